@@ -1,0 +1,38 @@
+# Set-up and checks. `make demo` and `make test` need nothing but Python 3.11+ and make.
+.DEFAULT_GOAL := help
+.PHONY: help demo test check bench clean
+SHELL := /bin/sh
+PYTHON ?= python3
+VENV := .venv
+PIP := $(VENV)/bin/python -m pip --disable-pip-version-check --quiet install --constraint constraints.txt
+
+help:  ## Show this list
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+demo: $(VENV)/.demo  ## Audit sample_data/ and say where the report lies
+	@sh scripts/demo.sh $(VENV)/bin/audit
+
+test: $(VENV)/.test  ## Run all tests
+	$(VENV)/bin/python -m pytest --numprocesses=auto $(PYTEST_ARGS)
+
+check: $(VENV)/.test  ## Lint and check types
+	$(VENV)/bin/ruff check .
+	$(VENV)/bin/ruff format --check .
+	$(VENV)/bin/mypy
+
+bench: $(VENV)/.test  ## Measure beside peers in one run
+	$(VENV)/bin/python benchmarks/run_audit.py
+
+clean:  ## Remove the environment and what the demo left
+	rm -rf $(VENV) audit-run
+
+$(VENV)/bin/python:
+	@sh scripts/make_venv.sh $(PYTHON) $(VENV)
+
+$(VENV)/.demo: $(VENV)/bin/python pyproject.toml constraints.txt
+	$(PIP) --editable .
+	@touch $@
+
+$(VENV)/.test: $(VENV)/bin/python pyproject.toml constraints.txt
+	$(PIP) --editable '.[test]'
+	@touch $@ $(VENV)/.demo

@@ -1,0 +1,61 @@
+"""Audit whether a dataset uses a label hierarchy the way its authors meant it."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from audit.dataset import LabelDataset, load_labels
+    from audit.errors import AuditError
+    from audit.hierarchies import load_hierarchy
+    from audit.hierarchy import Hierarchy
+    from audit.policy import Policy, load_policy
+    from audit.result import AuditResult, CheckResult, Finding
+    from audit.run import run_audit
+    from audit.run_folder import read_run, write_run
+
+__all__ = [
+    "AuditError",
+    "AuditResult",
+    "CheckResult",
+    "Finding",
+    "Hierarchy",
+    "LabelDataset",
+    "Policy",
+    "load_hierarchy",
+    "load_labels",
+    "load_policy",
+    "read_run",
+    "run_audit",
+    "write_run",
+]
+
+_HOME = {
+    "AuditError": "audit.errors",
+    "AuditResult": "audit.result",
+    "CheckResult": "audit.result",
+    "Finding": "audit.result",
+    "Hierarchy": "audit.hierarchy",
+    "LabelDataset": "audit.dataset",
+    "Policy": "audit.policy",
+    "load_hierarchy": "audit.hierarchies",
+    "load_labels": "audit.dataset",
+    "load_policy": "audit.policy",
+    "read_run": "audit.run_folder",
+    "run_audit": "audit.run",
+    "write_run": "audit.run_folder",
+}
+
+
+def __getattr__(name: str) -> Any:
+    """Import a public name on first use, so that ``import audit`` stays light."""
+    if name not in _HOME:
+        raise AttributeError(f"module 'audit' has no attribute {name!r}")
+    value = getattr(import_module(_HOME[name]), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

@@ -1,0 +1,39 @@
+"""malformed_code: labels that do not have the shape of a code."""
+
+from __future__ import annotations
+
+import polars as pl
+
+from audit.checks.check import Check
+from audit.checks.refusals import finding_of_labels
+from audit.measure import Measurements
+from audit.result import CheckResult
+
+_NAME = "malformed_code"
+_TITLE = "Does every label have the shape of a code?"
+
+
+def run(measured: Measurements) -> CheckResult:
+    """Report labels refused for their shape; not applicable without rules of spelling."""
+    coding = measured.hierarchy.coding
+    return CheckResult(
+        name=_NAME,
+        title=_TITLE,
+        denominator=measured.dataset.ledger.rows_read,
+        denominator_unit="rows",
+        findings=finding_of_labels(
+            measured,
+            measured.dataset.refusals.filter(pl.col("reason") == _NAME),
+            check=_NAME,
+            key="refused",
+            severity="error",
+            statement="{rows} of {of} rows ({share}) carry {labels} labels that are not shaped "
+            "like a code; they were refused and count nowhere else.",
+            curator="Correct these labels; look for cut digits, joined codes and free text.",
+            data_user="Leave these rows out, and say so.",
+        ),
+        not_applicable="" if coding else "this hierarchy has no rules for the shape of a label",
+    )
+
+
+CHECK = Check(_NAME, _TITLE, run)

@@ -1,0 +1,91 @@
+"""parent_and_child: an instance labelled with a node and with that node's own ancestor."""
+
+from __future__ import annotations
+
+import numpy as np
+import polars as pl
+from scipy.sparse import csr_array
+
+from audit.checks.check import TOP_PARTS, Check
+from audit.disclosure import Quantity, count, derived
+from audit.measure import Measurements
+from audit.result import CheckResult, Finding, Part
+
+_NAME = "parent_and_child"
+_TITLE = "Is an instance labelled with a node and with its own ancestor?"
+
+
+def run(measured: Measurements) -> CheckResult:
+    """Report instances whose labels hold a node and its ancestor, once, with the top pairs."""
+    allowed = measured.labelled_ancestors == "allowed"
+    labelled = len(measured.dataset) - measured.dataset.ledger.instances_without_labels
+    return CheckResult(
+        name=_NAME,
+        title=_TITLE,
+        denominator=labelled,
+        denominator_unit="instances with labels",
+        findings=() if allowed else _finding(measured, labelled),
+        not_applicable="this hierarchy lets a label stand beside its ancestor" if allowed else "",
+    )
+
+
+def _finding(measured: Measurements, labelled: int) -> tuple[Finding, ...]:
+    pairs = _labelled_pairs(measured)
+    if pairs.is_empty():
+        return ()
+    touched = pairs["instance"].n_unique()
+    by_pair = (
+        pairs.group_by("ancestor", "node")
+        .len()
+        .sort(["len", "node", "ancestor"], descending=[True, False, False])
+    )
+    ids = measured.hierarchy.nodes
+    support = measured.direct_support
+    parts = tuple(
+        Part(
+            (ids[node], ids[ancestor]),
+            {"instances": count(both, touched, int(support[node]), int(support[ancestor]))},
+        )
+        for ancestor, node, both in by_pair.head(TOP_PARTS).iter_rows()
+    )
+    return (
+        Finding(
+            check=_NAME,
+            severity="warning",
+            nodes=parts[0].nodes,
+            statement="{instances} of {of} instances with labels ({share}) are labelled with a "
+            "node and with its own ancestor, in {pairs} different pairs.",
+            evidence={
+                "instances": count(touched, labelled),
+                "of": Quantity(labelled),
+                "share": derived(touched / labelled, "instances"),
+                "pairs": Quantity(len(by_pair)),
+            },
+            curator="Keep the most specific label; the ancestor adds nothing and may be a remnant "
+            "of coding that was later refined.",
+            data_user="Propagate labels before counting, so that no ancestor is counted twice.",
+            touched=touched,
+            parts=parts,
+            key=("labels",),
+        ),
+    )
+
+
+def _labelled_pairs(measured: Measurements) -> pl.DataFrame:
+    """``instance, node, ancestor`` (indices) for each label beside its ancestor as a label."""
+    direct, strict_closure = measured.dataset.direct, measured.hierarchy.strict_closure
+    beside = csr_array(direct.multiply(direct @ strict_closure)).tocoo()
+    rows = np.unique(beside.row)
+    labels, ancestors = direct[rows].tocoo(), strict_closure.tocoo()
+    return (
+        pl.DataFrame({"instance": rows[labels.row], "node": labels.col})
+        .join(pl.DataFrame({"node": ancestors.row, "ancestor": ancestors.col}), on="node")
+        .join(
+            pl.DataFrame({"instance": beside.row, "ancestor": beside.col}),
+            on=["instance", "ancestor"],
+            how="semi",
+        )
+    )
+
+
+CHECK = Check(_NAME, _TITLE, run)

@@ -1,0 +1,56 @@
+"""unknown_code: labels that the hierarchy does not have."""
+
+from __future__ import annotations
+
+import polars as pl
+
+from audit.checks.check import Check
+from audit.checks.refusals import finding_of_labels
+from audit.measure import Measurements
+from audit.result import CheckResult, Finding
+
+_NAME = "unknown_code"
+_TITLE = "Is every label a node of the hierarchy?"
+
+
+def run(measured: Measurements) -> CheckResult:
+    """Report refused labels, and labels kept though no complete list of codes holds them."""
+    return CheckResult(
+        name=_NAME,
+        title=_TITLE,
+        denominator=measured.dataset.ledger.rows_read,
+        denominator_unit="rows",
+        findings=(*_refused(measured), *_unlisted(measured)),
+    )
+
+
+def _refused(measured: Measurements) -> tuple[Finding, ...]:
+    return finding_of_labels(
+        measured,
+        measured.dataset.refusals.filter(pl.col("reason") == _NAME),
+        check=_NAME,
+        key="refused",
+        severity="error",
+        statement="{rows} of {of} rows ({share}) carry {labels} labels that the hierarchy does not "
+        "have; they were refused and count nowhere else.",
+        curator="Correct these labels, or name the hierarchy and version they come from.",
+        data_user="Leave these rows out, and say so: no ancestor of them can be known.",
+    )
+
+
+def _unlisted(measured: Measurements) -> tuple[Finding, ...]:
+    return finding_of_labels(
+        measured,
+        measured.dataset.unlisted.rename({"node": "label"}),
+        check=_NAME,
+        key="unlisted",
+        severity="warning",
+        statement="{rows} of {of} rows ({share}) carry {labels} codes that stand in no complete "
+        "list of codes at hand; they were kept below the category that their digits name.",
+        curator="Look the codes up in the edition that was valid when they were assigned.",
+        data_user="Trust their category more than their last digits.",
+        in_ledger=False,
+    )
+
+
+CHECK = Check(_NAME, _TITLE, run)

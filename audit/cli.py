@@ -1,0 +1,262 @@
+"""The command line: the only file that prints, and the only one that knows of reports."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from audit.errors import AuditError, RenderError
+
+if TYPE_CHECKING:
+    from audit.policy import Policy
+    from audit.result import AuditResult
+
+app = typer.Typer(
+    name="audit",
+    help="Tell whether a dataset uses a label hierarchy the way its authors meant it.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+)
+
+
+class FailOn(StrEnum):
+    """Severity from which findings end in exit status 1."""
+
+    never = "never"
+    error = "error"
+    warning = "warning"
+
+
+class Listed(StrEnum):
+    """What ``audit list`` can list."""
+
+    hierarchies = "hierarchies"
+    formats = "formats"
+    checks = "checks"
+
+
+@app.command()
+def run(
+    dataset: Annotated[Path, typer.Argument(help="File or folder of labels.")],
+    hierarchy: Annotated[
+        str, typer.Option(help="Name of a built-in hierarchy, or a hierarchy file.")
+    ],
+    format: Annotated[str | None, typer.Option(help="Format of the dataset; else found.")] = None,
+    id: Annotated[str | None, typer.Option(help="Column of the instance id.")] = None,
+    label: Annotated[str | None, typer.Option(help="Column of the label.")] = None,
+    group: Annotated[str | None, typer.Option(help="Column of the group, e.g. patient.")] = None,
+    split: Annotated[str | None, typer.Option(help="Column of the split, e.g. train/test.")] = None,
+    titles: Annotated[
+        list[Path] | None, typer.Option(help="Dictionary of code titles; may be repeated.")
+    ] = None,
+    relations: Annotated[
+        list[str] | None, typer.Option(help="OBO relations that count beside is_a.")
+    ] = None,
+    policy: Annotated[Path | None, typer.Option(help="Policy file (TOML).")] = None,
+    out: Annotated[Path, typer.Option(help="Folder of the run.")] = Path("audit-run"),
+    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace an earlier run.")] = False,
+    pdf: Annotated[bool, typer.Option("--pdf/--no-pdf", help="Write report.pdf.")] = True,
+    min_cell: Annotated[
+        int | None, typer.Option(min=1, help="Smallest count shown; 11 for persons, else 1.")
+    ] = None,
+    fail_on: Annotated[
+        FailOn, typer.Option(help="Exit 1 on findings of this severity or above.")
+    ] = FailOn.never,
+    as_json: Annotated[bool, typer.Option("--json", help="Print a machine summary.")] = False,
+) -> None:
+    """Audit a dataset and leave a run: HTML, PDF, JSON and tables."""
+    with _told():
+        from audit.run_folder import refuse_occupied, seal, write_tables, writing_run
+
+        started = datetime.now(UTC)
+        refuse_occupied(out, overwrite=overwrite)
+        stated = _policy(policy, min_cell)
+        with _progress() as step:
+            step("reading")
+            from audit.dataset import load_labels
+            from audit.hierarchies import load_hierarchy
+            from audit.run import run_audit
+
+            labels = load_labels(
+                dataset,
+                load_hierarchy(hierarchy, relations=tuple(relations or ())),
+                format=format,
+                id=id,
+                label=label,
+                group=group,
+                split=split,
+                titles=titles or (),
+            )
+            step("counting and checking")
+            result = run_audit(labels, policy=stated)
+            with writing_run(out, overwrite=overwrite) as folder:
+                step("writing tables")
+                write_tables(result, folder)
+                step("writing reports")
+                unrendered = _render(result, folder, pdf=pdf)
+                seal(folder, result, command=["audit", *sys.argv[1:]], started=started)
+        _summarise(result, out, unrendered, as_json=as_json)
+        raise typer.Exit(_exit_status(result, fail_on, unrendered))
+
+
+@app.command()
+def report(
+    run: Annotated[Path, typer.Argument(metavar="RUN", help="Folder of a run.")],
+    pdf: Annotated[bool, typer.Option("--pdf/--no-pdf", help="Write report.pdf.")] = True,
+) -> None:
+    """Render the reports of a run again, without recounting."""
+    with _told():
+        from audit.run_folder import read_run, replacing_reports
+
+        result = read_run(run)
+        with _progress() as step, replacing_reports(run) as folder:
+            step("writing reports")
+            unrendered = _render(result, folder, pdf=pdf)
+        typer.echo(f"Report: {run / 'report.html'}")
+        _tell_unrendered(unrendered)
+        raise typer.Exit(3 if unrendered else 0)
+
+
+@app.command("list")
+def list_(what: Annotated[Listed, typer.Argument(help="What to list.")]) -> None:
+    """List the built-in hierarchies, the formats or the checks."""
+    from rich.console import Console
+    from rich.table import Table
+
+    table = Table(box=None, padding=(0, 2, 0, 0))
+    for heading in ("name", "kind", "what it is") if what is Listed.formats else ("name", "what"):
+        table.add_column(heading, overflow="fold")
+    for line in _listed(what):
+        table.add_row(*line)
+    Console().print(table)
+
+
+def _listed(what: Listed) -> Iterator[tuple[str, ...]]:
+    if what is Listed.checks:
+        from audit.checks import CHECKS
+
+        yield from ((check.name, check.title) for check in CHECKS)
+        return
+    from audit import hierarchies, loaders
+
+    if what is Listed.hierarchies:
+        yield from ((known.name, known.title) for known in hierarchies.BUILT_IN)
+        return
+    yield from ((known.name, "labels", known.title) for known in loaders.FORMATS)
+    yield from ((known.name, "hierarchy", known.title) for known in hierarchies.FORMATS)
+
+
+@contextmanager
+def _told() -> Iterator[None]:
+    """Tell a user's mistake in one message and end with its exit status."""
+    try:
+        yield
+    except AuditError as error:
+        typer.echo(f"Error: {error}", err=True)
+        raise typer.Exit(error.exit_status) from None
+
+
+@contextmanager
+def _progress() -> Iterator[Any]:
+    """A function that shows the present step on standard error, on a terminal only."""
+    from rich.console import Console
+
+    console = Console(stderr=True)
+    if not console.is_terminal:
+        yield lambda step: None
+        return
+    with console.status("starting") as status:
+        yield lambda step: status.update(f"{step} ...")
+
+
+def _policy(path: Path | None, min_cell: int | None) -> Policy | None:
+    from audit.policy import Policy, load_policy
+
+    stated = load_policy(path) if path else None
+    if min_cell is None:
+        return stated
+    return Policy(min_cell=min_cell).over(stated) if stated else Policy(min_cell=min_cell)
+
+
+def _render(result: AuditResult, folder: Path, *, pdf: bool) -> list[RenderError]:
+    """Write the reports; what could not be rendered comes back and loses nothing else."""
+    import reports
+
+    unrendered = []
+    writers = [(reports.write_html, "report.html")]
+    writers += [(reports.write_pdf, "report.pdf")] if pdf else []
+    for write, name in writers:
+        try:
+            write(result, folder / name)
+        except RenderError as error:
+            (folder / name).unlink(missing_ok=True)
+            unrendered.append(error)
+    return unrendered
+
+
+def _exit_status(result: AuditResult, fail_on: FailOn, unrendered: list[RenderError]) -> int:
+    if unrendered or result.status == "error":
+        return 3
+    failing = {"never": (), "error": ("fail",), "warning": ("fail", "warn")}[fail_on.value]
+    return int(any(check.status in failing for check in result.checks))
+
+
+def _summarise(
+    result: AuditResult, out: Path, unrendered: list[RenderError], *, as_json: bool
+) -> None:
+    if as_json:
+        typer.echo(json.dumps(_summary(result, out, unrendered), ensure_ascii=False, indent=1))
+    else:
+        _print_table(result)
+        typer.echo(f"Report: {out / 'report.html'}")
+    _tell_unrendered(unrendered)
+
+
+def _tell_unrendered(unrendered: list[RenderError]) -> None:
+    for error in unrendered:
+        typer.echo(f"Not written: {error}", err=True)
+
+
+def _summary(result: AuditResult, out: Path, unrendered: list[RenderError]) -> dict[str, Any]:
+    shared = result.shared()
+    return {
+        "run": str(out),
+        "status": shared["status"],
+        "ledger": shared["ledger"],
+        "checks": [
+            {key: check[key] for key in ("name", "status", "denominator", "total", "folded")}
+            for check in shared["checks"]
+        ],
+        "not_written": [str(error) for error in unrendered],
+    }
+
+
+def _print_table(result: AuditResult) -> None:
+    from rich.console import Console
+    from rich.table import Table
+
+    ledger = result.ledger
+    console = Console()
+    console.print(
+        f"{ledger['instances']:,} instances; {ledger['rows_mapped']:,} of "
+        f"{ledger['rows_read']:,} rows mapped to {result.identity['hierarchy']['name']}",
+        highlight=False,
+    )
+    table = Table(box=None, padding=(0, 2, 0, 0))
+    for heading in ("check", "status", "findings", "looked at"):
+        table.add_column(heading, justify="right" if heading == "findings" else "left")
+    for check in result.checks:
+        looked_at = check.not_applicable or f"{check.denominator:,} {check.denominator_unit}"
+        table.add_row(
+            check.name, check.status, f"{len(check.findings):,}", check.crashed or looked_at
+        )
+    console.print(table)

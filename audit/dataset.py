@@ -1,0 +1,268 @@
+"""LabelDataset: labels mapped to a hierarchy, with a ledger of every row read."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+from scipy.sparse import csr_array
+
+from audit.dag import Sparse
+from audit.errors import InputError
+from audit.hierarchies import load_hierarchy
+from audit.hierarchies.titles import read_titles, with_titles
+from audit.hierarchy import Hierarchy, Placement
+from audit.loaders import read_labels
+from audit.loaders.common import pick, raw_labels
+from audit.loaders.format import Columns, RawLabels
+
+REASONS = (
+    "unknown_code",
+    "malformed_code",
+    "missing_code",
+    "no_place",
+    "other_version",
+    "no_hierarchy",
+    "bad_row",
+)
+"""Why a row is refused, in the order of the ledger."""
+
+
+@dataclass(frozen=True, slots=True)
+class Ledger:
+    """What became of every row: ``rows_read == rows_mapped + sum(refused.values())``.
+
+    Args:
+        rows_read: Instance-label assertions as read.
+        rows_mapped: Those that have a node; duplicates among them.
+        refused: Rows without a node by reason; reasons that do not occur are left out.
+        instances: Instances, those without labels included.
+        instances_without_labels: Instances none of whose rows has a node.
+        groups: Different groups; None where there are none.
+    """
+
+    rows_read: int
+    rows_mapped: int
+    refused: Mapping[str, int]
+    instances: int
+    instances_without_labels: int
+    groups: int | None
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class LabelDataset:
+    """Labels of instances as nodes of a hierarchy; instances in code-point order of their ids."""
+
+    hierarchy: Hierarchy
+    """With a node for every label that was kept, also one that the original lacked."""
+    instances: pl.DataFrame
+    """``instance, group, split``, sorted by instance."""
+    assertions: pl.DataFrame
+    """``instance, node`` (indices), ``position``: every mapped row, duplicates included."""
+    refusals: pl.DataFrame
+    """``reason, label, table, rows, instances``: what was refused, a row a label."""
+    unlisted: pl.DataFrame
+    """``node, rows, instances``: kept labels that no complete list of codes holds."""
+    ledger: Ledger
+    format: str = "rows"
+    sources: tuple[Path, ...] = ()
+    persons: bool = False
+    """Whether instances are persons' records, so that small counts are suppressed."""
+
+    @classmethod
+    def from_rows(cls, rows: pl.DataFrame, hierarchy: Hierarchy | str) -> LabelDataset:
+        """A dataset from a frame of columns ``instance, label`` and, if any, ``group, split``.
+
+        An instance all of whose rows have a null label is one without labels; beside labels of the
+        same instance such a row is refused as ``missing_code``.
+        """
+        roles = [role for role in ("instance", "label", "group", "split") if role in rows.columns]
+        mentions = pick(rows, Path("rows"), **{role: role for role in roles})
+        unlabelled = pl.col("label").is_null().all().over("instance")
+        without = unlabelled & pl.col("instance").is_not_null()
+        raw = raw_labels(mentions.filter(~without), mentions, Path("rows"))
+        return map_labels(replace(raw, sources=()), _loaded(hierarchy))
+
+    @cached_property
+    def direct(self) -> Sparse:
+        """Direct labels, shape (n_instances, n_nodes), 0 or 1, int64 canonical CSR.
+
+        A repeated label counts once; an instance without labels is an empty row.
+        """
+        shape = (len(self.instances), len(self.hierarchy))
+        pairs = self.assertions.select("instance", "node").unique().sort("instance", "node")
+        indptr = np.zeros(shape[0] + 1, np.int64)
+        np.cumsum(np.bincount(pairs["instance"].to_numpy(), minlength=shape[0]), out=indptr[1:])
+        ones = np.ones(len(pairs), np.int64)
+        return csr_array((ones, pairs["node"].to_numpy().astype(np.int64), indptr), shape=shape)
+
+    def __len__(self) -> int:
+        return len(self.instances)
+
+    def __repr__(self) -> str:
+        return (
+            f"LabelDataset({len(self):,} instances, {self.ledger.rows_mapped:,} of "
+            f"{self.ledger.rows_read:,} rows mapped to {self.hierarchy.name})"
+        )
+
+    def _repr_markdown_(self) -> str:
+        refused = "".join(
+            f"| refused: {reason} | {n:,} |\n" for reason, n in self.ledger.refused.items()
+        )
+        return (
+            f"**{self!r}**\n\n| ledger | rows |\n|---|---:|\n| read | {self.ledger.rows_read:,} |\n"
+            f"| mapped | {self.ledger.rows_mapped:,} |\n{refused}"
+        )
+
+
+def load_labels(
+    path: str | Path,
+    hierarchy: Hierarchy | str | Path,
+    *,
+    format: str | None = None,
+    id: str | None = None,
+    label: str | None = None,
+    group: str | None = None,
+    split: str | None = None,
+    titles: Iterable[str | Path] = (),
+) -> LabelDataset:
+    """Read a dataset and map its labels to a hierarchy.
+
+    Args:
+        path: A file or folder in one of ``audit.loaders.FORMATS``.
+        hierarchy: A hierarchy, the name of a built-in one, or a hierarchy file.
+        format: Name of the format; found from folder, suffix and first bytes where None.
+        id: Column of the instance id.
+        label: Column of the label.
+        group: Column that instances are repeated in, such as a patient.
+        split: Column of the split, such as train or test.
+        titles: Title dictionaries beside those found with the data; the user's overrule.
+
+    Raises:
+        FormatError: If not exactly one format matches.
+        InputError: If a file cannot be read or holds no instance.
+        SchemaError: If a column is missing.
+    """
+    columns = Columns(id=id, label=label, group=group, split=split)
+    raw = read_labels(Path(path), columns, format)
+    if raw.instances.is_empty():
+        raise InputError("a dataset of at least one instance is required", found="none", where=path)
+    dictionaries = [read_titles(Path(source)) for source in (*titles, *raw.titles)]
+    titled = with_titles(_loaded(hierarchy), dictionaries) if dictionaries else _loaded(hierarchy)
+    return map_labels(raw, titled)
+
+
+def _loaded(hierarchy: Hierarchy | str | Path) -> Hierarchy:
+    return hierarchy if isinstance(hierarchy, Hierarchy) else load_hierarchy(hierarchy)
+
+
+def map_labels(raw: RawLabels, hierarchy: Hierarchy) -> LabelDataset:
+    """Map labels as read to nodes; every row is either mapped or refused with a reason."""
+    placed = _placements(raw.rows, hierarchy)
+    hierarchy = _grown(hierarchy, placed)
+    instances = raw.instances.sort("instance").select("instance", "group", "split")
+    rows = (
+        raw.rows.join(placed, on=["label", "table"], how="left", nulls_equal=True)
+        .with_columns(
+            pl.when(pl.col("refused").is_not_null())
+            .then("refused")
+            .when(pl.col("label").is_null())
+            .then(pl.lit("missing_code"))
+            .otherwise("reason")
+            .alias("reason")
+        )
+        .drop("refused")
+    )
+    mapped = rows.filter(pl.col("reason").is_null())
+    assertions = _indexed(mapped, instances, hierarchy)
+    return LabelDataset(
+        hierarchy=hierarchy,
+        instances=instances,
+        assertions=assertions,
+        refusals=_refusals(rows),
+        unlisted=_unlisted(mapped),
+        ledger=_ledger(rows, instances, assertions),
+        format=raw.format,
+        sources=raw.sources,
+        persons=raw.persons or (hierarchy.coding is not None and hierarchy.coding.persons),
+    )
+
+
+def _placements(rows: pl.DataFrame, hierarchy: Hierarchy) -> pl.DataFrame:
+    """``label, table, node, parent, reason, listed`` of each different label."""
+    asked = rows.filter(pl.col("label").is_not_null() & pl.col("refused").is_null())
+    labels = asked.select("label", "table").unique().sort("label", "table")
+    placed = [_place(label, table, hierarchy) for label, table in labels.iter_rows()]
+    return labels.with_columns(
+        pl.Series("node", [p.node for p in placed], pl.String),
+        pl.Series("parent", [p.parent for p in placed], pl.String),
+        pl.Series("reason", [p.reason for p in placed], pl.String),
+        pl.Series("listed", [p.listed for p in placed], pl.Boolean),
+    )
+
+
+def _place(label: str, table: str | None, hierarchy: Hierarchy) -> Placement:
+    if hierarchy.coding is not None:
+        return hierarchy.coding.place(label, table, hierarchy)
+    return Placement(label) if label in hierarchy else Placement(reason="unknown_code")
+
+
+def _grown(hierarchy: Hierarchy, placed: pl.DataFrame) -> Hierarchy:
+    """The hierarchy with a node for each label that was given a place of its own."""
+    new = placed.filter(pl.col("parent").is_not_null()).unique("node").sort("node")
+    if new.is_empty():
+        return hierarchy
+    nodes = new.select(
+        "node", pl.lit(None, pl.String).alias("title"), pl.lit(True).alias("assignable")
+    )
+    return hierarchy.extend(new.select(pl.col("node").alias("child"), "parent"), nodes)
+
+
+def _indexed(mapped: pl.DataFrame, instances: pl.DataFrame, hierarchy: Hierarchy) -> pl.DataFrame:
+    rank = instances.select("instance").with_row_index("instance_index")
+    nodes = pl.DataFrame({"node": hierarchy.nodes}).with_row_index("node_index")
+    return (
+        mapped.join(rank, on="instance", how="inner")
+        .join(nodes, on="node", how="inner")
+        .select(
+            pl.col("instance_index").alias("instance"),
+            pl.col("node_index").alias("node"),
+            "position",
+        )
+        .sort("instance", "position", "node", nulls_last=True)
+    )
+
+
+def _refusals(rows: pl.DataFrame) -> pl.DataFrame:
+    return (
+        rows.filter(pl.col("reason").is_not_null())
+        .group_by("reason", "label", "table")
+        .agg(pl.len().alias("rows"), pl.col("instance").n_unique().alias("instances"))
+        .sort("reason", "label", "table", nulls_last=True)
+    )
+
+
+def _unlisted(mapped: pl.DataFrame) -> pl.DataFrame:
+    return (
+        mapped.filter(~pl.col("listed"))
+        .group_by("node")
+        .agg(pl.len().alias("rows"), pl.col("instance").n_unique().alias("instances"))
+        .sort("node")
+    )
+
+
+def _ledger(rows: pl.DataFrame, instances: pl.DataFrame, assertions: pl.DataFrame) -> Ledger:
+    refused = dict(rows.filter(pl.col("reason").is_not_null()).group_by("reason").len().iter_rows())
+    groups = instances["group"].drop_nulls()
+    return Ledger(
+        rows_read=len(rows),
+        rows_mapped=len(assertions),
+        refused={reason: refused[reason] for reason in REASONS if reason in refused},
+        instances=len(instances),
+        instances_without_labels=len(instances) - assertions["instance"].n_unique(),
+        groups=groups.n_unique() if len(groups) else None,
+    )

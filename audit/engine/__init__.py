@@ -1,0 +1,1 @@
+"""Pure functions over arrays: propagation, pair counts, confusion, statistics."""

@@ -1,0 +1,160 @@
+"""Counts and concept confusion of all pairs of nodes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import coo_array, csc_array, csr_array, triu
+
+Sparse: TypeAlias = csr_array[Any, tuple[int, int]]
+IntArray: TypeAlias = NDArray[np.int64]
+FloatArray: TypeAlias = NDArray[np.float64]
+
+NODES_PER_BLOCK = 512
+"""First nodes whose pairs are counted at a time."""
+ENTRIES_PER_BLOCK = 16_000_000
+"""Stored values that one block of instances may expand to while confusion is summed."""
+
+
+@dataclass(frozen=True)
+class PairCounts:
+    """All pairs of nodes that some instance carries together, a before b, sorted.
+
+    Args:
+        a: Node indices, shape (n_pairs,).
+        b: Node indices, shape (n_pairs,), ``a < b``.
+        joint: Instances carrying both, int64, shape (n_pairs,), at least 1.
+        confusion_sum: Summed entropies of the two values in bits, shape (n_pairs,).
+    """
+
+    a: IntArray
+    b: IntArray
+    joint: IntArray
+    confusion_sum: FloatArray
+
+
+def support(aggregated: Sparse) -> IntArray:
+    """Instances carrying each node, int64, shape (n_nodes,)."""
+    return np.bincount(aggregated.indices, minlength=aggregated.shape[1]).astype(np.int64)
+
+
+def count_pairs(aggregated: Sparse) -> PairCounts:
+    """Count the instances that carry both nodes of each pair, and sum their confusion.
+
+    Args:
+        aggregated: Aggregated values, shape (n_instances, n_nodes), positive where stored,
+            canonical CSR.
+
+    Returns:
+        Every pair with a joint instance, ancestor pairs and the root included; empty arrays where
+        there is none.
+
+    Time and memory grow with the sum over instances of (nodes per instance)^2, not with n_nodes^2.
+    """
+    used = np.flatnonzero(support(aggregated))
+    compact = csr_array(aggregated[:, used])
+    deficits = _entropy_deficits(compact)
+    ones = csc_array(_with_data(compact, np.ones(compact.nnz, np.int64)))
+    blocks = [
+        _count_block(ones, deficits, start)
+        for start in range(0, max(len(used), 1), NODES_PER_BLOCK)
+    ]
+    a, b, joint, confusion_sum = (np.concatenate(column) for column in zip(*blocks, strict=True))
+    return PairCounts(used[a], used[b], joint, confusion_sum)
+
+
+def _count_block(
+    ones: csc_array, deficits: Sparse, start: int
+) -> tuple[IntArray, IntArray, IntArray, FloatArray]:
+    """First node, second node, joint and confusion of the pairs whose first node is in a block."""
+    stop = min(start + NODES_PER_BLOCK, ones.shape[1])
+    first, second = csr_array(ones[:, start:stop].T), csr_array(ones[:, start:])
+    joint = _upper(first @ second)
+    confusion = csr_array(joint - deficits[start:stop, start:])
+    a = np.repeat(np.arange(start, stop), np.diff(joint.indptr))
+    return a, joint.indices + np.int64(start), joint.data, confusion.data
+
+
+def _with_data(pattern: Sparse, data: NDArray[Any]) -> Sparse:
+    return csr_array((data, pattern.indices, pattern.indptr), shape=pattern.shape)
+
+
+def _upper(matrix: Any) -> Sparse:
+    upper = csr_array(triu(matrix, k=1, format="csr"))
+    upper.sort_indices()
+    return upper
+
+
+def _entropy_deficits(values: Sparse) -> Sparse:
+    """One bit minus the entropy, summed over instances; the upper triangle of (n_nodes, n_nodes).
+
+    Two equal values are one bit and lack nothing, so only pairs of unequal values are visited,
+    each from its smaller value, block of instances by block.
+    """
+    total = csr_array((values.shape[1], values.shape[1]), dtype=np.float64)
+    for block in _blocks(values):
+        holds, deficits = _larger_beside_smaller(block)
+        total = csr_array(total + holds.T @ deficits)
+    return _upper(total + total.T)
+
+
+def _blocks(values: Sparse) -> list[Sparse]:
+    """Row blocks small enough to expand: each stored value may be repeated once per value."""
+    per_row = np.diff(values.indptr).astype(np.int64)
+    expanded = np.cumsum(per_row * np.minimum(per_row, len(np.unique(values.data))))
+    starts = np.flatnonzero(np.diff(expanded // ENTRIES_PER_BLOCK, prepend=-1))
+    ends = np.append(starts, values.shape[0])[1:]
+    bounds = zip(starts.tolist(), ends.tolist(), strict=True)
+    return [csr_array(values[start:end]) for start, end in bounds]
+
+
+def _larger_beside_smaller(block: Sparse) -> tuple[Sparse, Sparse]:
+    """Two matrices with a line for each (instance, different value of that instance).
+
+    Returns:
+        1 where the node has that value; and, where a node's value is larger, one bit minus the
+        entropy of the two.
+    """
+    instance = _row_numbers(block)
+    levels, rank = np.unique(block.data, return_inverse=True)
+    keys, line = np.unique(instance * len(levels) + rank, return_inverse=True)
+    line_instance, line_rank = np.divmod(keys, len(levels))
+    shape = (len(keys), block.shape[1])
+    holds = coo_array((np.ones(len(line)), (line, block.indices)), shape=shape)
+
+    smallest = np.full(block.shape[0], len(levels))
+    np.minimum.at(smallest, instance, rank)
+    candidates = np.flatnonzero(rank > smallest[instance])
+    per_row = np.bincount(instance[candidates], minlength=block.shape[0])
+    first = np.cumsum(per_row) - per_row
+    width = per_row[line_instance]
+    beside = np.repeat(np.arange(len(keys)), width)
+    within = np.arange(len(beside)) - np.repeat(np.cumsum(width) - width, width)
+    source = candidates[first[line_instance[beside]] + within]
+
+    larger = rank[source] > line_rank[beside]
+    source, beside = source[larger], beside[larger]
+    smaller_value, larger_value = levels[line_rank[beside]], block.data[source]
+    deficit = 1.0 - binary_entropy(smaller_value.astype(float), larger_value.astype(float))
+    deficits = coo_array((deficit, (beside, block.indices[source])), shape=shape)
+    return csr_array(holds), csr_array(deficits)
+
+
+def _row_numbers(matrix: Sparse) -> IntArray:
+    return np.repeat(np.arange(matrix.shape[0]), np.diff(matrix.indptr))
+
+
+def binary_entropy(u: FloatArray, v: FloatArray) -> FloatArray:
+    """Shannon entropy in bits of two positive values normalised to sum to one.
+
+    In [0, 1]; exactly 1 for equal values. Shapes as given.
+
+    >>> binary_entropy(np.array([1.0, 1.0]), np.array([1.0, 3.0])).round(4).tolist()
+    [1.0, 0.8113]
+    """
+    p = u / (u + v)
+    q = v / (u + v)
+    return -(p * np.log2(p) + q * np.log2(q))

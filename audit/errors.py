@@ -1,0 +1,90 @@
+"""Every error that a user's input can cause, with the exit status it ends in.
+
+AuditError                  anything below; the command line prints it and exits
+├── InputError         2    a file, a table or an option is not what was asked for
+│   ├── FormatError    2    not exactly one format matches
+│   ├── SchemaError    2    a column, a type or a value is not as required
+│   ├── HierarchyError 2    the edges are no hierarchy: a cycle, an undeclared parent
+│   └── PolicyError    2    a policy file says something that cannot be applied
+├── OutputError        2    the output folder may not be written
+└── RenderError        3    a report could not be rendered; tables are still written
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+SHOWN = 5
+"""How many cases a message names before it only counts the rest."""
+
+
+class AuditError(Exception):
+    """A mistake that the user can mend, told in one message.
+
+    Args:
+        required: What was asked for, as a sentence.
+        found: What was there instead, with the first cases and their total.
+        where: The place, as ``path`` or ``path:line``.
+        hint: What to do about it.
+    """
+
+    exit_status = 2
+
+    def __init__(
+        self, required: str, *, found: str = "", where: object = "", hint: str = ""
+    ) -> None:
+        self.required, self.found, self.where, self.hint = required, found, str(where), hint
+        super().__init__(str(self))
+
+    def __str__(self) -> str:
+        head = f"{self.where}: {self.required}" if self.where else self.required
+        lines = [head]
+        if self.found:
+            lines.append(f"Found: {self.found}")
+        if self.hint:
+            lines.append(f"Hint: {self.hint}")
+        return "\n".join(lines)
+
+
+class InputError(AuditError):
+    """A file, a table or an option is not what was asked for."""
+
+
+class FormatError(InputError):
+    """Not exactly one format matches the input."""
+
+
+class SchemaError(InputError):
+    """A column, a type or a value is not as required."""
+
+
+class HierarchyError(InputError):
+    """The edges are no hierarchy."""
+
+
+class PolicyError(InputError):
+    """A policy says something that cannot be applied."""
+
+
+class OutputError(AuditError):
+    """The output folder may not be written."""
+
+
+class RenderError(AuditError):
+    """A report could not be rendered."""
+
+    exit_status = 3
+
+
+def first_cases(cases: Iterable[object], total: int | None = None) -> str:
+    """Name the first cases and count the rest: ``'a', 'b' and 3 more``.
+
+    >>> first_cases(["a", "b"])
+    "'a', 'b'"
+    >>> first_cases(range(9))
+    '0, 1, 2, 3, 4 and 4 more'
+    """
+    cases = list(cases)
+    rest = (len(cases) if total is None else total) - min(len(cases), SHOWN)
+    named = ", ".join(repr(case) for case in cases[:SHOWN])
+    return f"{named} and {rest:,} more" if rest > 0 else named

@@ -1,0 +1,81 @@
+"""Built-in hierarchies and readers of hierarchy files, one format a file."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import NoReturn
+
+from audit.errors import FormatError, InputError
+from audit.files import first_bytes, refuse_pickle
+from audit.hierarchies import audioset, caml, dotted, edges, icd9cm, obo, tree
+from audit.hierarchies.format import BuiltInHierarchy, HierarchyFormat
+from audit.hierarchy import Hierarchy
+
+FORMATS: tuple[HierarchyFormat, ...] = (
+    edges.FORMAT,
+    caml.FORMAT,
+    obo.FORMAT,
+    audioset.FORMAT,
+    tree.FORMAT,
+    dotted.FORMAT,
+)
+BUILT_IN: tuple[BuiltInHierarchy, ...] = (icd9cm.BUILT_IN,)
+
+
+def load_hierarchy(
+    source: str | Path, *, format: str | None = None, relations: tuple[str, ...] = ()
+) -> Hierarchy:
+    """A built-in hierarchy by its name, or one read from a file.
+
+    Args:
+        source: A name from `BUILT_IN`, or a path.
+        format: A name from `FORMATS`; found from the file where None.
+        relations: OBO relationship types that count as edges beside ``is_a``.
+
+    Raises:
+        FormatError: If not exactly one format matches the file.
+        HierarchyError: On a cycle or an undeclared parent.
+        InputError: If the file cannot be read.
+    """
+    for built_in in BUILT_IN:
+        if source == built_in.name:
+            if relations:
+                _refuse_relations(built_in.name)
+            return built_in.load()
+    path = Path(source)
+    if not path.is_file():
+        raise InputError(
+            "a built-in hierarchy or a hierarchy file is required",
+            found=repr(str(source)),
+            hint=f"built in: {', '.join(built_in.name for built_in in BUILT_IN)}",
+        )
+    refuse_pickle(path)
+    chosen = _format_of(path, format)
+    if relations and chosen is not obo.FORMAT:
+        _refuse_relations(chosen.name)
+    return chosen.read(path, relations)
+
+
+def _refuse_relations(name: str) -> NoReturn:
+    raise InputError(
+        "relations are chosen in OBO files alone",
+        found=f"relations asked of {name}",
+        hint="leave --relations out",
+    )
+
+
+def _format_of(path: Path, name: str | None) -> HierarchyFormat:
+    head = first_bytes(path)
+    if not head.strip():
+        raise InputError("a hierarchy file with content is required", found="nothing", where=path)
+    matching = [
+        known for known in FORMATS if (known.name == name if name else known.matches(path, head))
+    ]
+    if len(matching) != 1:
+        raise FormatError(
+            "exactly one hierarchy format must match",
+            found=", ".join(known.name for known in matching) or "none that matches",
+            where=path,
+            hint="; ".join(f"{known.name}: {known.title}" for known in matching or FORMATS),
+        )
+    return matching[0]

@@ -1,0 +1,183 @@
+"""Dictionaries of code titles: those of MIMIC, those of CMS, and plain ``code,title`` tables."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import polars as pl
+
+from audit.files import column_named, first_bytes, read_bytes, read_table, refuse_pickle
+from audit.hierarchies import icd9
+from audit.hierarchy import Hierarchy, Placement
+
+CODE_COLUMNS = ("code", "icd9_code", "icd_code")
+"""Names of the column of codes, in any case of letters; the first that is there is taken."""
+TITLE_COLUMNS = ("title", "long_title", "short_title")
+"""Names of the column of titles, likewise."""
+
+_SCHEMA = {"code": pl.String, "title": pl.String}
+_FIXED = re.compile(rb"\s*[0-9VE][0-9]{1,4}[ \t]+\S")
+_TABLE_OF_NAME = {
+    "diagnoses": re.compile(r"d_icd_diagnoses|_desc_.*_dx\b"),
+    "procedures": re.compile(r"d_icd_procedures|_desc_.*_sg\b"),
+}
+
+
+@dataclass(frozen=True)
+class TitleList:
+    """Titles of codes, as one file gives them.
+
+    Args:
+        table: The code set that the file lists completely: "diagnoses" or "procedures"; None for
+            a file that only titles some codes.
+        titles: Columns ``code, title``, codes as written, each once.
+        path: Where it was read.
+    """
+
+    table: str | None
+    titles: pl.DataFrame
+    path: Path
+
+
+def read_titles(path: Path) -> TitleList:
+    """Read a title dictionary.
+
+    Known are ``D_ICD_DIAGNOSES`` and ``D_ICD_PROCEDURES`` of MIMIC-III and MIMIC-IV (of the latter
+    the rows of version 9), ``CMS32_DESC_LONG_DX.txt`` and ``..._SG.txt``, and tables with the
+    columns ``code`` and ``title``. The file's name tells which code set it lists.
+
+    Raises:
+        InputError: If the file is missing, empty, or not UTF-8 (the CMS files may be cp1252).
+        SchemaError: If a table has no column of codes or of titles.
+    """
+    refuse_pickle(path)
+    fixed = _FIXED.match(first_bytes(path))
+    titles = _read_fixed(path) if fixed else _read_table(path)
+    titles = titles.drop_nulls("code").unique("code", keep="first", maintain_order=True)
+    return TitleList(_table_of(path), titles, path)
+
+
+def with_titles(hierarchy: Hierarchy, lists: Sequence[TitleList]) -> Hierarchy:
+    """The hierarchy with the codes and titles of dictionaries.
+
+    A code that is no node is added where its digits place it, with the headings between; a listed
+    code of a complete table is assignable; a node that has a title keeps it, and of several lists
+    the first decides. Codes without a place are skipped: `unplaced` tells them. Without coding
+    rules codes are node ids, and only titles are set.
+
+    Time grows with the number of codes plus the size of the hierarchy.
+    """
+    listed = pl.concat([_placed(hierarchy, one) for one in lists] or [_no_nodes()])
+    listed = listed.unique("node", keep="first", maintain_order=True)
+    if listed.is_empty():
+        return hierarchy
+    edges = _new_edges(hierarchy, listed["node"])
+    headings = edges.select(pl.col("child").alias("node")).join(listed, on="node", how="anti")
+    headings = headings.with_columns(
+        pl.lit(None, pl.String).alias("title"), pl.lit(False).alias("assignable")
+    )
+    nodes = _keeping_titles(hierarchy, pl.concat([listed, headings]))
+    complete = {one.table for one in lists if one.table and len(one.titles)}
+    known = replace(hierarchy, complete_tables=hierarchy.complete_tables | complete)
+    return known.extend(edges, nodes)
+
+
+def unplaced(hierarchy: Hierarchy, titles: TitleList) -> pl.DataFrame:
+    """The codes of a dictionary that have no place in the hierarchy: ``code, reason``."""
+    placements = _place(hierarchy, titles)
+    return pl.DataFrame(
+        [(code, found.reason) for code, found in placements.items() if found.node is None],
+        {"code": pl.String, "reason": pl.String},
+        orient="row",
+    )
+
+
+def _read_fixed(path: Path) -> pl.DataFrame:
+    content = read_bytes(path)
+    try:
+        text = content.decode("utf-8-sig")
+    except UnicodeDecodeError:
+        text = content.decode("cp1252", "replace")
+    pairs = (line.split(maxsplit=1) for line in text.splitlines())
+    return pl.DataFrame([pair for pair in pairs if len(pair) == 2], _SCHEMA, orient="row")
+
+
+def _read_table(path: Path) -> pl.DataFrame:
+    table = read_table(path)
+    code, title = (_first_column(table, names, path) for names in (CODE_COLUMNS, TITLE_COLUMNS))
+    version = [column for column in table.columns if column.lower() == "icd_version"]
+    table = table.select(
+        pl.col(column).cast(pl.String).str.strip_chars() for column in (code, title, *version)
+    )
+    if version:
+        table = table.filter(pl.col(version[0]) == "9")
+    return table.select(code=code, title=title)
+
+
+def _first_column(table: pl.DataFrame, names: tuple[str, ...], path: Path) -> str:
+    present = {column.lower() for column in table.columns}
+    wanted = next(
+        (name for name in names if name in present), "code" if "code" in names else "title"
+    )
+    return column_named(table, wanted, path)
+
+
+def _table_of(path: Path) -> str | None:
+    name = path.name.lower()
+    return next((table for table, shape in _TABLE_OF_NAME.items() if shape.search(name)), None)
+
+
+def _place(hierarchy: Hierarchy, titles: TitleList) -> dict[str, Placement]:
+    coding, codes = hierarchy.coding, titles.titles["code"].to_list()
+    if coding is not None:
+        return {code: coding.place(code, titles.table, hierarchy) for code in codes}
+    unknown = Placement(reason="unknown_code")
+    return {code: Placement(code) if code in hierarchy else unknown for code in codes}
+
+
+def _placed(hierarchy: Hierarchy, titles: TitleList) -> pl.DataFrame:
+    """``node, title, assignable`` of the codes that have a place."""
+    placements = _place(hierarchy, titles)
+    assignable = True if titles.table and hierarchy.coding else None
+    return titles.titles.select(
+        pl.Series("node", [placements[code].node for code in titles.titles["code"]], pl.String),
+        "title",
+        pl.lit(assignable, pl.Boolean).alias("assignable"),
+    ).drop_nulls("node")
+
+
+def _new_edges(hierarchy: Hierarchy, nodes: pl.Series) -> pl.DataFrame:
+    """``child, parent`` of the nodes that the hierarchy lacks and of the headings above them."""
+    added = {node for node in nodes if node not in hierarchy}
+    added |= {
+        prefix
+        for node in added
+        for prefix in icd9.prefixes(node)
+        if "." in prefix and prefix not in hierarchy
+    }
+    return pl.DataFrame(
+        [(node, _parent(node, hierarchy, added)) for node in sorted(added)],
+        {"child": pl.String, "parent": pl.String},
+        orient="row",
+    )
+
+
+def _parent(node: str, hierarchy: Hierarchy, added: set[str]) -> str | None:
+    known = (code for code in icd9.prefixes(node) if code in added or code in hierarchy)
+    prefix = next(known, None)
+    if prefix is not None or hierarchy.coding is None:
+        return prefix
+    return hierarchy.coding.place(node, None, hierarchy).parent
+
+
+def _keeping_titles(hierarchy: Hierarchy, nodes: pl.DataFrame) -> pl.DataFrame:
+    titled = [node for node, title in zip(hierarchy.nodes, hierarchy.titles, strict=True) if title]
+    keep = pl.col("node").is_in(titled)
+    return nodes.with_columns(pl.when(keep).then(None).otherwise("title").alias("title"))
+
+
+def _no_nodes() -> pl.DataFrame:
+    return pl.DataFrame(schema={"node": pl.String, "title": pl.String, "assignable": pl.Boolean})

@@ -1,0 +1,74 @@
+"""Readers of labels and predictions, one format a file."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from dataclasses import replace
+from pathlib import Path
+
+from audit.errors import AuditError, FormatError, InputError
+from audit.files import files_in, first_bytes, refuse_pickle
+from audit.loaders import caml, grouped, jsonl, long, mimic3, mimic4, psv, wide
+from audit.loaders.format import Columns, LabelFormat, RawLabels
+
+FORMATS: tuple[LabelFormat, ...] = (
+    mimic3.FORMAT,
+    mimic4.FORMAT,
+    caml.FORMAT,
+    long.FORMAT,
+    jsonl.FORMAT,
+    wide.FORMAT,
+    grouped.FORMAT,
+    psv.FORMAT,
+)
+
+
+def read_labels(path: Path, columns: Columns, format: str | None = None) -> RawLabels:
+    """Labels as they stand in a file or folder, in the named or the one matching format.
+
+    Raises:
+        FormatError: If not exactly one format matches; lists what would tell them apart.
+        InputError: If nothing is there, it cannot be read, or it holds pickled objects.
+    """
+    if not path.exists():
+        raise InputError("a dataset file or folder is required", found="nothing there", where=path)
+    chosen = _format_of(path, format)
+    return replace(chosen.read(path, columns), format=chosen.name)
+
+
+def _format_of(path: Path, name: str | None) -> LabelFormat:
+    head = b"" if path.is_dir() else _head(path)
+    matching = [
+        known for known in FORMATS if (known.name == name if name else known.matches(path, head))
+    ]
+    others = [] if name or path.is_file() else _others_in(path, matching)
+    if len(matching) == 1 and not others:
+        return matching[0]
+    found = [known.name for known in matching] + others
+    listed = "".join(f"\n  {known.name}: {known.title}" for known in matching or FORMATS)
+    raise FormatError(
+        "exactly one format must match the dataset",
+        found=", ".join(found) or (f"none named {name!r}" if name else "none that matches"),
+        where=path,
+        hint="give one of these" if others and not matching else f"--format names one:{listed}",
+    )
+
+
+def _head(path: Path) -> bytes:
+    refuse_pickle(path)
+    head = first_bytes(path)
+    if not head.strip():
+        raise InputError("a dataset with content is required", found="an empty file", where=path)
+    return head
+
+
+def _others_in(folder: Path, own: list[LabelFormat]) -> list[str]:
+    """Datasets in a folder that are no part of the dataset that the folder itself is."""
+    found = []
+    for entry in files_in(folder):
+        with suppress(AuditError):
+            head = b"" if entry.is_dir() else _head(entry)
+            formats = [known for known in FORMATS if known.matches(entry, head)]
+            if formats and not set(formats) & set(own):
+                found.append(f"{entry.name} ({', '.join(known.name for known in formats)})")
+    return found

@@ -1,0 +1,137 @@
+"""JSON lines: one object an instance, its labels a list."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, NoReturn
+
+import polars as pl
+
+from audit.errors import InputError, SchemaError
+from audit.files import read_lines
+from audit.loaders.common import column_for, exploded, head_lines, id_among, pick, raw_labels
+from audit.loaders.format import Columns, LabelFormat, RawLabels
+
+Line = tuple[int, dict[str, Any]]
+
+
+def read(path: Path, columns: Columns) -> RawLabels:
+    """Read a list of labels a line; null or an empty list is an instance without labels.
+
+    Numbers become text as they are written. The id is the named key, else ``id``, ``instance`` or
+    ``hadm_id``, else the only key beside the labels that holds a plain value.
+
+    Raises:
+        InputError: If a line is no JSON object.
+        SchemaError: If a key is missing, or holds what it may not.
+    """
+    lines = list(_objects(path))
+    names = list(dict.fromkeys(key for _, line in lines for key in line))
+    labels = column_for("labels", columns.label or "labels", names, path)
+    roles = {
+        role: column_for(role, name, names, path)
+        for role, name in {"group": columns.group, "split": columns.split}.items()
+        if name is not None
+    }
+    beside = {labels, *roles.values(), *_nested(lines)}
+    roles["instance"] = id_among(names, columns.id, beside, path)
+    frame = _frame(lines, labels, roles, path)
+    listed = pick(frame, path, labels="labels", **{role: role for role in roles})
+    return raw_labels(exploded(listed), listed, path)
+
+
+def matches(path: Path, head: bytes) -> bool:
+    """Whether the first line is a JSON object, or the suffix says so and it begins as one."""
+    first = "".join(head_lines(path, head)[:1]).strip()
+    if not first.startswith("{"):
+        return False
+    if {".jsonl", ".ndjson"} & {suffix.lower() for suffix in path.suffixes[-2:]}:
+        return True
+    try:
+        return isinstance(_DECODER.decode(first), dict)
+    except (ValueError, RecursionError):
+        return False
+
+
+def _objects(path: Path) -> Iterator[Line]:
+    for number, text in read_lines(path):
+        where = f"{path}:{number}"
+        try:
+            line = _DECODER.decode(text)
+        except (ValueError, RecursionError) as error:
+            raise InputError(_OBJECT, found=_first_words(error), where=where) from None
+        if not isinstance(line, dict):
+            raise InputError(_OBJECT, found=_shown(line), where=where)
+        yield number, line
+
+
+_OBJECT = "every line must be a JSON object"
+
+
+def _refuse_constant(name: str) -> NoReturn:
+    raise ValueError(f"{name} is no JSON")
+
+
+_DECODER = json.JSONDecoder(parse_int=str, parse_float=str, parse_constant=_refuse_constant)
+
+
+def _first_words(error: Exception) -> str:
+    return error.msg if isinstance(error, json.JSONDecodeError) else str(error)
+
+
+def _nested(lines: list[Line]) -> set[str]:
+    return {
+        key for _, line in lines for key, value in line.items() if isinstance(value, (list, dict))
+    }
+
+
+def _frame(lines: list[Line], labels: str, roles: dict[str, str], path: Path) -> pl.DataFrame:
+    columns: dict[str, list[Any]] = {"labels": [], **{role: [] for role in roles}}
+    for number, line in lines:
+        columns["labels"].append(_labels(line, labels, f"{path}:{number}"))
+        for role, key in roles.items():
+            columns[role].append(_plain(line.get(key), key, f"{path}:{number}"))
+    schema = {name: pl.List(pl.String) if name == "labels" else pl.String for name in columns}
+    try:
+        return pl.DataFrame(columns, schema=schema)
+    except UnicodeEncodeError as error:
+        raise InputError(
+            "text must be Unicode", found=f"half a character: {error.object!r}", where=path
+        ) from None
+
+
+def _labels(line: dict[str, Any], key: str, where: str) -> list[str | None] | None:
+    if key not in line:
+        raise SchemaError(f"every line must have the key {key!r}", found="none", where=where)
+    labels = line[key]
+    if labels is None:
+        return None
+    if not isinstance(labels, list):
+        raise SchemaError(f"the key {key!r} must hold a list", found=_shown(labels), where=where)
+    for label in labels:
+        if not (label is None or isinstance(label, str)):
+            raise SchemaError("a label must be text or a number", found=_shown(label), where=where)
+    return labels
+
+
+def _plain(value: Any, key: str, where: str) -> str | None:
+    if value is None or isinstance(value, str):
+        return value
+    raise SchemaError(
+        f"the key {key!r} must hold text or a number", found=_shown(value), where=where
+    )
+
+
+def _shown(value: Any) -> str:
+    text = json.dumps(value)
+    return text if len(text) <= 60 else f"{text[:60]}..."
+
+
+FORMAT = LabelFormat(
+    name="jsonl",
+    title="JSON lines with a key for the id and a list in labels",
+    matches=matches,
+    read=read,
+)

@@ -1,0 +1,76 @@
+"""Long tables: one row an assertion, or one row an instance with a list of its labels."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import polars as pl
+
+from audit.errors import SchemaError, first_cases
+from audit.files import name_among, read_table
+from audit.loaders.common import (
+    column_for,
+    exploded,
+    id_among,
+    pick,
+    raw_labels,
+    schema_of,
+    separator_of,
+)
+from audit.loaders.format import Columns, LabelFormat, RawLabels
+
+
+def read(path: Path, columns: Columns) -> RawLabels:
+    """Read a table with ``instance`` and ``label``, or Parquet with a list in ``labels``.
+
+    An empty list, or none, is an instance without labels.
+
+    Raises:
+        SchemaError: If a column is missing, or several could be meant.
+    """
+    frame = read_table(path, separator=separator_of(path))
+    label = _label_column(frame, columns.label, path)
+    listed = _is_list(frame.schema[label])
+    roles = {"group": columns.group, "split": columns.split}
+    taken = {label, *(name_among(frame.columns, name, path) for name in roles.values() if name)}
+    instance = id_among(frame.columns, columns.id, taken, path)
+    picked = pick(
+        frame, path, instance=instance, **{"labels" if listed else "label": label}, **roles
+    )
+    return raw_labels(exploded(picked) if listed else picked, picked, path)
+
+
+def matches(path: Path, head: bytes) -> bool:
+    """Whether there is a column ``label``, or ``labels`` that holds lists."""
+    schema = schema_of(path, head)
+    return "label" in schema or _is_list(schema.get("labels"))
+
+
+def _label_column(frame: pl.DataFrame, named: str | None, path: Path) -> str:
+    found = [name for name, dtype in frame.schema.items() if _holds_labels(name, dtype)]
+    if named is None and len(found) > 1:
+        raise SchemaError(
+            "exactly one column must hold the labels",
+            found=f"the candidates {first_cases(found)}",
+            where=path,
+            hint="name it with --label",
+        )
+    return column_for("label", named or "".join(found) or "label", frame.columns, path)
+
+
+def _holds_labels(name: str, dtype: pl.DataType) -> bool:
+    name = name.strip().lower()
+    return name == "label" or (name == "labels" and _is_list(dtype))
+
+
+def _is_list(dtype: pl.DataType | None) -> bool:
+    return isinstance(dtype, (pl.List, pl.Array))
+
+
+FORMAT = LabelFormat(
+    name="long",
+    title="CSV, TSV or Parquet with the columns instance and label, or Parquet with lists in"
+    " labels",
+    matches=matches,
+    read=read,
+)

@@ -1,0 +1,307 @@
+"""The run folder: written beside and renamed when whole, sealed by a manifest, read back."""
+
+from __future__ import annotations
+
+import json
+import platform
+import shutil
+import socket
+import sys
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from audit.disclosure import Quantity
+from audit.errors import InputError, OutputError
+from audit.files import read_json, sha256_of
+from audit.result import SCHEMA_VERSION, AuditResult, CheckResult, Finding, Part, to_json_bytes
+
+RESULT, MANIFEST, RESTRICTED = "result.json", "manifest.json", "restricted"
+HTML, PDF = "report.html", "report.pdf"
+
+_FINDINGS: dict[str, Any] = {
+    "check": pl.String,
+    "id": pl.String,
+    "severity": pl.String,
+    "nodes": pl.List(pl.String),
+    "statement": pl.String,
+    "touched": pl.Int64,
+    "evidence": pl.String,
+    "parts": pl.String,
+    "curator": pl.String,
+    "data_user": pl.String,
+    "key": pl.List(pl.String),
+}
+
+
+@contextmanager
+def writing_run(out: Path, *, overwrite: bool = False) -> Iterator[Path]:
+    """A temporary folder beside ``out`` that takes its place when the block ends without an error.
+
+    Raises:
+        OutputError: If ``out`` is there and is no run, or is a run and ``overwrite`` is False.
+    """
+    refuse_occupied(out, overwrite=overwrite)
+    parent = out.resolve().parent
+    try:
+        parent.mkdir(parents=True, exist_ok=True)
+        folder = Path(tempfile.mkdtemp(prefix=f".{out.name}-", dir=parent))
+    except OSError as error:
+        raise OutputError(
+            "a folder that can be written is required", found=error.strerror or "", where=out
+        ) from None
+    try:
+        yield folder
+        folder.chmod(0o755)
+        _replace(folder, out.resolve())
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def refuse_occupied(out: Path, *, overwrite: bool) -> None:
+    """Raise OutputError where ``out`` is no run, or is a run and ``overwrite`` is False."""
+    if not out.exists() or (out.is_dir() and not any(out.iterdir())):
+        return
+    if not is_run(out):
+        raise OutputError(
+            "the output must be a new folder or an earlier run",
+            found="something that is no run",
+            where=out,
+            hint="choose another place with --out",
+        )
+    if not overwrite:
+        raise OutputError(
+            "an earlier run is not replaced without being asked",
+            found="a run",
+            where=out,
+            hint="add --overwrite, or choose another place with --out",
+        )
+
+
+def is_run(folder: Path) -> bool:
+    """Whether a folder is one that an audit left."""
+    return (folder / MANIFEST).is_file() and (folder / RESULT).is_file()
+
+
+def _replace(folder: Path, out: Path) -> None:
+    """Put a whole folder in the place of another; the old one goes last."""
+    if not out.exists():
+        folder.rename(out)
+        return
+    old = Path(tempfile.mkdtemp(prefix=f".{out.name}-old-", dir=out.parent))
+    out.rename(old / out.name)
+    try:
+        folder.rename(out)
+    except OSError:
+        (old / out.name).rename(out)
+        raise
+    finally:
+        shutil.rmtree(old, ignore_errors=True)
+
+
+@contextmanager
+def replacing_reports(run: Path) -> Iterator[Path]:
+    """A temporary folder whose reports replace those of a run, which is then sealed again."""
+    manifest = read_json(run / MANIFEST)
+    with tempfile.TemporaryDirectory(prefix=".report-", dir=run) as temporary:
+        yield Path(temporary)
+        for name in (HTML, PDF):
+            if (Path(temporary) / name).is_file():
+                (Path(temporary) / name).replace(run / name)
+    _write_manifest(run, manifest)
+
+
+def write_run(result: AuditResult, out: str | Path, *, overwrite: bool = False) -> Path:
+    """Write a run without reports, for use from Python; the command line adds HTML and PDF.
+
+    Raises:
+        OutputError: If ``out`` is there and is no run, or is a run and ``overwrite`` is False.
+    """
+    out, started = Path(out), datetime.now(UTC)
+    with writing_run(out, overwrite=overwrite) as folder:
+        write_tables(result, folder)
+        seal(folder, result, command=[], started=started)
+    return out
+
+
+def write_tables(result: AuditResult, folder: Path) -> None:
+    """Write ``result.json`` and the restricted tables."""
+    (folder / RESULT).write_bytes(to_json_bytes(result.shared()))
+    restricted = folder / RESTRICTED
+    restricted.mkdir()
+    result.nodes.write_parquet(restricted / "nodes.parquet")
+    result.edges.write_parquet(restricted / "edges.parquet")
+    result.residuals.write_parquet(restricted / "residuals.parquet")
+    result.findings.write_parquet(restricted / "findings.parquet")
+    result.pairs.sink_parquet(restricted / "pairs.parquet")
+
+
+def seal(folder: Path, result: AuditResult, *, command: Sequence[str], started: datetime) -> None:
+    """Write the manifest: digests of inputs and outputs, versions, the command, times."""
+    manifest = {
+        "schema_version": SCHEMA_VERSION,
+        "identity": dict(result.identity),
+        "inputs": [dict(source) for source in result.inputs],
+        "command": list(command),
+        "host": socket.gethostname(),
+        "started": started.isoformat(timespec="seconds"),
+    }
+    _write_manifest(folder, manifest)
+
+
+def _write_manifest(folder: Path, manifest: Mapping[str, Any]) -> None:
+    """Write a manifest with what is true at its writing: outputs, versions, the time."""
+    outputs = sorted(path for path in folder.rglob("*") if path.is_file() and path.name != MANIFEST)
+    sealed = {
+        **manifest,
+        "finished": datetime.now(UTC).isoformat(timespec="seconds"),
+        "versions": _versions(),
+        "outputs": {path.relative_to(folder).as_posix(): sha256_of(path) for path in outputs},
+    }
+    (folder / MANIFEST).write_bytes(to_json_bytes(sealed))
+
+
+def _versions() -> dict[str, str]:
+    from importlib.metadata import version
+
+    packages = ("hierarchy-audit", "polars", "numpy", "scipy", "weasyprint", "altair")
+    return {
+        "python": platform.python_version(),
+        "platform": sys.platform,
+        **{package: version(package) for package in packages},
+    }
+
+
+def read_run(folder: str | Path) -> AuditResult:
+    """Read a run back; its ``shared()`` gives the bytes of its ``result.json`` again.
+
+    Raises:
+        InputError: If the folder is no run, or is one of another schema version.
+    """
+    folder = Path(folder)
+    if not is_run(folder):
+        raise InputError(
+            "the folder of a run is required",
+            found=f"no {MANIFEST} and {RESULT} in it" if folder.exists() else "nothing there",
+            where=folder,
+            hint="a run is what `audit run` leaves",
+        )
+    shared = read_json(folder / RESULT)
+    if shared.get("schema_version") != SCHEMA_VERSION:
+        raise InputError(
+            f"a run of schema version {SCHEMA_VERSION} is required",
+            found=repr(shared.get("schema_version")),
+            where=folder / RESULT,
+            hint="read it with the version of hierarchy-audit that wrote it",
+        )
+    tables = {name: _table(folder, name) for name in ("nodes", "edges", "residuals", "findings")}
+    return AuditResult(
+        identity=shared["identity"],
+        ledger=shared["ledger"],
+        policy=shared["policy"],
+        checks=_read_checks(shared["checks"], tables["findings"]),
+        nodes=tables["nodes"],
+        edges=tables["edges"],
+        pairs=pl.scan_parquet(folder / RESTRICTED / "pairs.parquet"),
+        residuals=tables["residuals"],
+        metrics=tuple(shared["metrics"]),
+        waivers=tuple(shared["waivers"]),
+        inputs=tuple(read_json(folder / MANIFEST)["inputs"]),
+    )
+
+
+def _table(folder: Path, name: str) -> pl.DataFrame:
+    path = folder / RESTRICTED / f"{name}.parquet"
+    if not path.is_file():
+        raise InputError(
+            "a whole run is required",
+            found=f"no {RESTRICTED}/{name}.parquet",
+            where=folder,
+            hint="a shared run without its restricted tables cannot be rendered again",
+        )
+    return pl.read_parquet(path)
+
+
+def findings_frame(checks: Sequence[CheckResult]) -> pl.DataFrame:
+    """All findings of all checks in report order; evidence and parts as JSON."""
+    rows = [_finding_row(finding) for check in checks for finding in check.in_order()]
+    return pl.DataFrame(rows, schema=_FINDINGS)
+
+
+def _finding_row(finding: Finding) -> dict[str, Any]:
+    return {
+        "check": finding.check,
+        "id": finding.id,
+        "severity": finding.severity,
+        "nodes": list(finding.nodes),
+        "statement": finding.statement,
+        "touched": finding.touched,
+        "evidence": _evidence_json(finding.evidence),
+        "parts": json.dumps(
+            [
+                {"nodes": part.nodes, "evidence": json.loads(_evidence_json(part.evidence))}
+                for part in finding.parts
+            ],
+            ensure_ascii=False,
+        ),
+        "curator": finding.curator,
+        "data_user": finding.data_user,
+        "key": list(finding.key),
+    }
+
+
+def _evidence_json(evidence: Any) -> str:
+    return json.dumps({name: asdict(quantity) for name, quantity in evidence.items()})
+
+
+def _read_checks(
+    shared: Sequence[dict[str, Any]], findings: pl.DataFrame
+) -> tuple[CheckResult, ...]:
+    rows = findings.partition_by("check", as_dict=True)
+    return tuple(
+        CheckResult(
+            name=check["name"],
+            title=check["title"],
+            denominator=check["denominator"],
+            denominator_unit=check["denominator_unit"],
+            findings=tuple(
+                _read_finding(row)
+                for row in rows.get((check["name"],), pl.DataFrame()).iter_rows(named=True)
+            ),
+            folded=check["folded"],
+            not_applicable=check["reason"] if check["status"] == "not_applicable" else "",
+            crashed=check["reason"] if check["status"] == "error" else "",
+        )
+        for check in shared
+    )
+
+
+def _read_finding(row: dict[str, Any]) -> Finding:
+    return Finding(
+        check=row["check"],
+        severity=row["severity"],
+        nodes=tuple(row["nodes"]),
+        statement=row["statement"],
+        evidence=_read_evidence(json.loads(row["evidence"])),
+        curator=row["curator"],
+        data_user=row["data_user"],
+        touched=row["touched"],
+        parts=tuple(
+            Part(tuple(part["nodes"]), _read_evidence(part["evidence"]))
+            for part in json.loads(row["parts"])
+        ),
+        key=tuple(row["key"]),
+    )
+
+
+def _read_evidence(stored: dict[str, Any]) -> dict[str, Quantity]:
+    return {
+        name: Quantity(q["value"], q["kind"], tuple(q["totals"]), tuple(q["sources"]))
+        for name, q in stored.items()
+    }

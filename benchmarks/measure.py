@@ -1,0 +1,91 @@
+"""Running a command in a child process, and what it took."""
+
+from __future__ import annotations
+
+import json
+import os
+import platform
+import statistics
+import subprocess
+import sys
+import time
+from dataclasses import dataclass
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+RESULTS = Path(__file__).parent / "results"
+"""Where measurements are kept; not part of the repository."""
+CORES = 2
+"""Cores that everything is measured on, where the system lets a process choose."""
+
+
+@dataclass(frozen=True)
+class Taken:
+    """What one run of a command took.
+
+    Args:
+        wall: Seconds from start to end.
+        cpu: Seconds of all its threads and children together.
+        peak: Largest resident memory, in bytes.
+        output: What it wrote to standard output.
+    """
+
+    wall: float
+    cpu: float
+    peak: int
+    output: str
+
+
+def run(command: list[str]) -> Taken:
+    """Run a command to its end; one that fails ends the benchmark with what it said."""
+    started = time.perf_counter()
+    child = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    assert child.stdout is not None
+    output = child.stdout.read()
+    _, status, usage = os.wait4(child.pid, 0)
+    wall = time.perf_counter() - started
+    child.returncode = os.waitstatus_to_exitcode(status)
+    if child.returncode:
+        sys.exit(f"{' '.join(command)} ended with {child.returncode}:\n{output}")
+    unit = 1 if sys.platform == "darwin" else 1024
+    return Taken(wall, usage.ru_utime + usage.ru_stime, usage.ru_maxrss * unit, output)
+
+
+def stay_on_cores() -> int:
+    """Keep this process and its children to `CORES` cores; returns how many it has."""
+    if not hasattr(os, "sched_setaffinity"):
+        return os.cpu_count() or 1
+    os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[:CORES])
+    return len(os.sched_getaffinity(0))
+
+
+def summary(rounds: list[Taken]) -> dict[str, float]:
+    """Median and least wall time in seconds, median processor time, largest peak in megabytes."""
+    return {
+        "wall_median": statistics.median(taken.wall for taken in rounds),
+        "wall_least": min(taken.wall for taken in rounds),
+        "cpu_median": statistics.median(taken.cpu for taken in rounds),
+        "peak_mb": max(taken.peak for taken in rounds) / 1e6,
+        "rounds": len(rounds),
+    }
+
+
+def surroundings(cores: int) -> dict[str, Any]:
+    """What the numbers were measured with; the load tells whether the machine was idle."""
+    packages = ("numpy", "scipy", "polars")
+    return {
+        "system": f"{platform.system()} {platform.machine()}",
+        "python": platform.python_version(),
+        "cores": cores,
+        "load": os.getloadavg()[0],
+        **{package: version(package) for package in packages},
+    }
+
+
+def keep(name: str, result: dict[str, Any]) -> Path:
+    """Write a result as JSON below `RESULTS`."""
+    RESULTS.mkdir(exist_ok=True)
+    path = RESULTS / f"{name}.json"
+    path.write_text(json.dumps(result, indent=2) + "\n", "utf-8")
+    return path

@@ -1,0 +1,49 @@
+"""Reports of an audit: one dictionary, ``AuditResult.shared()``, in words and pictures.
+
+Both writers render that view and nothing else, so that HTML, PDF and ``result.json`` agree.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from audit.result import AuditResult
+
+__all__ = ["write_html", "write_pdf"]
+
+
+def write_html(result: AuditResult | Mapping[str, Any], path: str | Path) -> None:
+    """Write the report as one self-contained HTML file that opens without a network.
+
+    Args:
+        result: An audit's result, or the dictionary read back from its ``result.json``.
+        path: The file to write; the same result gives the same bytes.
+
+    Raises:
+        RenderError: If the report cannot be rendered.
+    """
+    from reports.html import html_text
+    from reports.model import shared_view
+
+    Path(path).write_bytes(html_text(shared_view(result)).encode("utf-8"))
+
+
+def write_pdf(result: AuditResult | Mapping[str, Any], path: str | Path) -> None:
+    """Write the report as a tagged PDF/A-3a with ``result.json`` attached inside.
+
+    Args:
+        result: An audit's result, or the dictionary read back from its ``result.json``.
+        path: The file to write; with ``SOURCE_DATE_EPOCH`` set, the same result gives the
+            same bytes.
+
+    Raises:
+        RenderError: If Pango is missing, with the line that installs it, or if the report
+            cannot be rendered.
+    """
+    from reports.model import shared_view
+    from reports.pdf import pdf_bytes
+
+    Path(path).write_bytes(pdf_bytes(shared_view(result)))

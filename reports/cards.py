@@ -1,0 +1,199 @@
+"""Findings as cards: which lead, and what each shows."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import groupby
+from typing import Any
+
+from reports.parts import Badge, Card, Cell, Interval, More, Node, Nodes, Table, column
+from reports.words import (
+    SEVERITIES,
+    SEVERITY,
+    TONE,
+    evidence_value,
+    number,
+    percent,
+    span,
+    words,
+)
+
+LEADING = 20
+"""Findings shown as the ones that matter; the others follow check by check."""
+PER_CHECK = 8
+"""Of these, findings of one check at most."""
+
+_SENTENCE_END = re.compile(r"(?<=[a-z0-9)%]{3}\.) (?=[A-Z])")
+
+
+def cards(checks: Sequence[Mapping[str, Any]]) -> tuple[Card, ...]:
+    """All shown findings: the worst severity first, and within one the first of each check first.
+
+    So one check with many findings does not hide the others.
+    """
+    ranked = sorted(
+        (SEVERITIES.index(finding["severity"]), rank, place)
+        for place, check in enumerate(checks)
+        for rank, finding in enumerate(check["findings"])
+    )
+    return tuple(
+        card(checks[place]["findings"][rank], checks[place], f"finding-{number_}")
+        for number_, (_, rank, place) in enumerate(ranked, 1)
+    )
+
+
+def leading(found: Iterable[Card]) -> tuple[tuple[Card, ...], tuple[Card, ...]]:
+    """The findings that lead, and the others, each in the order given."""
+    seen: Counter[str] = Counter()
+    first: list[Card] = []
+    rest: list[Card] = []
+    for one in found:
+        leads = seen[one.check] < PER_CHECK and len(first) < LEADING
+        (first if leads else rest).append(one)
+        seen[one.check] += 1
+    return tuple(first), tuple(rest)
+
+
+def introduction(checks: Sequence[Mapping[str, Any]], first: int, rest: int) -> str:
+    """How the leading findings were chosen, and what became of the others."""
+    folded = sum(check["folded"] for check in checks)
+    not_shown = sum(check["not_shown"] for check in checks)
+    sentences = [
+        "The worst severity comes first; within a severity, the finding of each check that "
+        "touches the most instances."
+    ]
+    if rest:
+        sentences.append(
+            f"Here are {first} of {first + rest:,}, at most {PER_CHECK} of each check; the others "
+            "stand under “Further findings”."
+        )
+    if folded:
+        sentences.append(f"Explained by these, and folded into them: {folded:,} more.")
+    if not_shown:
+        sentences.append(
+            f"Beyond the number shown for each check, and only counted: {not_shown:,}."
+        )
+    return " ".join(sentences)
+
+
+def more(rest: Iterable[Card]) -> tuple[More, ...]:
+    """Cards gathered by their check, in order of the checks' names."""
+    by_check = sorted(rest, key=lambda card: card.check)
+    return tuple(_gathered(list(found)) for _, found in groupby(by_check, lambda card: card.check))
+
+
+def _gathered(found: list[Card]) -> More:
+    first = found[0]
+    return More(
+        check=first.check,
+        title=first.check_title,
+        cards=tuple(found),
+        table=Table(
+            id=f"more-{first.check}",
+            caption=f"{first.check_title} ({first.check})",
+            columns=column("Finding", "Severity"),
+            rows=tuple(
+                (f"{card.headline} {card.explanation}".strip(), card.badge) for card in found
+            ),
+        ),
+    )
+
+
+def card(finding: Mapping[str, Any], check: Mapping[str, Any], anchor: str) -> Card:
+    """One finding, worded."""
+    return Card(
+        anchor=anchor,
+        id=finding["id"],
+        check=check["name"],
+        check_title=check["title"],
+        badge=Badge(SEVERITY[finding["severity"]], TONE[finding["severity"]]),
+        headline=_SENTENCE_END.split(finding["statement"], maxsplit=1)[0],
+        explanation="".join(_SENTENCE_END.split(finding["statement"], maxsplit=1)[1:]),
+        nodes=_nodes(finding["nodes"]),
+        evidence=evidence_lines(finding["evidence"]),
+        interval=interval(finding["evidence"]),
+        parts=_parts(finding["parts"], f"{anchor}-parts"),
+        curator=finding["curator"],
+        data_user=finding["data_user"],
+    )
+
+
+def evidence_lines(evidence: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
+    """Evidence as labels and values, with counts beside their totals and bounds as intervals."""
+    return tuple(
+        (_label(name, evidence), _text(name, evidence))
+        for name in evidence
+        if not _told_elsewhere(name, evidence)
+    )
+
+
+def interval(evidence: Mapping[str, Any]) -> Interval | None:
+    """The evidence's share and its interval, to be drawn; None where it lacks either."""
+    share = evidence.get("share")
+    if not isinstance(share, int | float) or not 0 <= share <= 1:
+        return None
+    low, high, limit = (evidence.get(name) for name in ("low", "high", "limit"))
+    if low is None or high is None:
+        return None
+    alt = f"Share {percent(share)}, 95% interval {percent(low)} to {percent(high)}"
+    if limit is not None:
+        alt += f", limit {percent(limit)}"
+    return Interval(share, low, high, limit, f"{alt}, on a line from 0% to 100%.")
+
+
+def _told_elsewhere(name: str, evidence: Mapping[str, Any]) -> bool:
+    partner = {"high": "low", "of": _counted(evidence)}.get(name)
+    return partner in evidence
+
+
+def _counted(evidence: Mapping[str, Any]) -> str | None:
+    """The count that ``of`` is the total of."""
+    return next((name for name in ("instances", "rows", "joint") if name in evidence), None)
+
+
+def _label(name: str, evidence: Mapping[str, Any]) -> str:
+    return "95% interval" if name == "low" and "high" in evidence else words(name)
+
+
+def _text(name: str, evidence: Mapping[str, Any]) -> str:
+    text = evidence_value(name, evidence[name], evidence)
+    if name == "low" and "high" in evidence:
+        return span(text, evidence_value("high", evidence["high"], evidence))
+    if "of" in evidence and name == _counted(evidence):
+        return f"{text} of {number(evidence['of'])}"
+    return text
+
+
+def _parts(parts: Sequence[Mapping[str, Any]], id_: str) -> Table | None:
+    if not parts:
+        return None
+    labels = list(
+        dict.fromkeys(label for part in parts for label, _ in evidence_lines(part["evidence"]))
+    )
+    paired = all(len(part["nodes"]) == 2 for part in parts)
+    titled = any(node["title"] for part in parts for node in part["nodes"])
+    names = ("Node", "With") if paired else ("Node",) if titled else ("Node or code",)
+    rows: list[tuple[Cell, ...]] = []
+    for part in parts:
+        values = dict(evidence_lines(part["evidence"]))
+        nodes = _nodes(part["nodes"])
+        cells = nodes if paired or len(nodes) == 1 else (Nodes(nodes),)
+        rows.append((*cells, *(values.get(label, "–") for label in labels)))
+    return Table(
+        id=id_,
+        caption="Where it comes from, the largest part first",
+        columns=column(
+            *names, *map(_heading, labels), numeric=" " * len(names) + "n" * len(labels)
+        ),
+        rows=tuple(rows),
+    )
+
+
+def _heading(label: str) -> str:
+    return label[:1].upper() + label[1:]
+
+
+def _nodes(nodes: Iterable[Mapping[str, str | None]]) -> tuple[Node, ...]:
+    return tuple(Node(node["id"] or "", node["title"] or "") for node in nodes)

@@ -1,0 +1,70 @@
+"""Where each node of the hierarchy's picture stands."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+COLUMNS = 5
+"""Columns of the picture; what lies deeper stands in the table alone."""
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """A node's place: its column, and its extent from 0 to 1 down the picture."""
+
+    row: Mapping[str, Any]
+    column: int
+    top: float
+    bottom: float
+
+
+def icicle(rows: Sequence[Mapping[str, Any]]) -> list[Cell]:
+    """Lay nodes out in columns, each beside its parent, in order of their instances.
+
+    A node's children share its extent by their instances. They may carry more instances together
+    than the node does, since an instance can carry several of them: then they are drawn to the
+    scale of their sum; where they carry fewer, a gap remains.
+
+    Args:
+        rows: Nodes with ``node``, ``parent`` (None, or the id of another row) and ``instances``.
+    """
+    known = {row["node"] for row in rows}
+    children: dict[str | None, list[Mapping[str, Any]]] = {}
+    for row in rows:
+        parent = row["parent"] if row["parent"] in known else None
+        children.setdefault(parent, []).append(row)
+    cells: list[Cell] = []
+    _place(children, None, 0.0, _drawn(children.get(None, [])), -1, cells)
+    if len(children.get(None, [])) == 1:
+        cells = [Cell(c.row, c.column - 1, c.top, c.bottom) for c in cells if c.column]
+    return cells
+
+
+def size(instances: int | str) -> int:
+    """A count to draw by: the number itself, or the one that a bound names."""
+    return instances if isinstance(instances, int) else int(instances.strip("<>"))
+
+
+def _drawn(rows: Sequence[Mapping[str, Any]]) -> int:
+    return sum(size(row["instances"]) for row in rows)
+
+
+def _place(
+    children: Mapping[str | None, Sequence[Mapping[str, Any]]],
+    parent: str | None,
+    top: float,
+    instances: int,
+    column: int,
+    cells: list[Cell],
+    extent: float = 1.0,
+) -> None:
+    rows = sorted(children.get(parent, ()), key=lambda row: (-size(row["instances"]), row["node"]))
+    whole = max(instances, _drawn(rows))
+    for row in rows:
+        own = size(row["instances"])
+        height = extent * own / whole if whole else 0.0
+        cells.append(Cell(row, column + 1, top, top + height))
+        _place(children, row["node"], top, own, column + 1, cells, height)
+        top += height

@@ -1,0 +1,154 @@
+"""What a report shows: the shared view in words, formatted numbers, tables and pictures."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from audit.result import AuditResult, to_json_bytes
+from reports import tables
+from reports.cards import cards, introduction, leading, more
+from reports.figures import figures
+from reports.parts import Card, Code, Figure, More, Table, Verdict
+from reports.verdict import verdict
+from reports.words import number, printable
+
+RESIDUAL_LIMIT = "residual_share"
+"""The policy's threshold that the picture of residual shares is drawn against."""
+
+
+@dataclass(frozen=True, slots=True)
+class Release:
+    """What was audited."""
+
+    title: str
+    facts: tuple[tuple[str, str], ...]
+    digests: tuple[tuple[str, Code], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Policy:
+    """What it was judged by."""
+
+    name: str
+    min_cell: int
+    max_findings: str
+    ancestors_are_fault: bool
+    thresholds: Table
+    rules: Table | None
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """All that the templates show."""
+
+    title: str
+    verdict: Verdict
+    release: Release
+    leading: tuple[Card, ...]
+    more: tuple[More, ...]
+    introduction: str
+    figures: tuple[Figure, ...]
+    checks: Table
+    not_applicable: int
+    metrics: Table | None
+    ledger: Table
+    ledger_facts: tuple[tuple[str, str], ...]
+    waivers: Table | None
+    policy: Policy
+    provenance: Table
+    tool: str
+    schema_version: str
+    result_sha256: str
+
+
+def shared_view(result: AuditResult | Mapping[str, Any]) -> Mapping[str, Any]:
+    """The dictionary that reports render: a result's shared view, or the one given."""
+    return result.shared() if isinstance(result, AuditResult) else result
+
+
+def build(shared: Mapping[str, Any]) -> Report:
+    """Word, format and draw the shared view."""
+    sha256 = hashlib.sha256(to_json_bytes(shared)).hexdigest()
+    shared = _printable(shared)
+    checks, identity = shared["checks"], shared["identity"]
+    first, rest = leading(cards(checks))
+    tool = f"{identity['tool']['name']} {identity['tool']['version']}"
+    release = _release(shared)
+    return Report(
+        title=release.title,
+        verdict=verdict(shared),
+        release=release,
+        leading=first,
+        more=more(rest),
+        introduction=introduction(checks, len(first), len(rest)),
+        figures=figures(shared["overview"], _threshold(shared["policy"], RESIDUAL_LIMIT)),
+        checks=tables.checks_table(checks),
+        not_applicable=sum(check["status"] == "not_applicable" for check in checks),
+        metrics=tables.metrics_table(shared["metrics"]),
+        ledger=tables.ledger_table(shared["ledger"]),
+        ledger_facts=tables.ledger_facts(shared["ledger"]),
+        waivers=tables.waivers_table(shared["waivers"]),
+        policy=_policy(shared["policy"]),
+        provenance=tables.provenance_table(identity, sha256),
+        tool=tool,
+        schema_version=shared["schema_version"],
+        result_sha256=sha256,
+    )
+
+
+def _release(shared: Mapping[str, Any]) -> Release:
+    identity, ledger = shared["identity"], shared["ledger"]
+    data, hierarchy, policy = identity["data"], identity["hierarchy"], identity["policy"]
+    groups = ledger["groups"]
+    facts = [
+        ("Instances", number(ledger["instances"])),
+        ("Labels per instance", f"{number(ledger['labels_per_instance']['median'])} (median)"),
+        ("Rows read", number(ledger["rows_read"])),
+        ("Data format", data["format"]),
+        ("Hierarchy", _hierarchy(hierarchy)),
+        ("Normaliser", identity["normaliser"] or "none"),
+        ("Policy", policy["name"]),
+        ("Smallest count shown", number(shared["policy"]["min_cell"])),
+    ]
+    if groups is not None:
+        facts.insert(1, ("Groups", number(groups)))
+    return Release(
+        title=data["title"] or f"Release labelled with {hierarchy['name']}",
+        facts=tuple(facts),
+        digests=tuple((name, tables.short(digest)) for name, digest in tables.digests(identity)),
+    )
+
+
+def _hierarchy(hierarchy: Mapping[str, Any]) -> str:
+    nodes, depth = number(hierarchy["nodes"]), number(hierarchy["depth"])
+    return f"{hierarchy['name']}: {nodes} nodes, depth {depth}"
+
+
+def _policy(policy: Mapping[str, Any]) -> Policy:
+    return Policy(
+        name=policy["name"],
+        min_cell=policy["min_cell"],
+        max_findings=number(policy["max_findings"]),
+        ancestors_are_fault=policy["labelled_ancestors"] == "fault",
+        thresholds=tables.thresholds_table(policy),
+        rules=tables.rules_table(policy),
+    )
+
+
+def _threshold(policy: Mapping[str, Any], name: str) -> float | None:
+    values = (entry["value"] for entry in policy["thresholds"] if entry["name"] == name)
+    return next(values, None)
+
+
+def _printable(value: Any) -> Any:
+    """The same structure with every text fit to stand on a page."""
+    if isinstance(value, str):
+        return printable(value)
+    if isinstance(value, Mapping):
+        return {key: _printable(inner) for key, inner in value.items()}
+    if isinstance(value, list | tuple):
+        return [_printable(inner) for inner in value]
+    return value

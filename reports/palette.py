@@ -1,0 +1,91 @@
+"""The report's colours: one table for charts and pages, in light and in dark.
+
+The scale runs in lightness alone, so that it survives colour blindness and grey printing; a
+severity is told by its word and its mark, never by colour alone.
+"""
+
+from __future__ import annotations
+
+LIGHT = {
+    "paper": "#ffffff",
+    "raised": "#f5f7f9",
+    "ink": "#17212b",
+    "muted": "#52606d",
+    "line": "#d3dae1",
+    "grid": "#e6eaee",
+    "accent": "#0f4c81",
+    "error": "#9b1c1c",
+    "error-tint": "#fbeeec",
+    "warning": "#845000",
+    "warning-tint": "#fcf3e2",
+    "note": "#1d5c94",
+    "note-tint": "#ebf3fa",
+    "pass": "#1c6647",
+    "pass-tint": "#e9f4ee",
+    "observed": "#0f4c82",
+    "expected": "#7a8896",
+    "limit": "#c2410c",
+    "scale-none": "#eef1f4",
+    "scale-1": "#d6e4f0",
+    "scale-2": "#a3c7e2",
+    "scale-3": "#2f74a8",
+    "scale-4": "#0b3d69",
+    "on-low": "#17212c",
+    "on-high": "#fffffe",
+    "gap": "#fefefe",
+}
+"""Colour by role; every value is unlike the others, so that a chart's colour tells its role."""
+
+DARK = {
+    "paper": "#10161c",
+    "raised": "#182028",
+    "ink": "#e7ecf1",
+    "muted": "#a4b1bd",
+    "line": "#34414d",
+    "grid": "#25303a",
+    "accent": "#8fc2ef",
+    "error": "#ff9e95",
+    "error-tint": "#341b1a",
+    "warning": "#f2b85c",
+    "warning-tint": "#32260f",
+    "note": "#8fc2ee",
+    "note-tint": "#152737",
+    "pass": "#80d1a9",
+    "pass-tint": "#132c20",
+    "observed": "#8fc2ed",
+    "expected": "#94a2b0",
+    "limit": "#ff9a5c",
+    "scale-none": "#202a33",
+    "scale-1": "#24405a",
+    "scale-2": "#2f628c",
+    "scale-3": "#7db3dd",
+    "scale-4": "#cfe4f5",
+    "on-low": "#e7ecf2",
+    "on-high": "#0d131a",
+    "gap": "#10161d",
+}
+"""The same roles on dark paper."""
+
+SCALE = ("scale-1", "scale-2", "scale-3", "scale-4")
+"""Roles of the scale, from little to much."""
+
+
+def variables_css() -> str:
+    """Custom properties of both palettes, and the charts' colours on dark paper."""
+    dark = f":root {{{_declared(DARK)}}}\n{_charts_css()}"
+    return (
+        f":root {{{_declared(LIGHT)}}}\n@media screen and (prefers-color-scheme: dark) {{\n{dark}}}"
+    )
+
+
+def _declared(palette: dict[str, str]) -> str:
+    return " ".join(f"--{role}: {colour};" for role, colour in palette.items())
+
+
+def _charts_css() -> str:
+    """Charts name colours in attributes, which a style sheet may overrule."""
+    return "".join(
+        f'svg [{attribute}="{colour}"] {{ {attribute}: {DARK[role]}; }}\n'
+        for role, colour in LIGHT.items()
+        for attribute in ("fill", "stroke")
+    )

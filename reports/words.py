@@ -1,0 +1,207 @@
+"""How the report words names and numbers."""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Mapping
+from typing import TypeAlias
+
+Value: TypeAlias = int | float | str | None
+"""A published value: a number, a bound such as ``<11``, or null where it is withheld."""
+
+WITHHELD = "withheld"
+"""What null reads: the value could be turned back into a small cell."""
+
+EVIDENCE: Mapping[str, str] = {
+    "rows": "rows",
+    "instances": "instances",
+    "of": "out of",
+    "nodes": "nodes",
+    "codes": "different codes",
+    "labels": "different labels",
+    "pairs": "different pairs",
+    "groups": "groups",
+    "share": "share",
+    "rate": "share of all instances",
+    "low": "lower bound",
+    "high": "upper bound",
+    "limit": "limit of the policy",
+    "joint": "instances with both",
+    "joint_entailed": "of them entailed by one label",
+    "support": "instances with the node",
+    "support_a": "instances with the first node",
+    "support_b": "instances with the second node",
+    "labelled_at_parent": "instances labelled at the parent itself",
+    "with_order": "instances with a recorded order",
+    "expected": "expected if independent",
+    "expected_given": "expected, given what the records share",
+    "lift": "lift over independence",
+    "ratio": "times the expectation",
+    "confusion": "concept confusion",
+    "p_value": "p-value",
+    "q_value": "q-value (false discovery rate)",
+}
+"""Words for the names of evidence; an unknown name reads as itself, without underscores."""
+
+STATUS: Mapping[str, str] = {
+    "error": "Crashed",
+    "fail": "Fail",
+    "warn": "Warning",
+    "note": "Note",
+    "pass": "Pass",
+    "not_applicable": "Not applicable",
+}
+SEVERITY: Mapping[str, str] = {"error": "Error", "warning": "Warning", "note": "Note"}
+SEVERITIES = tuple(SEVERITY)
+TONE: Mapping[str, str] = {
+    "error": "error",
+    "fail": "error",
+    "warn": "warning",
+    "warning": "warning",
+    "note": "note",
+    "pass": "pass",
+}
+"""The colour role of a status or severity; ``plain`` where none."""
+
+REFUSED: Mapping[str, str] = {
+    "unknown_code": "the code is in no place of the hierarchy",
+    "malformed_code": "the text does not have the shape of a code",
+    "missing_code": "the row has no code",
+    "no_place": "the hierarchy has no place for the code",
+    "other_version": "the code belongs to another version of the classification",
+    "no_hierarchy": "the code belongs to a classification that was not loaded",
+    "bad_row": "the row could not be read",
+}
+METRIC: Mapping[str, str] = {
+    "recovered": "fine errors right above",
+    "lost": "fine errors wrong above",
+    "hierarchical_f1": "hierarchical F1",
+}
+BRANCH_RULE: Mapping[str, str] = {
+    "expected": "expected together: not reported",
+    "watch": "watched: reported once",
+    "disjoint": "must not stand together: a fault",
+}
+
+_PERCENTS = ("share", "rate")
+_BOUNDS = ("low", "high", "limit")
+
+
+def words(name: str, table: Mapping[str, str] | None = None) -> str:
+    """A name in words: from the table, else without its underscores."""
+    return (EVIDENCE if table is None else table).get(name, name.replace("_", " "))
+
+
+def percent(share: float | None) -> str:
+    """A share as a percentage.
+
+    >>> percent(0.1234), percent(None)
+    ('12.3%', 'withheld')
+    >>> percent(0.0001)
+    '<0.1%'
+    """
+    if share is None:
+        return WITHHELD
+    return "<0.1%" if 0 < share < 0.0005 else f"{share:.1%}"
+
+
+def number(value: Value) -> str:
+    """A published value as a reader would write it.
+
+    >>> number(52722), number(1.5), number(0.00012), number("<11"), number(None)
+    ('52,722', '1.5', '0.00012', '<11', 'withheld')
+    """
+    if value is None:
+        return WITHHELD
+    if isinstance(value, str):
+        return value
+    if isinstance(value, int) or float(value).is_integer():
+        return f"{int(value):,}"
+    if abs(value) < 0.01:
+        return f"{value:.2g}"
+    return f"{value:,.2f}".rstrip("0").rstrip(".")
+
+
+def decimal(value: float | None, places: int) -> str:
+    """A number with a fixed number of decimals, so that a column of them lines up.
+
+    >>> decimal(1.5, 2), decimal(None, 2)
+    ('1.50', 'withheld')
+    """
+    return WITHHELD if value is None else f"{value:,.{places}f}"
+
+
+def evidence_value(name: str, value: Value, evidence: Mapping[str, Value]) -> str:
+    """One value of a finding's evidence; shares, and the bounds beside one, as percentages."""
+    is_share = name.endswith(_PERCENTS)
+    is_bound = name in _BOUNDS and any(other.endswith(_PERCENTS) for other in evidence)
+    if (is_share or is_bound) and isinstance(value, int | float):
+        return percent(value)
+    return number(value)
+
+
+def span(low: str, high: str) -> str:
+    """An interval in words.
+
+    >>> span("1%", "2%"), span("withheld", "withheld")
+    ('1% to 2%', 'withheld')
+    """
+    return WITHHELD if WITHHELD in (low, high) else f"{low} to {high}"
+
+
+def counted(n: int, one: str, many: str | None = None) -> str:
+    """A count with its noun.
+
+    >>> counted(1, "check"), counted(1200, "check"), counted(0, "branch", "branches")
+    ('1 check', '1,200 checks', '0 branches')
+    """
+    return f"{n:,} {one if n == 1 else many or one + 's'}"
+
+
+def listed(items: list[str]) -> str:
+    """Items as a sentence lists them.
+
+    >>> listed(["a"]), listed(["a", "b", "c"])
+    ('a', 'a, b and c')
+    """
+    return " and ".join(filter(None, [", ".join(items[:-1]), *items[-1:]]))
+
+
+def shortened(text: str, width: int) -> str:
+    """Text cut to a width in columns, wide characters counting two.
+
+    >>> shortened("hypertension", 8), shortened("heart", 8)
+    ('hyperte…', 'heart')
+    """
+    if _columns(text) <= width:
+        return text
+    kept = ""
+    for character in text:
+        if _columns(kept + character) > width - 1:
+            break
+        kept += character
+    return kept.rstrip() + "…"
+
+
+def _columns(text: str) -> int:
+    return sum(2 if unicodedata.east_asian_width(character) in "WF" else 1 for character in text)
+
+
+def printable(text: str) -> str:
+    """Text with the characters replaced that would command a page instead of standing on it.
+
+    Control characters, the direction overrides that could reorder what stands around, and
+    lone surrogates each become a replacement character; line ends and tabs become spaces.
+    """
+    return "".join(_printable(character) for character in text)
+
+
+def _printable(character: str) -> str:
+    if character in "\t\n\r":
+        return " "
+    category = unicodedata.category(character)
+    orders = unicodedata.bidirectional(character) in _ORDERS
+    return "\ufffd" if category in ("Cc", "Cs", "Cn") or orders else character
+
+
+_ORDERS = ("LRE", "RLE", "LRO", "RLO", "PDF", "LRI", "RLI", "FSI", "PDI")

@@ -1,0 +1,77 @@
+"""Parts of the reports, each against its snapshot."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable
+
+import pytest
+
+from fixtures import results
+from reports import charts
+from reports.html import environment
+from reports.model import Report, build
+from reports.palette import variables_css
+from tests.unit.reports.document import Document
+
+Golden = Callable[[str, str], None]
+
+
+@pytest.fixture(scope="module")
+def report() -> Report:
+    return build(results.rich_result().shared())
+
+
+@pytest.fixture(scope="module")
+def hostile() -> Report:
+    return build(results.hostile_result().shared())
+
+
+def test_card(report: Report, golden: Golden) -> None:
+    golden("card.html", _macro("parts/card.html.jinja", "card", report.leading[2], False))
+
+
+def test_card_with_small_cells(report: Report, golden: Golden) -> None:
+    golden("card_small.html", _macro("parts/card.html.jinja", "card", report.leading[-1], False))
+
+
+def test_hostile_card(hostile: Report, golden: Golden) -> None:
+    golden("card_hostile.html", _macro("parts/card.html.jinja", "card", hostile.leading[1], False))
+
+
+def test_check_table(report: Report, golden: Golden) -> None:
+    golden("checks.html", _macro("parts/table.html.jinja", "table", report.checks))
+
+
+def test_ledger(report: Report, golden: Golden) -> None:
+    golden("ledger.html", _macro("parts/table.html.jinja", "table", report.ledger))
+
+
+def test_cover(report: Report, golden: Golden) -> None:
+    source = environment().get_template("parts/cover.html.jinja").render(report=report, paper=True)
+    document = Document(source)
+    lines = [re.sub(r"\s+", " ", piece).strip() for piece in document.pieces]
+    golden("cover.txt", "\n".join(filter(None, lines)) + "\n")
+
+
+def test_chart_specification(golden: Golden) -> None:
+    rows = [{"label": "401.9 Hyper…", "share": 0.7, "low": 0.6, "high": 0.8, "counts": "70 of 100"}]
+    specification = charts.residual_spec(rows, 0.5)
+    specification.pop("$schema")
+    golden("residual_spec.json", json.dumps(specification, indent=1, ensure_ascii=False) + "\n")
+
+
+def test_descriptions_of_the_pictures(report: Report, golden: Golden) -> None:
+    golden(
+        "alt.txt", "\n\n".join(f"{figure.title}\n{figure.alt}" for figure in report.figures) + "\n"
+    )
+
+
+def test_colours(golden: Golden) -> None:
+    golden("colours.css", variables_css() + "\n")
+
+
+def _macro(template: str, name: str, *arguments: object) -> str:
+    macro = getattr(environment().get_template(template).module, name)
+    return str(macro(*arguments))

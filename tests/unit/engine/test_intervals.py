@@ -1,0 +1,113 @@
+"""Wilson's interval against published values and exact coverage; effective numbers."""
+
+from __future__ import annotations
+
+from math import comb, fsum
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from audit.engine.intervals import effective_n, wilson
+
+
+@pytest.mark.parametrize(
+    ("k", "n", "low", "high"),
+    [
+        (8, 10, 0.490162, 0.943318),
+        (0, 10, 0.0, 0.277533),
+        (10, 10, 0.722467, 1.0),
+        (15, 148, 0.062387, 0.160513),  # Newcombe (1998), table I: 0.0624 and 0.1605
+        (81, 263, 0.255258, 0.366219),  # the same: 0.2553 and 0.3662
+    ],
+)
+def test_wilson_gives_known_bounds(k: int, n: int, low: float, high: float) -> None:
+    assert wilson(k, n) == pytest.approx((low, high), abs=1e-4)
+
+
+def test_wilson_of_nothing_says_nothing() -> None:
+    assert wilson(0, 0) == (0.0, 1.0)
+
+
+@given(st.integers(0, 200), st.integers(1, 200))
+def test_wilson_holds_its_share_within_zero_and_one(k: int, n: int) -> None:
+    k = min(k, n)
+    low, high = wilson(k, n)
+
+    assert 0 <= low <= k / n <= high <= 1
+    assert low < high
+
+
+@given(st.integers(0, 100), st.integers(1, 100))
+def test_wilson_mirrors_its_complement(k: int, n: int) -> None:
+    k = min(k, n)
+    low, high = wilson(k, n)
+
+    assert wilson(n - k, n) == pytest.approx((1 - high, 1 - low), abs=1e-12)
+
+
+@pytest.mark.parametrize("level", [0.8, 0.9, 0.95, 0.99])
+def test_wilson_covers_its_level_on_average(level: float) -> None:
+    n = 40
+    bounds = [wilson(k, n, level) for k in range(n + 1)]
+    shares = np.linspace(0.1, 0.9, 161)
+    coverage = [
+        fsum(
+            comb(n, k) * p**k * (1 - p) ** (n - k)
+            for k, (low, high) in enumerate(bounds)
+            if low <= p <= high
+        )
+        for p in shares
+    ]
+
+    assert np.mean(coverage) == pytest.approx(level, abs=0.015)
+
+
+groups = st.lists(
+    st.tuples(st.integers(1, 20), st.integers(0, 20)).map(lambda g: (g[0], min(g))), min_size=1
+)
+
+
+@given(groups)
+def test_effective_n_lies_between_one_and_n(drawn: list[tuple[int, int]]) -> None:
+    n, k = np.array(drawn, float).T
+
+    assert 1 <= effective_n(k, n) <= n.sum() * (1 + 1e-12)
+
+
+@pytest.mark.parametrize("size", [1, 2, 5, 40])
+def test_effective_n_of_constant_groups_is_about_their_number(size: int) -> None:
+    n = np.full(50, float(size))
+    k = np.where(np.arange(50) < 20, n, 0)
+
+    assert effective_n(k, n) == pytest.approx(50, abs=1.01)
+
+
+@pytest.mark.parametrize("share", [0, 1])
+@pytest.mark.parametrize("size", [1, 5])
+def test_effective_n_is_the_number_of_groups_where_none_differs(share: int, size: int) -> None:
+    n = np.full(30, float(size))
+
+    assert effective_n(share * n, n) == pytest.approx(30)
+
+
+def test_one_group_is_worth_one_instance() -> None:
+    assert effective_n(np.array([30.0]), np.array([40.0])) == 1
+
+
+def test_no_group_is_worth_nothing() -> None:
+    assert effective_n(np.array([]), np.array([])) == 0
+
+
+def test_groups_that_vary_like_coins_are_worth_nearly_all_their_instances() -> None:
+    n = np.full(400, 5.0)
+    k = np.random.default_rng(7).binomial(5, 0.3, 400).astype(float)
+
+    assert effective_n(k, n) == pytest.approx(2000, rel=0.15)
+
+
+def test_groups_more_alike_than_chance_are_worth_no_more_than_their_instances() -> None:
+    n = np.full(20, 4.0)
+
+    assert effective_n(n / 2, n) == 80

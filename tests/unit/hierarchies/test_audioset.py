@@ -1,0 +1,111 @@
+"""AudioSet JSON: nodes, children and restrictions, and what is refused."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from audit.errors import AuditError, HierarchyError, InputError, SchemaError
+from audit.hierarchies import audioset, load_hierarchy
+
+ENTRIES: list[dict[str, Any]] = [
+    {"id": "/m/1", "name": "Sound", "child_ids": ["/m/2", "/m/3"], "restrictions": ["abstract"]},
+    {"id": "/m/2", "name": "Animal", "child_ids": ["/m/3"], "restrictions": []},
+    {"id": "/m/3", "child_ids": [], "restrictions": ["blacklist"], "positive_examples": ["x"]},
+]
+
+
+def written(folder: Path, entries: Any) -> Path:
+    path = folder / "ontology.json"
+    path.write_text(entries if isinstance(entries, str) else json.dumps(entries))
+    return path
+
+
+def refused(path: Path, error: type[AuditError], where: str = "") -> str:
+    """The message of the error, which must name the place."""
+    with pytest.raises(error) as caught:
+        load_hierarchy(path, format="audioset")
+    assert caught.value.where == f"{path}{where}"
+    return str(caught.value)
+
+
+def test_nodes_children_and_restrictions(tmp_path: Path) -> None:
+    hierarchy = load_hierarchy(written(tmp_path, ENTRIES))
+
+    assert hierarchy.nodes == ("/m/1", "/m/2", "/m/3")
+    assert hierarchy.titles == ("Sound", "Animal", "")
+    assert hierarchy.parents("/m/3") == ("/m/1", "/m/2")
+    assert hierarchy.assignable.tolist() == [False, True, True]
+    assert hierarchy.labelled_ancestors == "allowed"
+
+
+def test_an_undeclared_child_is_named_with_its_parent(tmp_path: Path) -> None:
+    path = written(tmp_path, ENTRIES[:2])
+
+    assert "'/m/3 of Sound', '/m/3 of Animal'" in refused(path, HierarchyError)
+
+
+def test_a_cycle_is_shown(tmp_path: Path) -> None:
+    entries = [{"id": "a", "child_ids": ["b"]}, {"id": "b", "child_ids": ["a"]}]
+
+    assert "a -> b -> a" in refused(written(tmp_path, entries), HierarchyError)
+
+
+def test_an_id_declared_twice_is_refused(tmp_path: Path) -> None:
+    assert "'/m/3'" in refused(written(tmp_path, [*ENTRIES, ENTRIES[2]]), SchemaError)
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        "text",
+        {},
+        {"id": 3},
+        {"id": ""},
+        {"id": "x", "name": 3},
+        {"id": "x", "child_ids": "/m/1"},
+        {"id": "x", "child_ids": [3]},
+        {"id": "x", "restrictions": {"abstract": True}},
+        {"id": "x", "name": "half \ud800"},
+    ],
+)
+def test_an_entry_of_another_shape_is_refused(tmp_path: Path, wrong: Any) -> None:
+    refused(written(tmp_path, [*ENTRIES, wrong]), SchemaError)
+
+
+def test_another_document_is_refused(tmp_path: Path) -> None:
+    refused(written(tmp_path, {"id": "a", "child_ids": []}), SchemaError)
+    refused(written(tmp_path, []), HierarchyError)
+
+
+def test_malformed_json_is_refused_with_its_line(tmp_path: Path) -> None:
+    refused(written(tmp_path, '[\n{"id": "a",\n"child_ids": [}\n]'), InputError, ":3")
+
+
+def test_other_encodings_are_refused_with_their_line(tmp_path: Path) -> None:
+    path = tmp_path / "ontology.json"
+    path.write_bytes('[{"child_ids": [],\n"id": "é"}]'.encode("latin-1"))
+
+    assert "UTF-8" in refused(path, InputError, ":2")
+
+
+def test_format_is_found_by_its_keys() -> None:
+    assert audioset.matches(Path("x"), b' [ {"id": "a", "child_ids": []')
+    assert not audioset.matches(Path("x"), b'{"child_ids": []}')
+    assert not audioset.matches(Path("x"), b'[{"id": "a", "children": []}]')
+
+
+@pytest.mark.skipif(
+    "AUDIT_DATA" not in os.environ, reason="AUDIT_DATA names no folder of real data"
+)
+def test_real_audioset() -> None:
+    hierarchy = load_hierarchy(Path(os.environ["AUDIT_DATA"]) / "audioset" / "ontology.json")
+
+    assert len(hierarchy) == 632 + 1
+    assert (np.diff(hierarchy.edges.indptr) > 1).sum() == 38
+    assert len(hierarchy.branches) == 7

@@ -1,0 +1,173 @@
+"""Edge tables: what is read from them, and what is refused with its place."""
+
+from __future__ import annotations
+
+import gzip
+import os
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from audit.errors import AuditError, FormatError, HierarchyError, InputError, SchemaError
+from audit.hierarchies import edges, load_hierarchy
+
+
+def written(folder: Path, text: str, name: str = "h.csv") -> Path:
+    path = folder / name
+    path.write_bytes(text.encode())
+    return path
+
+
+def refused(path: Path, error: type[AuditError], where: str, *, format: str | None = None) -> str:
+    """The message of the error, which must name the place."""
+    with pytest.raises(error) as caught:
+        load_hierarchy(path, format=format)
+    assert caught.value.where == f"{path}{where}"
+    assert caught.value.exit_status == 2
+    return str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("h.csv", "child,parent,title\ndog,animal,Dog\ncat,animal,\n"),
+        ("h.csv", "\ufeffTitle,PARENT,Child\r\nDog,animal,dog\r\n,animal,cat\r\n"),
+        ("h.csv", 'more,child,parent,title\n1,"dog",animal,Dog\n\n2,cat,animal,\n'),
+        ("h.tsv", "child\tparent\ttitle\ndog\tanimal\tDog\ncat\tanimal\t\n"),
+    ],
+)
+def test_header_in_any_case_and_order(tmp_path: Path, name: str, text: str) -> None:
+    hierarchy = load_hierarchy(written(tmp_path, text, name))
+
+    assert hierarchy.edge_frame().rows() == [("cat", "animal"), ("dog", "animal")]
+    assert hierarchy.titles == ("", "", "Dog")
+    assert hierarchy.assignable.tolist() == [False, True, True]
+    assert hierarchy.name == "h"
+
+
+def test_gzip_is_unpacked(tmp_path: Path) -> None:
+    path = tmp_path / "h.csv.gz"
+    path.write_bytes(gzip.compress(b"child,parent\ndog,animal\n"))
+
+    assert load_hierarchy(path).nodes == ("animal", "dog")
+    assert load_hierarchy(path).name == "h"
+
+
+def test_ids_stay_text(tmp_path: Path) -> None:
+    hierarchy = load_hierarchy(written(tmp_path, "child,parent\n007,00\n1e3,00\nnull,00\n"))
+
+    assert hierarchy.nodes == ("00", "007", "1e3", "null")
+
+
+def test_a_row_without_parent_declares_its_child(tmp_path: Path) -> None:
+    hierarchy = load_hierarchy(written(tmp_path, "child,parent,title\na,,Top\nb,a,\n,,\nc,,\n"))
+
+    assert hierarchy.children("(root)") == ("a", "c")
+    assert hierarchy.titles[hierarchy.index("a")] == "Top"
+
+
+def test_a_title_may_stand_in_every_row_of_its_child(tmp_path: Path) -> None:
+    text = "child,parent,title\nd,a,Dog\nd,b,Dog\na,r,\nb,r,\n"
+    hierarchy = load_hierarchy(written(tmp_path, text))
+
+    assert hierarchy.parents("d") == ("a", "b")
+    assert hierarchy.titles[hierarchy.index("d")] == "Dog"
+
+
+def test_a_repeated_edge_is_told(tmp_path: Path) -> None:
+    assert load_hierarchy(written(tmp_path, "child,parent\na,b\na,b\n")).repeated_edges == 1
+
+
+@pytest.mark.parametrize("dtype", [pl.Int64, pl.String, pl.Categorical])
+def test_parquet_of_numbers_or_text(tmp_path: Path, dtype: pl.DataType) -> None:
+    frame = pl.DataFrame({"Child": ["2", "3"], "Parent": ["1", None]})
+    frame.cast(dtype).write_parquet(tmp_path / "h.parquet")
+    hierarchy = load_hierarchy(tmp_path / "h.parquet")
+
+    assert hierarchy.nodes == ("(root)", "1", "2", "3")
+    assert hierarchy.parents("2") == ("1",)
+
+
+def test_a_blank_child_is_refused_with_its_line(tmp_path: Path) -> None:
+    text = 'child,parent,title\na,b,"two\nlines"\n\n  ,b,\n,c,\n'
+
+    assert "2 without" in refused(written(tmp_path, text), SchemaError, ":5")
+
+
+def test_a_line_of_blanks_is_passed_over(tmp_path: Path) -> None:
+    assert load_hierarchy(written(tmp_path, "child,parent\n  \na,b\n")).nodes == ("a", "b")
+
+
+def test_a_stray_carriage_return_is_refused(tmp_path: Path) -> None:
+    refused(written(tmp_path, "child,parent\na,b\rc,d\n"), SchemaError, "")
+
+
+def test_a_blank_child_in_parquet_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "h.parquet"
+    pl.DataFrame({"child": ["a", None], "parent": ["b", "c"]}).write_parquet(path)
+
+    assert "'c'" in refused(path, SchemaError, "")
+
+
+def test_a_cycle_is_shown(tmp_path: Path) -> None:
+    path = written(tmp_path, "child,parent\na,b\nb,a\n")
+
+    assert "a -> b -> a" in refused(path, HierarchyError, "")
+
+
+def test_two_titles_of_a_node_are_refused(tmp_path: Path) -> None:
+    path = written(tmp_path, "child,parent,title\nd,a,Dog\nd,b,Hound\n")
+
+    assert "several for 'd'" in refused(path, SchemaError, "")
+
+
+def test_a_header_alone_is_refused(tmp_path: Path) -> None:
+    refused(written(tmp_path, "child,parent\n"), HierarchyError, "")
+
+
+def test_wrong_columns_are_told(tmp_path: Path) -> None:
+    path = written(tmp_path, "kid,parent\na,b\n")
+
+    assert "edges" in refused(path, FormatError, "")
+    assert "'kid', 'parent'" in refused(path, SchemaError, "", format="edges")
+
+
+def test_columns_that_are_no_text_are_refused(tmp_path: Path) -> None:
+    path = tmp_path / "h.parquet"
+    pl.DataFrame({"child": [[1]], "parent": ["a"]}).write_parquet(path)
+
+    assert "List" in refused(path, SchemaError, "")
+
+
+def test_too_many_fields_are_refused_with_their_line(tmp_path: Path) -> None:
+    refused(written(tmp_path, "child,parent\na,b\nc,d,e\n"), SchemaError, ":3")
+
+
+def test_other_encodings_are_refused_with_their_line(tmp_path: Path) -> None:
+    path = tmp_path / "h.csv"
+    path.write_bytes("child,parent\na,b\né,b\n".encode("latin-1"))
+
+    assert "UTF-8" in refused(path, InputError, ":3")
+
+
+def test_text_named_parquet_is_refused(tmp_path: Path) -> None:
+    refused(written(tmp_path, "child,parent\na,b\n", "h.parquet"), InputError, "")
+
+
+def test_format_is_found_by_the_header() -> None:
+    assert edges.matches(Path("x"), b'"Child","PARENT"\r\n')
+    assert edges.matches(Path("x"), b"child\tparent\n")
+    assert not edges.matches(Path("x"), b"child;parent\n")
+    assert not edges.matches(Path("x"), b"grandchild,parent\n")
+
+
+@pytest.mark.skipif(
+    "AUDIT_DATA" not in os.environ, reason="AUDIT_DATA names no folder of real data"
+)
+def test_real_cifar10_edges() -> None:
+    hierarchy = load_hierarchy(Path(os.environ["AUDIT_DATA"]) / "softmax" / "cifar10_edges.csv")
+
+    assert len(hierarchy) == 14
+    assert hierarchy.leaf.sum() == 10
+    assert hierarchy.parents("truck") == ("vehicle",)

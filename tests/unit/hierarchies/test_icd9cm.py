@@ -1,0 +1,131 @@
+import numpy as np
+import polars as pl
+import pytest
+
+from audit.hierarchies.icd9 import category, prefixes, table_of
+from audit.hierarchies.icd9cm import BUILT_IN, DATA
+from audit.hierarchy import Hierarchy
+
+BRANCHES = ("00-99", "001-999", "E000-E999", "V01-V91")
+
+
+@pytest.fixture(scope="module")
+def hierarchy() -> Hierarchy:
+    return BUILT_IN.load()
+
+
+@pytest.fixture(scope="module")
+def table() -> pl.DataFrame:
+    return pl.read_csv(DATA, infer_schema=False)
+
+
+def holds(outer: str, inner: str) -> bool:
+    first, _, last = outer.partition("-")
+    low, _, high = inner.partition("-")
+    return len(first) == len(low) and first <= low and (high or low) <= last
+
+
+def children_of_kind(hierarchy: Hierarchy, nodes: list[str]) -> list[str]:
+    return [child for node in nodes for child in hierarchy.children(node)]
+
+
+def test_four_branches_hang_under_the_root(hierarchy: Hierarchy) -> None:
+    assert hierarchy.nodes[hierarchy.root] == "ICD-9-CM"
+    assert hierarchy.children("ICD-9-CM") == BRANCHES
+
+
+def test_every_node_stands_once_with_one_parent(table: pl.DataFrame, hierarchy: Hierarchy) -> None:
+    assert table["node"].is_unique().all()
+    assert table["node"].to_list() == sorted(table["node"].to_list())
+    assert table["parent"].null_count() == 1
+    assert len(hierarchy) == len(table) == 17_883
+
+
+def test_the_14567_diagnosis_codes_are_assignable_and_titled(hierarchy: Hierarchy) -> None:
+    assignable = [hierarchy.nodes[i] for i in np.flatnonzero(hierarchy.assignable)]
+    assert len(assignable) == 14_567
+    assert {table_of(node) for node in assignable} == {"diagnoses"}
+    assert all(hierarchy.titles[hierarchy.index(node)] for node in assignable)
+    assert hierarchy.leaf[hierarchy.assignable].all()
+
+
+def test_only_headings_after_the_dot_lack_a_title(hierarchy: Hierarchy) -> None:
+    untitled = [
+        node for node, title in zip(hierarchy.nodes, hierarchy.titles, strict=True) if not title
+    ]
+    assert all("." in node for node in untitled)
+    assert not any(hierarchy.assignable[hierarchy.index(node)] for node in untitled)
+
+
+def test_each_code_hangs_under_its_prefix(hierarchy: Hierarchy) -> None:
+    for node in hierarchy.nodes:
+        if table_of(node) and "." in node:
+            assert hierarchy.parents(node) == prefixes(node)[:1]
+
+
+def test_each_range_and_category_lies_within_the_range_above(hierarchy: Hierarchy) -> None:
+    within = [node for node in hierarchy.nodes if "." not in node and "ICD" not in node]
+    for node in set(within) - set(BRANCHES):
+        (parent,) = hierarchy.parents(node)
+        assert holds(parent, node)
+
+
+def test_ranges_of_one_depth_do_not_overlap(hierarchy: Hierarchy) -> None:
+    ranges = [node for node in hierarchy.nodes if "-" in node and "ICD" not in node]
+    for node in ranges:
+        siblings = hierarchy.children(hierarchy.parents(node)[0])
+        assert not any(holds(other, node) for other in siblings if other != node)
+
+
+def test_diseases_have_17_chapters_with_sections_below(hierarchy: Hierarchy) -> None:
+    chapters = hierarchy.children("001-999")
+    assert len(chapters) == 17
+    sections = children_of_kind(hierarchy, list(chapters))
+    assert all("-" in section for section in sections)
+    categories = children_of_kind(hierarchy, sections)
+    assert all(len(node) == 3 and node.isdigit() for node in categories)
+    assert {int(hierarchy.depth[hierarchy.index(node)]) for node in categories} == {4}
+
+
+@pytest.mark.parametrize("branch", ["V01-V91", "E000-E999"])
+def test_v_and_e_codes_have_sections_directly_below(hierarchy: Hierarchy, branch: str) -> None:
+    sections = list(hierarchy.children(branch))
+    categories = children_of_kind(hierarchy, sections)
+    assert all("-" in section for section in sections)
+    assert all(table_of(node) == "diagnoses" for node in categories)
+
+
+def test_procedures_are_the_hundred_two_digit_categories(hierarchy: Hierarchy) -> None:
+    categories = children_of_kind(hierarchy, list(hierarchy.children("00-99")))
+    assert sorted(categories) == [f"{number:02}" for number in range(100)]
+    assert not any(hierarchy.assignable[hierarchy.index(node)] for node in categories)
+
+
+def test_every_category_of_a_code_exists(hierarchy: Hierarchy) -> None:
+    codes = [node for node in hierarchy.nodes if table_of(node)]
+    assert all(category(node) in hierarchy for node in codes)
+
+
+@pytest.mark.parametrize(
+    ("node", "title"),
+    [
+        ("042", "Human immunodeficiency virus [HIV] disease"),
+        ("250", "Diabetes mellitus"),
+        ("250.0", ""),
+        ("410-414", "Ischemic heart disease"),
+        ("280-280", "Iron deficiency anemias"),
+        ("386.00", "Ménière's disease, unspecified"),
+        ("V22", "Normal pregnancy"),
+        ("E849", "Place of occurrence"),
+        ("36", "Operations on vessels of heart"),
+    ],
+)
+def test_titles_are_the_official_ones(hierarchy: Hierarchy, node: str, title: str) -> None:
+    assert hierarchy.titles[hierarchy.index(node)] == title
+
+
+def test_labelled_ancestors_are_a_fault_and_diagnoses_complete(hierarchy: Hierarchy) -> None:
+    assert hierarchy.labelled_ancestors == "fault"
+    assert hierarchy.complete_tables == {"diagnoses"}
+    assert hierarchy.coding is not None
+    assert hierarchy.coding.persons

@@ -1,0 +1,182 @@
+import gzip
+import os
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from audit.errors import AuditError, InputError, SchemaError
+from audit.hierarchies.icd9cm import BUILT_IN
+from audit.hierarchies.titles import TitleList, read_titles, unplaced, with_titles
+from audit.hierarchy import Hierarchy
+
+REAL = os.environ.get("AUDIT_DATA")
+needs_data = pytest.mark.skipif(not REAL, reason="AUDIT_DATA does not name the folder of real data")
+
+MIMIC3 = (
+    "ROW_ID,ICD9_CODE,SHORT_TITLE,LONG_TITLE\r\n"
+    '1,0066,PTCA,"Percutaneous, transluminal"\r\n'
+    "2,3606,Stent,Insertion of stent\r\n"
+)
+MIMIC4 = (
+    "icd_code,icd_version,long_title\n"
+    "0010 ,9,Cholera due to vibrio cholerae\nA000,10,Cholera due to Vibrio cholerae 01\n"
+)
+
+
+@pytest.fixture(scope="module")
+def icd9cm() -> Hierarchy:
+    return BUILT_IN.load()
+
+
+def titles(table: str | None, **named: str) -> TitleList:
+    rows = [(code.lstrip("_").replace("_", "."), title) for code, title in named.items()]
+    frame = pl.DataFrame(rows, {"code": pl.String, "title": pl.String}, orient="row")
+    return TitleList(table, frame, Path("titles.csv"))
+
+
+def title(hierarchy: Hierarchy, node: str) -> str:
+    return hierarchy.titles[hierarchy.index(node)]
+
+
+def assignable(hierarchy: Hierarchy, node: str) -> bool:
+    return bool(hierarchy.assignable[hierarchy.index(node)])
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "table", "rows"),
+    [
+        (
+            "D_ICD_PROCEDURES.csv",
+            MIMIC3.encode(),
+            "procedures",
+            [("0066", "Percutaneous, transluminal"), ("3606", "Insertion of stent")],
+        ),
+        (
+            "d_icd_procedures.csv.gz",
+            gzip.compress(MIMIC3.lower().encode()),
+            "procedures",
+            [("0066", "percutaneous, transluminal"), ("3606", "insertion of stent")],
+        ),
+        (
+            "d_icd_diagnoses.csv",
+            MIMIC4.encode(),
+            "diagnoses",
+            [("0010", "Cholera due to vibrio cholerae")],
+        ),
+        (
+            "CMS32_DESC_LONG_DX.txt",
+            "0413  Friedländer's bacillus\n38600 Ménière's disease\n".encode("cp1252"),
+            "diagnoses",
+            [("0413", "Friedländer's bacillus"), ("38600", "Ménière's disease")],
+        ),
+        (
+            "CMS32_DESC_LONG_SG.txt",
+            b"0001 Therapeutic ultrasound\r\n0002 Other ultrasound\r\n",
+            "procedures",
+            [("0001", "Therapeutic ultrasound"), ("0002", "Other ultrasound")],
+        ),
+        ("mine.csv", "code,title\nx,Crêpe\nx,Again\n".encode(), None, [("x", "Crêpe")]),
+    ],
+)
+def test_each_kind_of_dictionary_is_read(
+    tmp_path: Path, name: str, content: bytes, table: str | None, rows: list[tuple[str, str]]
+) -> None:
+    path = tmp_path / name
+    path.write_bytes(content)
+    found = read_titles(path)
+    assert found.table == table
+    assert found.path == path
+    assert found.titles.rows() == rows
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "error", "message"),
+    [
+        ("empty.csv", b"", InputError, "an empty file"),
+        ("zero.csv.gz", b"", InputError, "0 bytes"),
+        ("names.csv", b"name,title\nx,y\n", SchemaError, "named 'code' is required"),
+        ("bare.csv", b"code,name\nx,y\n", SchemaError, "named 'title' is required"),
+        ("latin.csv", "code,title\nx,Crêpe\n".encode("latin-1"), InputError, "UTF-8"),
+        ("wide.csv", b"code,title\nx,a,b\n", SchemaError, "wide.csv:2"),
+        ("titles.pkl", b"\x80\x04", InputError, "pickled"),
+    ],
+)
+def test_a_broken_dictionary_is_refused(
+    tmp_path: Path, name: str, content: bytes, error: type[AuditError], message: str
+) -> None:
+    path = tmp_path / name
+    path.write_bytes(content)
+    with pytest.raises(error, match=message):
+        read_titles(path)
+
+
+def test_missing_codes_are_added_with_the_headings_between(icd9cm: Hierarchy) -> None:
+    richer = with_titles(icd9cm, [titles("procedures", _3606="Stent")])
+    assert len(richer) == len(icd9cm) + 2
+    assert richer.parents("36.06") == ("36.0",)
+    assert richer.parents("36.0") == ("36",)
+    assert (title(richer, "36.06"), title(richer, "36.0")) == ("Stent", "")
+    assert assignable(richer, "36.06")
+    assert not assignable(richer, "36.0")
+
+
+def test_a_heading_of_the_list_is_titled_and_assignable(icd9cm: Hierarchy) -> None:
+    richer = with_titles(icd9cm, [titles("procedures", _3606="Stent", _360="Obstruction")])
+    assert title(richer, "36.0") == "Obstruction"
+    assert assignable(richer, "36.0")
+
+
+def test_a_title_at_hand_stays_and_the_first_list_decides(icd9cm: Hierarchy) -> None:
+    first = titles("diagnoses", _4019="Other words", _2500="First")
+    richer = with_titles(icd9cm, [first, titles("diagnoses", _2500="Second")])
+    assert title(richer, "401.9") == title(icd9cm, "401.9")
+    assert title(richer, "250.0") == "First"
+
+
+def test_a_named_table_is_complete_and_a_plain_list_is_not(icd9cm: Hierarchy) -> None:
+    listed, plain = titles("procedures", _3606="Stent"), titles(None, _36_06="Stent")
+    assert with_titles(icd9cm, [listed]).complete_tables == {"diagnoses", "procedures"}
+    assert with_titles(icd9cm, [plain]).complete_tables == {"diagnoses"}
+    assert with_titles(icd9cm, [titles("procedures")]).complete_tables == {"diagnoses"}
+
+
+def test_a_plain_list_makes_no_heading_assignable(icd9cm: Hierarchy) -> None:
+    richer = with_titles(icd9cm, [titles(None, _250_0="Uncomplicated", _36_06="Stent")])
+    assert not assignable(richer, "250.0")
+    assert assignable(richer, "36.06")
+
+
+def test_codes_without_a_place_are_skipped_and_told(icd9cm: Hierarchy) -> None:
+    broken = titles("diagnoses", abc="No code", _0001="No category", _4019="Fine")
+    assert unplaced(icd9cm, broken).rows() == [
+        ("abc", "malformed_code"),
+        ("0001", "unknown_code"),
+    ]
+    assert with_titles(icd9cm, [broken]).nodes == icd9cm.nodes
+
+
+def test_no_list_changes_nothing(icd9cm: Hierarchy) -> None:
+    assert with_titles(icd9cm, []) is icd9cm
+
+
+def test_without_coding_only_titles_are_set() -> None:
+    toy = Hierarchy.build(pl.DataFrame({"child": ["a", "b"], "parent": ["r", "r"]}), name="toy")
+    named = titles(None, a="Apple", z="Nowhere")
+    richer = with_titles(toy, [named])
+    assert (richer.nodes, title(richer, "a"), title(richer, "b")) == (toy.nodes, "Apple", "")
+    assert (richer.assignable == toy.assignable).all()
+    assert unplaced(toy, named).rows() == [("z", "unknown_code")]
+
+
+@needs_data
+def test_the_dictionaries_of_mimic_complete_the_built_in_tree(icd9cm: Hierarchy) -> None:
+    folder = Path(REAL or "") / "mimic-iii-demo"
+    lists = [read_titles(folder / f"D_ICD_{name}.csv") for name in ("DIAGNOSES", "PROCEDURES")]
+    assert [len(one.titles) for one in lists] == [14_567, 3_882]
+    assert [len(unplaced(icd9cm, one)) for one in lists] == [0, 0]
+    richer = with_titles(icd9cm, lists)
+    diagnoses = with_titles(icd9cm, lists[:1])
+    assert diagnoses.sha256 == icd9cm.sha256
+    assert int(richer.assignable.sum()) == 14_567 + 3_882
+    assert title(richer, "36.06") == "Insertion of non-drug-eluting coronary artery stent(s)"

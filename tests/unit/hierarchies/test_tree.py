@@ -1,0 +1,139 @@
+"""Nested JSON trees in their three spellings, and what is refused."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from audit.errors import AuditError, HierarchyError, InputError, SchemaError
+from audit.hierarchies import load_hierarchy, tree
+
+
+def written(folder: Path, document: Any) -> Path:
+    path = folder / "tree.json"
+    path.write_text(document if isinstance(document, str) else json.dumps(document))
+    return path
+
+
+def refused(path: Path, error: type[AuditError], where: str = "") -> str:
+    """The message of the error, which must name the place."""
+    with pytest.raises(error) as caught:
+        load_hierarchy(path)
+    assert caught.value.where == f"{path}{where}"
+    return str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "document",
+    [
+        {"animal": {"dog": {}, "cat": {}}},
+        {"animal": {"dog": None, "cat": []}},
+        {"animal": ["dog", "cat"]},
+        [{"animal": ["dog", {"cat": {}}]}],
+        {"id": "animal", "children": [{"id": "dog"}, {"name": "cat", "children": []}]},
+        [{"name": "animal", "children": ["dog", {"cat": {}}], "size": 3}],
+        {"animal": [{"id": "dog"}, "cat"]},
+    ],
+)
+def test_spellings_of_one_tree(tmp_path: Path, document: Any) -> None:
+    hierarchy = load_hierarchy(written(tmp_path, document))
+
+    assert hierarchy.edge_frame().rows() == [("cat", "animal"), ("dog", "animal")]
+    assert hierarchy.assignable.tolist() == [False, True, True]
+
+
+def test_titles(tmp_path: Path) -> None:
+    document = [
+        {"id": "a", "title": "A", "children": [{"id": "b", "name": "B"}, {"name": "c"}]},
+        {"id": "b", "title": "other"},
+    ]
+
+    assert load_hierarchy(written(tmp_path, document)).titles == ("A", "B", "")
+
+
+def test_the_same_id_at_two_places_has_two_parents(tmp_path: Path) -> None:
+    document = {"thing": {"pet": {"dog": {"puppy": {}}}, "mammal": ["dog"]}}
+    hierarchy = load_hierarchy(written(tmp_path, document))
+
+    assert hierarchy.parents("dog") == ("mammal", "pet")
+    assert hierarchy.children("dog") == ("puppy",)
+    assert hierarchy.repeated_edges == 0
+
+
+def test_nodes_named_as_keys_are(tmp_path: Path) -> None:
+    document = {"thing": {"id": {"name": {}}, "children": ["x"]}}
+
+    assert load_hierarchy(written(tmp_path, document)).nodes == (
+        "children",
+        "id",
+        "name",
+        "thing",
+        "x",
+    )
+
+
+def test_numbers_are_ids(tmp_path: Path) -> None:
+    assert load_hierarchy(written(tmp_path, {"1": [2, {"id": 3}]})).nodes == ("1", "2", "3")
+
+
+def test_a_deep_tree_needs_no_recursion(tmp_path: Path) -> None:
+    document: dict[str, Any] = {}
+    for n in reversed(range(300)):
+        document = {f"n{n:03}": document}
+
+    assert load_hierarchy(written(tmp_path, document)).depth.max() == 299
+
+
+def test_too_deep_a_document_is_refused(tmp_path: Path) -> None:
+    refused(written(tmp_path, "[" * 200_000), InputError)
+
+
+def test_a_node_below_itself_is_a_cycle(tmp_path: Path) -> None:
+    path = written(tmp_path, {"top": {"a": {"b": ["a"]}}})
+
+    assert "a -> b -> a" in refused(path, HierarchyError)
+
+
+@pytest.mark.parametrize("document", [{}, []])
+def test_a_tree_without_nodes_is_refused(tmp_path: Path, document: Any) -> None:
+    refused(written(tmp_path, document), HierarchyError)
+
+
+@pytest.mark.parametrize(
+    ("document", "found"),
+    [
+        ({"animal": "dog"}, "'dog' below 'animal'"),
+        ({"animal": 3}, "'3' below 'animal'"),
+        ({"animal": [True]}, "'True' below 'animal'"),
+        ([["a"]], "at the top"),
+        ([1.5], "'1.5' at the top"),
+        ({"id": "a", "children": [None]}, "'None' below 'a'"),
+        ({"id": "a", "title": 3}, "3 at 'a'"),
+        ({"": ["a"]}, "empty id"),
+        (["half \ud800"], "\\ud800"),
+    ],
+)
+def test_what_is_no_node_is_refused(tmp_path: Path, document: Any, found: str) -> None:
+    assert found in refused(written(tmp_path, document), SchemaError)
+
+
+def test_malformed_json_is_refused_with_its_line(tmp_path: Path) -> None:
+    refused(written(tmp_path, '{\n"animal": {\n"dog" 3}\n}'), InputError, ":3")
+
+
+def test_other_encodings_are_refused_with_their_line(tmp_path: Path) -> None:
+    path = tmp_path / "tree.json"
+    path.write_bytes('{"a":\n["é"]}'.encode("latin-1"))
+
+    assert "UTF-8" in refused(path, InputError, ":2")
+
+
+def test_format_is_json_that_no_other_reader_takes() -> None:
+    assert tree.matches(Path("x"), b' \n{"a": {}}')
+    assert tree.matches(Path("x"), b'["a"]')
+    assert not tree.matches(Path("x"), b'[{"child_ids": []}]')
+    assert not tree.matches(Path("x"), b"[Term]\nid: a\n")
+    assert not tree.matches(Path("x"), b"a.b\n")

@@ -1,0 +1,48 @@
+"""Which findings lead, and how a statement is set."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+from fixtures import results
+from reports.cards import LEADING, PER_CHECK, cards, introduction, leading, more
+from reports.words import SEVERITIES
+
+
+def test_the_worst_severity_leads_and_no_check_hides_the_others() -> None:
+    first, rest = leading(cards(results.big_result(checks=4).shared()["checks"]))
+    severities = [SEVERITIES.index(card.badge.word.lower()) for card in first]
+    assert severities == sorted(severities)
+    assert len(first) == LEADING
+    assert max(Counter(card.check for card in first).values()) <= PER_CHECK
+    assert len(first) + len(rest) == 4 * 20
+
+
+def test_every_other_finding_stands_with_its_check() -> None:
+    _, rest = leading(cards(results.big_result(checks=4).shared()["checks"]))
+    groups = more(rest)
+    assert sum(len(group.cards) for group in groups) == len(rest)
+    assert all({card.check for card in group.cards} == {group.check} for group in groups)
+    assert all(len(group.table.rows) == len(group.cards) for group in groups)
+
+
+def test_introduction_counts_what_is_left_out() -> None:
+    checks = results.big_result(checks=4).shared()["checks"]
+    told = introduction(checks, 20, 60)
+    assert "Here are 20 of 80, at most 8 of each check" in told
+    assert "folded into them: 6 more" in told
+    assert "only counted: 80" in told
+
+
+def test_first_sentence_is_the_headline() -> None:
+    found = cards(results.sample_result().shared()["checks"])
+    watched = next(card for card in found if "V code" in card.headline)
+    assert watched.headline == "430 of 4,000 instances carry a disease beside a V code."
+    assert watched.explanation.startswith("The guidelines ask")
+
+
+def test_pairs_stand_in_two_columns() -> None:
+    found = cards(results.sample_result().shared()["checks"])
+    parts = found[0].parts
+    assert parts is not None
+    assert [column.heading for column in parts.columns] == ["Node", "With", "Instances with both"]

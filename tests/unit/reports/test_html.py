@@ -1,0 +1,151 @@
+"""The HTML report: self-contained, inert, accessible, and the same each time."""
+
+from __future__ import annotations
+
+import re
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+
+import reports
+from audit.errors import RenderError
+from audit.result import AuditResult
+from fixtures import results
+from reports.html import html_text
+from reports.words import printable
+from tests.unit.reports.document import Document, joined
+
+MEGABYTE = 1_000_000
+
+
+def test_refers_to_nothing_outside_itself(html: str) -> None:
+    document = Document(html)
+    assert {"script", "link", "img", "iframe", "object", "base"}.isdisjoint(
+        tag for tag, _ in document.elements
+    )
+    for tag, attributes in document.elements:
+        for name in ("href", "src", "xlink:href", "action", "data", "poster", "srcset"):
+            assert (attributes.get(name) or "#").startswith("#"), (tag, attributes)
+    assert not re.search(r"https?:|url\(|@import|@font-face", html)
+
+
+def test_policy_allows_no_source(html: str) -> None:
+    policies = [
+        meta["content"] or ""
+        for meta in Document(html).of("meta")
+        if meta.get("http-equiv") == "Content-Security-Policy"
+    ]
+    assert len(policies) == 1
+    assert policies[0].startswith("default-src 'none'; style-src 'unsafe-inline'; img-src data:")
+
+
+def test_every_finding_stands_in_it(rich: AuditResult, html: str) -> None:
+    text = Document(html).text
+    for check in rich.shared()["checks"]:
+        for finding in check["findings"]:
+            for words in (finding["statement"], finding["curator"], finding["data_user"]):
+                assert joined(words) in text
+
+
+def test_same_result_same_bytes(rich: AuditResult, html: str) -> None:
+    assert html_text(rich.shared()) == html
+
+
+def test_result_and_its_shared_view_give_the_same(
+    rich: AuditResult, html: str, tmp_path: Path
+) -> None:
+    reports.write_html(rich.shared(), tmp_path / "report.html")
+    assert (tmp_path / "report.html").read_text("utf-8") == html
+
+
+def test_no_path_and_no_time(html: str) -> None:
+    assert not re.search(r"/home|/work|/tmp|/usr", html)
+    assert not re.search(r"20\d\d-\d\d-\d\dT", html)
+
+
+def test_withheld_and_bounds_are_shown_as_they_are(html: str) -> None:
+    text = Document(html).text
+    assert "&lt;11" in html
+    assert "Below E000-E999 External causes, &lt;11 of 45 instances" in html
+    assert "withheld" in text
+
+
+def test_headings_are_in_order(html: str) -> None:
+    levels = [int(tag[1]) for tag, _ in Document(html).elements if re.fullmatch(r"h\d", tag)]
+    assert levels[0] == 1
+    assert levels.count(1) == 1
+    assert all(after <= before + 1 for before, after in pairwise(levels))
+
+
+def test_landmarks_language_and_skip_link(html: str) -> None:
+    document = Document(html)
+    assert document.of("html") == [{"lang": "en"}]
+    assert len(document.of("main")) == 1
+    assert {"header", "nav", "footer"} <= {tag for tag, _ in document.elements}
+    first = document.of("a")[0]
+    assert first == {"class": "skip", "href": f"#{document.of('main')[0]['id']}"}
+
+
+def test_ids_are_unique_and_links_lead_somewhere(html: str) -> None:
+    document = Document(html)
+    ids = [attributes["id"] for _, attributes in document.elements if "id" in attributes]
+    assert len(ids) == len(set(ids))
+    targets = {(link["href"] or "")[1:] for link in document.of("a")}
+    targets |= {
+        target
+        for _, attributes in document.elements
+        for target in (attributes.get("aria-labelledby") or "").split()
+    }
+    assert targets <= set(ids)
+
+
+def test_tables_have_captions_and_scopes(html: str) -> None:
+    document = Document(html)
+    assert len(document.of("caption")) == len(document.of("table")) > 5
+    assert {cell.get("scope") for cell in document.of("th")} == {"col", "row"}
+
+
+def test_pictures_say_what_they_show(html: str) -> None:
+    pictures = [svg for svg in Document(html).of("svg") if svg.get("role") == "img"]
+    assert len(pictures) > 5
+    assert all(picture["aria-label"] for picture in pictures)
+
+
+def test_elements_are_balanced(html: str) -> None:
+    document = Document(html)
+    assert not document.unbalanced
+    assert not document.open
+
+
+def test_hostile_titles_are_inert() -> None:
+    hostile, sample = (
+        Document(html_text(result.shared()))
+        for result in (results.hostile_result(), results.sample_result())
+    )
+    tags = {tag for tag, _ in hostile.elements}
+    assert tags == {tag for tag, _ in sample.elements}
+    assert not any(
+        name.startswith("on") for _, attributes in hostile.elements for name in attributes
+    )
+    assert not hostile.unbalanced
+    for title in results.HOSTILE_TITLES:
+        assert joined(printable(title)) in hostile.text
+    assert "\u202e" not in hostile.text
+    assert "\x00" not in hostile.text
+
+
+def test_empty_release_says_so() -> None:
+    html = html_text(results.empty_result().shared())
+    assert "No check found anything to report." in html
+    assert "Release labelled with icd9cm" in html
+    assert "Metrics" not in Document(html).text
+
+
+def test_big_release_stays_small() -> None:
+    assert len(html_text(results.big_result().shared()).encode()) < 5 * MEGABYTE
+
+
+def test_failure_is_a_render_error() -> None:
+    with pytest.raises(RenderError, match=r"report\.html could not be rendered"):
+        html_text({"identity": {}})

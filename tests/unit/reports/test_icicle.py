@@ -1,0 +1,40 @@
+"""Places of the nodes in the hierarchy's picture."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from reports.icicle import icicle, size
+
+
+def _row(node: str, parent: str | None, instances: int | str) -> dict[str, Any]:
+    return {"node": node, "parent": parent, "instances": instances}
+
+
+def test_children_share_their_parents_extent_by_instances() -> None:
+    rows = [_row("root", None, 10), _row("a", "root", 9), _row("b", "root", 3), _row("c", "a", 3)]
+    places = {cell.row["node"]: (cell.column, cell.top, cell.bottom) for cell in icicle(rows)}
+    assert places == {
+        "a": (0, 0.0, pytest.approx(0.75)),
+        "b": (0, pytest.approx(0.75), pytest.approx(1.0)),
+        "c": (1, 0.0, pytest.approx(0.25)),
+    }
+
+
+def test_a_row_whose_parent_is_not_shown_stands_at_the_left() -> None:
+    columns = {
+        cell.row["node"]: cell.column for cell in icicle([_row("a", "x", 2), _row("b", None, 1)])
+    }
+    assert columns == {"a": 0, "b": 0}
+
+
+def test_nothing_gives_nothing() -> None:
+    assert icicle([]) == []
+    assert icicle([_row("root", None, 0)]) == []
+
+
+@pytest.mark.parametrize(("shown", "drawn"), [(12, 12), ("<11", 11), (">89", 89)])
+def test_bounds_are_drawn_at_their_number(shown: int | str, drawn: int) -> None:
+    assert size(shown) == drawn
