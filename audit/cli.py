@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import replace
 from datetime import UTC, datetime
 from enum import StrEnum
 from pathlib import Path
@@ -97,7 +98,8 @@ def run(
                 titles=titles or (),
             )
             step("counting and checking")
-            result = run_audit(labels, policy=stated)
+            files = {"hierarchy": Path(hierarchy), "policy": policy}
+            result = _with_inputs(run_audit(labels, policy=stated), files)
             with writing_run(out, overwrite=overwrite) as folder:
                 step("writing tables")
                 write_tables(result, folder)
@@ -176,6 +178,14 @@ def _progress() -> Iterator[Any]:
         return
     with console.status("starting") as status:
         yield lambda step: status.update(f"{step} ...")
+
+
+def _with_inputs(result: AuditResult, files: Mapping[str, Path | None]) -> AuditResult:
+    """The result with the files that only the command line knows; a built-in name is no file."""
+    from audit.run import input_record
+
+    read = [input_record(role, path) for role, path in files.items() if path and path.is_file()]
+    return replace(result, inputs=(*result.inputs, *read))
 
 
 def _policy(path: Path | None, min_cell: int | None) -> Policy | None:

@@ -70,6 +70,9 @@ class LabelDataset:
     ledger: Ledger
     format: str = "rows"
     sources: tuple[Path, ...] = ()
+    """The files that the labels were read from."""
+    titles: tuple[Path, ...] = ()
+    """The title dictionaries that were read."""
     persons: bool = False
     """Whether instances are persons' records, so that small counts are suppressed."""
 
@@ -80,7 +83,8 @@ class LabelDataset:
         An instance all of whose rows have a null label is one without labels; beside labels of the
         same instance such a row is refused as ``missing_code``.
         """
-        roles = [role for role in ("instance", "label", "group", "split") if role in rows.columns]
+        further = [role for role in ("group", "split") if role in rows.columns]
+        roles = ["instance", "label", *further]
         mentions = pick(rows, Path("rows"), **{role: role for role in roles})
         unlabelled = pl.col("label").is_null().all().over("instance")
         without = unlabelled & pl.col("instance").is_not_null()
@@ -151,9 +155,11 @@ def load_labels(
     raw = read_labels(Path(path), columns, format)
     if raw.instances.is_empty():
         raise InputError("a dataset of at least one instance is required", found="none", where=path)
-    dictionaries = [read_titles(Path(source)) for source in (*titles, *raw.titles)]
-    titled = with_titles(_loaded(hierarchy), dictionaries) if dictionaries else _loaded(hierarchy)
-    return map_labels(raw, titled)
+    dictionaries = (*(Path(source) for source in titles), *raw.titles)
+    titled = _loaded(hierarchy)
+    if dictionaries:
+        titled = with_titles(titled, [read_titles(source) for source in dictionaries])
+    return replace(map_labels(raw, titled), titles=dictionaries)
 
 
 def _loaded(hierarchy: Hierarchy | str | Path) -> Hierarchy:

@@ -125,7 +125,7 @@ class AuditResult:
     metrics: tuple[Mapping[str, Any], ...] = ()
     waivers: tuple[Mapping[str, Any], ...] = ()
     inputs: tuple[Mapping[str, str], ...] = field(default=())
-    """Path and sha256 of each file read; for the manifest alone."""
+    """``role, path, sha256`` of each file read; for the manifest alone."""
 
     @cached_property
     def findings(self) -> pl.DataFrame:
@@ -268,5 +268,5 @@ def in_words(name: str, value: Shown) -> str:
 
 def to_json_bytes(shared: Mapping[str, Any]) -> bytes:
     """The bytes of ``result.json``: one serialisation for the file and for what reports attach."""
-    text = json.dumps(shared, ensure_ascii=False, indent=1, sort_keys=False)
+    text = json.dumps(shared, ensure_ascii=False, indent=1, allow_nan=False)
     return (text + "\n").encode("utf-8")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Mapping
 from importlib.metadata import version
+from pathlib import Path
 from typing import Any
 
 import polars as pl
@@ -44,9 +45,16 @@ def run_audit(dataset: LabelDataset, policy: Policy | None = None) -> AuditResul
         pairs=described(measured.pairs, len(dataset)),
         residuals=measured.residuals,
         inputs=tuple(
-            {"path": str(source), "sha256": sha256_of(source)} for source in dataset.sources
+            input_record(role, path)
+            for role, paths in (("data", dataset.sources), ("titles", dataset.titles))
+            for path in paths
         ),
     )
+
+
+def input_record(role: str, path: Path) -> dict[str, str]:
+    """What the manifest says about a file that was read."""
+    return {"role": role, "path": str(path), "sha256": sha256_of(path)}
 
 
 def _applied(check: Check, measured: Measurements) -> CheckResult:

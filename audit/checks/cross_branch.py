@@ -83,14 +83,14 @@ def _with_two_labels(measured: Measurements, a: int, b: int, both: IntArray) -> 
     if len(shared) == 0:
         return both
     values = measured.aggregated[both]
-    in_both = measured.dataset.direct[both][:, shared].sum(axis=1)
-    single = (_column(values, a) == 1) & (_column(values, b) == 1) & (in_both == 1)
+    in_both = np.asarray(measured.dataset.direct[both][:, shared].sum(axis=1))
+    single: BoolArray = (_column(values, a) == 1) & (_column(values, b) == 1) & (in_both == 1)
     return both[~single]
 
 
 def _column(values: Sparse, node: int) -> IntArray:
-    column: IntArray = values[:, [node]].toarray().ravel()
-    return column
+    dense = np.asarray(values[:, [node]].toarray(), np.int64)
+    return dense.ravel()
 
 
 def _findings(measured: Measurements, meeting: _Meeting) -> Iterator[Finding]:
@@ -110,8 +110,8 @@ def _meeting_finding(measured: Measurements, meeting: _Meeting) -> Finding:
         statement=f"{{instances}} of {{of}} instances ({{share}}) carry nodes of both {a} and {b}, "
         f"{verb}. {meeting.rule.reason}",
         evidence=_evidence(measured, meeting, len(meeting.instances)),
-        curator="Decide for each line below whether the two belong on one record, and write the "
-        "decision into the policy as expected or disjoint.",
+        curator="Decide for each line of the breakdown whether the two belong on one record, and "
+        "write the decision into the policy as expected or disjoint.",
         data_user="Do not treat the two branches as alternatives of each other.",
         touched=len(meeting.instances),
         parts=_parts(measured, meeting),

@@ -143,13 +143,17 @@ def test_a_dataset_without_instances_is_refused(tmp_path: Path, toy_hierarchy: H
         load_labels(path, toy_hierarchy)
 
 
-def test_titles_of_the_user_overrule(tmp_path: Path) -> None:
-    labels, titles = tmp_path / "labels.csv", tmp_path / "D_ICD_DIAGNOSES.csv"
-    labels.write_text("instance,label\na,4019\n")
-    titles.write_text("ROW_ID,ICD9_CODE,SHORT_TITLE,LONG_TITLE\n1,4019,short,High pressure\n")
-    dataset = load_labels(labels, "icd9cm", titles=[titles])
+def test_titles_of_the_user_overrule_those_beside_the_data(tmp_path: Path) -> None:
+    folder, mine = tmp_path / "mimic", tmp_path / "D_ICD_PROCEDURES.csv"
+    folder.mkdir()
+    procedures = "ROW_ID,SUBJECT_ID,HADM_ID,SEQ_NUM,ICD9_CODE\n1,7,70,1,3615\n"
+    (folder / "PROCEDURES_ICD.csv").write_text(procedures)
+    for path, title in ((folder / mine.name, "theirs"), (mine, "mine")):
+        path.write_text(f"ROW_ID,ICD9_CODE,SHORT_TITLE,LONG_TITLE\n1,3615,short,{title}\n")
+    without, given = (load_labels(folder, "icd9cm", titles=own) for own in ([], [mine]))
 
-    assert dataset.hierarchy.titles[dataset.hierarchy.index("401.9")] == "High pressure"
+    assert without.hierarchy.titles[without.hierarchy.index("36.15")] == "theirs"
+    assert given.hierarchy.titles[given.hierarchy.index("36.15")] == "mine"
 
 
 def test_a_dataset_shows_itself(toy_hierarchy: Hierarchy) -> None:

@@ -46,7 +46,7 @@ def test_a_pair_has_its_counts_and_rates(measured: Measurements) -> None:
 
     assert (found["support_a"], found["support_b"], found["joint"]) == (3, 2, 2)
     assert found["rate"] == 2 / 5
-    assert found["expected"] == 3 * 2 / 5
+    assert found["expected"] == pytest.approx(3 * 2 / 5)
     assert found["lift"] == pytest.approx(2 / (6 / 5))
     assert (found["relation"], found["lca"], found["given"]) == ("overlap", "object", "parents")
 

@@ -1,0 +1,226 @@
+"""What every check keeps to, whatever it looks for."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from urllib.parse import quote, unquote
+
+import pytest
+
+import audit
+from audit.checks import CHECKS
+from audit.checks.check import Check
+from audit.dataset import LabelDataset
+from audit.hierarchy import Hierarchy
+from audit.measure import Measurements, measure
+from audit.policy import BranchRule, Policy, policy_for
+from audit.result import CheckResult, Finding
+from fixtures.labelled import labelled, repeated, tree
+
+ROOT = Path(__file__).parents[2]
+NAMES = (
+    "unknown_code", "malformed_code", "lost_zero", "wrong_table", "retired_code", "mixed_versions",
+    "not_specific", "parent_and_child", "duplicate_label", "empty_instance", "duplicate_instance",
+    "principal_position", "record_cap", "split_leak", "group_confined", "residual_overuse",
+    "cross_branch", "sibling_exclusive", "excludes1", "unexpected_pair", "model_confuses",
+    "model_habit", "waiver_expired", "waiver_unused",
+)  # fmt: skip
+"""Every check there will be, in report order."""
+
+BUSY = tree(
+    "lung heart < body",
+    "tool < top",
+    "body < top",
+    "asthma other_lung < lung",
+    "attack other_heart < heart",
+    "saw hammer < tool",
+    titles={"other_lung": "Other {things}", "other_heart": "Unspecified"},
+    labelled_ancestors="fault",
+)
+COUNTS = [
+    (40, ["other_lung"]), (35, ["other_heart", "saw"]), (9, ["asthma", "lung", "hammer"]),
+    (4, ["elf:1", "no/such"]), (3, []), (2, ["saw", "attack", "saw"]),
+]  # fmt: skip
+RULES = (BranchRule(branches=("tool", "body"), rule="disjoint", reason="By rule."),)
+
+
+def busy(order: int = 1) -> Measurements:
+    labels = dict(list(repeated(COUNTS).items())[::order])
+    reordered = {instance: given[::order] for instance, given in labels.items()}
+    return measure(labelled(BUSY, reordered, persons=True), Policy(branch_rules=RULES))
+
+
+def icd() -> Measurements:
+    codes = ["4019", "401", "V202", "E8120", "40199", "000", "x", "25000"]
+    rows = {f"i{n:02}": codes[n % 5 :] for n in range(50)}
+    dataset = labelled(audit.load_hierarchy("icd9cm"), rows, positions=True, table="diagnoses")
+    return measure(dataset, policy_for("icd9cm"))
+
+
+def on_toy(labels: dict[str, list[str]]) -> Measurements:
+    from fixtures.toy import toy
+
+    return measure(labelled(toy(), labels), Policy())
+
+
+def on_one_node(labels: dict[str, list[str]]) -> Measurements:
+    import polars as pl
+
+    edges = pl.DataFrame(schema={"child": pl.String, "parent": pl.String})
+    hierarchy = Hierarchy.build(edges, pl.DataFrame({"node": ["only"]}), name="one")
+    return measure(labelled(hierarchy, labels), Policy(labelled_ancestors="fault"))
+
+
+DATASETS = {
+    "toy": lambda: on_toy({"a": ["dog", "pet"], "b": ["cow", "tool", "elf"], "c": []}),
+    "without labels": lambda: on_toy({"a": [], "b": []}),
+    "all refused": lambda: on_toy({"a": ["elf"], "b": ["orc"]}),
+    "one node": lambda: on_one_node({"a": ["only"], "b": []}),
+    "one node without labels": lambda: on_one_node({"a": []}),
+    "busy": busy,
+    "icd9cm": icd,
+}
+
+
+@pytest.fixture(params=CHECKS, ids=lambda check: check.name)
+def check(request: pytest.FixtureRequest) -> Check:
+    chosen: Check = request.param
+    return chosen
+
+
+def results() -> Iterator[CheckResult]:
+    for make in (busy, icd):
+        measured = make()
+        yield from (check.run(measured) for check in CHECKS)
+
+
+def found() -> Iterator[Finding]:
+    for result in results():
+        yield from result.findings
+
+
+def test_names_stand_in_report_order() -> None:
+    names = [check.name for check in CHECKS]
+
+    assert names == [name for name in NAMES if name in names]
+    assert len(set(names)) == len(names)
+
+
+def test_a_title_is_one_question(check: Check) -> None:
+    assert check.title.endswith("?")
+    assert "\n" not in check.title
+    assert check.title[0].isupper()
+
+
+@pytest.mark.parametrize("name", DATASETS)
+def test_it_runs_on_any_dataset(check: Check, name: str) -> None:
+    result = check.run(DATASETS[name]())
+
+    assert (result.name, result.title) == (check.name, check.title)
+    assert result.denominator >= 0
+    assert result.denominator_unit
+    assert not result.crashed
+    assert all(finding.check == check.name for finding in result.findings)
+
+
+@pytest.mark.parametrize("name", DATASETS)
+def test_what_does_not_apply_has_a_reason_and_no_findings(check: Check, name: str) -> None:
+    result = check.run(DATASETS[name]())
+
+    if result.not_applicable:
+        assert result.status == "not_applicable"
+        assert result.findings == ()
+
+
+@pytest.mark.parametrize("name", ["without labels", "one node without labels"])
+def test_without_labels_it_finds_nothing(check: Check, name: str) -> None:
+    assert check.run(DATASETS[name]()).status in ("pass", "not_applicable")
+
+
+def test_the_order_of_rows_changes_nothing(check: Check) -> None:
+    first, second = check.run(busy()), check.run(busy(-1))
+
+    assert second == first
+    assert [finding.id for finding in second.in_order()] == [f.id for f in first.in_order()]
+
+
+def test_it_does_not_modify_what_it_looks_at(check: Check) -> None:
+    measured = busy()
+    before = [table.clone() for table in (measured.pairs, measured.residuals, measured.nodes)]
+    values = measured.aggregated.toarray()
+    check.run(measured)
+
+    after = (measured.pairs, measured.residuals, measured.nodes)
+    assert all(a.equals(b) for a, b in zip(after, before, strict=True))
+    assert (measured.aggregated.toarray() == values).all()
+
+
+def test_every_check_finds_something_somewhere(check: Check) -> None:
+    assert any(finding.check == check.name for finding in found())
+
+
+def test_ids_are_unique_and_their_parts_percent_encoded() -> None:
+    for result in results():
+        ids = [finding.id for finding in result.findings]
+        assert len(set(ids)) == len(ids)
+        for finding in result.findings:
+            parts = finding.id.split(":")
+            assert parts == [quote(unquote(part), safe="") for part in parts]
+            assert [unquote(part) for part in parts][1:] == list(finding.key or finding.nodes)
+
+
+def test_every_placeholder_of_a_statement_has_its_evidence() -> None:
+    for finding in found():
+        named = set(re.findall(r"\{(\w+)\}", finding.statement)) - {"things"}
+        assert named
+        assert named <= set(finding.evidence), finding.id
+
+
+def test_what_is_derived_names_counts_of_the_same_evidence() -> None:
+    for finding in found():
+        for evidence in (finding.evidence, *(part.evidence for part in finding.parts)):
+            for quantity in evidence.values():
+                assert set(quantity.sources) <= set(evidence)
+                assert quantity.kind != "derived" or quantity.sources
+                assert all(total >= int(quantity.value or 0) for total in quantity.totals)
+
+
+def test_a_finding_says_what_both_readers_should_do() -> None:
+    for finding in found():
+        assert finding.curator.endswith(".")
+        assert finding.data_user.endswith(".")
+        assert finding.statement.rstrip().endswith(".")
+        assert finding.touched > 0
+        assert finding.nodes
+
+
+def test_parts_stand_largest_first_and_are_at_most_ten() -> None:
+    for finding in found():
+        sizes = [int(part.evidence["instances"].value or 0) for part in finding.parts]
+        assert sizes == sorted(sizes, reverse=True)
+        assert len(sizes) <= 10
+
+
+def test_it_has_a_page_and_a_test_of_its_own(check: Check) -> None:
+    page = ROOT / "docs" / "checks" / f"{check.name}.md"
+
+    assert page.is_file()
+    assert check.name in page.read_text(encoding="utf-8")
+    assert (ROOT / "tests" / "unit" / "checks" / f"test_{check.name}.py").is_file()
+    assert (ROOT / "audit" / "checks" / f"{check.name}.py").is_file()
+
+
+def test_every_page_and_test_belongs_to_a_check() -> None:
+    names = {check.name for check in CHECKS}
+
+    assert {path.stem for path in (ROOT / "docs" / "checks").glob("*.md")} - {"README"} == names
+    tests = (ROOT / "tests" / "unit" / "checks").glob("test_*.py")
+    assert {path.stem.removeprefix("test_") for path in tests} == names
+
+
+def test_the_dataset_without_labels_has_instances() -> None:
+    dataset: LabelDataset = DATASETS["without labels"]().dataset
+
+    assert (dataset.ledger.instances, dataset.ledger.instances_without_labels) == (2, 2)

@@ -1,0 +1,140 @@
+"""Data flows one way: what each room may import, and who may print."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+
+MAY_IMPORT: dict[str, set[str]] = {
+    "errors": set(),
+    "dag": set(),
+    "disclosure": set(),
+    "files": {"errors"},
+    "hierarchy": {"dag", "errors"},
+    "hierarchies": {"errors", "files", "hierarchy"},
+    "loaders": {"errors", "files"},
+    "dataset": {"dag", "errors", "files", "hierarchies", "hierarchy", "loaders"},
+    "policy": {"errors", "files"},
+    "residuals": {"hierarchy", "policy"},
+    "engine": {"errors"},
+    "measure": {"dag", "dataset", "engine", "hierarchy", "policy", "residuals"},
+    "overview": {"disclosure"},
+    "result": {"disclosure", "overview", "findings"},
+    "checks": {"dag", "disclosure", "measure", "policy", "result"},
+    "run": {"checks", "dataset", "files", "measure", "policy", "result"},
+    "run_folder": {"disclosure", "errors", "files", "result"},
+    "cli": {"checks", "dataset", "errors", "hierarchies", "loaders", "policy", "result", "run"}
+    | {"run_folder", "reports"},
+}
+"""Rooms and files of ``audit``, in the order in which data flows through them."""
+
+REPORTS_MAY_IMPORT = {"result", "errors"}
+HEAVY = ("polars", "numpy", "scipy", "networkx", "pyarrow", "altair", "weasyprint", "torch", "vl_convert")
+LIGHT = ("__init__", "cli", "errors")
+"""Files that everything begins with; they import nothing heavy, not even inside a function."""
+
+
+def modules(package: str) -> list[Path]:
+    return sorted((ROOT / package).rglob("*.py"))
+
+
+def room(module: str) -> str:
+    """``audit.engine.pairs`` belongs to ``engine``; ``reports.html`` to ``reports``."""
+    first, *rest = module.split(".")
+    return rest[0] if first == "audit" and rest else first
+
+
+def room_of(path: Path) -> str:
+    return path.relative_to(ROOT / "audit").with_suffix("").parts[0]
+
+
+def imported(path: Path) -> Iterator[str]:
+    """Modules that a file imports anywhere, those under TYPE_CHECKING included."""
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, f"{path} imports relatively"
+            module = node.module or ""
+            own = module in ("audit", "reports")
+            yield from (f"{module}.{alias.name}" for alias in node.names) if own else (module,)
+
+
+def own_imports(path: Path) -> set[str]:
+    return {module for module in imported(path) if module.split(".")[0] in ("audit", "reports")}
+
+
+@pytest.mark.parametrize("path", modules("audit"), ids=lambda p: str(p.relative_to(ROOT)))
+def test_a_room_imports_only_what_flows_into_it(path: Path) -> None:
+    here = room_of(path)
+    if here == "__init__":
+        return
+    rooms = {room(module) for module in own_imports(path)}
+
+    assert here in MAY_IMPORT, f"{here} is a new room: say here what it may import"
+    assert rooms - {here} <= MAY_IMPORT[here]
+
+
+def test_no_room_flows_back() -> None:
+    order = list(MAY_IMPORT)
+    for here, others in MAY_IMPORT.items():
+        known = others & set(order)
+        assert all(order.index(other) < order.index(here) for other in known), here
+
+
+@pytest.mark.parametrize("path", modules("reports"), ids=lambda p: str(p.relative_to(ROOT)))
+def test_reports_know_results_and_errors_alone(path: Path) -> None:
+    rooms = {room(module) for module in own_imports(path)}
+
+    assert rooms - {"reports"} <= REPORTS_MAY_IMPORT
+
+
+def test_only_the_command_line_knows_reports() -> None:
+    knowing = [
+        path.name for path in modules("audit") if "reports" in {room(m) for m in own_imports(path)}
+    ]
+
+    assert knowing == ["cli.py"]
+
+
+def prints(path: Path) -> bool:
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Call):
+            called = ast.unparse(node.func)
+            if called in ("print", "typer.echo", "sys.stdout.write", "sys.stderr.write"):
+                return True
+    return any(module.split(".")[0] in ("rich", "typer") for module in imported(path))
+
+
+def test_only_the_command_line_prints() -> None:
+    printing = [path.name for path in (*modules("audit"), *modules("reports")) if prints(path)]
+
+    assert printing == ["cli.py"]
+
+
+@pytest.mark.parametrize("name", LIGHT)
+def test_what_everything_begins_with_imports_nothing_heavy(name: str) -> None:
+    heavy = {m for m in imported(ROOT / "audit" / f"{name}.py") if m.split(".")[0] in HEAVY}
+
+    assert heavy == set()
+
+
+def test_numbers_make_no_html() -> None:
+    for path in modules("audit"):
+        assert not {m for m in imported(path) if m.split(".")[0] in ("jinja2", "html", "weasyprint")}
+
+
+def test_the_product_knows_nothing_of_its_tests() -> None:
+    for path in (*modules("audit"), *modules("reports")):
+        assert not {m for m in imported(path) if m.split(".")[0] in ("tests", "fixtures", "pytest")}
+
+
+def test_nothing_is_unpickled() -> None:
+    unsafe = ("pickle", "joblib", "dill", "marshal", "shelve")
+    for path in (*modules("audit"), *modules("reports")):
+        assert not {m for m in imported(path) if m.split(".")[0] in unsafe}, path

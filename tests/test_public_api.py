@@ -1,0 +1,79 @@
+"""The public surface: a dozen names, resolved lazily."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+
+import audit
+import reports
+
+HEAVY = ("polars", "numpy", "scipy", "networkx", "pyarrow", "altair", "weasyprint", "torch")
+
+
+def loaded_by(code: str) -> set[str]:
+    """Heavy packages that a fresh interpreter has loaded after some code."""
+    told = f"import sys\n{code}\nprint([m for m in {HEAVY!r} if m in sys.modules], file=sys.stderr)"
+    done = subprocess.run([sys.executable, "-c", told], capture_output=True, text=True, check=True)
+    return set(ast_list(done.stderr))
+
+
+def ast_list(text: str) -> list[str]:
+    import ast
+
+    found: list[str] = ast.literal_eval(text.strip().splitlines()[-1])
+    return found
+
+
+def test_all_names_are_sorted_and_complete() -> None:
+    assert audit.__all__ == sorted(audit.__all__)
+    assert set(audit.__all__) == {
+        "AuditError", "AuditResult", "CheckResult", "Finding", "Hierarchy", "LabelDataset",
+        "Policy", "load_hierarchy", "load_labels", "load_policy", "read_run", "run_audit",
+        "write_run",
+    }  # fmt: skip
+    assert reports.__all__ == ["write_html", "write_pdf"]
+
+
+@pytest.mark.parametrize("name", audit.__all__)
+def test_every_name_resolves_to_what_says_so(name: str) -> None:
+    value = getattr(audit, name)
+
+    assert value.__name__ == name
+    assert value.__doc__
+    assert value.__module__.startswith("audit.")
+
+
+def test_names_type_checkers_see_are_those_that_resolve() -> None:
+    assert set(audit._HOME) == set(audit.__all__)
+    assert set(audit.__all__) <= set(dir(audit))
+
+
+def test_an_unknown_name_is_an_attribute_error() -> None:
+    with pytest.raises(AttributeError, match="no_such_name"):
+        audit.no_such_name  # noqa: B018
+
+
+def test_importing_it_loads_nothing_heavy() -> None:
+    assert loaded_by("import audit, reports") == set()
+
+
+def test_importing_the_command_line_loads_nothing_heavy() -> None:
+    assert loaded_by("import audit.cli") == set()
+
+
+@pytest.mark.parametrize("arguments", [["--help"], ["run", "--help"], ["report", "--help"]])
+def test_help_loads_nothing_heavy(arguments: list[str]) -> None:
+    code = (
+        "import contextlib, io\nfrom audit.cli import app\n"
+        "with contextlib.redirect_stdout(io.StringIO()), contextlib.suppress(SystemExit):\n"
+        f"    app({arguments!r})"
+    )
+
+    assert loaded_by(code) == set()
+
+
+def test_a_name_loads_what_it_needs_on_first_use() -> None:
+    assert "polars" in loaded_by("import audit; audit.Hierarchy")

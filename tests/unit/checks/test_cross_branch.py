@@ -1,0 +1,171 @@
+"""cross_branch: who meets whom against the policy, worked by hand."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import pytest
+
+from audit.checks.cross_branch import CHECK
+from audit.hierarchy import Hierarchy
+from audit.measure import measure
+from audit.policy import BranchRule, Policy
+from audit.result import CheckResult
+from fixtures.labelled import labelled, tree
+
+
+def rule(a: str, b: str, kind: str, **more: Any) -> BranchRule:
+    return BranchRule.model_validate({"branches": (a, b), "rule": kind, "reason": "So.", **more})
+
+
+def checked(
+    hierarchy: Hierarchy,
+    labels: Mapping[str, Sequence[str]],
+    *rules: BranchRule,
+    positions: bool = True,
+) -> CheckResult:
+    dataset = labelled(hierarchy, labels, positions=positions)
+    return CHECK.run(measure(dataset, Policy(branch_rules=rules)))
+
+
+def meetings(found: CheckResult) -> dict[tuple[str, ...], int]:
+    return {finding.nodes: finding.touched for finding in found.findings}
+
+
+LABELS = {"a": ["cow", "tool"], "b": ["bird", "tool", "cow"], "c": ["dog"], "d": ["tool"], "e": []}
+
+
+def test_branches_without_a_rule_are_watched_once_with_their_label_pairs(
+    toy_hierarchy: Hierarchy,
+) -> None:
+    found = checked(toy_hierarchy, LABELS)
+    (finding,) = found.findings
+
+    assert found.status == "note"
+    assert (found.denominator, found.denominator_unit) == (3, "pairs of branches in use")
+    assert finding.nodes == ("animal", "tool")
+    values = {name: quantity.value for name, quantity in finding.evidence.items()}
+    assert values == {"instances": 2, "of": 5, "share": 2 / 5, "support_a": 3, "support_b": 3}
+    assert [(part.nodes, part.evidence["instances"].value) for part in finding.parts] == [
+        (("cow", "tool"), 2),
+        (("bird", "tool"), 1),
+    ]
+
+
+def test_one_label_below_both_branches_is_no_meeting(toy_hierarchy: Hierarchy) -> None:
+    assert meetings(checked(toy_hierarchy, {"a": ["dog"], "b": ["dog", "dog"]})) == {}
+
+
+@pytest.mark.parametrize(
+    "labels", [["dog", "cow"], ["dog", "pet"], ["dog", "mammal"], ["cow", "pet"], ["dog", "animal"]]
+)
+def test_two_labels_one_below_each_are_a_meeting(toy_hierarchy: Hierarchy, labels: list[str]) -> None:
+    assert meetings(checked(toy_hierarchy, {"a": labels})) == {("animal", "pet"): 1}
+
+
+def test_a_third_label_elsewhere_makes_no_meeting_of_a_shared_one(toy_hierarchy: Hierarchy) -> None:
+    found = checked(toy_hierarchy, {"a": ["dog", "tool"]})
+
+    assert meetings(found) == {("animal", "tool"): 1, ("pet", "tool"): 1}
+
+
+def test_a_disjoint_pair_is_an_error(toy_hierarchy: Hierarchy) -> None:
+    found = checked(toy_hierarchy, LABELS, rule("tool", "animal", "disjoint"))
+
+    assert found.status == "fail"
+    assert meetings(found) == {("tool", "animal"): 2}
+    assert "keeps the two apart" in found.findings[0].statement
+
+
+def test_an_expected_pair_is_silent(toy_hierarchy: Hierarchy) -> None:
+    assert checked(toy_hierarchy, LABELS, rule("tool", "*", "expected")).status == "pass"
+
+
+def test_a_watched_pair_is_a_note_with_its_reason(toy_hierarchy: Hierarchy) -> None:
+    found = checked(toy_hierarchy, LABELS, rule("animal", "tool", "watch"))
+
+    assert found.status == "note"
+    assert found.findings[0].statement.endswith("So.")
+
+
+def test_a_meeting_is_broken_down_by_nodes_of_the_first_branch(toy_hierarchy: Hierarchy) -> None:
+    found = checked(toy_hierarchy, LABELS, rule("animal", "tool", "watch", break_down_depth=2))
+    parts = found.findings[0].parts
+
+    assert [(part.nodes, part.evidence["instances"].value) for part in parts] == [
+        (("mammal",), 2),
+        (("bird",), 1),
+    ]
+
+
+@pytest.mark.parametrize("pair", [("animal", "tool"), ("animal", "*"), ("*", "tool")])
+def test_the_first_branch_is_the_rule_s_first_also_where_it_is_a_star(
+    toy_hierarchy: Hierarchy, pair: tuple[str, str]
+) -> None:
+    swapped = checked(toy_hierarchy, LABELS, rule(*reversed(pair), "watch"))  # type: ignore[arg-type]
+
+    assert list(meetings(checked(toy_hierarchy, LABELS, rule(*pair, "watch")))) == [("animal", "tool")]
+    assert list(meetings(swapped)) == [("tool", "animal")]
+
+
+ALONE = rule("tool", "animal", "watch", alone_or_first=("tool", "no such node"))
+
+
+@pytest.mark.parametrize(
+    ("labels", "misplaced"),
+    [
+        ({"a": ["tool", "cow"]}, 0),
+        ({"a": ["cow", "tool"]}, 1),
+        ({"a": ["cow", "tool", "tool"], "b": ["tool", "cow"], "c": ["tool"], "d": ["pet", "tool"]}, 1),
+    ],
+)
+def test_what_should_stand_alone_or_first_and_does_not_is_a_warning(
+    toy_hierarchy: Hierarchy, labels: dict[str, list[str]], misplaced: int
+) -> None:
+    found = checked(toy_hierarchy, labels, ALONE)
+    warned = [finding for finding in found.findings if finding.severity == "warning"]
+
+    assert [finding.touched for finding in warned] == ([misplaced] if misplaced else [])
+    for finding in warned:
+        assert finding.id == "cross_branch:tool:animal:first"
+        assert [(part.nodes, part.evidence["instances"].value) for part in finding.parts] == [
+            (("tool",), misplaced)
+        ]
+
+
+def test_without_positions_nobody_is_told_to_stand_first(toy_hierarchy: Hierarchy) -> None:
+    found = checked(toy_hierarchy, {"a": ["cow", "tool"]}, ALONE, positions=False)
+
+    assert [finding.severity for finding in found.findings] == ["note"]
+
+
+def test_a_flat_hierarchy_sets_nothing_apart() -> None:
+    found = checked(tree("a b c < top"), {"i": ["a", "b"]})
+
+    assert found.status == "not_applicable"
+    assert "sets nothing apart" in found.not_applicable
+
+
+def test_a_rule_is_kept_also_in_a_flat_hierarchy() -> None:
+    found = checked(tree("a b c < top"), {"i": ["a", "b"]}, rule("a", "b", "disjoint"))
+
+    assert found.status == "fail"
+
+
+@pytest.mark.parametrize("labels", [[], ["cow"], ["object"]])
+def test_it_does_not_apply_with_fewer_than_two_branches_in_use(
+    toy_hierarchy: Hierarchy, labels: list[str]
+) -> None:
+    found = checked(toy_hierarchy, {"a": labels})
+
+    assert found.status == "not_applicable"
+    assert "fewer than two" in found.not_applicable
+
+
+def test_a_branch_below_another_cannot_exclude_it() -> None:
+    nested = tree("animal dog tool < top", "dog < animal", "puppy < dog")
+    found = checked(nested, {"i": ["dog", "puppy"], "j": ["puppy", "tool"]})
+
+    assert found.denominator == 2
+    assert meetings(found) == {("animal", "tool"): 1, ("dog", "tool"): 1}

@@ -1,0 +1,85 @@
+"""parent_and_child: labels beside their own ancestors, worked by hand and against plain Python."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from audit.checks.parent_and_child import CHECK
+from audit.hierarchy import Hierarchy
+from audit.measure import measure
+from audit.policy import Policy
+from audit.result import CheckResult
+from fixtures import brute_force as plain
+from fixtures.labelled import labelled
+from fixtures.strategies import hierarchies, label_sets
+
+LABELS = {
+    "a": ["dog", "pet", "tool"],
+    "b": ["dog", "pet", "mammal", "animal"],
+    "c": ["cow", "bird"],
+    "d": ["dog", "dog"],
+    "e": [],
+}
+
+
+def checked(hierarchy: Hierarchy, labels: Mapping[str, Sequence[str]]) -> CheckResult:
+    faulty = replace(hierarchy, labelled_ancestors="fault")
+    return CHECK.run(measure(labelled(faulty, labels), Policy()))
+
+
+def test_it_is_one_warning_with_its_top_pairs(toy_hierarchy: Hierarchy) -> None:
+    found = checked(toy_hierarchy, LABELS)
+    (finding,) = found.findings
+
+    assert found.status == "warn"
+    assert (found.denominator, found.denominator_unit) == (4, "instances with labels")
+    assert finding.evidence["instances"].value == 2
+    assert finding.evidence["share"].value == 2 / 4
+    assert finding.evidence["pairs"].value == 4
+    assert [(part.nodes, part.evidence["instances"].value) for part in finding.parts] == [
+        (("dog", "pet"), 2),
+        (("dog", "animal"), 1),
+        (("dog", "mammal"), 1),
+        (("mammal", "animal"), 1),
+    ]
+    assert finding.nodes == ("dog", "pet")
+    assert finding.id == "parent_and_child:labels"
+
+
+def test_a_label_beside_the_root_counts(toy_hierarchy: Hierarchy) -> None:
+    assert checked(toy_hierarchy, {"a": ["object", "tool"]}).status == "warn"
+
+
+def test_siblings_and_repeated_labels_pass(toy_hierarchy: Hierarchy) -> None:
+    assert checked(toy_hierarchy, {"a": ["cow", "dog"], "b": ["pet", "pet", "mammal"]}).status == "pass"
+
+
+def test_it_does_not_apply_where_a_label_may_stand_beside_its_ancestor(toy_hierarchy: Hierarchy) -> None:
+    found = CHECK.run(measure(labelled(toy_hierarchy, LABELS), Policy()))
+
+    assert found.status == "not_applicable"
+    assert found.findings == ()
+
+
+def test_the_policy_overrules_the_hierarchy(toy_hierarchy: Hierarchy) -> None:
+    dataset = labelled(toy_hierarchy, LABELS)
+
+    assert CHECK.run(measure(dataset, Policy(labelled_ancestors="fault"))).status == "warn"
+
+
+@given(hierarchies(titled=False).flatmap(lambda h: st.tuples(st.just(h), label_sets(h))))
+def test_every_pair_equals_plain_python(drawn: tuple[Hierarchy, list[frozenset[str]]]) -> None:
+    hierarchy, sets = drawn
+    labels = {f"i{n}": set(each) for n, each in enumerate(sets)}
+    parents = plain.parents_of(hierarchy.nodes, hierarchy.edge_frame().iter_rows())
+    expected = plain.beside_ancestors(parents, labels)
+    found = checked(hierarchy, {i: sorted(each) for i, each in labels.items()})
+    parts = {p.nodes: p.evidence["instances"].value for f in found.findings for p in f.parts}
+
+    if len(expected) <= 10:
+        assert parts == expected
+    assert [f.evidence["pairs"].value for f in found.findings] == ([len(expected)] if expected else [])

@@ -1,0 +1,142 @@
+"""residual_overuse: which parents are high, and which stand on their own, worked by hand."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from audit.checks.residual_overuse import CHECK
+from audit.measure import measure
+from audit.policy import Policy, Threshold
+from audit.result import CheckResult
+from fixtures.labelled import labelled, repeated, tree
+
+BODY = tree(
+    "chest belly < body",
+    "lung heart < chest",
+    "asthma other_lung < lung",
+    "attack other_heart < heart",
+    "ulcer other_belly < belly",
+    titles={"other_lung": "Other", "other_heart": "Other", "other_belly": "Unspecified"},
+)
+
+
+def checked(
+    counts: Sequence[tuple[int, Sequence[str]]],
+    policy: Policy | None = None,
+    groups: Mapping[str, str] | None = None,
+) -> CheckResult:
+    dataset = labelled(BODY, repeated(counts), groups=groups)
+    return CHECK.run(measure(dataset, policy or Policy()))
+
+
+def flagged(found: CheckResult) -> list[str]:
+    return [finding.nodes[0] for finding in found.findings]
+
+
+def test_a_high_parent_is_a_warning_with_its_numbers() -> None:
+    found = checked([(38, ["other_lung"]), (2, ["asthma"]), (60, ["attack"]), (5, ["lung"])])
+    (finding,) = found.findings
+
+    assert found.status == "warn"
+    assert finding.id == "residual_overuse:lung"
+    values = {name: quantity.value for name, quantity in finding.evidence.items()}
+    assert (values["instances"], values["of"], values["labelled_at_parent"]) == (38, 40, 5)
+    assert values["share"] == 38 / 40
+    assert 0.8 < float(values["low"] or 0) < 38 / 40 < float(values["high"] or 0) < 1
+    assert [(part.nodes, part.evidence["instances"].value) for part in finding.parts] == [
+        (("other_lung",), 38)
+    ]
+
+
+def test_the_denominator_is_the_parents_with_enough_instances() -> None:
+    found = checked([(38, ["other_lung"]), (2, ["asthma"]), (29, ["attack"])])
+
+    # lung, chest and body; heart and belly have too few
+    assert found.denominator == 3
+
+
+def test_a_specific_label_beside_the_residual_one_clears_the_instance() -> None:
+    assert flagged(checked([(40, ["other_lung", "asthma"])])) == []
+
+
+def test_a_residual_label_elsewhere_does_not_count() -> None:
+    assert flagged(checked([(40, ["asthma", "other_heart"])])) == ["heart"]
+
+
+def test_twenty_nine_instances_are_not_judged_and_thirty_are() -> None:
+    assert checked([(29, ["other_lung"])]).status == "not_applicable"
+    assert flagged(checked([(30, ["other_lung"])])) == ["lung"]
+
+
+def test_a_share_is_high_only_where_its_lower_bound_is() -> None:
+    # 18 of 30: the lower bound is 0.42; 80 of 120: 0.58
+    assert flagged(checked([(18, ["other_lung"]), (12, ["asthma"])])) == []
+    assert flagged(checked([(80, ["other_lung"]), (40, ["asthma"])])) == ["lung"]
+
+
+def test_parents_are_folded_into_the_child_that_explains_them() -> None:
+    found = checked([(60, ["other_lung"]), (10, ["asthma"]), (20, ["attack"])])
+
+    # chest is 60 of 90 and body too, all from below lung
+    assert flagged(found) == ["lung"]
+    assert found.folded == 2
+
+
+def test_a_parent_that_is_high_without_its_flagged_child_stands() -> None:
+    found = checked([(60, ["other_lung"]), (50, ["other_heart"]), (5, ["attack"]), (20, ["ulcer"])])
+
+    assert flagged(found) == ["heart", "lung"]
+    assert found.folded == 2
+
+
+def test_a_parent_of_many_small_high_children_stands_alone() -> None:
+    found = checked([(20, ["other_lung"]), (20, ["other_heart"]), (2, ["asthma"])])
+
+    # no child has thirty instances; body is explained by chest
+    assert flagged(found) == ["chest"]
+    assert found.folded == 1
+
+
+def test_a_high_parent_stands_beside_a_flagged_child_it_does_not_need() -> None:
+    limit = Threshold(value=0.5, reason="")
+    few = Threshold(value=10, reason="")
+    policy = Policy(residual_share=limit, residual_instances=few)
+    found = checked([(40, ["other_lung"]), (9, ["other_heart"]), (9, ["other_belly"])], policy)
+
+    # without lung, body still has 18 of 18; chest has 9 of 9, too few to be judged
+    assert flagged(found) == ["lung", "body"]
+    assert found.folded == 1
+
+
+def test_the_limit_is_the_policy_s() -> None:
+    counts = [(40, ["other_lung"]), (60, ["asthma"])]
+    lower = Policy(residual_share=Threshold(value=0.25, reason="ours"))
+
+    assert flagged(checked(counts)) == []
+    assert flagged(checked(counts, lower)) == ["lung"]
+
+
+def test_one_patient_s_forty_stays_are_no_evidence() -> None:
+    counts = [(40, ["other_lung"])]
+    groups = {instance: "one patient" for instance in repeated(counts)}
+
+    assert flagged(checked(counts)) == ["lung"]
+    assert flagged(checked(counts, groups=groups)) == []
+
+
+def test_it_does_not_apply_without_residual_nodes() -> None:
+    specific = Policy(specific_nodes=("other_lung", "other_heart", "other_belly"))
+    found = checked([(40, ["other_lung"])], specific)
+
+    assert found.status == "not_applicable"
+    assert found.not_applicable == "no assignable node of this hierarchy is residual"
+
+
+def test_a_small_use_is_said_to_be_too_small() -> None:
+    assert "enough instances" in checked([(3, ["other_lung"])]).not_applicable
+
+
+def test_the_sentence_never_says_that_a_specific_node_was_warranted() -> None:
+    (finding,) = checked([(40, ["other_lung"])]).findings
+
+    assert "the residual share is high" in finding.statement

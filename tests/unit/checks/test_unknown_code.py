@@ -1,0 +1,68 @@
+"""unknown_code: refused labels, and kept ones that no complete list holds."""
+
+from __future__ import annotations
+
+import pytest
+
+import audit
+from audit.checks.unknown_code import CHECK
+from audit.hierarchy import Hierarchy
+from audit.measure import measure
+from audit.policy import Policy
+from audit.result import CheckResult
+from fixtures.labelled import labelled
+
+
+def checked(hierarchy: Hierarchy, labels: dict[str, list[str | None]], **given: str) -> CheckResult:
+    return CHECK.run(measure(labelled(hierarchy, labels, **given), Policy()))  # type: ignore[arg-type]
+
+
+def test_labels_that_are_no_nodes_are_one_error(toy_hierarchy: Hierarchy) -> None:
+    labels = {"a": ["elf", "elf", "cow"], "b": ["elf", "orc"], "c": [None, "dog"]}
+    found = checked(toy_hierarchy, labels)  # type: ignore[arg-type]
+    (finding,) = found.findings
+
+    assert found.status == "fail"
+    assert (found.denominator, found.denominator_unit) == (7, "rows")
+    assert finding.id == "unknown_code:refused"
+    assert {name: q.value for name, q in finding.evidence.items()} == {
+        "rows": 4, "of": 7, "share": 4 / 7, "labels": 2,
+    }  # fmt: skip
+    assert [(p.nodes, p.evidence["instances"].value) for p in finding.parts] == [
+        (("elf",), 2),
+        (("orc",), 1),
+    ]
+    assert finding.touched == 4
+
+
+def test_known_labels_pass(toy_hierarchy: Hierarchy) -> None:
+    assert checked(toy_hierarchy, {"a": ["cow", "object"]}).status == "pass"
+
+
+def test_a_missing_label_is_not_an_unknown_one(toy_hierarchy: Hierarchy) -> None:
+    assert checked(toy_hierarchy, {"a": ["cow", None]}).status == "pass"
+
+
+@pytest.mark.parametrize(
+    ("code", "severity"), [("401.99", "warning"), ("999.99", "warning"), ("4010.9", None), ("401.9", None)]
+)
+def test_a_code_below_a_known_category_is_kept_with_a_warning(code: str, severity: str | None) -> None:
+    found = checked(audit.load_hierarchy("icd9cm"), {"a": [code]}, table="diagnoses")
+
+    assert [finding.severity for finding in found.findings] == ([severity] if severity else [])
+
+
+def test_a_category_that_does_not_exist_is_an_error() -> None:
+    found = checked(audit.load_hierarchy("icd9cm"), {"a": ["000.0"], "b": ["401.99"]}, table="diagnoses")
+
+    assert [(f.severity, f.id) for f in found.findings] == [
+        ("error", "unknown_code:refused"),
+        ("warning", "unknown_code:unlisted"),
+    ]
+
+
+def test_ten_labels_are_shown_and_all_are_counted(toy_hierarchy: Hierarchy) -> None:
+    (finding,) = checked(toy_hierarchy, {"a": [f"elf {n:02}" for n in range(14)]}).findings
+
+    assert [part.nodes for part in finding.parts] == [(f"elf {n:02}",) for n in range(10)]
+    assert finding.evidence["labels"].value == 14

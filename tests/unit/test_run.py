@@ -1,0 +1,111 @@
+"""run_audit: identity, ledger, policy as applied, and a check that crashes."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+import audit
+from audit import run as module
+from audit.checks import CHECKS
+from audit.checks.check import Check
+from audit.hierarchy import Hierarchy
+from audit.measure import Measurements
+from audit.policy import Policy
+from audit.result import CheckResult
+from audit.run import run_audit
+from fixtures.labelled import labelled
+
+LABELS = {"b": ["dog", "dog", "elf"], "a": ["tool", "cow"], "c": [], "d": ["cow"]}
+
+
+def boom(measured: Measurements) -> CheckResult:
+    raise ZeroDivisionError("no instances to divide by")
+
+
+def test_a_check_that_crashes_loses_nothing_else(
+    monkeypatch: pytest.MonkeyPatch, toy_hierarchy: Hierarchy
+) -> None:
+    monkeypatch.setattr(module, "CHECKS", (Check("broken", "Is it?", boom), *CHECKS))
+    result = run_audit(labelled(toy_hierarchy, LABELS))
+
+    assert result.status == "error"
+    assert result.checks[0].crashed == "ZeroDivisionError: no instances to divide by"
+    assert [check.name for check in result.checks[1:]] == [check.name for check in CHECKS]
+    assert "error" not in {check.status for check in result.checks[1:]}
+
+
+def test_every_check_is_applied_in_report_order(toy_hierarchy: Hierarchy) -> None:
+    result = run_audit(labelled(toy_hierarchy, LABELS))
+
+    assert [(c.name, c.title) for c in result.checks] == [(c.name, c.title) for c in CHECKS]
+
+
+def test_the_ledger_is_told(toy_hierarchy: Hierarchy) -> None:
+    ledger = run_audit(labelled(toy_hierarchy, LABELS, groups={"a": "p"})).ledger
+
+    assert ledger == {
+        "rows_read": 6,
+        "rows_mapped": 5,
+        "refused": {"unknown_code": 1},
+        "instances": 4,
+        "instances_without_labels": 1,
+        "groups": 1,
+        "repeated_edges": 0,
+        "labels_per_instance": {"median": 1.0, "p90": 2.0},
+    }
+
+
+def test_repeated_edges_are_told() -> None:
+    import polars as pl
+
+    edges = pl.DataFrame({"child": ["a", "a", "a"], "parent": ["top", "top", "top"]})
+    hierarchy = Hierarchy.build(edges, name="repeating")
+
+    assert run_audit(labelled(hierarchy, {"i": ["a"]})).ledger["repeated_edges"] == 2
+
+
+def test_identity_follows_content(toy_hierarchy: Hierarchy) -> None:
+    dataset = labelled(toy_hierarchy, LABELS)
+    first = run_audit(dataset).identity
+    same = run_audit(labelled(toy_hierarchy, dict(reversed(LABELS.items())))).identity
+    other = run_audit(labelled(toy_hierarchy, {**LABELS, "d": ["dog"]})).identity
+    stricter = run_audit(dataset, Policy(max_findings=3)).identity
+
+    assert first == same
+    assert first["data"] != other["data"]
+    assert first["policy"]["sha256"] != stricter["policy"]["sha256"]
+    assert first["hierarchy"] == {
+        "name": "toy", "sha256": toy_hierarchy.sha256, "nodes": 8, "depth": 3,
+    }  # fmt: skip
+
+
+def test_the_digest_of_files_is_that_of_their_bytes(tmp_path: Path, toy_hierarchy: Hierarchy) -> None:
+    digests = []
+    for name, content in (("x", "a,cow"), ("y", "a,cow"), ("z", "a,dog")):
+        path = tmp_path / f"{name}.csv"
+        path.write_text(f"instance,label\n{content}\n")
+        result = run_audit(audit.load_labels(path, toy_hierarchy))
+        digests.append(result.identity["data"]["sha256"])
+        assert [source["path"] for source in result.inputs] == [str(path)]
+
+    assert digests[0] == digests[1] != digests[2]
+
+
+def test_the_policy_is_told_as_applied(toy_hierarchy: Hierarchy) -> None:
+    dataset = labelled(toy_hierarchy, LABELS, persons=True)
+    policy = run_audit(dataset, Policy(labelled_ancestors="fault")).policy
+
+    assert (policy["min_cell"], policy["max_findings"], policy["labelled_ancestors"]) == (11, 20, "fault")
+    assert {threshold["name"] for threshold in policy["thresholds"]} == {
+        "residual_share", "residual_instances",
+    }  # fmt: skip
+
+
+def test_a_built_in_hierarchy_brings_its_policy() -> None:
+    result = run_audit(labelled(audit.load_hierarchy("icd9cm"), {"a": ["4019"]}))
+
+    assert result.policy["name"] == "icd9cm"
+    assert len(result.policy["branch_rules"]) == 4
+    assert result.identity["normaliser"] == "icd9cm/1"
