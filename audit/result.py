@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from functools import cached_property
 from typing import Any, Literal, TypeAlias
 from urllib.parse import quote
@@ -134,9 +134,8 @@ class AuditResult:
         Columns ``check, id, severity, nodes, statement, touched, evidence, parts, curator,
         data_user``; ``evidence`` and ``parts`` are JSON.
         """
-        from audit.run_folder import findings_frame
-
-        return findings_frame(self.checks)
+        rows = [_finding_row(finding) for check in self.checks for finding in check.in_order()]
+        return pl.DataFrame(rows, schema=_FINDINGS)
 
     @property
     def status(self) -> Status:
@@ -210,6 +209,47 @@ class AuditResult:
         )
         heading = "| check | status | findings | looked at |\n|---|---|---:|---|"
         return f"**{self!r}**\n\n{heading}\n{rows}\n"
+
+
+_FINDINGS: dict[str, Any] = {
+    "check": pl.String,
+    "id": pl.String,
+    "severity": pl.String,
+    "nodes": pl.List(pl.String),
+    "statement": pl.String,
+    "touched": pl.Int64,
+    "evidence": pl.String,
+    "parts": pl.String,
+    "curator": pl.String,
+    "data_user": pl.String,
+    "key": pl.List(pl.String),
+}
+
+
+def _finding_row(finding: Finding) -> dict[str, Any]:
+    return {
+        "check": finding.check,
+        "id": finding.id,
+        "severity": finding.severity,
+        "nodes": list(finding.nodes),
+        "statement": finding.statement,
+        "touched": finding.touched,
+        "evidence": _evidence_json(finding.evidence),
+        "parts": json.dumps(
+            [
+                {"nodes": part.nodes, "evidence": json.loads(_evidence_json(part.evidence))}
+                for part in finding.parts
+            ],
+            ensure_ascii=False,
+        ),
+        "curator": finding.curator,
+        "data_user": finding.data_user,
+        "key": list(finding.key),
+    }
+
+
+def _evidence_json(evidence: Mapping[str, Quantity]) -> str:
+    return json.dumps({name: asdict(quantity) for name, quantity in evidence.items()})
 
 
 def shared_finding(

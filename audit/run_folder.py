@@ -10,7 +10,6 @@ import sys
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -24,20 +23,6 @@ from audit.result import SCHEMA_VERSION, AuditResult, CheckResult, Finding, Part
 
 RESULT, MANIFEST, RESTRICTED = "result.json", "manifest.json", "restricted"
 HTML, PDF = "report.html", "report.pdf"
-
-_FINDINGS: dict[str, Any] = {
-    "check": pl.String,
-    "id": pl.String,
-    "severity": pl.String,
-    "nodes": pl.List(pl.String),
-    "statement": pl.String,
-    "touched": pl.Int64,
-    "evidence": pl.String,
-    "parts": pl.String,
-    "curator": pl.String,
-    "data_user": pl.String,
-    "key": pl.List(pl.String),
-}
 
 
 @contextmanager
@@ -200,7 +185,10 @@ def read_run(folder: str | Path) -> AuditResult:
             where=folder / RESULT,
             hint="read it with the version of hierarchy-audit that wrote it",
         )
-    tables = {name: _table(folder, name) for name in ("nodes", "edges", "residuals", "findings")}
+    tables = {
+        name: pl.read_parquet(_table_file(folder, name))
+        for name in ("nodes", "edges", "residuals", "findings")
+    }
     return AuditResult(
         identity=shared["identity"],
         ledger=shared["ledger"],
@@ -208,7 +196,7 @@ def read_run(folder: str | Path) -> AuditResult:
         checks=_read_checks(shared["checks"], tables["findings"]),
         nodes=tables["nodes"],
         edges=tables["edges"],
-        pairs=pl.scan_parquet(folder / RESTRICTED / "pairs.parquet"),
+        pairs=pl.scan_parquet(_table_file(folder, "pairs")),
         residuals=tables["residuals"],
         metrics=tuple(shared["metrics"]),
         waivers=tuple(shared["waivers"]),
@@ -216,7 +204,7 @@ def read_run(folder: str | Path) -> AuditResult:
     )
 
 
-def _table(folder: Path, name: str) -> pl.DataFrame:
+def _table_file(folder: Path, name: str) -> Path:
     path = folder / RESTRICTED / f"{name}.parquet"
     if not path.is_file():
         raise InputError(
@@ -225,39 +213,7 @@ def _table(folder: Path, name: str) -> pl.DataFrame:
             where=folder,
             hint="a shared run without its restricted tables cannot be rendered again",
         )
-    return pl.read_parquet(path)
-
-
-def findings_frame(checks: Sequence[CheckResult]) -> pl.DataFrame:
-    """All findings of all checks in report order; evidence and parts as JSON."""
-    rows = [_finding_row(finding) for check in checks for finding in check.in_order()]
-    return pl.DataFrame(rows, schema=_FINDINGS)
-
-
-def _finding_row(finding: Finding) -> dict[str, Any]:
-    return {
-        "check": finding.check,
-        "id": finding.id,
-        "severity": finding.severity,
-        "nodes": list(finding.nodes),
-        "statement": finding.statement,
-        "touched": finding.touched,
-        "evidence": _evidence_json(finding.evidence),
-        "parts": json.dumps(
-            [
-                {"nodes": part.nodes, "evidence": json.loads(_evidence_json(part.evidence))}
-                for part in finding.parts
-            ],
-            ensure_ascii=False,
-        ),
-        "curator": finding.curator,
-        "data_user": finding.data_user,
-        "key": list(finding.key),
-    }
-
-
-def _evidence_json(evidence: Any) -> str:
-    return json.dumps({name: asdict(quantity) for name, quantity in evidence.items()})
+    return path
 
 
 def _read_checks(

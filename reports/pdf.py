@@ -5,7 +5,9 @@ from __future__ import annotations
 import os
 import warnings
 from collections.abc import Mapping
+from contextlib import redirect_stdout
 from datetime import UTC, datetime
+from io import StringIO
 from types import ModuleType
 from typing import Any
 
@@ -38,7 +40,8 @@ def pdf_bytes(shared: Mapping[str, Any]) -> bytes:
 
 def _weasyprint() -> ModuleType:
     try:
-        import weasyprint
+        with redirect_stdout(StringIO()):  # without Pango it prints a notice of its own
+            import weasyprint
     except OSError as error:
         raise RenderError(
             "report.pdf needs the system library Pango",

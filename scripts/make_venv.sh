@@ -15,7 +15,7 @@ if ! "$python" -c 'import sys; sys.exit(not (3, 11) <= sys.version_info[:2] <= (
     echo "      then name it: make PYTHON=python3.13 ..." >&2
     exit 2
 fi
-if ! "$python" -c 'import ensurepip, venv' >/dev/null 2>&1; then
+if ! "$python" -c 'import venv; from ensurepip import version' >/dev/null 2>&1; then
     version=$("$python" -c 'import sys; print("%d.%d" % sys.version_info[:2])')
     echo "Error: this Python has no venv module." >&2
     echo "Hint: sudo apt-get install -y python$version-venv" >&2

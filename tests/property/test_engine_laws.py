@@ -70,9 +70,7 @@ def test_counts_of_every_pair_equal_plain_python(dataset: LabelDataset) -> None:
 
     assert by_pair(found, "joint") == plain.joints(parents, labels)
     assert dict(measured(dataset).nodes.select("node", "support").iter_rows()) == supports
-    for a, b, support_a, support_b in found.select(
-        "a", "b", "support_a", "support_b"
-    ).iter_rows():
+    for a, b, support_a, support_b in found.select("a", "b", "support_a", "support_b").iter_rows():
         assert (support_a, support_b) == (supports[a], supports[b])
 
 
@@ -81,7 +79,9 @@ def test_floats_of_every_pair_equal_plain_python(dataset: LabelDataset) -> None:
     found, parents, labels = pairs_of(dataset), parents_of(dataset.hierarchy), labels_of(dataset)
 
     assert by_pair(found, "rate") == pytest.approx(plain.rates(parents, labels), **TO_1E12)
-    assert by_pair(found, "confusion") == pytest.approx(plain.confusions(parents, labels), **TO_1E12)
+    assert by_pair(found, "confusion") == pytest.approx(
+        plain.confusions(parents, labels), **TO_1E12
+    )
     assert by_pair(found, "expected") == pytest.approx(
         plain.expectations(parents, labels), **TO_1E12
     )
@@ -104,7 +104,9 @@ def test_aggregated_values_equal_plain_python(dataset: LabelDataset) -> None:
 def test_joint_is_no_larger_than_either_support_and_pairs_stand_once(dataset: LabelDataset) -> None:
     found = pairs_of(dataset)
 
-    assert (found["joint"] <= found.select(pl.min_horizontal("support_a", "support_b")).to_series()).all()
+    assert (
+        found["joint"] <= found.select(pl.min_horizontal("support_a", "support_b")).to_series()
+    ).all()
     assert (found["joint"] >= 1).all()
     assert (found["a"] < found["b"]).all()
     assert found.select("a", "b").rows() == sorted(set(found.select("a", "b").rows()))
@@ -172,7 +174,9 @@ def test_aggregated_values_never_fall_towards_the_root(dataset: LabelDataset) ->
 
 
 @given(datasets(), st.data())
-def test_relabelling_nodes_permutes_counts_exactly(dataset: LabelDataset, data: st.DataObject) -> None:
+def test_relabelling_nodes_permutes_counts_exactly(
+    dataset: LabelDataset, data: st.DataObject
+) -> None:
     hierarchy = dataset.hierarchy
     moved = [node for node in hierarchy.nodes if node != SYNTHETIC_ROOT]
     names = data.draw(st.permutations([f"n{i}" for i in range(len(moved))]))
@@ -226,7 +230,9 @@ def test_shuffling_rows_changes_nothing(dataset: LabelDataset, data: st.DataObje
 
 
 @given(datasets(), st.data())
-def test_an_unused_leaf_changes_nothing_elsewhere(dataset: LabelDataset, data: st.DataObject) -> None:
+def test_an_unused_leaf_changes_nothing_elsewhere(
+    dataset: LabelDataset, data: st.DataObject
+) -> None:
     parent = data.draw(st.sampled_from(dataset.hierarchy.nodes))
     new = "~unused"
     assume(new not in dataset.hierarchy)

@@ -97,7 +97,9 @@ def test_icd_codes_are_persons_records(toy_hierarchy: Hierarchy) -> None:
 
 
 def test_from_rows_takes_a_frame(toy_hierarchy: Hierarchy) -> None:
-    rows = frame(("x", "cow", "p"), ("x", "dog", "p"), ("y", "elf", "q"), columns="instance label group")
+    rows = frame(
+        ("x", "cow", "p"), ("x", "dog", "p"), ("y", "elf", "q"), columns="instance label group"
+    )
     dataset = LabelDataset.from_rows(rows, toy_hierarchy)
 
     assert dataset.instances.rows() == [("x", "p", None), ("y", "q", None)]
@@ -108,7 +110,9 @@ def test_from_rows_takes_a_frame(toy_hierarchy: Hierarchy) -> None:
 def test_from_rows_takes_an_instance_whose_labels_are_all_null_as_one_without(
     toy_hierarchy: Hierarchy,
 ) -> None:
-    ledger = LabelDataset.from_rows(frame(("x", None), ("y", "cow"), ("y", None)), toy_hierarchy).ledger
+    ledger = LabelDataset.from_rows(
+        frame(("x", None), ("y", "cow"), ("y", None)), toy_hierarchy
+    ).ledger
 
     assert (ledger.rows_read, ledger.rows_mapped) == (2, 1)
     assert dict(ledger.refused) == {"missing_code": 1}
@@ -116,7 +120,9 @@ def test_from_rows_takes_an_instance_whose_labels_are_all_null_as_one_without(
 
 
 def test_from_rows_refuses_a_row_without_an_instance(toy_hierarchy: Hierarchy) -> None:
-    ledger = LabelDataset.from_rows(frame((None, "cow"), ("y", "cow"), (None, None)), toy_hierarchy).ledger
+    ledger = LabelDataset.from_rows(
+        frame((None, "cow"), ("y", "cow"), (None, None)), toy_hierarchy
+    ).ledger
 
     assert dict(ledger.refused) == {"bad_row": 2}
     assert ledger.instances == 1

@@ -47,7 +47,9 @@ def test_a_published_value_is_true(cell: tuple[int, list[int], int]) -> None:
 
 
 @given(cells())
-def test_a_small_count_stays_possible_from_one_to_the_limit(cell: tuple[int, list[int], int]) -> None:
+def test_a_small_count_stays_possible_from_one_to_the_limit(
+    cell: tuple[int, list[int], int],
+) -> None:
     value, totals, min_cell = cell
     shown_as = shown_count(value, totals, min_cell)
 
@@ -63,7 +65,7 @@ def test_a_small_remainder_stays_possible_from_one_to_the_limit(
     shown_as = shown_count(value, totals, min_cell)
 
     for total in totals:
-        if value and is_small(total - value, min_cell):
+        if value >= min_cell and is_small(total - value, min_cell):
             remainders = {total - n for n in possible(shown_as) if n <= total}
             assert len(remainders & set(range(1, min_cell))) > 1 or min_cell == 2
             if total == min(t for t in totals if is_small(t - value, min_cell)):
@@ -85,8 +87,19 @@ def test_with_a_limit_of_one_everything_is_shown(value: int, rest: int) -> None:
 
 @pytest.mark.parametrize(
     ("value", "total", "expected"),
-    [(0, 100, 0), (1, 100, "<11"), (10, 100, "<11"), (11, 100, 11), (89, 100, 89), (90, 100, ">89")]
-    + [(99, 100, ">89"), (100, 100, 100), (0, 5, 0), (5, 5, "<11"), (12, 20, ">9")],
+    [
+        (0, 100, 0),
+        (1, 100, "<11"),
+        (10, 100, "<11"),
+        (11, 100, 11),
+        (89, 100, 89),
+        (90, 100, ">89"),
+        (99, 100, ">89"),
+        (100, 100, 100),
+        (0, 5, 0),
+        (5, 5, "<11"),
+        (12, 20, ">9"),
+    ],
 )
 def test_shown_counts_worked_by_hand(value: int, total: int, expected: int | str) -> None:
     assert shown_count(value, [total], MIN_CELL) == expected
@@ -112,7 +125,9 @@ def test_what_is_derived_from_a_hidden_count_is_withheld(k: int, rest: int, min_
 def test_publishing_twice_tells_the_same(cell: tuple[int, list[int], int]) -> None:
     value, totals, min_cell = cell
 
-    assert shown({"n": count(value, *totals)}, min_cell) == {"n": shown_count(value, totals, min_cell)}
+    assert shown({"n": count(value, *totals)}, min_cell) == {
+        "n": shown_count(value, totals, min_cell)
+    }
 
 
 # --- the shared view of persons' records ---------------------------------------------------
@@ -130,7 +145,17 @@ RULES = (
     BranchRule(branches=("lung", "heart"), rule="disjoint", reason="", alone_or_first=("asthma",)),
     BranchRule(branches=("tool", "*"), rule="watch", reason="", break_down_depth=2),
 )
-LEAVES = ("asthma", "flu", "other_lung", "attack", "other_heart", "saw", "other_tool", "lung", "unicorn")
+LEAVES = (
+    "asthma",
+    "flu",
+    "other_lung",
+    "attack",
+    "other_heart",
+    "saw",
+    "other_tool",
+    "lung",
+    "unicorn",
+)
 POLICY = Policy(branch_rules=RULES)
 
 
@@ -152,7 +177,10 @@ def published_counts(shared: dict[str, Any]) -> Iterator[tuple[str, Any]]:
         for finding in check["findings"]:
             for part in (finding, *finding["parts"]):
                 for name, value in part["evidence"].items():
-                    if name not in ("labels", "pairs", "limit", "of", "rows") or check["name"] == "residual_overuse":
+                    if (
+                        name not in ("labels", "pairs", "limit", "of", "rows")
+                        or check["name"] == "residual_overuse"
+                    ):
                         yield f"{finding['id']}.{name}", value
     for picture, rows in shared["overview"].items():
         for line in rows:
@@ -191,20 +219,28 @@ def test_no_share_gives_a_hidden_count_back(counted: list[tuple[int, list[str]]]
     for line in shared["overview"]["residuals"]:
         hidden = isinstance(line["instances"], str) or isinstance(line["of"], str)
         assert (line["share"] is None) == hidden
-        shares = [n["residual_share"] for n in shared["overview"]["tree"] if n["node"] == line["node"]]
+        shares = [
+            n["residual_share"] for n in shared["overview"]["tree"] if n["node"] == line["node"]
+        ]
         assert not hidden or shares in ([], [None])
     for line in shared["overview"]["branches"]:
         assert (line["share"] is None) == isinstance(line["instances"], str)
 
 
 @given(releases())
-def test_no_part_of_a_finding_leaves_a_small_remainder(counted: list[tuple[int, list[str]]]) -> None:
+def test_no_part_of_a_finding_leaves_a_small_remainder(
+    counted: list[tuple[int, list[str]]],
+) -> None:
     for check in audited(counted).shared()["checks"]:
         for finding in check["findings"]:
             touched = finding["evidence"].get("instances")
             for part in finding["parts"]:
                 n = part["evidence"]["instances"]
-                if isinstance(touched, int) and isinstance(n, int) and check["name"] != "residual_overuse":
+                if (
+                    isinstance(touched, int)
+                    and isinstance(n, int)
+                    and check["name"] != "residual_overuse"
+                ):
                     assert not is_small(touched - n, MIN_CELL), finding["id"]
 
 

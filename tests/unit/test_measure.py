@@ -53,7 +53,9 @@ def test_a_pair_has_its_counts_and_rates(measured: Measurements) -> None:
 
 def test_confusion_uses_aggregated_values(measured: Measurements) -> None:
     # a: mammal 2 beside pet 1; b: 1 beside 1
-    assert pair(measured, "mammal", "pet")["confusion"] == pytest.approx((0.9182958340544896 + 1) / 5)
+    assert pair(measured, "mammal", "pet")["confusion"] == pytest.approx(
+        (0.9182958340544896 + 1) / 5
+    )
 
 
 @pytest.mark.parametrize(
@@ -79,11 +81,17 @@ def test_columns_of_the_pairs_have_their_types(measured: Measurements) -> None:
 
 
 OTHER = {"other_lung": "Other", "unspecified_lung": "Unspecified"}
-LUNG = tree("lung heart < body", "asthma other_lung unspecified_lung < lung", "attack < heart", titles=OTHER)
+LUNG = tree(
+    "lung heart < body", "asthma other_lung unspecified_lung < lung", "attack < heart", titles=OTHER
+)
 
 
 def test_residual_use_is_counted_by_parent_and_kind() -> None:
-    counts = [(3, ["other_lung"]), (2, ["unspecified_lung"]), (1, ["other_lung", "unspecified_lung"])]
+    counts = [
+        (3, ["other_lung"]),
+        (2, ["unspecified_lung"]),
+        (1, ["other_lung", "unspecified_lung"]),
+    ]
     counts += [(4, ["asthma"]), (2, ["lung"]), (5, ["attack"]), (1, ["other_lung", "attack"])]
     found = measure(labelled(LUNG, repeated(counts)), Policy()).residuals
 
@@ -99,7 +107,11 @@ def test_residual_use_is_counted_by_parent_and_kind() -> None:
 
 def test_body_counts_lung_itself_as_specific() -> None:
     found = measure(labelled(LUNG, {"a": ["lung", "other_lung"]}), Policy()).residuals
-    shares = {parent: k for parent, kind, k in found.select("parent", "residual", "k").iter_rows() if kind == "all"}
+    shares = {
+        parent: k
+        for parent, kind, k in found.select("parent", "residual", "k").iter_rows()
+        if kind == "all"
+    }
 
     assert shares == {"body": 0, "lung": 1}
 
@@ -120,7 +132,9 @@ def test_groups_widen_the_interval_of_a_share() -> None:
     labels = repeated([(20, ["other_lung"]), (20, ["asthma"])])
     groups = {instance: f"p{int(instance[1:]) // 10}" for instance in labels}
     alone, grouped = (
-        measure(labelled(LUNG, labels, groups=g), Policy()).residuals.filter(residual="all", parent="lung")
+        measure(labelled(LUNG, labels, groups=g), Policy()).residuals.filter(
+            residual="all", parent="lung"
+        )
         for g in (None, groups)
     )
 
@@ -153,7 +167,9 @@ def test_a_share_of_nothing_says_nothing() -> None:
     assert residual_share(none, none, None) == (0.0, 0.0, 1.0)
 
 
-def test_the_policy_overrules_whether_labelled_ancestors_are_a_fault(toy_hierarchy: Hierarchy) -> None:
+def test_the_policy_overrules_whether_labelled_ancestors_are_a_fault(
+    toy_hierarchy: Hierarchy,
+) -> None:
     dataset = labelled(toy_hierarchy, LABELS)
 
     assert measure(dataset, Policy()).labelled_ancestors == "allowed"

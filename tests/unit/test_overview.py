@@ -19,9 +19,9 @@ COUNTS = [(40, ["other_lung"]), (20, ["asthma", "attack"]), (30, ["attack"]), (1
 
 def shown(min_cell: int | None = None, counts: Any = None) -> dict[str, list[dict[str, Any]]]:
     dataset = labelled(BODY, repeated(counts or COUNTS))
-    overview: dict[str, list[dict[str, Any]]] = run_audit(dataset, Policy(min_cell=min_cell)).shared()[
-        "overview"
-    ]
+    overview: dict[str, list[dict[str, Any]]] = run_audit(
+        dataset, Policy(min_cell=min_cell)
+    ).shared()["overview"]
     return overview
 
 
@@ -35,7 +35,12 @@ def test_branches_stand_by_instances() -> None:
 def test_branch_pairs_have_expectation_and_lift() -> None:
     (pair,) = shown()["branch_pairs"]
 
-    assert (pair["a"], pair["b"], pair["relation"], pair["instances"]) == ("heart", "lung", "sibling", 20)
+    assert (pair["a"], pair["b"], pair["relation"], pair["instances"]) == (
+        "heart",
+        "lung",
+        "sibling",
+        20,
+    )
     assert (pair["share"], pair["expected"]) == (0.2, 30.0)
     assert pair["lift"] == pytest.approx(20 / 30)
 

@@ -91,8 +91,14 @@ def test_a_file_may_hold_everything(tmp_path: Path) -> None:
         ('min_cell = "11"', "min_cell"),
         ('labelled_ancestors = "sometimes"', "labelled_ancestors"),
         ("residual_share = { value = 0.5 }", "residual_share.reason"),
-        ('[[branch_rules]]\nbranches = ["a"]\nrule = "watch"\nreason = ""', "branch_rules.0.branches"),
-        ('[[branch_rules]]\nbranches = ["a", "b"]\nrule = "no"\nreason = ""', "branch_rules.0.rule"),
+        (
+            '[[branch_rules]]\nbranches = ["a"]\nrule = "watch"\nreason = ""',
+            "branch_rules.0.branches",
+        ),
+        (
+            '[[branch_rules]]\nbranches = ["a", "b"]\nrule = "no"\nreason = ""',
+            "branch_rules.0.rule",
+        ),
         ("min_cell = = 3", "TOML"),
     ],
 )

@@ -50,7 +50,13 @@ def result(*checks: CheckResult, max_findings: int = 20, min_cell: int = 1) -> A
 
     from audit.measure import RESIDUALS
 
-    nodes = {"node": pl.String, "title": pl.String, "depth": pl.Int64, "support": pl.Int64, "direct": pl.Int64}
+    nodes = {
+        "node": pl.String,
+        "title": pl.String,
+        "depth": pl.Int64,
+        "support": pl.Int64,
+        "direct": pl.Int64,
+    }
     pairs = {"a": pl.String, "b": pl.String, "relation": pl.String, "joint": pl.Int64}
     return AuditResult(
         identity={},
@@ -144,7 +150,10 @@ def test_a_shared_finding_has_titles_and_hides_small_cells() -> None:
     assert shown["nodes"] == [{"id": "a", "title": "Title"}]
     assert shown["evidence"] == {"n": "<11", "share": None, "of": 100}
     assert shown["statement"] == "<11 of 100 (share withheld) are odd"
-    assert shown["parts"][0]["nodes"] == [{"id": "a", "title": "Title"}, {"id": "zz", "title": None}]
+    assert shown["parts"][0]["nodes"] == [
+        {"id": "a", "title": "Title"},
+        {"id": "zz", "title": None},
+    ]
     assert shown["parts"][0]["evidence"] == {"n": ">89"}
 
 

@@ -81,7 +81,9 @@ def test_identity_follows_content(toy_hierarchy: Hierarchy) -> None:
     }  # fmt: skip
 
 
-def test_the_digest_of_files_is_that_of_their_bytes(tmp_path: Path, toy_hierarchy: Hierarchy) -> None:
+def test_the_digest_of_files_is_that_of_their_bytes(
+    tmp_path: Path, toy_hierarchy: Hierarchy
+) -> None:
     digests = []
     for name, content in (("x", "a,cow"), ("y", "a,cow"), ("z", "a,dog")):
         path = tmp_path / f"{name}.csv"
@@ -97,7 +99,11 @@ def test_the_policy_is_told_as_applied(toy_hierarchy: Hierarchy) -> None:
     dataset = labelled(toy_hierarchy, LABELS, persons=True)
     policy = run_audit(dataset, Policy(labelled_ancestors="fault")).policy
 
-    assert (policy["min_cell"], policy["max_findings"], policy["labelled_ancestors"]) == (11, 20, "fault")
+    assert (policy["min_cell"], policy["max_findings"], policy["labelled_ancestors"]) == (
+        11,
+        20,
+        "fault",
+    )
     assert {threshold["name"] for threshold in policy["thresholds"]} == {
         "residual_share", "residual_instances",
     }  # fmt: skip

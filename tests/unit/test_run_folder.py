@@ -25,7 +25,13 @@ BODY = tree(
     titles={"other_lung": "Other {of} 100 % é"},
     labelled_ancestors="fault",
 )
-COUNTS = [(40, ["other_lung"]), (20, ["asthma", "attack", "lung"]), (3, ["attack"]), (10, []), (2, ["elf"])]
+COUNTS = [
+    (40, ["other_lung"]),
+    (20, ["asthma", "attack", "lung"]),
+    (3, ["attack"]),
+    (10, []),
+    (2, ["elf"]),
+]
 
 
 @pytest.fixture
@@ -53,7 +59,9 @@ def test_a_run_read_back_is_the_same(result: AuditResult, tmp_path: Path) -> Non
 
 def test_a_run_written_again_has_the_same_bytes(result: AuditResult, tmp_path: Path) -> None:
     run = write_run(result, tmp_path / "run")
-    before = {path.name: path.read_bytes() for path in run.rglob("*.*") if path.name != "manifest.json"}
+    before = {
+        path.name: path.read_bytes() for path in run.rglob("*.*") if path.name != "manifest.json"
+    }
     write_run(read_run(run), run, overwrite=True)
 
     for name in ("result.json", "nodes.parquet", "findings.parquet", "pairs.parquet"):
@@ -199,9 +207,13 @@ def test_reports_are_replaced_and_sealed_again(result: AuditResult, tmp_path: Pa
 def test_reports_that_fail_leave_the_run_as_it_was(result: AuditResult, tmp_path: Path) -> None:
     run = write_run(result, tmp_path / "run")
     before = (run / "manifest.json").read_bytes()
-    with pytest.raises(RuntimeError), replacing_reports(run) as folder:
+
+    def half(folder: Path) -> None:
         (folder / "report.html").write_text("half")
         raise RuntimeError
+
+    with pytest.raises(RuntimeError), replacing_reports(run) as temporary:
+        half(temporary)
 
     assert (run / "manifest.json").read_bytes() == before
     assert left_in(run) == {"result.json", "manifest.json", "restricted"}
@@ -220,7 +232,9 @@ def test_what_is_no_whole_run_is_refused(result: AuditResult, tmp_path: Path, mi
 def test_a_run_of_another_version_is_refused(result: AuditResult, tmp_path: Path) -> None:
     run = write_run(result, tmp_path / "run")
     text = (run / "result.json").read_text()
-    (run / "result.json").write_text(text.replace('"schema_version": "1.0"', '"schema_version": "9"'))
+    (run / "result.json").write_text(
+        text.replace('"schema_version": "1.0"', '"schema_version": "9"')
+    )
 
     with pytest.raises(InputError, match="schema version"):
         read_run(run)
@@ -249,4 +263,8 @@ def test_tables_have_the_columns_that_formats_promises(
     whole = dict.fromkeys(("support_a", "support_b", "joint"), pl.Int64())
     real = dict.fromkeys(("rate", "confusion", "expected", "lift"), pl.Float64())
     text = dict.fromkeys(("relation", "lca", "given"), pl.String())
-    assert list(pairs.items()) == [("a", pl.String()), ("b", pl.String()), *{**whole, **real, **text}.items()]
+    assert list(pairs.items()) == [
+        ("a", pl.String()),
+        ("b", pl.String()),
+        *{**whole, **real, **text}.items(),
+    ]

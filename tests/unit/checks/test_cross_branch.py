@@ -60,7 +60,9 @@ def test_one_label_below_both_branches_is_no_meeting(toy_hierarchy: Hierarchy) -
 @pytest.mark.parametrize(
     "labels", [["dog", "cow"], ["dog", "pet"], ["dog", "mammal"], ["cow", "pet"], ["dog", "animal"]]
 )
-def test_two_labels_one_below_each_are_a_meeting(toy_hierarchy: Hierarchy, labels: list[str]) -> None:
+def test_two_labels_one_below_each_are_a_meeting(
+    toy_hierarchy: Hierarchy, labels: list[str]
+) -> None:
     assert meetings(checked(toy_hierarchy, {"a": labels})) == {("animal", "pet"): 1}
 
 
@@ -105,7 +107,9 @@ def test_the_first_branch_is_the_rule_s_first_also_where_it_is_a_star(
 ) -> None:
     swapped = checked(toy_hierarchy, LABELS, rule(*reversed(pair), "watch"))  # type: ignore[arg-type]
 
-    assert list(meetings(checked(toy_hierarchy, LABELS, rule(*pair, "watch")))) == [("animal", "tool")]
+    assert list(meetings(checked(toy_hierarchy, LABELS, rule(*pair, "watch")))) == [
+        ("animal", "tool")
+    ]
     assert list(meetings(swapped)) == [("tool", "animal")]
 
 
@@ -117,7 +121,15 @@ ALONE = rule("tool", "animal", "watch", alone_or_first=("tool", "no such node"))
     [
         ({"a": ["tool", "cow"]}, 0),
         ({"a": ["cow", "tool"]}, 1),
-        ({"a": ["cow", "tool", "tool"], "b": ["tool", "cow"], "c": ["tool"], "d": ["pet", "tool"]}, 1),
+        (
+            {
+                "a": ["cow", "tool", "tool"],
+                "b": ["tool", "cow"],
+                "c": ["tool"],
+                "d": ["pet", "tool"],
+            },
+            1,
+        ),
     ],
 )
 def test_what_should_stand_alone_or_first_and_does_not_is_a_warning(

@@ -12,7 +12,9 @@ from fixtures.labelled import labelled
 
 def test_labels_without_the_shape_of_a_code_are_one_error() -> None:
     labels = {"a": ["4019", "40I9"], "b": ["hypertension", "000.0"], "c": ["40I9"]}
-    found = CHECK.run(measure(labelled(audit.load_hierarchy("icd9cm"), labels, table="diagnoses"), Policy()))
+    found = CHECK.run(
+        measure(labelled(audit.load_hierarchy("icd9cm"), labels, table="diagnoses"), Policy())
+    )
     (finding,) = found.findings
 
     assert found.status == "fail"

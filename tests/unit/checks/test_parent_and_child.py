@@ -55,10 +55,15 @@ def test_a_label_beside_the_root_counts(toy_hierarchy: Hierarchy) -> None:
 
 
 def test_siblings_and_repeated_labels_pass(toy_hierarchy: Hierarchy) -> None:
-    assert checked(toy_hierarchy, {"a": ["cow", "dog"], "b": ["pet", "pet", "mammal"]}).status == "pass"
+    assert (
+        checked(toy_hierarchy, {"a": ["cow", "dog"], "b": ["pet", "pet", "mammal"]}).status
+        == "pass"
+    )
 
 
-def test_it_does_not_apply_where_a_label_may_stand_beside_its_ancestor(toy_hierarchy: Hierarchy) -> None:
+def test_it_does_not_apply_where_a_label_may_stand_beside_its_ancestor(
+    toy_hierarchy: Hierarchy,
+) -> None:
     found = CHECK.run(measure(labelled(toy_hierarchy, LABELS), Policy()))
 
     assert found.status == "not_applicable"
@@ -82,4 +87,6 @@ def test_every_pair_equals_plain_python(drawn: tuple[Hierarchy, list[frozenset[s
 
     if len(expected) <= 10:
         assert parts == expected
-    assert [f.evidence["pairs"].value for f in found.findings] == ([len(expected)] if expected else [])
+    assert [f.evidence["pairs"].value for f in found.findings] == (
+        [len(expected)] if expected else []
+    )

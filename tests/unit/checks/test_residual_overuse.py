@@ -118,7 +118,7 @@ def test_the_limit_is_the_policy_s() -> None:
 
 def test_one_patient_s_forty_stays_are_no_evidence() -> None:
     counts = [(40, ["other_lung"])]
-    groups = {instance: "one patient" for instance in repeated(counts)}
+    groups = dict.fromkeys(repeated(counts), "one patient")
 
     assert flagged(checked(counts)) == ["lung"]
     assert flagged(checked(counts, groups=groups)) == []

@@ -44,16 +44,21 @@ def test_a_missing_label_is_not_an_unknown_one(toy_hierarchy: Hierarchy) -> None
 
 
 @pytest.mark.parametrize(
-    ("code", "severity"), [("401.99", "warning"), ("999.99", "warning"), ("4010.9", None), ("401.9", None)]
+    ("code", "severity"),
+    [("401.99", "warning"), ("999.99", "warning"), ("4010.9", None), ("401.9", None)],
 )
-def test_a_code_below_a_known_category_is_kept_with_a_warning(code: str, severity: str | None) -> None:
+def test_a_code_below_a_known_category_is_kept_with_a_warning(
+    code: str, severity: str | None
+) -> None:
     found = checked(audit.load_hierarchy("icd9cm"), {"a": [code]}, table="diagnoses")
 
     assert [finding.severity for finding in found.findings] == ([severity] if severity else [])
 
 
 def test_a_category_that_does_not_exist_is_an_error() -> None:
-    found = checked(audit.load_hierarchy("icd9cm"), {"a": ["000.0"], "b": ["401.99"]}, table="diagnoses")
+    found = checked(
+        audit.load_hierarchy("icd9cm"), {"a": ["000.0"], "b": ["401.99"]}, table="diagnoses"
+    )
 
     assert [(f.severity, f.id) for f in found.findings] == [
         ("error", "unknown_code:refused"),

@@ -17,7 +17,11 @@ def counted(*rows: list[int]) -> PairCounts:
 
 def joints(counts: PairCounts) -> dict[tuple[int, int], int]:
     return dict(
-        zip(zip(counts.a.tolist(), counts.b.tolist(), strict=True), counts.joint.tolist(), strict=True)
+        zip(
+            zip(counts.a.tolist(), counts.b.tolist(), strict=True),
+            counts.joint.tolist(),
+            strict=True,
+        )
     )
 
 

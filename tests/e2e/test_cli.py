@@ -1,0 +1,507 @@
+"""The command line from files to a run: exit statuses, messages, and what is left behind."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+from jsonschema import Draft202012Validator
+from typer.testing import CliRunner, Result
+
+import reports
+from audit import run as run_module
+from audit import run_folder
+from audit.checks import CHECKS
+from audit.checks.check import Check
+from audit.cli import app
+from audit.errors import RenderError
+from audit.measure import Measurements
+from audit.result import CheckResult
+from audit.run_folder import read_run
+
+ROOT = Path(__file__).parents[2]
+Files = tuple[Path, Path]
+
+
+def audit(*arguments: object) -> Result:
+    return CliRunner().invoke(app, [str(argument) for argument in arguments])
+
+
+def audited(files: Files, out: Path, *options: object) -> Result:
+    labels, hierarchy = files
+    return audit("run", labels, "--hierarchy", hierarchy, "--out", out, "--no-pdf", *options)
+
+
+def left_in(folder: Path) -> set[str]:
+    return {path.relative_to(folder).as_posix() for path in folder.rglob("*")}
+
+
+def refused(result: Result) -> str:
+    """The one message of a mistake of the user's: exit status 2 and no traceback."""
+    assert result.exit_code == 2, result.output
+    assert isinstance(result.exception, SystemExit)
+    assert result.stdout == ""
+    assert result.stderr.startswith("Error: ")
+    assert "Traceback" not in result.stderr
+    return result.stderr
+
+
+@pytest.fixture
+def out(tmp_path: Path) -> Path:
+    return tmp_path / "out" / "run"
+
+
+# --- a run ----------------------------------------------------------------------------------
+
+TABLES = {"nodes", "edges", "pairs", "residuals", "findings"}
+
+
+def test_a_run_leaves_every_file_and_nothing_else(toy_files: Files, out: Path) -> None:
+    result = audited(toy_files, out)
+
+    assert result.exit_code == 0, result.output
+    tables = {f"restricted/{name}.parquet" for name in TABLES}
+    assert left_in(out) == {"report.html", "result.json", "manifest.json", "restricted", *tables}
+    assert left_in(out.parent) == {"run", *(f"run/{name}" for name in left_in(out))}
+
+
+def test_a_summary_table_goes_to_standard_output(toy_files: Files, out: Path) -> None:
+    result = audited(toy_files, out)
+
+    assert result.stderr == ""
+    assert "6 instances; 8 of 9 rows mapped to toy" in result.stdout
+    assert all(check.name in result.stdout for check in CHECKS)
+    assert f"Report: {out / 'report.html'}" in result.stdout.replace("\n", "")
+
+
+def test_json_prints_the_machine_summary_alone(toy_files: Files, out: Path) -> None:
+    summary = json.loads(audited(toy_files, out, "--json").stdout)
+
+    assert summary["run"] == str(out)
+    assert summary["ledger"]["rows_read"] == 9
+    assert summary["ledger"]["refused"] == {"unknown_code": 1}
+    assert [check["name"] for check in summary["checks"]] == [check.name for check in CHECKS]
+    assert summary["not_written"] == []
+
+
+def test_tables_have_the_columns_of_the_formats(toy_files: Files, out: Path) -> None:
+    audited(toy_files, out)
+    schemas = {n: pl.read_parquet_schema(out / "restricted" / f"{n}.parquet") for n in TABLES}
+
+    text, whole, real = pl.String(), pl.Int64(), pl.Float64()
+    assert dict(schemas["pairs"]) == {
+        "a": text, "b": text, "support_a": whole, "support_b": whole, "joint": whole,
+        "rate": real, "confusion": real, "expected": real, "lift": real,
+        "relation": text, "lca": text, "given": text,
+    }  # fmt: skip
+    assert list(schemas["pairs"])[-3:] == ["relation", "lca", "given"]
+    nodes = {
+        "node": text, "title": text, "depth": whole, "height": whole, "level": whole,
+        "branch": text, "assignable": pl.Boolean(), "direct": whole, "support": whole,
+        "residual": text,
+    }  # fmt: skip
+    assert [(c, t) for c, t in schemas["nodes"].items() if c in nodes] == list(nodes.items())
+    assert list(schemas["residuals"].items())[:4] == [
+        ("parent", text), ("residual", text), ("k", whole), ("n", whole),
+    ]  # fmt: skip
+    assert dict(schemas["edges"]) == {"child": text, "parent": text}
+
+
+def test_the_pairs_of_the_toy_are_right(toy_files: Files, out: Path) -> None:
+    audited(toy_files, out)
+    pairs = pl.read_parquet(out / "restricted" / "pairs.parquet")
+    found = {(a, b): joint for a, b, joint in pairs.select("a", "b", "joint").iter_rows()}
+
+    assert found["cow", "dog"] == 1
+    assert found["mammal", "pet"] == 2
+    assert found["animal", "object"] == 4
+    assert ("bird", "cow") not in found
+
+
+def test_result_json_is_the_shared_view_and_validates(toy_files: Files, out: Path) -> None:
+    audited(toy_files, out)
+    shared = json.loads((out / "result.json").read_text("utf-8"))
+    schema = json.loads((ROOT / "docs" / "result.schema.json").read_text("utf-8"))
+
+    Draft202012Validator.check_schema(schema)
+    Draft202012Validator(schema).validate(shared)
+    assert read_run(out).shared() == shared
+
+
+def test_the_same_input_twice_gives_the_same_bytes(toy_files: Files, tmp_path: Path) -> None:
+    for name in ("first", "second"):
+        assert audited(toy_files, tmp_path / name).exit_code == 0
+
+    for name in ("result.json", "report.html"):
+        first, second = ((tmp_path / run / name).read_bytes() for run in ("first", "second"))
+        assert first == second, name
+
+
+def test_only_the_manifest_has_a_path_a_host_or_a_time(
+    toy_files: Files, out: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("socket.gethostname", lambda: "a-host-of-its-own")
+    audited(toy_files, out)
+    manifest = json.loads((out / "manifest.json").read_text())
+
+    assert manifest["host"] == "a-host-of-its-own"
+    assert str(toy_files[0]) in {source["path"] for source in manifest["inputs"]}
+    assert manifest["started"] <= manifest["finished"]
+    for path in out.rglob("*"):
+        if path.is_file() and path.name != "manifest.json":
+            content = path.read_bytes()
+            told = (str(tmp_path), "a-host-of-its-own", manifest["started"][:10])
+            assert not [text for text in told if text.encode() in content], path
+
+
+def test_the_command_runs_as_it_is_installed(toy_files: Files, out: Path) -> None:
+    labels, hierarchy = toy_files
+    command = [Path(sys.executable).parent / "audit", "run", labels, "--hierarchy", hierarchy]
+    done = subprocess.run(
+        [*map(str, command), "--out", str(out), "--no-pdf", "--json"],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+    assert (done.returncode, done.stderr) == (0, "")
+    assert json.loads(done.stdout)["status"] == "fail"
+    assert json.loads((out / "manifest.json").read_text())["command"][1] == "run"
+
+
+# --- exit statuses ----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("fail_on", "status"), [("never", 0), ("warning", 1), ("error", 1)])
+def test_an_error_among_the_findings_exits_as_asked(
+    toy_files: Files, out: Path, fail_on: str, status: int
+) -> None:
+    assert audited(toy_files, out, "--fail-on", fail_on).exit_code == status
+    assert (out / "report.html").is_file()
+
+
+@pytest.mark.parametrize(("fail_on", "status"), [("never", 0), ("warning", 1), ("error", 0)])
+def test_a_warning_among_the_findings_exits_as_asked(
+    toy_files: Files, out: Path, tmp_path: Path, fail_on: str, status: int
+) -> None:
+    labels, policy = tmp_path / "warned.csv", tmp_path / "policy.toml"
+    labels.write_text("instance,label\na,dog\na,pet\n")
+    policy.write_text('labelled_ancestors = "fault"\n')
+    files = (labels, toy_files[1])
+
+    assert audited(files, out, "--fail-on", fail_on, "--policy", policy).exit_code == status
+
+
+def test_notes_never_fail(toy_files: Files, out: Path, tmp_path: Path) -> None:
+    labels = tmp_path / "noted.csv"
+    labels.write_text("instance,label\na,cow\na,tool\n")
+
+    assert audited((labels, toy_files[1]), out, "--fail-on", "warning").exit_code == 0
+
+
+def boom(measured: Measurements) -> CheckResult:
+    raise ZeroDivisionError("by nothing")
+
+
+@pytest.mark.parametrize("fail_on", ["never", "error"])
+def test_a_check_that_crashes_exits_3_and_keeps_the_run(
+    toy_files: Files, out: Path, monkeypatch: pytest.MonkeyPatch, fail_on: str
+) -> None:
+    broken = Check(CHECKS[0].name, CHECKS[0].title, boom)
+    monkeypatch.setattr(run_module, "CHECKS", (broken, *CHECKS[1:]))
+    result = audited(toy_files, out, "--fail-on", fail_on)
+
+    assert result.exit_code == 3
+    assert "ZeroDivisionError" in result.stdout
+    shared = json.loads((out / "result.json").read_text())
+    assert shared["status"] == "error"
+    assert (out / "report.html").is_file()
+
+
+def unrenderable(*_: object) -> None:
+    raise RenderError("Pango is required", hint="apt install it")
+
+
+def test_a_pdf_that_cannot_be_rendered_exits_3_and_keeps_the_rest(
+    toy_files: Files, out: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(reports, "write_pdf", unrenderable)
+    labels, hierarchy = toy_files
+    result = audit("run", labels, "--hierarchy", hierarchy, "--out", out, "--fail-on", "error")
+
+    assert result.exit_code == 3
+    assert "Not written: Pango is required" in result.stderr
+    assert "Hint: apt install it" in result.stderr
+    assert "Report:" in result.stdout
+    assert {"report.html", "result.json", "manifest.json"} <= left_in(out)
+    assert "report.pdf" not in left_in(out)
+
+
+def test_a_report_half_rendered_is_not_kept(
+    toy_files: Files, out: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def half(_: object, path: Path) -> None:
+        path.write_text("half")
+        unrenderable()
+
+    monkeypatch.setattr(reports, "write_html", half)
+    result = audited(toy_files, out)
+
+    assert result.exit_code == 3
+    assert "report.html" not in left_in(out)
+    assert "report.html" not in json.loads((out / "manifest.json").read_text())["outputs"]
+
+
+# --- the output folder --------------------------------------------------------------------------
+
+
+def test_an_earlier_run_is_replaced_only_with_overwrite(toy_files: Files, out: Path) -> None:
+    audited(toy_files, out)
+    before = (out / "manifest.json").read_bytes()
+
+    assert "--overwrite" in refused(audited(toy_files, out))
+    assert (out / "manifest.json").read_bytes() == before
+    assert audited(toy_files, out, "--overwrite").exit_code == 0
+    assert left_in(out.parent) == {"run", *(f"run/{name}" for name in left_in(out))}
+
+
+@pytest.mark.parametrize("options", [[], ["--overwrite"]])
+def test_a_folder_that_is_no_run_is_never_replaced(
+    toy_files: Files, out: Path, options: list[str]
+) -> None:
+    out.mkdir(parents=True)
+    (out / "thesis.tex").write_text("years")
+
+    assert str(out) in refused(audited(toy_files, out, *options))
+    assert left_in(out) == {"thesis.tex"}
+
+
+STAGES: list[tuple[Any, str]] = [
+    (run_module, "measure"),
+    (run_folder, "write_tables"),
+    (run_folder, "seal"),
+    (reports, "write_html"),
+    (run_folder, "_replace"),
+]
+
+
+@pytest.mark.parametrize(("where", "stage"), STAGES, ids=[stage for _, stage in STAGES])
+@pytest.mark.parametrize("error", [RuntimeError, KeyboardInterrupt])
+@pytest.mark.parametrize("earlier", [False, True])
+def test_an_error_at_any_stage_leaves_nothing_half_written(
+    toy_files: Files,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    where: Any,
+    stage: str,
+    error: type[BaseException],
+    earlier: bool,
+) -> None:
+    out = tmp_path / "out" / "run"
+    out.parent.mkdir()
+    if earlier:
+        audited(toy_files, out)
+    before = left_in(out.parent)
+    seal = (out / "manifest.json").read_bytes() if earlier else b""
+
+    def fails(*_: object, **__: object) -> None:
+        raise error
+
+    monkeypatch.setattr(where, stage, fails)
+    result = audited(toy_files, out, "--overwrite")
+
+    assert result.exit_code != 0
+    assert left_in(out.parent) == before
+    assert not earlier or (out / "manifest.json").read_bytes() == seal
+
+
+# --- bad input ------------------------------------------------------------------------------------
+
+GOOD_EDGES = b"child,parent\ncow,animal\n"
+GOOD_LABELS = b"instance,label\na,cow\n"
+TORN_JSON = b'{"id": 1, "labels": ["cow"]}\n{"id": \n'
+
+
+def two_datasets(folder: Path) -> Path:
+    dataset = folder / "two"
+    dataset.mkdir()
+    (dataset / "DIAGNOSES_ICD.csv").write_text(
+        "ROW_ID,SUBJECT_ID,HADM_ID,SEQ_NUM,ICD9_CODE\n1,1,1,1,4019\n"
+    )
+    (dataset / "labels.csv").write_bytes(GOOD_LABELS)
+    return dataset
+
+
+def labels_file(name: str, content: bytes) -> Callable[[Path], Path]:
+    def make(folder: Path) -> Path:
+        path = folder / name
+        path.write_bytes(content)
+        return path
+
+    return make
+
+
+BAD_LABELS: dict[str, tuple[Callable[[Path], Path], list[str], str]] = {
+    "nothing there": (lambda folder: folder / "none.csv", [], "nothing there"),
+    "an empty file": (labels_file("labels.csv", b""), [], "empty"),
+    "a blank file": (labels_file("labels.csv", b" \n\n"), [], "empty"),
+    "a header alone": (labels_file("labels.csv", b"instance,label\n"), [], "required"),
+    "no such column": (labels_file("labels.csv", GOOD_LABELS), ["--label", "code"], "'code'"),
+    "no such id": (labels_file("labels.csv", GOOD_LABELS), ["--id", "stay"], "'stay'"),
+    "no such group": (labels_file("labels.csv", GOOD_LABELS), ["--group", "who"], "'who'"),
+    "no such format": (labels_file("labels.csv", GOOD_LABELS), ["--format", "xls"], "'xls'"),
+    "a gz of no bytes": (labels_file("labels.csv.gz", b""), [], "0 bytes"),
+    "a cut gz": (labels_file("labels.csv.gz", gzip.compress(GOOD_LABELS * 99)[:40]), [], "gzip"),
+    "not UTF-8": (labels_file("labels.csv", GOOD_LABELS + b"b,caf\xe9\n"), [], "UTF-8"),
+    "a pickle": (labels_file("labels.pkl", b"\x80\x04K\x01."), [], "pickled"),
+    "a tensor file": (labels_file("labels.pt", b"PK\x03\x04"), [], "pickled"),
+    "a pickle named csv": (labels_file("labels.csv", b"\x80\x04K\x01."), [], "pickled"),
+    "a torn row": (labels_file("labels.csv", GOOD_LABELS + b"b,cow,dog\n"), [], "fields"),
+    "no format matches": (labels_file("labels.csv", b"x,y\n1,2\n"), [], "format"),
+    "a broken JSON line": (labels_file("labels.jsonl", TORN_JSON), [], "JSON"),
+    "a Parquet that is none": (labels_file("labels.parquet", b"PAR1 no"), [], "arquet"),
+    "two datasets in a folder": (two_datasets, [], "exactly one format"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", BAD_LABELS)
+def test_bad_labels_exit_2_with_one_message(tmp_path: Path, out: Path, name: str) -> None:
+    make, options, told = BAD_LABELS[name]
+    hierarchy = tmp_path / "edges.csv"
+    hierarchy.write_bytes(GOOD_EDGES)
+    path = make(tmp_path)
+    message = refused(audited((path, hierarchy), out, *options))
+
+    assert told in message
+    assert path.name in message
+    assert not out.parent.exists()
+
+
+BAD_HIERARCHIES: dict[str, tuple[str, bytes, str]] = {
+    "an empty file": ("edges.csv", b"", "content"),
+    "a cycle": ("edges.csv", b"child,parent\na,b\nb,c\nc,a\nd,a\n", "a -> b -> c -> a"),
+    "a node above itself": ("edges.csv", b"child,parent\na,a\n", "a -> a"),
+    "an undeclared parent": (
+        "h.obo",
+        b"format-version: 1.2\n\n[Term]\nid: X:1\nis_a: X:2\n",
+        "X:2",
+    ),
+    "no such column": ("edges.csv", b"from,to\na,b\n", "format"),
+    "a pickle": ("edges.pkl", b"\x80\x04K\x01.", "pickled"),
+    "not UTF-8": ("edges.csv", b"child,parent\ncaf\xe9,b\n", "UTF-8"),
+    "a gz of no bytes": ("edges.csv.gz", b"", "0 bytes"),
+}
+
+
+@pytest.mark.parametrize("name", BAD_HIERARCHIES)
+def test_a_bad_hierarchy_exits_2_with_one_message(tmp_path: Path, out: Path, name: str) -> None:
+    file, content, told = BAD_HIERARCHIES[name]
+    labels, hierarchy = tmp_path / "labels.csv", tmp_path / file
+    labels.write_bytes(GOOD_LABELS)
+    hierarchy.write_bytes(content)
+    message = refused(audited((labels, hierarchy), out))
+
+    assert told in message
+    assert hierarchy.name in message
+    assert not out.parent.exists()
+
+
+def test_a_hierarchy_that_is_not_there_names_what_is(toy_files: Files, out: Path) -> None:
+    message = refused(audited((toy_files[0], Path("icd9")), out))
+
+    assert "icd9cm" in message
+
+
+@pytest.mark.parametrize("content", ["min_cell = 0\n", "nonsense = 1\n", "= ="])
+def test_a_bad_policy_exits_2_with_one_message(
+    toy_files: Files, out: Path, tmp_path: Path, content: str
+) -> None:
+    policy = tmp_path / "strict.toml"
+    policy.write_text(content)
+
+    assert str(policy) in refused(audited(toy_files, out, "--policy", policy))
+
+
+@pytest.mark.parametrize(
+    "options", [["--fail-on", "sometimes"], ["--min-cell", "0"], ["--nonsense"]]
+)
+def test_wrong_usage_exits_2(toy_files: Files, out: Path, options: list[str]) -> None:
+    assert audited(toy_files, out, *options).exit_code == 2
+
+
+def test_what_is_wrong_with_rows_is_counted_and_told(out: Path, tmp_path: Path) -> None:
+    labels, hierarchy = tmp_path / "labels.jsonl", tmp_path / "edges.csv"
+    labels.write_text('{"id": 1, "labels": ["cow", "elf"]}\n{"id": 2, "labels": []}\n')
+    hierarchy.write_text("child,parent\ncow,animal\ncow,animal\ndog,animal\n")
+    ledger = json.loads(audited((labels, hierarchy), out, "--json").stdout)["ledger"]
+
+    assert ledger["refused"] == {"unknown_code": 1}
+    assert ledger["instances_without_labels"] == 1
+    assert ledger["repeated_edges"] == 1
+
+
+# --- the other commands --------------------------------------------------------------------------
+
+
+def test_report_renders_a_run_again(toy_files: Files, out: Path) -> None:
+    audited(toy_files, out)
+    before = {name: (out / name).read_bytes() for name in ("report.html", "result.json")}
+    (out / "report.html").unlink()
+    result = audit("report", out, "--no-pdf")
+
+    assert result.exit_code == 0, result.output
+    assert {name: (out / name).read_bytes() for name in before} == before
+    outputs = json.loads((out / "manifest.json").read_text())["outputs"]
+    assert "report.html" in outputs
+
+
+@pytest.mark.parametrize("name", ["manifest.json", "result.json", "restricted/pairs.parquet"])
+def test_report_refuses_what_is_no_whole_run(toy_files: Files, out: Path, name: str) -> None:
+    audited(toy_files, out)
+    (out / name).unlink()
+
+    assert str(out) in refused(audit("report", out, "--no-pdf"))
+
+
+def test_report_refuses_a_place_where_nothing_is(tmp_path: Path) -> None:
+    assert "nothing there" in refused(audit("report", tmp_path / "none"))
+
+
+@pytest.mark.parametrize(
+    ("what", "expected"),
+    [
+        ("hierarchies", ["icd9cm"]),
+        ("formats", ["mimic3", "mimic4", "caml", "long", "jsonl", "wide", "grouped", "psv"]),
+        ("formats", ["edges", "caml", "obo", "audioset", "tree", "dotted"]),
+        ("checks", [check.name for check in CHECKS]),
+    ],
+)
+def test_list_tells_what_there_is(what: str, expected: list[str]) -> None:
+    result = audit("list", what)
+
+    assert result.exit_code == 0
+    words = set(result.stdout.split())
+    assert set(expected) <= words
+
+
+def test_min_cell_of_the_command_line_overrules_the_policy(
+    toy_files: Files, out: Path, tmp_path: Path
+) -> None:
+    policy = tmp_path / "strict.toml"
+    policy.write_text("min_cell = 5\nmax_findings = 7\n")
+    audited(toy_files, out, "--policy", policy, "--min-cell", "3")
+    applied = json.loads((out / "result.json").read_text())["policy"]
+
+    assert (applied["min_cell"], applied["max_findings"]) == (3, 7)
+
+
+def test_help_documents_every_option() -> None:
+    for command in ("run", "report", "list"):
+        assert audit(command, "--help").exit_code == 0
