@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from audit.errors import AuditError, RenderError
+from audit.errors import AuditError, InputError, RenderError
 
 if TYPE_CHECKING:
     from audit.policy import Policy
@@ -43,6 +43,7 @@ class Listed(StrEnum):
     hierarchies = "hierarchies"
     formats = "formats"
     checks = "checks"
+    metrics = "metrics"
 
 
 @app.command()
@@ -62,6 +63,19 @@ def run(
     relations: Annotated[
         list[str] | None, typer.Option(help="OBO relations that count beside is_a.")
     ] = None,
+    classes: Annotated[
+        Path | None, typer.Option(help="Names of a matrix's columns, a name a line.")
+    ] = None,
+    predictions: Annotated[
+        Path | None, typer.Option(help="A model's predictions of the same instances.")
+    ] = None,
+    softmax: Annotated[bool, typer.Option("--softmax", help="Predictions are logits.")] = False,
+    sigmoid: Annotated[
+        bool, typer.Option("--sigmoid", help="Predictions are logits, one a node.")
+    ] = False,
+    single_label: Annotated[
+        bool, typer.Option("--single-label", help="Each instance has one answer.")
+    ] = False,
     policy: Annotated[Path | None, typer.Option(help="Policy file (TOML).")] = None,
     out: Annotated[Path, typer.Option(help="Folder of the run.")] = Path("audit-run"),
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace an earlier run.")] = False,
@@ -69,6 +83,10 @@ def run(
     min_cell: Annotated[
         int | None, typer.Option(min=1, help="Smallest count shown; 11 for persons, else 1.")
     ] = None,
+    keep_instances: Annotated[
+        bool, typer.Option("--keep-instances", help="Keep each instance, for `audit show`.")
+    ] = False,
+    seed: Annotated[int, typer.Option(help="Of the resampling behind intervals.")] = 0,
     fail_on: Annotated[
         FailOn, typer.Option(help="Exit 1 on findings of this severity or above.")
     ] = FailOn.never,
@@ -80,11 +98,14 @@ def run(
 
         started = datetime.now(UTC)
         refuse_occupied(out, overwrite=overwrite)
+        _refuse_options_of_predictions(predictions, softmax, sigmoid, single_label)
         stated = _policy(policy, min_cell)
         with _progress() as step:
             step("reading")
             from audit.dataset import load_labels
             from audit.hierarchies import load_hierarchy
+            from audit.instances import instance_frame, write_instances
+            from audit.predictions import load_predictions
             from audit.run import run_audit
 
             labels = load_labels(
@@ -96,13 +117,27 @@ def run(
                 group=group,
                 split=split,
                 titles=titles or (),
+                classes=classes,
             )
+            model = None
+            if predictions is not None:
+                model = load_predictions(
+                    predictions,
+                    labels,
+                    classes=classes,
+                    transform="softmax" if softmax else "sigmoid" if sigmoid else None,
+                    single_label=single_label,
+                    policy=stated,
+                )
             step("counting and checking")
-            files = {"hierarchy": Path(hierarchy), "policy": policy}
-            result = _with_inputs(run_audit(labels, policy=stated), files)
+            files = {"hierarchy": Path(hierarchy), "policy": policy, "classes": classes}
+            result = run_audit(labels, policy=stated, predictions=model, seed=seed)
+            result = _with_inputs(result, files)
             with writing_run(out, overwrite=overwrite) as folder:
                 step("writing tables")
                 write_tables(result, folder)
+                if keep_instances:
+                    write_instances(instance_frame(labels, model), folder)
                 step("writing reports")
                 unrendered = _render(result, folder, pdf=pdf)
                 seal(folder, result, command=["audit", *sys.argv[1:]], started=started)
@@ -128,9 +163,25 @@ def report(
         raise typer.Exit(3 if unrendered else 0)
 
 
+@app.command()
+def show(
+    run: Annotated[Path, typer.Argument(metavar="RUN", help="Run made with --keep-instances.")],
+    instance: Annotated[str, typer.Argument(metavar="INSTANCE", help="Id of an instance.")],
+    least: Annotated[
+        float, typer.Option(min=0, max=1, help="Leave out nodes below this share of the root.")
+    ] = 0.01,
+) -> None:
+    """Draw the weighted DAG of one instance: its labels, and its predictions beside them."""
+    with _told():
+        from audit.instances import read_instance
+
+        for title, dag in read_instance(run, instance).items():
+            typer.echo(f"{title} of {instance}\n{dag.tree(least=least)}\n")
+
+
 @app.command("list")
 def list_(what: Annotated[Listed, typer.Argument(help="What to list.")]) -> None:
-    """List the built-in hierarchies, the formats or the checks."""
+    """List the built-in hierarchies, the formats, the checks or the metrics."""
     from rich.console import Console
     from rich.table import Table
 
@@ -148,12 +199,18 @@ def _listed(what: Listed) -> Iterator[tuple[str, ...]]:
 
         yield from ((check.name, check.title) for check in CHECKS)
         return
+    if what is Listed.metrics:
+        from audit.metrics import METRICS
+
+        yield from ((metric.name, metric.title) for metric in METRICS)
+        return
     from audit import hierarchies, loaders
 
     if what is Listed.hierarchies:
         yield from ((known.name, known.title) for known in hierarchies.BUILT_IN)
         return
     yield from ((known.name, "labels", known.title) for known in loaders.FORMATS)
+    yield from ((known.name, "predictions", known.title) for known in loaders.PREDICTION_FORMATS)
     yield from ((known.name, "hierarchy", known.title) for known in hierarchies.FORMATS)
 
 
@@ -165,6 +222,9 @@ def _told() -> Iterator[None]:
     except AuditError as error:
         typer.echo(f"Error: {error}", err=True)
         raise typer.Exit(error.exit_status) from None
+    except OSError as error:
+        typer.echo(f"Error: {error.filename or 'a file'}: {error.strerror or error}", err=True)
+        raise typer.Exit(2) from None
 
 
 @contextmanager
@@ -186,6 +246,17 @@ def _with_inputs(result: AuditResult, files: Mapping[str, Path | None]) -> Audit
 
     read = [input_record(role, path) for role, path in files.items() if path and path.is_file()]
     return replace(result, inputs=(*result.inputs, *read))
+
+
+def _refuse_options_of_predictions(
+    predictions: Path | None, softmax: bool, sigmoid: bool, single_label: bool
+) -> None:
+    asked = {"--softmax": softmax, "--sigmoid": sigmoid, "--single-label": single_label}
+    given = [option for option, on in asked.items() if on]
+    if given and predictions is None:
+        raise InputError(f"{', '.join(given)} goes with --predictions", found="no predictions")
+    if softmax and sigmoid:
+        raise InputError("--softmax or --sigmoid may be given", found="both")
 
 
 def _policy(path: Path | None, min_cell: int | None) -> Policy | None:

@@ -133,6 +133,7 @@ def load_labels(
     group: str | None = None,
     split: str | None = None,
     titles: Iterable[str | Path] = (),
+    classes: str | Path | None = None,
 ) -> LabelDataset:
     """Read a dataset and map its labels to a hierarchy.
 
@@ -145,13 +146,15 @@ def load_labels(
         group: Column that instances are repeated in, such as a patient.
         split: Column of the split, such as train or test.
         titles: Title dictionaries beside those found with the data; the user's overrule.
+        classes: Names of the columns of a matrix of labels, a name a line, in column order.
 
     Raises:
         FormatError: If not exactly one format matches.
         InputError: If a file cannot be read or holds no instance.
         SchemaError: If a column is missing.
     """
-    columns = Columns(id=id, label=label, group=group, split=split)
+    names = None if classes is None else Path(classes)
+    columns = Columns(id=id, label=label, group=group, split=split, classes=names)
     raw = read_labels(Path(path), columns, format)
     if raw.instances.is_empty():
         raise InputError("a dataset of at least one instance is required", found="none", where=path)
@@ -202,7 +205,7 @@ def _placements(rows: pl.DataFrame, hierarchy: Hierarchy) -> pl.DataFrame:
     """``label, table, node, parent, reason, listed`` of each different label."""
     asked = rows.filter(pl.col("label").is_not_null() & pl.col("refused").is_null())
     labels = asked.select("label", "table").unique().sort("label", "table")
-    placed = [_place(label, table, hierarchy) for label, table in labels.iter_rows()]
+    placed = [place(label, table, hierarchy) for label, table in labels.iter_rows()]
     return labels.with_columns(
         pl.Series("node", [p.node for p in placed], pl.String),
         pl.Series("parent", [p.parent for p in placed], pl.String),
@@ -211,7 +214,8 @@ def _placements(rows: pl.DataFrame, hierarchy: Hierarchy) -> pl.DataFrame:
     )
 
 
-def _place(label: str, table: str | None, hierarchy: Hierarchy) -> Placement:
+def place(label: str, table: str | None, hierarchy: Hierarchy) -> Placement:
+    """Where a label as written belongs; without a coding, labels are ids of nodes."""
     if hierarchy.coding is not None:
         return hierarchy.coding.place(label, table, hierarchy)
     return Placement(label) if label in hierarchy else Placement(reason="unknown_code")

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 import polars as pl
@@ -19,6 +19,9 @@ from audit.engine.propagation import aggregate
 from audit.hierarchy import RELATIONS, Hierarchy
 from audit.policy import Policy
 from audit.residuals import Residual, residual_nodes
+
+if TYPE_CHECKING:
+    from audit.measure_model import ModelMeasurements
 
 ResidualKind = Literal["all", "other", "unspecified"]
 _KINDS: tuple[ResidualKind, ...] = ("all", "other", "unspecified")
@@ -38,6 +41,8 @@ class Measurements:
     """Residual nodes by index."""
     pairs: pl.DataFrame
     """Every pair with a joint instance, as `pair_table` counts it."""
+    model: ModelMeasurements | None = field(default=None, kw_only=True)
+    """What was measured of a model; None without predictions."""
     residuals: pl.DataFrame
     """``parent, residual, k, n, at_parent, share, low, high``: a row a parent and kind."""
 

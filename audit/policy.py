@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from audit.errors import PolicyError, first_cases
 from audit.files import read_text
@@ -70,9 +70,21 @@ class Policy(_Frozen):
             hierarchy says.
         residual_share: Residual share of a parent above which it is reported.
         residual_instances: Instances below a parent from which its residual share is judged.
+        exchanged_share: Share of the instances labelled with one of two nodes for which the other
+            is predicted, above which the pair is reported.
+        exchanged_ratio: Times chance from which such a pair is reported.
+        false_discovery_rate: Share of the findings of a statistical check that may be chance.
         residual_nodes: Nodes that are residual whatever their titles say.
         specific_nodes: Nodes that are not residual whatever their titles say.
         branch_rules: First match decides; a pair of branches without a match is watched.
+        confusion_threshold: Score from which a node takes part in confusion, joint and rate of a
+            model's pairs.
+        decision_threshold: Score from which a node is predicted, where an instance may have
+            several.
+        unknown_classes: Whether columns of a prediction file without a node are refused, or
+            counted and left out.
+        unmatched_instances: Whether instances with a prediction and no labels, or with labels and
+            no prediction, are refused, or counted and left out.
     """
 
     name: str = "default"
@@ -88,9 +100,42 @@ class Policy(_Frozen):
     residual_instances: Threshold = Threshold(
         value=30, reason="Below thirty instances a share is too uncertain to be judged."
     )
+    exchanged_share: Threshold = Threshold(
+        value=0.02, reason="Rarer exchanges are mistakes, not a confusion of two nodes."
+    )
+    exchanged_ratio: Threshold = Threshold(
+        value=1.5, reason="Closer to chance, an exchange says nothing about the pair."
+    )
+    false_discovery_rate: Threshold = Threshold(
+        value=0.05, reason="One finding in twenty may be chance."
+    )
     residual_nodes: tuple[str, ...] = Field(default=(), strict=False)
     specific_nodes: tuple[str, ...] = Field(default=(), strict=False)
     branch_rules: tuple[BranchRule, ...] = Field(default=(), strict=False)
+    confusion_threshold: Threshold = Threshold(
+        value=1e-5, reason="Below it a score is noise of the model's arithmetic, not a confusion."
+    )
+    decision_threshold: Threshold = Threshold(
+        value=0.5, reason="From one half, a calibrated model holds a node for likelier than not."
+    )
+    unknown_classes: Literal["refuse", "count"] = "refuse"
+    unmatched_instances: Literal["refuse", "count"] = "count"
+
+    @model_validator(mode="after")
+    def _within_range(self) -> Self:
+        for name, (_, low, high) in _THRESHOLDS.items():
+            value = getattr(self, name).value
+            if not low <= value <= high:
+                raise ValueError(f"{name} must lie between {low:g} and {high:g}, not {value:g}")
+        return self
+
+    def nodes_named(self) -> Iterator[tuple[str, str]]:
+        """Key and id of every node that the policy names."""
+        for rule in self.branch_rules:
+            yield from (("branch_rules", node) for node in rule.branches if node != ANY_BRANCH)
+            yield from (("branch_rules", node) for node in rule.alone_or_first)
+        yield from (("residual_nodes", node) for node in self.residual_nodes)
+        yield from (("specific_nodes", node) for node in self.specific_nodes)
 
     def rule_for(self, a: str, b: str) -> BranchRule:
         """The first rule that fits two branches; a watching one where none does."""
@@ -105,7 +150,7 @@ class Policy(_Frozen):
 
     def thresholds(self) -> Iterator[dict[str, object]]:
         """Name, value, unit and reason of every threshold."""
-        for name, unit in _UNITS.items():
+        for name, (unit, _, _) in _THRESHOLDS.items():
             threshold: Threshold = getattr(self, name)
             yield {"name": name, "value": threshold.value, "unit": unit, "reason": threshold.reason}
 
@@ -125,10 +170,16 @@ class Policy(_Frozen):
         return base.model_copy(update={name: getattr(self, name) for name in self.model_fields_set})
 
 
-_UNITS = {
-    "residual_share": "share of the instances labelled below a parent",
-    "residual_instances": "instances labelled below a parent",
+_THRESHOLDS = {
+    "residual_share": ("share of the instances labelled below a parent", 0.0, 1.0),
+    "residual_instances": ("instances labelled below a parent", 1.0, float("inf")),
+    "confusion_threshold": ("aggregated score", 0.0, 1.0),
+    "decision_threshold": ("aggregated score", 0.0, 1.0),
+    "exchanged_share": ("share of the instances labelled with one of two nodes", 0.0, 1.0),
+    "exchanged_ratio": ("times chance", 1.0, float("inf")),
+    "false_discovery_rate": ("share of the findings", 0.0, 1.0),
 }
+"""Unit, least and greatest value of each threshold."""
 
 
 def load_policy(path: str | Path) -> Policy:

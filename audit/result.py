@@ -13,6 +13,7 @@ from urllib.parse import quote
 import polars as pl
 
 from audit.disclosure import Quantity, Shown, shown
+from audit.model_overview import model_overview, shared_metric
 from audit.overview import Overview, overview
 
 Severity: TypeAlias = Literal["error", "warning", "note"]
@@ -123,6 +124,14 @@ class AuditResult:
     pairs: pl.LazyFrame
     residuals: pl.DataFrame
     metrics: tuple[Mapping[str, Any], ...] = ()
+    metrics_absent: tuple[Mapping[str, str], ...] = ()
+    """``name, reason`` of each metric that these predictions cannot give."""
+    metrics_beside: tuple[Mapping[str, Any], ...] = ()
+    """As ``metrics``: tied answers (``ties``), and mass under no node of a cut."""
+    behaviours: tuple[Mapping[str, Any], ...] = ()
+    """``name, title, instances, of, low, high, examples`` of each behaviour of the model."""
+    model_pairs: pl.LazyFrame | None = None
+    """As ``pairs``, of the predictions, with ``co_predicted``; None without predictions."""
     waivers: tuple[Mapping[str, Any], ...] = ()
     inputs: tuple[Mapping[str, str], ...] = field(default=())
     """``role, path, sha256`` of each file read; for the manifest alone."""
@@ -158,21 +167,36 @@ class AuditResult:
             "policy": dict(self.policy),
             "status": self.status,
             "checks": [self._shared_check(check, titles) for check in self.checks],
-            "metrics": [dict(metric) for metric in self.metrics],
+            "metrics": [shared_metric(metric, self._min_cell) for metric in self.metrics],
+            "metrics_absent": [dict(metric) for metric in self.metrics_absent],
+            "metrics_beside": [
+                shared_metric(metric, self._min_cell) for metric in self.metrics_beside
+            ],
             "waivers": [dict(waiver) for waiver in self.waivers],
             "overview": self._overview,
         }
 
     @cached_property
     def _overview(self) -> Overview:
-        return overview(
+        instances = int(self.ledger["instances"])
+        data = overview(
             self.nodes,
             self.edges,
             self.pairs,
             self.residuals,
-            instances=int(self.ledger["instances"]),
+            instances=instances,
             min_cell=self._min_cell,
         )
+        model = model_overview(
+            self.nodes,
+            self.pairs,
+            self.model_pairs,
+            self.metrics,
+            self.behaviours,
+            instances=instances,
+            min_cell=self._min_cell,
+        )
+        return data | model
 
     @property
     def _min_cell(self) -> int:

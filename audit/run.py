@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping
+from dataclasses import replace
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -13,43 +14,92 @@ import polars as pl
 from audit.checks import CHECKS
 from audit.checks.check import Check
 from audit.dataset import LabelDataset
+from audit.errors import PolicyError, first_cases
 from audit.files import sha256_of
+from audit.hierarchy import Hierarchy
 from audit.measure import Measurements, described, measure
+from audit.measure_model import ModelMeasurements, measure_model
 from audit.policy import Policy, policy_for
+from audit.predictions import Predictions
 from audit.result import AuditResult, CheckResult
 
 DISTRIBUTION = "hierarchy-audit"
 
 
-def run_audit(dataset: LabelDataset, policy: Policy | None = None) -> AuditResult:
-    """Audit a dataset: propagate its labels, count every pair, apply every check.
+def run_audit(
+    dataset: LabelDataset,
+    policy: Policy | None = None,
+    *,
+    predictions: Predictions | None = None,
+    seed: int = 0,
+) -> AuditResult:
+    """Audit a dataset, and a model: propagate, count every pair, measure, apply every check.
 
     Args:
         dataset: Labels mapped to a hierarchy.
         policy: What to judge by; what it does not state, the hierarchy's built-in policy decides.
+        predictions: What a model predicts of the dataset's instances.
+        seed: Of the resampling behind the intervals of the model's metrics.
 
     Returns:
         The result. A check that fails to run has status ``error`` and loses nothing else.
 
+    Raises:
+        PolicyError: If the policy names a node that the hierarchy lacks.
+
     Time and memory grow with the sum over instances of (nodes per instance)^2.
     """
     policy = policy_for(dataset.hierarchy.name, policy)
+    _refuse_unknown_nodes(policy, dataset.hierarchy)
     measured = measure(dataset, policy)
+    if predictions is not None:
+        model = measure_model(dataset, predictions, policy, seed=seed)
+        measured = replace(measured, model=model)
     return AuditResult(
         identity=_identity(dataset, policy),
-        ledger=_ledger(dataset),
+        ledger=_ledger(dataset) | {"predictions": _prediction_ledger(measured)},
         policy=_policy_as_applied(measured),
         checks=tuple(_applied(check, measured) for check in CHECKS),
         nodes=measured.nodes,
         edges=dataset.hierarchy.edge_frame(),
         pairs=described(measured.pairs, len(dataset)),
         residuals=measured.residuals,
-        inputs=tuple(
-            input_record(role, path)
-            for role, paths in (("data", dataset.sources), ("titles", dataset.titles))
-            for path in paths
-        ),
+        inputs=_inputs(dataset, predictions),
+        **_of_model(measured.model),
     )
+
+
+def _inputs(
+    dataset: LabelDataset, predictions: Predictions | None
+) -> tuple[Mapping[str, str], ...]:
+    read = {
+        "data": dataset.sources,
+        "titles": dataset.titles,
+        "predictions": predictions.sources if predictions else (),
+    }
+    return tuple(input_record(role, path) for role, paths in read.items() for path in paths)
+
+
+def _of_model(model: ModelMeasurements | None) -> dict[str, Any]:
+    if model is None:
+        return {}
+    return {
+        "metrics": model.metrics,
+        "metrics_absent": model.metrics_absent,
+        "metrics_beside": model.metrics_beside,
+        "behaviours": model.behaviours,
+        "model_pairs": model.described(),
+    }
+
+
+def _refuse_unknown_nodes(policy: Policy, hierarchy: Hierarchy) -> None:
+    unknown = [f"{key}: {node}" for key, node in policy.nodes_named() if node not in hierarchy]
+    if unknown:
+        raise PolicyError(
+            f"every node that the policy names must be in {hierarchy.name}",
+            found=first_cases(unknown),
+            hint="a node's id is what `audit run` writes into restricted/nodes.parquet",
+        )
 
 
 def input_record(role: str, path: Path) -> dict[str, str]:
@@ -68,6 +118,25 @@ def _applied(check: Check, measured: Measurements) -> CheckResult:
             denominator_unit="",
             crashed=f"{type(error).__name__}: {error}",
         )
+
+
+def _prediction_ledger(measured: Measurements) -> dict[str, Any] | None:
+    if measured.model is None:
+        return None
+    predictions, policy = measured.model.predictions, measured.policy
+    told = predictions.ledger
+    return {
+        "classes_read": told.classes_read,
+        "classes_mapped": told.classes_mapped,
+        "unknown_classes": len(told.unknown_classes),
+        "instances_matched": told.instances_matched,
+        "predictions_without_labels": told.instances_without_labels,
+        "labels_without_predictions": told.instances_without_predictions,
+        "set_valued": predictions.set_valued,
+        "single_label": predictions.single_label,
+        "confusion_threshold": policy.confusion_threshold.value,
+        "decision_threshold": policy.decision_threshold.value,
+    }
 
 
 def _identity(dataset: LabelDataset, policy: Policy) -> dict[str, Any]:

@@ -24,6 +24,26 @@ from audit.result import SCHEMA_VERSION, AuditResult, CheckResult, Finding, Part
 RESULT, MANIFEST, RESTRICTED = "result.json", "manifest.json", "restricted"
 HTML, PDF = "report.html", "report.pdf"
 
+_METRICS: dict[str, Any] = {
+    "part": pl.String,
+    "name": pl.String,
+    "scope": pl.String,
+    "value": pl.Float64,
+    "low": pl.Float64,
+    "high": pl.Float64,
+    "n": pl.Int64,
+    "parameters": pl.String,
+}
+_BEHAVIOURS: dict[str, Any] = {
+    "name": pl.String,
+    "title": pl.String,
+    "instances": pl.Int64,
+    "of": pl.Int64,
+    "low": pl.Float64,
+    "high": pl.Float64,
+    "examples": pl.List(pl.String),
+}
+
 
 @contextmanager
 def writing_run(out: Path, *, overwrite: bool = False) -> Iterator[Path]:
@@ -33,20 +53,34 @@ def writing_run(out: Path, *, overwrite: bool = False) -> Iterator[Path]:
         OutputError: If ``out`` is there and is no run, or is a run and ``overwrite`` is False.
     """
     refuse_occupied(out, overwrite=overwrite)
-    parent = out.resolve().parent
-    try:
-        parent.mkdir(parents=True, exist_ok=True)
-        folder = Path(tempfile.mkdtemp(prefix=f".{out.name}-", dir=parent))
-    except OSError as error:
-        raise OutputError(
-            "a folder that can be written is required", found=error.strerror or "", where=out
-        ) from None
+    out = out.resolve()
+    with _writable(out):
+        folder = Path(tempfile.mkdtemp(prefix=f".{out.name}-", dir=_nearest_folder(out)))
     try:
         yield folder
-        folder.chmod(0o755)
-        _replace(folder, out.resolve())
+        with _writable(out):
+            folder.chmod(0o755)
+            out.parent.mkdir(parents=True, exist_ok=True)
+            _replace(folder, out)
     finally:
         shutil.rmtree(folder, ignore_errors=True)
+
+
+@contextmanager
+def _writable(out: Path) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        raise OutputError(
+            "a folder that can be written is required",
+            found=error.strerror or str(error),
+            where=out,
+        ) from None
+
+
+def _nearest_folder(out: Path) -> Path:
+    """The deepest folder above ``out`` that is there, so that a failure leaves no new one."""
+    return next(parent for parent in out.parents if parent.exists())
 
 
 def refuse_occupied(out: Path, *, overwrite: bool) -> None:
@@ -125,6 +159,10 @@ def write_tables(result: AuditResult, folder: Path) -> None:
     result.residuals.write_parquet(restricted / "residuals.parquet")
     result.findings.write_parquet(restricted / "findings.parquet")
     result.pairs.sink_parquet(restricted / "pairs.parquet")
+    if result.model_pairs is not None:
+        result.model_pairs.sink_parquet(restricted / "model_pairs.parquet")
+        _metric_frame(result).write_parquet(restricted / "metrics.parquet")
+        _behaviour_frame(result).write_parquet(restricted / "behaviours.parquet")
 
 
 def seal(folder: Path, result: AuditResult, *, command: Sequence[str], started: datetime) -> None:
@@ -198,10 +236,43 @@ def read_run(folder: str | Path) -> AuditResult:
         edges=tables["edges"],
         pairs=pl.scan_parquet(_table_file(folder, "pairs")),
         residuals=tables["residuals"],
-        metrics=tuple(shared["metrics"]),
+        **_read_model(folder, shared),
         waivers=tuple(shared["waivers"]),
         inputs=tuple(read_json(folder / MANIFEST)["inputs"]),
     )
+
+
+def _metric_frame(result: AuditResult) -> pl.DataFrame:
+    """``part, name, scope, value, low, high, n, parameters``; the last as JSON."""
+    rows = [
+        {**metric, "part": part, "parameters": json.dumps(metric["parameters"])}
+        for part, metrics in (("metrics", result.metrics), ("beside", result.metrics_beside))
+        for metric in metrics
+    ]
+    return pl.DataFrame(rows, schema=_METRICS)
+
+
+def _behaviour_frame(result: AuditResult) -> pl.DataFrame:
+    return pl.DataFrame([dict(behaviour) for behaviour in result.behaviours], schema=_BEHAVIOURS)
+
+
+def _read_model(folder: Path, shared: Mapping[str, Any]) -> dict[str, Any]:
+    """What a result holds of a model; nothing for a run without predictions."""
+    if shared["ledger"]["predictions"] is None:
+        return {}
+    rows = pl.read_parquet(_table_file(folder, "metrics")).iter_rows(named=True)
+    metrics: dict[str, list[dict[str, Any]]] = {"metrics": [], "beside": []}
+    for row in rows:
+        row["parameters"] = json.loads(row["parameters"])
+        metrics[row.pop("part")].append(row)
+    behaviours = pl.read_parquet(_table_file(folder, "behaviours"))
+    return {
+        "metrics": tuple(metrics["metrics"]),
+        "metrics_beside": tuple(metrics["beside"]),
+        "metrics_absent": tuple(shared["metrics_absent"]),
+        "behaviours": tuple(behaviours.iter_rows(named=True)),
+        "model_pairs": pl.scan_parquet(_table_file(folder, "model_pairs")),
+    }
 
 
 def _table_file(folder: Path, name: str) -> Path:

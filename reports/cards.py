@@ -144,8 +144,8 @@ def interval(evidence: Mapping[str, Any]) -> Interval | None:
 
 
 def _told_elsewhere(name: str, evidence: Mapping[str, Any]) -> bool:
-    partner = {"high": "low", "of": _counted(evidence)}.get(name)
-    return partner in evidence
+    partners = {"high": "low", "of": _counted(evidence), "data_of": "data_instances"}
+    return partners.get(name) in evidence
 
 
 def _counted(evidence: Mapping[str, Any]) -> str | None:
@@ -161,6 +161,8 @@ def _text(name: str, evidence: Mapping[str, Any]) -> str:
     text = evidence_value(name, evidence[name], evidence)
     if name == "low" and "high" in evidence:
         return span(text, evidence_value("high", evidence["high"], evidence))
+    if "data_of" in evidence and name == "data_instances":
+        return f"{text} of {number(evidence['data_of'])}"
     if "of" in evidence and name == _counted(evidence):
         return f"{text} of {number(evidence['of'])}"
     return text

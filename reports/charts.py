@@ -1,8 +1,4 @@
-"""The pictures' Vega-Lite specifications, built with Altair, in colours of the palette.
-
-Sizes are fixed and labels are cut by their characters, so that a picture's layout does not
-depend on the fonts at hand.
-"""
+"""The pictures' Vega-Lite specifications, built with Altair, in colours of the palette."""
 
 from __future__ import annotations
 
@@ -11,19 +7,23 @@ from typing import Any, Literal
 
 import altair as alt
 
+from reports.chart_parts import (
+    TEXT,
+    WIDTH,
+    Rows,
+    axis,
+    dots_spec,
+    left_labels,
+    lines,
+    numbered,
+    ranked,
+    right_texts,
+    specification,
+    values,
+)
 from reports.icicle import COLUMNS, Cell
 from reports.palette import LIGHT, SCALE
 from reports.words import shortened
-
-WIDTH = 720
-"""Width of every picture: a page of the PDF, and of a laptop's text column."""
-
-Rows = Sequence[Mapping[str, Any]]
-
-_FONT = "system-ui, 'Segoe UI', Roboto, 'Helvetica Neue', Arial, 'Liberation Sans', sans-serif"
-_TEXT = 11
-_LINE = 24
-"""Height of one line of a ranked picture."""
 
 
 def residual_spec(rows: Rows, limit: float | None) -> dict[str, Any]:
@@ -33,22 +33,7 @@ def residual_spec(rows: Rows, limit: float | None) -> dict[str, Any]:
         rows: ``label, share, low, high, counts``, in the order to be drawn.
         limit: The share above which the policy reports; None where it says nothing.
     """
-    base = alt.Chart(_values(_numbered(rows))).encode(y=_lines())
-    share = alt.X("share:Q", scale=alt.Scale(domain=[0, 1]), axis=_axis("share", ".0%"))
-    layers = [
-        base.mark_rule(color=LIGHT["observed"], strokeWidth=2, opacity=0.55).encode(
-            x=alt.X("low:Q"), x2="high:Q"
-        ),
-        base.mark_point(color=LIGHT["observed"], filled=True, size=70, opacity=1).encode(x=share),
-        _left(base),
-        _right(base, "counts"),
-    ]
-    if limit is not None:
-        line = alt.Chart(_values([{"limit": limit}])).mark_rule(
-            color=LIGHT["limit"], strokeWidth=1.5, strokeDash=[5, 3]
-        )
-        layers.insert(0, line.encode(x="limit:Q"))
-    return _ranked(layers, len(rows), left=250, right=110)
+    return dots_spec(rows, "share", limit=limit)
 
 
 def pairs_spec(rows: Rows) -> dict[str, Any]:
@@ -57,12 +42,12 @@ def pairs_spec(rows: Rows) -> dict[str, Any]:
     Args:
         rows: ``label, observed, expected, lift``, in the order to be drawn.
     """
-    base = alt.Chart(_values(_numbered(rows))).encode(y=_lines())
+    base = alt.Chart(values(numbered(rows))).encode(y=lines())
     top = max((max(row["observed"], row["expected"] or 0) for row in rows), default=1)
     observed = alt.X(
         "observed:Q",
         scale=alt.Scale(domain=[0, top], nice=True),
-        axis=_axis("instances with both nodes", ",.0f"),
+        axis=axis("instances with both nodes", ",.0f"),
     )
     layers = [
         base.mark_rule(color=LIGHT["expected"], strokeWidth=1).encode(
@@ -74,10 +59,10 @@ def pairs_spec(rows: Rows) -> dict[str, Any]:
         base.mark_point(color=LIGHT["observed"], filled=True, size=75, opacity=1).encode(
             x=observed
         ),
-        _left(base),
-        _right(base, "lift"),
+        left_labels(base),
+        right_texts(base, "lift"),
     ]
-    return _ranked(layers, len(rows), left=330, right=80)
+    return ranked(layers, len(rows), left=330, right=80)
 
 
 def matrix_spec(rows: Rows, labels: Sequence[str]) -> dict[str, Any]:
@@ -91,11 +76,11 @@ def matrix_spec(rows: Rows, labels: Sequence[str]) -> dict[str, Any]:
     order = [str(place + 1) for place in range(len(labels))]
     named = [{"row": place, "label": label} for place, label in zip(order, labels, strict=True)]
     band = alt.Scale(domain=order, paddingInner=0.06, paddingOuter=0)
-    cells = alt.Chart(_values(rows)).encode(
+    cells = alt.Chart(values(rows)).encode(
         x=alt.X("column:N", scale=band, sort=None, axis=_top_axis()),
         y=alt.Y("row:N", scale=band, sort=None, axis=None),
     )
-    names = alt.Chart(_values(named)).encode(y=alt.Y("row:N", scale=band, sort=None, axis=None))
+    names = alt.Chart(values(named)).encode(y=alt.Y("row:N", scale=band, sort=None, axis=None))
     layers = [
         cells.mark_rect().encode(color=alt.Color("role:N", scale=_roles(), legend=None)),
         *_shaded_text(cells, size=10, align="center"),
@@ -105,7 +90,7 @@ def matrix_spec(rows: Rows, labels: Sequence[str]) -> dict[str, Any]:
     ]
     size = side * len(labels)
     padding = {"left": 250, "right": WIDTH - 250 - size, "top": 24, "bottom": 4}
-    return _specification(layers, size, size, padding)
+    return specification(layers, size, size, padding)
 
 
 def icicle_spec(cells: Sequence[Cell], roles: Mapping[str, str]) -> dict[str, Any]:
@@ -119,7 +104,7 @@ def icicle_spec(cells: Sequence[Cell], roles: Mapping[str, str]) -> dict[str, An
     columns = max((cell.column for cell in drawn), default=0) + 1
     width, height = WIDTH // columns, min(760, max(160, 14 * len(drawn)))
     rows = [_icicle_row(cell, roles, width, height) for cell in drawn]
-    base = alt.Chart(_values(rows))
+    base = alt.Chart(values(rows))
     rects = base.mark_rect(stroke=LIGHT["gap"], strokeWidth=0.8).encode(
         x=alt.X("left:Q", axis=None, scale=None),
         x2="right:Q",
@@ -132,7 +117,7 @@ def icicle_spec(cells: Sequence[Cell], roles: Mapping[str, str]) -> dict[str, An
     )
     layers = [rects, *_shaded_text(texts, size=10, align="left")]
     padding = {"left": 0, "right": WIDTH - columns * width, "top": 0, "bottom": 0}
-    return _specification(layers, columns * width, height, padding)
+    return specification(layers, columns * width, height, padding)
 
 
 def _icicle_row(
@@ -149,7 +134,7 @@ def _icicle_row(
         "text_x": cell.column * width + 5,
         "text_y": round((top + bottom) / 2, 2),
         "role": roles[cell.row["node"]],
-        "label": label if bottom - top >= _TEXT else "",
+        "label": label if bottom - top >= TEXT else "",
     }
 
 
@@ -172,72 +157,5 @@ def _roles() -> alt.Scale:
     return alt.Scale(domain=list(roles), range=[LIGHT[role] for role in roles])
 
 
-def _lines() -> alt.Y:
-    axis = alt.Axis(title=None, domain=False, ticks=False, labels=False, grid=True)
-    return alt.Y("line:O", sort=None, axis=axis)
-
-
-def _left(base: alt.Chart) -> alt.Chart:
-    """The label of each line: drawn as text, since two lines may have the same label."""
-    labels = base.mark_text(align="right", dx=-12, color=LIGHT["ink"])
-    return _encoded(labels, x=alt.value(0), text="label:N")
-
-
-def _right(base: alt.Chart, field: str) -> alt.Chart:
-    """Figures in words at the right end of each line."""
-    figures = base.mark_text(align="left", dx=12, color=LIGHT["muted"])
-    return _encoded(figures, x=alt.value("width"), text=f"{field}:N")
-
-
-def _encoded(chart: alt.Chart, **channels: Any) -> alt.Chart:
-    encoded: alt.Chart = chart.encode(**channels)
-    return encoded
-
-
-def _axis(title: str, form: str) -> alt.Axis:
-    return alt.Axis(
-        title=title, format=form, tickCount=5, domain=False, ticks=False, labelFlush=False
-    )
-
-
 def _top_axis() -> alt.Axis:
     return alt.Axis(title=None, orient="top", domain=False, ticks=False, labelAngle=0, grid=False)
-
-
-def _ranked(layers: Sequence[Any], lines: int, *, left: int, right: int) -> dict[str, Any]:
-    padding = {"left": left, "right": right, "top": 6, "bottom": 40}
-    return _specification(layers, WIDTH - left - right, _LINE * lines, padding)
-
-
-def _specification(
-    layers: Sequence[Any], width: int, height: int, padding: Mapping[str, int]
-) -> dict[str, Any]:
-    chart = alt.layer(*layers).properties(
-        width=width, height=height, padding=dict(padding), autosize="none", background="transparent"
-    )
-    specification: dict[str, Any] = chart.configure(**_CONFIG).to_dict()
-    return specification
-
-
-def _numbered(rows: Rows) -> Rows:
-    return [{"line": place, **row} for place, row in enumerate(rows)]
-
-
-def _values(rows: Rows) -> alt.InlineData:
-    return alt.InlineData(values=[dict(row) for row in rows])
-
-
-_CONFIG: dict[str, Any] = {
-    "aria": False,
-    "font": _FONT,
-    "view": {"stroke": None},
-    "text": {"fontSize": _TEXT},
-    "axis": {
-        "labelFontSize": _TEXT,
-        "labelColor": LIGHT["ink"],
-        "titleFontSize": _TEXT,
-        "titleFontWeight": "normal",
-        "titleColor": LIGHT["muted"],
-        "gridColor": LIGHT["grid"],
-    },
-}

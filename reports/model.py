@@ -10,6 +10,7 @@ from typing import Any
 from audit.result import AuditResult, to_json_bytes
 from reports import tables
 from reports.cards import cards, introduction, leading, more
+from reports.chapters import Model, model
 from reports.figures import figures
 from reports.parts import Card, Code, Figure, More, Table, Verdict
 from reports.verdict import verdict
@@ -53,7 +54,7 @@ class Report:
     figures: tuple[Figure, ...]
     checks: Table
     not_applicable: int
-    metrics: Table | None
+    model: Model | None
     ledger: Table
     ledger_facts: tuple[tuple[str, str], ...]
     waivers: Table | None
@@ -62,6 +63,11 @@ class Report:
     tool: str
     schema_version: str
     result_sha256: str
+
+    @property
+    def all_figures(self) -> tuple[Figure, ...]:
+        """Pictures of the hierarchy, then those of the model."""
+        return (*self.figures, *(self.model.figures if self.model else ()))
 
 
 def shared_view(result: AuditResult | Mapping[str, Any]) -> Mapping[str, Any]:
@@ -87,7 +93,7 @@ def build(shared: Mapping[str, Any]) -> Report:
         figures=figures(shared["overview"], _threshold(shared["policy"], RESIDUAL_LIMIT)),
         checks=tables.checks_table(checks),
         not_applicable=sum(check["status"] == "not_applicable" for check in checks),
-        metrics=tables.metrics_table(shared["metrics"]),
+        model=model(shared),
         ledger=tables.ledger_table(shared["ledger"]),
         ledger_facts=tables.ledger_facts(shared["ledger"]),
         waivers=tables.waivers_table(shared["waivers"]),
@@ -113,6 +119,10 @@ def _release(shared: Mapping[str, Any]) -> Release:
         ("Policy", policy["name"]),
         ("Smallest count shown", number(shared["policy"]["min_cell"])),
     ]
+    if ledger["predictions"] is not None:
+        facts.append(
+            ("Instances with a prediction", number(ledger["predictions"]["instances_matched"]))
+        )
     if groups is not None:
         facts.insert(1, ("Groups", number(groups)))
     return Release(

@@ -55,7 +55,15 @@ class Named:
     name: str
 
 
-Cell: TypeAlias = str | Node | Nodes | Badge | Code | Named
+@dataclass(frozen=True, slots=True)
+class Codes:
+    """Several names in one cell, set in the type of machines."""
+
+    kind: ClassVar[str] = "codes"
+    texts: tuple[str, ...]
+
+
+Cell: TypeAlias = str | Node | Nodes | Badge | Code | Codes | Named
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,6 +14,14 @@ def _always(_: Report) -> bool:
     return True
 
 
+def _behaves(report: Report) -> bool:
+    return report.model is not None and report.model.behaviours is not None
+
+
+def _beside(report: Report) -> bool:
+    return report.model is not None and report.model.beside is not None
+
+
 @dataclass(frozen=True, slots=True)
 class Section:
     """A part of the report with a heading of its own.
@@ -41,15 +49,19 @@ SECTIONS = (
     Section("findings", "Findings that matter"),
     Section("pictures", "The hierarchy in use"),
     Section("checks", "Checks"),
+    Section("model", "The model", lambda report: report.model is not None),
+    Section("behaviour", "How the model behaves", _behaves),
+    Section("beside", "The data beside the model", _beside),
     Section("more", "Further findings", lambda report: bool(report.more)),
-    Section("metrics", "Metrics", lambda report: report.metrics is not None),
     Section("ledger", "Ledger"),
     Section("waivers", "Waivers", lambda report: report.waivers is not None),
     Section("policy", "Policy"),
     Section("methods", "Methods"),
     Section("limits", "Limits"),
     Section("provenance", "Provenance"),
-    Section("numbers", "Numbers behind the figures", lambda r: bool(r.figures), paper_only=True),
+    Section(
+        "numbers", "Numbers behind the figures", lambda r: bool(r.all_figures), paper_only=True
+    ),
 )
 
 

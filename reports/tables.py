@@ -8,14 +8,11 @@ from typing import Any
 from reports.parts import Badge, Cell, Code, Named, Table, column
 from reports.words import (
     BRANCH_RULE,
-    METRIC,
     REFUSED,
     STATUS,
     TONE,
-    decimal,
     number,
     percent,
-    span,
     words,
 )
 
@@ -69,20 +66,6 @@ def ledger_facts(ledger: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
         ("Labels per instance, median", number(labels["median"])),
         ("Labels per instance, 90th percentile", number(labels["p90"])),
         ("Repeated edges of the hierarchy, counted once", number(ledger["repeated_edges"])),
-    )
-
-
-def metrics_table(metrics: Sequence[Mapping[str, Any]]) -> Table | None:
-    """Every metric with its scope and parameters; None without any."""
-    if not metrics:
-        return None
-    return Table(
-        id="metric-table",
-        caption="Metrics",
-        columns=column(
-            "Metric", "Scope", "Value", "95% interval", "n", "Parameters", numeric="  nnn"
-        ),
-        rows=tuple(_metric_row(metric) for metric in metrics),
     )
 
 
@@ -180,20 +163,6 @@ def _check_row(check: Mapping[str, Any]) -> Row:
         number(len(check["findings"])),
         number(check["not_shown"]),
         number(check["folded"]),
-    )
-
-
-def _metric_row(metric: Mapping[str, Any]) -> Row:
-    low, high = metric.get("low"), metric.get("high")
-    parameters = [f"{words(name)} {_any(value)}" for name, value in metric["parameters"].items()]
-    value = metric["value"]
-    return (
-        Named(_sentence(words(metric["name"], METRIC)), metric["name"]),
-        "all instances" if metric["scope"] == "all" else metric["scope"],
-        "not defined" if value is None else decimal(value, 3),
-        "–" if low is None or high is None else span(decimal(low, 3), decimal(high, 3)),
-        "–" if metric["n"] is None else number(metric["n"]),
-        "; ".join(parameters) or "none",
     )
 
 

@@ -33,6 +33,13 @@ EVIDENCE: Mapping[str, str] = {
     "support_b": "instances with the second node",
     "labelled_at_parent": "instances labelled at the parent itself",
     "with_order": "instances with a recorded order",
+    "missed": "instances the model missed",
+    "data_instances": "instances in the data",
+    "data_of": "out of",
+    "data_share": "share in the data",
+    "model_share": "share in the predictions",
+    "co_predicted": "instances predicted with both",
+    "family": "pairs tested together",
     "expected": "expected if independent",
     "expected_given": "expected, given what the records share",
     "lift": "lift over independence",
@@ -72,10 +79,12 @@ REFUSED: Mapping[str, str] = {
     "no_hierarchy": "the code belongs to a classification that was not loaded",
     "bad_row": "the row could not be read",
 }
-METRIC: Mapping[str, str] = {
-    "recovered": "fine errors right above",
-    "lost": "fine errors wrong above",
-    "hierarchical_f1": "hierarchical F1",
+RELATION: Mapping[str, str] = {
+    "ancestor": "one above the other",
+    "sibling": "siblings",
+    "overlap": "overlapping",
+    "same_branch": "same branch",
+    "cross_branch": "across branches",
 }
 BRANCH_RULE: Mapping[str, str] = {
     "expected": "expected together: not reported",

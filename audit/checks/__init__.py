@@ -5,6 +5,8 @@ from __future__ import annotations
 from audit.checks import (
     cross_branch,
     malformed_code,
+    model_confuses,
+    model_habit,
     parent_and_child,
     residual_overuse,
     unknown_code,
@@ -17,4 +19,6 @@ CHECKS: tuple[Check, ...] = (
     parent_and_child.CHECK,
     residual_overuse.CHECK,
     cross_branch.CHECK,
+    model_confuses.CHECK,
+    model_habit.CHECK,
 )

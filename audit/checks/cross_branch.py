@@ -219,7 +219,8 @@ def _label_pairs(measured: Measurements, meeting: _Meeting) -> tuple[Part, ...]:
     direct = measured.dataset.direct[meeting.instances]
     together = csr_array(direct[:, left].T @ direct[:, right]).tocoo()
     nodes_a, nodes_b = left[together.row], right[together.col]
-    different = nodes_a != nodes_b
+    nested = np.isin(nodes_a, right) & np.isin(nodes_b, left)
+    different = (nodes_a != nodes_b) & ~(nested & (nodes_a > nodes_b))
     nodes_a, nodes_b, joint = nodes_a[different], nodes_b[different], together.data[different]
     top = np.lexsort((nodes_b, nodes_a, -joint))[:TOP_PARTS]
     return tuple(

@@ -15,7 +15,6 @@ _TITLE = "Does every label have the shape of a code?"
 
 def run(measured: Measurements) -> CheckResult:
     """Report labels refused for their shape; not applicable without rules of spelling."""
-    coding = measured.hierarchy.coding
     return CheckResult(
         name=_NAME,
         title=_TITLE,
@@ -32,8 +31,14 @@ def run(measured: Measurements) -> CheckResult:
             curator="Correct these labels; look for cut digits, joined codes and free text.",
             data_user="Leave these rows out, and say so.",
         ),
-        not_applicable="" if coding else "this hierarchy has no rules for the shape of a label",
+        not_applicable=_why_not(measured),
     )
+
+
+def _why_not(measured: Measurements) -> str:
+    if not measured.hierarchy.coding:
+        return "this hierarchy has no rules for the shape of a label"
+    return "" if measured.dataset.ledger.rows_read else "no row was read"
 
 
 CHECK = Check(_NAME, _TITLE, run)

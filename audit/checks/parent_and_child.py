@@ -25,8 +25,14 @@ def run(measured: Measurements) -> CheckResult:
         denominator=labelled,
         denominator_unit="instances with labels",
         findings=() if allowed else _finding(measured, labelled),
-        not_applicable="this hierarchy lets a label stand beside its ancestor" if allowed else "",
+        not_applicable=_why_not(allowed, labelled),
     )
+
+
+def _why_not(allowed: bool, labelled: int) -> str:
+    if allowed:
+        return "this hierarchy lets a label stand beside its ancestor"
+    return "" if labelled else "no instance has a label"
 
 
 def _finding(measured: Measurements, labelled: int) -> tuple[Finding, ...]:

@@ -21,6 +21,7 @@ def run(measured: Measurements) -> CheckResult:
         denominator=measured.dataset.ledger.rows_read,
         denominator_unit="rows",
         findings=(*_refused(measured), *_unlisted(measured)),
+        not_applicable="" if measured.dataset.ledger.rows_read else "no row was read",
     )
 
 

@@ -7,7 +7,7 @@ from typing import NoReturn
 
 from audit.errors import FormatError, InputError
 from audit.files import first_bytes, refuse_pickle
-from audit.hierarchies import audioset, caml, dotted, edges, icd9cm, obo, tree
+from audit.hierarchies import audioset, caml, dotted, edges, icd9cm, obo, tree, wordnet
 from audit.hierarchies.format import BuiltInHierarchy, HierarchyFormat
 from audit.hierarchy import Hierarchy
 
@@ -19,18 +19,22 @@ FORMATS: tuple[HierarchyFormat, ...] = (
     tree.FORMAT,
     dotted.FORMAT,
 )
+FOLDERS: tuple[HierarchyFormat, ...] = (wordnet.FORMAT,)
+"""Formats of hierarchies that are folders."""
+
 BUILT_IN: tuple[BuiltInHierarchy, ...] = (icd9cm.BUILT_IN,)
 
 
 def load_hierarchy(
     source: str | Path, *, format: str | None = None, relations: tuple[str, ...] = ()
 ) -> Hierarchy:
-    """A built-in hierarchy by its name, or one read from a file.
+    """A built-in hierarchy by its name, or one read from a file or a folder.
 
     Args:
         source: A name from `BUILT_IN`, or a path.
-        format: A name from `FORMATS`; found from the file where None.
-        relations: OBO relationship types that count as edges beside ``is_a``.
+        format: A name from `FORMATS` or `FOLDERS`; found from the file where None.
+        relations: OBO relationship types that count as edges beside ``is_a``; of WordNet, the one
+            that edges are: ``hypernym`` or ``holonym``.
 
     Raises:
         FormatError: If not exactly one format matches the file.
@@ -43,6 +47,9 @@ def load_hierarchy(
                 _refuse_relations(built_in.name)
             return built_in.load()
     path = Path(source)
+    for folder in FOLDERS:
+        if folder.matches(path, b"") and format in (None, folder.name):
+            return folder.read(path, relations)
     if not path.is_file():
         raise InputError(
             "a built-in hierarchy or a hierarchy file is required",
@@ -58,7 +65,7 @@ def load_hierarchy(
 
 def _refuse_relations(name: str) -> NoReturn:
     raise InputError(
-        "relations are chosen in OBO files alone",
+        "relations are chosen in OBO files and WordNet alone",
         found=f"relations asked of {name}",
         hint="leave --relations out",
     )

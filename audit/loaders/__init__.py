@@ -8,8 +8,26 @@ from pathlib import Path
 
 from audit.errors import AuditError, FormatError, InputError
 from audit.files import files_in, first_bytes, refuse_pickle
-from audit.loaders import caml, grouped, jsonl, long, mimic3, mimic4, psv, wide
+from audit.loaders import (
+    caml,
+    grouped,
+    jsonl,
+    long,
+    mimic3,
+    mimic4,
+    npy,
+    psv,
+    scores_jsonl,
+    scores_long,
+    scores_npy,
+    scores_npz,
+    scores_pt,
+    scores_safetensors,
+    scores_sets,
+    wide,
+)
 from audit.loaders.format import Columns, LabelFormat, RawLabels
+from audit.loaders.predictions import PredictionFormat, RawPredictions
 
 FORMATS: tuple[LabelFormat, ...] = (
     mimic3.FORMAT,
@@ -20,7 +38,20 @@ FORMATS: tuple[LabelFormat, ...] = (
     wide.FORMAT,
     grouped.FORMAT,
     psv.FORMAT,
+    npy.FORMAT,
 )
+"""Formats of label files."""
+
+PREDICTION_FORMATS: tuple[PredictionFormat, ...] = (
+    scores_npy.FORMAT,
+    scores_npz.FORMAT,
+    scores_long.FORMAT,
+    scores_jsonl.FORMAT,
+    scores_pt.FORMAT,
+    scores_safetensors.FORMAT,
+    *scores_sets.FORMATS,
+)
+"""Formats of prediction files."""
 
 
 def read_labels(path: Path, columns: Columns, format: str | None = None) -> RawLabels:
@@ -34,6 +65,40 @@ def read_labels(path: Path, columns: Columns, format: str | None = None) -> RawL
         raise InputError("a dataset file or folder is required", found="nothing there", where=path)
     chosen = _format_of(path, format)
     return replace(chosen.read(path, columns), format=chosen.name)
+
+
+def read_predictions(
+    path: Path, classes: Path | None = None, format: str | None = None
+) -> RawPredictions:
+    """Scores, or predicted sets, as they stand in a file, in the named or the one matching format.
+
+    Args:
+        path: The file.
+        classes: Names of the columns of a matrix that has none, a name a line.
+        format: A name from `PREDICTION_FORMATS`; found from the file where None.
+
+    Raises:
+        FormatError: If not exactly one format matches; lists what would tell them apart.
+        InputError: If nothing is there, it cannot be read, or it holds pickled objects.
+        SchemaError: If its shape, its names or its values are not as the format requires.
+    """
+    head = first_bytes(path)
+    matching = [
+        known
+        for known in PREDICTION_FORMATS
+        if (known.name == format if format else known.matches(path, head))
+    ]
+    if len(matching) == 1:
+        return matching[0].read(path, classes)
+    refuse_pickle(path)
+    listed = "".join(f"\n  {known.name}: {known.title}" for known in matching or PREDICTION_FORMATS)
+    nothing = f"none named {format!r}" if format else "none that matches"
+    raise FormatError(
+        "exactly one format must match the predictions",
+        found=", ".join(known.name for known in matching) or nothing,
+        where=path,
+        hint=f"these are known:{listed}",
+    )
 
 
 def _format_of(path: Path, name: str | None) -> LabelFormat:

@@ -118,8 +118,9 @@ def pick(frame: pl.DataFrame, path: Path, **columns: str | None) -> pl.DataFrame
         if column is not None
     }
     lists = [column for role, column in found.items() if role == "labels"]
-    text = tidy(frame.select(list(dict.fromkeys(found.values()))), path, lists)
-    return text.select(pl.col(column).alias(role) for role, column in found.items())
+    chosen = pl.DataFrame([frame[column] for column in dict.fromkeys(found.values())])
+    text = tidy(chosen, path, lists)
+    return pl.DataFrame([text[column].alias(role) for role, column in found.items()])
 
 
 def tidy(frame: pl.DataFrame, path: Path, lists: Collection[str] = ()) -> pl.DataFrame:
@@ -137,7 +138,11 @@ def tidy(frame: pl.DataFrame, path: Path, lists: Collection[str] = ()) -> pl.Dat
                 found=str(dtype),
                 where=path,
             )
-    return frame.select(_text(pl.col(name), dtype) for name, dtype in frame.schema.items())
+    columns = [
+        frame.select(_text(pl.nth(position), dtype)).to_series()
+        for position, dtype in enumerate(frame.dtypes)
+    ]
+    return pl.DataFrame(columns)
 
 
 def lines_of(path: Path) -> pl.DataFrame:

@@ -28,12 +28,16 @@ INSTANCES = {"instance": pl.String, "group": pl.String, "split": pl.String}
 
 @dataclass(frozen=True)
 class Columns:
-    """The columns, or keys of a JSON line, that the user names; None leaves it to the format."""
+    """The columns, or keys of a JSON line, that the user names; None leaves it to the format.
+
+    ``classes`` is the file that names the columns of a matrix, which has no names of its own.
+    """
 
     id: str | None = None
     label: str | None = None
     group: str | None = None
     split: str | None = None
+    classes: Path | None = None
 
 
 @dataclass(frozen=True)

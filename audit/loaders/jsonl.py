@@ -27,7 +27,7 @@ def read(path: Path, columns: Columns) -> RawLabels:
         InputError: If a line is no JSON object.
         SchemaError: If a key is missing, or holds what it may not.
     """
-    lines = list(_objects(path))
+    lines = list(objects(path))
     names = list(dict.fromkeys(key for _, line in lines for key in line))
     labels = column_for("labels", columns.label or "labels", names, path)
     roles = {
@@ -35,7 +35,7 @@ def read(path: Path, columns: Columns) -> RawLabels:
         for role, name in {"group": columns.group, "split": columns.split}.items()
         if name is not None
     }
-    beside = {labels, *roles.values(), *_nested(lines)}
+    beside = {labels, *roles.values(), *nested(lines)}
     roles["instance"] = id_among(names, columns.id, beside, path)
     frame = _frame(lines, labels, roles, path)
     listed = pick(frame, path, labels="labels", **{role: role for role in roles})
@@ -55,7 +55,12 @@ def matches(path: Path, head: bytes) -> bool:
         return False
 
 
-def _objects(path: Path) -> Iterator[Line]:
+def objects(path: Path) -> Iterator[Line]:
+    """Line numbers from 1 and the object on each line that is not blank, numbers as written.
+
+    Raises:
+        InputError: If a line is no JSON object.
+    """
     for number, text in read_lines(path):
         where = f"{path}:{number}"
         try:
@@ -81,7 +86,8 @@ def _first_words(error: Exception) -> str:
     return error.msg if isinstance(error, json.JSONDecodeError) else str(error)
 
 
-def _nested(lines: list[Line]) -> set[str]:
+def nested(lines: list[Line]) -> set[str]:
+    """Keys that hold a list or an object on some line."""
     return {
         key for _, line in lines for key, value in line.items() if isinstance(value, (list, dict))
     }
@@ -92,7 +98,7 @@ def _frame(lines: list[Line], labels: str, roles: dict[str, str], path: Path) ->
     for number, line in lines:
         columns["labels"].append(_labels(line, labels, f"{path}:{number}"))
         for role, key in roles.items():
-            columns[role].append(_plain(line.get(key), key, f"{path}:{number}"))
+            columns[role].append(plain(line.get(key), key, f"{path}:{number}"))
     schema = {name: pl.List(pl.String) if name == "labels" else pl.String for name in columns}
     try:
         return pl.DataFrame(columns, schema=schema)
@@ -116,7 +122,8 @@ def _labels(line: dict[str, Any], key: str, where: str) -> list[str | None] | No
     return labels
 
 
-def _plain(value: Any, key: str, where: str) -> str | None:
+def plain(value: Any, key: str, where: str) -> str | None:
+    """A value that is text, a number as written, or null; raises SchemaError on another."""
     if value is None or isinstance(value, str):
         return value
     raise SchemaError(

@@ -23,6 +23,9 @@ RECORDS = (
 each_writer = pytest.mark.parametrize("writer", WRITERS, ids=lambda w: f"{w.format}-{w.file}")
 each_format = pytest.mark.parametrize("known", FORMATS, ids=lambda known: known.name)
 
+WITHOUT_IDS = {"npy"}
+"""Formats that hold no ids, so that records do not come back; they have tests of their own."""
+
 _PLAIN = st.characters(
     codec="utf-8", exclude_categories=["Cc", "Cs", "Zs", "Zl", "Zp"], exclude_characters="|;"
 )
@@ -82,7 +85,8 @@ def test_sources_are_the_files_that_were_read(writer: LabelWriter, tmp_path: Pat
 
 
 def test_every_format_has_a_writer() -> None:
-    assert {writer.format for writer in WRITERS} == {known.name for known in FORMATS}
+    written = {writer.format for writer in WRITERS}
+    assert written | WITHOUT_IDS == {known.name for known in FORMATS}
 
 
 @pytest.mark.parametrize("broken", BROKEN, ids=lambda broken: broken.name)

@@ -283,6 +283,12 @@ def test_a_folder_that_is_no_run_is_never_replaced(
     assert left_in(out) == {"thesis.tex"}
 
 
+def test_an_occupied_place_is_told_before_anything_is_read(toy_files: Files, out: Path) -> None:
+    audited(toy_files, out)
+
+    assert str(out) in refused(audited((Path("none.csv"), Path("none.csv")), out))
+
+
 STAGES: list[tuple[Any, str]] = [
     (run_module, "measure"),
     (run_folder, "write_tables"),

@@ -244,6 +244,30 @@ def test_no_part_of_a_finding_leaves_a_small_remainder(
                     assert not is_small(touched - n, MIN_CELL), finding["id"]
 
 
+def parts_of(counted: list[tuple[int, list[str]]], check: str, node: str) -> list[Any]:
+    checks = {each["name"]: each for each in audited(counted).shared()["checks"]}
+    return [
+        part["evidence"]["instances"]
+        for finding in checks[check]["findings"]
+        for part in finding["parts"]
+        if part["nodes"][0]["id"] == node
+    ]
+
+
+def test_a_part_of_a_meeting_does_not_tell_how_few_the_others_are() -> None:
+    counted = [(95, ["saw", "attack"]), (5, ["other_tool", "attack"]), (99, ["saw"])]
+    counted += [(50, ["attack"]), (50, ["flu"])]
+
+    assert parts_of(counted, "cross_branch", "saw") == [">89"]
+    assert parts_of(counted, "cross_branch", "other_tool") == ["<11"]
+
+
+def test_a_pair_of_labels_does_not_tell_how_few_the_others_are() -> None:
+    counted = [(40, ["asthma", "lung"]), (5, ["flu", "lung"]), (50, ["asthma"]), (50, ["lung"])]
+
+    assert parts_of(counted, "parent_and_child", "asthma") == [">34"]
+
+
 def test_a_finding_is_not_dropped_for_being_small() -> None:
     shared = audited([(3, ["asthma", "attack"]), (60, ["saw"])]).shared()
     found = {check["name"]: check["findings"] for check in shared["checks"]}["cross_branch"]

@@ -10,6 +10,7 @@ import audit
 from audit import run as module
 from audit.checks import CHECKS
 from audit.checks.check import Check
+from audit.errors import PolicyError
 from audit.hierarchy import Hierarchy
 from audit.measure import Measurements
 from audit.policy import Policy
@@ -104,9 +105,10 @@ def test_the_policy_is_told_as_applied(toy_hierarchy: Hierarchy) -> None:
         20,
         "fault",
     )
-    assert {threshold["name"] for threshold in policy["thresholds"]} == {
-        "residual_share", "residual_instances",
-    }  # fmt: skip
+    assert all(threshold["reason"] and threshold["unit"] for threshold in policy["thresholds"])
+    told = {threshold["name"]: threshold["value"] for threshold in policy["thresholds"]}
+    assert told["residual_share"] == 0.5
+    assert told["residual_instances"] == 30
 
 
 def test_a_built_in_hierarchy_brings_its_policy() -> None:
@@ -115,3 +117,8 @@ def test_a_built_in_hierarchy_brings_its_policy() -> None:
     assert result.policy["name"] == "icd9cm"
     assert len(result.policy["branch_rules"]) == 4
     assert result.identity["normaliser"] == "icd9cm/1"
+
+
+def test_a_policy_that_names_an_unknown_node_is_refused(toy_hierarchy: Hierarchy) -> None:
+    with pytest.raises(PolicyError, match="residual_nodes: nowhere"):
+        run_audit(labelled(toy_hierarchy, LABELS), Policy(residual_nodes=("nowhere",)))

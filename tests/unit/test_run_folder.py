@@ -182,7 +182,7 @@ def test_an_earlier_run_survives_a_failed_renaming(
         raise OSError("the disk is gone")
 
     monkeypatch.setattr(Path, "rename", fails)
-    with pytest.raises(OSError, match="disk"):
+    with pytest.raises(OutputError, match="disk"):
         write_run(result, run, overwrite=True)
 
     assert is_run(run)

@@ -108,6 +108,10 @@ def test_a_high_parent_stands_beside_a_flagged_child_it_does_not_need() -> None:
     assert found.folded == 1
 
 
+def test_a_parent_is_not_folded_into_one_that_is_not_below_it() -> None:
+    assert flagged(checked([(40, ["other_lung", "other_heart"])])) == ["heart", "lung"]
+
+
 def test_the_limit_is_the_policy_s() -> None:
     counts = [(40, ["other_lung"]), (60, ["asthma"])]
     lower = Policy(residual_share=Threshold(value=0.25, reason="ours"))

@@ -1,0 +1,64 @@
+"""From scores to decisions, and where decisions and labels part."""
+
+from __future__ import annotations
+
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csr_array
+
+Sparse: TypeAlias = csr_array[Any, tuple[int, int]]
+IntArray: TypeAlias = NDArray[np.int64]
+
+
+def decide(scores: Sparse, threshold: float, *, single_label: bool) -> Sparse:
+    """What is predicted: the highest score of each instance, or every score at the threshold.
+
+    Args:
+        scores: Shape (n_instances, n_nodes), canonical CSR.
+        threshold: A score from here up is a prediction; not used for a single label.
+        single_label: Whether each instance has one answer; of equal scores the first node's is it.
+
+    Returns:
+        0/1, int64, same shape. An instance without a score predicts nothing.
+    """
+    if single_label:
+        filled = np.flatnonzero(np.diff(scores.indptr))
+        best = _argmax(scores)[filled]
+        ones = np.ones(len(filled), np.int64)
+        return csr_array((ones, (filled, best)), shape=scores.shape)
+    decided = csr_array((scores.data >= threshold, scores.indices, scores.indptr), scores.shape)
+    decided.eliminate_zeros()
+    return csr_array(decided.astype(np.int64))
+
+
+def _argmax(scores: Sparse) -> IntArray:
+    """Node of each instance's highest score, the first of equals; 0 for an instance without any."""
+    rows = np.repeat(np.arange(scores.shape[0]), np.diff(scores.indptr))
+    order = np.lexsort((scores.indices, -scores.data, rows))
+    best = np.zeros(scores.shape[0], np.int64)
+    first = np.flatnonzero(np.diff(rows, prepend=-1))
+    best[rows[first]] = scores.indices[order[first]]
+    return best
+
+
+def exchanged(labels: Sparse, decided: Sparse) -> Sparse:
+    """Instances where one node of a pair is the label and the other the prediction.
+
+    Args:
+        labels: 0/1, shape (n_instances, n_nodes).
+        decided: 0/1, same shape.
+
+    Returns:
+        Symmetric int64 counts, shape (n_nodes, n_nodes): instances labelled a and not b, for which
+        b is predicted and not a, or the other way round.
+    """
+    missed = csr_array(labels - labels.multiply(decided))
+    false = csr_array(decided - decided.multiply(labels))
+    missed.eliminate_zeros()
+    false.eliminate_zeros()
+    one_way = csr_array(missed.T @ false)
+    both = csr_array(one_way + one_way.T)
+    both.sort_indices()
+    return both

@@ -1,0 +1,104 @@
+"""Bootstrap weights that depend on what is resampled alone, not on its order or its batch."""
+
+from __future__ import annotations
+
+import hashlib
+import math
+from collections.abc import Sequence
+from typing import TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+UIntArray: TypeAlias = NDArray[np.uint64]
+FloatArray: TypeAlias = NDArray[np.float64]
+
+REPLICATES = 200
+"""Resamples behind an interval."""
+
+_STEP = 0x9E3779B97F4A7C15
+_MIX = ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB), (31, 1))
+
+
+def unit_keys(units: Sequence[str], seed: int) -> UIntArray:
+    """A 64-bit key for each unit's id, equal for equal ids and seeds, shape (n,).
+
+    Args:
+        units: What is resampled as a whole, one an instance: its group, or its own id.
+        seed: Any integer.
+
+    Each different id is hashed once (BLAKE2b).
+    """
+    salt = f"{seed}\0".encode()
+    keys = {
+        unit: int.from_bytes(
+            hashlib.blake2b(salt + unit.encode("utf-8", "surrogatepass"), digest_size=8).digest()
+        )
+        for unit in set(units)
+    }
+    return np.fromiter((keys[unit] for unit in units), np.uint64, len(units))
+
+
+def poisson_weights(keys: UIntArray, replicates: int = REPLICATES) -> FloatArray:
+    """How often each unit is drawn into each replicate: Poisson with mean 1.
+
+    The Poisson bootstrap: sums over instances, weighted so, are bootstrap sums, and they add up
+    over batches. A weight is a function of key and replicate alone (SplitMix64, inverted).
+
+    Args:
+        keys: From `unit_keys`, shape (n,).
+        replicates: How many; a larger number begins with the same ones.
+
+    Returns:
+        Whole numbers, shape (n, replicates).
+    """
+    steps = np.arange(1, replicates + 1, dtype=np.uint64) * np.uint64(_STEP)
+    return np.searchsorted(_THRESHOLDS, _mixed(keys[:, None] + steps), "right").astype(np.float64)
+
+
+def _mixed(state: UIntArray) -> UIntArray:
+    for shift, factor in _MIX:
+        state ^= state >> np.uint64(shift)
+        state *= np.uint64(factor)
+    return state
+
+
+def _poisson_thresholds() -> UIntArray:
+    """Cumulated probabilities of Poisson(1), as 64-bit whole numbers."""
+    terms = [math.exp(-1) / math.factorial(k) for k in range(17)]
+    cumulated = [int(math.fsum(terms[: k + 1]) * 2**64) for k in range(len(terms))]
+    return np.array([bound for bound in cumulated if bound < 2**64], np.uint64)
+
+
+_THRESHOLDS = _poisson_thresholds()
+
+
+def percentile_interval(
+    estimates: FloatArray, level: float = 0.95
+) -> tuple[FloatArray, FloatArray]:
+    """Percentile interval of bootstrap estimates, along the first axis.
+
+    Args:
+        estimates: Shape (replicates, ...); NaN where a replicate leaves the estimate undefined.
+        level: Coverage aimed at.
+
+    Returns:
+        Lower and upper bounds, shape (...): percentiles of the defined replicates, linear between
+        two; NaN where none is defined.
+    """
+    if not len(estimates):
+        missing = np.full(estimates.shape[1:], np.nan)
+        return missing, missing
+    ordered = np.sort(estimates, axis=0)
+    last = np.maximum(np.sum(~np.isnan(estimates), axis=0) - 1, 0)
+    return _quantile(ordered, last, (1 - level) / 2), _quantile(ordered, last, (1 + level) / 2)
+
+
+def _quantile(ordered: FloatArray, last: NDArray[np.int64], q: float) -> FloatArray:
+    place = q * last
+    lower = np.floor(place).astype(np.int64)
+    upper = np.minimum(lower + 1, last)
+    left = np.take_along_axis(ordered, lower[None], axis=0)[0]
+    right = np.take_along_axis(ordered, upper[None], axis=0)[0]
+    result: FloatArray = left + (right - left) * (place - lower)
+    return result

@@ -1,0 +1,102 @@
+"""JSON lines of predictions: one object an instance, with its scores or its labels."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from audit.errors import SchemaError
+from audit.loaders import jsonl
+from audit.loaders.classes import distinct
+from audit.loaders.common import id_among
+from audit.loaders.format import Columns
+from audit.loaders.jsonl import Line
+from audit.loaders.predictions import PredictionFormat, RawPredictions
+from audit.loaders.scores import listed, predicted_sets
+
+
+def read(path: Path, classes: Path | None) -> RawPredictions:
+    """Read ``{"id": ..., "scores": {node: score}}``, ``{node: score}`` or a list in ``labels``.
+
+    The first line tells which. The id is the key ``id``, ``instance`` or ``hadm_id``, else the
+    only key beside the scores that holds a plain value; without one, and for ``{node: score}``,
+    it is the number of the object from 0. A node that is not listed has score 0.
+
+    Raises:
+        InputError: If a line is no JSON object.
+        SchemaError: If a line is shaped otherwise than the first, a score is no number, or an id
+            is missing or stands twice.
+    """
+    lines = list(jsonl.objects(path))
+    if "labels" in lines[0][1] and "scores" not in lines[0][1]:
+        return predicted_sets(jsonl.read(path, Columns()), path)
+    nested = "scores" in lines[0][1]
+    ids = _ids(lines, path) if nested else _row_numbers(lines)
+    scores = [_scores(line, nested, f"{path}:{number}") for number, line in lines]
+    triples = [
+        (instance, node, score)
+        for instance, own in zip(ids, scores, strict=True)
+        for node, score in own
+    ]
+    frame = pl.DataFrame(triples, schema=_SCORES, orient="row")
+    return listed(frame, pl.Series("instance", ids, pl.String), path)
+
+
+_SCORES = {"instance": pl.String, "node": pl.String, "score": pl.Float64}
+
+
+def _row_numbers(lines: list[Line]) -> tuple[str, ...]:
+    return tuple(str(row) for row in range(len(lines)))
+
+
+def _ids(lines: list[Line], path: Path) -> tuple[str, ...]:
+    names = list(dict.fromkeys(key for _, line in lines for key in line))
+    beside = {"scores", *jsonl.nested(lines)}
+    if not set(names) - beside:
+        return _row_numbers(lines)
+    key = id_among(names, None, beside, path)
+    return distinct(
+        [_id(line, key, f"{path}:{number}") for number, line in lines], "instance", path
+    )
+
+
+def _id(line: dict[str, Any], key: str, where: str) -> str:
+    instance = (jsonl.plain(line.get(key), key, where) or "").strip()
+    if not instance:
+        raise SchemaError(f"every line must have an id in the key {key!r}", where=where)
+    return instance
+
+
+def _scores(line: dict[str, Any], nested: bool, where: str) -> list[tuple[str, float]]:
+    scores = line.get("scores") if nested else line
+    if not isinstance(scores, dict):
+        raise SchemaError(
+            "the key 'scores' must hold an object {node: score}, as on the first line",
+            found=type(scores).__name__,
+            where=where,
+        )
+    return [(node.strip(), _number(score, node, where)) for node, score in scores.items()]
+
+
+def _number(score: Any, node: str, where: str) -> float:
+    """A score as a number; the decoder leaves numbers as they are written."""
+    if isinstance(score, str):
+        with suppress(ValueError):
+            return float(score)
+    raise SchemaError(
+        "every score must be a number",
+        found=f"{score!r} for {node!r}",
+        where=where,
+        hint="a line is {node: score}, or an object with the key scores or labels",
+    )
+
+
+FORMAT = PredictionFormat(
+    name="jsonl",
+    title="JSON lines of {node: score}, or with such an object in scores, or a list in labels",
+    matches=jsonl.matches,
+    read=read,
+)

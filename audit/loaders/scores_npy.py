@@ -1,0 +1,28 @@
+"""NumPy matrices of scores: a row an instance, a column a class."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from audit.loaders import npy
+from audit.loaders.arrays import read_npy
+from audit.loaders.predictions import PredictionFormat, RawPredictions
+from audit.loaders.scores import matrix
+
+
+def read(path: Path, classes: Path | None) -> RawPredictions:
+    """Read a matrix whose columns ``classes`` names; ids are row numbers from 0.
+
+    Raises:
+        InputError: If it is no NumPy file, is cut short, or holds pickled objects.
+        SchemaError: As `audit.loaders.scores.matrix`.
+    """
+    return matrix(read_npy(path), classes, path)
+
+
+FORMAT = PredictionFormat(
+    name="npy",
+    title="a NumPy matrix, a row an instance and a column a class; --classes names the columns",
+    matches=npy.matches,
+    read=read,
+)

@@ -1,0 +1,148 @@
+"""From predictions to their tables: decide, propagate, count pairs, measure, ask for behaviours."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from audit.dag import IntArray, Sparse
+from audit.dataset import LabelDataset
+from audit.engine.decisions import decide
+from audit.engine.intervals import wilson
+from audit.engine.pairs import PairCounts, count_pairs, support
+from audit.engine.propagation import aggregate
+from audit.engine.score_pairs import count_score_pairs
+from audit.hierarchy import Hierarchy
+from audit.measure import described, pair_table
+from audit.metrics.measure import model_metrics
+from audit.metrics.queries import QUERIES
+from audit.policy import Policy
+from audit.predictions import Predictions
+
+EXAMPLES = 5
+"""Instances named as examples of a behaviour."""
+
+
+@dataclass(frozen=True, eq=False)
+class ModelMeasurements:
+    """All that checks may look at of a model.
+
+    Args:
+        predictions: The predictions.
+        gold: Labels of the instances that have predictions, 0/1, shape (n_instances, n_nodes).
+        decided: What is predicted of them, 0/1, same shape.
+        pairs: The pair table of the predictions, with ``co_predicted``.
+        metrics: ``name, scope, value, low, high, n, parameters``.
+        metrics_absent: ``name, reason``.
+        metrics_beside: Tied answers, and mass that lies under no node of a cut.
+        behaviours: ``name, title, instances, of, low, high, examples``.
+    """
+
+    predictions: Predictions
+    gold: Sparse
+    decided: Sparse
+    pairs: pl.DataFrame
+    metrics: tuple[Mapping[str, Any], ...]
+    metrics_absent: tuple[Mapping[str, str], ...]
+    metrics_beside: tuple[Mapping[str, Any], ...]
+    behaviours: tuple[Mapping[str, Any], ...]
+
+    def described(self) -> pl.LazyFrame:
+        """The pair table as it is published."""
+        lazy = described(self.pairs, len(self.predictions))
+        return pl.concat([lazy, self.pairs.lazy().select("co_predicted")], how="horizontal")
+
+
+def measure_model(
+    dataset: LabelDataset, predictions: Predictions, policy: Policy, *, seed: int
+) -> ModelMeasurements:
+    """Decide, propagate and count the predictions of a dataset's instances."""
+    hierarchy = dataset.hierarchy
+    gold = dataset.direct[predictions.rows]
+    threshold = policy.decision_threshold.value
+    decided = decide(predictions.scores, threshold, single_label=predictions.single_label)
+    aggregated = aggregate(predictions.scores, hierarchy.closure)
+    metrics = model_metrics(
+        hierarchy,
+        gold,
+        predictions.scores,
+        _units(dataset, predictions.rows),
+        single_label=predictions.single_label,
+        set_valued=predictions.set_valued,
+        decision_threshold=threshold,
+        seed=seed,
+    )
+    return ModelMeasurements(
+        predictions=predictions,
+        gold=gold,
+        decided=decided,
+        pairs=_pairs(hierarchy, predictions, decided, aggregated, policy),
+        metrics=tuple(metrics.measured),
+        metrics_absent=tuple({"name": name, "reason": why} for name, why in metrics.absent),
+        metrics_beside=tuple(metrics.beside),
+        behaviours=() if predictions.set_valued else _behaviours(predictions),
+    )
+
+
+def _units(dataset: LabelDataset, rows: IntArray) -> list[str]:
+    """What is resampled: the group where there is one, else the instance."""
+    units = dataset.instances.select(pl.coalesce("group", "instance")).to_series()
+    return units.gather(rows).to_list()
+
+
+def _pairs(
+    hierarchy: Hierarchy,
+    predictions: Predictions,
+    decided: Sparse,
+    aggregated: Sparse,
+    policy: Policy,
+) -> pl.DataFrame:
+    carried = aggregate(decided, hierarchy.closure)
+    together = count_pairs(carried)
+    if predictions.set_valued:
+        counts, supports = together, support(carried)
+    else:
+        threshold = policy.confusion_threshold.value
+        counts = count_score_pairs(aggregated, threshold)
+        supports = _support_at(aggregated, threshold)
+    co_predicted = _joint_of(together, counts, len(hierarchy))
+    return pair_table(hierarchy, counts, supports).with_columns(
+        pl.Series("co_predicted", co_predicted, pl.Int64)
+    )
+
+
+def _joint_of(counted: PairCounts, wanted: PairCounts, n_nodes: int) -> IntArray:
+    """Joint counts of one list of pairs, for the pairs of another; 0 where it lacks one."""
+    if len(counted.a) == 0:
+        return np.zeros(len(wanted.a), np.int64)
+    keys, asked = counted.a * n_nodes + counted.b, wanted.a * n_nodes + wanted.b
+    at = np.searchsorted(keys, asked).clip(max=len(keys) - 1)
+    return np.where(keys[at] == asked, counted.joint[at], 0)
+
+
+def _support_at(aggregated: Sparse, threshold: float) -> IntArray:
+    reached = aggregated.indices[aggregated.data >= threshold]
+    return np.bincount(reached, minlength=aggregated.shape[1]).astype(np.int64)
+
+
+def _behaviours(predictions: Predictions) -> tuple[dict[str, Any], ...]:
+    asked = []
+    for query in QUERIES:
+        matched = np.flatnonzero(query.matches(predictions.scores, predictions.hierarchy))
+        low, high = wilson(len(matched), len(predictions))
+        asked.append(
+            {
+                "name": query.name,
+                "title": query.words.format(**query.parameters),
+                "instances": len(matched),
+                "of": len(predictions),
+                "low": low,
+                "high": high,
+                "examples": [predictions.instances[i] for i in matched[:EXAMPLES].tolist()],
+            }
+        )
+    return tuple(asked)

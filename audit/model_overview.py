@@ -1,0 +1,116 @@
+"""The few numbers behind the report's pictures of a model, suppressed like all that is shared."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import polars as pl
+
+from audit.disclosure import shown_count
+from audit.overview import TOP, Overview
+
+
+def model_overview(
+    nodes: pl.DataFrame,
+    pairs: pl.LazyFrame,
+    model_pairs: pl.LazyFrame | None,
+    metrics: Sequence[Mapping[str, Any]],
+    behaviours: Sequence[Mapping[str, Any]],
+    *,
+    instances: int,
+    min_cell: int,
+) -> Overview:
+    """Scopes of the metrics, behaviours, and the pairs of data and model side by side.
+
+    Args:
+        nodes: The run's nodes.
+        pairs: The run's pairs.
+        model_pairs: The run's pairs of the predictions; None without predictions.
+        metrics: The run's metrics.
+        behaviours: The run's behaviours.
+        instances: Number of instances.
+        min_cell: Smallest count that may be shown. Examples are shown only where it is 1.
+
+    Returns:
+        Lists of rows by the picture they belong to; all empty without predictions.
+    """
+    titles = dict(nodes.select("node", "title").iter_rows())
+    scopes = sorted({metric["scope"] for metric in metrics} - {"all"})
+    return {
+        "scopes": [{"node": node, "title": titles.get(node)} for node in scopes],
+        "behaviours": [_behaviour(behaviour, min_cell) for behaviour in behaviours],
+        "data_beside_model": []
+        if model_pairs is None
+        else [
+            {**row, "title_a": titles[row["a"]], "title_b": titles[row["b"]]}
+            for row in _beside(nodes, pairs, model_pairs, instances, min_cell)
+        ],
+    }
+
+
+SHARES = ("accuracy", "accuracy_alignment", "recovered", "lost", "ties")
+"""Metrics that are counts over their n, so that a value gives a count away."""
+
+
+def shared_metric(metric: Mapping[str, Any], min_cell: int) -> dict[str, Any]:
+    """A metric as published: withheld where its n, or a count that it is a share of, is small."""
+    shown = shown_count(metric["n"], [], min_cell)
+    hidden = isinstance(shown, str)
+    if metric["name"] in SHARES and metric["value"] is not None:
+        counted = round(abs(metric["value"]) * metric["n"])
+        hidden |= isinstance(shown_count(counted, [metric["n"]], min_cell), str)
+    withheld = dict.fromkeys(("value", "low", "high")) if hidden else {}
+    return {**metric, "n": shown, **withheld}
+
+
+def _behaviour(behaviour: Mapping[str, Any], min_cell: int) -> dict[str, Any]:
+    shown = shown_count(behaviour["instances"], [behaviour["of"]], min_cell)
+    hidden = isinstance(shown, str) or not behaviour["of"]
+    return {
+        "name": behaviour["name"],
+        "title": behaviour["title"],
+        "instances": shown,
+        "of": behaviour["of"],
+        "share": None if hidden else behaviour["instances"] / behaviour["of"],
+        "low": None if hidden else behaviour["low"],
+        "high": None if hidden else behaviour["high"],
+        "examples": list(behaviour["examples"]) if min_cell == 1 else [],
+    }
+
+
+def _beside(
+    nodes: pl.DataFrame,
+    pairs: pl.LazyFrame,
+    model_pairs: pl.LazyFrame,
+    instances: int,
+    min_cell: int,
+) -> Iterable[dict[str, Any]]:
+    """The unrelated pairs of labels that the model confuses most, with what the data does."""
+    labels = nodes.filter(pl.col("direct") > 0)["node"].implode()
+    top = (
+        model_pairs.filter(
+            ~pl.col("relation").is_in(["ancestor", "overlap"])
+            & pl.col("a").is_in(labels)
+            & pl.col("b").is_in(labels)
+        )
+        .sort(["confusion", "a", "b"], descending=[True, False, False])
+        .head(TOP)
+    )
+    data = pairs.select("a", "b", pl.col("joint").alias("joint_data"))
+    rows = top.join(data, on=["a", "b"], how="left").collect()
+    for row in rows.sort(["confusion", "a"], descending=[True, False]).iter_rows(named=True):
+        joint, together = row["joint_data"] or 0, row["co_predicted"]
+        shown_joint = shown_count(joint, [instances], min_cell)
+        shown_together = shown_count(together, [instances], min_cell)
+        withheld = isinstance(shown_joint, str) or isinstance(shown_together, str)
+        yield {
+            "a": row["a"],
+            "b": row["b"],
+            "relation": row["relation"],
+            "joint": shown_joint,
+            "rate": None if isinstance(shown_joint, str) else joint / instances,
+            "co_predicted": shown_together,
+            "co_predicted_rate": None if isinstance(shown_together, str) else together / instances,
+            "confusion": None if withheld else row["confusion"],
+        }

@@ -1,0 +1,298 @@
+"""Predictions: a model's scores on the instances of a dataset, with a ledger of what is left."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from scipy.sparse import csr_array
+
+from audit.dag import FloatArray, IntArray, Sparse
+from audit.dataset import LabelDataset, place
+from audit.errors import SchemaError, first_cases
+from audit.hierarchy import Hierarchy
+from audit.loaders import read_predictions
+from audit.loaders.predictions import RawPredictions
+from audit.loaders.transforms import Transform, as_scores
+from audit.policy import Policy
+
+SUM_TOLERANCE = 1e-4
+"""How far from one the scores of an instance with one answer may sum."""
+
+
+@dataclass(frozen=True, slots=True)
+class PredictionLedger:
+    """What became of every column and every instance of a prediction file.
+
+    Args:
+        classes_read: Columns, or different nodes, of the file.
+        classes_mapped: Those that are a node of the hierarchy.
+        unknown_classes: Names of the others, in file order; their scores are left out.
+        instances_read: Instances of the file.
+        instances_matched: Those that the dataset has; only they are in the predictions.
+        instances_without_labels: Those that the dataset lacks.
+        instances_without_predictions: Instances of the dataset that the file lacks.
+        instances_without_scores: Matched instances with no score above 0 on any node.
+    """
+
+    classes_read: int
+    classes_mapped: int
+    unknown_classes: tuple[str, ...]
+    instances_read: int
+    instances_matched: int
+    instances_without_labels: int
+    instances_without_predictions: int
+    instances_without_scores: int
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Predictions:
+    """Scores of instances for nodes, in the dataset's order of instances and node order."""
+
+    hierarchy: Hierarchy
+    """The dataset's, so that its nodes have the same indices."""
+    instances: tuple[str, ...]
+    """Ids of the n instances that both dataset and file have."""
+    rows: IntArray
+    """Where each stands in the dataset, ascending, shape (n,)."""
+    scores: Sparse
+    """Shape (n, n_nodes), float64 canonical CSR with every score above 0, and 1.0 for a member of
+    a predicted set; not aggregated."""
+    set_valued: bool
+    """Whether the file says only which nodes were predicted, and nothing of how strongly."""
+    single_label: bool
+    """Whether each instance has one answer, its highest score: the scores of each sum to one, or
+    it was asked for; never of predicted sets."""
+    ledger: PredictionLedger
+    sources: tuple[Path, ...] = ()
+    """The files that were read."""
+
+    def __len__(self) -> int:
+        return len(self.instances)
+
+    def __repr__(self) -> str:
+        return (
+            f"Predictions({len(self):,} instances, {self._kind}, "
+            f"{self.ledger.classes_mapped:,} of {self.ledger.classes_read:,} classes mapped to "
+            f"{self.hierarchy.name})"
+        )
+
+    def _repr_markdown_(self) -> str:
+        told = self.ledger
+        counts = {
+            "instances read": told.instances_read,
+            "instances matched": told.instances_matched,
+            "instances without labels": told.instances_without_labels,
+            "instances without predictions": told.instances_without_predictions,
+            "instances without scores": told.instances_without_scores,
+            "unknown classes": len(told.unknown_classes),
+        }
+        rows = "".join(f"| {name} | {n:,} |\n" for name, n in counts.items())
+        return f"**{self!r}**\n\n| ledger | n |\n|---|---:|\n{rows}"
+
+    @property
+    def _kind(self) -> str:
+        if self.set_valued:
+            return "predicted sets"
+        return "one answer each" if self.single_label else "scores"
+
+
+def load_predictions(
+    path: str | Path,
+    dataset: LabelDataset,
+    *,
+    classes: str | Path | None = None,
+    format: str | None = None,
+    transform: Transform | None = None,
+    single_label: bool = False,
+    policy: Policy | None = None,
+) -> Predictions:
+    """Read a model's predictions and join them to a dataset by the ids of its instances.
+
+    Args:
+        path: A file in one of ``audit.loaders.PREDICTION_FORMATS``.
+        dataset: The labels of the same instances.
+        classes: Names of the columns of a matrix that has none, a name a line.
+        format: Name of the format; found from the file where None.
+        transform: What turns the numbers of the file into scores in [0, 1]; None: they are scores.
+        single_label: Each instance has one answer, also where its scores do not sum to one.
+        policy: Whether unknown classes and unmatched instances are refused or counted.
+
+    Raises:
+        FormatError: If not exactly one format matches.
+        InputError: If the file cannot be read.
+        SchemaError: As `map_predictions`.
+    """
+    names = None if classes is None else Path(classes)
+    raw = read_predictions(Path(path), names, format)
+    return map_predictions(
+        raw, dataset, transform=transform, single_label=single_label, policy=policy
+    )
+
+
+def map_predictions(
+    raw: RawPredictions,
+    dataset: LabelDataset,
+    *,
+    transform: Transform | None = None,
+    single_label: bool = False,
+    policy: Policy | None = None,
+) -> Predictions:
+    """Put scores as read on the nodes of a hierarchy and the instances of a dataset.
+
+    A transform is taken over all columns, before any is left out. That scores sum to one is asked
+    of what is left: a class that is left out takes its part with it. One answer needs no such sum,
+    only a score above 0.
+
+    Raises:
+        SchemaError: If a number is not finite or, transformed or not, no score; if a transform
+            cannot be taken; if no class is a node, or two classes are the same; if no instance is
+            in the dataset; if one answer is asked of a set or of an instance without scores; or on
+            what the policy refuses.
+    """
+    policy, path = policy or Policy(), raw.sources[0]
+    raw = as_scores(raw, transform)
+    nodes = _nodes_of(raw.classes, dataset.hierarchy, policy, path)
+    rows, own = _matched(raw.instances, dataset, policy, path)
+    scores = _placed(raw.scores, own, nodes, len(dataset.hierarchy))
+    without = np.flatnonzero(np.diff(scores.indptr) == 0)
+    instances = tuple(raw.instances[i] for i in own)
+    if single_label:
+        _require_answers(raw.set_valued, [instances[i] for i in without], path)
+    unknown = tuple(name for name, node in zip(raw.classes, nodes, strict=True) if node < 0)
+    return Predictions(
+        hierarchy=dataset.hierarchy,
+        instances=instances,
+        rows=rows,
+        scores=scores,
+        set_valued=raw.set_valued,
+        single_label=single_label or (not raw.set_valued and _sum_to_one(scores)),
+        ledger=PredictionLedger(
+            classes_read=len(raw.classes),
+            classes_mapped=len(raw.classes) - len(unknown),
+            unknown_classes=unknown,
+            instances_read=len(raw.instances),
+            instances_matched=len(rows),
+            instances_without_labels=len(raw.instances) - len(rows),
+            instances_without_predictions=len(dataset) - len(rows),
+            instances_without_scores=len(without),
+        ),
+        sources=raw.sources,
+    )
+
+
+def _nodes_of(
+    classes: tuple[str, ...], hierarchy: Hierarchy, policy: Policy, path: Path
+) -> IntArray:
+    """Node index of each class, -1 where it is no node; a node has one class at most."""
+    placed = (place(name, None, hierarchy).node for name in classes)
+    nodes = np.array(
+        [hierarchy.index(node) if node and node in hierarchy else -1 for node in placed], np.int64
+    )
+    unknown = [name for name, node in zip(classes, nodes, strict=True) if node < 0]
+    if len(unknown) == len(classes):
+        raise SchemaError(
+            f"at least one class must be a node of the hierarchy {hierarchy.name}",
+            found=f"none of {first_cases(classes)}" if classes else "no class",
+            where=path,
+        )
+    if unknown and policy.unknown_classes == "refuse":
+        raise SchemaError(
+            f"every class must be a node of the hierarchy {hierarchy.name}",
+            found=f"{len(unknown):,} of {len(classes):,} are none: {first_cases(unknown)}",
+            where=path,
+            hint='unknown_classes = "count" in the policy leaves them out and counts them',
+        )
+    _refuse_shared(classes, nodes, hierarchy, path)
+    return nodes
+
+
+def _refuse_shared(
+    classes: tuple[str, ...], nodes: IntArray, hierarchy: Hierarchy, path: Path
+) -> None:
+    found, times = np.unique(nodes[nodes >= 0], return_counts=True)
+    shared = found[times > 1]
+    if len(shared):
+        names = [[classes[i] for i in np.flatnonzero(nodes == node)] for node in shared[:5]]
+        cases = [
+            f"{hierarchy.nodes[node]} has {', '.join(own)}"
+            for node, own in zip(shared, names, strict=False)
+        ]
+        raise SchemaError(
+            "every node may have one class",
+            found=f"several: {first_cases(cases, len(shared))}",
+            where=path,
+        )
+
+
+def _matched(
+    instances: tuple[str, ...], dataset: LabelDataset, policy: Policy, path: Path
+) -> tuple[IntArray, IntArray]:
+    """Rows of the dataset, ascending, and of the file, of the instances that both have."""
+    known = dataset.instances["instance"].to_list()
+    own = {instance: row for row, instance in enumerate(instances)}
+    both = [(row, own[instance]) for row, instance in enumerate(known) if instance in own]
+    if not both:
+        raise SchemaError(
+            "predictions and labels must share instances",
+            found=f"predictions of {first_cases(instances)}; labels of {first_cases(known)}",
+            where=path,
+            hint="both need the same ids; --id names the column of the labels' ids",
+        )
+    if policy.unmatched_instances == "refuse" and not len(both) == len(known) == len(instances):
+        matched = {known[row] for row, _ in both}
+        raise SchemaError(
+            "predictions and labels must be of the same instances",
+            found=f"without labels: {_told(instances, matched)}; without predictions: "
+            f"{_told(known, matched)}",
+            where=path,
+            hint='unmatched_instances = "count" in the policy leaves them out and counts them',
+        )
+    rows, columns = np.array(both, np.int64).T
+    return rows, columns
+
+
+def _told(instances: Sequence[str], matched: set[str]) -> str:
+    return first_cases([instance for instance in instances if instance not in matched]) or "none"
+
+
+def _placed(scores: FloatArray | Sparse, rows: IntArray, nodes: IntArray, n_nodes: int) -> Sparse:
+    """Some rows, with each column at its node; canonical, without zeros.
+
+    Args:
+        scores: Shape (n_read, n_classes).
+        rows: Rows of it, in the order wanted, shape (n,).
+        nodes: Node of each column, -1 for none, shape (n_classes,).
+        n_nodes: Columns of the result.
+    """
+    order = np.argsort(nodes, kind="stable")
+    order = order[nodes[order] >= 0]
+    if isinstance(scores, np.ndarray):
+        kept = csr_array(scores[np.ix_(rows, order)])
+    else:
+        kept = csr_array(scores[rows][:, order])
+    kept.sort_indices()
+    kept.eliminate_zeros()
+    shape = (len(rows), n_nodes)
+    return csr_array((kept.data, nodes[order][kept.indices], kept.indptr), shape=shape)
+
+
+def _sum_to_one(scores: Sparse) -> bool:
+    return bool(np.abs(scores.sum(axis=1) - 1).max() <= SUM_TOLERANCE)
+
+
+def _require_answers(set_valued: bool, without: list[str], path: Path) -> None:
+    if set_valued:
+        raise SchemaError(
+            "--single-label needs scores, the highest of which is the answer",
+            found="predicted sets",
+            where=path,
+        )
+    if without:
+        raise SchemaError(
+            "--single-label needs a score above 0 of every instance",
+            found=f"none: {first_cases(without)}",
+            where=path,
+        )

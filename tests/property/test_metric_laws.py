@@ -1,0 +1,429 @@
+"""What holds of every model's metrics on every hierarchy, against plain Python over dictionaries."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.sparse import csr_array
+
+from audit.dag import Sparse
+from audit.engine.cuts import Cut, atom_mass, cut_at, depth_cut, entropy, level_cut
+from audit.engine.propagation import aggregate
+from audit.errors import SchemaError
+from audit.hierarchy import Hierarchy
+from audit.metrics.accuracy import Accuracy, AccuracyAlignment, accuracy, accuracy_alignment
+from audit.metrics.batch import Batch
+from audit.metrics.hierarchical import HierarchicalScores, hierarchical_scores
+from audit.metrics.measure import depth_pairs
+from audit.metrics.preference import On, subgraph_preference
+from audit.metrics.severity import MistakeSeverity, mistake_severity
+from audit.metrics.streaming import ALL, Estimate, Measure, Stream
+from audit.metrics.uncertainty import UncertaintyAlignment, uncertainty_alignment
+from fixtures import brute_force as plain
+from fixtures import brute_force_metrics as oracle
+from fixtures.strategies import hierarchies, trees
+
+CLOSE = {"rel": 1e-12, "abs": 1e-12}
+MODEST = settings(max_examples=40)
+
+
+@dataclass(frozen=True)
+class Model:
+    """What a model says of some instances, as arrays and as dictionaries."""
+
+    hierarchy: Hierarchy
+    golds: list[frozenset[str]]
+    predicted: list[dict[str, float]]
+
+    @property
+    def parents(self) -> dict[str, set[str]]:
+        return plain.parents_of(self.hierarchy.nodes, self.hierarchy.edge_frame().iter_rows())
+
+    @property
+    def gold(self) -> Sparse:
+        return matrix(self.hierarchy, [dict.fromkeys(labels, 1.0) for labels in self.golds])
+
+    @property
+    def scores(self) -> Sparse:
+        return matrix(self.hierarchy, self.predicted)
+
+    def rows(self, chosen: Sequence[int]) -> Batch:
+        units = [f"unit {i % 4}" for i in chosen]
+        part = list(chosen)
+        return Batch(self.hierarchy, self.gold[part], self.scores[part], units)
+
+    def __len__(self) -> int:
+        return len(self.golds)
+
+
+def matrix(hierarchy: Hierarchy, lines: Sequence[Mapping[str, float]]) -> Sparse:
+    """Canonical CSR that stores the zeros it is given."""
+    rows = [[(hierarchy.index(node), value) for node, value in line.items()] for line in lines]
+    entries = [sorted(row) for row in rows]
+    indptr = np.cumsum([0, *map(len, entries)])
+    flat = [entry for row in entries for entry in row]
+    data = np.array([value for _, value in flat], np.float64)
+    indices = np.array([index for index, _ in flat], np.int64)
+    return csr_array((data, indices, indptr), shape=(len(lines), len(hierarchy)))
+
+
+@st.composite
+def models(
+    draw: st.DrawFn, drawn: st.SearchStrategy[Hierarchy] | None = None, min_size: int = 0
+) -> Model:
+    """Scores are 64ths, so that sums are exact and ties are ties."""
+    hierarchy = draw(hierarchies(titled=False) if drawn is None else drawn)
+    node = st.sampled_from(hierarchy.nodes)
+    score = st.integers(0, 64).map(lambda k: k / 64)
+    line = st.tuples(st.frozensets(node, max_size=2), st.dictionaries(node, score, max_size=5))
+    lines = draw(st.lists(line, min_size=min_size, max_size=7))
+    return Model(hierarchy, [gold for gold, _ in lines], [scores for _, scores in lines])
+
+
+def at_depth(hierarchy: Hierarchy, at: int) -> Cut:
+    return depth_cut(hierarchy.closure, hierarchy.depth, hierarchy.leaf, at)
+
+
+def both_cuts(hierarchy: Hierarchy) -> list[tuple[Cut, set[str]]]:
+    """Every depth cut and every level cut, as arrays and in plain Python."""
+    parents = plain.parents_of(hierarchy.nodes, hierarchy.edge_frame().iter_rows())
+    depths = range(int(hierarchy.depth.max()) + 1)
+    levels = range(1, int(hierarchy.level.max()) + 1)
+    return [(at_depth(hierarchy, d), oracle.depth_cut(parents, d)) for d in depths] + [
+        (level_cut(hierarchy.closure, hierarchy.level, at), oracle.level_cut(parents, at))
+        for at in levels
+        if at in hierarchy.level
+    ]
+
+
+def same(found: Mapping[str, Estimate], wanted: Mapping[str, oracle.Share]) -> None:
+    assert set(found) == set(wanted)
+    for name, (value, n) in wanted.items():
+        assert found[name].n == n, name
+        assert (found[name].value is None) == (value is None), name
+        if value is not None:
+            assert found[name].value == pytest.approx(value, **CLOSE), name
+
+
+# --- cuts ------------------------------------------------------------------------------------
+
+
+@MODEST
+@given(models())
+def test_cuts_and_their_atoms_equal_plain_python(model: Model) -> None:
+    nodes = np.array(model.hierarchy.nodes, object)
+    for cut, wanted in both_cuts(model.hierarchy):
+        assert set(nodes[cut.nodes]) == wanted
+        sets = [frozenset(nodes[cut.atoms[[i]].indices]) for i in range(cut.atoms.shape[0])]
+        assert [sets[i] for i in cut.atom_of] == [
+            oracle.cut_above(model.parents, wanted, node) for node in model.hierarchy.nodes
+        ]
+        assert len(set(sets)) == len(sets)
+        assert cut.residual == (sets.index(frozenset()) if frozenset() in sets else -1)
+        mass = atom_mass(model.scores, cut)
+        for line, scores in zip(mass.toarray().tolist(), model.predicted, strict=True):
+            expected = oracle.atom_mass(model.parents, wanted, scores)
+            assert line == pytest.approx([expected.get(s, 0.0) for s in sets], **CLOSE)
+        assert entropy(mass).tolist() == pytest.approx(
+            [
+                oracle.entropy(oracle.atom_mass(model.parents, wanted, scores))
+                for scores in model.predicted
+            ],
+            **CLOSE,
+        )
+
+
+@MODEST
+@given(hierarchies(titled=False))
+def test_a_depth_cut_is_an_antichain_above_every_leaf(hierarchy: Hierarchy) -> None:
+    for at in range(int(hierarchy.depth.max()) + 1):
+        cut = at_depth(hierarchy, at)
+        above = hierarchy.closure.toarray()[:, cut.nodes]
+
+        assert (above[cut.nodes].sum(axis=1) == 1).all()
+        assert (above[hierarchy.leaf].sum(axis=1) >= 1).all()
+
+
+@MODEST
+@given(models(), st.data())
+def test_entropy_of_atoms_never_rises_when_a_partition_is_coarsened(
+    model: Model, data: st.DataObject
+) -> None:
+    everyone = range(len(model.hierarchy))
+    fine = data.draw(st.sets(st.sampled_from(everyone), min_size=1))
+    coarse = data.draw(st.sets(st.sampled_from(sorted(fine)), min_size=1))
+    below, above = (
+        entropy(atom_mass(model.scores, cut_at(model.hierarchy.closure, np.array(sorted(nodes)))))
+        for nodes in (fine, coarse)
+    )
+
+    assert (above <= below + 1e-12).all()
+
+
+@MODEST
+@given(models(trees(titled=False)))
+def test_on_trees_with_mass_on_leaves_atoms_are_aggregated_values(model: Model) -> None:
+    hierarchy = model.hierarchy
+    scores = model.scores
+    scores.data[~hierarchy.leaf[scores.indices]] = 0
+    total = scores.sum(axis=1)
+    aggregated = aggregate(scores, hierarchy.closure).toarray()
+    for at in range(int(hierarchy.depth.max()) + 1):
+        cut = at_depth(hierarchy, at)
+        mass = atom_mass(scores, cut).toarray()
+
+        assert np.allclose(
+            mass[:, cut.atom_of[cut.nodes]] * total[:, None], aggregated[:, cut.nodes], atol=1e-12
+        )
+
+
+# --- each metric against plain Python ----------------------------------------------------------
+
+
+@MODEST
+@given(models())
+def test_accuracy_and_its_alignment_equal_plain_python(model: Model) -> None:
+    cuts = both_cuts(model.hierarchy)
+    parents, golds, predicted = model.parents, model.golds, model.predicted
+    arrays = (model.hierarchy, model.gold, model.scores)
+    for cut, nodes in cuts:
+        same(accuracy(*arrays, cut), oracle.accuracy(parents, nodes, golds, predicted))
+    for (coarse, up), (fine, down) in pairwise(cuts):
+        same(
+            accuracy_alignment(*arrays, fine, coarse),
+            oracle.accuracy_alignment(parents, down, up, golds, predicted),
+        )
+
+
+@MODEST
+@given(models())
+def test_uncertainty_equals_plain_python(model: Model) -> None:
+    for (coarse, up), (fine, down) in pairwise(both_cuts(model.hierarchy)):
+        same(
+            uncertainty_alignment(model.hierarchy, model.scores, fine, coarse),
+            oracle.uncertainty_alignment(model.parents, down, up, model.predicted),
+        )
+
+
+@MODEST
+@given(models())
+def test_severity_equals_plain_python(model: Model) -> None:
+    same(
+        mistake_severity(model.hierarchy, model.gold, model.scores),
+        oracle.mistake_severity(model.parents, model.golds, model.predicted),
+    )
+
+
+@MODEST
+@given(models(), st.sampled_from(["micro", "macro"]), st.sampled_from([None, 0.25, 0.5]))
+def test_hierarchical_scores_equal_plain_python(
+    model: Model, average: str, threshold: float | None
+) -> None:
+    def decided(line: Mapping[str, float]) -> set[str]:
+        if threshold is None:
+            return {node for node in [oracle.best_node(line)] if node is not None}
+        return {node for node, score in line.items() if score >= threshold}
+
+    same(
+        hierarchical_scores(
+            model.hierarchy, model.gold, model.scores, average=average, threshold=threshold
+        ),
+        oracle.hierarchical(
+            model.parents, model.golds, [decided(line) for line in model.predicted], average
+        ),
+    )
+
+
+@MODEST
+@given(models(), st.sampled_from(["values", "aggregated"]), st.booleans(), st.data())
+def test_preference_equals_plain_python(
+    model: Model, on: On, masks: bool, data: st.DataObject
+) -> None:
+    hierarchy, parents = model.hierarchy, model.parents
+    node = st.sampled_from(hierarchy.nodes)
+    first, second = (data.draw(st.frozensets(node, max_size=3)) for _ in range(2))
+    sides = [np.array(sorted(map(hierarchy.index, side)), np.int64) for side in (first, second)]
+    if masks:
+        sides = [matrix(hierarchy, [dict.fromkeys(s, 1.0)] * len(model)) for s in (first, second)]
+    nested = any(
+        a in plain.above(parents, b) or b in plain.above(parents, a)
+        for a in first
+        for b in second - first
+    )
+    if on == "aggregated" and nested and (len(model) or not masks):
+        with pytest.raises(SchemaError, match="ancestor"):
+            subgraph_preference(hierarchy, model.scores, *sides, on=on)
+        return
+    same(
+        subgraph_preference(hierarchy, model.scores, *sides, on=on),
+        oracle.subgraph_preference(parents, model.predicted, first, second, on == "aggregated"),
+    )
+
+
+# --- laws --------------------------------------------------------------------------------------
+
+
+def every_measure(hierarchy: Hierarchy) -> list[Measure]:
+    deepest = int(hierarchy.depth.max())
+    cuts = [at_depth(hierarchy, at) for at in range(deepest + 1)]
+    found: list[Measure] = [Accuracy(cut) for cut in cuts]
+    for fine, coarse in depth_pairs(deepest):
+        found.append(AccuracyAlignment(cuts[fine], cuts[coarse]))
+        found.append(UncertaintyAlignment(cuts[fine], cuts[coarse]))
+    return [
+        *found,
+        HierarchicalScores("micro", 0.5),
+        HierarchicalScores("macro", None),
+        MistakeSeverity(),
+    ]
+
+
+def streamed(model: Model, batches: Sequence[Sequence[int]], merged: bool) -> list[Estimate]:
+    """One stream over batches, or one stream a batch, merged from the last to the first."""
+    measures = every_measure(model.hierarchy)
+    scopes = (ALL, *model.hierarchy.nodes[:3])
+    streams = [Stream(model.hierarchy, measures, scopes, seed=7, replicates=9) for _ in batches]
+    for stream, batch in zip(streams, batches, strict=True):
+        (stream if merged else streams[0]).update(model.rows(batch))
+    for other in reversed(streams[1:]):
+        streams[0].merge(other)
+    return streams[0].compute()
+
+
+COUNTED = ("accuracy", "accuracy_alignment", "recovered", "lost", "ties", "mistake_severity")
+
+
+@MODEST
+@given(models(min_size=1), st.data(), st.booleans())
+def test_batches_in_any_order_and_merged_in_any_order_equal_one_pass(
+    model: Model, data: st.DataObject, merged: bool
+) -> None:
+    order = data.draw(st.permutations(range(len(model))))
+    size = data.draw(st.integers(1, len(model)))
+    batches = [order[start : start + size] for start in range(0, len(model), size)]
+    whole = streamed(model, [range(len(model))], merged=False)
+    for found, wanted in zip(streamed(model, batches, merged), whole, strict=True):
+        assert (found.name, found.scope, found.n) == (wanted.name, wanted.scope, wanted.n)
+        for bound in ("value", "low", "high"):
+            here, there = getattr(found, bound), getattr(wanted, bound)
+            if found.name in COUNTED or there is None:
+                assert here == there, found.name
+            else:
+                assert here == pytest.approx(there, **CLOSE), found.name
+
+
+@MODEST
+@given(models(min_size=1))
+def test_a_scope_is_the_metric_of_its_instances(model: Model) -> None:
+    measures = every_measure(model.hierarchy)
+    stream = Stream(model.hierarchy, measures, model.hierarchy.nodes, replicates=0)
+    everyone = range(len(model))
+    stream.update(model.rows(everyone))
+    for node in model.hierarchy.nodes:
+        below = plain.at_or_below(model.parents, node)
+        own = Stream(model.hierarchy, measures, replicates=0)
+        own.update(model.rows([i for i in everyone if model.golds[i] & below]))
+        found = [e for e in stream.compute() if e.scope == node]
+        for left, right in zip(found, own.compute(), strict=True):
+            assert (left.name, left.n) == (right.name, right.n)
+            assert left.value == (right.value and pytest.approx(right.value, **CLOSE))
+
+
+@MODEST
+@given(models(), st.randoms(use_true_random=False))
+def test_relabelling_nodes_changes_no_metric_but_through_ties(
+    model: Model, chance: np.random.Generator
+) -> None:
+    old = list(model.hierarchy.nodes)
+    new = [f"{i:03d}" for i in range(len(old))]
+    chance.shuffle(new)
+    name = dict(zip(old, new, strict=True))
+    edges = [(name[c], name[p]) for c, p in model.hierarchy.edge_frame().iter_rows()]
+    schema = {"child": pl.String, "parent": pl.String}
+    hierarchy = Hierarchy.build(
+        pl.DataFrame(edges, schema=schema, orient="row"), pl.DataFrame({"node": new}), name="new"
+    )
+    other = Model(
+        hierarchy,
+        [frozenset(name[node] for node in gold) for gold in model.golds],
+        [{name[node]: s for node, s in line.items()} for line in model.predicted],
+    )
+    everyone = range(len(model))
+    untied = [i for i in everyone if not _any_tie(model, i)]
+    left, right = (streamed(each, [untied], merged=False) for each in (model, other))
+    for mine, theirs in zip(left, right, strict=True):
+        if mine.scope == ALL:
+            assert (mine.name, mine.n) == (theirs.name, theirs.n)
+            assert mine.value == (theirs.value and pytest.approx(theirs.value, **CLOSE))
+
+
+def _any_tie(model: Model, instance: int) -> bool:
+    line = model.predicted[instance]
+    cuts = [nodes for _, nodes in both_cuts(model.hierarchy)]
+    own = sorted(line.values())[-2:]
+    return len(set(own)) < len(own) or any(
+        oracle.answer(model.parents, nodes, line)[1] for nodes in cuts
+    )
+
+
+@MODEST
+@given(models(min_size=1))
+def test_perfect_predictions_are_perfect(model: Model) -> None:
+    perfect = Model(
+        model.hierarchy, model.golds, [dict.fromkeys(gold, 1.0) for gold in model.golds]
+    )
+    for average in ("micro", "macro"):
+        found = hierarchical_scores(
+            perfect.hierarchy, perfect.gold, perfect.scores, average=average
+        )
+        assert {e.value for e in found.values()} <= {1.0, None}
+    leaves = at_depth(perfect.hierarchy, int(perfect.hierarchy.depth.max()))
+    assert accuracy(perfect.hierarchy, perfect.gold, perfect.scores, leaves)["accuracy"].value in (
+        1.0,
+        None,
+    )
+    assert mistake_severity(perfect.hierarchy, perfect.gold, perfect.scores)[
+        "mistake_severity"
+    ].n == sum(0 for _ in perfect.golds)
+
+
+@MODEST
+@given(models())
+def test_alignment_is_recovered_less_lost_and_never_above_one(model: Model) -> None:
+    hierarchy = model.hierarchy
+    for fine, coarse in depth_pairs(int(hierarchy.depth.max())):
+        found = accuracy_alignment(
+            hierarchy,
+            model.gold,
+            model.scores,
+            at_depth(hierarchy, fine),
+            at_depth(hierarchy, coarse),
+        )
+        net, up, down = (found[name].value for name in ("accuracy_alignment", "recovered", "lost"))
+        if net is not None and up is not None and down is not None:
+            assert net == pytest.approx(up - down, **CLOSE)
+            assert net <= 1
+            assert 0 <= up <= 1
+
+
+@MODEST
+@given(models())
+def test_uncertainty_never_rises_toward_the_root_on_trees_with_mass_on_leaves(model: Model) -> None:
+    hierarchy = model.hierarchy
+    scores = model.scores
+    scores.data[~hierarchy.leaf[scores.indices]] = 0
+    if any(len(hierarchy.parents(node)) > 1 for node in hierarchy.nodes):
+        return
+    for fine, coarse in depth_pairs(int(hierarchy.depth.max())):
+        found = uncertainty_alignment(
+            hierarchy, scores, at_depth(hierarchy, fine), at_depth(hierarchy, coarse)
+        )
+        assert (found["uncertainty_alignment"].value or 0) <= 1e-12
+        assert (found["abstraction_match"].value or 0) >= -1e-12

@@ -1,0 +1,196 @@
+"""WordNet: nouns from its own files, hypernyms or holonyms above them, and what is refused."""
+
+from __future__ import annotations
+
+import sys
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+from audit.errors import AuditError, HierarchyError, InputError, SchemaError
+from audit.hierarchies import FOLDERS, load_hierarchy, wordnet
+from fixtures.wordnet_files import Synset, write_wordnet
+
+SYNSETS = {
+    "entity": Synset(["entity"]),
+    "animal": Synset(["animal", "beast"], [("@", "entity")]),
+    "dog": Synset(["dog", "domestic_dog"], [("@", "animal"), ("#m", "pack")]),
+    "pack": Synset(["pack"], [("@", "entity")]),
+    "fink": Synset(["dog"], [("@", "entity")]),
+    "rex": Synset(["Rex"], [("@i", "dog")]),
+    "paris": Synset(["Paris"], [("@i", "entity"), ("#p", "france")]),
+    "france": Synset(["France"], [("@i", "entity")]),
+    "glass": Synset(["glass"], [("@", "entity")]),
+    "pane": Synset(["pane"], [("@", "entity"), ("#s", "glass")]),
+}
+REAL = Path("/usr/share/wordnet")
+real = pytest.mark.skipif(
+    not wordnet.matches(REAL), reason="no WordNet 3.0: install Debian's package wordnet-base"
+)
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    return write_wordnet(tmp_path / "dict", SYNSETS)
+
+
+@cache
+def real_nouns() -> wordnet.WordNet:
+    return wordnet.read_wordnet(REAL)
+
+
+def test_hypernyms_and_instance_hypernyms_are_parents(folder: Path) -> None:
+    hierarchy = load_hierarchy(folder)
+
+    assert hierarchy.parents("dog.n.01") == ("animal.n.01",)
+    assert hierarchy.parents("rex.n.01") == ("dog.n.01",)
+    assert hierarchy.nodes[hierarchy.root] == "entity.n.01"
+    assert hierarchy.assignable.all()
+
+
+def test_part_member_and_substance_holonyms_are_parents(folder: Path) -> None:
+    hierarchy = load_hierarchy(folder, relations=("holonym",))
+
+    assert hierarchy.parents("paris.n.01") == ("france.n.01",)
+    assert hierarchy.parents("dog.n.01") == ("pack.n.01",)
+    assert hierarchy.parents("pane.n.01") == ("glass.n.01",)
+    assert hierarchy.parents("france.n.01") == ("(root)",)
+
+
+def test_every_noun_is_a_node_in_both_relations(folder: Path) -> None:
+    for relation in wordnet.RELATIONS:
+        hierarchy = load_hierarchy(folder, relations=(relation,))
+        assert set(hierarchy.nodes) - {"(root)"} == set(wordnet.read_wordnet(folder).lemmas)
+
+
+def test_titles_are_words_with_blanks(folder: Path) -> None:
+    hierarchy = load_hierarchy(folder)
+
+    assert hierarchy.titles[hierarchy.index("dog.n.01")] == "dog, domestic dog"
+    assert hierarchy.titles[hierarchy.index("rex.n.01")] == "Rex"
+
+
+def test_homonyms_are_nodes_apart_and_senses_keep_their_order(folder: Path) -> None:
+    nouns = wordnet.read_wordnet(folder)
+
+    assert nouns.senses["dog"] == ("dog.n.01", "dog.n.02")
+    assert nouns.senses["domestic dog"] == ("dog.n.01",)
+    assert nouns.lemmas["dog.n.02"] == ("dog",)
+
+
+def test_the_format_is_found_and_can_be_named(folder: Path) -> None:
+    assert [known.name for known in FOLDERS] == ["wordnet"]
+    assert load_hierarchy(folder).sha256 == load_hierarchy(folder, format="wordnet").sha256
+
+
+def test_a_lexnames_file_makes_no_difference(folder: Path) -> None:
+    before = load_hierarchy(folder).sha256
+    (folder / "lexnames").write_text("00 adj.all 3\n")
+
+    assert load_hierarchy(folder).sha256 == before
+
+
+@pytest.mark.parametrize("symbol", ["@", "#p"])
+def test_a_cycle_is_refused_and_shown(symbol: str, tmp_path: Path) -> None:
+    synsets = {"a": Synset(["a"], [(symbol, "b")]), "b": Synset(["b"], [(symbol, "a")])}
+    folder = write_wordnet(tmp_path, synsets)
+    relation = {"@": "hypernym", "#p": "holonym"}[symbol]
+
+    with pytest.raises(HierarchyError, match=r"a\.n\.01"):
+        load_hierarchy(folder, relations=(relation,))
+
+
+@pytest.mark.parametrize(
+    ("relations", "told"),
+    [(("meronym",), "hypernym, holonym"), (wordnet.RELATIONS, "one relation")],
+)
+def test_other_relations_are_refused(folder: Path, relations: tuple[str, ...], told: str) -> None:
+    with pytest.raises(InputError, match=told):
+        load_hierarchy(folder, relations=relations)
+
+
+def refused(folder: Path) -> AuditError:
+    with pytest.raises(AuditError) as caught:
+        wordnet.read_wordnet(folder)
+    assert caught.value.exit_status == 2
+    assert str(folder) in str(caught.value)
+    return caught.value
+
+
+def test_a_folder_without_noun_files_is_refused(tmp_path: Path) -> None:
+    assert "data.noun" in str(refused(tmp_path))
+    assert "no folder" in str(refused(tmp_path / "nowhere"))
+    with pytest.raises(InputError):
+        load_hierarchy(tmp_path)
+
+
+def test_an_empty_file_is_refused(folder: Path) -> None:
+    (folder / "data.noun").write_text("")
+
+    with pytest.raises(InputError, match="empty"):
+        wordnet.read_wordnet(folder)
+
+
+BREAKAGES = {
+    "cut data": ("data.noun", lambda text: text[:-40]),
+    "cut index": ("index.noun", lambda text: text[:-12]),
+    "shifted offsets": ("data.noun", lambda text: text[7:]),
+    "no gloss": ("data.noun", lambda text: text.replace("|", " ")),
+    "words": ("index.noun", lambda text: "just words\n"),
+    "a dangling pointer": ("data.noun", lambda text: text.replace("@ 0", "@ 9")),
+    "no index of a word": ("index.noun", lambda text: text.replace("pack n", "park n")),
+}
+
+
+@pytest.mark.parametrize("name", BREAKAGES)
+def test_a_broken_file_is_told_in_one_message(name: str, folder: Path) -> None:
+    file, broken = BREAKAGES[name]
+    path = folder / file
+    path.write_text(broken(path.read_text()))
+
+    assert isinstance(refused(folder), SchemaError)
+
+
+@pytest.fixture
+def without_nltk(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delitem(sys.modules, "audit.hierarchies.wordnet_nltk", raising=False)
+    monkeypatch.setitem(sys.modules, "nltk.corpus.reader.wordnet", None)
+
+
+@pytest.mark.usefixtures("without_nltk")
+def test_without_nltk_the_install_line_is_told(folder: Path) -> None:
+    with pytest.raises(InputError, match=r"pip install 'hierarchy-audit\[wordnet\]'"):
+        load_hierarchy(folder)
+
+
+@real
+def test_wordnet_3_0_is_read_as_it_lies() -> None:
+    notions = real_nouns().hierarchy("hypernym")
+
+    assert len(notions) == 82_115
+    assert notions.nodes[notions.root] == "entity.n.01"
+    assert "canine.n.02" in notions.parents("dog.n.01")
+    assert notions.titles[notions.index("dog.n.01")] == "dog, domestic dog, Canis familiaris"
+    assert "person.n.01" in notions.ancestors("painter.n.01")
+    assert notions.edges.nnz == 84_427
+
+
+@real
+def test_the_holonyms_of_wordnet_3_0_have_no_cycle() -> None:
+    wholes = real_nouns().hierarchy("holonym")
+
+    assert "france.n.01" in wholes.parents("paris.n.01")
+    assert "europe.n.01" in wholes.ancestors("paris.n.01")
+    assert len(wholes) == 82_115 + 1
+    tops = len(wholes.branches)
+    assert wholes.edges.nnz - tops == 22_187
+
+
+@real
+def test_senses_come_by_frequency() -> None:
+    senses = real_nouns().senses
+
+    assert senses["dog"][:2] == ("dog.n.01", "frump.n.01")
+    assert "new_york.n.01" in senses["new york"]
+    assert len(senses) == 117_798
