@@ -89,7 +89,7 @@ def _table(rows: Rows) -> Table:
         id="beside-numbers",
         caption="Pairs in the data and in the model",
         columns=column(
-            "First node", "Second node", "Relation", "Labelled together", "Share", 
+            "First node", "Second node", "Relation", "Labelled together", "Share",
             "Predicted together", "Share", "Confusion",
             numeric="   nnnnn",
         ),

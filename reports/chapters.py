@@ -63,8 +63,8 @@ def _facts(predictions: Mapping[str, Any], instances: int) -> tuple[tuple[str, s
     matched, classes = predictions["instances_matched"], predictions["classes_read"]
     return (
         ("Instances with a prediction", f"{number(matched)} of {number(instances)}"),
-        ("Labels without a prediction", number(predictions["labels_without_predictions"])),
-        ("Predictions without labels", number(predictions["predictions_without_labels"])),
+        ("Labelled, not predicted", number(predictions["labels_without_predictions"])),
+        ("Predicted, not labelled", number(predictions["predictions_without_labels"])),
         ("Classes that are nodes", f"{number(predictions['classes_mapped'])} of {number(classes)}"),
         ("Classes that are none", number(predictions["unknown_classes"])),
         ("Form", "sets of nodes" if predictions["set_valued"] else "scores"),

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from reports import chart_parts, model_charts
 from reports.metric_tables import ALL, ERRORS, UNCERTAINTY, captioned
-from reports.metric_words import Metric, interval, of, title, value, with_interval
+from reports.metric_words import Metric, heading, interval, of, title, value, with_interval
 from reports.parts import Figure, Key, Table, column
 from reports.subtrees import Subtree, drawn, subtrees
 from reports.svg import draw
@@ -99,7 +99,7 @@ def errors_figure(found: Sequence[Subtree]) -> Figure | None:
         + " Bars to the right of zero show what was recovered, bars to the left what was lost.",
         caption="Errors on the instances below a node that vanish when answers need only be as "
         f"specific as the node’s own depth, from {_between(lines)}. High: errors stay within the "
-        "node, as the hierarchy has it. At the right, the number of errors."
+        "node, as the hierarchy has it. At the right, accuracy alignment and the number of errors."
         + _left_out(found, lines),
         key_title="Each line",
         key=(
@@ -128,7 +128,7 @@ def uncertainty_figure(found: Sequence[Subtree]) -> Figure | None:
         caption="The share of the entropy on the instances below a node that vanishes when mass "
         f"is summed up to the node’s own depth, from {_between(lines)}. High: the model hesitates "
         "within the node and not beyond it. At the right, uncertainty alignment: the change of "
-        "mean entropy." + _left_out(found, lines),
+        "mean entropy, with its n." + _left_out(found, lines),
         key_title="Each line",
         key=(Key("observed", f"abstraction match, {_INTERVAL}", "dot"),),
         table=_numbers(
@@ -161,7 +161,7 @@ def _uncertainty_row(one: Subtree) -> dict[str, object]:
         "label": shortened(one.node.text, 40),
         "share": match["value"],
         **_bounds(match),
-        "counts": f"{value(change)} bits" if change else "",
+        "counts": f"{value(change)} bits, n {of(change)}" if change else "",
     }
 
 
@@ -169,7 +169,9 @@ def _bounds(metric: Metric) -> dict[str, float]:
     """The interval to be drawn: none is drawn where there is none."""
     low, high = metric["low"], metric["high"]
     known = low is not None and high is not None
-    return {"low": low, "high": high} if known else dict.fromkeys(("low", "high"), metric["value"])
+    return (
+        {"low": low, "high": high} if known else {"low": metric["value"], "high": metric["value"]}
+    )
 
 
 def _alt(lines: Sequence[Subtree], name: str) -> str:
@@ -194,7 +196,7 @@ def _depths(found: set[int]) -> str:
 
 def _left_out(found: Sequence[Subtree], lines: Sequence[Subtree]) -> str:
     rest = len(found) - len(lines)
-    return f" {counted(rest, 'node')} more stand in the table alone." if rest > 0 else ""
+    return f" The table has {counted(rest, 'node')} more." if rest > 0 else ""
 
 
 def _numbers(
@@ -213,7 +215,7 @@ def _numbers(
         id=id_,
         caption=captioned(caption, [one.metrics[main] for one in ranked]),
         columns=column(
-            "Node", "Depths", *map(title, names), unit, numeric="  " + "n" * (len(names) + 1)
+            "Node", "Depths", *map(heading, names), unit, numeric="  " + "n" * (len(names) + 1)
         ),
         rows=tuple(
             (

@@ -8,6 +8,7 @@ from reports.metric_words import (
     MEANING,
     Metric,
     cut,
+    heading,
     in_common,
     interval,
     of,
@@ -38,8 +39,10 @@ def whole(metrics: Sequence[Metric]) -> tuple[Table, ...]:
     found = [metric for metric in metrics if metric["scope"] == ALL]
     tables = (
         _single([metric for metric in found if metric["name"] not in (*ERRORS, *UNCERTAINTY)]),
-        _between(found, ERRORS, "errors", "Errors mended on the way up"),
-        _between(found, UNCERTAINTY, "uncertainty", "Uncertainty resolved on the way up"),
+        _between(found, ERRORS, "errors", "Errors mended on the way up", "Errors"),
+        _between(
+            found, UNCERTAINTY, "uncertainty", "Uncertainty resolved on the way up", "Instances"
+        ),
     )
     return tuple(table for table in tables if table is not None)
 
@@ -92,7 +95,9 @@ def _single(metrics: Sequence[Metric]) -> Table | None:
     )
 
 
-def _between(found: Sequence[Metric], names: Sequence[str], id_: str, caption: str) -> Table | None:
+def _between(
+    found: Sequence[Metric], names: Sequence[str], id_: str, caption: str, unit: str
+) -> Table | None:
     metrics = [metric for metric in found if metric["name"] in names]
     cuts: dict[str, dict[str, Metric]] = {}
     for metric in metrics:
@@ -102,7 +107,7 @@ def _between(found: Sequence[Metric], names: Sequence[str], id_: str, caption: s
     return Table(
         id=f"metric-{id_}",
         caption=captioned(caption, metrics),
-        columns=column("Cuts", *map(title, names), "n", numeric=" " + "n" * (len(names) + 1)),
+        columns=column("Cuts", *map(heading, names), unit, numeric=" " + "n" * (len(names) + 1)),
         rows=tuple(
             (
                 words[:1].upper() + words[1:],

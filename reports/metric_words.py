@@ -86,6 +86,11 @@ def title(name: str) -> str:
     return MEANING[name][0] if name in MEANING else name.replace("_", " ").capitalize()
 
 
+def heading(name: str) -> str:
+    """A metric's title over a column, with its unit where it has one."""
+    return f"{title(name)} (bits)" if name == "uncertainty_alignment" else title(name)
+
+
 def value(metric: Metric, field: str = "value") -> str:
     """A metric's value, or a bound of its interval, as a reader would write it."""
     found = metric[field]

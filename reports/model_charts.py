@@ -78,4 +78,4 @@ _MARKS: dict[str, dict[str, Any]] = {
     "predicted": {"color": LIGHT["model"], "fill": LIGHT["gap"], "size": 60},
     "confusion": {"color": LIGHT["model"], "filled": True, "shape": "diamond", "size": 70},
 }
-"""What is drawn on a line of `beside_spec`: the data as a dot, the model as a ring and a diamond."""
+"""What stands on a line of `beside_spec`: a dot for the data, ring and diamond for the model."""

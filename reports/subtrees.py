@@ -54,7 +54,7 @@ def subtrees(
 
 
 def drawn(found: Sequence[Subtree], name: str) -> list[Subtree]:
-    """The subtrees with the most instances among those where the metric is defined, ranked by it."""
+    """Those where the metric is defined, the ones over the most instances, ranked by it."""
     defined = [one for one in found if one.metrics[name]["value"] is not None]
     largest = sorted(defined, key=lambda one: (-_instances(one, name), one.node.id))[:LINES]
     return sorted(largest, key=lambda one: (-one.metrics[name]["value"], one.node.id))

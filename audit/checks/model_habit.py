@@ -1,4 +1,4 @@
-"""model_habit: habits of those who label that the model has learned."""
+"""model_habit: habits of those who label that the model has learned, or made stronger."""
 
 from __future__ import annotations
 
@@ -6,81 +6,83 @@ from collections.abc import Iterator
 
 import numpy as np
 import polars as pl
+from scipy.sparse import coo_array, csc_array, csr_array, triu
+from scipy.stats import binom, false_discovery_control
 
 from audit.checks.check import Check
+from audit.checks.residual_overuse import standing_parents
+from audit.dag import IntArray, Sparse
 from audit.disclosure import Quantity, count, derived
 from audit.engine.below import LabelsBelow, labels_below
+from audit.hierarchy import RELATIONS
 from audit.measure import Measurements, residual_share
 from audit.measure_model import ModelMeasurements
 from audit.result import CheckResult, Finding
 
 _NAME = "model_habit"
-_TITLE = "Has the model learned to use catch-all nodes as the data does?"
+_TITLE = "Has the model learned the data's habits?"
 
 
 def run(measured: Measurements) -> CheckResult:
-    """Report parents whose residual share is high in the data and in the predictions alike.
+    """Report catch-alls that the model uses as the data does, and co-labelling it makes stronger.
 
-    The data's share is judged as `residual_overuse` judges it, and the model's beside it on the
-    instances that are predicted to have a label below the parent.
+    A parent whose residual share is reported in the data is reported where the predictions' share
+    is above the limit too. A pair of labels of different branches that the data has together often
+    enough is reported where the model has it together more often, on the same instances.
     """
-    high = _high_in_data(measured)
     model = measured.model
-    findings = () if model is None else tuple(_findings(measured, model, high))
+    if model is None:
+        return _result(0, (), "no predictions were given")
+    parents, pairs = standing_parents(measured), _pairs_together(measured, model)
+    findings = (*_residual(measured, model, parents), *_stronger(measured, model, pairs))
+    looked_at = len(parents) + len(pairs)
+    return _result(looked_at, findings, "" if looked_at else "the data has no such habit")
+
+
+def _result(looked_at: int, findings: tuple[Finding, ...], why_not: str) -> CheckResult:
     return CheckResult(
         name=_NAME,
         title=_TITLE,
-        denominator=len(high),
-        denominator_unit="parents with a high residual share in the data",
+        denominator=looked_at,
+        denominator_unit="parents with a high residual share, and pairs across branches, "
+        "in the data",
         findings=findings,
-        not_applicable=_why_not(model, high),
+        not_applicable=why_not,
     )
 
 
-def _why_not(model: ModelMeasurements | None, high: pl.DataFrame) -> str:
-    if model is None:
-        return "no predictions were given"
-    return "" if len(high) else "no parent has a high residual share in the data"
-
-
-def _high_in_data(measured: Measurements) -> pl.DataFrame:
-    policy = measured.policy
-    return measured.residuals.filter(
-        (pl.col("residual") == "all")
-        & (pl.col("n") >= policy.residual_instances.value)
-        & (pl.col("low") > policy.residual_share.value)
-    )
-
-
-def _findings(
-    measured: Measurements, model: ModelMeasurements, high: pl.DataFrame
+def _residual(
+    measured: Measurements, model: ModelMeasurements, parents: dict[int, dict[str, object]]
 ) -> Iterator[Finding]:
     residual = np.array(sorted(measured.residual), np.int64)
     below = labels_below(model.decided, measured.hierarchy.strict_closure, residual)
-    for row in high.iter_rows(named=True):
-        finding = _finding(measured, model, below, row)
+    for parent, in_data in parents.items():
+        finding = _residual_finding(measured, model, below, parent, in_data)
         if finding is not None:
             yield finding
 
 
-def _finding(
-    measured: Measurements, model: ModelMeasurements, below: LabelsBelow, row: dict[str, float]
+def _residual_finding(
+    measured: Measurements,
+    model: ModelMeasurements,
+    below: LabelsBelow,
+    parent: int,
+    in_data: dict[str, object],
 ) -> Finding | None:
     hierarchy, policy = measured.hierarchy, measured.policy
-    parent = hierarchy.index(str(row["parent"]))
     predicted, only = below.labelled(parent), below.only_residual(parent)
-    groups = measured.group_of
-    of_model = None if groups is None else groups[model.predictions.rows]
-    share, low, high = residual_share(predicted, only, of_model)
+    groups = None if measured.group_of is None else measured.group_of[model.predictions.rows]
+    share, low, high = residual_share(predicted, only, groups)
     if len(predicted) < policy.residual_instances.value or low <= policy.residual_share.value:
         return None
+    k, n = int(str(in_data["k"])), int(str(in_data["n"]))
     return Finding(
         check=_NAME,
         severity="note",
         nodes=(hierarchy.nodes[parent],),
         statement=f"Below {hierarchy.describe(parent)}, the model predicts only residual nodes on "
-        "{instances} of {of} instances ({share}); the data labels so {data_share}. The model has "
-        "learned the data's habit.",
+        "{instances} of {of} instances ({share}); the data labels {data_instances} of {data_of} so "
+        "({data_share}). The model has learned the data's habit.",
         evidence={
             "instances": count(len(only), len(predicted)),
             "of": count(len(predicted), len(model.predictions)),
@@ -88,13 +90,94 @@ def _finding(
             "low": derived(low, "instances", "of"),
             "high": derived(high, "instances", "of"),
             "limit": Quantity(policy.residual_share.value),
-            "data_instances": count(int(row["k"]), int(row["n"])),
-            "data_of": count(int(row["n"]), len(measured.dataset)),
-            "data_share": derived(row["share"], "data_instances", "data_of"),
+            "data_instances": count(k, n),
+            "data_of": count(n, len(measured.dataset)),
+            "data_share": derived(k / n, "data_instances", "data_of"),
         },
         curator="Mend the labels before the next model is trained: it repeats what they say.",
         data_user="Do not read a residual prediction as evidence against the specific nodes.",
         touched=len(only),
+    )
+
+
+def _pairs_together(measured: Measurements, model: ModelMeasurements) -> pl.DataFrame:
+    """``a, b`` (indices) and ``joint`` of labels of different branches, often enough together."""
+    joint = _together(model.gold)
+    enough = joint.data >= measured.policy.residual_instances.value
+    a, b = joint.row[enough].astype(np.int64), joint.col[enough].astype(np.int64)
+    relation, _ = measured.hierarchy.relate(a, b)
+    across = relation == RELATIONS.index("cross_branch")
+    return pl.DataFrame({"a": a[across], "b": b[across], "joint": joint.data[enough][across]})
+
+
+def _together(labels: Sparse) -> coo_array:
+    return coo_array(triu(csr_array(labels.T @ labels), k=1))
+
+
+def _stronger(
+    measured: Measurements, model: ModelMeasurements, pairs: pl.DataFrame
+) -> Iterator[Finding]:
+    """One-sided sign test on the instances where data and model differ about a pair."""
+    if pairs.is_empty():
+        return
+    gold, decided = csc_array(model.gold), csc_array(model.decided)
+    in_data = [_with_both(gold, a, b) for a, b in pairs.select("a", "b").iter_rows()]
+    in_model = [_with_both(decided, a, b) for a, b in pairs.select("a", "b").iter_rows()]
+    kept = np.array(
+        [len(np.intersect1d(x, y)) for x, y in zip(in_data, in_model, strict=True)], np.int64
+    )
+    joint = np.array([len(x) for x in in_data], np.int64)
+    predicted = np.array([len(y) for y in in_model], np.int64)
+    added, dropped = predicted - kept, joint - kept
+    p = np.where(added > 0, binom.sf(added - 1, added + dropped, 0.5), 1.0)
+    q = false_discovery_control(p)
+    policy = measured.policy
+    stronger = (q <= policy.false_discovery_rate.value) & (
+        predicted >= policy.exchanged_ratio.value * joint
+    )
+    for i in np.flatnonzero(stronger).tolist():
+        a, b, _ = pairs.row(i)
+        yield _stronger_finding(
+            measured, model, (a, b), int(joint[i]), int(predicted[i]), float(q[i]), len(pairs)
+        )
+
+
+def _with_both(labels: csc_array, a: int, b: int) -> IntArray:
+    first, second = (labels.indices[labels.indptr[i] : labels.indptr[i + 1]] for i in (a, b))
+    return np.intersect1d(first, second).astype(np.int64)
+
+
+def _stronger_finding(
+    measured: Measurements,
+    model: ModelMeasurements,
+    pair: tuple[int, int],
+    joint: int,
+    predicted: int,
+    q_value: float,
+    family: int,
+) -> Finding:
+    hierarchy, n = measured.hierarchy, len(model.predictions)
+    a, b = (hierarchy.describe(i) for i in pair)
+    return Finding(
+        check=_NAME,
+        severity="note",
+        nodes=(hierarchy.nodes[pair[0]], hierarchy.nodes[pair[1]]),
+        statement=f"{a} and {b}, of different branches, are predicted together on {{instances}} of "
+        "{of} instances ({share}) and labelled together on {data_instances} ({data_share}): the "
+        "model has made the data's habit {ratio} times as strong.",
+        evidence={
+            "instances": count(predicted, n),
+            "of": Quantity(n),
+            "share": derived(predicted / n, "instances"),
+            "data_instances": count(joint, n),
+            "data_share": derived(joint / n, "data_instances"),
+            "ratio": derived(predicted / joint, "instances", "data_instances"),
+            "q_value": derived(q_value, "instances", "data_instances"),
+            "family": Quantity(family),
+        },
+        curator="Decide whether the two belong together, and label both or neither consistently.",
+        data_user="Do not take one of the two as evidence for the other.",
+        touched=predicted,
     )
 
 

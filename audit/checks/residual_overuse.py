@@ -21,17 +21,15 @@ def run(measured: Measurements) -> CheckResult:
     A parent is reported where the lower bound of its share is above the limit. One that falls
     below it without the instances that its flagged descendants explain is folded into them.
     """
-    enough = pl.col("n") >= measured.policy.residual_instances.value
-    judged = measured.residuals.filter((pl.col("residual") == "all") & enough)
-    high = judged.filter(pl.col("low") > measured.policy.residual_share.value)
-    standing = _standing(measured, [measured.hierarchy.index(p) for p in high["parent"]])
-    rows = {row["parent"]: row for row in high.iter_rows(named=True)}
+    judged = _judged(measured)
+    high = _high(measured, judged)
+    standing = standing_parents(measured)
     return CheckResult(
         name=_NAME,
         title=_TITLE,
         denominator=len(judged),
         denominator_unit="parents with residual and specific nodes below and enough instances",
-        findings=tuple(_finding(measured, i, rows[measured.hierarchy.nodes[i]]) for i in standing),
+        findings=tuple(_finding(measured, i, counted) for i, counted in standing.items()),
         folded=len(high) - len(standing),
         not_applicable="" if len(judged) else _why_not(measured),
     )
@@ -41,6 +39,22 @@ def _why_not(measured: Measurements) -> str:
     if not measured.residual:
         return "no assignable node of this hierarchy is residual"
     return "no parent with residual and specific nodes below has enough instances"
+
+
+def _judged(measured: Measurements) -> pl.DataFrame:
+    enough = pl.col("n") >= measured.policy.residual_instances.value
+    return measured.residuals.filter((pl.col("residual") == "all") & enough)
+
+
+def _high(measured: Measurements, judged: pl.DataFrame) -> pl.DataFrame:
+    return judged.filter(pl.col("low") > measured.policy.residual_share.value)
+
+
+def standing_parents(measured: Measurements) -> dict[int, dict[str, object]]:
+    """Line of the residual table of each parent that is reported, by its index, deepest first."""
+    high = {row["parent"]: row for row in _high(measured, _judged(measured)).iter_rows(named=True)}
+    standing = _standing(measured, [measured.hierarchy.index(parent) for parent in high])
+    return {i: high[measured.hierarchy.nodes[i]] for i in standing}
 
 
 def _standing(measured: Measurements, parents: list[int]) -> list[int]:

@@ -25,7 +25,7 @@ _POINTERS = {
 }
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class WordNet:
     """The nouns of a WordNet as plain tables.
 

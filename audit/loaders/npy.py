@@ -60,7 +60,7 @@ def _carried(array: AnyArray, classes: Path | None, path: Path) -> Carried:
 
 
 def _numbered(array: AnyArray, classes: Path | None, path: Path) -> Carried:
-    seen = int(array.max(initial=-1)) + 1
+    seen = int(array.max()) + 1 if array.size else 0
     names = read_classes(classes) if classes else classes_for(seen, None, path)
     outside = np.flatnonzero((array < 0) | (array >= len(names)))
     if len(outside):

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 import polars as pl
 
-from audit.errors import SchemaError
+from audit.errors import InputError, SchemaError
 from audit.loaders import jsonl
 from audit.loaders.classes import distinct
 from audit.loaders.common import id_among
@@ -31,18 +31,31 @@ def read(path: Path, classes: Path | None) -> RawPredictions:
             is missing or stands twice.
     """
     lines = list(jsonl.objects(path))
-    if "labels" in lines[0][1] and "scores" not in lines[0][1]:
+    first = lines[0][1]
+    if "labels" in first and "scores" not in first:
         return predicted_sets(jsonl.read(path, Columns()), path)
-    nested = "scores" in lines[0][1]
+    nested = "scores" in first
     ids = _ids(lines, path) if nested else _row_numbers(lines)
-    scores = [_scores(line, nested, f"{path}:{number}") for number, line in lines]
+    return _listed(ids, [_scores(line, nested, f"{path}:{number}") for number, line in lines], path)
+
+
+Scores: TypeAlias = list[tuple[str, float]]
+"""Nodes and scores of one line."""
+
+
+def _listed(ids: tuple[str, ...], scores: list[Scores], path: Path) -> RawPredictions:
     triples = [
         (instance, node, score)
         for instance, own in zip(ids, scores, strict=True)
         for node, score in own
     ]
-    frame = pl.DataFrame(triples, schema=_SCORES, orient="row")
-    return listed(frame, pl.Series("instance", ids, pl.String), path)
+    try:
+        frame = pl.DataFrame(triples, schema=_SCORES, orient="row")
+        return listed(frame, pl.Series("instance", ids, pl.String), path)
+    except UnicodeEncodeError as error:
+        raise InputError(
+            "text must be Unicode", found=f"half a character: {error.object!r}", where=path
+        ) from None
 
 
 _SCORES = {"instance": pl.String, "node": pl.String, "score": pl.Float64}
@@ -70,7 +83,7 @@ def _id(line: dict[str, Any], key: str, where: str) -> str:
     return instance
 
 
-def _scores(line: dict[str, Any], nested: bool, where: str) -> list[tuple[str, float]]:
+def _scores(line: dict[str, Any], nested: bool, where: str) -> Scores:
     scores = line.get("scores") if nested else line
     if not isinstance(scores, dict):
         raise SchemaError(

@@ -1,4 +1,4 @@
-"""What holds of every model's metrics on every hierarchy, against plain Python over dictionaries."""
+"""What holds of every model's metrics on every hierarchy, against plain Python."""
 
 from __future__ import annotations
 
@@ -385,13 +385,10 @@ def test_perfect_predictions_are_perfect(model: Model) -> None:
         )
         assert {e.value for e in found.values()} <= {1.0, None}
     leaves = at_depth(perfect.hierarchy, int(perfect.hierarchy.depth.max()))
-    assert accuracy(perfect.hierarchy, perfect.gold, perfect.scores, leaves)["accuracy"].value in (
-        1.0,
-        None,
-    )
-    assert mistake_severity(perfect.hierarchy, perfect.gold, perfect.scores)[
-        "mistake_severity"
-    ].n == sum(0 for _ in perfect.golds)
+    arrays = (perfect.hierarchy, perfect.gold, perfect.scores)
+
+    assert accuracy(*arrays, leaves)["accuracy"].value in (1.0, None)
+    assert mistake_severity(*arrays)["mistake_severity"].n == 0
 
 
 @MODEST

@@ -70,7 +70,7 @@ def result(predicate: str) -> PreferenceResult:
         return run_preference(path, Path(DATA) / "s-test" / f"{predicate}.jsonl", WORDNET)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Plain:
     """WordNet and questions over sets of words, by definition."""
 

@@ -1,0 +1,82 @@
+"""Weights that order and batches do not change, and percentile intervals."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+from audit.engine.resampling import percentile_interval, poisson_weights, unit_keys
+
+IDS = [f"unit {i}" for i in range(2000)]
+
+
+def test_weights_are_poisson_with_mean_one() -> None:
+    weights = poisson_weights(unit_keys(IDS, 0), 100)
+    shares = np.bincount(weights.astype(int).ravel(), minlength=5)[:5] / weights.size
+    wanted = [math.exp(-1) / math.factorial(k) for k in range(5)]
+
+    assert shares == pytest.approx(wanted, abs=0.005)
+    assert weights.mean() == pytest.approx(1, abs=0.01)
+    assert weights.var() == pytest.approx(1, abs=0.02)
+
+
+def test_replicates_and_units_are_uncorrelated() -> None:
+    weights = poisson_weights(unit_keys(IDS, 0), 40)
+    off_diagonal = np.corrcoef(weights.T)[~np.eye(40, dtype=bool)]
+
+    assert np.abs(off_diagonal).max() < 5 / math.sqrt(len(IDS))
+    assert np.corrcoef(weights[:-1].ravel(), weights[1:].ravel())[0, 1] == pytest.approx(
+        0, abs=0.02
+    )
+
+
+def test_a_weight_depends_on_unit_seed_and_replicate_alone() -> None:
+    whole = poisson_weights(unit_keys(IDS, 5), 30)
+    backwards = poisson_weights(unit_keys(IDS[::-1], 5), 30)[::-1]
+    alone = np.vstack([poisson_weights(unit_keys([unit], 5), 30) for unit in IDS[:20]])
+
+    assert (whole == backwards).all()
+    assert (whole[:20] == alone).all()
+    assert (whole[:, :10] == poisson_weights(unit_keys(IDS, 5), 10)).all()
+    assert (whole != poisson_weights(unit_keys(IDS, 6), 30)).mean() > 0.5
+
+
+def test_a_group_is_drawn_as_a_whole() -> None:
+    weights = poisson_weights(unit_keys(["a", "b", "a"], 0), 50)
+
+    assert (weights[0] == weights[2]).all()
+    assert (weights[0] != weights[1]).any()
+
+
+def test_weights_are_the_same_on_every_machine() -> None:
+    keys = unit_keys(["a", "é", "\ud800"], 1)
+
+    assert poisson_weights(keys, 8).astype(int).tolist() == FIXED
+
+
+FIXED = [[0, 0, 0, 1, 0, 0, 2, 0], [0, 0, 2, 2, 2, 0, 3, 1], [0, 1, 1, 1, 3, 2, 2, 1]]
+
+
+def test_an_interval_is_between_percentiles() -> None:
+    estimates = np.random.default_rng(0).normal(size=(200, 3))
+    low, high = percentile_interval(estimates, 0.9)
+
+    assert low == pytest.approx(np.percentile(estimates, 5, axis=0))
+    assert high == pytest.approx(np.percentile(estimates, 95, axis=0))
+
+
+def test_undefined_replicates_are_left_out() -> None:
+    estimates = np.array([[1.0, np.nan], [np.nan, np.nan], [3.0, np.nan]])
+    low, high = percentile_interval(estimates, 0.5)
+
+    assert (low[0], high[0]) == (1.5, 2.5)
+    assert np.isnan([low[1], high[1]]).all()
+
+
+def test_without_replicates_there_is_no_interval() -> None:
+    low, high = percentile_interval(np.empty((0, 2)))
+
+    assert np.isnan(low).all()
+    assert np.isnan(high).all()
