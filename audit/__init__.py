@@ -11,9 +11,11 @@ if TYPE_CHECKING:
     from audit.hierarchies import load_hierarchy
     from audit.hierarchy import Hierarchy
     from audit.policy import Policy, load_policy
+    from audit.predictions import Predictions, load_predictions
     from audit.result import AuditResult, CheckResult, Finding
     from audit.run import run_audit
     from audit.run_folder import read_run, write_run
+    from audit.weighted import WeightedDag
 
 __all__ = [
     "AuditError",
@@ -23,9 +25,12 @@ __all__ = [
     "Hierarchy",
     "LabelDataset",
     "Policy",
+    "Predictions",
+    "WeightedDag",
     "load_hierarchy",
     "load_labels",
     "load_policy",
+    "load_predictions",
     "read_run",
     "run_audit",
     "write_run",
@@ -39,9 +44,12 @@ _HOME = {
     "Hierarchy": "audit.hierarchy",
     "LabelDataset": "audit.dataset",
     "Policy": "audit.policy",
+    "Predictions": "audit.predictions",
+    "WeightedDag": "audit.weighted",
     "load_hierarchy": "audit.hierarchies",
     "load_labels": "audit.dataset",
     "load_policy": "audit.policy",
+    "load_predictions": "audit.predictions",
     "read_run": "audit.run_folder",
     "run_audit": "audit.run",
     "write_run": "audit.run_folder",

@@ -12,13 +12,14 @@ import polars as pl
 from scipy.sparse import csr_array
 
 from audit.dag import Sparse
-from audit.errors import InputError
+from audit.errors import InputError, SchemaError
 from audit.hierarchies import load_hierarchy
 from audit.hierarchies.titles import read_titles, with_titles
 from audit.hierarchy import Hierarchy, Placement
 from audit.loaders import read_labels
 from audit.loaders.common import pick, raw_labels
 from audit.loaders.format import Columns, RawLabels
+from audit.weighted import WeightedDag
 
 REASONS = (
     "unknown_code",
@@ -103,6 +104,17 @@ class LabelDataset:
         np.cumsum(np.bincount(pairs["instance"].to_numpy(), minlength=shape[0]), out=indptr[1:])
         ones = np.ones(len(pairs), np.int64)
         return csr_array((ones, pairs["node"].to_numpy().astype(np.int64), indptr), shape=shape)
+
+    def weighted(self, instance: str) -> WeightedDag:
+        """The weighted DAG of an instance's labels.
+
+        Raises:
+            SchemaError: If there is no such instance.
+        """
+        position = self.instances["instance"].index_of(instance)
+        if position is None:
+            raise SchemaError("an instance of the dataset is required", found=repr(instance))
+        return WeightedDag.of_row(self.hierarchy, self.direct, position)
 
     def __len__(self) -> int:
         return len(self.instances)

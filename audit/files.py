@@ -96,8 +96,8 @@ def read_json(path: Path) -> Any:
 def read_table(path: Path, *, separator: str = ",", header: bool = True) -> pl.DataFrame:
     """A CSV or Parquet file with every CSV value as text, so that no leading zero is lost.
 
-    Empty CSV fields are null. A row with too few fields is filled with null; one with too many
-    raises SchemaError with its line.
+    Empty CSV fields are null. A row with too few or too many fields raises SchemaError with its
+    line; blank lines are rows without values.
     """
     if path.suffix.lower() == ".parquet":
         return _read_parquet(path)
@@ -108,6 +108,8 @@ def read_table(path: Path, *, separator: str = ",", header: bool = True) -> pl.D
         )
     except pl.exceptions.PolarsError:
         raise _ragged(path, content, separator) from None
+    if table.width > 1 and _cut_rows(table, content, separator):
+        raise _ragged(path, content, separator)
     return table.rename({name: name.replace('""', '"') for name in table.columns if '""' in name})
 
 
@@ -151,6 +153,19 @@ def _read_parquet(path: Path) -> pl.DataFrame:
             ) from None
 
 
+def _cut_rows(table: pl.DataFrame, content: bytes, separator: str) -> bool:
+    """Whether a row lacks its last fields: a last field that is null, and not empty in the text.
+
+    Quotes that hold line ends can hide a cut row; none is seen where there is none.
+    """
+    nulls = table.to_series(table.width - 1).null_count()
+    if nulls == 0:
+        return False
+    lines = pl.Series(content.decode().split("\n"))[-table.height :].str.strip_chars_end("\r")
+    empty = lines.str.ends_with(separator) | lines.str.ends_with(f'{separator}""') | (lines.str.strip_chars() == "")
+    return nulls > int(empty.sum())
+
+
 def _ragged(path: Path, content: bytes, separator: str) -> SchemaError:
     import csv
 
@@ -158,12 +173,13 @@ def _ragged(path: Path, content: bytes, separator: str) -> SchemaError:
     with contextlib.suppress(csv.Error):
         width = len(next(rows, []))
         for fields in rows:
-            if len(fields) > width:
+            if fields and len(fields) != width:
                 return SchemaError(
                     f"every row must have the {width} fields of the first one",
                     found=f"{len(fields)} fields",
                     where=f"{path}:{rows.line_num}",
-                    hint="a field that holds the separator must stand in double quotes",
+                    hint="a field that holds the separator must stand in double quotes; a row with "
+                    "fewer fields was cut",
                 )
     return SchemaError("a table of separated values is required", where=path)
 

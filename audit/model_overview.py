@@ -99,7 +99,8 @@ def _beside(
     )
     data = pairs.select("a", "b", pl.col("joint").alias("joint_data"))
     rows = top.join(data, on=["a", "b"], how="left").collect()
-    for row in rows.sort(["confusion", "a"], descending=[True, False]).iter_rows(named=True):
+    in_order = rows.sort(["confusion", "a", "b"], descending=[True, False, False])
+    for row in in_order.iter_rows(named=True):
         joint, together = row["joint_data"] or 0, row["co_predicted"]
         shown_joint = shown_count(joint, [instances], min_cell)
         shown_together = shown_count(together, [instances], min_cell)

@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any, TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from audit.dag import FloatArray, IntArray, Sparse
@@ -17,9 +19,13 @@ from audit.loaders import read_predictions
 from audit.loaders.predictions import RawPredictions
 from audit.loaders.transforms import Transform, as_scores
 from audit.policy import Policy
+from audit.weighted import WeightedDag
 
 SUM_TOLERANCE = 1e-4
 """How far from one the scores of an instance with one answer may sum."""
+
+ROWS_PER_BLOCK = 1_024
+"""Rows of a matrix that are put on nodes at a time, so that memory stays flat."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +74,16 @@ class Predictions:
     ledger: PredictionLedger
     sources: tuple[Path, ...] = ()
     """The files that were read."""
+
+    def weighted(self, instance: str) -> WeightedDag:
+        """The weighted DAG of an instance's scores.
+
+        Raises:
+            SchemaError: If there is no prediction of such an instance.
+        """
+        if instance not in self.instances:
+            raise SchemaError("an instance with predictions is required", found=repr(instance))
+        return WeightedDag.of_row(self.hierarchy, self.scores, self.instances.index(instance))
 
     def __len__(self) -> int:
         return len(self.instances)
@@ -126,9 +142,12 @@ def load_predictions(
         SchemaError: As `map_predictions`.
     """
     names = None if classes is None else Path(classes)
-    raw = read_predictions(Path(path), names, format)
     return map_predictions(
-        raw, dataset, transform=transform, single_label=single_label, policy=policy
+        read_predictions(Path(path), names, format),
+        dataset,
+        transform=transform,
+        single_label=single_label,
+        policy=policy,
     )
 
 
@@ -268,15 +287,39 @@ def _placed(scores: FloatArray | Sparse, rows: IntArray, nodes: IntArray, n_node
         n_nodes: Columns of the result.
     """
     order = np.argsort(nodes, kind="stable")
-    order = order[nodes[order] >= 0]
-    if isinstance(scores, np.ndarray):
-        kept = csr_array(scores[np.ix_(rows, order)])
-    else:
-        kept = csr_array(scores[rows][:, order])
-    kept.sort_indices()
-    kept.eliminate_zeros()
-    shape = (len(rows), n_nodes)
-    return csr_array((kept.data, nodes[order][kept.indices], kept.indptr), shape=shape)
+    columns = order[nodes[order] >= 0]
+    data, column, indptr = (
+        _stored(scores, rows, columns)
+        if isinstance(scores, np.ndarray)
+        else _listed(csr_array(scores[rows][:, columns]))
+    )
+    own = nodes[columns].astype(np.int32)[column]
+    return csr_array((data, own, indptr), shape=(len(rows), n_nodes))
+
+
+Stored: TypeAlias = tuple[FloatArray, NDArray[np.int32], NDArray[Any]]
+"""Values, columns and row ends of the cells of a matrix that are not 0, in canonical order."""
+
+
+def _listed(scores: Sparse) -> Stored:
+    scores.eliminate_zeros()
+    scores.sort_indices()
+    return scores.data, scores.indices.astype(np.int32), scores.indptr
+
+
+def _stored(scores: FloatArray, rows: IntArray, columns: IntArray) -> Stored:
+    """Some rows and columns, a block of rows at a time."""
+    blocks = [rows[start : start + ROWS_PER_BLOCK] for start in range(0, len(rows), ROWS_PER_BLOCK)]
+    counts = [np.count_nonzero(scores[np.ix_(block, columns)], axis=1) for block in blocks]
+    indptr = np.concatenate([[0], np.cumsum(np.concatenate(counts))])
+    data, column = np.empty(indptr[-1]), np.empty(indptr[-1], np.int32)
+    for number, block in enumerate(blocks):
+        part = scores[np.ix_(block, columns)]
+        first = number * ROWS_PER_BLOCK
+        own = slice(indptr[first], indptr[first + len(block)])
+        held = np.nonzero(part)
+        data[own], column[own] = part[held], held[1]
+    return data, column, indptr
 
 
 def _sum_to_one(scores: Sparse) -> bool:

@@ -9,7 +9,7 @@ from functools import cached_property
 import numpy as np
 from scipy.sparse import csr_array
 
-from audit.dag import FloatArray, row
+from audit.dag import FloatArray, Sparse, row
 from audit.engine.propagation import aggregate
 from audit.errors import SchemaError, first_cases
 from audit.hierarchy import Hierarchy
@@ -42,6 +42,13 @@ class WeightedDag:
             raise SchemaError(
                 "values must not be negative", found=f"at the nodes {first_cases(negative)}"
             )
+
+    @classmethod
+    def of_row(cls, hierarchy: Hierarchy, values: Sparse, position: int) -> WeightedDag:
+        """The DAG of one row of values, shape (n_instances, n_nodes)."""
+        stored = slice(values.indptr[position], values.indptr[position + 1])
+        nodes = (hierarchy.nodes[i] for i in values.indices[stored].tolist())
+        return cls(hierarchy, dict(zip(nodes, values.data[stored].tolist(), strict=True)))
 
     @cached_property
     def value(self) -> FloatArray:
@@ -92,7 +99,7 @@ class WeightedDag:
                 drawn,
             )
         if left_out:
-            yield f"{below}└─ {left_out:,} more with less than {least:.0%} of the total each"
+            yield f"{below}└─ {left_out:,} more with less than {least * 100:.4g}% of the total each"
 
     def _reached(self, node: int, least: float) -> tuple[list[int], int]:
         """Children that something reaches, largest first, and how many fall below the least."""

@@ -47,7 +47,7 @@ def model(shared: Mapping[str, Any]) -> Model | None:
         decided=decided(predictions),
         cuts=any("depth_from" in metric["parameters"] for metric in metrics),
         terms=metric_tables.terms(metrics),
-        tables=metric_tables.whole(metrics),
+        tables=metric_tables.whole(metrics, shared["metrics_beside"]),
         absent=metric_tables.absent(shared["metrics_absent"]),
         measured=metric_figures(
             metrics,

@@ -99,8 +99,8 @@ def errors_figure(found: Sequence[Subtree]) -> Figure | None:
         + " Bars to the right of zero show what was recovered, bars to the left what was lost.",
         caption="Errors on the instances below a node that vanish when answers need only be as "
         f"specific as the node’s own depth, from {_between(lines)}. High: errors stay within the "
-        "node, as the hierarchy has it. At the right, accuracy alignment and the number of errors."
-        + _left_out(found, lines),
+        "node, as the hierarchy has it. At the right, accuracy alignment and the number of errors. "
+        "What is withheld is not drawn." + _left_out(found, lines),
         key_title="Each line",
         key=(
             Key("observed", f"accuracy alignment, {_INTERVAL}", "dot"),

@@ -26,6 +26,7 @@ ALL = "all"
 ERRORS = ("accuracy_alignment", "recovered", "lost")
 UNCERTAINTY = ("uncertainty_alignment", "abstraction_match")
 """Metrics between two cuts, those of one table together."""
+_MASS = ("residual_from", "residual_to")
 
 
 def terms(metrics: Sequence[Metric]) -> tuple[tuple[str, str], ...]:
@@ -34,14 +35,24 @@ def terms(metrics: Sequence[Metric]) -> tuple[tuple[str, str], ...]:
     return tuple(meaning for name, meaning in MEANING.items() if name in present)
 
 
-def whole(metrics: Sequence[Metric]) -> tuple[Table, ...]:
-    """The metrics over all instances, the tables that have rows."""
-    found = [metric for metric in metrics if metric["scope"] == ALL]
+def whole(metrics: Sequence[Metric], beside: Sequence[Metric]) -> tuple[Table, ...]:
+    """The metrics over all instances, the tables that have rows.
+
+    Args:
+        metrics: The shared view's metrics.
+        beside: What it takes to read them: tied answers, and mass above a cut.
+    """
+    found = [metric for metric in (*metrics, *beside) if metric["scope"] == ALL]
+    between = (*ERRORS, *UNCERTAINTY, *_MASS)
     tables = (
-        _single([metric for metric in found if metric["name"] not in (*ERRORS, *UNCERTAINTY)]),
+        _single([metric for metric in found if metric["name"] not in between]),
         _between(found, ERRORS, "errors", "Errors mended on the way up", "Errors"),
         _between(
-            found, UNCERTAINTY, "uncertainty", "Uncertainty resolved on the way up", "Instances"
+            found,
+            (*UNCERTAINTY, *_MASS),
+            "uncertainty",
+            "Uncertainty resolved on the way up",
+            "Instances",
         ),
     )
     return tuple(table for table in tables if table is not None)
@@ -74,10 +85,8 @@ def unlike(metric: Metric, metrics: Sequence[Metric]) -> str:
 def _single(metrics: Sequence[Metric]) -> Table | None:
     if not metrics:
         return None
-    order = list(MEANING)
-    ranked = sorted(
-        metrics, key=lambda m: order.index(m["name"]) if m["name"] in MEANING else len(order)
-    )
+    order = {name: place for place, name in enumerate(MEANING)} | {"ties": 0.5}
+    ranked = sorted(metrics, key=lambda metric: order.get(metric["name"], len(order)))
     return Table(
         id="metric-table",
         caption=captioned("Metrics over all instances", metrics),

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from decimal import Decimal
 from typing import Any, TypeAlias
 
-from reports.words import Value, decimal, number, percent, span
+from reports.words import WITHHELD, Value, decimal, number, percent, span
 
 Metric: TypeAlias = Mapping[str, Any]
 """One metric of the shared view."""
@@ -70,9 +70,17 @@ MEANING: Mapping[str, tuple[str, str]] = {
 }
 """Title and meaning of each metric, in report order."""
 
-_PLAIN = {"uncertainty_alignment": 3, "mistake_severity": 2}
+BESIDE: Mapping[str, str] = {
+    "ties": "Tied answers",
+    "residual_from": "Mass above the deeper cut",
+    "residual_to": "Mass above the shallower cut",
+}
+"""Titles of the numbers that it takes to read the metrics."""
+
+_PLAIN = {"uncertainty_alignment": 3, "mistake_severity": 2, "ties": 0}
 """Decimals of the metrics that are no share."""
 _CUTS = (("depth", "depth_from", "depth_to"), ("level", "level_from", "level_to"))
+_BETWEEN = "from\N{NO-BREAK SPACE}{} to\N{NO-BREAK SPACE}{}"
 _OTHERS = {
     "aggregation": "aggregation: {}",
     "threshold": "threshold {}",
@@ -83,7 +91,9 @@ _OTHERS = {
 
 def title(name: str) -> str:
     """A metric's title; an unknown one reads as its name."""
-    return MEANING[name][0] if name in MEANING else name.replace("_", " ").capitalize()
+    if name in MEANING:
+        return MEANING[name][0]
+    return BESIDE.get(name, name.replace("_", " ").capitalize())
 
 
 def heading(name: str) -> str:
@@ -95,7 +105,7 @@ def value(metric: Metric, field: str = "value") -> str:
     """A metric's value, or a bound of its interval, as a reader would write it."""
     found = metric[field]
     if found is None:
-        return "not defined"
+        return "not defined" if metric["n"] == 0 else WITHHELD
     places = _PLAIN.get(metric["name"])
     return percent(found) if places is None and found >= 0 else _signed(found, places)
 
@@ -108,9 +118,11 @@ def interval(metric: Metric) -> str:
 
 
 def with_interval(metric: Metric | None) -> str:
-    """A metric's value, and its interval in brackets."""
+    """A metric's value, and its interval in brackets; only the value of what stands beside."""
     if metric is None:
         return "–"
+    if metric["name"] in BESIDE:
+        return value(metric)
     between = interval(metric)
     return value(metric) if between == "–" else f"{value(metric)} ({between})"
 
@@ -125,9 +137,13 @@ def cut(metric: Metric) -> str:
     """Between which depths or levels a metric was taken; empty where between none."""
     parameters = metric["parameters"]
     for word, start, end in _CUTS:
-        named = [f"{word} {parameters[name]}" for name in (start, end) if _has(parameters, name)]
+        named = [
+            f"{word}\N{NO-BREAK SPACE}{parameters[name]}"
+            for name in (start, end)
+            if _has(parameters, name)
+        ]
         if named:
-            return f"from {named[0]} to {named[1]}" if len(named) == 2 else f"at {named[0]}"
+            return _BETWEEN.format(*named) if len(named) == 2 else f"at {named[0]}"
     return ""
 
 

@@ -11,7 +11,7 @@ from scipy.special import gammainc
 from scipy.stats import false_discovery_control
 
 from audit.checks.check import Check
-from audit.dag import IntArray, Sparse
+from audit.dag import FloatArray, IntArray, Sparse
 from audit.disclosure import Quantity, count, derived
 from audit.engine.decisions import exchanged
 from audit.engine.intervals import wilson
@@ -27,7 +27,7 @@ _RELATED = (RELATIONS.index("ancestor"), RELATIONS.index("overlap"))
 
 
 def run(measured: Measurements) -> CheckResult:
-    """Report pairs that are exchanged more often than misses and false answers meet by chance.
+    """Report pairs that are exchanged more often than chance would have them.
 
     A pair is judged where the data co-labels it no more than independence has it, and where label
     and prediction would meet by chance at least once.
@@ -54,10 +54,8 @@ def _family(measured: Measurements, model: ModelMeasurements) -> pl.DataFrame:
     """The pairs that are judged: ``a, b`` (indices), counts, expectation, p and q."""
     n = max(model.gold.shape[0], 1)
     labels, predicted = support(model.gold), support(model.decided)
-    hits = np.asarray(model.gold.multiply(model.decided).sum(axis=0)).ravel()
-    missed, false = labels - hits, predicted - hits
     a, b = _meeting_by_chance(labels, predicted, n)
-    expected = (missed[a] * false[b] + missed[b] * false[a]) / n
+    expected = _expected(model, a, b)
     together = _at(csr_array(model.gold.T @ model.gold), a, b)
     relation, _ = measured.hierarchy.relate(a, b)
     apart = (together <= labels[a] * labels[b] / n) & ~np.isin(relation, _RELATED)
@@ -76,6 +74,23 @@ def _family(measured: Measurements, model: ModelMeasurements) -> pl.DataFrame:
     ).filter(pl.Series(apart, dtype=pl.Boolean))
     q = false_discovery_control(frame["p"].to_numpy()) if len(frame) else np.empty(0)
     return frame.with_columns(pl.Series("q", q, pl.Float64))
+
+
+def _expected(model: ModelMeasurements, a: IntArray, b: IntArray) -> FloatArray:
+    """Exchanges to expect by chance, shape (n_pairs,).
+
+    With several answers an instance, a miss and a false answer meet where they fall on one
+    instance. With one answer each mistake is both, and falls on another node as often as the model
+    gives that answer.
+    """
+    labels, predicted = support(model.gold), support(model.decided)
+    n, hits = max(model.gold.shape[0], 1), csr_array(model.gold.multiply(model.decided))
+    if model.predictions.single_label:
+        mistaken = support(csr_array(model.gold[np.diff(hits.indptr) == 0]))
+        others = np.maximum(n - predicted, 1)
+        return mistaken[a] * predicted[b] / others[a] + mistaken[b] * predicted[a] / others[b]
+    missed, false = labels - support(hits), predicted - support(hits)
+    return (missed[a] * false[b] + missed[b] * false[a]) / n
 
 
 def _meeting_by_chance(labels: IntArray, predicted: IntArray, n: int) -> tuple[IntArray, IntArray]:

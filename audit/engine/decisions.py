@@ -28,9 +28,11 @@ def decide(scores: Sparse, threshold: float, *, single_label: bool) -> Sparse:
         best = _argmax(scores)[filled]
         ones = np.ones(len(filled), np.int64)
         return csr_array((ones, (filled, best)), shape=scores.shape)
-    decided = csr_array((scores.data >= threshold, scores.indices, scores.indptr), scores.shape)
+    reached = (scores.data >= threshold).astype(np.int64)
+    pattern = (reached, scores.indices, scores.indptr)
+    decided = csr_array(pattern, shape=scores.shape, copy=True)  # zeros are dropped in place
     decided.eliminate_zeros()
-    return csr_array(decided.astype(np.int64))
+    return decided
 
 
 def _argmax(scores: Sparse) -> IntArray:

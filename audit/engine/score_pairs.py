@@ -18,6 +18,8 @@ IntArray: TypeAlias = NDArray[np.int64]
 FloatArray: TypeAlias = NDArray[np.float64]
 Line: TypeAlias = tuple[IntArray, FloatArray]
 """Of one node: joint and summed entropy with every node after it, shape (n_nodes - node - 1,)."""
+Met: TypeAlias = tuple[IntArray, IntArray, FloatArray]
+"""Of one node: the nodes after it that it meets, joint and confusion with them."""
 
 INSTANCES_PER_BLOCK = 2_048
 """Instances that the dense kernel holds in the cache at a time."""
@@ -47,8 +49,8 @@ def count_score_pairs(aggregated: Sparse, threshold: float) -> PairCounts:
     compact = csr_array(kept[:, used])
     line_of = _cheaper_kernel(compact)
     with ThreadPoolExecutor(_cores()) as pool:
-        lines = list(pool.map(line_of, range(len(used))))
-    return _collect(lines, used)
+        met = list(pool.map(lambda node: _met(node, *line_of(node)), range(len(used))))
+    return _collect(met, used)
 
 
 def _at_least(scores: Sparse, threshold: float) -> Sparse:
@@ -123,13 +125,16 @@ def _sparse_kernel(scores: Sparse) -> Callable[[int], Line]:
     return line
 
 
-def _collect(lines: list[Line], used: IntArray) -> PairCounts:
-    """Pairs with a joint instance; rounding is kept from leaving [0, joint]."""
-    a, b, joints, sums = [], [], [], []
-    for node, (joint, entropy) in enumerate(lines):
-        met = np.flatnonzero(joint)
-        a.append(np.full(len(met), used[node]))
-        b.append(used[node + 1 + met])
-        joints.append(joint[met])
-        sums.append(np.clip(entropy[met] / np.log(2), 0, joint[met]))
-    return PairCounts(*(np.concatenate(column) for column in (a, b, joints, sums)))
+def _met(node: int, joint: IntArray, entropy: FloatArray) -> Met:
+    """The pairs of a line with a joint instance; rounding is kept from leaving [0, joint]."""
+    met = np.flatnonzero(joint)
+    return node + 1 + met, joint[met], np.clip(entropy[met] / np.log(2), 0, joint[met])
+
+
+def _collect(lines: list[Met], used: IntArray) -> PairCounts:
+    if not lines:
+        none = np.empty(0, np.int64)
+        return PairCounts(none, none, none, np.empty(0))
+    met, joints, sums = (np.concatenate(column) for column in zip(*lines, strict=True))
+    a = np.repeat(used, [len(after) for after, _, _ in lines])
+    return PairCounts(a, used[met], joints, sums)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import numpy as np
@@ -38,8 +39,11 @@ def read(path: Path, columns: Columns) -> RawLabels:
 
 
 def matches(path: Path, head: bytes) -> bool:
-    """Whether the first bytes are those of an ``.npy`` file."""
-    return head.startswith(NPY_MAGIC)
+    """Whether the first bytes are those of an ``.npy`` file of whole numbers or booleans."""
+    return head.startswith(NPY_MAGIC) and _WHOLE_NUMBERS.search(head) is not None
+
+
+_WHOLE_NUMBERS = re.compile(rb"'descr': '[<>|]?[biu]\d")
 
 
 Carried = tuple[NDArray[np.int64], NDArray[np.int64], tuple[str, ...]]

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from audit.loaders import npy
-from audit.loaders.arrays import read_npy
+from audit.loaders.arrays import NPY_MAGIC, read_npy
 from audit.loaders.predictions import PredictionFormat, RawPredictions
 from audit.loaders.scores import matrix
 
@@ -20,9 +19,14 @@ def read(path: Path, classes: Path | None) -> RawPredictions:
     return matrix(read_npy(path), classes, path)
 
 
+def matches(path: Path, head: bytes) -> bool:
+    """Whether the first bytes are those of an ``.npy`` file."""
+    return head.startswith(NPY_MAGIC)
+
+
 FORMAT = PredictionFormat(
     name="npy",
     title="a NumPy matrix, a row an instance and a column a class; --classes names the columns",
-    matches=npy.matches,
+    matches=matches,
     read=read,
 )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import importlib.util
+import warnings
 from pathlib import Path
 from typing import Any
 
@@ -56,12 +57,8 @@ def _loaded(path: Path) -> object:
             where=path,
             hint='pip install "hierarchy-audit[model]", or write the scores as .npy',
         )
-    torch = importlib.import_module("torch")
     try:
-        content = torch.load(path, map_location="cpu", weights_only=True)
-        if isinstance(content, dict):
-            return {str(key): _array(value) for key, value in content.items()}
-        return _array(content) if _is_tensor(content) else content
+        return _arrays(_content(path))
     except Exception as error:  # the reader of a broken file may raise anything
         raise InputError(
             "a whole PyTorch file of tensors, without pickled objects, is required",
@@ -69,6 +66,20 @@ def _loaded(path: Path) -> object:
             where=path,
             hint="save the tensor alone: torch.save(scores.cpu(), path)",
         ) from None
+
+
+def _content(path: Path) -> Any:
+    """What PyTorch reads without running anything; its warnings are no concern of the user."""
+    torch = importlib.import_module("torch")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return torch.load(path, map_location="cpu", weights_only=True)
+
+
+def _arrays(content: Any) -> object:
+    if isinstance(content, dict):
+        return {str(key): _array(value) for key, value in content.items()}
+    return _array(content) if _is_tensor(content) else content
 
 
 def _told(error: Exception) -> str:

@@ -39,7 +39,7 @@ def as_scores(raw: RawPredictions, transform: Transform | None) -> RawPrediction
     if transform is None:
         hint = "--softmax or --sigmoid turns a model's raw outputs into scores"
         _refuse(raw, _no_score, "every score must lie from 0 to 1", hint)
-        return _over(raw, lambda numbers: np.clip(numbers, 0, 1))
+        return _over(raw, _clipped)
     if raw.set_valued:
         raise SchemaError(
             f"--{transform} needs numbers that say how strongly a node is predicted",
@@ -55,6 +55,12 @@ def _not_finite(numbers: _Numbers) -> NDArray[np.bool_]:
 
 def _no_score(numbers: _Numbers) -> NDArray[np.bool_]:
     return (numbers < -ROUNDING) | (numbers > 1 + ROUNDING)
+
+
+def _clipped(numbers: _Numbers) -> _Numbers:
+    """Numbers within rounding of [0, 1], within it; the same array where all are."""
+    within = numbers.min(initial=0) >= 0 and numbers.max(initial=1) <= 1
+    return numbers if within else np.clip(numbers, 0, 1)
 
 
 def _over(raw: RawPredictions, function: _Function) -> RawPredictions:

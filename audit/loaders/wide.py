@@ -52,7 +52,8 @@ def read(path: Path, columns: Columns) -> RawLabels:
     if not nodes:
         raise SchemaError("a column of 0 and 1 a node is required", found="none", where=path)
     mentions = pick(frame, path, instance=instance, **roles)
-    listed = mentions.with_columns(labels=_labels(frame.select(nodes), path))
+    flags = pl.DataFrame([frame[node] for node in nodes])
+    listed = mentions.with_columns(labels=_labels(flags, path))
     return raw_labels(exploded(listed), listed, path)
 
 

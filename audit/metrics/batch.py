@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
+from scipy.sparse import csr_array
 
 from audit.dag import BoolArray, FloatArray, IntArray, Sparse
 from audit.engine.cuts import Cut, atom_values, cut_values, entropy, normalised, row_numbers
@@ -100,11 +101,15 @@ class Batch:
         above = stored(self.hierarchy.closure, node, cut.nodes[column]) & (column >= 0)
         return self._any(instance[above])
 
-    def within(self, node: str) -> BoolArray:
-        """Whether a direct label lies at or below a node, shape (n_instances,)."""
-        instance, label = self.labels
-        place = np.full(len(label), self.hierarchy.index(node))
-        return self._any(instance[stored(self.hierarchy.closure, label, place)])
+    def within(self, nodes: Sequence[str]) -> BoolArray:
+        """Whether a direct label lies at or below each node, shape (n_instances, n_given).
+
+        Raises:
+            SchemaError: For a node that the hierarchy lacks.
+        """
+        places = np.array([self.hierarchy.index(node) for node in nodes], np.int64)
+        carried = csr_array(self.gold @ self.hierarchy.closure[:, places])
+        return np.asarray(carried.toarray() > 0)
 
     def _any(self, instance: IntArray) -> BoolArray:
         return np.bincount(instance, minlength=len(self)) > 0

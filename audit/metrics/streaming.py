@@ -14,6 +14,7 @@ from typing import ClassVar, TypeAlias
 import numpy as np
 
 from audit.dag import BoolArray, FloatArray
+from audit.engine.cuts import Cut
 from audit.engine.resampling import REPLICATES, percentile_interval, poisson_weights, unit_keys
 from audit.errors import SchemaError
 from audit.hierarchy import Hierarchy
@@ -162,10 +163,11 @@ class Stream:
         Raises:
             SchemaError: If it is of other metrics, scopes or seed.
         """
-        mine, theirs = self._measured(), other._measured()
+        mine, theirs = ([_identity(m) for m in stream.measures] for stream in (self, other))
         if mine != theirs:
             raise SchemaError(
-                "only streams of the same metrics can be merged", found=f"{mine} and {theirs}"
+                "only streams of the same metrics can be merged",
+                found=f"{len(mine)} and {len(theirs)} metrics, not the same ones",
             )
         self._tally.merge(other._tally)
 
@@ -177,12 +179,11 @@ class Stream:
         return found
 
     def _members(self, batch: Batch) -> BoolArray:
-        everywhere = np.ones(len(batch), np.bool_)
         scopes = self._tally.scopes
-        return np.column_stack([everywhere if s == ALL else batch.within(s) for s in scopes])
-
-    def _measured(self) -> list[tuple[str, dict[str, object]]]:
-        return [(type(m).__name__, dict(m.parameters)) for m in self.measures]
+        members = np.ones((len(batch), len(scopes)), np.bool_)
+        nodes = [place for place, scope in enumerate(scopes) if scope != ALL]
+        members[:, nodes] = batch.within([scopes[place] for place in nodes])
+        return members
 
 
 def estimates(measure: Measure, tally: Tally, columns: slice = slice(None)) -> list[Estimate]:
@@ -225,3 +226,10 @@ def columns(sums: FloatArray) -> tuple[FloatArray, ...]:
 
 def _defined(value: float) -> float | None:
     return None if np.isnan(value) else float(value)
+
+
+def _identity(measure: Measure) -> list[str]:
+    """What tells one measure from another, in another process too: its kind and its fields."""
+    fields = vars(measure).values()
+    told = [field.nodes.tolist() if isinstance(field, Cut) else field for field in fields]
+    return [type(measure).__name__, *map(repr, told)]

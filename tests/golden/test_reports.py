@@ -9,7 +9,7 @@ from collections.abc import Callable
 import pytest
 
 from fixtures import results
-from reports import charts
+from reports import charts, model_charts
 from reports.html import environment
 from reports.model import Report, build
 from reports.palette import variables_css
@@ -63,9 +63,33 @@ def test_chart_specification(golden: Golden) -> None:
     golden("residual_spec.json", json.dumps(specification, indent=1, ensure_ascii=False) + "\n")
 
 
+def test_alignment_specification(golden: Golden) -> None:
+    row = {"label": "401-405 Hyper…", "net": 0.5, "low": 0.4, "high": 0.6, "counts": "50% of 90"}
+    specification = model_charts.alignment_spec([{**row, "recovered": 0.56, "lost": -0.06}])
+    specification.pop("$schema")
+    golden("alignment_spec.json", json.dumps(specification, indent=1, ensure_ascii=False) + "\n")
+
+
+def test_beside_specification(golden: Golden) -> None:
+    marks = {"data": 0.02, "predicted": None, "confusion": 0.04}
+    specification = model_charts.beside_spec([{"label": "a × b", "relation": "siblings", **marks}])
+    specification.pop("$schema")
+    golden("beside_spec.json", json.dumps(specification, indent=1, ensure_ascii=False) + "\n")
+
+
+@pytest.mark.parametrize("chapter", ["model", "behaviour", "beside"])
+def test_chapter_on_a_model(report: Report, golden: Golden, chapter: str) -> None:
+    template = environment().get_template(f"sections/{chapter}.html.jinja")
+    source = template.render(report=report, paper=True)
+    document = Document(re.sub(r"<svg class=\"chart.*?</svg>", "", source, flags=re.DOTALL))
+    lines = [re.sub(r"\s+", " ", piece).strip() for piece in document.pieces]
+    golden(f"{chapter}.txt", "\n".join(filter(None, lines)) + "\n")
+
+
 def test_descriptions_of_the_pictures(report: Report, golden: Golden) -> None:
     golden(
-        "alt.txt", "\n\n".join(f"{figure.title}\n{figure.alt}" for figure in report.figures) + "\n"
+        "alt.txt",
+        "\n\n".join(f"{figure.title}\n{figure.alt}" for figure in report.all_figures) + "\n",
     )
 
 

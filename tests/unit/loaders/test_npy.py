@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from audit.errors import InputError, SchemaError
+from audit.errors import FormatError, InputError, SchemaError
 from audit.loaders import read_labels
 from audit.loaders.format import Columns, RawLabels
 from fixtures.broken import Trap
@@ -24,7 +24,7 @@ def read(tmp_path: Path, array: NDArray[Any], names: str = "dog\ncow\nbird\n") -
     path, classes = tmp_path / "labels.npy", tmp_path / "classes.txt"
     path.write_bytes(npy_bytes(array))
     classes.write_text(names)
-    return read_labels(path, Columns(classes=classes))
+    return read_labels(path, Columns(classes=classes), "npy")
 
 
 @pytest.mark.parametrize("dtype", ["int64", "uint8", ">i4"])
@@ -79,6 +79,21 @@ def test_another_array_is_refused(tmp_path: Path, array: NDArray[Any], found: st
 def test_scores_are_told_from_labels(tmp_path: Path) -> None:
     with pytest.raises(SchemaError, match="--predictions"):
         read(tmp_path, np.array([[0.5, 0.5]]))
+
+
+def test_scores_are_not_taken_for_labels(tmp_path: Path) -> None:
+    path = tmp_path / "scores.npy"
+    path.write_bytes(npy_bytes(np.array([[0.5, 0.5]])))
+    with pytest.raises(FormatError, match="none that matches"):
+        read_labels(path, Columns())
+
+
+@pytest.mark.parametrize("dtype", ["int64", "uint8", ">i4", "bool"])
+def test_whole_numbers_are_taken_for_labels(tmp_path: Path, dtype: str) -> None:
+    path, classes = tmp_path / "labels.npy", tmp_path / "classes.txt"
+    path.write_bytes(npy_bytes(np.array([[1]], dtype)))
+    classes.write_text("dog\n")
+    assert read_labels(path, Columns(classes=classes)).format == "npy"
 
 
 def test_no_instance_is_refused(tmp_path: Path) -> None:

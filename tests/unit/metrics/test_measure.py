@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from itertools import pairwise
 
 import polars as pl
 import pytest
 from scipy.sparse import csr_array
 
+from audit.dag import Sparse
 from audit.hierarchy import Hierarchy
 from audit.metrics import METRICS
 from audit.metrics import measure as module
@@ -36,7 +38,9 @@ def test_metrics_are_those_of_the_design_in_its_order() -> None:
     ]
 
 
-def test_numbers_are_those_worked_by_hand(toy_hierarchy, gold, scores) -> None:
+def test_numbers_are_those_worked_by_hand(
+    toy_hierarchy: Hierarchy, gold: Sparse, scores: Sparse
+) -> None:
     found = model_metrics(
         toy_hierarchy, gold, scores, UNITS, single_label=True, set_valued=False, scopes=["mammal"]
     )
@@ -56,7 +60,9 @@ def test_numbers_are_those_worked_by_hand(toy_hierarchy, gold, scores) -> None:
     assert len(by_key) == len(found.measured)
 
 
-def test_rows_are_plain_and_in_report_order(toy_hierarchy, gold, scores) -> None:
+def test_rows_are_plain_and_in_report_order(
+    toy_hierarchy: Hierarchy, gold: Sparse, scores: Sparse
+) -> None:
     found = model_metrics(
         toy_hierarchy, gold, scores, UNITS, single_label=False, set_valued=False, seed=3
     )
@@ -82,7 +88,12 @@ def test_rows_are_plain_and_in_report_order(toy_hierarchy, gold, scores) -> None
     ],
 )
 def test_what_a_prediction_cannot_tell_is_absent_with_a_reason(
-    toy_hierarchy, gold, scores, single_label, set_valued, absent
+    toy_hierarchy: Hierarchy,
+    gold: Sparse,
+    scores: Sparse,
+    single_label: bool,
+    set_valued: bool,
+    absent: set[str],
 ) -> None:
     found = model_metrics(
         toy_hierarchy, gold, scores, UNITS, single_label=single_label, set_valued=set_valued
@@ -95,7 +106,9 @@ def test_what_a_prediction_cannot_tell_is_absent_with_a_reason(
         assert ("one answer" if name in NEED_ANSWER else "scores") in reasons[name]
 
 
-def test_ties_and_residual_shares_stand_beside(toy_hierarchy, gold, scores) -> None:
+def test_ties_and_residual_shares_stand_beside(
+    toy_hierarchy: Hierarchy, gold: Sparse, scores: Sparse
+) -> None:
     found = model_metrics(toy_hierarchy, gold, scores, UNITS, single_label=True, set_valued=False)
 
     assert {row["name"] for row in found.beside} == {"ties", "residual_from", "residual_to"}
@@ -111,7 +124,7 @@ def test_a_flat_hierarchy_has_nothing_to_align() -> None:
     assert {row["name"] for row in found.measured} >= {"accuracy", "hierarchical_f1"}
 
 
-def test_no_instances_give_nulls(toy_hierarchy, gold, scores) -> None:
+def test_no_instances_give_nulls(toy_hierarchy: Hierarchy, gold: Sparse, scores: Sparse) -> None:
     found = model_metrics(
         toy_hierarchy, gold[:0], scores[:0], [], single_label=True, set_valued=False
     )
@@ -119,7 +132,9 @@ def test_no_instances_give_nulls(toy_hierarchy, gold, scores) -> None:
     assert {(row["value"], row["low"], row["n"]) for row in found.measured} == {(None, None, 0)}
 
 
-def test_batches_change_nothing(toy_hierarchy, gold, scores, monkeypatch) -> None:
+def test_batches_change_nothing(
+    toy_hierarchy: Hierarchy, gold: Sparse, scores: Sparse, monkeypatch: pytest.MonkeyPatch
+) -> None:
     options = {"single_label": True, "set_valued": False, "scopes": ["animal"]}
     whole = model_metrics(toy_hierarchy, gold, scores, UNITS, **options)
     monkeypatch.setattr(module, "ENTRIES_PER_BATCH", 1)
@@ -129,7 +144,7 @@ def test_batches_change_nothing(toy_hierarchy, gold, scores, monkeypatch) -> Non
         assert left["value"] == (right["value"] and pytest.approx(right["value"], abs=1e-12))
 
 
-def test_batches_cover_every_row_once(scores, monkeypatch) -> None:
+def test_batches_cover_every_row_once(scores: Sparse, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "ENTRIES_PER_BATCH", 4)
     slices = list(module._batches(scores))
 
@@ -139,7 +154,9 @@ def test_batches_cover_every_row_once(scores, monkeypatch) -> None:
     assert all(scores[rows].nnz <= 4 for rows in slices)
 
 
-def test_scopes_are_the_best_supported_inner_nodes(toy_hierarchy, array, monkeypatch) -> None:
+def test_scopes_are_the_best_supported_inner_nodes(
+    toy_hierarchy: Hierarchy, array: Callable[..., Sparse], monkeypatch: pytest.MonkeyPatch
+) -> None:
     gold = array([{"dog": 1}] * 30 + [{"bird": 1}] * 5)
 
     assert default_scopes(toy_hierarchy, gold) == ("animal", "mammal", "pet")

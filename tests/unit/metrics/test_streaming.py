@@ -2,21 +2,28 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import pytest
 
+from audit.dag import Sparse
+from audit.engine.cuts import Cut
 from audit.errors import SchemaError
+from audit.hierarchy import Hierarchy
 from audit.metrics.accuracy import Accuracy
 from audit.metrics.batch import Batch
 from audit.metrics.severity import MistakeSeverity
 from audit.metrics.streaming import ALL, Stream
 
 
-def many(toy_hierarchy, gold, scores, copies: int, units: list[str]) -> Batch:
+def many(
+    toy_hierarchy: Hierarchy, gold: Sparse, scores: Sparse, copies: int, units: list[str]
+) -> Batch:
     rows = [i for i in range(4) for _ in range(copies)]
     return Batch(toy_hierarchy, gold[rows], scores[rows], units)
 
 
-def interval(hierarchy, batch: Batch, cut, **options: int) -> tuple[float, float]:
+def interval(hierarchy: Hierarchy, batch: Batch, cut: Cut, **options: int) -> tuple[float, float]:
     stream = Stream(hierarchy, [Accuracy(cut)], **options)
     stream.update(batch)
     found = stream.compute()[0]
@@ -25,14 +32,18 @@ def interval(hierarchy, batch: Batch, cut, **options: int) -> tuple[float, float
     return found.low, found.high
 
 
-def test_an_interval_is_about_as_wide_as_the_normal_one(toy_hierarchy, gold, scores, at) -> None:
+def test_an_interval_is_about_as_wide_as_the_normal_one(
+    toy_hierarchy: Hierarchy, gold: Sparse, scores: Sparse, at: Callable[[int], Cut]
+) -> None:
     batch = many(toy_hierarchy, gold, scores, 100, [f"u{i}" for i in range(400)])
     low, high = interval(toy_hierarchy, batch, at(3), replicates=1000)
 
     assert (low, high) == pytest.approx((0.5 - 0.049, 0.5 + 0.049), abs=0.01)
 
 
-def test_repeats_of_a_group_are_not_more_evidence(toy_hierarchy, gold, scores, at) -> None:
+def test_repeats_of_a_group_are_not_more_evidence(
+    toy_hierarchy: Hierarchy, gold: Sparse, scores: Sparse, at: Callable[[int], Cut]
+) -> None:
     alone = many(toy_hierarchy, gold, scores, 100, [f"u{i}" for i in range(400)])
     grouped = many(toy_hierarchy, gold, scores, 100, [f"g{i // 10}" for i in range(400)])
     narrow, wide = (interval(toy_hierarchy, batch, at(3)) for batch in (alone, grouped))
@@ -40,14 +51,18 @@ def test_repeats_of_a_group_are_not_more_evidence(toy_hierarchy, gold, scores, a
     assert wide[1] - wide[0] > 2 * (narrow[1] - narrow[0])
 
 
-def test_a_seed_decides_the_interval(toy_hierarchy, gold, scores, at) -> None:
+def test_a_seed_decides_the_interval(
+    toy_hierarchy: Hierarchy, gold: Sparse, scores: Sparse, at: Callable[[int], Cut]
+) -> None:
     batch = many(toy_hierarchy, gold, scores, 10, [f"u{i}" for i in range(40)])
     first, again, other = (interval(toy_hierarchy, batch, at(3), seed=s) for s in (1, 1, 2))
 
     assert first == again != other
 
 
-def test_scopes_hold_the_instances_labelled_at_or_below(toy_hierarchy, gold, scores, at) -> None:
+def test_scopes_hold_the_instances_labelled_at_or_below(
+    toy_hierarchy: Hierarchy, gold: Sparse, scores: Sparse, at: Callable[[int], Cut]
+) -> None:
     stream = Stream(toy_hierarchy, [Accuracy(at(2))], [ALL, "mammal", "pet", "dog"], replicates=0)
     stream.update(Batch(toy_hierarchy, gold, scores))
     found = {e.scope: (e.value, e.n) for e in stream.compute() if e.name == "accuracy"}
@@ -55,21 +70,24 @@ def test_scopes_hold_the_instances_labelled_at_or_below(toy_hierarchy, gold, sco
     assert found == {ALL: (2 / 4, 4), "mammal": (1 / 2, 2), "pet": (1 / 1, 1), "dog": (1 / 1, 1)}
 
 
-def test_intervals_need_units(toy_hierarchy, gold, scores, at) -> None:
+def test_intervals_need_units(
+    toy_hierarchy: Hierarchy, gold: Sparse, scores: Sparse, at: Callable[[int], Cut]
+) -> None:
     with pytest.raises(SchemaError, match="a unit for each instance"):
         Stream(toy_hierarchy, [Accuracy(at(3))]).update(Batch(toy_hierarchy, gold, scores))
 
 
-def test_units_are_one_an_instance(toy_hierarchy, gold, scores) -> None:
+def test_units_are_one_an_instance(toy_hierarchy: Hierarchy, gold: Sparse, scores: Sparse) -> None:
     with pytest.raises(SchemaError, match="2 units, 4 instances"):
         Batch(toy_hierarchy, gold, scores, ["a", "b"])
 
 
-def test_only_equal_streams_merge(toy_hierarchy, at) -> None:
+def test_only_equal_streams_merge(toy_hierarchy: Hierarchy, at: Callable[[int], Cut]) -> None:
     stream = Stream(toy_hierarchy, [Accuracy(at(3))])
     for other in (
         Stream(toy_hierarchy, [MistakeSeverity()]),
         Stream(toy_hierarchy, [Accuracy(at(3), {"depth_to": 3})]),
+        Stream(toy_hierarchy, [Accuracy(at(2))]),
         Stream(toy_hierarchy, [Accuracy(at(3))], seed=1),
         Stream(toy_hierarchy, [Accuracy(at(3))], replicates=10),
         Stream(toy_hierarchy, [Accuracy(at(3))], [ALL, "dog"]),
@@ -78,7 +96,9 @@ def test_only_equal_streams_merge(toy_hierarchy, at) -> None:
             stream.merge(other)
 
 
-def test_an_unknown_scope_is_refused(toy_hierarchy, gold, scores, at) -> None:
+def test_an_unknown_scope_is_refused(
+    toy_hierarchy: Hierarchy, gold: Sparse, scores: Sparse, at: Callable[[int], Cut]
+) -> None:
     stream = Stream(toy_hierarchy, [Accuracy(at(3))], ["unicorn"], replicates=0)
     with pytest.raises(SchemaError, match="unicorn"):
         stream.update(Batch(toy_hierarchy, gold, scores))

@@ -140,6 +140,7 @@ def test_empty_release_says_so() -> None:
     assert "No check found anything to report." in html
     assert "Release labelled with icd9cm" in html
     assert "Metrics" not in Document(html).text
+    assert "Themodel" not in Document(html).text
 
 
 def test_big_release_stays_small() -> None:

@@ -23,6 +23,8 @@ def test_schema_is_a_schema() -> None:
     "make",
     [
         results.sample_result,
+        results.model_result,
+        results.set_valued_result,
         results.rich_result,
         results.hostile_result,
         results.empty_result,

@@ -1,0 +1,137 @@
+"""From scores to decisions, worked by hand and against plain Python."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.sparse import csr_array
+
+from audit.engine.decisions import decide, exchanged
+from fixtures import brute_force_scores as brute
+
+LEVELS = (0.0, 0.1, 0.4, 0.5, 0.6, 1.0)
+
+
+def matrix(rows: list[list[float]], width: int) -> csr_array:
+    return csr_array(np.array(rows, np.float64).reshape(len(rows), width))
+
+
+def sets_of(decided: csr_array) -> list[set[int]]:
+    return [set(np.flatnonzero(row).tolist()) for row in decided.toarray()]
+
+
+def labels_of(sets: list[set[int]], width: int) -> csr_array:
+    dense = np.zeros((len(sets), width), np.int64)
+    for row, nodes in enumerate(sets):
+        dense[row, list(nodes)] = 1
+    return csr_array(dense)
+
+
+@st.composite
+def scored(draw: st.DrawFn) -> tuple[list[list[float]], int]:
+    width = draw(st.integers(1, 5))
+    row = st.lists(st.sampled_from(LEVELS), min_size=width, max_size=width)
+    return draw(st.lists(row, max_size=6)), width
+
+
+@st.composite
+def labelled_and_decided(draw: st.DrawFn) -> tuple[list[set[int]], list[set[int]], int]:
+    width, n = draw(st.integers(2, 5)), draw(st.integers(0, 6))
+    nodes = st.lists(st.sets(st.integers(0, width - 1)), min_size=n, max_size=n)
+    return draw(nodes), draw(nodes), width
+
+
+def test_one_answer_is_the_highest_score() -> None:
+    found = decide(matrix([[0.2, 0.5, 0.3], [0.6, 0.1, 0.3]], 3), 0.9, single_label=True)
+
+    assert sets_of(found) == [{1}, {0}]
+
+
+def test_of_equal_scores_the_first_node_s_is_the_answer() -> None:
+    assert sets_of(decide(matrix([[0.2, 0.4, 0.4]], 3), 0.5, single_label=True)) == [{1}]
+
+
+@pytest.mark.parametrize("single_label", [True, False])
+def test_an_instance_without_a_score_predicts_nothing(single_label: bool) -> None:
+    found = decide(matrix([[0, 0], [0, 0.7], [0, 0]], 2), 0.5, single_label=single_label)
+
+    assert sets_of(found) == [set(), {1}, set()]
+
+
+def test_a_score_at_the_threshold_is_a_prediction() -> None:
+    below = np.nextafter(0.5, 0)
+
+    assert sets_of(decide(matrix([[0.5, below]], 2), 0.5, single_label=False)) == [{0}]
+
+
+@pytest.mark.parametrize("single_label", [True, False])
+def test_deciding_leaves_the_scores_as_they_are(single_label: bool) -> None:
+    scores = matrix([[0.2, 0.7, 0.0], [0.6, 0.1, 0.9]], 3)
+    kept = [part.copy() for part in (scores.data, scores.indices, scores.indptr)]
+    decide(scores, 0.5, single_label=single_label)
+
+    after = (scores.data, scores.indices, scores.indptr)
+    assert all(np.array_equal(a, b) for a, b in zip(after, kept, strict=True))
+
+
+@pytest.mark.parametrize("single_label", [True, False])
+def test_decisions_are_ones_of_int64(single_label: bool) -> None:
+    found = decide(matrix([[0.2, 0.7], [0.6, 0.9]], 2), 0.5, single_label=single_label)
+
+    assert found.dtype == np.int64
+    assert set(found.data.tolist()) == {1}
+    assert found.has_canonical_format
+
+
+@pytest.mark.parametrize("single_label", [True, False])
+def test_no_instances_give_no_decisions(single_label: bool) -> None:
+    assert decide(csr_array((0, 3)), 0.5, single_label=single_label).shape == (0, 3)
+
+
+@given(scored())
+def test_one_answer_equals_plain_python(case: tuple[list[list[float]], int]) -> None:
+    rows, width = case
+
+    assert sets_of(decide(matrix(rows, width), 0.5, single_label=True)) == brute.answers(rows)
+
+
+@given(scored(), st.sampled_from(LEVELS[1:]))
+def test_several_answers_equal_plain_python(
+    case: tuple[list[list[float]], int], threshold: float
+) -> None:
+    rows, width = case
+    found = decide(matrix(rows, width), threshold, single_label=False)
+
+    assert sets_of(found) == brute.at_threshold(rows, threshold)
+
+
+@given(labelled_and_decided())
+def test_exchanges_equal_plain_python(case: tuple[list[set[int]], list[set[int]], int]) -> None:
+    labels, decided, width = case
+    found = exchanged(labels_of(labels, width), labels_of(decided, width)).toarray()
+
+    assert found.dtype == np.int64
+    for a in range(width):
+        for b in range(width):
+            if a != b:
+                assert found[a, b] == brute.exchanged(labels, decided, a, b)
+
+
+@given(labelled_and_decided())
+def test_exchanges_leave_labels_and_decisions_as_they_are(
+    case: tuple[list[set[int]], list[set[int]], int],
+) -> None:
+    labels, decided, width = case
+    given_, said = labels_of(labels, width), labels_of(decided, width)
+    exchanged(given_, said)
+
+    assert sets_of(given_) == labels
+    assert sets_of(said) == decided
+
+
+def test_a_right_answer_beside_a_wrong_one_is_no_exchange_of_the_two() -> None:
+    found = exchanged(labels_of([{0}], 2), labels_of([{0, 1}], 2))
+
+    assert found.toarray().tolist() == [[0, 0], [0, 0]]

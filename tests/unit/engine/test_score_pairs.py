@@ -1,0 +1,149 @@
+"""Pair counts and confusion of scores, worked by hand, kernel beside kernel."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from scipy.sparse import csr_array
+
+from audit.engine import score_pairs
+from audit.engine.pairs import PairCounts, count_pairs
+from audit.engine.score_pairs import count_score_pairs
+
+KERNELS = {"dense": score_pairs._dense_kernel, "sparse": score_pairs._sparse_kernel}
+
+
+@pytest.fixture(params=KERNELS)
+def kernel(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
+    """Have every count made by one of the two kernels."""
+    monkeypatch.setattr(score_pairs, "_cheaper_kernel", KERNELS[request.param])
+    return str(request.param)
+
+
+def counted(*rows: list[float], threshold: float = 1e-5) -> PairCounts:
+    return count_score_pairs(csr_array(np.array(rows, np.float64)), threshold)
+
+
+def pairs(counts: PairCounts) -> list[tuple[int, int]]:
+    return list(zip(counts.a.tolist(), counts.b.tolist(), strict=True))
+
+
+def bits(p: float) -> float:
+    return -(p * math.log2(p) + (1 - p) * math.log2(1 - p))
+
+
+@pytest.mark.usefixtures("kernel")
+def test_confusion_sums_the_entropy_of_the_two_scores_over_joint_instances() -> None:
+    found = counted([0.2, 0.6], [0.1, 0.1], [0.9, 0.0])
+
+    assert found.joint.tolist() == [2]
+    assert found.confusion_sum.tolist() == pytest.approx([bits(0.25) + 1], rel=1e-14)
+
+
+@pytest.mark.usefixtures("kernel")
+def test_a_score_at_the_threshold_counts_and_one_below_does_not() -> None:
+    below = float(np.nextafter(0.25, 0))
+    found = counted([0.25, 0.5, 0.5], [below, 0.5, 0.5], threshold=0.25)
+
+    assert dict(zip(pairs(found), found.joint.tolist(), strict=True)) == {
+        (0, 1): 1, (0, 2): 1, (1, 2): 2,
+    }  # fmt: skip
+
+
+@pytest.mark.usefixtures("kernel")
+def test_pairs_come_in_order_though_nodes_between_are_unused() -> None:
+    found = counted([0.0, 0.5, 0.0, 0.2, 0.1], [0.3, 0.0, 0.0, 0.2, 0.0])
+
+    assert pairs(found) == [(0, 3), (1, 3), (1, 4), (3, 4)]
+
+
+@pytest.mark.usefixtures("kernel")
+def test_counts_are_int64() -> None:
+    found = counted([0.5, 0.5, 0.1])
+
+    assert {found.a.dtype, found.b.dtype, found.joint.dtype} == {np.dtype(np.int64)}
+    assert found.confusion_sum.dtype == np.float64
+
+
+@pytest.mark.usefixtures("kernel")
+def test_an_instance_without_scores_adds_nothing() -> None:
+    with_it, without = counted([0.2, 0.6], [0.0, 0.0]), counted([0.2, 0.6])
+
+    assert with_it.confusion_sum.tolist() == without.confusion_sum.tolist()
+    assert with_it.joint.tolist() == [1]
+
+
+@pytest.mark.parametrize("shape", [(0, 4), (3, 4), (0, 1), (3, 1)])
+def test_without_scores_there_are_no_pairs(shape: tuple[int, int]) -> None:
+    found = count_score_pairs(csr_array(shape, dtype=np.float64), 1e-5)
+
+    assert [len(found.a), len(found.b), len(found.joint), len(found.confusion_sum)] == [0] * 4
+    assert found.joint.dtype == np.int64
+
+
+def test_without_a_score_at_the_threshold_there_are_no_pairs() -> None:
+    assert pairs(counted([0.2, 0.3], threshold=0.5)) == []
+
+
+@pytest.mark.usefixtures("kernel")
+def test_one_node_has_no_pairs() -> None:
+    assert pairs(counted([0.3], [0.7])) == []
+
+
+@pytest.mark.usefixtures("kernel")
+def test_counting_leaves_the_scores_as_they_are() -> None:
+    scores = csr_array(np.array([[0.5, 1e-7, 0.2], [0.0, 0.3, 1e-6]]))
+    kept = [part.copy() for part in (scores.data, scores.indices, scores.indptr)]
+    count_score_pairs(scores, 1e-5)
+
+    after = (scores.data, scores.indices, scores.indptr)
+    assert all(np.array_equal(a, b) for a, b in zip(after, kept, strict=True))
+
+
+@pytest.mark.usefixtures("kernel")
+@pytest.mark.parametrize("exponent", range(1, 54, 4))
+def test_confusion_of_nearly_equal_scores_never_exceeds_the_joint_count(exponent: int) -> None:
+    found = counted(*([value, value * (1 + 2.0**-exponent)] for value in (0.1, 0.3, 1e-5)))
+
+    assert (found.confusion_sum <= found.joint).all()
+
+
+@pytest.mark.usefixtures("kernel")
+def test_more_instances_than_a_block_are_all_counted(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(score_pairs, "INSTANCES_PER_BLOCK", 4)
+    found = counted(*[[0.2, 0.6]] * 11)
+
+    assert found.joint.tolist() == [11]
+    assert found.confusion_sum.tolist() == pytest.approx([11 * bits(0.25)], rel=1e-14)
+
+
+@pytest.mark.usefixtures("kernel")
+def test_ones_are_counted_as_labels_are() -> None:
+    rows = np.random.default_rng(3).integers(0, 2, (60, 7))
+    found, labels = (
+        count_score_pairs(csr_array(rows.astype(float)), 0.5),
+        count_pairs(csr_array(rows)),
+    )
+
+    assert pairs(found) == pairs(labels)
+    assert found.joint.tolist() == labels.joint.tolist()
+    assert found.confusion_sum == pytest.approx(labels.confusion_sum, abs=60e-12)
+
+
+@pytest.mark.parametrize(
+    ("share", "expected"), [(1.0, score_pairs._dense_kernel), (0.05, score_pairs._sparse_kernel)]
+)
+def test_the_kernel_is_chosen_by_how_full_the_scores_are(
+    share: float, expected: object, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    used: list[str] = []
+    for name, make in KERNELS.items():
+        monkeypatch.setattr(
+            score_pairs, f"_{name}_kernel", lambda s, n=name, m=make: used.append(n) or m(s)
+        )
+    draw = np.random.default_rng(1)
+    count_score_pairs(csr_array(draw.random((50, 40)) * (draw.random((50, 40)) < share)), 1e-5)
+
+    assert [KERNELS[name] for name in used] == [expected]

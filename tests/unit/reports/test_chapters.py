@@ -1,0 +1,144 @@
+"""The chapters on a model, and when they are there."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import pytest
+
+from fixtures import results
+from reports.behaviours import behaviours
+from reports.beside import beside_figure, decided
+from reports.chapters import Model, model
+from reports.html import html_text
+from reports.model import build
+from reports.parts import Codes
+from reports.sections import sections
+from tests.unit.reports.document import Document, joined
+
+CHAPTERS = ["model", "behaviour", "beside"]
+
+
+@pytest.fixture(scope="module")
+def measured() -> Model:
+    return _of(results.model_result().shared())
+
+
+def _of(shared: Any) -> Model:
+    found = model(shared)
+    assert found is not None
+    return found
+
+
+def _sections(shared: Any) -> list[str]:
+    return [section.id for section in sections(build(shared), paper=False)]
+
+
+def test_chapters_follow_the_check_table() -> None:
+    found = _sections(results.rich_result().shared())
+    assert found[found.index("checks") + 1 :][:3] == CHAPTERS
+
+
+def test_without_predictions_there_is_no_chapter_and_no_method_of_one() -> None:
+    shared = results.sample_result().shared()
+    text = Document(html_text(shared)).text
+    assert not set(CHAPTERS) & set(_sections(shared))
+    assert "Accuracyalignment" not in text
+    assert "Instanceswithaprediction" not in text
+
+
+def test_sets_have_no_behaviours_and_say_what_is_absent() -> None:
+    shared = results.set_valued_result().shared()
+    found = _of(shared)
+    assert "behaviour" not in _sections(shared)
+    assert found.measured == ()
+    assert not found.cuts
+    assert found.absent is not None
+    assert [row[1] for row in found.absent.rows] == [
+        absent["reason"] for absent in shared["metrics_absent"]
+    ]
+    assert "stands in the instance’s set" in found.decided
+
+
+def test_every_metric_over_all_instances_stands_in_a_table(measured: Model) -> None:
+    shared = results.model_result().shared()
+    text = Document(html_text(shared)).text
+    whole = [metric for metric in shared["metrics"] if metric["scope"] == "all"]
+    single, errors, uncertainty = measured.tables
+    assert len(single.rows) + 3 * len(errors.rows) + 2 * len(uncertainty.rows) == len(whole) + 4
+    for metric in whole:
+        places = {"uncertainty_alignment": ".3f", "mistake_severity": ".2f"}
+        shown = format(metric["value"], places.get(metric["name"], ".1%"))
+        assert joined(shown.replace("-", "−")) in text
+
+
+def test_each_metric_is_explained_once(measured: Model) -> None:
+    names = {metric["name"] for metric in results.model_result().shared()["metrics"]}
+    assert len(measured.terms) == len(names)
+
+
+def test_pictures_are_drawn_and_described(measured: Model) -> None:
+    ids = [figure.id for figure in measured.figures]
+    assert ids == ["accuracy", "alignment", "uncertainty", "behaviours", "beside"]
+    assert all(figure.alt and figure.table.rows for figure in measured.figures)
+
+
+def test_a_node_without_errors_stands_in_the_table_alone(measured: Model) -> None:
+    alignment = measured.measured[1]
+    assert len(alignment.table.rows) == 10
+    assert "of 9 nodes" in alignment.alt
+    assert "The table has 1 node more." in alignment.caption
+    assert alignment.table.rows[-1][2:] == ("not defined", "not defined", "not defined", "0")
+
+
+def test_examples_are_named_only_where_every_count_is_shown() -> None:
+    rows = results.model_result().shared()["overview"]["behaviours"]
+    named = behaviours(rows)
+    assert named is not None
+    assert not named.withheld
+    assert named.table.rows[0][-1] == Codes(("100021", "100034", "100050"))
+    hidden = behaviours(results.rich_result().shared()["overview"]["behaviours"])
+    assert hidden is not None
+    assert hidden.withheld
+    assert hidden.table.rows[-1][1:] == ("<11", "3,960", "withheld", "withheld")
+    assert behaviours([]) is None
+
+
+def test_behaviours_without_a_share_to_draw_are_told_in_a_table() -> None:
+    row = results.rich_result().shared()["overview"]["behaviours"][-1]
+    found = behaviours([row])
+    assert found is not None
+    assert found.figure is None
+
+
+def test_withheld_marks_are_left_out_of_the_picture() -> None:
+    predictions = results.model_result().shared()["ledger"]["predictions"]
+    row = results.model_result().shared()["overview"]["data_beside_model"][0]
+    hidden = row | dict.fromkeys(("rate", "co_predicted_rate", "confusion")) | {"joint": "<11"}
+    all_marks, no_marks = beside_figure([row], predictions), beside_figure([hidden], predictions)
+    assert all_marks is not None
+    assert no_marks is not None
+    assert _marks(all_marks.drawing.markup) == _marks(no_marks.drawing.markup) + 3
+    assert no_marks.table.rows[0][3:5] == ("<11", "withheld")
+    assert beside_figure([], predictions) is None
+
+
+def _marks(markup: str) -> int:
+    return len(re.findall(r'<path [^>]*stroke-width="1.8"', markup))
+
+
+def test_what_counts_as_predicted_names_its_threshold() -> None:
+    predictions = results.model_result().shared()["ledger"]["predictions"]
+    assert decided(predictions | {"single_label": False}).endswith("from a score of 0.5.")
+
+
+def test_thresholds_stand_beside_their_numbers(measured: Model) -> None:
+    assert measured.beside is not None
+    assert "0.00001" in measured.beside.caption
+
+
+def test_examples_are_escaped() -> None:
+    html = html_text(results.model_result().shared())
+    assert "&lt;b&gt;7&lt;/b&gt;" in html
+    assert "<b>7" not in html

@@ -1,0 +1,48 @@
+"""Which of a node's metrics are drawn, and in which order."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from reports.subtrees import LINES, drawn, subtrees
+
+
+def _metric(
+    scope: str, start: int, end: int, value: float | None = 0.5, n: int | str = 40
+) -> dict[str, Any]:
+    return {
+        "name": "accuracy_alignment",
+        "scope": scope,
+        "value": value,
+        "low": None,
+        "high": None,
+        "n": n,
+        "parameters": {"depth_from": start, "depth_to": end},
+    }
+
+
+def _subtrees(metrics: list[dict[str, Any]], depths: dict[str, int]) -> list[tuple[str, int, int]]:
+    found = subtrees(metrics, ("accuracy_alignment",), {"a": "A"}, depths)
+    return [(one.node.text, one.depth_from, one.depth_to) for one in found]
+
+
+def test_the_cut_ends_at_the_nodes_own_depth_and_starts_deepest() -> None:
+    metrics = [_metric("a", *cut) for cut in ((4, 3), (3, 2), (4, 2), (4, 1))]
+    assert _subtrees(metrics, {"a": 2}) == [("a A", 4, 2)]
+
+
+def test_where_the_depth_is_not_known_the_cut_ends_nearest_the_root() -> None:
+    metrics = [_metric("b", *cut) for cut in ((4, 0), (3, 1), (4, 1), (4, 2))]
+    assert _subtrees(metrics, {}) == [("b", 4, 1)]
+
+
+def test_the_whole_is_no_subtree() -> None:
+    assert _subtrees([_metric("all", 2, 1)], {}) == []
+
+
+def test_the_largest_are_drawn_ranked_by_value() -> None:
+    metrics = [_metric(f"n{place:02}", 2, 1, place / 100, 100 + place) for place in range(30)]
+    metrics += [_metric("none", 2, 1, None, 0), _metric("small", 2, 1, 0.9, "<11")]
+    lines = drawn(subtrees(metrics, ("accuracy_alignment",), {}, {}), "accuracy_alignment")
+    assert [one.node.id for one in lines] == [f"n{place:02}" for place in range(29, 5, -1)]
+    assert len(lines) == LINES
