@@ -18,6 +18,7 @@ from audit.errors import AuditError, InputError, RenderError
 
 if TYPE_CHECKING:
     from audit.policy import Policy
+    from audit.preference import PreferenceResult
     from audit.result import AuditResult
 
 app = typer.Typer(
@@ -179,6 +180,31 @@ def show(
             typer.echo(f"{title} of {instance}\n{dag.tree(least=least)}\n")
 
 
+@app.command()
+def preference(
+    predictions: Annotated[Path, typer.Argument(help="Token scores of each question.")],
+    hierarchy: Annotated[
+        str, typer.Option(help="WordNet dict folder, or a hierarchy file with words as titles.")
+    ],
+    questions: Annotated[Path, typer.Option(help="Questions in the S-TEST layout.")],
+    relation: Annotated[
+        str | None, typer.Option(help="hypernym or holonym; else as the questions' predicate says.")
+    ] = None,
+    k: Annotated[int, typer.Option(min=1, help="Of accuracy among the k highest tokens.")] = 10,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+) -> None:
+    """Tell which answers a language model prefers: specific or general, correct or related."""
+    with _told(), _progress() as step:
+        from audit.preference import run_preference
+
+        step("comparing")
+        result = run_preference(predictions, questions, hierarchy, relation=relation, k=k)
+    if as_json:
+        typer.echo(json.dumps(result.to_dict(), ensure_ascii=False, indent=1))
+    else:
+        _print_preference(result)
+
+
 @app.command("list")
 def list_(what: Annotated[Listed, typer.Argument(help="What to list.")]) -> None:
     """List the built-in hierarchies, the formats, the checks or the metrics."""
@@ -211,7 +237,8 @@ def _listed(what: Listed) -> Iterator[tuple[str, ...]]:
         return
     yield from ((known.name, "labels", known.title) for known in loaders.FORMATS)
     yield from ((known.name, "predictions", known.title) for known in loaders.PREDICTION_FORMATS)
-    yield from ((known.name, "hierarchy", known.title) for known in hierarchies.FORMATS)
+    readers = (*hierarchies.FORMATS, *hierarchies.FOLDERS)
+    yield from ((known.name, "hierarchy", known.title) for known in readers)
 
 
 @contextmanager
@@ -339,5 +366,32 @@ def _print_table(result: AuditResult) -> None:
         looked_at = check.not_applicable or f"{check.denominator:,} {check.denominator_unit}"
         table.add_row(
             check.name, check.status, f"{len(check.findings):,}", check.crashed or looked_at
+        )
+    console.print(table)
+
+
+def _print_preference(result: PreferenceResult) -> None:
+    from rich.console import Console
+    from rich.table import Table
+
+    console = Console()
+    console.print(
+        f"{result.questions:,} questions of {result.predicate}; {result.unscored:,} without "
+        f"scores; {result.answers - len(result.unmapped):,} of {result.answers:,} specific answers "
+        f"are nodes of {result.hierarchy}; {result.tokens:,} tokens",
+        highlight=False,
+    )
+    table = Table(box=None, padding=(0, 2, 0, 0))
+    for heading in ("metric", "value", "95 % interval", "n", "ties", "left out"):
+        table.add_column(heading, justify="left" if heading == "metric" else "right")
+    for row in result.rows:
+        measured = row.value is not None
+        table.add_row(
+            row.metric,
+            f"{row.value:.4f}" if measured else "-",
+            f"{row.low:.4f} to {row.high:.4f}" if measured else "-",
+            f"{row.n:,}",
+            f"{row.ties:,}",
+            f"{row.left_out:,}",
         )
     console.print(table)

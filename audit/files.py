@@ -162,7 +162,8 @@ def _cut_rows(table: pl.DataFrame, content: bytes, separator: str) -> bool:
     if nulls == 0:
         return False
     lines = pl.Series(content.decode().split("\n"))[-table.height :].str.strip_chars_end("\r")
-    empty = lines.str.ends_with(separator) | lines.str.ends_with(f'{separator}""') | (lines.str.strip_chars() == "")
+    blank = lines.str.strip_chars() == ""
+    empty = lines.str.ends_with(separator) | lines.str.ends_with(f'{separator}""') | blank
     return nulls > int(empty.sum())
 
 

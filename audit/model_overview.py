@@ -7,7 +7,7 @@ from typing import Any
 
 import polars as pl
 
-from audit.disclosure import shown_count
+from audit.disclosure import is_small, shown_count
 from audit.overview import TOP, Overview
 
 
@@ -36,9 +36,12 @@ def model_overview(
         Lists of rows by the picture they belong to; all empty without predictions.
     """
     titles = dict(nodes.select("node", "title").iter_rows())
+    depths = dict(nodes.select("node", "depth").iter_rows())
     scopes = sorted({metric["scope"] for metric in metrics} - {"all"})
     return {
-        "scopes": [{"node": node, "title": titles.get(node)} for node in scopes],
+        "scopes": [
+            {"node": node, "title": titles.get(node), "depth": depths[node]} for node in scopes
+        ],
         "behaviours": [_behaviour(behaviour, min_cell) for behaviour in behaviours],
         "data_beside_model": []
         if model_pairs is None
@@ -49,19 +52,46 @@ def model_overview(
     }
 
 
-SHARES = ("accuracy", "accuracy_alignment", "recovered", "lost", "ties")
+SHARES = ("accuracy", "accuracy_alignment", "recovered", "lost")
 """Metrics that are counts over their n, so that a value gives a count away."""
+NET = ("accuracy_alignment", "recovered", "lost")
+"""Metrics of which two give the third away."""
 
 
-def shared_metric(metric: Mapping[str, Any], min_cell: int) -> dict[str, Any]:
-    """A metric as published: withheld where its n, or a count that it is a share of, is small."""
-    shown = shown_count(metric["n"], [], min_cell)
-    hidden = isinstance(shown, str)
-    if metric["name"] in SHARES and metric["value"] is not None:
-        counted = round(abs(metric["value"]) * metric["n"])
-        hidden |= isinstance(shown_count(counted, [metric["n"]], min_cell), str)
-    withheld = dict.fromkeys(("value", "low", "high")) if hidden else {}
-    return {**metric, "n": shown, **withheld}
+def shared_metrics(metrics: Sequence[Mapping[str, Any]], min_cell: int) -> list[dict[str, Any]]:
+    """Metrics as published: withheld where n, or a count that the value gives away, is small."""
+    torn = {_of_one_move(metric) for metric in metrics if _gives_away(metric, min_cell)}
+    return [
+        _withheld(metric, min_cell)
+        if _gives_away(metric, min_cell) or (metric["name"] in NET and _of_one_move(metric) in torn)
+        else dict(metric)
+        for metric in metrics
+    ]
+
+
+def _of_one_move(metric: Mapping[str, Any]) -> tuple[object, ...]:
+    parameters = metric["parameters"]
+    family = "net" if metric["name"] in NET else metric["name"]
+    return family, metric["scope"], *sorted(parameters.items())
+
+
+def _gives_away(metric: Mapping[str, Any], min_cell: int) -> bool:
+    value, n = metric["value"], metric["n"]
+    if is_small(n, min_cell):
+        return True
+    if value is None:
+        return False
+    if metric["name"] == "ties":
+        return is_small(round(value), min_cell)
+    counted = round(abs(value) * n) if metric["name"] in SHARES else 0
+    return metric["name"] in SHARES and (
+        is_small(counted, min_cell) or is_small(n - counted, min_cell)
+    )
+
+
+def _withheld(metric: Mapping[str, Any], min_cell: int) -> dict[str, Any]:
+    hidden = dict.fromkeys(("value", "low", "high"))
+    return {**metric, **hidden, "n": shown_count(metric["n"], [], min_cell)}
 
 
 def _behaviour(behaviour: Mapping[str, Any], min_cell: int) -> dict[str, Any]:

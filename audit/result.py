@@ -13,7 +13,7 @@ from urllib.parse import quote
 import polars as pl
 
 from audit.disclosure import Quantity, Shown, shown
-from audit.model_overview import model_overview, shared_metric
+from audit.model_overview import model_overview, shared_metrics
 from audit.overview import Overview, overview
 
 Severity: TypeAlias = Literal["error", "warning", "note"]
@@ -167,11 +167,9 @@ class AuditResult:
             "policy": dict(self.policy),
             "status": self.status,
             "checks": [self._shared_check(check, titles) for check in self.checks],
-            "metrics": [shared_metric(metric, self._min_cell) for metric in self.metrics],
+            "metrics": shared_metrics(self.metrics, self._min_cell),
             "metrics_absent": [dict(metric) for metric in self.metrics_absent],
-            "metrics_beside": [
-                shared_metric(metric, self._min_cell) for metric in self.metrics_beside
-            ],
+            "metrics_beside": shared_metrics(self.metrics_beside, self._min_cell),
             "waivers": [dict(waiver) for waiver in self.waivers],
             "overview": self._overview,
         }

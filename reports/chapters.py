@@ -52,7 +52,7 @@ def model(shared: Mapping[str, Any]) -> Model | None:
         measured=metric_figures(
             metrics,
             {scope["node"]: scope["title"] for scope in overview["scopes"]},
-            {row["node"]: row["depth"] for row in overview["tree"]},
+            {row["node"]: row["depth"] for row in overview["scopes"]},
         ),
         behaviours=behaviours(overview["behaviours"]),
         beside=beside_figure(overview["data_beside_model"], predictions),

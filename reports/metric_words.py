@@ -123,7 +123,7 @@ def with_interval(metric: Metric | None) -> str:
         return "–"
     if metric["name"] in BESIDE:
         return value(metric)
-    between = interval(metric)
+    between = interval(metric).replace(" ", "\N{NO-BREAK SPACE}")
     return value(metric) if between == "–" else f"{value(metric)} ({between})"
 
 

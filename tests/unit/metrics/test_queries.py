@@ -26,6 +26,7 @@ SHOWN = {
         {"cow": 0.0},
         {"dog": 0.5, "tool": 0.5},  # a dog is of two branches
         {"bird": 0.75, "tool": 0.15, "cow": 0.1},
+        {"bird": 0.375, "tool": 0.375, "pet": 0.25},  # three branches
         {"object": 1.0},  # the root contains everything and tells nothing
     ],
 }

@@ -10,6 +10,7 @@ from audit.dag import Sparse
 from audit.engine.cuts import Cut
 from audit.errors import SchemaError
 from audit.hierarchy import Hierarchy
+from audit.metrics import streaming as module
 from audit.metrics.accuracy import Accuracy
 from audit.metrics.batch import Batch
 from audit.metrics.severity import MistakeSeverity
@@ -58,6 +59,20 @@ def test_a_seed_decides_the_interval(
     first, again, other = (interval(toy_hierarchy, batch, at(3), seed=s) for s in (1, 1, 2))
 
     assert first == again != other
+
+
+def test_blocks_change_nothing(
+    toy_hierarchy: Hierarchy,
+    gold: Sparse,
+    scores: Sparse,
+    at: Callable[[int], Cut],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    batch = many(toy_hierarchy, gold, scores, 10, [f"u{i}" for i in range(40)])
+    whole = interval(toy_hierarchy, batch, at(3))
+    monkeypatch.setattr(module, "ROWS_PER_BLOCK", 7)
+
+    assert interval(toy_hierarchy, batch, at(3)) == whole
 
 
 def test_scopes_hold_the_instances_labelled_at_or_below(
