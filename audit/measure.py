@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 import numpy as np
 import polars as pl
@@ -14,14 +14,14 @@ from audit.dag import IntArray, Sparse
 from audit.dataset import LabelDataset
 from audit.engine.below import LabelsBelow, labels_below
 from audit.engine.intervals import effective_n, wilson
-from audit.engine.pairs import PairCounts, count_pairs, support
+from audit.engine.pairs import count_pairs, support
 from audit.engine.propagation import aggregate
-from audit.hierarchy import RELATIONS, Hierarchy
+from audit.hierarchy import Hierarchy
+from audit.measure_model import ModelMeasurements, measure_model
+from audit.pair_table import pair_table
 from audit.policy import Policy
+from audit.predictions import Predictions
 from audit.residuals import Residual, residual_nodes
-
-if TYPE_CHECKING:
-    from audit.measure_model import ModelMeasurements
 
 ResidualKind = Literal["all", "other", "unspecified"]
 _KINDS: tuple[ResidualKind, ...] = ("all", "other", "unspecified")
@@ -41,10 +41,10 @@ class Measurements:
     """Residual nodes by index."""
     pairs: pl.DataFrame
     """Every pair with a joint instance, as `pair_table` counts it."""
-    model: ModelMeasurements | None = field(default=None, kw_only=True)
-    """What was measured of a model; None without predictions."""
     residuals: pl.DataFrame
     """``parent, residual, k, n, at_parent, share, low, high``: a row a parent and kind."""
+    model: ModelMeasurements | None
+    """What was measured of a model; None without predictions."""
 
     @property
     def hierarchy(self) -> Hierarchy:
@@ -83,8 +83,14 @@ class Measurements:
         )
 
 
-def measure(dataset: LabelDataset, policy: Policy) -> Measurements:
-    """Propagate labels, count every pair, and measure residual use."""
+def measure(
+    dataset: LabelDataset,
+    policy: Policy,
+    predictions: Predictions | None = None,
+    *,
+    seed: int = 0,
+) -> Measurements:
+    """Propagate labels, count every pair, and measure residual use; and the model, if any."""
     hierarchy = dataset.hierarchy
     aggregated = aggregate(dataset.direct, hierarchy.closure)
     residual = residual_nodes(hierarchy, policy)
@@ -96,49 +102,7 @@ def measure(dataset: LabelDataset, policy: Policy) -> Measurements:
         residual=residual,
         pairs=pair_table(hierarchy, count_pairs(aggregated), support(aggregated)),
         residuals=_residual_frame(dataset, residual),
-    )
-
-
-def pair_table(hierarchy: Hierarchy, counts: PairCounts, supports: IntArray) -> pl.DataFrame:
-    """What was counted of each pair, with relation and lowest common ancestor, ids as Enum."""
-    ids, relations = pl.Enum(hierarchy.nodes), pl.Enum(RELATIONS)
-    relation, lca = hierarchy.relate(counts.a, counts.b)
-    return pl.DataFrame(
-        {
-            "a": pl.Series(counts.a.astype(np.uint32)).cat.to(ids),
-            "b": pl.Series(counts.b.astype(np.uint32)).cat.to(ids),
-            "support_a": supports[counts.a],
-            "support_b": supports[counts.b],
-            "joint": counts.joint,
-            "confusion_sum": counts.confusion_sum,
-            "relation": pl.Series(relation.astype(np.uint32)).cat.to(relations),
-            "lca": pl.Series(lca.astype(np.uint32)).cat.to(ids),
-        }
-    )
-
-
-def described(pairs: pl.DataFrame, instances: int) -> pl.LazyFrame:
-    """The pair table as it is published: with rate, confusion, expectation and lift, lazily.
-
-    ``given`` says what a fair expectation of the pair conditions on: ``length`` for siblings,
-    ``parents`` elsewhere, null for ancestor pairs, which are trivial.
-    """
-    independent = pl.col("support_a") * pl.col("support_b") / max(instances, 1)
-    relation = pl.col("relation").cast(pl.String)
-    return pairs.lazy().select(
-        pl.col("a", "b").cast(pl.String),
-        pl.col("support_a", "support_b", "joint"),
-        (pl.col("joint") / max(instances, 1)).alias("rate"),
-        (pl.col("confusion_sum") / max(instances, 1)).alias("confusion"),
-        independent.alias("expected"),
-        (pl.col("joint") / independent).alias("lift"),
-        relation,
-        pl.col("lca").cast(pl.String),
-        pl.when(relation == "sibling")
-        .then(pl.lit("length"))
-        .when(relation != "ancestor")
-        .then(pl.lit("parents"))
-        .alias("given"),
+        model=measure_model(dataset, predictions, policy, seed=seed) if predictions else None,
     )
 
 

@@ -17,9 +17,9 @@ from audit.engine.pairs import PairCounts, count_pairs, support
 from audit.engine.propagation import aggregate
 from audit.engine.score_pairs import count_score_pairs
 from audit.hierarchy import Hierarchy
-from audit.measure import described, pair_table
 from audit.metrics.measure import model_metrics
 from audit.metrics.queries import QUERIES
+from audit.pair_table import described, pair_table
 from audit.policy import Policy
 from audit.predictions import Predictions
 

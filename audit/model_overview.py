@@ -132,8 +132,9 @@ def _beside(
     in_order = rows.sort(["confusion", "a", "b"], descending=[True, False, False])
     for row in in_order.iter_rows(named=True):
         joint, together = row["joint_data"] or 0, row["co_predicted"]
+        predicted = round(row["joint"] / row["rate"])  # instances that have predictions
         shown_joint = shown_count(joint, [instances], min_cell)
-        shown_together = shown_count(together, [instances], min_cell)
+        shown_together = shown_count(together, [predicted], min_cell)
         withheld = isinstance(shown_joint, str) or isinstance(shown_together, str)
         yield {
             "a": row["a"],
@@ -142,6 +143,6 @@ def _beside(
             "joint": shown_joint,
             "rate": None if isinstance(shown_joint, str) else joint / instances,
             "co_predicted": shown_together,
-            "co_predicted_rate": None if isinstance(shown_together, str) else together / instances,
+            "co_predicted_rate": None if isinstance(shown_together, str) else together / predicted,
             "confusion": None if withheld else row["confusion"],
         }

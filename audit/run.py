@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping
-from dataclasses import replace
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -17,8 +16,9 @@ from audit.dataset import LabelDataset
 from audit.errors import PolicyError, first_cases
 from audit.files import sha256_of
 from audit.hierarchy import Hierarchy
-from audit.measure import Measurements, described, measure
-from audit.measure_model import ModelMeasurements, measure_model
+from audit.measure import Measurements, measure
+from audit.measure_model import ModelMeasurements
+from audit.pair_table import described
 from audit.policy import Policy, policy_for
 from audit.predictions import Predictions
 from audit.result import AuditResult, CheckResult
@@ -51,10 +51,7 @@ def run_audit(
     """
     policy = policy_for(dataset.hierarchy.name, policy)
     _refuse_unknown_nodes(policy, dataset.hierarchy)
-    measured = measure(dataset, policy)
-    if predictions is not None:
-        model = measure_model(dataset, predictions, policy, seed=seed)
-        measured = replace(measured, model=model)
+    measured = measure(dataset, policy, predictions, seed=seed)
     return AuditResult(
         identity=_identity(dataset, policy),
         ledger=_ledger(dataset) | {"predictions": _prediction_ledger(measured)},

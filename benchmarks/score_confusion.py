@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 from measure import Taken, keep, run, stay_on_cores, surroundings
 from numpy.typing import NDArray
-from scipy.sparse import csr_array, vstack
+from scipy.sparse import csr_array
 from scipy.stats import entropy
 
 from audit.engine.pairs import PairCounts
@@ -93,7 +93,7 @@ def _measured(case: Case) -> dict[str, Any]:
     propagated = time.perf_counter()
     counts = count_score_pairs(aggregated, THRESHOLD)
     counted = time.perf_counter()
-    reached = np.add.reduceat(aggregated.data >= THRESHOLD, aggregated.indptr[:-1])
+    reached = _reached(aggregated)
     return {
         "propagate": propagated - started,
         "count": counted - propagated,
@@ -108,21 +108,27 @@ def _measured(case: Case) -> dict[str, Any]:
     }
 
 
+def _reached(aggregated: csr_array) -> NDArray[np.int64]:
+    """Nodes at the threshold of each instance."""
+    bounds = zip(aggregated.indptr, aggregated.indptr[1:], strict=False)
+    return np.array([np.count_nonzero(aggregated.data[i:j] >= THRESHOLD) for i, j in bounds])
+
+
 def _scores(case: Case) -> csr_array:
     """Softmax over the leaves, every score kept, in blocks so that memory is not the maker's."""
     first, leaves = case.nodes - case.tree[-1], case.tree[-1]
     draw = np.random.default_rng(7)
-    blocks = []
+    values = np.empty((case.instances, leaves))
     for start in range(0, case.instances, INSTANCES_PER_BLOCK):
-        n = min(INSTANCES_PER_BLOCK, case.instances - start)
+        block = values[start : start + INSTANCES_PER_BLOCK]
+        n = len(block)
         logits = draw.normal(0, case.spread, (n, leaves))
         logits[np.arange(n), draw.integers(0, leaves, n)] += draw.normal(*case.sure, n)
-        softmax = np.exp(logits - logits.max(axis=1, keepdims=True))
-        softmax /= softmax.sum(axis=1, keepdims=True)
-        starts = np.arange(n + 1, dtype=np.int32) * np.int32(leaves)
-        columns = np.tile(np.arange(first, case.nodes, dtype=np.int32), n)
-        blocks.append(csr_array((softmax.ravel(), columns, starts), shape=(n, case.nodes)))
-    return csr_array(vstack(blocks, format="csr"))
+        np.exp(logits - logits.max(axis=1, keepdims=True), out=block)
+        block /= block.sum(axis=1, keepdims=True)
+    starts = np.arange(case.instances + 1, dtype=np.int32) * np.int32(leaves)
+    columns = np.tile(np.arange(first, case.nodes, dtype=np.int32), case.instances)
+    return csr_array((values.ravel(), columns, starts), shape=(case.instances, case.nodes))
 
 
 def _closure(case: Case) -> csr_array:
@@ -139,11 +145,12 @@ def _closure(case: Case) -> csr_array:
 def _peer(aggregated: csr_array, counts: PairCounts) -> dict[str, float]:
     """A loop over some pairs that calls `scipy.stats.entropy`; ends where the two disagree."""
     chosen = np.linspace(0, len(counts.a) - 1, PEER_PAIRS).astype(int)
-    by_node = aggregated.tocsc()
+    nodes = np.unique(np.concatenate([counts.a[chosen], counts.b[chosen]]))
+    by_node = csr_array(aggregated[:, nodes]).tocsc()
     n, seconds, furthest = aggregated.shape[0], 0.0, 0.0
     for pair in chosen:
         started = time.perf_counter()
-        total = _entropy_of(by_node, int(counts.a[pair]), int(counts.b[pair]))
+        total = _entropy_of(by_node, np.searchsorted(nodes, (counts.a[pair], counts.b[pair])))
         seconds += time.perf_counter() - started
         furthest = max(furthest, abs(total - counts.confusion_sum[pair]) / n)
     if furthest > 1e-12:
@@ -156,8 +163,8 @@ def _peer(aggregated: csr_array, counts: PairCounts) -> dict[str, float]:
     }
 
 
-def _entropy_of(by_node: Any, a: int, b: int) -> float:
-    values: NDArray[np.float64] = by_node[:, [a, b]].toarray()
+def _entropy_of(by_node: Any, pair: NDArray[np.int64]) -> float:
+    values: NDArray[np.float64] = by_node[:, pair].toarray()
     both = values[(values >= THRESHOLD).all(axis=1)]
     return float(entropy(both, base=2, axis=1).sum())
 

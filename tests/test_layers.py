@@ -15,22 +15,33 @@ MAY_IMPORT: dict[str, set[str]] = {
     "dag": set(),
     "disclosure": set(),
     "files": {"errors"},
+    "engine": {"errors"},
     "hierarchy": {"dag", "errors"},
+    "weighted": {"dag", "engine", "errors", "hierarchy"},
     "hierarchies": {"errors", "files", "hierarchy"},
     "loaders": {"dag", "errors", "files"},
-    "dataset": {"dag", "errors", "files", "hierarchies", "hierarchy", "loaders"},
+    "dataset": {"dag", "errors", "files", "hierarchies", "hierarchy", "loaders", "weighted"},
     "policy": {"errors", "files"},
     "residuals": {"hierarchy", "policy"},
-    "engine": {"errors"},
-    "weighted": {"dag", "engine", "errors", "hierarchy"},
-    "measure": {"dag", "dataset", "engine", "hierarchy", "policy", "residuals"},
+    "predictions": {"dag", "dataset", "errors", "hierarchy", "loaders", "policy", "weighted"},
+    "metrics": {"dag", "engine", "errors", "hierarchy"},
+    "pair_table": {"dag", "engine", "hierarchy"},
+    "measure_model": {"dag", "dataset", "engine", "hierarchy", "metrics", "pair_table", "policy"}
+    | {"predictions"},
+    "measure": {"dag", "dataset", "engine", "hierarchy", "measure_model", "pair_table", "policy"}
+    | {"predictions", "residuals"},
     "overview": {"disclosure"},
-    "result": {"disclosure", "overview"},
-    "checks": {"dag", "disclosure", "measure", "policy", "result"},
-    "run": {"checks", "dataset", "files", "measure", "policy", "result"},
+    "model_overview": {"disclosure", "overview"},
+    "result": {"disclosure", "model_overview", "overview"},
+    "checks": {"dag", "disclosure", "engine", "hierarchy", "measure", "measure_model", "policy"}
+    | {"result"},
+    "preference": {"dag", "engine", "errors", "files", "hierarchies", "hierarchy", "metrics"},
+    "run": {"checks", "dataset", "errors", "files", "hierarchy", "measure", "measure_model"}
+    | {"pair_table", "policy", "predictions", "result"},
     "run_folder": {"disclosure", "errors", "files", "result"},
-    "cli": {"checks", "dataset", "errors", "hierarchies", "loaders", "policy", "result", "run"}
-    | {"run_folder", "reports"},
+    "instances": {"dataset", "errors", "hierarchy", "predictions", "run_folder", "weighted"},
+    "cli": {"checks", "dataset", "errors", "hierarchies", "instances", "loaders", "metrics"}
+    | {"policy", "predictions", "preference", "reports", "result", "run", "run_folder"},
 }
 """Rooms and files of ``audit``, in the order in which data flows through them."""
 

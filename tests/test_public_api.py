@@ -31,8 +31,8 @@ def test_all_names_are_sorted_and_complete() -> None:
     assert audit.__all__ == sorted(audit.__all__)
     assert set(audit.__all__) == {
         "AuditError", "AuditResult", "CheckResult", "Finding", "Hierarchy", "LabelDataset",
-        "Policy", "load_hierarchy", "load_labels", "load_policy", "read_run", "run_audit",
-        "write_run",
+        "Policy", "Predictions", "WeightedDag", "load_hierarchy", "load_labels", "load_policy",
+        "load_predictions", "read_run", "run_audit", "write_run",
     }  # fmt: skip
     assert reports.__all__ == ["write_html", "write_pdf"]
 

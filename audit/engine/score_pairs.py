@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Executor, ThreadPoolExecutor
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -16,14 +16,18 @@ from audit.engine.pairs import PairCounts
 Sparse: TypeAlias = csr_array[Any, tuple[int, int]]
 IntArray: TypeAlias = NDArray[np.int64]
 FloatArray: TypeAlias = NDArray[np.float64]
-Line: TypeAlias = tuple[IntArray, FloatArray]
-"""Of one node: joint and summed entropy with every node after it, shape (n_nodes - node - 1,)."""
 Met: TypeAlias = tuple[IntArray, IntArray, FloatArray]
 """Of one node: the nodes after it that it meets, joint and confusion with them."""
+Kernel: TypeAlias = Callable[[Sparse, Executor], list[Met]]
+"""What counts the pairs of scores above 0, every node of which is used."""
 
-INSTANCES_PER_BLOCK = 2_048
-"""Instances that the dense kernel holds in the cache at a time."""
-SPARSE_COST = 2.0
+SCORES_PER_BLOCK = 200_000
+"""Scores, those of 0 included, that the dense kernel holds in the cache at a time."""
+DENSE_NODES = 7_000
+"""Nodes up to which the dense kernel is used: it holds n_nodes^2 sums."""
+TASKS = 16
+"""Parts of one block's nodes that cores share; each node belongs to one, so sums have one order."""
+SPARSE_COST = 4.0
 """What a pair costs the sparse kernel, in pairs of the dense one; measured."""
 
 
@@ -40,24 +44,26 @@ def count_score_pairs(aggregated: Sparse, threshold: float) -> PairCounts:
     Returns:
         Every pair with a joint instance; confusion in bits.
 
-    The dense kernel takes n_instances * n_nodes^2 / 2 steps, the sparse one the sum over instances
-    of (nodes at the threshold)^2 / 2; the cheaper is chosen. Both use all cores, and give the same
-    in whatever order instances come, to rounding.
+    The dense kernel takes (scores at the threshold) * n_nodes / 2 steps, the sparse one the sum
+    over instances of (nodes at the threshold)^2 / 2; the cheaper is chosen. Both use all cores, and
+    give the same in whatever order instances come, to rounding.
     """
     kept = _at_least(aggregated, threshold)
     used = np.flatnonzero(np.bincount(kept.indices, minlength=kept.shape[1]))
-    compact = csr_array(kept[:, used])
-    line_of = _cheaper_kernel(compact)
+    compact = csr_array(kept[:, used]) if len(used) < kept.shape[1] else kept
     with ThreadPoolExecutor(_cores()) as pool:
-        met = list(pool.map(lambda node: _met(node, *line_of(node)), range(len(used))))
-    return _collect(met, used)
+        return _collect(_cheaper_kernel(compact)(compact, pool), used)
 
 
 def _at_least(scores: Sparse, threshold: float) -> Sparse:
-    kept = csr_array(scores, copy=True)
-    kept.data[kept.data < threshold] = 0
-    kept.eliminate_zeros()
-    return kept
+    """The scores from the threshold up; the given matrix is left as it is."""
+    reached = scores.data >= threshold
+    counts = [
+        np.count_nonzero(reached[start:end])
+        for start, end in zip(scores.indptr, scores.indptr[1:], strict=False)
+    ]
+    ends = np.concatenate([[0], np.cumsum(counts, dtype=np.int64)])
+    return csr_array((scores.data[reached], scores.indices[reached], ends), shape=scores.shape)
 
 
 def _cores() -> int:
@@ -65,49 +71,80 @@ def _cores() -> int:
     return len(available(0)) if available else os.cpu_count() or 1
 
 
-def _cheaper_kernel(scores: Sparse) -> Callable[[int], Line]:
-    dense_steps = scores.shape[0] * scores.shape[1] ** 2
+def _cheaper_kernel(scores: Sparse) -> Kernel:
+    n_nodes = scores.shape[1]
+    dense_steps = float(scores.nnz) * n_nodes
     sparse_steps = float((np.diff(scores.indptr).astype(np.float64) ** 2).sum())
-    return (
-        _dense_kernel(scores)
-        if dense_steps <= SPARSE_COST * sparse_steps
-        else _sparse_kernel(scores)
-    )
+    cheap = dense_steps <= SPARSE_COST * sparse_steps
+    return _dense_kernel if cheap and n_nodes <= DENSE_NODES else _sparse_kernel
 
 
-def _dense_kernel(scores: Sparse) -> Callable[[int], Line]:
-    """A score of 0 beside any other has no entropy, so that none need be left out."""
-    values = np.ascontiguousarray(scores.toarray().T)
-    weighted = _times_log(values)
-    carried = (values > 0).astype(np.float64)
-    joint = (carried @ carried.T).astype(np.int64)
+def _dense_kernel(scores: Sparse, pool: Executor) -> list[Met]:
+    """Instances block by block; each node beside all after it, on the instances that carry it.
 
-    def line(node: int) -> Line:
-        entropy = np.zeros(values.shape[0] - node - 1)
-        for start in range(0, values.shape[1], INSTANCES_PER_BLOCK):
-            block = slice(start, start + INSTANCES_PER_BLOCK)
-            total = values[node + 1 :, block] + values[node, block]
-            total[total == 0] = 1.0
-            numerator = weighted[node + 1 :, block] + weighted[node, block]
-            numerator /= total
-            entropy += (np.log(total, out=total) - numerator).sum(axis=1)
-        return joint[node, node + 1 :], entropy
+    A score of 0 beside another has no entropy, so none need be left out.
+    """
+    n, n_nodes = scores.shape
+    joint, entropy = np.zeros((n_nodes, n_nodes)), np.zeros((n_nodes, n_nodes))
+    rows = max(SCORES_PER_BLOCK // max(n_nodes, 1), 1)
+    factors = _safe_factors(scores.data)
+    for start in range(0, n, rows):
+        values = csr_array(scores[start : start + rows]).toarray()
+        weighted, carried = _times_log(values), (values > 0).astype(np.float64)
+        joint += carried.T @ carried
 
-    return line
+        def add(nodes: range, values: FloatArray = values, weighted: FloatArray = weighted) -> None:
+            for node in nodes:
+                entropy[node, node + 1 :] += _entropy_with_later(values, weighted, node, factors)
+
+        list(pool.map(add, (range(task, n_nodes, TASKS) for task in range(TASKS))))
+    return [
+        _met(node, joint[node, node + 1 :].astype(np.int64), entropy[node, node + 1 :])
+        for node in range(n_nodes)
+    ]
+
+
+def _safe_factors(values: FloatArray) -> int:
+    """How many sums of two values can be multiplied without leaving the range of a float."""
+    if not len(values):
+        return 1
+    furthest = max(abs(float(np.log10(values.min()))), abs(float(np.log10(2 * values.max()))), 1.0)
+    return max(int(300 / furthest), 1)
+
+
+def _entropy_with_later(
+    values: FloatArray, weighted: FloatArray, node: int, factors: int
+) -> FloatArray:
+    """Summed entropy of one node with every node after it, shape (n_nodes - node - 1,).
+
+    The logarithms of several sums are one logarithm of their product.
+    """
+    carrying = np.flatnonzero(values[:, node])
+    if not len(carrying):
+        return np.zeros(values.shape[1] - node - 1)
+    total = values[carrying, node + 1 :]
+    total += values[carrying, node, np.newaxis]
+    numerator = weighted[carrying, node + 1 :]
+    numerator += weighted[carrying, node, np.newaxis]
+    numerator /= total
+    products = np.multiply.reduceat(total, np.arange(0, len(carrying), factors), axis=0)
+    entropy: FloatArray = np.log(products).sum(axis=0) - numerator.sum(axis=0)
+    return entropy
 
 
 def _times_log(values: FloatArray) -> FloatArray:
     return values * np.log(np.where(values > 0, values, 1.0))
 
 
-def _sparse_kernel(scores: Sparse) -> Callable[[int], Line]:
+def _sparse_kernel(scores: Sparse, pool: Executor) -> list[Met]:
+    """Node by node; each of its scores beside the later scores of the same instance."""
     weighted = _times_log(scores.data)
     positions = csr_array((np.arange(scores.nnz) + 1, scores.indices, scores.indptr), scores.shape)
     by_node = csc_array(positions)
     ends = scores.indptr[1:]
     n_nodes = scores.shape[1]
 
-    def line(node: int) -> Line:
+    def met(node: int) -> Met:
         stored = slice(by_node.indptr[node], by_node.indptr[node + 1])
         start = by_node.data[stored]
         width = ends[by_node.indices[stored]] - start
@@ -120,9 +157,9 @@ def _sparse_kernel(scores: Sparse) -> Callable[[int], Line]:
         length = n_nodes - node - 1
         joint = np.bincount(after, minlength=length).astype(np.int64)
         summed = np.bincount(after, weights=entropy, minlength=length).astype(np.float64)
-        return joint, summed
+        return _met(node, joint, summed)
 
-    return line
+    return list(pool.map(met, range(n_nodes)))
 
 
 def _met(node: int, joint: IntArray, entropy: FloatArray) -> Met:

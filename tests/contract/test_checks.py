@@ -18,6 +18,7 @@ from audit.measure import Measurements, measure
 from audit.policy import BranchRule, Policy, policy_for
 from audit.result import CheckResult, Finding
 from fixtures.labelled import labelled, repeated, tree
+from fixtures.predicted import predicted
 
 ROOT = Path(__file__).parents[2]
 NAMES = (
@@ -59,6 +60,22 @@ def icd() -> Measurements:
     return measure(dataset, policy_for("icd9cm"))
 
 
+def modelled(order: int = 1) -> Measurements:
+    """Two nodes taken for each other, a catch-all repeated, two branches brought together."""
+    said = [
+        (40, ["asthma"], ["hammer"]),
+        (40, ["hammer"], ["asthma"]),
+        (60, ["other_heart"], ["other_heart"]),
+        (40, ["attack", "saw"], ["attack", "saw"]),
+        (60, ["attack"], ["attack", "saw"]),
+    ]
+    each = [(labels, answers) for times, labels, answers in said for _ in range(times)]
+    labels = {f"i{n:03}": given for n, (given, _) in list(enumerate(each))[::order]}
+    scores = {f"i{n:03}": dict.fromkeys(answers, 1.0) for n, (_, answers) in enumerate(each)}
+    dataset = labelled(BUSY, labels)
+    return measure(dataset, Policy(), predicted(dataset, scores, set_valued=True))
+
+
 def on_toy(labels: dict[str, list[str]]) -> Measurements:
     from fixtures.toy import toy
 
@@ -81,6 +98,7 @@ DATASETS = {
     "one node without labels": lambda: on_one_node({"a": []}),
     "busy": busy,
     "icd9cm": icd,
+    "modelled": modelled,
 }
 
 
@@ -91,7 +109,7 @@ def check(request: pytest.FixtureRequest) -> Check:
 
 
 def results() -> Iterator[CheckResult]:
-    for make in (busy, icd):
+    for make in (busy, icd, modelled):
         measured = make()
         yield from (check.run(measured) for check in CHECKS)
 
@@ -140,10 +158,11 @@ def test_without_labels_it_finds_nothing(check: Check, name: str) -> None:
 
 
 def test_the_order_of_rows_changes_nothing(check: Check) -> None:
-    first, second = check.run(busy()), check.run(busy(-1))
+    for make in (busy, modelled):
+        first, second = check.run(make()), check.run(make(-1))
 
-    assert second == first
-    assert [finding.id for finding in second.in_order()] == [f.id for f in first.in_order()]
+        assert second == first
+        assert [finding.id for finding in second.in_order()] == [f.id for f in first.in_order()]
 
 
 def test_it_does_not_modify_what_it_looks_at(check: Check) -> None:

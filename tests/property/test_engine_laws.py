@@ -19,7 +19,8 @@ from audit.engine import pairs
 from audit.engine.pairs import binary_entropy, count_pairs, support
 from audit.engine.propagation import aggregate
 from audit.hierarchy import SYNTHETIC_ROOT, Hierarchy
-from audit.measure import Measurements, described, measure
+from audit.measure import Measurements, measure
+from audit.pair_table import described
 from audit.policy import Policy
 from fixtures import brute_force as plain
 from fixtures.labelled import labelled

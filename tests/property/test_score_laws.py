@@ -37,7 +37,8 @@ def by_pair(counts: PairCounts, column: str) -> dict[tuple[int, int], float]:
 
 def counted_by(kernel: str, table: Table) -> PairCounts:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(score_pairs, "_cheaper_kernel", getattr(score_pairs, f"_{kernel}_kernel"))
+        chosen = getattr(score_pairs, f"_{kernel}_kernel")
+        patch.setattr(score_pairs, "_cheaper_kernel", lambda _: chosen)
         return count_score_pairs(csr_array(table), THRESHOLD)
 
 

@@ -6,7 +6,8 @@ import polars as pl
 import pytest
 
 from audit.hierarchy import Hierarchy
-from audit.measure import Measurements, described, judged_parents, measure, residual_share
+from audit.measure import Measurements, judged_parents, measure, residual_share
+from audit.pair_table import described
 from audit.policy import Policy
 from fixtures.labelled import labelled, repeated, tree
 

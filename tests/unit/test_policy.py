@@ -146,8 +146,13 @@ def test_icd9cm_rules_speak_of_branches_and_nodes_that_exist() -> None:
         assert set(each.alone_or_first) <= set(hierarchy.nodes)
 
 
-@pytest.mark.parametrize("stated", ["residual_share = {value = 50.0, reason = 'x'}",
-                                    "decision_threshold = {value = -0.1, reason = 'x'}"])  # fmt: skip
+@pytest.mark.parametrize(
+    "stated",
+    [
+        "residual_share = {value = 50.0, reason = 'x'}",
+        "decision_threshold = {value = -0.1, reason = 'x'}",
+    ],
+)
 def test_a_threshold_outside_its_range_is_refused(tmp_path: Path, stated: str) -> None:
     (tmp_path / "policy.toml").write_text(stated, "utf-8")
 

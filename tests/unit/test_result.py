@@ -189,13 +189,13 @@ def test_shared_is_json_and_the_same_each_time(toy_hierarchy: Hierarchy) -> None
     assert to_json_bytes(first.shared()) == to_json_bytes(second.shared())
     assert json.loads(to_json_bytes(first.shared())) == first.shared()
     assert list(first.shared()) == [
-        "schema_version", "identity", "ledger", "policy", "status", "checks", "metrics", "waivers",
-        "overview",
+        "schema_version", "identity", "ledger", "policy", "status", "checks", "metrics",
+        "metrics_absent", "metrics_beside", "waivers", "overview",
     ]  # fmt: skip
 
 
 def test_a_result_shows_itself(toy_hierarchy: Hierarchy) -> None:
     shown = run_audit(labelled(toy_hierarchy, {"a": ["cow", "tool"]}))
 
-    assert repr(shown) == "AuditResult(note: 1 findings in 5 checks, 1 instances)"
+    assert repr(shown) == "AuditResult(note: 1 findings in 7 checks, 1 instances)"
     assert "| cross_branch | note | 1 | 1 pairs of branches in use |" in shown._repr_markdown_()

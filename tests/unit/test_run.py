@@ -55,6 +55,7 @@ def test_the_ledger_is_told(toy_hierarchy: Hierarchy) -> None:
         "groups": 1,
         "repeated_edges": 0,
         "labels_per_instance": {"median": 1.0, "p90": 2.0},
+        "predictions": None,
     }
 
 

@@ -52,7 +52,7 @@ def test_every_node_that_something_reaches_is_drawn(data: st.DataObject) -> None
 
     assert sum(dag.aggregated > 0) <= len(lines(dag))
     for node, reached in zip(hierarchy.nodes, dag.aggregated.tolist(), strict=True):
-        named = [line for line in drawn if f"─ {node}  " in f"─ {line}"]
+        named = [line for line in drawn if f"─ {node.rstrip()}  " in f"─ {line}"]
         assert bool(named) == (reached > 0)
 
 

@@ -18,7 +18,7 @@ KERNELS = {"dense": score_pairs._dense_kernel, "sparse": score_pairs._sparse_ker
 @pytest.fixture(params=KERNELS)
 def kernel(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
     """Have every count made by one of the two kernels."""
-    monkeypatch.setattr(score_pairs, "_cheaper_kernel", KERNELS[request.param])
+    monkeypatch.setattr(score_pairs, "_cheaper_kernel", lambda _: KERNELS[request.param])
     return str(request.param)
 
 
@@ -112,7 +112,7 @@ def test_confusion_of_nearly_equal_scores_never_exceeds_the_joint_count(exponent
 
 @pytest.mark.usefixtures("kernel")
 def test_more_instances_than_a_block_are_all_counted(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(score_pairs, "INSTANCES_PER_BLOCK", 4)
+    monkeypatch.setattr(score_pairs, "SCORES_PER_BLOCK", 8)
     found = counted(*[[0.2, 0.6]] * 11)
 
     assert found.joint.tolist() == [11]
@@ -132,6 +132,14 @@ def test_ones_are_counted_as_labels_are() -> None:
     assert found.confusion_sum == pytest.approx(labels.confusion_sum, abs=60e-12)
 
 
+@pytest.mark.usefixtures("kernel")
+@pytest.mark.parametrize("size", [1e-5, 1.0, 300.0])
+def test_many_instances_of_one_size_neither_vanish_nor_overflow(size: float) -> None:
+    found = counted(*[[size, 3 * size]] * 900)
+
+    assert found.confusion_sum.tolist() == pytest.approx([900 * bits(0.25)], rel=1e-12)
+
+
 @pytest.mark.parametrize(
     ("share", "expected"), [(1.0, score_pairs._dense_kernel), (0.05, score_pairs._sparse_kernel)]
 )
@@ -141,7 +149,9 @@ def test_the_kernel_is_chosen_by_how_full_the_scores_are(
     used: list[str] = []
     for name, make in KERNELS.items():
         monkeypatch.setattr(
-            score_pairs, f"_{name}_kernel", lambda s, n=name, m=make: used.append(n) or m(s)
+            score_pairs,
+            f"_{name}_kernel",
+            lambda *given, n=name, m=make: used.append(n) or m(*given),
         )
     draw = np.random.default_rng(1)
     count_score_pairs(csr_array(draw.random((50, 40)) * (draw.random((50, 40)) < share)), 1e-5)

@@ -1,0 +1,53 @@
+"""The table of pairs: what was counted of each, and how it is published."""
+
+from __future__ import annotations
+
+import numpy as np
+import polars as pl
+
+from audit.dag import IntArray
+from audit.engine.pairs import PairCounts
+from audit.hierarchy import RELATIONS, Hierarchy
+
+
+def pair_table(hierarchy: Hierarchy, counts: PairCounts, supports: IntArray) -> pl.DataFrame:
+    """What was counted of each pair, with relation and lowest common ancestor, ids as Enum."""
+    ids, relations = pl.Enum(hierarchy.nodes), pl.Enum(RELATIONS)
+    relation, lca = hierarchy.relate(counts.a, counts.b)
+    return pl.DataFrame(
+        {
+            "a": pl.Series(counts.a.astype(np.uint32)).cat.to(ids),
+            "b": pl.Series(counts.b.astype(np.uint32)).cat.to(ids),
+            "support_a": supports[counts.a],
+            "support_b": supports[counts.b],
+            "joint": counts.joint,
+            "confusion_sum": counts.confusion_sum,
+            "relation": pl.Series(relation.astype(np.uint32)).cat.to(relations),
+            "lca": pl.Series(lca.astype(np.uint32)).cat.to(ids),
+        }
+    )
+
+
+def described(pairs: pl.DataFrame, instances: int) -> pl.LazyFrame:
+    """The pair table as it is published: with rate, confusion, expectation and lift, lazily.
+
+    ``given`` says what a fair expectation of the pair conditions on: ``length`` for siblings,
+    ``parents`` elsewhere, null for ancestor pairs, which are trivial.
+    """
+    independent = pl.col("support_a") * pl.col("support_b") / max(instances, 1)
+    relation = pl.col("relation").cast(pl.String)
+    return pairs.lazy().select(
+        pl.col("a", "b").cast(pl.String),
+        pl.col("support_a", "support_b", "joint"),
+        (pl.col("joint") / max(instances, 1)).alias("rate"),
+        (pl.col("confusion_sum") / max(instances, 1)).alias("confusion"),
+        independent.alias("expected"),
+        (pl.col("joint") / independent).alias("lift"),
+        relation,
+        pl.col("lca").cast(pl.String),
+        pl.when(relation == "sibling")
+        .then(pl.lit("length"))
+        .when(relation != "ancestor")
+        .then(pl.lit("parents"))
+        .alias("given"),
+    )
