@@ -38,7 +38,7 @@ TOP = 12
 INTRODUCTION = """What the paper *Abstraction Alignment* and public data say, and what `audit`
 finds. This page is written by `AUDIT_DATA=FOLDER python scripts/make_fidelity.py`;
 `tests/real/test_fidelity.py` fails where the page and the numbers part. Intervals are 95 %
-bootstrap intervals. Formulas: [methods.md](methods.md) and [methods-model.md](methods-model.md)."""
+bootstrap intervals. Formulas: [methods.md](methods.md)."""
 
 WIDTH = 120
 

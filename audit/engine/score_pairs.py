@@ -18,10 +18,10 @@ IntArray: TypeAlias = NDArray[np.int64]
 FloatArray: TypeAlias = NDArray[np.float64]
 Met: TypeAlias = tuple[IntArray, IntArray, FloatArray]
 """Of one node: the nodes after it that it meets, joint and confusion with them."""
-Kernel: TypeAlias = Callable[[Sparse, Executor], list[Met]]
-"""What counts the pairs of scores above 0, every node of which is used."""
+Kernel: TypeAlias = Callable[[Sparse, float, IntArray, Executor], list[Met]]
+"""What counts the pairs of scores at a threshold, of some of the nodes."""
 
-SCORES_PER_BLOCK = 200_000
+SCORES_PER_BLOCK = 400_000
 """Scores, those of 0 included, that the dense kernel holds in the cache at a time."""
 DENSE_NODES = 7_000
 """Nodes up to which the dense kernel is used: it holds n_nodes^2 sums."""
@@ -48,22 +48,28 @@ def count_score_pairs(aggregated: Sparse, threshold: float) -> PairCounts:
     over instances of (nodes at the threshold)^2 / 2; the cheaper is chosen. Both use all cores, and
     give the same in whatever order instances come, to rounding.
     """
-    kept = _at_least(aggregated, threshold)
-    used = np.flatnonzero(np.bincount(kept.indices, minlength=kept.shape[1]))
-    compact = csr_array(kept[:, used]) if len(used) < kept.shape[1] else kept
+    widths, used = _reaching(aggregated, threshold)
+    kernel = _cheaper_kernel(widths, len(used))
     with ThreadPoolExecutor(_cores()) as pool:
-        return _collect(_cheaper_kernel(compact)(compact, pool), used)
+        return _collect(kernel(aggregated, threshold, used, pool), used)
+
+
+def _reaching(scores: Sparse, threshold: float) -> tuple[IntArray, IntArray]:
+    """Nodes at the threshold of each instance, shape (n_instances,), and the nodes in any."""
+    reached = scores.data >= threshold
+    bounds = zip(scores.indptr, scores.indptr[1:], strict=False)
+    widths = np.array([np.count_nonzero(reached[i:j]) for i, j in bounds], np.int64)
+    some = np.zeros(scores.shape[1], np.bool_)
+    some[scores.indices[reached]] = True
+    return widths, np.flatnonzero(some)
 
 
 def _at_least(scores: Sparse, threshold: float) -> Sparse:
     """The scores from the threshold up; the given matrix is left as it is."""
-    reached = scores.data >= threshold
-    counts = [
-        np.count_nonzero(reached[start:end])
-        for start, end in zip(scores.indptr, scores.indptr[1:], strict=False)
-    ]
-    ends = np.concatenate([[0], np.cumsum(counts, dtype=np.int64)])
-    return csr_array((scores.data[reached], scores.indices[reached], ends), shape=scores.shape)
+    kept = csr_array(scores, copy=True)
+    kept.data[kept.data < threshold] = 0
+    kept.eliminate_zeros()
+    return kept
 
 
 def _cores() -> int:
@@ -71,25 +77,25 @@ def _cores() -> int:
     return len(available(0)) if available else os.cpu_count() or 1
 
 
-def _cheaper_kernel(scores: Sparse) -> Kernel:
-    n_nodes = scores.shape[1]
-    dense_steps = float(scores.nnz) * n_nodes
-    sparse_steps = float((np.diff(scores.indptr).astype(np.float64) ** 2).sum())
+def _cheaper_kernel(widths: IntArray, n_nodes: int) -> Kernel:
+    dense_steps = float(widths.sum()) * n_nodes
+    sparse_steps = float((widths.astype(np.float64) ** 2).sum())
     cheap = dense_steps <= SPARSE_COST * sparse_steps
     return _dense_kernel if cheap and n_nodes <= DENSE_NODES else _sparse_kernel
 
 
-def _dense_kernel(scores: Sparse, pool: Executor) -> list[Met]:
+def _dense_kernel(scores: Sparse, threshold: float, used: IntArray, pool: Executor) -> list[Met]:
     """Instances block by block; each node beside all after it, on the instances that carry it.
 
     A score of 0 beside another has no entropy, so none need be left out.
     """
-    n, n_nodes = scores.shape
+    n, n_nodes = scores.shape[0], len(used)
     joint, entropy = np.zeros((n_nodes, n_nodes)), np.zeros((n_nodes, n_nodes))
     rows = max(SCORES_PER_BLOCK // max(n_nodes, 1), 1)
-    factors = _safe_factors(scores.data)
+    factors = _safe_factors(scores.data, threshold)
     for start in range(0, n, rows):
-        values = csr_array(scores[start : start + rows]).toarray()
+        values = scores[start : start + rows].toarray()[:, used]
+        values[values < threshold] = 0
         weighted, carried = _times_log(values), (values > 0).astype(np.float64)
         joint += carried.T @ carried
 
@@ -104,11 +110,12 @@ def _dense_kernel(scores: Sparse, pool: Executor) -> list[Met]:
     ]
 
 
-def _safe_factors(values: FloatArray) -> int:
+def _safe_factors(values: FloatArray, threshold: float) -> int:
     """How many sums of two values can be multiplied without leaving the range of a float."""
     if not len(values):
         return 1
-    furthest = max(abs(float(np.log10(values.min()))), abs(float(np.log10(2 * values.max()))), 1.0)
+    least, largest = max(float(values.min()), threshold), 2 * float(values.max())
+    furthest = max(abs(np.log10(least)), abs(np.log10(largest)), 1.0)
     return max(int(300 / furthest), 1)
 
 
@@ -136,8 +143,9 @@ def _times_log(values: FloatArray) -> FloatArray:
     return values * np.log(np.where(values > 0, values, 1.0))
 
 
-def _sparse_kernel(scores: Sparse, pool: Executor) -> list[Met]:
+def _sparse_kernel(scores: Sparse, threshold: float, used: IntArray, pool: Executor) -> list[Met]:
     """Node by node; each of its scores beside the later scores of the same instance."""
+    scores = csr_array(_at_least(scores, threshold)[:, used])
     weighted = _times_log(scores.data)
     positions = csr_array((np.arange(scores.nnz) + 1, scores.indices, scores.indptr), scores.shape)
     by_node = csc_array(positions)

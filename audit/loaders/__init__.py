@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from audit.errors import AuditError, FormatError, InputError
-from audit.files import files_in, first_bytes, refuse_pickle
+from audit.files import files_in, first_bytes, read_text, refuse_pickle
 from audit.loaders import (
     caml,
     grouped,
@@ -109,6 +109,8 @@ def _format_of(path: Path, name: str | None) -> LabelFormat:
     others = [] if name or path.is_file() else _others_in(path, matching)
     if len(matching) == 1 and not others:
         return matching[0]
+    if not matching and path.suffix.lower() == ".csv":
+        read_text(path)  # what is not UTF-8 is told as that
     found = [known.name for known in matching] + others
     listed = "".join(f"\n  {known.name}: {known.title}" for known in matching or FORMATS)
     raise FormatError(

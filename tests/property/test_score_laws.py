@@ -38,7 +38,7 @@ def by_pair(counts: PairCounts, column: str) -> dict[tuple[int, int], float]:
 def counted_by(kernel: str, table: Table) -> PairCounts:
     with pytest.MonkeyPatch.context() as patch:
         chosen = getattr(score_pairs, f"_{kernel}_kernel")
-        patch.setattr(score_pairs, "_cheaper_kernel", lambda _: chosen)
+        patch.setattr(score_pairs, "_cheaper_kernel", lambda *_: chosen)
         return count_score_pairs(csr_array(table), THRESHOLD)
 
 

@@ -18,7 +18,7 @@ KERNELS = {"dense": score_pairs._dense_kernel, "sparse": score_pairs._sparse_ker
 @pytest.fixture(params=KERNELS)
 def kernel(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
     """Have every count made by one of the two kernels."""
-    monkeypatch.setattr(score_pairs, "_cheaper_kernel", lambda _: KERNELS[request.param])
+    monkeypatch.setattr(score_pairs, "_cheaper_kernel", lambda *_: KERNELS[request.param])
     return str(request.param)
 
 
