@@ -84,8 +84,9 @@ def test_every_format_is_documented() -> None:
     from audit import hierarchies, loaders
 
     page = (ROOT / "docs" / "formats.md").read_text("utf-8")
-    for known in (*loaders.FORMATS, *hierarchies.FORMATS, *hierarchies.BUILT_IN):
-        assert f"| `{known.name}` |" in page
+    readers = (*loaders.FORMATS, *loaders.PREDICTION_FORMATS, *hierarchies.FORMATS)
+    for known in (*readers, *hierarchies.FOLDERS, *hierarchies.BUILT_IN):
+        assert f"`{known.name}`" in page
 
 
 def test_relative_links_lead_somewhere() -> None:
