@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Sequence
 from pathlib import Path
 
 import polars as pl
 
 from audit.errors import InputError, first_cases
 from audit.files import files_in, first_bytes
-from audit.loaders.common import schema_of
+from audit.loaders.common import pick, present, raw_labels, schema_of
+from audit.loaders.format import Columns, RawLabels
 
 _SUFFIX = r"\.(?:csv|csv\.gz|parquet)"
 _TABLE = re.compile(rf"(diagnoses|procedures)_icd{_SUFFIX}", re.IGNORECASE)
@@ -58,7 +59,7 @@ def tables_of(path: Path, *subfolders: str) -> list[Path]:
     return tables
 
 
-def dictionaries_beside(tables: Collection[Path]) -> list[Path]:
+def _dictionaries_beside(tables: Collection[Path]) -> list[Path]:
     """Title dictionaries, D_ICD_DIAGNOSES and D_ICD_PROCEDURES, in the folders of the tables."""
     folders = sorted({table.parent for table in tables})
     return [entry for folder in folders for entry in files_in(folder) if _named(entry, _DICTIONARY)]
@@ -70,7 +71,37 @@ def kind_of(table: Path) -> str | None:
     return next((kind for kind in ("diagnoses", "procedures") if kind in name), None)
 
 
-def tidied(rows: pl.DataFrame) -> pl.DataFrame:
+def coded_rows(
+    frame: pl.DataFrame, table: Path, columns: Columns, code: str, **more: str
+) -> pl.DataFrame:
+    """Rows of one table with its code column, the admission as instance, the patient as group."""
+    rows = pick(
+        frame,
+        table,
+        instance=columns.id or "hadm_id",
+        label=columns.label or code,
+        group=columns.group or present(frame, "subject_id"),
+        split=columns.split,
+        position=present(frame, "seq_num"),
+        **more,
+    )
+    return _tidied(rows)
+
+
+def labels_of(rows: Sequence[pl.DataFrame], path: Path, tables: Sequence[Path]) -> RawLabels:
+    """The labels of all tables together, with the dictionaries beside them."""
+    together = pl.concat(rows, how="diagonal")
+    return raw_labels(
+        together,
+        together,
+        path,
+        sources=tables,
+        titles=_dictionaries_beside(tables),
+        persons=True,
+    )
+
+
+def _tidied(rows: pl.DataFrame) -> pl.DataFrame:
     """Rows with NULL as null and ``position`` as a number; what is no position is a bad row."""
     rows = rows.with_columns(
         pl.when(~pl.col(pl.String).is_in(["NULL", "null", "Null"])).then(pl.col(pl.String))

@@ -7,9 +7,9 @@ from pathlib import Path
 import polars as pl
 
 from audit.files import read_table
-from audit.loaders.common import pick, present, raw_labels
+from audit.loaders.common import present
 from audit.loaders.format import Columns, LabelFormat, RawLabels
-from audit.loaders.mimic import dictionaries_beside, kind_of, matcher, tables_of, tidied
+from audit.loaders.mimic import coded_rows, kind_of, labels_of, matcher, tables_of
 
 
 def read(path: Path, columns: Columns) -> RawLabels:
@@ -19,31 +19,14 @@ def read(path: Path, columns: Columns) -> RawLabels:
     for ICD-10; a row of any other version is refused as ``bad_row``.
     """
     tables = tables_of(path, "hosp")
-    rows = pl.concat([_rows(table, columns) for table in tables], how="diagonal")
-    return raw_labels(
-        rows,
-        rows,
-        path,
-        sources=tables,
-        titles=dictionaries_beside(tables),
-        persons=True,
-    )
+    return labels_of([_rows(table, columns) for table in tables], path, tables)
 
 
 def _rows(table: Path, columns: Columns) -> pl.DataFrame:
     frame = read_table(table)
-    rows = pick(
-        frame,
-        table,
-        instance=columns.id or "hadm_id",
-        label=columns.label or "icd_code",
-        group=columns.group or present(frame, "subject_id"),
-        split=columns.split,
-        position=present(frame, "seq_num"),
-        version="icd_version",
-    )
+    rows = coded_rows(frame, table, columns, "icd_code", version="icd_version")
     kind = kind_of(table) or ("procedures" if present(frame, "chartdate") else "diagnoses")
-    return _versioned(tidied(rows), kind)
+    return _versioned(rows, kind)
 
 
 def _versioned(rows: pl.DataFrame, kind: str) -> pl.DataFrame:
