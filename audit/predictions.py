@@ -168,8 +168,9 @@ def map_predictions(
     Raises:
         SchemaError: If a number is not finite or, transformed or not, no score; if a transform
             cannot be taken; if no class is a node, or two classes are the same; if no instance is
-            in the dataset; if one answer is asked of a set or of an instance without scores; or on
-            what the policy refuses.
+            in the dataset; if the scores of most instances sum to one and those of some do not; if
+            one answer is asked of a set or of an instance without scores; or on what the policy
+            refuses.
     """
     policy, path = policy or Policy(), raw.sources[0]
     raw = as_scores(raw, transform)
@@ -187,7 +188,8 @@ def map_predictions(
         rows=rows,
         scores=scores,
         set_valued=raw.set_valued,
-        single_label=single_label or (not raw.set_valued and _sum_to_one(scores)),
+        single_label=single_label
+        or (not raw.set_valued and _sum_to_one(scores, instances, path)),
         ledger=PredictionLedger(
             classes_read=len(raw.classes),
             classes_mapped=len(raw.classes) - len(unknown),
@@ -322,8 +324,19 @@ def _stored(scores: FloatArray, rows: IntArray, columns: IntArray) -> Stored:
     return data, column, indptr
 
 
-def _sum_to_one(scores: Sparse) -> bool:
-    return bool(np.abs(scores.sum(axis=1) - 1).max() <= SUM_TOLERANCE)
+def _sum_to_one(scores: Sparse, instances: Sequence[str], path: Path) -> bool:
+    """Whether each instance's scores do; a few that do not, among most that do, are refused."""
+    sums = np.asarray(scores.sum(axis=1)).ravel()
+    wrong = np.flatnonzero(np.abs(sums - 1) > SUM_TOLERANCE)
+    if 0 < len(wrong) < len(sums) / 2:
+        raise SchemaError(
+            "the scores of each instance must sum to one, as most here do",
+            found=f"{len(wrong):,} of {len(sums):,} instances do not: "
+            + first_cases([instances[i] for i in wrong]),
+            where=path,
+            hint="mend them, or say --single-label where the highest score is the answer anyway",
+        )
+    return len(wrong) == 0
 
 
 def _require_answers(set_valued: bool, without: list[str], path: Path) -> None:

@@ -259,3 +259,11 @@ def test_predicted_sets_of_audioset_join_all_clips() -> None:
     assert predictions.ledger.instances_matched == len(labels) == 20_371
     assert predictions.ledger.unknown_classes == ()
     assert set(predictions.scores.data.tolist()) == {1.0}
+
+
+def test_a_few_sums_that_are_not_one_are_refused(dataset: LabelDataset) -> None:
+    some = raw([[0.9, 0.1], [0.5, 0.5], [0.5, 0.2]])
+
+    with pytest.raises(SchemaError, match=r"1 of 3 instances do not: 'c'"):
+        map_predictions(some, dataset)
+    assert map_predictions(some, dataset, single_label=True).single_label
