@@ -188,8 +188,7 @@ def map_predictions(
         rows=rows,
         scores=scores,
         set_valued=raw.set_valued,
-        single_label=single_label
-        or (not raw.set_valued and _sum_to_one(scores, instances, path)),
+        single_label=single_label or (not raw.set_valued and _sum_to_one(scores, instances, path)),
         ledger=PredictionLedger(
             classes_read=len(raw.classes),
             classes_mapped=len(raw.classes) - len(unknown),
@@ -332,7 +331,7 @@ def _sum_to_one(scores: Sparse, instances: Sequence[str], path: Path) -> bool:
         raise SchemaError(
             "the scores of each instance must sum to one, as most here do",
             found=f"{len(wrong):,} of {len(sums):,} instances do not: "
-            + first_cases([instances[i] for i in wrong]),
+            + first_cases(instances[i] for i in wrong.tolist()),
             where=path,
             hint="mend them, or say --single-label where the highest score is the answer anyway",
         )
