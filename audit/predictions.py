@@ -23,6 +23,8 @@ from audit.weighted import WeightedDag
 
 SUM_TOLERANCE = 1e-4
 """How far from one the scores of an instance with one answer may sum."""
+FEW = 0.1
+"""Share of the instances that may be mistakes where the scores of all others sum to one."""
 
 ROWS_PER_BLOCK = 1_024
 """Rows of a matrix that are put on nodes at a time, so that memory stays flat."""
@@ -168,7 +170,7 @@ def map_predictions(
     Raises:
         SchemaError: If a number is not finite or, transformed or not, no score; if a transform
             cannot be taken; if no class is a node, or two classes are the same; if no instance is
-            in the dataset; if the scores of most instances sum to one and those of some do not; if
+            in the dataset; if the scores of nearly all instances sum to one and not of all; if
             one answer is asked of a set or of an instance without scores; or on what the policy
             refuses.
     """
@@ -324,12 +326,16 @@ def _stored(scores: FloatArray, rows: IntArray, columns: IntArray) -> Stored:
 
 
 def _sum_to_one(scores: Sparse, instances: Sequence[str], path: Path) -> bool:
-    """Whether each instance's scores do; a few that do not, among most that do, are refused."""
+    """Whether each instance's scores do; a few that do not, among nearly all that do, are refused.
+
+    Scores of 0 and 1 alone are answers already, and may be several.
+    """
     sums = np.asarray(scores.sum(axis=1)).ravel()
     wrong = np.flatnonzero(np.abs(sums - 1) > SUM_TOLERANCE)
-    if 0 < len(wrong) < len(sums) / 2:
+    graded = bool((scores.data != 1).any())
+    if graded and 0 < len(wrong) <= FEW * len(sums):
         raise SchemaError(
-            "the scores of each instance must sum to one, as most here do",
+            "the scores of each instance must sum to one, as nearly all here do",
             found=f"{len(wrong):,} of {len(sums):,} instances do not: "
             + first_cases(instances[i] for i in wrong.tolist()),
             where=path,

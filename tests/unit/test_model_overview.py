@@ -68,7 +68,7 @@ def test_each_rate_is_a_share_of_its_own_instances(toy_hierarchy: Hierarchy) -> 
 def test_small_cells_of_data_or_model_withhold_what_is_derived(toy_hierarchy: Hierarchy) -> None:
     labels = repeated([(50, ["dog"]), (50, ["cow"]), (5, ["dog", "cow"])])
     dataset = labelled(toy_hierarchy, labels)
-    scores = {name: {"dog": 0.6, "cow": 0.6 if i < 4 else 0.4} for i, name in enumerate(labels)}
+    scores = {name: {"dog": 0.7, "cow": 0.6 if i < 4 else 0.4} for i, name in enumerate(labels)}
     model = predicted(dataset, scores)
     found = run_audit(dataset, Policy(min_cell=11), predictions=model)
     (row,) = beside(found)

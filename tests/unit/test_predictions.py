@@ -262,8 +262,16 @@ def test_predicted_sets_of_audioset_join_all_clips() -> None:
 
 
 def test_a_few_sums_that_are_not_one_are_refused(dataset: LabelDataset) -> None:
-    some = raw([[0.9, 0.1], [0.5, 0.5], [0.5, 0.2]])
+    rows = pl.DataFrame({"instance": list("abcdefghij"), "label": ["cow"] * 10})
+    ten = LabelDataset.from_rows(rows, dataset.hierarchy)
+    some = raw([[0.9, 0.1]] * 9 + [[0.5, 0.2]], "abcdefghij")
 
-    with pytest.raises(SchemaError, match=r"1 of 3 instances do not: 'c'"):
-        map_predictions(some, dataset)
-    assert map_predictions(some, dataset, single_label=True).single_label
+    with pytest.raises(SchemaError, match=r"1 of 10 instances do not: 'j'"):
+        map_predictions(some, ten)
+    assert map_predictions(some, ten, single_label=True).single_label
+
+
+def test_several_answers_of_a_few_are_no_mistake(dataset: LabelDataset) -> None:
+    rows = pl.DataFrame({"instance": list("abcdefghij"), "label": ["cow"] * 10})
+    ten = LabelDataset.from_rows(rows, dataset.hierarchy)
+    assert not map_predictions(raw([[1, 0]] * 9 + [[1, 1]], "abcdefghij"), ten).single_label
