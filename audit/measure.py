@@ -102,7 +102,9 @@ def measure(
         residual=residual,
         pairs=pair_table(hierarchy, count_pairs(aggregated), support(aggregated)),
         residuals=_residual_frame(dataset, residual),
-        model=measure_model(dataset, predictions, policy, seed=seed) if predictions else None,
+        model=None
+        if predictions is None
+        else measure_model(dataset, predictions, policy, seed=seed),
     )
 
 

@@ -72,7 +72,7 @@ def _inputs(
     read = {
         "data": dataset.sources,
         "titles": dataset.titles,
-        "predictions": predictions.sources if predictions else (),
+        "predictions": () if predictions is None else predictions.sources,
     }
     return tuple(input_record(role, path) for role, paths in read.items() for path in paths)
 

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
+from audit.engine.rows import row_numbers, row_sums
 from audit.errors import SchemaError
 
 Sparse: TypeAlias = csr_array[Any, tuple[int, int]]
@@ -158,14 +159,3 @@ def entropy(mass: Sparse) -> FloatArray:
     """
     share = np.where(mass.data > 0, mass.data, 1.0)
     return row_sums(csr_array((-share * np.log2(share), mass.indices, mass.indptr), mass.shape))
-
-
-def row_numbers(matrix: Sparse) -> IntArray:
-    """Row of each stored value, shape (nnz,)."""
-    return np.repeat(np.arange(matrix.shape[0]), np.diff(matrix.indptr))
-
-
-def row_sums(matrix: Sparse) -> FloatArray:
-    """Sum of each row, shape (n_rows,), added in stored order: the same in every batch."""
-    sums = np.bincount(row_numbers(matrix), matrix.data, minlength=matrix.shape[0])
-    return sums.astype(np.float64, copy=False)

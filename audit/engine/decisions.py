@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import Any, TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
+from audit.engine.rows import highest
+
 Sparse: TypeAlias = csr_array[Any, tuple[int, int]]
-IntArray: TypeAlias = NDArray[np.int64]
 
 
 def decide(scores: Sparse, threshold: float, *, single_label: bool) -> Sparse:
@@ -21,28 +21,18 @@ def decide(scores: Sparse, threshold: float, *, single_label: bool) -> Sparse:
         single_label: Whether each instance has one answer; of equal scores the first node's is it.
 
     Returns:
-        0/1, int64, same shape. An instance without a score predicts nothing.
+        0/1, int64, same shape. An instance without a score above 0 has no one answer.
     """
     if single_label:
-        filled = np.flatnonzero(np.diff(scores.indptr))
-        best = _argmax(scores)[filled]
-        ones = np.ones(len(filled), np.int64)
-        return csr_array((ones, (filled, best)), shape=scores.shape)
+        best = highest(scores).column
+        answered = np.flatnonzero(best >= 0)
+        ones = np.ones(len(answered), np.int64)
+        return csr_array((ones, (answered, best[answered])), shape=scores.shape)
     reached = (scores.data >= threshold).astype(np.int64)
     pattern = (reached, scores.indices, scores.indptr)
     decided = csr_array(pattern, shape=scores.shape, copy=True)  # zeros are dropped in place
     decided.eliminate_zeros()
     return decided
-
-
-def _argmax(scores: Sparse) -> IntArray:
-    """Node of each instance's highest score, the first of equals; 0 for an instance without any."""
-    rows = np.repeat(np.arange(scores.shape[0]), np.diff(scores.indptr))
-    order = np.lexsort((scores.indices, -scores.data, rows))
-    best = np.zeros(scores.shape[0], np.int64)
-    first = np.flatnonzero(np.diff(rows, prepend=-1))
-    best[rows[first]] = scores.indices[order[first]]
-    return best
 
 
 def exchanged(labels: Sparse, decided: Sparse) -> Sparse:

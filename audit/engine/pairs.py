@@ -9,6 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import coo_array, csc_array, csr_array, triu
 
+from audit.engine.rows import row_numbers
+
 Sparse: TypeAlias = csr_array[Any, tuple[int, int]]
 IntArray: TypeAlias = NDArray[np.int64]
 FloatArray: TypeAlias = NDArray[np.float64]
@@ -118,7 +120,7 @@ def _larger_beside_smaller(block: Sparse) -> tuple[Sparse, Sparse]:
         1 where the node has that value; and, where a node's value is larger, one bit minus the
         entropy of the two.
     """
-    instance = _row_numbers(block)
+    instance = row_numbers(block)
     levels, rank = np.unique(block.data, return_inverse=True)
     keys, line = np.unique(instance * len(levels) + rank, return_inverse=True)
     line_instance, line_rank = np.divmod(keys, len(levels))
@@ -141,10 +143,6 @@ def _larger_beside_smaller(block: Sparse) -> tuple[Sparse, Sparse]:
     deficit = 1.0 - binary_entropy(smaller_value.astype(float), larger_value.astype(float))
     deficits = coo_array((deficit, (beside, block.indices[source])), shape=shape)
     return csr_array(holds), csr_array(deficits)
-
-
-def _row_numbers(matrix: Sparse) -> IntArray:
-    return np.repeat(np.arange(matrix.shape[0]), np.diff(matrix.indptr))
 
 
 def binary_entropy(u: FloatArray, v: FloatArray) -> FloatArray:

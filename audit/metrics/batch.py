@@ -10,10 +10,10 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from audit.dag import BoolArray, FloatArray, IntArray, Sparse
-from audit.engine.cuts import Cut, atom_values, cut_values, entropy, normalised, row_numbers
+from audit.engine.cuts import Cut, atom_values, cut_values, entropy, normalised
+from audit.engine.rows import Answers, highest, row_numbers, stored
 from audit.errors import SchemaError
 from audit.hierarchy import Hierarchy
-from audit.metrics.answers import Answers, highest, stored
 
 
 @dataclass(frozen=True, eq=False)

@@ -13,11 +13,10 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from audit.dag import BoolArray, FloatArray, IntArray, Sparse
-from audit.engine.cuts import row_numbers
 from audit.engine.propagation import aggregate
+from audit.engine.rows import row_numbers, stored
 from audit.errors import SchemaError
 from audit.hierarchy import Hierarchy
-from audit.metrics.answers import stored
 from audit.metrics.batch import Batch
 from audit.metrics.streaming import (
     ALL,

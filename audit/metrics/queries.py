@@ -16,7 +16,8 @@ import numpy as np
 from scipy.sparse import csr_array, eye_array
 
 from audit.dag import BoolArray, FloatArray, IntArray, Sparse, row
-from audit.engine.cuts import atom_mass, cut_at, normalised, row_numbers
+from audit.engine.cuts import atom_mass, cut_at, normalised
+from audit.engine.rows import row_numbers
 from audit.hierarchy import Hierarchy
 from audit.metrics.batch import Batch
 from audit.metrics.streaming import Computed, Measure, columns, ratio

@@ -1,13 +1,29 @@
-"""The one answer that scores give, and whether it is right."""
+"""Rows of a matrix: their numbers, their sums, and the highest value of each."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any, TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csr_array
 
-from audit.dag import BoolArray, IntArray, Sparse
-from audit.engine.cuts import row_numbers
+Sparse: TypeAlias = csr_array[Any, tuple[int, int]]
+IntArray: TypeAlias = NDArray[np.int64]
+FloatArray: TypeAlias = NDArray[np.float64]
+BoolArray: TypeAlias = NDArray[np.bool_]
+
+
+def row_numbers(matrix: Sparse) -> IntArray:
+    """Row of each stored value, shape (nnz,)."""
+    return np.repeat(np.arange(matrix.shape[0]), np.diff(matrix.indptr))
+
+
+def row_sums(matrix: Sparse) -> FloatArray:
+    """Sum of each row, shape (n_rows,), added in stored order: the same in every batch."""
+    sums = np.bincount(row_numbers(matrix), matrix.data, minlength=matrix.shape[0])
+    return sums.astype(np.float64, copy=False)
 
 
 @dataclass(frozen=True, eq=False)
@@ -26,7 +42,6 @@ def highest(values: Sparse) -> Answers:
     Args:
         values: Not negative, shape (n_instances, n_columns).
 
-    >>> from scipy.sparse import csr_array
     >>> found = highest(csr_array([[0.2, 0.4, 0.4], [0.0, 0.0, 0.0]]))
     >>> found.column.tolist(), found.tied.tolist()
     ([1, -1], [True, False])

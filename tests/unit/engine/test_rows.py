@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.sparse import csr_array
 
-from audit.metrics.answers import highest, stored
+from audit.engine.rows import highest, stored
 
 
 @pytest.mark.parametrize(
