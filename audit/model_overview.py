@@ -19,6 +19,7 @@ def model_overview(
     behaviours: Sequence[Mapping[str, Any]],
     *,
     instances: int,
+    predicted: int,
     min_cell: int,
 ) -> Overview:
     """Scopes of the metrics, behaviours, and the pairs of data and model side by side.
@@ -30,6 +31,7 @@ def model_overview(
         metrics: The run's metrics.
         behaviours: The run's behaviours.
         instances: Number of instances.
+        predicted: Number of those that have predictions.
         min_cell: Smallest count that may be shown. Examples are shown only where it is 1.
 
     Returns:
@@ -47,7 +49,7 @@ def model_overview(
         if model_pairs is None
         else [
             {**row, "title_a": titles[row["a"]], "title_b": titles[row["b"]]}
-            for row in _beside(nodes, pairs, model_pairs, instances, min_cell)
+            for row in _beside(nodes, pairs, model_pairs, instances, predicted, min_cell)
         ],
     }
 
@@ -83,10 +85,10 @@ def _gives_away(metric: Mapping[str, Any], min_cell: int) -> bool:
         return False
     if metric["name"] == "ties":
         return is_small(round(value), min_cell)
-    counted = round(abs(value) * n) if metric["name"] in SHARES else 0
-    return metric["name"] in SHARES and (
-        is_small(counted, min_cell) or is_small(n - counted, min_cell)
-    )
+    if metric["name"] not in SHARES:
+        return False
+    counted = round(abs(value) * n)
+    return is_small(counted, min_cell) or is_small(n - counted, min_cell)
 
 
 def _withheld(metric: Mapping[str, Any], min_cell: int) -> dict[str, Any]:
@@ -114,6 +116,7 @@ def _beside(
     pairs: pl.LazyFrame,
     model_pairs: pl.LazyFrame,
     instances: int,
+    predicted: int,
     min_cell: int,
 ) -> Iterable[dict[str, Any]]:
     """The unrelated pairs of labels that the model confuses most, with what the data does."""
@@ -132,7 +135,6 @@ def _beside(
     in_order = rows.sort(["confusion", "a", "b"], descending=[True, False, False])
     for row in in_order.iter_rows(named=True):
         joint, together = row["joint_data"] or 0, row["co_predicted"]
-        predicted = round(row["joint"] / row["rate"])  # instances that have predictions
         shown_joint = shown_count(joint, [instances], min_cell)
         shown_together = shown_count(together, [predicted], min_cell)
         withheld = isinstance(shown_joint, str) or isinstance(shown_together, str)

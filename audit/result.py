@@ -192,6 +192,7 @@ class AuditResult:
             self.metrics,
             self.behaviours,
             instances=instances,
+            predicted=int((self.ledger.get("predictions") or {}).get("instances_matched", 0)),
             min_cell=self._min_cell,
         )
         return data | model

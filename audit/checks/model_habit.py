@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -52,7 +53,7 @@ def _result(looked_at: int, findings: tuple[Finding, ...], why_not: str) -> Chec
 
 
 def _residual(
-    measured: Measurements, model: ModelMeasurements, parents: dict[int, dict[str, object]]
+    measured: Measurements, model: ModelMeasurements, parents: dict[int, dict[str, Any]]
 ) -> Iterator[Finding]:
     residual = np.array(sorted(measured.residual), np.int64)
     below = labels_below(model.decided, measured.hierarchy.strict_closure, residual)
@@ -67,7 +68,7 @@ def _residual_finding(
     model: ModelMeasurements,
     below: LabelsBelow,
     parent: int,
-    in_data: dict[str, object],
+    in_data: dict[str, Any],
 ) -> Finding | None:
     hierarchy, policy = measured.hierarchy, measured.policy
     predicted, only = below.labelled(parent), below.only_residual(parent)
@@ -75,7 +76,7 @@ def _residual_finding(
     share, low, high = residual_share(predicted, only, groups)
     if len(predicted) < policy.residual_instances.value or low <= policy.residual_share.value:
         return None
-    k, n = int(str(in_data["k"])), int(str(in_data["n"]))
+    k, n = int(in_data["k"]), int(in_data["n"])
     return Finding(
         check=_NAME,
         severity="note",

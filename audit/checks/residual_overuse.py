@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import polars as pl
 
@@ -50,7 +52,7 @@ def _high(measured: Measurements, judged: pl.DataFrame) -> pl.DataFrame:
     return judged.filter(pl.col("low") > measured.policy.residual_share.value)
 
 
-def standing_parents(measured: Measurements) -> dict[int, dict[str, object]]:
+def standing_parents(measured: Measurements) -> dict[int, dict[str, Any]]:
     """Line of the residual table of each parent that is reported, by its index, deepest first."""
     high = {row["parent"]: row for row in _high(measured, _judged(measured)).iter_rows(named=True)}
     standing = _standing(measured, [measured.hierarchy.index(parent) for parent in high])
@@ -80,10 +82,10 @@ def _high_without(measured: Measurements, parent: int, explained: BoolArray) -> 
     return len(labelled) >= policy.residual_instances.value and low > policy.residual_share.value
 
 
-def _finding(measured: Measurements, parent: int, counted: dict[str, object]) -> Finding:
+def _finding(measured: Measurements, parent: int, counted: dict[str, Any]) -> Finding:
     node = measured.hierarchy.nodes[parent]
-    k, n, at_parent = (int(str(counted[name])) for name in ("k", "n", "at_parent"))
-    share, low, high = (float(str(counted[name])) for name in ("share", "low", "high"))
+    k, n, at_parent = (int(counted[name]) for name in ("k", "n", "at_parent"))
+    share, low, high = (float(counted[name]) for name in ("share", "low", "high"))
     return Finding(
         check=_NAME,
         severity="warning",
