@@ -15,11 +15,12 @@ from audit.engine.decisions import decide
 from audit.engine.intervals import wilson
 from audit.engine.pairs import PairCounts, count_pairs, support
 from audit.engine.propagation import aggregate
-from audit.engine.score_pairs import count_score_pairs
+from audit.engine.score_pairs import count_score_pairs, support_at
 from audit.hierarchy import Hierarchy
+from audit.metrics.confusion import pair_confusions
 from audit.metrics.measure import model_metrics
 from audit.metrics.queries import QUERIES
-from audit.pair_table import described, pair_table
+from audit.pair_table import described, most_confused, pair_table
 from audit.policy import Policy
 from audit.predictions import Predictions
 
@@ -35,7 +36,8 @@ class ModelMeasurements:
         predictions: The predictions.
         gold: Labels of the instances that have predictions, 0/1, shape (n_instances, n_nodes).
         decided: What is predicted of them, 0/1, same shape.
-        pairs: The pair table of the predictions, with ``co_predicted``.
+        pairs: The pair table of the predictions, with ``co_predicted`` and, of the pairs most
+            confused, ``confusion_low, confusion_high``.
         metrics: ``name, scope, value, low, high, n, parameters``.
         metrics_absent: ``name, reason``.
         metrics_beside: Tied answers, and mass that lies under no node of a cut.
@@ -54,7 +56,8 @@ class ModelMeasurements:
     def described(self) -> pl.LazyFrame:
         """The pair table as it is published."""
         lazy = described(self.pairs, len(self.predictions))
-        return pl.concat([lazy, self.pairs.lazy().select("co_predicted")], how="horizontal")
+        further = self.pairs.lazy().select("co_predicted", "confusion_low", "confusion_high")
+        return pl.concat([lazy, further], how="horizontal")
 
 
 def measure_model(
@@ -66,21 +69,23 @@ def measure_model(
     threshold = policy.decision_threshold.value
     decided = decide(predictions.scores, threshold, single_label=predictions.single_label)
     aggregated = aggregate(predictions.scores, hierarchy.closure)
+    units = _units(dataset, predictions.rows)
     metrics = model_metrics(
         hierarchy,
         gold,
         predictions.scores,
-        _units(dataset, predictions.rows),
+        units,
         single_label=predictions.single_label,
         set_valued=predictions.set_valued,
         decision_threshold=threshold,
         seed=seed,
     )
+    pairs = _pairs(hierarchy, predictions, decided, aggregated, policy)
     return ModelMeasurements(
         predictions=predictions,
         gold=gold,
         decided=decided,
-        pairs=_pairs(hierarchy, predictions, decided, aggregated, policy),
+        pairs=_with_intervals(pairs, dataset, predictions, units, policy, seed=seed),
         metrics=tuple(metrics.measured),
         metrics_absent=tuple({"name": name, "reason": why} for name, why in metrics.absent),
         metrics_beside=tuple(metrics.beside),
@@ -108,11 +113,43 @@ def _pairs(
     else:
         threshold = policy.confusion_threshold.value
         counts = count_score_pairs(aggregated, threshold)
-        supports = _support_at(aggregated, threshold)
+        supports = support_at(aggregated, threshold)
     co_predicted = _joint_of(together, counts, len(hierarchy))
     return pair_table(hierarchy, counts, supports).with_columns(
         pl.Series("co_predicted", co_predicted, pl.Int64)
     )
+
+
+def _with_intervals(
+    pairs: pl.DataFrame,
+    dataset: LabelDataset,
+    predictions: Predictions,
+    units: list[str],
+    policy: Policy,
+    *,
+    seed: int,
+) -> pl.DataFrame:
+    """The pair table with bootstrap intervals of the pairs most confused, null elsewhere."""
+    hierarchy = dataset.hierarchy
+    labelled = pl.Series(
+        [hierarchy.nodes[i] for i in np.unique(dataset.direct.indices)], dtype=pl.String
+    )
+    numbered = described(pairs, len(predictions)).with_row_index("row")
+    top = most_confused(numbered, labelled).collect()
+    found = pair_confusions(
+        hierarchy,
+        predictions.scores,
+        list(top.select("a", "b").iter_rows()),
+        units,
+        threshold=policy.confusion_threshold.value,
+        seed=seed,
+    )
+    bounds = top.select("row").with_columns(
+        pl.Series("confusion_low", [estimate.low for estimate in found], pl.Float64),
+        pl.Series("confusion_high", [estimate.high for estimate in found], pl.Float64),
+    )
+    placed = pairs.with_row_index("row").join(bounds, on="row", how="left", maintain_order="left")
+    return placed.drop("row")
 
 
 def _joint_of(counted: PairCounts, wanted: PairCounts, n_nodes: int) -> IntArray:
@@ -122,11 +159,6 @@ def _joint_of(counted: PairCounts, wanted: PairCounts, n_nodes: int) -> IntArray
     keys, asked = counted.a * n_nodes + counted.b, wanted.a * n_nodes + wanted.b
     at = np.searchsorted(keys, asked).clip(max=len(keys) - 1)
     return np.where(keys[at] == asked, counted.joint[at], 0)
-
-
-def _support_at(aggregated: Sparse, threshold: float) -> IntArray:
-    reached = aggregated.indices[aggregated.data >= threshold]
-    return np.bincount(reached, minlength=aggregated.shape[1]).astype(np.int64)
 
 
 def _behaviours(predictions: Predictions) -> tuple[dict[str, Any], ...]:

@@ -8,7 +8,8 @@ from typing import Any
 import polars as pl
 
 from audit.disclosure import is_small, shown_count
-from audit.overview import TOP, Overview
+from audit.overview import Overview
+from audit.pair_table import most_confused
 
 
 def model_overview(
@@ -120,20 +121,11 @@ def _beside(
     min_cell: int,
 ) -> Iterable[dict[str, Any]]:
     """The unrelated pairs of labels that the model confuses most, with what the data does."""
-    labels = nodes.filter(pl.col("direct") > 0)["node"].implode()
-    top = (
-        model_pairs.filter(
-            ~pl.col("relation").is_in(["ancestor", "overlap"])
-            & pl.col("a").is_in(labels)
-            & pl.col("b").is_in(labels)
-        )
-        .sort(["confusion", "a", "b"], descending=[True, False, False])
-        .head(TOP)
-    )
+    labelled = nodes.filter(pl.col("direct") > 0)["node"]
+    top = most_confused(model_pairs, labelled)
     data = pairs.select("a", "b", pl.col("joint").alias("joint_data"))
-    rows = top.join(data, on=["a", "b"], how="left").collect()
-    in_order = rows.sort(["confusion", "a", "b"], descending=[True, False, False])
-    for row in in_order.iter_rows(named=True):
+    rows = top.join(data, on=["a", "b"], how="left", maintain_order="left").collect()
+    for row in rows.iter_rows(named=True):
         joint, together = row["joint_data"] or 0, row["co_predicted"]
         shown_joint = shown_count(joint, [instances], min_cell)
         shown_together = shown_count(together, [predicted], min_cell)
@@ -147,4 +139,6 @@ def _beside(
             "co_predicted": shown_together,
             "co_predicted_rate": None if isinstance(shown_together, str) else together / predicted,
             "confusion": None if withheld else row["confusion"],
+            "confusion_low": None if withheld else row["confusion_low"],
+            "confusion_high": None if withheld else row["confusion_high"],
         }

@@ -9,6 +9,9 @@ from audit.dag import IntArray
 from audit.engine.pairs import PairCounts
 from audit.hierarchy import RELATIONS, Hierarchy
 
+MOST_CONFUSED = 15
+"""Pairs of a model that get an interval, and that reports show."""
+
 
 def pair_table(hierarchy: Hierarchy, counts: PairCounts, supports: IntArray) -> pl.DataFrame:
     """What was counted of each pair, with relation and lowest common ancestor, ids as Enum."""
@@ -25,6 +28,26 @@ def pair_table(hierarchy: Hierarchy, counts: PairCounts, supports: IntArray) -> 
             "relation": pl.Series(relation.astype(np.uint32)).cat.to(relations),
             "lca": pl.Series(lca.astype(np.uint32)).cat.to(ids),
         }
+    )
+
+
+def most_confused(pairs: pl.LazyFrame, labelled: pl.Series) -> pl.LazyFrame:
+    """The `MOST_CONFUSED` unrelated pairs of labels with the highest confusion, highest first.
+
+    Args:
+        pairs: As `described` gives them, further columns kept.
+        labelled: Ids of the nodes that are labels.
+
+    Of equals the first in node order are taken.
+    """
+    return (
+        pairs.filter(
+            ~pl.col("relation").is_in(["ancestor", "overlap"])
+            & pl.col("a").is_in(labelled.implode())
+            & pl.col("b").is_in(labelled.implode())
+        )
+        .sort(["confusion", "a", "b"], descending=[True, False, False])
+        .head(MOST_CONFUSED)
     )
 
 

@@ -9,7 +9,7 @@ from reports.metric_words import threshold
 from reports.model_charts import beside_spec
 from reports.parts import Figure, Key, Node, Table, column
 from reports.svg import draw
-from reports.words import RELATION, counted, decimal, number, percent, shortened, words
+from reports.words import RELATION, counted, decimal, number, percent, shortened, span, words
 
 Rows = Sequence[Mapping[str, Any]]
 
@@ -36,7 +36,7 @@ def beside_figure(rows: Rows, predictions: Mapping[str, Any]) -> Figure | None:
         key=(
             Key("observed", "labelled together, in the data", "dot"),
             Key("model", "predicted together, by the model", "ring"),
-            Key("model", "confusion of the two, in the model", "diamond"),
+            Key("model", "confusion of the two, in the model, with its 95 % interval", "diamond"),
         ),
         table=_table(rows),
     )
@@ -59,6 +59,8 @@ def _drawn(row: Mapping[str, Any]) -> dict[str, Any]:
         "data": row["rate"],
         "predicted": row["co_predicted_rate"],
         "confusion": row["confusion"],
+        "low": row["confusion_low"],
+        "high": row["confusion_high"],
     }
 
 
@@ -84,14 +86,19 @@ def _alt(rows: Rows) -> str:
     )
 
 
+def _interval(row: Mapping[str, Any]) -> str:
+    low, high = row["confusion_low"], row["confusion_high"]
+    return "–" if low is None else span(decimal(low, 4), decimal(high, 4))
+
+
 def _table(rows: Rows) -> Table:
     return Table(
         id="beside-numbers",
         caption="Pairs in the data and in the model",
         columns=column(
             "First node", "Second node", "Relation", "Labelled together", "Share",
-            "Predicted together", "Share", "Confusion",
-            numeric="   nnnnn",
+            "Predicted together", "Share", "Confusion", "95 % interval",
+            numeric="   nnnnnn",
         ),
         rows=tuple(
             (
@@ -103,6 +110,7 @@ def _table(rows: Rows) -> Table:
                 number(row["co_predicted"]),
                 percent(row["co_predicted_rate"]),
                 decimal(row["confusion"], 4),
+                _interval(row),
             )
             for row in rows
         ),

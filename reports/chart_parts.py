@@ -89,9 +89,9 @@ def dots_spec(
     return ranked(layers, len(rows), left=left, right=right)
 
 
-def interval(base: alt.Chart) -> alt.Chart:
-    """From ``low`` to ``high``, behind the dot that stands between them."""
-    rule = base.mark_rule(color=LIGHT["observed"], strokeWidth=2, opacity=0.55)
+def interval(base: alt.Chart, color: str = LIGHT["observed"]) -> alt.Chart:
+    """From ``low`` to ``high``, behind the mark that stands between them."""
+    rule = base.mark_rule(color=color, strokeWidth=2, opacity=0.55)
     return _encoded(rule, x=alt.X("low:Q"), x2="high:Q")
 
 

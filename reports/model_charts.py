@@ -54,12 +54,12 @@ def beside_spec(rows: Rows) -> dict[str, Any]:
     """Ranked pairs, up to three marks a line: what the data does, and what the model does.
 
     Args:
-        rows: ``label, relation`` and ``data, predicted, confusion``, each None where withheld, in
-            the order to be drawn.
+        rows: ``label, relation`` and ``data, predicted, confusion, low, high``, each None where
+            withheld, in the order to be drawn; low and high are the bounds of the confusion.
     """
     drawn = numbered(rows)
     every = alt.Chart(values(drawn)).encode(y=lines())
-    top = max((row[name] or 0.0 for row in rows for name in _MARKS), default=0.0)
+    top = max((row[name] or 0.0 for row in rows for name in (*_MARKS, "high")), default=0.0)
     form = ".0%" if top >= 0.05 else ".1%" if top >= 0.005 else ".2%"
     x_axis = axis("share of all instances; confusion", form)
     scale = alt.Scale(domain=[0, top or 1.0], nice=True)
@@ -69,7 +69,9 @@ def beside_spec(rows: Rows) -> dict[str, Any]:
         .encode(y=lines(), x=alt.X(f"{name}:Q", scale=scale, axis=x_axis))
         for name, style in _MARKS.items()
     ]
-    layers = [*marks, left_labels(every), right_texts(every, "relation")]
+    bounded = alt.Chart(values([row for row in drawn if row["low"] is not None]))
+    bounds = interval(bounded.encode(y=lines()), LIGHT["model"])
+    layers = [bounds, *marks, left_labels(every), right_texts(every, "relation")]
     return ranked(layers, len(rows), left=330, right=110)
 
 

@@ -20,14 +20,9 @@ from scipy.sparse import csr_array
 
 import audit
 from audit.dataset import LabelDataset
-from audit.engine.pairs import binary_entropy
-from audit.engine.resampling import (
-    REPLICATES,
-    percentile_interval,
-    poisson_weights,
-    unit_keys,
-)
+from audit.engine.resampling import REPLICATES
 from audit.metrics.preference import subgraph_preference
+from audit.pair_table import most_confused
 from audit.predictions import Predictions
 from audit.result import AuditResult
 
@@ -167,7 +162,7 @@ def _softmax(folder: Path) -> Iterator[str]:
         yield "Concept confusion at 1e-5 (equation 4), the pairs of labels most confused:\n"
         yield _table(
             ("pair", "relation", "confusion", "interval", "rate"),
-            (_confusion_row(row, predictions) for row in _most_confused(result)),
+            (_confusion_row(row) for row in _most_confused(result)),
         )
 
 
@@ -205,17 +200,10 @@ def _preferences(dataset: LabelDataset, predictions: Predictions) -> Iterator[Se
         yield f"subgraph_preference, {name}", "leaves", _number(found.value), bounds, f"{found.n:,}"
 
 
-def _confusion_row(row: Mapping[str, Any], predictions: Predictions) -> Sequence[object]:
+def _confusion_row(row: Mapping[str, Any]) -> Sequence[object]:
     """A pair of leaves, with a bootstrap interval of its confusion."""
-    nodes = [predictions.hierarchy.index(row[end]) for end in ("a", "b")]
-    values = predictions.scores[:, nodes].toarray()
-    both = (values >= row["threshold"]).all(axis=1)
-    entropy = np.zeros(len(values))
-    entropy[both] = binary_entropy(*values[both].T)
-    weights = poisson_weights(unit_keys(predictions.instances, 0))
-    low, high = percentile_interval(weights.T @ entropy / weights.sum(axis=0))
-    interval = f"{_number(float(low))} to {_number(float(high))}"
     pair = f"{row['a']}, {row['b']}"
+    interval = f"{_number(row['confusion_low'])} to {_number(row['confusion_high'])}"
     return pair, row["relation"], _number(row["confusion"]), interval, _number(row["rate"])
 
 
@@ -237,16 +225,8 @@ def _number(value: float | None) -> str:
 
 def _most_confused(result: AuditResult) -> list[dict[str, Any]]:
     assert result.model_pairs is not None
-    labels = result.nodes.filter(pl.col("direct") > 0)["node"].implode()
-    pairs = result.model_pairs.filter(
-        ~pl.col("relation").is_in(["ancestor", "overlap"])
-        & pl.col("a").is_in(labels)
-        & pl.col("b").is_in(labels)
-    ).collect()
-    order = ["confusion", "a", "b"]
-    top = pairs.sort(order, descending=[True, False, False]).head(5)
-    threshold = result.ledger["predictions"]["confusion_threshold"]
-    return top.with_columns(pl.lit(threshold).alias("threshold")).to_dicts()
+    labelled = result.nodes.filter(pl.col("direct") > 0)["node"]
+    return most_confused(result.model_pairs, labelled).head(5).collect().to_dicts()
 
 
 def _audioset(folder: Path) -> Iterator[str]:

@@ -24,14 +24,14 @@ MAY_IMPORT: dict[str, set[str]] = {
     "policy": {"errors", "files"},
     "residuals": {"hierarchy", "policy"},
     "predictions": {"dag", "dataset", "errors", "hierarchy", "loaders", "policy", "weighted"},
-    "metrics": {"dag", "engine", "errors", "hierarchy"},
     "pair_table": {"dag", "engine", "hierarchy"},
+    "metrics": {"dag", "engine", "errors", "hierarchy", "pair_table"},
     "measure_model": {"dag", "dataset", "engine", "hierarchy", "metrics", "pair_table", "policy"}
     | {"predictions"},
     "measure": {"dag", "dataset", "engine", "hierarchy", "measure_model", "pair_table", "policy"}
     | {"predictions", "residuals"},
     "overview": {"disclosure"},
-    "model_overview": {"disclosure", "overview"},
+    "model_overview": {"disclosure", "overview", "pair_table"},
     "result": {"disclosure", "model_overview", "overview"},
     "checks": {"dag", "disclosure", "engine", "hierarchy", "measure", "measure_model", "policy"}
     | {"result"},

@@ -37,6 +37,23 @@ class PairCounts:
     joint: IntArray
     confusion_sum: FloatArray
 
+    @classmethod
+    def none(cls) -> PairCounts:
+        """No pair."""
+        empty = np.empty(0, np.int64)
+        return cls(empty, empty, empty, np.empty(0))
+
+
+def merged(first: PairCounts, second: PairCounts, n_nodes: int) -> PairCounts:
+    """The pairs of two sets of instances together; joints add exactly, entropies to rounding."""
+    keys = np.concatenate([counts.a * n_nodes + counts.b for counts in (first, second)])
+    pairs, pair = np.unique(keys, return_inverse=True)
+    joint = np.zeros(len(pairs), np.int64)
+    np.add.at(joint, pair, np.concatenate([first.joint, second.joint]))
+    sums = np.concatenate([first.confusion_sum, second.confusion_sum])
+    a, b = np.divmod(pairs, n_nodes)
+    return PairCounts(a, b, joint, np.bincount(pair, sums, minlength=len(pairs)))
+
 
 def support(aggregated: Sparse) -> IntArray:
     """Instances carrying each node, int64, shape (n_nodes,)."""

@@ -54,6 +54,12 @@ def count_score_pairs(aggregated: Sparse, threshold: float) -> PairCounts:
         return _collect(kernel(aggregated, threshold, used, pool), used)
 
 
+def support_at(aggregated: Sparse, threshold: float) -> IntArray:
+    """Instances whose score reaches a threshold, of each node, int64, shape (n_nodes,)."""
+    reached = aggregated.indices[aggregated.data >= threshold]
+    return np.bincount(reached, minlength=aggregated.shape[1]).astype(np.int64)
+
+
 def _reaching(scores: Sparse, threshold: float) -> tuple[IntArray, IntArray]:
     """Nodes at the threshold of each instance, shape (n_instances,), and the nodes in any."""
     reached = scores.data >= threshold
@@ -178,8 +184,7 @@ def _met(node: int, joint: IntArray, entropy: FloatArray) -> Met:
 
 def _collect(lines: list[Met], used: IntArray) -> PairCounts:
     if not lines:
-        none = np.empty(0, np.int64)
-        return PairCounts(none, none, none, np.empty(0))
+        return PairCounts.none()
     met, joints, sums = (np.concatenate(column) for column in zip(*lines, strict=True))
     a = np.repeat(used, [len(after) for after, _, _ in lines])
     return PairCounts(a, used[met], joints, sums)

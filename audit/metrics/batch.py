@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import Any
 
 import numpy as np
-from scipy.sparse import csr_array
+from scipy.sparse import csc_array, csr_array
 
 from audit.dag import BoolArray, FloatArray, IntArray, Sparse
 from audit.engine.cuts import Cut, atom_values, cut_values, entropy, normalised
+from audit.engine.propagation import aggregate
 from audit.engine.rows import Answers, highest, row_numbers, stored
 from audit.errors import SchemaError
 from audit.hierarchy import Hierarchy
@@ -70,6 +72,19 @@ class Batch:
     def massive(self) -> BoolArray:
         """Whether an instance has a score above zero, shape (n_instances,)."""
         return self.answers.column >= 0
+
+    def aggregated(self, node: str) -> FloatArray:
+        """Aggregated score of one node, shape (n_instances,).
+
+        Raises:
+            SchemaError: If the hierarchy lacks it.
+        """
+        column = self._aggregated[:, [self.hierarchy.index(node)]]
+        return np.asarray(column.toarray(), np.float64).ravel()
+
+    @cached_property
+    def _aggregated(self) -> csc_array[Any]:
+        return csc_array(aggregate(self.scores, self.hierarchy.closure))
 
     def values(self, cut: Cut) -> Sparse:
         """Values of the cut's atoms, shape (n_instances, n_atoms)."""

@@ -154,7 +154,7 @@ class Stream:
         """
         if self._tally.replicates and len(batch.units) != len(batch):
             raise SchemaError("intervals need a unit for each instance: its group or its id")
-        columns = [measure.update(batch) for measure in self.measures]
+        columns = [np.empty((len(batch), 0)), *(m.update(batch) for m in self.measures)]
         self._tally.add(np.hstack(columns), self._members(batch), batch.units)
 
     def merge(self, other: Stream) -> None:

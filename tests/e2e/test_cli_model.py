@@ -120,7 +120,9 @@ def test_model_pairs_have_the_columns_of_pairs_and_co_predicted(release: Release
     done(release.with_scores())
     pairs, model = release.table("pairs").schema, release.table("model_pairs").schema
 
-    assert list(model.items()) == [*pairs.items(), ("co_predicted", pl.Int64())]
+    real = pl.Float64()
+    further = [("co_predicted", pl.Int64()), ("confusion_low", real), ("confusion_high", real)]
+    assert list(model.items()) == [*pairs.items(), *further]
 
 
 def test_the_pairs_of_the_model_are_right(release: Release) -> None:

@@ -71,7 +71,7 @@ def test_alignment_specification(golden: Golden) -> None:
 
 
 def test_beside_specification(golden: Golden) -> None:
-    marks = {"data": 0.02, "predicted": None, "confusion": 0.04}
+    marks = {"data": 0.02, "predicted": None, "confusion": 0.04, "low": 0.03, "high": 0.05}
     specification = model_charts.beside_spec([{"label": "a × b", "relation": "siblings", **marks}])
     specification.pop("$schema")
     golden("beside_spec.json", json.dumps(specification, indent=1, ensure_ascii=False) + "\n")

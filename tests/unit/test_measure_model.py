@@ -51,6 +51,7 @@ def test_pairs_have_the_columns_of_the_data_s_pairs_and_co_predicted(
         ("a", text), ("b", text), ("support_a", whole), ("support_b", whole), ("joint", whole),
         ("rate", real), ("confusion", real), ("expected", real), ("lift", real),
         ("relation", text), ("lca", text), ("given", text), ("co_predicted", whole),
+        ("confusion_low", real), ("confusion_high", real),
     ]  # fmt: skip
 
 

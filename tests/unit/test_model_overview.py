@@ -8,7 +8,7 @@ import pytest
 
 from audit.hierarchy import Hierarchy
 from audit.model_overview import model_overview, shared_metrics
-from audit.overview import TOP
+from audit.pair_table import MOST_CONFUSED
 from audit.policy import Policy
 from audit.result import AuditResult
 from audit.run import run_audit
@@ -65,6 +65,12 @@ def test_each_rate_is_a_share_of_its_own_instances(toy_hierarchy: Hierarchy) -> 
     assert row["confusion"] == pytest.approx(1)
 
 
+def test_confusion_has_an_interval_around_it(toy_hierarchy: Hierarchy) -> None:
+    (row,) = [r for r in beside(result(toy_hierarchy)) if (r["a"], r["b"]) == ("cow", "dog")]
+
+    assert row["confusion_low"] < row["confusion"] < row["confusion_high"]
+
+
 def test_small_cells_of_data_or_model_withhold_what_is_derived(toy_hierarchy: Hierarchy) -> None:
     labels = repeated([(50, ["dog"]), (50, ["cow"]), (5, ["dog", "cow"])])
     dataset = labelled(toy_hierarchy, labels)
@@ -75,6 +81,7 @@ def test_small_cells_of_data_or_model_withhold_what_is_derived(toy_hierarchy: Hi
 
     assert (row["joint"], row["co_predicted"]) == ("<11", "<11")
     assert row["rate"] is row["co_predicted_rate"] is row["confusion"] is None
+    assert row["confusion_low"] is row["confusion_high"] is None
 
 
 def test_ties_stand_in_node_order_and_the_list_ends() -> None:
@@ -85,7 +92,7 @@ def test_ties_stand_in_node_order_and_the_list_ends() -> None:
     found = run_audit(dataset, Policy(), predictions=predicted(dataset, scores))
     shown = [(row["a"], row["b"]) for row in beside(found)]
 
-    assert len(shown) == TOP
+    assert len(shown) == MOST_CONFUSED
     assert shown == sorted(shown)
 
 

@@ -115,12 +115,14 @@ def test_behaviours_without_a_share_to_draw_are_told_in_a_table() -> None:
 def test_withheld_marks_are_left_out_of_the_picture() -> None:
     predictions = results.model_result().shared()["ledger"]["predictions"]
     row = results.model_result().shared()["overview"]["data_beside_model"][0]
-    hidden = row | dict.fromkeys(("rate", "co_predicted_rate", "confusion")) | {"joint": "<11"}
+    withheld = ("rate", "co_predicted_rate", "confusion", "confusion_low", "confusion_high")
+    hidden = row | dict.fromkeys(withheld) | {"joint": "<11"}
     all_marks, no_marks = beside_figure([row], predictions), beside_figure([hidden], predictions)
     assert all_marks is not None
     assert no_marks is not None
     assert _marks(all_marks.drawing.markup) == _marks(no_marks.drawing.markup) + 3
     assert no_marks.table.rows[0][3:5] == ("<11", "withheld")
+    assert no_marks.table.rows[0][-1] == "–"
     assert beside_figure([], predictions) is None
 
 
