@@ -51,21 +51,28 @@ def most_confused(pairs: pl.LazyFrame, labelled: pl.Series) -> pl.LazyFrame:
     )
 
 
+JUDGED = ("expected_given", "ratio", "ratio_low", "ratio_high", "p_value", "q_value")
+"""Columns that say how a pair was judged; null where it was not."""
+
+
 def described(pairs: pl.DataFrame, instances: int) -> pl.LazyFrame:
     """The pair table as it is published: with rate, confusion, expectation and lift, lazily.
 
     ``given`` says what a fair expectation of the pair conditions on: ``length`` for siblings,
-    ``parents`` elsewhere, null for ancestor pairs, which are trivial.
+    ``parents`` elsewhere, null for ancestor pairs, which are trivial. What a table lacks of
+    ``joint_entailed`` and `JUDGED` is null: pairs of a model are not judged.
     """
     independent = pl.col("support_a") * pl.col("support_b") / max(instances, 1)
     relation = pl.col("relation").cast(pl.String)
     return pairs.lazy().select(
         pl.col("a", "b").cast(pl.String),
         pl.col("support_a", "support_b", "joint"),
+        _if_there(pairs, "joint_entailed", pl.Int64),
         (pl.col("joint") / max(instances, 1)).alias("rate"),
         (pl.col("confusion_sum") / max(instances, 1)).alias("confusion"),
         independent.alias("expected"),
         (pl.col("joint") / independent).alias("lift"),
+        *(_if_there(pairs, name, pl.Float64) for name in JUDGED),
         relation,
         pl.col("lca").cast(pl.String),
         pl.when(relation == "sibling")
@@ -74,3 +81,7 @@ def described(pairs: pl.DataFrame, instances: int) -> pl.LazyFrame:
         .then(pl.lit("parents"))
         .alias("given"),
     )
+
+
+def _if_there(pairs: pl.DataFrame, name: str, dtype: type[pl.DataType]) -> pl.Expr:
+    return pl.col(name) if name in pairs.columns else pl.lit(None, dtype).alias(name)

@@ -1,0 +1,84 @@
+"""Pairs judged: what was expected of each, how surprising it is, and within how many."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csr_array
+
+from audit.engine.association import excess_p_value
+from audit.engine.expectation import Comparisons, Stratified, expect
+from audit.engine.fdr import benjamini_hochberg
+from audit.engine.grouped import grouped_p_value
+from audit.engine.records import Records
+
+Sparse: TypeAlias = csr_array[Any, tuple[int, int]]
+IntArray: TypeAlias = NDArray[np.int64]
+FloatArray: TypeAlias = NDArray[np.float64]
+BoolArray: TypeAlias = NDArray[np.bool_]
+
+
+@dataclass(frozen=True, eq=False)
+class Judged:
+    """Pairs with a joint instance, judged within their family; arrays of shape (n_pairs,).
+
+    Args:
+        given: The comparison of each pair: of several, the one with the largest p value.
+        observed: Joint instances, those that one label explains left out.
+        expected: What the comparison expects.
+        p_value: One-sided, for excess; with groups, theirs is taken where the pair passes without.
+        q_value: After Benjamini-Hochberg within the family.
+    """
+
+    given: Comparisons
+    observed: FloatArray
+    expected: FloatArray
+    p_value: FloatArray
+    q_value: FloatArray
+
+
+def judge(
+    strata: Stratified,
+    asked: Comparisons,
+    observed: FloatArray,
+    family: int,
+    *,
+    grouped: Records | None = None,
+    rate: float = 1.0,
+) -> Judged:
+    """Judge pairs within a family of which they are the members with a joint instance.
+
+    Args:
+        strata: The dataset.
+        asked: Every comparison of every pair; pairs numbered from 0.
+        observed: Of each pair, shape (n_pairs,).
+        family: Pairs in the family, those without a joint instance included.
+        grouped: Instances with their groups; None without groups.
+        rate: False discovery rate that pairs must pass without groups to be tested with them.
+            Larger p values only shrink what is rejected, so that no other pair can pass with them.
+    """
+    expected = expect(strata, asked)
+    seen = observed[asked.pair]
+    p_value = excess_p_value(seen, expected)
+    chosen = _largest(asked, p_value, expected.joint)
+    q_value = benjamini_hochberg(p_value[chosen], family)
+    if grouped is not None:
+        passing = np.flatnonzero((q_value <= rate)[asked.pair])
+        among_groups = grouped_p_value(
+            strata, grouped, asked[passing], seen[passing], expected[passing]
+        )
+        p_value[passing] = np.maximum(p_value[passing], among_groups)
+        chosen = _largest(asked, p_value, expected.joint)
+        q_value = benjamini_hochberg(p_value[chosen], family)
+    return Judged(asked[chosen], observed, expected.joint[chosen], p_value[chosen], q_value)
+
+
+def _largest(asked: Comparisons, p_value: FloatArray, expected: FloatArray) -> IntArray:
+    """Of each pair the comparison with the largest p value, then the largest expectation."""
+    first = np.flatnonzero(np.diff(asked.pair, prepend=-1))
+    if len(first) == len(asked):
+        return first
+    return np.lexsort((-expected, -p_value, asked.pair))[first]
