@@ -7,7 +7,7 @@ from typing import NoReturn
 
 from audit.errors import FormatError, InputError
 from audit.files import first_bytes, refuse_pickle
-from audit.hierarchies import audioset, caml, dotted, edges, icd9cm, obo, tree, wordnet
+from audit.hierarchies import audioset, caml, dotted, edges, icd9cm, icd10cm, obo, tree, wordnet
 from audit.hierarchies.format import BuiltInHierarchy, HierarchyFormat
 from audit.hierarchy import Hierarchy
 
@@ -22,7 +22,7 @@ FORMATS: tuple[HierarchyFormat, ...] = (
 FOLDERS: tuple[HierarchyFormat, ...] = (wordnet.FORMAT,)
 """Formats of hierarchies that are folders."""
 
-BUILT_IN: tuple[BuiltInHierarchy, ...] = (icd9cm.BUILT_IN,)
+BUILT_IN: tuple[BuiltInHierarchy, ...] = (icd9cm.BUILT_IN, icd10cm.BUILT_IN)
 
 
 def load_hierarchy(
