@@ -15,6 +15,7 @@ from scipy.sparse import csr_array, eye_array
 from audit import dag
 from audit.dag import BoolArray, IntArray, Sparse
 from audit.errors import HierarchyError, SchemaError, first_cases
+from audit.integrity import Integrity
 
 if TYPE_CHECKING:
     import networkx as nx
@@ -57,8 +58,45 @@ class Coding(Protocol):
     def persons(self) -> bool:
         """Whether instances labelled so are persons' records, whose small counts are suppressed."""
 
+    @property
+    def integrity(self) -> Integrity | None:
+        """What can be asked of the codes themselves; None: nothing."""
+
     def place(self, label: str, table: str | None, hierarchy: Hierarchy) -> Placement:
         """Place one label as written; ``table`` says which code set it was found in."""
+
+
+@dataclass(frozen=True, slots=True)
+class Exclusion:
+    """One note of a classification: a code at or below its node excludes certain others.
+
+    Args:
+        node: The node that has the note; it holds for all below.
+        excluded: Nodes that the note names, with all below them; none is on a path through
+            ``node``. Empty where it names nothing but codes at or below ``node``.
+        text: The note as published.
+        wide: Whether it stands at a whole range of categories, or names more than one such range.
+    """
+
+    node: str
+    excluded: tuple[str, ...]
+    text: str
+    wide: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Exclusions:
+    """The exclusion notes of one release of a classification.
+
+    Args:
+        release: What the release is called.
+        notes: Those whose codes are understood.
+        unparsed: ``node, text`` of those that name no codes, or name them with conditions.
+    """
+
+    release: str
+    notes: tuple[Exclusion, ...]
+    unparsed: tuple[tuple[str, str], ...] = ()
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -86,6 +124,8 @@ class Hierarchy:
     """Edges that the source states more than once; each counts once."""
     complete_tables: frozenset[str] = frozenset()
     """Code sets of which every valid code is a node."""
+    exclusions: Exclusions | None = None
+    """Notes on codes that exclude each other; None where the classification has none."""
 
     @classmethod
     def build(
@@ -194,7 +234,7 @@ class Hierarchy:
             coding=self.coding,
             complete_tables=self.complete_tables,
         )
-        return replace(built, repeated_edges=self.repeated_edges)
+        return replace(built, repeated_edges=self.repeated_edges, exclusions=self.exclusions)
 
     # --- asking about one node -------------------------------------------------------------
 

@@ -1,6 +1,9 @@
-"""What the checks on refused labels share: one finding for a reason, with its labels."""
+"""What the checks on labels as written share: one finding for a reason, with its labels."""
 
 from __future__ import annotations
+
+from collections.abc import Mapping
+from types import MappingProxyType
 
 import polars as pl
 
@@ -8,6 +11,8 @@ from audit.checks.check import TOP_PARTS
 from audit.disclosure import Quantity, count, derived
 from audit.measure import Measurements
 from audit.result import Finding, Part, Severity
+
+_NOTHING: Mapping[str, Quantity] = MappingProxyType({})
 
 
 def finding_of_labels(
@@ -21,12 +26,15 @@ def finding_of_labels(
     curator: str,
     data_user: str,
     in_ledger: bool = True,
+    of: int | None = None,
+    more: Mapping[str, Quantity] = _NOTHING,
 ) -> tuple[Finding, ...]:
-    """One finding about labels of the ledger; none where there are no such labels.
+    """One finding about labels as written; none where there are no such labels.
 
     Args:
         measured: The measurements.
-        labels: Columns ``label, rows, instances``, a row a label.
+        labels: Columns ``label, rows, instances``, a row a label; where there is a column
+            ``stands_for``, a label's line says what it stands for.
         check: Name of the check.
         key: What tells the finding from others of the check.
         severity: How much it matters.
@@ -34,16 +42,15 @@ def finding_of_labels(
         curator: What who publishes the data should do.
         data_user: What who uses the data should do.
         in_ledger: Whether the ledger publishes the number of rows; else it may be a small cell.
+        of: Rows that were looked at; None: all rows read.
+        more: Further evidence.
     """
     if labels.is_empty():
         return ()
     ordered = labels.sort(["instances", "label"], descending=[True, False])
-    rows, read = int(labels["rows"].sum()), measured.dataset.ledger.rows_read
-    total = len(measured.dataset)
-    parts = tuple(
-        Part((label,), {"instances": count(instances, total)})
-        for label, instances in ordered.head(TOP_PARTS).select("label", "instances").iter_rows()
-    )
+    rows = int(labels["rows"].sum())
+    read = measured.dataset.ledger.rows_read if of is None else of
+    parts = label_parts(measured, ordered)
     return (
         Finding(
             check=check,
@@ -55,6 +62,7 @@ def finding_of_labels(
                 "of": Quantity(read),
                 "share": derived(rows / read, "rows"),
                 "labels": Quantity(len(labels)),
+                **more,
             },
             curator=curator,
             data_user=data_user,
@@ -62,4 +70,17 @@ def finding_of_labels(
             parts=parts,
             key=(key,),
         ),
+    )
+
+
+def label_parts(measured: Measurements, ordered: pl.DataFrame) -> tuple[Part, ...]:
+    """The first of some labels, a line each; columns as in `finding_of_labels`."""
+    total = len(measured.dataset)
+    return tuple(
+        Part(
+            (line["label"],),
+            {"instances": count(line["instances"], total)}
+            | ({"stands_for": Quantity(line["stands_for"])} if "stands_for" in line else {}),
+        )
+        for line in ordered.head(TOP_PARTS).iter_rows(named=True)
     )

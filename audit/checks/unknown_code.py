@@ -6,6 +6,7 @@ import polars as pl
 
 from audit.checks.check import Check
 from audit.checks.refusals import finding_of_labels
+from audit.checks.written import unexplained
 from audit.measure import Measurements
 from audit.result import CheckResult, Finding
 
@@ -14,7 +15,10 @@ _TITLE = "Is every label a node of the hierarchy?"
 
 
 def run(measured: Measurements) -> CheckResult:
-    """Report refused labels, and labels kept though no complete list of codes holds them."""
+    """Report refused labels, and codes that stand in no list whose edition is not known.
+
+    Where the edition is known, `retired_code` tells of the codes that it lacks.
+    """
     return CheckResult(
         name=_NAME,
         title=_TITLE,
@@ -42,7 +46,7 @@ def _refused(measured: Measurements) -> tuple[Finding, ...]:
 def _unlisted(measured: Measurements) -> tuple[Finding, ...]:
     return finding_of_labels(
         measured,
-        measured.dataset.unlisted.rename({"node": "label"}),
+        unexplained(measured).filter(pl.col("edition").is_null()),
         check=_NAME,
         key="unlisted",
         severity="warning",

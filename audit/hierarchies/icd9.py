@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Container
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
+from audit.hierarchies.icd9_shapes import has_shape_of_icd10_alone, why_never_first
 from audit.hierarchy import Hierarchy, Placement
+from audit.integrity import Integrity
 
 TABLES = ("diagnoses", "procedures")
 """The two code sets; with dots no code belongs to both."""
@@ -78,6 +80,17 @@ def nearest_prefix(code: str, nodes: Container[str]) -> str | None:
     return next((prefix for prefix in prefixes(code) if prefix in nodes), None)
 
 
+INTEGRITY = Integrity(
+    table_of=table_of,
+    readings=readings,
+    tables=TABLES,
+    zero_tables=TABLES,
+    other_version=has_shape_of_icd10_alone,
+    never_first=why_never_first,
+)
+"""What codes of any edition of ICD-9-CM can be asked."""
+
+
 @dataclass(frozen=True)
 class ICD9Coding:
     """Labels are ICD-9-CM codes, with or without their dot, of a table that may be named.
@@ -90,6 +103,7 @@ class ICD9Coding:
     persons: bool = True
     homeless: str = "unknown_code"
     """Why a code is refused that has the shape of one and nowhere to hang."""
+    integrity: Integrity = INTEGRITY
 
     def place(self, label: str, table: str | None, hierarchy: Hierarchy) -> Placement:
         """Place one label as written; every string has a node or a reason."""
@@ -110,7 +124,7 @@ class ICD9Coding:
         return nearest_prefix(code, nodes)
 
 
-ICD9 = ICD9Coding()
+ICD9 = ICD9Coding(integrity=replace(INTEGRITY, editions={"diagnoses": "version 32 (FY2015)"}))
 """The rules as `audit.load_hierarchy("icd9cm")` uses them."""
 
 

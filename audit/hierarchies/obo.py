@@ -25,6 +25,7 @@ class AlternativeIds:
     main: Mapping[str, str]
     name: str = "obo-alt-ids/1"
     persons: bool = False
+    integrity: None = None
 
     def place(self, label: str, table: str | None, hierarchy: Hierarchy) -> Placement:
         """The node of that id, else the node that has it as an alternative."""

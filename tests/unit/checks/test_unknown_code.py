@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-import audit
 from audit.checks.unknown_code import CHECK
 from audit.hierarchy import Hierarchy
 from audit.measure import measure
 from audit.policy import Policy
 from audit.result import CheckResult
+from fixtures.coded import icd9cm, icd9cm_and_procedures
 from fixtures.labelled import labelled
 
 
@@ -44,26 +44,23 @@ def test_a_missing_label_is_not_an_unknown_one(toy_hierarchy: Hierarchy) -> None
 
 
 @pytest.mark.parametrize(
-    ("code", "severity"),
-    [("401.99", "warning"), ("999.99", "warning"), ("4010.9", None), ("401.9", None)],
+    ("code", "severity"), [("36.01", "warning"), ("3601", "warning"), ("36.06", None)]
 )
-def test_a_code_below_a_known_category_is_kept_with_a_warning(
-    code: str, severity: str | None
-) -> None:
-    found = checked(audit.load_hierarchy("icd9cm"), {"a": [code]}, table="diagnoses")
+def test_a_code_that_no_list_holds_is_kept_with_a_warning(code: str, severity: str | None) -> None:
+    found = checked(icd9cm_and_procedures(), {"a": [code]}, table="procedures")
 
     assert [finding.severity for finding in found.findings] == ([severity] if severity else [])
 
 
-def test_a_category_that_does_not_exist_is_an_error() -> None:
-    found = checked(
-        audit.load_hierarchy("icd9cm"), {"a": ["000.0"], "b": ["401.99"]}, table="diagnoses"
-    )
+@pytest.mark.parametrize("code", ["401.99", "999.99", "4010.9", "401.9"])
+def test_a_code_that_a_dated_list_lacks_is_left_to_retired_code(code: str) -> None:
+    assert checked(icd9cm(), {"a": [code]}, table="diagnoses").status == "pass"
 
-    assert [(f.severity, f.id) for f in found.findings] == [
-        ("error", "unknown_code:refused"),
-        ("warning", "unknown_code:unlisted"),
-    ]
+
+def test_a_category_that_does_not_exist_is_an_error() -> None:
+    found = checked(icd9cm(), {"a": ["000.0"], "b": ["401.9"]}, table="diagnoses")
+
+    assert [(f.severity, f.id) for f in found.findings] == [("error", "unknown_code:refused")]
 
 
 def test_ten_labels_are_shown_and_all_are_counted(toy_hierarchy: Hierarchy) -> None:

@@ -1,0 +1,76 @@
+"""mixed_versions: rows that are coded in another version of the classification."""
+
+from __future__ import annotations
+
+import polars as pl
+
+from audit.checks.check import Check
+from audit.checks.refusals import finding_of_labels
+from audit.checks.written import integrity_of, written
+from audit.integrity import Integrity
+from audit.measure import Measurements
+from audit.result import CheckResult, Finding
+
+_NAME = "mixed_versions"
+_TITLE = "Are rows coded in another version of the classification?"
+_CURATOR = "Publish the versions apart, or with a column that says which version a row is of."
+_DATA_USER = "Audit the rows of the other version with its own hierarchy; here they count nowhere."
+
+
+def run(measured: Measurements) -> CheckResult:
+    """Report rows that the data marks as another version, and refused labels shaped like one."""
+    integrity, read = integrity_of(measured), measured.dataset.ledger.rows_read
+    asked = integrity is not None and integrity.other_version is not None
+    return CheckResult(
+        name=_NAME,
+        title=_TITLE,
+        denominator=read,
+        denominator_unit="rows",
+        findings=() if integrity is None else (*_marked(measured), *_shaped(measured, integrity)),
+        not_applicable=_why_not(asked, read),
+    )
+
+
+def _why_not(asked: bool, read: int) -> str:
+    if not asked:
+        return "no other version of this hierarchy is known"
+    return "" if read else "no row was read"
+
+
+def _marked(measured: Measurements) -> tuple[Finding, ...]:
+    return finding_of_labels(
+        measured,
+        measured.dataset.refusals.filter(pl.col("reason") == "other_version"),
+        check=_NAME,
+        key="marked",
+        severity="warning",
+        statement="{rows} of {of} rows ({share}) are marked as another version of the "
+        "classification, with {labels} different labels; they were refused.",
+        curator=_CURATOR,
+        data_user=_DATA_USER,
+    )
+
+
+def _shaped(measured: Measurements, integrity: Integrity) -> tuple[Finding, ...]:
+    return finding_of_labels(
+        measured,
+        _shaped_otherwise(measured, integrity),
+        check=_NAME,
+        key="shaped",
+        severity="warning",
+        statement="{rows} of {of} rows ({share}) carry {labels} labels that are no code here and "
+        "have the shape of another version's codes alone; they were refused.",
+        curator=_CURATOR,
+        data_user=_DATA_USER,
+        in_ledger=False,
+    )
+
+
+def _shaped_otherwise(measured: Measurements, integrity: Integrity) -> pl.DataFrame:
+    refused = written(measured).filter(pl.col("node").is_null())
+    shape = integrity.other_version
+    shaped = [shape is not None and shape(label) for label in refused["label"]]
+    return refused.filter(pl.Series(shaped, dtype=pl.Boolean))
+
+
+CHECK = Check(_NAME, _TITLE, run)

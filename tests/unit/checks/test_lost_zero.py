@@ -1,0 +1,209 @@
+"""lost_zero: codes that are codes only with a zero, and code sets that have none left."""
+
+from __future__ import annotations
+
+import gzip
+
+import polars as pl
+import pytest
+
+from audit.checks.lost_zero import CHECK
+from audit.checks.written import unexplained
+from audit.hierarchies.icd9cm import DATA
+from audit.hierarchy import Hierarchy
+from audit.measure import measure
+from audit.policy import Policy, Threshold
+from audit.result import Finding
+from fixtures.coded import icd9cm, icd9cm_and_procedures, measured, of_release
+from fixtures.labelled import labelled
+from fixtures.synthetic import (
+    LostZeros,
+    icd9cm_usage,
+    make_release,
+    with_procedures,
+)
+
+
+def values(finding: Finding) -> dict[str, object]:
+    return {name: quantity.value for name, quantity in finding.evidence.items()}
+
+
+def many(label: str, times: int) -> dict[str, list[str]]:
+    return {f"n{number:05}": [label] for number in range(times)}
+
+
+def test_a_label_that_is_a_code_only_with_its_zero_is_found() -> None:
+    labels = {"a": ["4019", "42", "0389"], "b": ["42", "7999 "], "c": ["19"]}
+    (finding,) = CHECK.run(measured({"diagnoses": labels})).findings
+
+    assert (finding.id, finding.severity) == ("lost_zero:diagnoses", "warning")
+    assert values(finding) == {"rows": 3, "of": 6, "share": 0.5, "labels": 2, "ambiguous": 1}
+    assert [(p.nodes, p.evidence["stands_for"].value) for p in finding.parts] == [
+        (("42",), "004.2 Shigella boydii or 042 Human immunodeficiency virus [HIV] disease"),
+        (("19",), "001.9 Cholera, unspecified"),
+    ]
+
+
+NOT_LOST = {
+    "4111": "a valid code, and 041.11 with its zero",
+    "389": "a heading, and 038.9 with its zero",
+    "8": "008 is a heading: a label may not be it",
+    "0389": "it has its zero",
+    "019": "no code, and 001.9 with another zero, but it has one",
+    "4019": "04.019 is no code",
+    "N/A": "no digits",
+    "V10": "V codes never start with 0",
+}
+
+
+def test_what_can_be_read_otherwise_or_not_at_all_is_no_finding() -> None:
+    asked = measured({"diagnoses": {label: [label, "42"] for label in NOT_LOST}})
+    (finding,) = CHECK.run(asked).findings
+
+    assert finding.nodes == ("42",)
+
+
+def test_ambiguous_rows_are_counted_beside_a_finding() -> None:
+    labels = {"a": ["42", "4111", "4111"], "b": ["389", "4019", "25000"]}
+    (finding,) = CHECK.run(measured({"diagnoses": labels})).findings
+
+    assert values(finding)["rows"] == 1
+    assert values(finding)["ambiguous"] == 3
+
+
+def test_codes_with_their_dots_are_read_too() -> None:
+    (finding,) = CHECK.run(measured({"diagnoses": {"a": ["8.45", "401.9"]}})).findings
+
+    assert [part.nodes for part in finding.parts] == [("8.45",)]
+
+
+def test_without_a_table_the_code_tells_its_code_set() -> None:
+    (finding,) = CHECK.run(measured({None: {"a": ["7054", "401.9", "V10.3"]}})).findings
+
+    assert finding.id == "lost_zero:diagnoses"
+    assert values(finding)["of"] == 3
+
+
+def test_each_code_set_has_a_finding_of_its_own() -> None:
+    tables = {"diagnoses": {"a": ["42"]}, "procedures": {"a": ["331", "3893"]}}
+    found = CHECK.run(measured(tables, icd9cm_and_procedures())).findings
+
+    assert [finding.id for finding in found] == ["lost_zero:diagnoses", "lost_zero:procedures"]
+    assert [values(finding)["of"] for finding in found] == [1, 2]
+
+
+@pytest.mark.parametrize(("beside", "found"), [("42", True), ("3893", False), ("4019", False)])
+def test_where_two_faults_explain_a_label_the_surer_one_does(beside: str, found: bool) -> None:
+    """7054 is 070.54 without its zero, or procedure 70.54 in the table of diagnoses."""
+    asked = measured({"diagnoses": {"a": ["7054", beside]}}, icd9cm_and_procedures())
+    told = [part.nodes for f in CHECK.run(asked).findings for part in f.parts]
+
+    assert (("7054",) in told) is found
+
+
+def test_no_zero_where_twenty_are_expected_is_one_finding() -> None:
+    labels = many("4019", 997) | {"a": ["389"], "b": ["389"], "c": ["42"]}
+    (finding,) = CHECK.run(measured({"diagnoses": labels})).findings
+
+    assert finding.id == "lost_zero:diagnoses:all"
+    assert values(finding) == {"of": 1000, "expected_rows": 20, "rows": 1, "ambiguous": 2}
+    assert [part.nodes for part in finding.parts] == [("389",), ("42",)]
+
+
+@pytest.mark.parametrize("beside", ["0389", "038.9", " 0389", "07"])
+def test_one_zero_anywhere_clears_the_release(beside: str) -> None:
+    labels = many("4019", 2000) | {"z": [beside]}
+
+    assert CHECK.run(measured({"diagnoses": labels})).status == "pass"
+
+
+def test_fewer_rows_than_needed_say_nothing() -> None:
+    assert CHECK.run(measured({"diagnoses": many("4019", 999)})).status == "pass"
+
+
+def test_the_policy_sets_what_is_expected() -> None:
+    rows = {"diagnoses": many("4019", 100)}
+    strict = Policy(leading_zero_rows=Threshold(value=2, reason="Few rows."))
+
+    assert CHECK.run(measured(rows)).status == "pass"
+    (finding,) = CHECK.run(measured(rows, policy=strict)).findings
+    assert values(finding)["expected_rows"] == 2
+    assert finding.nodes == (icd9cm().nodes[icd9cm().root],)
+
+
+def test_procedures_read_as_numbers_are_found_though_diagnoses_are_text() -> None:
+    tables = {"diagnoses": {"a": ["0389"]}, "procedures": many("3893", 1000)}
+    (finding,) = CHECK.run(measured(tables)).findings
+
+    assert finding.id == "lost_zero:procedures:all"
+
+
+@pytest.fixture(scope="module")
+def published() -> pl.DataFrame:
+    """Diagnoses of the published list, without dots: ``code, assignable``."""
+    nodes = pl.read_csv(gzip.decompress(DATA.read_bytes()), infer_schema=False)
+    return nodes.filter(pl.col("node").str.contains(r"^\d{3}(\.|$)")).select(
+        pl.col("node").str.replace(".", "", literal=True).alias("code"),
+        pl.col("assignable") == "true",
+    )
+
+
+@pytest.fixture(scope="module")
+def numbers(published: pl.DataFrame) -> list[str]:
+    """Every assignable code that starts with 0, as a number."""
+    codes = published.filter(pl.col("assignable") & pl.col("code").str.starts_with("0"))["code"]
+    return [str(int(code)) for code in codes]
+
+
+def test_of_1064_codes_read_as_numbers_322_are_another_code_and_344_a_heading(
+    published: pl.DataFrame, numbers: list[str]
+) -> None:
+    """Counted from the published list alone, without the rules of spelling."""
+    is_code = dict(published.iter_rows())
+    found = [is_code.get(number) for number in numbers]
+
+    assert (len(found), found.count(True), found.count(False), found.count(None)) == (
+        1064, 322, 344, 398,
+    )  # fmt: skip
+
+
+def test_of_1064_codes_read_as_numbers_398_are_no_code_and_are_found(
+    published: pl.DataFrame, numbers: list[str]
+) -> None:
+    asked = measured(
+        {"diagnoses": {f"i{n:04}": [number] for n, number in enumerate(numbers)}},
+        policy=Policy(leading_zero_rows=Threshold(value=1000, reason="Labels alone are asked.")),
+    )
+    (finding,) = CHECK.run(asked).findings
+    gone = set(numbers) - set(published["code"])
+
+    assert values(finding) == {
+        "rows": 398, "of": 1064, "share": 398 / 1064, "labels": len(gone), "ambiguous": 666,
+    }  # fmt: skip
+    assert unexplained(asked).is_empty()
+
+
+def test_zeros_planted_in_a_synthetic_release_are_found_where_no_code_is_left(
+    published: pl.DataFrame,
+) -> None:
+    hierarchy = with_procedures(icd9cm())
+    usage = icd9cm_usage(hierarchy, seed=5, diagnoses=1500)
+    clean, faulty = (
+        make_release(hierarchy, instances=1500, seed=5, usage=usage, faults=faults)
+        for faults in ((), (LostZeros(count=60),))
+    )
+    rewritten = faulty.rows.filter(pl.col("row").is_in(faulty.planted[0].rewritten))
+    without_dot = rewritten["label"].str.replace(".", "", literal=True)
+    gone = len(rewritten) - without_dot.is_in(published["code"].implode()).sum()
+    (finding,) = CHECK.run(of_release(faulty)).findings
+
+    assert CHECK.run(of_release(clean)).status == "pass"
+    assert 0 < gone < 60
+    assert values(finding)["rows"] == gone
+
+
+def test_it_does_not_apply_without_codes_that_start_with_zero(toy_hierarchy: Hierarchy) -> None:
+    found = CHECK.run(measure(labelled(toy_hierarchy, {"a": ["cow"]}), Policy()))
+
+    assert found.status == "not_applicable"
+    assert CHECK.run(measured({"diagnoses": {"a": []}})).not_applicable == "no row was read"

@@ -1,0 +1,84 @@
+"""mixed_versions: rows marked as, or shaped like, another version; never V and E codes."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import audit
+from audit.checks.mixed_versions import CHECK
+from audit.hierarchies.icd9 import readings
+from audit.hierarchies.icd9_shapes import has_shape_of_icd10_alone
+from audit.hierarchy import Hierarchy
+from audit.measure import measure
+from audit.policy import Policy
+from fixtures.coded import measured
+from fixtures.labelled import labelled
+
+
+def test_rows_of_the_tables_of_another_version_are_counted() -> None:
+    tables = {"diagnoses": {"a": ["4019"]}, "diagnoses-10": {"a": ["I10", "E119"], "b": ["I10"]}}
+    found = CHECK.run(measured(tables))
+    (finding,) = found.findings
+
+    assert (finding.id, finding.severity) == ("mixed_versions:marked", "warning")
+    assert (found.denominator, found.denominator_unit) == (4, "rows")
+    assert [finding.evidence[name].value for name in ("rows", "of", "labels")] == [3, 4, 2]
+
+
+def test_mimic_iv_says_which_version_a_row_is_of(tmp_path: Path) -> None:
+    (tmp_path / "diagnoses_icd.csv").write_text(
+        "subject_id,hadm_id,seq_num,icd_code,icd_version\n"
+        "1,11,1,4019,9\n1,11,2,V700,9\n2,12,1,I10,10\n2,12,2,E119,10\n"
+    )
+    asked = measure(audit.load_labels(tmp_path, "icd9cm"), Policy())
+    (finding,) = CHECK.run(asked).findings
+
+    assert finding.id == "mixed_versions:marked"
+    assert finding.evidence["rows"].value == 2
+
+
+@pytest.mark.parametrize("table", ["diagnoses", None])
+def test_the_shape_of_another_version_alone_is_found(table: str | None) -> None:
+    shaped = ["0SRB04Z", "C7A00", "I10", "J18.9", "J189", "M1A.0", "i10"]
+    (finding,) = CHECK.run(measured({table: {"a": [*shaped, "4019"]}})).findings
+
+    assert (finding.id, finding.severity) == ("mixed_versions:shaped", "warning")
+    assert finding.evidence["rows"].value == len(shaped)
+    assert sorted(finding.nodes) == shaped
+
+
+def test_codes_of_both_versions_and_what_is_no_code_are_no_evidence() -> None:
+    both = ["E11.9", "E119", "V700", "V99", "E000"]
+    none = ["4019", "000", "40I9", "N/A", "0210093", "I"]
+
+    assert CHECK.run(measured({"diagnoses": {"a": [*both, *none]}})).status == "pass"
+
+
+@given(st.text(alphabet="0123456789AEIOVZ.", max_size=8))
+def test_no_text_has_the_shape_of_both_versions(label: str) -> None:
+    assert not (has_shape_of_icd10_alone(label) and readings(label, None))
+
+
+@given(st.from_regex(r"[VE][0-9]{2}[0-9A-Z]?(\.?[0-9A-Z]{0,4})", fullmatch=True))
+def test_v_and_e_codes_never_count(label: str) -> None:
+    assert not has_shape_of_icd10_alone(label)
+
+
+def test_both_findings_may_stand_side_by_side() -> None:
+    tables = {"diagnoses": {"a": ["J189"]}, "diagnoses-10": {"a": ["I10"]}}
+
+    assert [finding.key for finding in CHECK.run(measured(tables)).findings] == [
+        ("marked",),
+        ("shaped",),
+    ]
+
+
+def test_it_does_not_apply_without_another_version(toy_hierarchy: Hierarchy) -> None:
+    found = CHECK.run(measure(labelled(toy_hierarchy, {"a": ["I10"]}), Policy()))
+
+    assert "no other version" in found.not_applicable
+    assert CHECK.run(measured({"diagnoses": {"a": []}})).not_applicable == "no row was read"

@@ -1,0 +1,135 @@
+"""wrong_table: rows that are a code of the other table alone, and tables that are the other."""
+
+from __future__ import annotations
+
+from audit.checks.wrong_table import CHECK
+from audit.hierarchy import Hierarchy
+from audit.measure import measure
+from audit.policy import Policy
+from audit.result import CheckResult, Finding
+from fixtures.coded import Tables, icd9cm, icd9cm_and_procedures, measured, of_release
+from fixtures.labelled import labelled
+from fixtures.synthetic import WrongTable, icd9cm_usage, make_release, with_procedures
+
+
+def checked(tables: Tables) -> CheckResult:
+    return CHECK.run(measured(tables, icd9cm_and_procedures()))
+
+
+def values(finding: Finding) -> dict[str, object]:
+    return {name: quantity.value for name, quantity in finding.evidence.items()}
+
+
+def test_a_procedure_among_diagnoses_is_found() -> None:
+    found = checked({"diagnoses": {"a": ["4019", "3893", "25000"], "b": ["3893", "0389"]}})
+    (finding,) = found.findings
+
+    assert (finding.id, finding.severity) == ("wrong_table:diagnoses", "warning")
+    assert (found.denominator, found.denominator_unit) == (5, "rows of a known table")
+    assert values(finding) == {"rows": 2, "of": 5, "share": 0.4, "labels": 1}
+    assert finding.parts[0].nodes == ("3893",)
+    assert finding.parts[0].evidence["stands_for"].value == "38.93 Catheter"
+
+
+def test_a_diagnosis_among_procedures_is_found() -> None:
+    rows = {"a": ["3606", "25000", "3893"], "b": ["V3000", "3893", "0331"]}
+    (finding,) = checked({"procedures": rows}).findings
+
+    assert finding.id == "wrong_table:procedures"
+    assert {part.nodes for part in finding.parts} == {("25000",), ("V3000",)}
+
+
+HERE = {
+    "diagnoses": {
+        "3606": "a heading as 360.6",
+        "9999": "valid as 999.9",
+        "4011": "valid as 401.1",
+        "99999": "a code of no table",
+    },
+    "procedures": {"3606": "valid as 36.06", "3896": "a code of no table"},
+    None: {"3606": "its table is not known"},
+}
+
+
+def test_only_what_is_no_code_here_and_valid_there_is_found() -> None:
+    tables = {table: {"a": [*labels, "3893"]} for table, labels in HERE.items()}
+    (finding,) = checked(tables).findings
+
+    assert (finding.id, finding.nodes) == ("wrong_table:diagnoses", ("3893",))
+
+
+def test_most_rows_of_a_table_are_one_error_about_the_table() -> None:
+    tables = {"diagnoses": {"a": ["3893", "8856", "4019"]}, "procedures": {"a": ["3606"]}}
+    (finding,) = checked(tables).findings
+
+    assert (finding.id, finding.severity) == ("wrong_table:all%20diagnoses", "error")
+    assert values(finding) == {"rows": 2, "of": 3, "share": 2 / 3, "labels": 2}
+
+
+def test_exactly_half_of_a_table_is_not_most() -> None:
+    (finding,) = checked({"diagnoses": {"a": ["3893", "4019"]}}).findings
+
+    assert finding.id == "wrong_table:diagnoses"
+
+
+def test_headings_count_where_the_table_is_asked_about() -> None:
+    """3606 stands as the heading 360.6; in a table of which most is foreign it is one more."""
+    rows = {"a": ["3606", "3606", "3893", "4019"]}
+    (finding,) = checked({"diagnoses": rows}).findings
+
+    assert finding.id == "wrong_table:all%20diagnoses"
+    assert values(finding)["rows"] == 3
+
+
+def test_exchanged_tables_are_two_errors() -> None:
+    tables = {
+        "procedures": {"a": ["25000", "4019", "V3000"]},
+        "diagnoses": {"a": ["3606", "3893", "8856"]},
+    }
+
+    assert [finding.id for finding in checked(tables).findings] == [
+        "wrong_table:all%20diagnoses",
+        "wrong_table:all%20procedures",
+    ]
+
+
+def test_without_a_list_of_procedures_their_categories_are_enough_to_stand() -> None:
+    """4019 may be procedure 40.19 while nothing lists the procedures; 25000 may not."""
+    (finding,) = CHECK.run(measured({"procedures": {"a": ["4019", "4280", "25000"]}})).findings
+
+    assert finding.id == "wrong_table:procedures"
+    assert [part.nodes for part in finding.parts] == [("25000",)]
+
+
+def test_a_code_that_only_labels_speak_for_is_not_valid() -> None:
+    """No list holds 88.56; that another row uses it as a procedure proves nothing."""
+    tables = {"diagnoses": {"a": ["8856"]}, "procedures": {"a": ["8856"]}}
+
+    assert CHECK.run(measured(tables)).status == "pass"
+
+
+def test_rows_planted_in_a_synthetic_release_are_found_where_they_do_not_fit() -> None:
+    hierarchy = with_procedures(icd9cm())
+    usage = icd9cm_usage(hierarchy, seed=5, diagnoses=1500)
+    clean, faulty = (
+        make_release(hierarchy, instances=1000, seed=5, usage=usage, faults=faults)
+        for faults in ((), (WrongTable(count=80),))
+    )
+    rewritten = set(faulty.planted[0].rewritten)
+    labels = [label for row, label in faulty.rows.select("row", "label").iter_rows()
+              if row in rewritten]  # fmt: skip
+    too_long = sum(len(label.replace(".", "")) == 5 for label in labels)
+    (finding,) = CHECK.run(of_release(faulty)).findings
+
+    assert CHECK.run(of_release(clean)).status == "pass"
+    assert 0 < too_long < 80
+    assert values(finding)["rows"] == too_long
+
+
+def test_it_does_not_apply_where_no_row_names_its_table(toy_hierarchy: Hierarchy) -> None:
+    toy = CHECK.run(measure(labelled(toy_hierarchy, {"a": ["cow"]}), Policy()))
+    long = CHECK.run(measured({None: {"a": ["4019"]}}))
+
+    assert "one code set" in toy.not_applicable
+    assert "no row says" in long.not_applicable
+    assert toy.status == long.status == "not_applicable"
