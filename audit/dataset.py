@@ -18,7 +18,7 @@ from audit.hierarchies.titles import read_titles, with_titles
 from audit.hierarchy import Hierarchy, Placement
 from audit.loaders import read_labels
 from audit.loaders.common import pick, raw_labels
-from audit.loaders.format import Columns, RawLabels
+from audit.loaders.format import INSTANCES, Columns, RawLabels
 from audit.weighted import WeightedDag
 
 REASONS = (
@@ -61,13 +61,20 @@ class LabelDataset:
     hierarchy: Hierarchy
     """With a node for every label that was kept, also one that the original lacked."""
     instances: pl.DataFrame
-    """``instance, group, split``, sorted by instance."""
+    """``instance, group, split``, then the strata; sorted by instance."""
     assertions: pl.DataFrame
     """``instance, node`` (indices), ``position``: every mapped row, duplicates included."""
     refusals: pl.DataFrame
     """``reason, label, table, rows, instances``: what was refused, a row a label."""
-    unlisted: pl.DataFrame
-    """``node, rows, instances``: kept labels that no complete list of codes holds."""
+    mappings: pl.DataFrame
+    """``label, table, node, listed, added, rows, instances``: what was mapped, a row a label;
+    ``listed`` is False where a complete list of codes lacks it, ``added`` tells that the hierarchy
+    had no such node."""
+    refused: pl.DataFrame
+    """``instance`` (index), ``reason, rows``: what was refused of each instance."""
+    places: pl.DataFrame
+    """``instance`` (index), ``split, labels`` (as written): a row a place, for instances that were
+    met in several places."""
     ledger: Ledger
     format: str = "rows"
     sources: tuple[Path, ...] = ()
@@ -78,19 +85,37 @@ class LabelDataset:
     """Whether instances are persons' records, so that small counts are suppressed."""
 
     @classmethod
-    def from_rows(cls, rows: pl.DataFrame, hierarchy: Hierarchy | str) -> LabelDataset:
+    def from_rows(
+        cls, rows: pl.DataFrame, hierarchy: Hierarchy | str, *, strata: Iterable[str] = ()
+    ) -> LabelDataset:
         """A dataset from a frame of columns ``instance, label`` and, if any, ``group, split``.
 
-        An instance all of whose rows have a null label is one without labels; beside labels of the
-        same instance such a row is refused as ``missing_code``.
+        ``strata`` names further columns of the instances. An instance all of whose rows have a null
+        label is one without labels; beside labels of the same instance such a row is refused as
+        ``missing_code``.
         """
-        further = [role for role in ("group", "split") if role in rows.columns]
-        roles = ["instance", "label", *further]
-        mentions = pick(rows, Path("rows"), **{role: role for role in roles})
+        present = [role for role in ("group", "split") if role in rows.columns]
+        roles = {role: role for role in ("instance", "label", *present)}
+        further = Columns(strata=tuple(strata)).further
+        mentions = pick(rows, Path("rows"), **roles, **further)
         unlabelled = pl.col("label").is_null().all().over("instance")
         without = unlabelled & pl.col("instance").is_not_null()
         raw = raw_labels(mentions.filter(~without), mentions, Path("rows"))
         return map_labels(replace(raw, sources=()), _loaded(hierarchy))
+
+    @property
+    def strata(self) -> tuple[str, ...]:
+        """Names of the further columns of the instances."""
+        return tuple(self.instances.columns[len(INSTANCES) :])
+
+    @cached_property
+    def splits(self) -> pl.DataFrame:
+        """``instance`` (index) and ``split``, sorted: every split that each instance stands in."""
+        first = self.instances.with_row_index("instance_index").select(
+            pl.col("instance_index").alias("instance"), "split"
+        )
+        both = pl.concat([first, self.places.select("instance", "split")])
+        return both.drop_nulls("split").unique().sort("instance", "split")
 
     @cached_property
     def direct(self) -> Sparse:
@@ -146,6 +171,7 @@ def load_labels(
     split: str | None = None,
     titles: Iterable[str | Path] = (),
     classes: str | Path | None = None,
+    strata: Iterable[str] = (),
 ) -> LabelDataset:
     """Read a dataset and map its labels to a hierarchy.
 
@@ -159,14 +185,18 @@ def load_labels(
         split: Column of the split, such as train or test.
         titles: Title dictionaries beside those found with the data; the user's overrule.
         classes: Names of the columns of a matrix of labels, a name a line, in column order.
+        strata: Further columns of the instances, such as site, period or coder.
 
     Raises:
         FormatError: If not exactly one format matches.
         InputError: If a file cannot be read or holds no instance.
-        SchemaError: If a column is missing.
+        SchemaError: If a column is missing, or an instance stands in two groups, or in two values
+            of a stratum.
     """
     names = None if classes is None else Path(classes)
-    columns = Columns(id=id, label=label, group=group, split=split, classes=names)
+    columns = Columns(
+        id=id, label=label, group=group, split=split, classes=names, strata=tuple(strata)
+    )
     raw = read_labels(Path(path), columns, format)
     if raw.instances.is_empty():
         raise InputError("a dataset of at least one instance is required", found="none", where=path)
@@ -185,7 +215,7 @@ def map_labels(raw: RawLabels, hierarchy: Hierarchy) -> LabelDataset:
     """Map labels as read to nodes; every row is either mapped or refused with a reason."""
     placed = _placements(raw.rows, hierarchy)
     hierarchy = _grown(hierarchy, placed)
-    instances = raw.instances.sort("instance").select("instance", "group", "split")
+    instances = raw.instances.sort("instance")
     rows = (
         raw.rows.join(placed, on=["label", "table"], how="left", nulls_equal=True)
         .with_columns(
@@ -205,7 +235,9 @@ def map_labels(raw: RawLabels, hierarchy: Hierarchy) -> LabelDataset:
         instances=instances,
         assertions=assertions,
         refusals=_refusals(rows),
-        unlisted=_unlisted(mapped),
+        mappings=_mappings(mapped),
+        refused=_refused(rows, instances),
+        places=_numbered(raw.places, instances),
         ledger=_ledger(rows, instances, assertions),
         format=raw.format,
         sources=raw.sources,
@@ -244,18 +276,29 @@ def _grown(hierarchy: Hierarchy, placed: pl.DataFrame) -> Hierarchy:
     return hierarchy.extend(new.select(pl.col("node").alias("child"), "parent"), nodes)
 
 
+def _numbered(frame: pl.DataFrame, instances: pl.DataFrame) -> pl.DataFrame:
+    """The frame with each instance's id replaced by its index; rows without one are left out."""
+    rank = instances.select("instance").with_row_index("index")
+    joined = frame.join(rank, on="instance", how="inner", maintain_order="left")
+    return joined.with_columns(instance="index").drop("index")
+
+
 def _indexed(mapped: pl.DataFrame, instances: pl.DataFrame, hierarchy: Hierarchy) -> pl.DataFrame:
-    rank = instances.select("instance").with_row_index("instance_index")
     nodes = pl.DataFrame({"node": hierarchy.nodes}).with_row_index("node_index")
     return (
-        mapped.join(rank, on="instance", how="inner")
+        _numbered(mapped, instances)
         .join(nodes, on="node", how="inner")
-        .select(
-            pl.col("instance_index").alias("instance"),
-            pl.col("node_index").alias("node"),
-            "position",
-        )
+        .select("instance", pl.col("node_index").alias("node"), "position")
         .sort("instance", "position", "node", nulls_last=True)
+    )
+
+
+def _refused(rows: pl.DataFrame, instances: pl.DataFrame) -> pl.DataFrame:
+    refused = _numbered(rows.filter(pl.col("reason").is_not_null()), instances)
+    return (
+        refused.group_by("instance", "reason")
+        .agg(pl.len().alias("rows"))
+        .sort("instance", "reason")
     )
 
 
@@ -268,12 +311,12 @@ def _refusals(rows: pl.DataFrame) -> pl.DataFrame:
     )
 
 
-def _unlisted(mapped: pl.DataFrame) -> pl.DataFrame:
+def _mappings(mapped: pl.DataFrame) -> pl.DataFrame:
     return (
-        mapped.filter(~pl.col("listed"))
-        .group_by("node")
+        mapped.with_columns(added=pl.col("parent").is_not_null())
+        .group_by("label", "table", "node", "listed", "added")
         .agg(pl.len().alias("rows"), pl.col("instance").n_unique().alias("instances"))
-        .sort("node")
+        .sort("label", "table", nulls_last=True)
     )
 
 

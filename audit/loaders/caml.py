@@ -31,6 +31,7 @@ def read(path: Path, columns: Columns) -> RawLabels:
         "labels": columns.label or "labels",
         "group": columns.group or patient,
         "split": columns.split,
+        **columns.further,
     }
     found = {role: column_for(role, name, names, path) for role, name in roles.items() if name}
     picked = pick(_columns(path, found.values()), path, **found)

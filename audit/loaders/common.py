@@ -5,13 +5,14 @@ from __future__ import annotations
 import csv
 from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 from polars.datatypes import DataTypeClass
 
 from audit.errors import InputError, SchemaError, first_cases
 from audit.files import SNIFFED_BYTES, first_bytes, name_among, read_text
-from audit.loaders.format import INSTANCES, ROWS, Columns, RawLabels
+from audit.loaders.format import INSTANCES, PLACES, ROWS, STRATUM, Columns, RawLabels
 
 _LISTS = (pl.List, pl.Array)
 _OPTIONS = {"instance": "--id", "label": "--label", "labels": "--label"}
@@ -74,6 +75,8 @@ def present(frame: pl.DataFrame, name: str) -> str | None:
 
 def column_for(role: str, wanted: str, names: Sequence[str], path: Path) -> str:
     """The column of a role, in any case of letters; raises SchemaError where it does not exist."""
+    if role.startswith(STRATUM):
+        return name_among(names, wanted, path, "strata and drift of the policy name columns")
     hint = f"name another with {_OPTIONS[role]}" if role in _OPTIONS else ""
     return name_among(names, wanted, path, hint)
 
@@ -182,7 +185,8 @@ def raw_labels(
 
     Args:
         rows: Columns of `ROWS`; one without an instance is refused as ``bad_row``.
-        mentions: Columns of `INSTANCES`, an instance as often as it is met.
+        mentions: Columns of `INSTANCES` and the strata by role, an instance as often as it is met;
+            with ``labels`` where each row is a record.
         path: The dataset, for messages.
         sources: The files that were read; ``path`` where none are given.
         titles: Title dictionaries beside them.
@@ -190,13 +194,14 @@ def raw_labels(
 
     Raises:
         InputError: If nothing is mentioned at all.
-        SchemaError: If an instance stands in two groups or in two splits.
+        SchemaError: If an instance stands in two groups, or in two values of a stratum.
     """
     if mentions.is_empty():
         raise InputError("a dataset with rows is required", found="none", where=path)
     return RawLabels(
         rows=_rows(rows),
         instances=_instances(mentions, path),
+        places=_places(rows, mentions),
         sources=tuple(sources) or (path,),
         titles=tuple(titles),
         persons=persons,
@@ -204,12 +209,16 @@ def raw_labels(
 
 
 def refuse_named(columns: Columns, path: Path, *options: str) -> None:
-    """Refuse the naming of columns (``id``, ``label`` ...) that a format does not have.
+    """Refuse the naming of columns (``id``, ``strata`` ...) that a format does not have.
 
     Raises:
         SchemaError: If one of the options is given.
     """
-    given = [f"--{option}" for option in options if getattr(columns, option) is not None]
+    given = [
+        "the policy's strata" if option == "strata" else f"--{option}"
+        for option in options
+        if getattr(columns, option) not in (None, ())
+    ]
     if given:
         raise SchemaError(
             "columns can be named only where the format has them",
@@ -254,19 +263,43 @@ def _rows(rows: pl.DataFrame) -> pl.DataFrame:
 
 
 def _instances(mentions: pl.DataFrame, path: Path) -> pl.DataFrame:
-    distinct = _completed(mentions, INSTANCES).drop_nulls("instance").unique(maintain_order=True)
+    further = [name for name in mentions.columns if name.startswith(STRATUM)]
+    distinct = _completed(mentions, INSTANCES | dict.fromkeys(further, pl.String))
+    distinct = distinct.drop_nulls("instance").unique(maintain_order=True)
     by_instance = distinct.group_by("instance", maintain_order=True)
-    for role in ("group", "split"):
+    for role in ("group", *further):
         values = by_instance.agg(pl.col(role).drop_nulls().unique(maintain_order=True))
         torn = values.filter(pl.col(role).list.len() > 1)
         if not torn.is_empty():
+            name = role.removeprefix(STRATUM)
             raise SchemaError(
-                f"an instance must stand in one {role}",
+                f"an instance must stand in one {name}",
                 found=f"in several: {_torn(torn, role)}",
                 where=path,
-                hint=f"name the column that holds the {role} with --{role}, or the id with --id",
+                hint="name the column that holds the group with --group, or the id with --id"
+                if role == "group"
+                else f"leave {name!r} out of the strata, or name the id with --id",
             )
-    return by_instance.agg(pl.col("group", "split").drop_nulls().first())
+    firsts = pl.col("group", *further).drop_nulls().first()
+    instances = by_instance.agg(firsts, pl.col("split").min())
+    names = {role: role.removeprefix(STRATUM) for role in further}
+    return instances.select(*INSTANCES, *further).rename(names)
+
+
+def _places(rows: pl.DataFrame, mentions: pl.DataFrame) -> pl.DataFrame:
+    """Places of instances met in several records, or else in several splits."""
+    if "labels" in mentions.columns:
+        met = mentions.drop_nulls("instance").filter(pl.col("instance").is_duplicated())
+        listed = met.with_columns(pl.col("labels").fill_null([]).list.drop_nulls().list.sort())
+    elif {"split", "label"} <= set(rows.columns):
+        named = rows.drop_nulls(["instance", "split"])
+        several = pl.col("split").n_unique().over("instance") > 1
+        labels = pl.col("label").drop_nulls().sort().alias("labels")
+        listed = named.filter(several).group_by("instance", "split").agg(labels)
+    else:
+        return pl.DataFrame(schema=PLACES)
+    places = _completed(listed, PLACES)
+    return places.sort("instance", "split", pl.col("labels").list.join("\0"))
 
 
 def _torn(torn: pl.DataFrame, role: str) -> str:
@@ -274,7 +307,7 @@ def _torn(torn: pl.DataFrame, role: str) -> str:
     return first_cases(cases.to_series(), torn.height)
 
 
-def _completed(frame: pl.DataFrame, schema: Mapping[str, type[pl.DataType]]) -> pl.DataFrame:
+def _completed(frame: pl.DataFrame, schema: Mapping[str, Any]) -> pl.DataFrame:
     missing = [
         pl.lit(None, dtype).alias(name)
         for name, dtype in schema.items()

@@ -29,7 +29,7 @@ def read(path: Path, columns: Columns) -> RawLabels:
     Raises:
         SchemaError: If a line has not exactly one tab, or a column is named.
     """
-    refuse_named(columns, path, "id", "label", "group", "split")
+    refuse_named(columns, path, "id", "label", "group", "split", "strata")
     lines = lines_of(path)
     _require_tabs(lines, path)
     text = pl.col("text").str.splitn("\t", 2)

@@ -32,7 +32,7 @@ def read(path: Path, columns: Columns) -> RawLabels:
     labels = column_for("labels", columns.label or "labels", names, path)
     roles = {
         role: column_for(role, name, names, path)
-        for role, name in {"group": columns.group, "split": columns.split}.items()
+        for role, name in columns.beside.items()
         if name is not None
     }
     beside = {labels, *roles.values(), *nested(lines)}

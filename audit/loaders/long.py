@@ -7,7 +7,7 @@ from pathlib import Path
 import polars as pl
 
 from audit.errors import SchemaError, first_cases
-from audit.files import name_among, read_table
+from audit.files import read_table
 from audit.loaders.common import (
     column_for,
     exploded,
@@ -31,8 +31,9 @@ def read(path: Path, columns: Columns) -> RawLabels:
     frame = read_table(path, separator=separator_of(path))
     label = _label_column(frame, columns.label, path)
     listed = _is_list(frame.schema[label])
-    roles = {"group": columns.group, "split": columns.split}
-    taken = {label, *(name_among(frame.columns, name, path) for name in roles.values() if name)}
+    roles = columns.beside
+    named = {role: name for role, name in roles.items() if name}
+    taken = {label, *(column_for(role, name, frame.columns, path) for role, name in named.items())}
     instance = id_among(frame.columns, columns.id, taken, path)
     picked = pick(
         frame, path, instance=instance, **{"labels" if listed else "label": label}, **roles

@@ -12,6 +12,7 @@ from audit.errors import InputError, first_cases
 from audit.files import files_in, first_bytes
 from audit.loaders.common import pick, present, raw_labels, schema_of
 from audit.loaders.format import Columns, RawLabels
+from audit.loaders.mimic_beside import KEYS, columns_beside
 
 _SUFFIX = r"\.(?:csv|csv\.gz|parquet)"
 _TABLE = re.compile(rf"(diagnoses|procedures)_icd{_SUFFIX}", re.IGNORECASE)
@@ -74,7 +75,10 @@ def kind_of(table: Path) -> str | None:
 def coded_rows(
     frame: pl.DataFrame, table: Path, columns: Columns, code: str, **more: str
 ) -> pl.DataFrame:
-    """Rows of one table with its code column, the admission as instance, the patient as group."""
+    """Rows of one table with its code column, the admission as instance, the patient as group.
+
+    A stratum that the table lacks is looked for beside it, once all tables are read.
+    """
     rows = pick(
         frame,
         table,
@@ -83,19 +87,29 @@ def coded_rows(
         group=columns.group or present(frame, "subject_id"),
         split=columns.split,
         position=present(frame, "seq_num"),
+        **{key: present(frame, key) for key in KEYS if columns.strata},
+        **{role: present(frame, str(name).lower()) for role, name in columns.further.items()},
         **more,
     )
     return _tidied(rows)
 
 
-def labels_of(rows: Sequence[pl.DataFrame], path: Path, tables: Sequence[Path]) -> RawLabels:
-    """The labels of all tables together, with the dictionaries beside them."""
+def labels_of(
+    rows: Sequence[pl.DataFrame], path: Path, tables: Sequence[Path], columns: Columns
+) -> RawLabels:
+    """The labels of all tables together, with dictionaries and strata from beside them.
+
+    Raises:
+        SchemaError: If a stratum is a column neither of these tables nor of those beside them.
+    """
     together = pl.concat(rows, how="diagonal")
+    absent = {role: name for role, name in columns.further.items() if role not in together.columns}
+    beside, found_in = columns_beside(together, absent, tables)
     return raw_labels(
         together,
-        together,
+        pl.concat([together, *beside], how="diagonal"),
         path,
-        sources=tables,
+        sources=(*tables, *found_in),
         titles=_dictionaries_beside(tables),
         persons=True,
     )

@@ -14,7 +14,7 @@ from audit.loaders.mimic import coded_rows, kind_of, labels_of, matcher, tables_
 def read(path: Path, columns: Columns) -> RawLabels:
     """Read the tables of a folder, or one table; the group is the patient unless named."""
     tables = tables_of(path)
-    return labels_of([_rows(table, columns) for table in tables], path, tables)
+    return labels_of([_rows(table, columns) for table in tables], path, tables, columns)
 
 
 def _rows(table: Path, columns: Columns) -> pl.DataFrame:

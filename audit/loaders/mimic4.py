@@ -19,7 +19,7 @@ def read(path: Path, columns: Columns) -> RawLabels:
     for ICD-10; a row of any other version is refused as ``bad_row``.
     """
     tables = tables_of(path, "hosp")
-    return labels_of([_rows(table, columns) for table in tables], path, tables)
+    return labels_of([_rows(table, columns) for table in tables], path, tables, columns)
 
 
 def _rows(table: Path, columns: Columns) -> pl.DataFrame:

@@ -26,7 +26,7 @@ def read(path: Path, columns: Columns) -> RawLabels:
         InputError: If it is no NumPy file, or holds pickled objects or no instance.
         SchemaError: If names are missing, a number has no name, or the array is of another kind.
     """
-    refuse_named(columns, path, "id", "label", "group", "split")
+    refuse_named(columns, path, "id", "label", "group", "split", "strata")
     array = read_npy(path)
     row, number, names = _carried(array, columns.classes, path)
     rows = pl.DataFrame(

@@ -25,7 +25,7 @@ def read(path: Path, columns: Columns) -> RawLabels:
     Raises:
         SchemaError: If an id holds a comma or a tab, as in a table, or a column is named.
     """
-    refuse_named(columns, path, "id", "label", "group", "split")
+    refuse_named(columns, path, "id", "label", "group", "split", "strata")
     text = pl.col("text").str.splitn("|", 2)
     listed = lines_of(path).select(
         "line",

@@ -10,10 +10,11 @@ from pathlib import Path
 import polars as pl
 
 from audit.errors import SchemaError, first_cases
-from audit.files import name_among, read_table, read_text
+from audit.files import read_table, read_text
 from audit.loaders.common import (
     ID_NAMES,
     cells,
+    column_for,
     exploded,
     head_lines,
     id_among,
@@ -34,7 +35,7 @@ _OTHER_SHAPES = {"label", "labels", "parent", "icd9_code", "icd_code"}
 
 
 def read(path: Path, columns: Columns) -> RawLabels:
-    """Read a table whose every column is a node, but the id, the group and the split.
+    """Read a table whose every column is a node, but the id, group, split and strata.
 
     Values are 0, 1, true, false or blank, which is 0. The id is the first column unless one is
     named or bears a usual name.
@@ -45,8 +46,9 @@ def read(path: Path, columns: Columns) -> RawLabels:
     refuse_named(columns, path, "label")
     frame = read_table(path, separator=separator_of(path))
     _refuse_repeated(frame.columns, path)
-    roles = {"group": columns.group, "split": columns.split}
-    others = {name_among(frame.columns, name, path) for name in roles.values() if name}
+    roles = columns.beside
+    named = {role: name for role, name in roles.items() if name}
+    others = {column_for(role, name, frame.columns, path) for role, name in named.items()}
     instance = _id_column(frame, columns.id, others, path)
     nodes = [name for name in frame.columns if name not in {instance, *others}]
     if not nodes:
@@ -114,7 +116,8 @@ def _require_flags(flags: pl.DataFrame, path: Path) -> None:
                 f"the column {node!r} must hold 0, 1, true, false or nothing",
                 found=first_cases(others.unique(maintain_order=True)),
                 where=_place(path, node),
-                hint="a column that is no node is named with --id, --group or --split",
+                hint="a column that is no node is named with --id, --group or --split, "
+                "or as one of the policy's strata",
             )
 
 

@@ -86,7 +86,10 @@ def test_a_code_below_a_known_category_grows_the_hierarchy() -> None:
 
     assert "401.99" in dataset.hierarchy
     assert "401.99" not in hierarchy
-    assert dataset.unlisted.rows() == [("401.99", 1, 1)]
+    assert dataset.mappings.rows() == [
+        ("4019", "diagnoses", "401.9", True, False, 1, 1),
+        ("40199", "diagnoses", "401.99", False, True, 1, 1),
+    ]
     assert dataset.ledger.rows_mapped == 2
     assert dataset.hierarchy.assignable[dataset.hierarchy.index("401.9")]
 

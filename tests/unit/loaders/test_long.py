@@ -88,13 +88,22 @@ def test_the_exact_name_goes_before_another_case(tmp_path: Path) -> None:
     assert read_labels(path, Columns(id="STAY")).rows["instance"].to_list() == ["2"]
 
 
-@pytest.mark.parametrize("role", ["group", "split"])
-def test_an_instance_in_two_places_is_refused(tmp_path: Path, role: str) -> None:
+@pytest.mark.parametrize(
+    ("role", "columns"), [("group", Columns(group="place")), ("place", Columns(strata=("place",)))]
+)
+def test_an_instance_in_two_places_is_refused(tmp_path: Path, role: str, columns: Columns) -> None:
     path = tmp_path / "l.csv"
     path.write_text("id,label,place\n1,x,a\n1,y,b\n2,x,a\n2,y,a\n")
-    columns = Columns(group="place") if role == "group" else Columns(split="place")
     with pytest.raises(SchemaError, match=f"in one {role}\nFound: in several: '1 in a, b'\n"):
         read_labels(path, columns)
+
+
+def test_an_instance_in_two_splits_is_kept_with_both(tmp_path: Path) -> None:
+    path = tmp_path / "l.csv"
+    path.write_text("id,label,part\n1,y,test\n1,x,train\n1,,test\n2,x,test\n2,y,\n1,y,train\n")
+    raw = read_labels(path, Columns(split="part"))
+    assert raw.instances.rows() == [("1", None, "test"), ("2", None, "test")]
+    assert raw.places.rows() == [("1", "test", ["y"]), ("1", "train", ["x", "y"])]
 
 
 @pytest.mark.parametrize("value", [{"a": 1}, [["x"]], [b"x"]])

@@ -1,0 +1,186 @@
+"""split_leak: what stands in two splits, and what training never saw."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+import polars as pl
+
+from audit.checks.check import TOP_PARTS, Check
+from audit.dag import IntArray
+from audit.disclosure import Quantity, count, derived
+from audit.engine.pairs import support
+from audit.measure import Measurements
+from audit.result import CheckResult, Finding, Part
+
+_NAME = "split_leak"
+_TITLE = "Are the splits apart, and does training see every label?"
+_TRAINING = ("train", "training")
+
+
+def run(measured: Measurements) -> CheckResult:
+    """Report instances and groups in several splits, and labels that the training split lacks.
+
+    The training split is the one named ``train`` or ``training``, else the largest.
+    """
+    splits = measured.dataset.splits
+    several = splits["split"].n_unique() > 1
+    return CheckResult(
+        name=_NAME,
+        title=_TITLE,
+        denominator=splits["instance"].n_unique(),
+        denominator_unit="instances with a split",
+        findings=tuple(_findings(measured)) if several else (),
+        not_applicable="" if several else _why_not(splits),
+    )
+
+
+def _why_not(splits: pl.DataFrame) -> str:
+    return "no split is named" if splits.is_empty() else "all instances stand in one split"
+
+
+def _findings(measured: Measurements) -> Iterator[Finding]:
+    splits = measured.dataset.splits
+    torn = splits.filter(pl.col("instance").is_duplicated())
+    if not torn.is_empty():
+        yield _instance_finding(measured, torn)
+    groups = measured.dataset.instances["group"]
+    grouped = splits.with_columns(group=groups.gather(splits["instance"])).drop_nulls("group")
+    shared = grouped.filter(pl.col("split").n_unique().over("group") > 1)
+    if not shared.is_empty():
+        yield _group_finding(measured, shared)
+    training = _training(splits)
+    unseen = _unseen(measured, training)
+    if len(unseen):
+        yield _unseen_finding(measured, training, unseen)
+
+
+def _instance_finding(measured: Measurements, torn: pl.DataFrame) -> Finding:
+    instances, total = torn["instance"].n_unique(), measured.dataset.splits["instance"].n_unique()
+    return Finding(
+        check=_NAME,
+        severity="error",
+        nodes=_root(measured),
+        statement="{instances} of {of} instances with a split ({share}) stand in more than one.",
+        evidence={
+            "instances": count(instances, total),
+            "of": Quantity(total),
+            "share": derived(instances / total, "instances"),
+        },
+        curator="Give each instance to one split.",
+        data_user="Remove these instances from all splits but one before you compare models: what "
+        "is tested was trained on.",
+        touched=instances,
+        parts=_by_splits(measured, torn, "instance"),
+        key=("instance",),
+    )
+
+
+def _group_finding(measured: Measurements, shared: pl.DataFrame) -> Finding:
+    instances, groups = shared["instance"].n_unique(), shared["group"].n_unique()
+    total = measured.dataset.splits["instance"].n_unique()
+    all_groups = int(measured.dataset.ledger.groups or 0)
+    return Finding(
+        check=_NAME,
+        severity="error",
+        nodes=_root(measured),
+        statement="{groups} of {of_groups} groups, with {instances} of {of} instances with a split "
+        "({share}), stand in more than one split.",
+        evidence={
+            "groups": count(groups, all_groups),
+            "of_groups": Quantity(all_groups),
+            "instances": count(instances, total),
+            "of": Quantity(total),
+            "share": derived(instances / total, "instances"),
+        },
+        curator="Split by group, so that all instances of one stand together.",
+        data_user="Split anew by group: a model can recognise the group instead of the label.",
+        touched=instances,
+        parts=_by_splits(measured, shared, "group"),
+        key=("group",),
+    )
+
+
+def _by_splits(measured: Measurements, torn: pl.DataFrame, unit: str) -> tuple[Part, ...]:
+    """The splits that share units, by the instances of these units in them."""
+    together = torn.group_by(unit).agg(
+        pl.col("split").unique().sort().alias("splits"),
+        pl.col("instance").n_unique().alias("instances"),
+    )
+    by_splits = (
+        together.group_by("splits")
+        .agg(pl.len().alias("units"), pl.col("instances").sum())
+        .sort(["instances", pl.col("splits").list.join("\0")], descending=[True, False])
+    )
+    touched, units = torn["instance"].n_unique(), torn[unit].n_unique()
+    return tuple(
+        Part(
+            tuple(splits),
+            {"instances": count(instances, touched)}
+            | ({} if unit == "instance" else {"groups": count(n, units)}),
+        )
+        for splits, n, instances in by_splits.head(TOP_PARTS).iter_rows()
+    )
+
+
+def _training(splits: pl.DataFrame) -> str:
+    sizes = splits.group_by("split").len().sort(["len", "split"], descending=[True, False])
+    names: list[str] = sizes["split"].to_list()
+    return next((name for name in names if name.strip().lower() in _TRAINING), names[0])
+
+
+def _outside(measured: Measurements, training: str) -> tuple[IntArray, IntArray]:
+    """Instances of the training split, and those with a split that are not in it."""
+    splits = measured.dataset.splits
+    inside = splits.filter(pl.col("split") == training)["instance"].to_numpy()
+    return inside.astype(np.int64), np.setdiff1d(splits["instance"].to_numpy(), inside)
+
+
+def _unseen(measured: Measurements, training: str) -> IntArray:
+    """Nodes that are labels outside the training split and never in it."""
+    direct = measured.dataset.direct
+    inside, outside = _outside(measured, training)
+    return np.flatnonzero((support(direct[outside]) > 0) & (support(direct[inside]) == 0))
+
+
+def _unseen_finding(measured: Measurements, training: str, unseen: IntArray) -> Finding:
+    _, outside = _outside(measured, training)
+    labels = measured.dataset.direct[outside][:, unseen]
+    touched, used = int((np.diff(labels.indptr) > 0).sum()), support(labels)
+    top = np.lexsort((unseen, -used))[:TOP_PARTS]
+    everywhere = measured.direct_support
+    parts = tuple(
+        Part(
+            (measured.hierarchy.nodes[unseen[i]],),
+            {"instances": count(int(used[i]), touched, int(everywhere[unseen[i]]))},
+        )
+        for i in top.tolist()
+    )
+    return Finding(
+        check=_NAME,
+        severity="note",
+        nodes=parts[0].nodes,
+        statement=f"{{labels}} labels never occur in the split {training!r}, which is taken for "
+        "the one to train on; {instances} of the {of} other instances with a split ({share}) carry "
+        "one of them.",
+        evidence={
+            "labels": Quantity(len(unseen)),
+            "instances": count(touched, len(outside)),
+            "of": count(len(outside), measured.dataset.splits["instance"].n_unique()),
+            "share": derived(touched / len(outside), "instances", "of"),
+        },
+        curator="Draw the splits so that each label in use stands in training, or say that these "
+        "labels test what was never shown.",
+        data_user="Report results on these labels apart: no model can have learned them here.",
+        touched=touched,
+        parts=parts,
+        key=("unseen",),
+    )
+
+
+def _root(measured: Measurements) -> tuple[str, ...]:
+    return (measured.hierarchy.nodes[measured.hierarchy.root],)
+
+
+CHECK = Check(_NAME, _TITLE, run)

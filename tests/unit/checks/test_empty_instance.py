@@ -1,0 +1,55 @@
+"""empty_instance: instances whose labels were refused, apart from those that never had one."""
+
+from __future__ import annotations
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from audit.checks.empty_instance import CHECK
+from audit.measure import measure
+from audit.policy import Policy
+from audit.result import CheckResult
+from fixtures.labelled import labelled
+from fixtures.toy import toy
+
+
+def checked(labels: dict[str, list[str | None]]) -> CheckResult:
+    return CHECK.run(measure(labelled(toy(), labels), Policy()))
+
+
+def test_refused_and_unlabelled_are_told_apart() -> None:
+    found = checked(
+        {"a": ["dog", "elf"], "b": ["elf", "orc"], "c": [], "d": ["elf", None], "e": []}
+    )
+    refused, unlabelled = found.in_order()
+
+    assert (found.status, found.denominator) == ("warn", 5)
+    assert (refused.severity, refused.id) == ("warning", "empty_instance:refused")
+    assert refused.evidence["instances"].value == 2
+    assert [(p.nodes, p.evidence["instances"].value) for p in refused.parts] == [
+        (("unknown_code",), 2),
+        (("missing_code",), 1),
+    ]
+    assert (unlabelled.severity, unlabelled.evidence["instances"].value) == ("note", 2)
+    assert unlabelled.evidence["share"].value == 2 / 5
+
+
+def test_without_any_row_the_question_cannot_be_asked() -> None:
+    assert checked({"a": [], "b": []}).status == "not_applicable"
+
+
+def test_a_refused_label_beside_a_kept_one_is_no_finding() -> None:
+    assert checked({"a": ["dog", "elf"]}).status == "pass"
+
+
+@given(st.dictionaries(st.sampled_from("abcdef"), st.lists(st.sampled_from(["dog", "elf"]))))
+def test_every_empty_instance_is_in_exactly_one_finding(
+    labels: dict[str, list[str | None]],
+) -> None:
+    labels = {"z": ["dog"], **labels}
+    told = {f.key[0]: f.evidence["instances"].value for f in checked(labels).findings}
+
+    assert told.get("refused", 0) == sum(
+        bool(own) and set(own) == {"elf"} for own in labels.values()
+    )
+    assert told.get("unlabelled", 0) == sum(not own for own in labels.values())

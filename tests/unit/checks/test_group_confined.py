@@ -1,0 +1,142 @@
+"""group_confined: nodes of one value alone, by hand, against exact chances, and without effect."""
+
+from __future__ import annotations
+
+from itertools import combinations
+
+import numpy as np
+import pytest
+
+from audit.checks.group_confined import CHECK, _chance
+from audit.hierarchy import Hierarchy
+from audit.measure import measure
+from audit.policy import Policy
+from audit.result import CheckResult
+from fixtures.labelled import labelled, tree
+
+BODY = tree("asthma cough fever < lung", "rare < asthma", "attack < heart", "lung heart < body")
+
+
+def checked(
+    labels: dict[str, list[str]],
+    site: dict[str, str],
+    *,
+    groups: dict[str, str] | None = None,
+    hierarchy: Hierarchy = BODY,
+) -> CheckResult:
+    dataset = labelled(hierarchy, labels, groups=groups, strata={"site": site})
+    return CHECK.run(measure(dataset, Policy()))
+
+
+def release(asthma: int = 20, leaf: str = "asthma") -> tuple[dict[str, list[str]], dict[str, str]]:
+    """100 instances with something of the lung, half at each site; asthma at site a alone."""
+    labels = {f"i{i:03}": [leaf if i < asthma else "cough"] for i in range(100)}
+    return labels, {instance: "a" if instance < "i050" else "b" for instance in labels}
+
+
+def test_a_node_of_one_site_is_one_note() -> None:
+    found = checked(*release())
+    (finding,) = found.findings
+    values = {name: quantity.value for name, quantity in finding.evidence.items()}
+
+    assert (found.status, finding.id) == ("note", "group_confined:site:asthma")
+    assert finding.nodes == ("asthma",)
+    assert (values["units"], values["of_parent"], values["parent_units"]) == (20, 100, 50)
+    assert values["parent_share"] == 0.5
+    assert "site 'a'" in finding.statement
+
+
+def test_a_chain_is_named_by_its_most_specific_node() -> None:
+    (finding,) = checked(*release(leaf="rare")).findings
+
+    assert finding.nodes == ("rare", "asthma")
+    assert finding.key == ("site", "asthma")
+
+
+def test_a_node_below_a_confined_one_is_not_told_again() -> None:
+    labels, site = release(40)
+    labels |= {f"i{i:03}": ["rare"] for i in range(15)}
+
+    assert [f.key for f in checked(labels, site).findings] == [("site", "asthma")]
+
+
+def test_few_instances_are_not_judged() -> None:
+    assert checked(*release(9)).findings == ()
+
+
+def test_a_patients_stays_count_once() -> None:
+    labels, site = release()
+    one = {instance: "p" if instance < "i020" else instance for instance in labels}
+    many = {instance: f"p{int(instance[1:]) // 2}" for instance in labels}
+    (finding,) = checked(labels, site, groups=many).findings
+
+    assert checked(labels, site, groups=one).findings == ()
+    assert finding.evidence["units"].value == 10
+    assert finding.evidence["instances"].value == 20
+    assert "groups" in finding.statement
+
+
+def test_a_parent_confined_as_well_is_no_finding() -> None:
+    labels, site = release()
+    labels |= {f"j{i:02}": ["attack"] for i in range(30)}
+    site |= {f"j{i:02}": "a" for i in range(30)}
+    found = checked(labels, site)
+
+    assert ("site", "attack") not in [f.key for f in found.findings]
+    assert ("site", "heart") in [f.key for f in found.findings]
+
+
+def test_every_parent_must_be_shared() -> None:
+    dag = tree("asthma < lung", "asthma < chronic", "cough < lung", "lung chronic < body")
+
+    found = checked(*release(), hierarchy=dag)
+    assert [f.key for f in found.findings] == [("site", "chronic")]
+
+
+def test_the_parent_that_speaks_most_for_chance_decides() -> None:
+    dag = tree("asthma < lung", "cough < lung", "asthma gout < chronic", "lung chronic < body")
+    labels, site = release()
+    labels |= {f"j{i:02}": ["gout"] for i in range(80)}
+    mostly_a = site | {f"j{i:02}": "ab"[i >= 78] for i in range(80)}
+    evenly = site | {f"j{i:02}": "ab"[i % 2] for i in range(80)}
+
+    assert checked(labels, mostly_a, hierarchy=dag).findings == ()
+    assert [f.key for f in checked(labels, evenly, hierarchy=dag).findings] == [("site", "asthma")]
+
+
+def test_instances_without_a_value_do_not_count() -> None:
+    labels, site = release()
+    labels |= {f"j{i:02}": ["asthma"] for i in range(5)}
+
+    (finding,) = checked(labels, site).findings
+    assert finding.evidence["units"].value == 20
+
+
+def test_without_two_values_the_question_cannot_be_asked() -> None:
+    labels, site = release()
+
+    assert "no split" in checked(labels, dict.fromkeys(site, "a")).not_applicable
+    assert "no split" in checked(labels, {}).not_applicable
+    assert "carried by" in checked(dict(list(labels.items())[45:55]), site).not_applicable
+
+
+@pytest.mark.parametrize(("by_value", "units"), [((3, 4), 2), ((1, 2, 3), 3), ((5, 0, 2), 2)])
+def test_the_chance_equals_counting_every_draw(by_value: tuple[int, ...], units: int) -> None:
+    values = [value for value, n in enumerate(by_value) for _ in range(n)]
+    draws = list(combinations(values, units))
+    expected = sum(len(set(draw)) == 1 for draw in draws) / len(draws)
+
+    assert _chance(np.array(by_value), units) == pytest.approx(expected, abs=1e-12)
+
+
+def test_without_effect_few_releases_have_a_finding() -> None:
+    leaves = [f"n{i:02}" for i in range(20)]
+    flat = tree(" ".join(leaves) + " < top")
+    found = 0
+    for seed in range(100):
+        chance = np.random.default_rng(seed)
+        labels = {f"i{i:03}": [leaves[min(chance.geometric(0.15), 20) - 1]] for i in range(200)}
+        site = {instance: "abc"[chance.choice(3, p=[0.7, 0.2, 0.1])] for instance in labels}
+        found += bool(checked(labels, site, hierarchy=flat).findings)
+
+    assert found <= 10

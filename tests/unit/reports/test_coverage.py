@@ -1,0 +1,78 @@
+"""The chapter on coverage: sentences and tables from a made-up shared view."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from reports.coverage import coverage
+from reports.parts import Node
+
+NODE = {
+    "node": "401", "title": None, "share": 0.283, "elsewhere_share": 0.214, "difference": 0.069,
+    "low": 0.02, "high": 0.116,
+}  # fmt: skip
+HIDDEN = {**dict.fromkeys(NODE), "node": "401.9", "title": "Unspecified"}
+FOUND: dict[str, Any] = {
+    "branches": [{"node": "001-999", "title": "Diseases", "assignable": 1200, "in_use": 300}],
+    "depths": [
+        {"depth": 3, "nodes": 4, "in_use": 1, "labels": "<11", "share": None},
+        {"depth": 4, "nodes": 1200, "in_use": 299, "labels": 5000, "share": 0.999},
+    ],
+    "tail": {
+        "assignable": 1204, "in_use": 300, "rare_below": 11, "rare": 120, "most_used": 20,
+        "most_used_share": 0.24,
+    },
+    "drift": [
+        {"column": "site", "value": "a", "instances": None, "labels_per_instance": None,
+         "differing": None, "nodes": []},
+        {"column": "site", "value": "b", "instances": 900, "labels_per_instance": 4.5,
+         "differing": 2, "nodes": [NODE, HIDDEN]},
+    ],
+}  # fmt: skip
+
+
+def built(**changed: Any) -> Any:
+    return coverage({"overview": {"coverage": {**FOUND, **changed}}})
+
+
+def test_sentences_give_use_tail_and_concentration() -> None:
+    assert " ".join(built().sentences) == (
+        "300 nodes are in use as labels; the hierarchy has 1,204 assignable nodes. 120 of those in "
+        "use stand on fewer than 11 instances. The 20 most used nodes take 24.0% of all labels."
+    )
+
+
+def test_where_every_count_is_shown_rare_means_once() -> None:
+    found = built(tail={**FOUND["tail"], "rare_below": 2})
+
+    assert "stand on one instance only" in found.sentences[1]
+
+
+def test_a_withheld_share_and_unused_nodes_are_not_told() -> None:
+    assert len(built(tail={**FOUND["tail"], "most_used_share": None}).sentences) == 2
+    unused = {**FOUND["tail"], "in_use": 0, "rare": 0, "most_used": 0, "most_used_share": None}
+    assert len(built(tail=unused).sentences) == 1
+
+
+def test_tables_hold_each_row_of_the_view() -> None:
+    found = built()
+
+    assert found.branches.rows == ((Node("001-999", "Diseases"), "1,200", "300", "25.0%"),)
+    assert found.depths.rows == (
+        ("3", "4", "1", "<11", "withheld"),
+        ("4", "1,200", "299", "5,000", "99.9%"),
+    )
+    assert found.values.rows == (
+        ("site", "a", "withheld", "withheld", "not compared"),
+        ("site", "b", "900", "4.50", "2"),
+    )
+    assert found.drift.rows == (
+        ("site", "b", Node("401"), "28.3%", "21.4%", "+6.9", "+2.0 to +11.6"),
+        ("site", "b", Node("401.9", "Unspecified"), *["withheld"] * 4),
+    )
+
+
+def test_without_drift_or_branches_their_tables_are_absent() -> None:
+    found = built(branches=[], drift=[])
+
+    assert (found.branches, found.values, found.drift) == (None, None, None)
