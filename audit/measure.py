@@ -5,26 +5,24 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 import polars as pl
 
 from audit.dag import IntArray, Sparse
 from audit.dataset import LabelDataset
-from audit.engine.below import LabelsBelow, labels_below
-from audit.engine.intervals import effective_n, wilson
+from audit.engine.below import LabelsBelow
 from audit.engine.pairs import count_pairs, support
 from audit.engine.propagation import aggregate
+from audit.excess import Excess, Labelled, judge_pairs
 from audit.hierarchy import Hierarchy
 from audit.measure_model import ModelMeasurements, measure_model
 from audit.pair_table import pair_table
 from audit.policy import Policy
 from audit.predictions import Predictions
+from audit.residual_use import ResidualUse, below_of, residual_use
 from audit.residuals import Residual, residual_nodes
-
-ResidualKind = Literal["all", "other", "unspecified"]
-_KINDS: tuple[ResidualKind, ...] = ("all", "other", "unspecified")
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,9 +38,13 @@ class Measurements:
     residual: Mapping[int, Residual]
     """Residual nodes by index."""
     pairs: pl.DataFrame
-    """Every pair with a joint instance, as `pair_table` counts it."""
-    residuals: pl.DataFrame
-    """``parent, residual, k, n, at_parent, share, low, high``: a row a parent and kind."""
+    """Every pair with a joint instance, as `pair_table` counts and `judge_pairs` judges it."""
+    excess: Excess
+    """Which pairs were judged, and which of them meet too often."""
+    residual_use: ResidualUse
+    """How often only catch-alls are used below each parent."""
+    reference: pl.DataFrame | None
+    """The residual table of an earlier run to compare with; None without one."""
     model: ModelMeasurements | None
     """What was measured of a model; None without predictions."""
 
@@ -64,12 +66,17 @@ class Measurements:
     @cached_property
     def below(self) -> LabelsBelow:
         """Labels strictly below each node, residual ones apart."""
-        return _below(self.dataset, list(self.residual))
+        return below_of(self.dataset, list(self.residual))
 
     @cached_property
     def group_of(self) -> IntArray | None:
         """Number of each instance's group, shape (n_instances,); None without groups."""
         return _group_numbers(self.dataset)
+
+    @property
+    def residuals(self) -> pl.DataFrame:
+        """The residual table: a row a parent and kind."""
+        return self.residual_use.table
 
     @cached_property
     def nodes(self) -> pl.DataFrame:
@@ -88,94 +95,45 @@ def measure(
     policy: Policy,
     predictions: Predictions | None = None,
     *,
+    reference: pl.DataFrame | None = None,
     seed: int = 0,
 ) -> Measurements:
-    """Propagate labels, count every pair, and measure residual use; and the model, if any."""
+    """Propagate labels, count and judge pairs, measure residual use; and the model, if any."""
     hierarchy = dataset.hierarchy
     aggregated = aggregate(dataset.direct, hierarchy.closure)
     residual = residual_nodes(hierarchy, policy)
+    supports = support(aggregated)
+    counted = pair_table(hierarchy, count_pairs(aggregated), supports)
+    labelled = _labelled(dataset, policy, supports)
+    pairs, excess = judge_pairs(hierarchy, labelled, counted, policy, seed=seed)
     return Measurements(
         dataset=dataset,
         policy=policy,
         labelled_ancestors=policy.labelled_ancestors or hierarchy.labelled_ancestors,
         aggregated=aggregated,
         residual=residual,
-        pairs=pair_table(hierarchy, count_pairs(aggregated), support(aggregated)),
-        residuals=_residual_frame(dataset, residual),
+        pairs=pairs,
+        excess=excess,
+        residual_use=residual_use(
+            dataset, residual, _group_numbers(dataset), policy.residual_instances.value
+        ),
+        reference=reference,
         model=None
         if predictions is None
         else measure_model(dataset, predictions, policy, seed=seed),
     )
 
 
-def judged_parents(hierarchy: Hierarchy, residual: Mapping[int, Any]) -> IntArray:
-    """Nodes with a residual and a specific assignable node strictly below, shape (n_parents,)."""
-    is_residual = np.zeros(len(hierarchy), np.int64)
-    is_residual[list(residual)] = 1
-    assignable = hierarchy.assignable.astype(np.int64)
-    residual_below = hierarchy.below @ is_residual - is_residual
-    assignable_below = hierarchy.below @ assignable - assignable
-    return np.flatnonzero((residual_below > 0) & (assignable_below > residual_below))
-
-
-def residual_share(
-    labelled: IntArray, residual: IntArray, group_of: IntArray | None
-) -> tuple[float, float, float]:
-    """Share and Wilson interval; with groups, at the effective number of instances.
-
-    Args:
-        labelled: Instances below a parent.
-        residual: Those of them that are residual throughout.
-        group_of: Group number of each instance of the dataset.
-
-    Returns:
-        Share, lower and upper bound; (0, 0, 1) for no instance.
-    """
-    k, n = len(residual), len(labelled)
-    share = k / n if n else 0.0
-    worth = float(n)
-    if group_of is not None and n:
-        n_by_group = np.bincount(group_of[labelled])
-        k_by_group = np.bincount(group_of[residual], minlength=len(n_by_group))
-        present = n_by_group > 0
-        worth = effective_n(k_by_group[present].astype(float), n_by_group[present].astype(float))
-    return share, *wilson(share * worth, worth)
-
-
-def _residual_frame(dataset: LabelDataset, residual: Mapping[int, Residual]) -> pl.DataFrame:
-    hierarchy, group_of = dataset.hierarchy, _group_numbers(dataset)
-    parents = judged_parents(hierarchy, residual)
-    labelled_at = support(dataset.direct)
-    rows: list[tuple[Any, ...]] = []
-    for kind in _KINDS:
-        nodes = [i for i, found in residual.items() if kind in ("all", found.kind)]
-        below = _below(dataset, nodes)
-        for parent in parents.tolist():
-            labelled = below.labelled(parent)
-            if len(labelled):
-                only = below.only_residual(parent)
-                share, low, high = residual_share(labelled, only, group_of)
-                counted = (len(only), len(labelled), int(labelled_at[parent]))
-                rows.append((hierarchy.nodes[parent], kind, *counted, share, low, high))
-    return pl.DataFrame(rows, schema=RESIDUALS, orient="row").sort("parent", "residual")
-
-
-RESIDUALS: dict[str, Any] = {
-    "parent": pl.String,
-    "residual": pl.String,
-    "k": pl.Int64,
-    "n": pl.Int64,
-    "at_parent": pl.Int64,
-    "share": pl.Float64,
-    "low": pl.Float64,
-    "high": pl.Float64,
-}
-"""Columns of the residual table."""
-
-
-def _below(dataset: LabelDataset, residual: list[int]) -> LabelsBelow:
-    strict_closure = dataset.hierarchy.strict_closure
-    return labels_below(dataset.direct, strict_closure, np.array(residual, np.int64))
+def _labelled(dataset: LabelDataset, policy: Policy, supports: IntArray) -> Labelled:
+    """The dataset as its pairs are judged; of the policy's strata those that it has."""
+    instances = dataset.instances
+    strata = [
+        instances[name].cast(pl.String).rank("dense").fill_null(0).to_numpy().astype(np.int64)
+        for name in policy.strata
+        if name in dataset.strata
+    ]
+    units = instances.select(pl.coalesce("group", "instance")).to_series().to_list()
+    return Labelled(dataset.direct, supports, units, _group_numbers(dataset), strata)
 
 
 def _group_numbers(dataset: LabelDataset) -> IntArray | None:

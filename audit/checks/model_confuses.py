@@ -10,7 +10,7 @@ from scipy.sparse import csr_array
 from scipy.special import gammainc
 from scipy.stats import false_discovery_control
 
-from audit.checks.check import Check
+from audit.checks.check import Check, Limit
 from audit.dag import FloatArray, IntArray, Sparse
 from audit.disclosure import Quantity, count, derived
 from audit.engine.decisions import exchanged
@@ -156,4 +156,13 @@ def _finding(
     )
 
 
-CHECK = Check(_NAME, _TITLE, run)
+CHECK = Check(
+    _NAME,
+    _TITLE,
+    run,
+    limits=(
+        Limit("low", ">", "exchanged_share", told_as="limit"),
+        Limit("ratio", ">=", "exchanged_ratio"),
+        Limit("q_value", "<=", "false_discovery_rate"),
+    ),
+)

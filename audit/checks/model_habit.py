@@ -10,14 +10,15 @@ import polars as pl
 from scipy.sparse import coo_array, csc_array, csr_array, triu
 from scipy.stats import binom, false_discovery_control
 
-from audit.checks.check import Check
+from audit.checks.check import Check, Limit
 from audit.checks.residual_overuse import standing_parents
 from audit.dag import IntArray, Sparse
 from audit.disclosure import Quantity, count, derived
 from audit.engine.below import LabelsBelow, labels_below
 from audit.hierarchy import RELATIONS
-from audit.measure import Measurements, residual_share
+from audit.measure import Measurements
 from audit.measure_model import ModelMeasurements
+from audit.residual_use import residual_share
 from audit.result import CheckResult, Finding
 
 _NAME = "model_habit"
@@ -73,7 +74,8 @@ def _residual_finding(
     hierarchy, policy = measured.hierarchy, measured.policy
     predicted, only = below.labelled(parent), below.only_residual(parent)
     groups = None if measured.group_of is None else measured.group_of[model.predictions.rows]
-    share, low, high = residual_share(predicted, only, groups)
+    share = residual_share(predicted, only, groups)
+    low, high = share.interval()
     if len(predicted) < policy.residual_instances.value or low <= policy.residual_share.value:
         return None
     k, n = int(in_data["k"]), int(in_data["n"])
@@ -87,7 +89,7 @@ def _residual_finding(
         evidence={
             "instances": count(len(only), len(predicted)),
             "of": count(len(predicted), len(model.predictions)),
-            "share": derived(share, "instances", "of"),
+            "share": derived(share.value, "instances", "of"),
             "low": derived(low, "instances", "of"),
             "high": derived(high, "instances", "of"),
             "limit": Quantity(policy.residual_share.value),
@@ -182,4 +184,13 @@ def _stronger_finding(
     )
 
 
-CHECK = Check(_NAME, _TITLE, run)
+CHECK = Check(
+    _NAME,
+    _TITLE,
+    run,
+    limits=(
+        Limit("ratio", ">=", "exchanged_ratio"),
+        Limit("q_value", "<=", "false_discovery_rate"),
+    ),
+    counts_with=("residual_share", "residual_instances"),
+)

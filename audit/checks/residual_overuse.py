@@ -7,32 +7,40 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from audit.checks.check import TOP_PARTS, Check
+from audit.checks.check import TOP_PARTS, Check, Limit
 from audit.dag import BoolArray, row
 from audit.disclosure import Quantity, count, derived
-from audit.measure import Measurements, residual_share
-from audit.result import CheckResult, Finding, Part
+from audit.measure import Measurements
+from audit.residual_differences import REFERENCE, residual_differences
+from audit.residual_use import residual_share
+from audit.result import CheckResult, Finding, Part, finding_id
 
 _NAME = "residual_overuse"
 _TITLE = "Are catch-all nodes used where the hierarchy has specific ones?"
 
 
 def run(measured: Measurements) -> CheckResult:
-    """Report parents whose residual share lies above the policy's limit, deepest first.
+    """Report parents whose residual share is above the policy's limit, or differs, deepest first.
 
     A parent is reported where the lower bound of its share is above the limit. One that falls
-    below it without the instances that its flagged descendants explain is folded into them.
+    below it without the instances that its flagged descendants explain is folded into them. A
+    share that differs between values of a column, or from the reference, is a note.
     """
     judged = _judged(measured)
     high = _high(measured, judged)
-    standing = standing_parents(measured)
+    explained = _explained(measured, _indices(measured, high))
     return CheckResult(
         name=_NAME,
         title=_TITLE,
         denominator=len(judged),
         denominator_unit="parents with residual and specific nodes below and enough instances",
-        findings=tuple(_finding(measured, i, counted) for i, counted in standing.items()),
-        folded=len(high) - len(standing),
+        findings=(
+            *(
+                _finding(measured, counted, explained[measured.hierarchy.index(counted["parent"])])
+                for counted in high.iter_rows(named=True)
+            ),
+            *_differing(measured),
+        ),
         not_applicable="" if len(judged) else _why_not(measured),
     )
 
@@ -54,36 +62,43 @@ def _high(measured: Measurements, judged: pl.DataFrame) -> pl.DataFrame:
 
 def standing_parents(measured: Measurements) -> dict[int, dict[str, Any]]:
     """Line of the residual table of each parent that is reported, by its index, deepest first."""
-    high = {row["parent"]: row for row in _high(measured, _judged(measured)).iter_rows(named=True)}
-    standing = _standing(measured, [measured.hierarchy.index(parent) for parent in high])
-    return {i: high[measured.hierarchy.nodes[i]] for i in standing}
+    high = _high(measured, _judged(measured))
+    by_parent = dict(zip(_indices(measured, high), high.iter_rows(named=True), strict=True))
+    explained = _explained(measured, list(by_parent))
+    return {parent: by_parent[parent] for parent, by in explained.items() if not by}
 
 
-def _standing(measured: Measurements, parents: list[int]) -> list[int]:
-    """Parents that are high on their own account, not through flagged descendants."""
-    hierarchy, standing = measured.hierarchy, list[int]()
+def _indices(measured: Measurements, high: pl.DataFrame) -> list[int]:
+    return [measured.hierarchy.index(parent) for parent in high["parent"]]
+
+
+def _explained(measured: Measurements, parents: list[int]) -> dict[int, list[int]]:
+    """The standing descendants that explain each parent, deepest parent first; none: it stands."""
+    hierarchy, explained = measured.hierarchy, dict[int, list[int]]()
     for parent in sorted(parents, key=lambda i: (hierarchy.height[i], i)):
         below = set(row(hierarchy.below, parent).tolist())
-        explained = np.zeros(len(measured.dataset), np.bool_)
-        for flagged in standing:
-            if flagged in below:
-                explained[measured.below.labelled(flagged)] = True
-        if not explained.any() or _high_without(measured, parent, explained):
-            standing.append(parent)
-    return standing
+        flagged = [i for i, by in explained.items() if not by and i in below]
+        without = np.zeros(len(measured.dataset), np.bool_)
+        for i in flagged:
+            without[measured.below.labelled(i)] = True
+        stands = not without.any() or _high_without(measured, parent, without)
+        explained[parent] = [] if stands else flagged
+    return explained
 
 
 def _high_without(measured: Measurements, parent: int, explained: BoolArray) -> bool:
     labelled = measured.below.labelled(parent)
     only = measured.below.only_residual(parent)
     labelled, only = labelled[~explained[labelled]], only[~explained[only]]
-    _, low, _ = residual_share(labelled, only, measured.group_of)
+    share = residual_share(labelled, only, measured.group_of)
+    low, _ = share.interval(measured.residual_use.prior)
     policy = measured.policy
     return len(labelled) >= policy.residual_instances.value and low > policy.residual_share.value
 
 
-def _finding(measured: Measurements, parent: int, counted: dict[str, Any]) -> Finding:
-    node = measured.hierarchy.nodes[parent]
+def _finding(measured: Measurements, counted: dict[str, Any], explained_by: list[int]) -> Finding:
+    node = counted["parent"]
+    parent = measured.hierarchy.index(node)
     k, n, at_parent = (int(counted[name]) for name in ("k", "n", "at_parent"))
     share, low, high = (float(counted[name]) for name in ("share", "low", "high"))
     return Finding(
@@ -96,6 +111,7 @@ def _finding(measured: Measurements, parent: int, counted: dict[str, Any]) -> Fi
             "instances": count(k, n),
             "of": count(n, len(measured.dataset)),
             "share": derived(share, "instances", "of"),
+            "shrunk_share": derived(float(counted["shrunk"]), "instances", "of"),
             "low": derived(low, "instances", "of"),
             "high": derived(high, "instances", "of"),
             "limit": Quantity(measured.policy.residual_share.value),
@@ -107,6 +123,7 @@ def _finding(measured: Measurements, parent: int, counted: dict[str, Any]) -> Fi
         "consider the parent as the label.",
         touched=k,
         parts=_parts(measured, parent, n),
+        folded_into=tuple(finding_id(_NAME, measured.hierarchy.nodes[i]) for i in explained_by),
     )
 
 
@@ -114,14 +131,78 @@ def _parts(measured: Measurements, parent: int, labelled: int) -> tuple[Part, ..
     """The residual nodes below a parent, most used first."""
     hierarchy, total = measured.hierarchy, len(measured.dataset)
     used = [
-        (int(measured.direct_support[i]), hierarchy.nodes[i])
+        (int(measured.direct_support[i]), hierarchy.nodes[i], measured.residual[i].kind)
         for i in row(hierarchy.below, parent).tolist()
         if i in measured.residual and i != parent and measured.direct_support[i]
     ]
     used.sort(key=lambda found: (-found[0], found[1]))
     return tuple(
-        Part((node,), {"instances": count(n, total, labelled)}) for n, node in used[:TOP_PARTS]
+        Part((node,), {"instances": count(n, total, labelled), "kind": Quantity(kind)})
+        for n, node, kind in used[:TOP_PARTS]
     )
 
 
-CHECK = Check(_NAME, _TITLE, run)
+def _differing(measured: Measurements) -> tuple[Finding, ...]:
+    """A note for each value of a column, or the reference, from which a share differs."""
+    policy = measured.policy
+    differing = residual_differences(measured).filter(
+        (pl.col("q_value") <= policy.false_discovery_rate.value)
+        & (pl.col("difference").abs() > policy.residual_difference.value)
+    )
+    return tuple(_difference(measured, row) for row in differing.iter_rows(named=True))
+
+
+_DIFFERENCE = {
+    "difference": "difference",
+    "difference_low": "low",
+    "difference_high": "high",
+    "q_value": "q_value",
+}
+"""Columns of a difference by the names of its evidence."""
+
+
+def _difference(measured: Measurements, row: dict[str, Any]) -> Finding:
+    total = len(measured.dataset)
+    parent = measured.hierarchy.describe(measured.hierarchy.index(row["parent"]))
+    to_reference = row["column"] == REFERENCE
+    here = "" if to_reference else f" where {row['column']} is {row['value']}"
+    there = "in the reference" if to_reference else "elsewhere"
+    n = count(row["n"], total)
+    return Finding(
+        check=_NAME,
+        severity="note",
+        nodes=(row["parent"],),
+        statement=f"Below {parent}, {{instances}} of {{of}} instances ({{share}}) carry only "
+        f"residual labels{here}; {there} {{elsewhere}} of {{of_elsewhere}} ({{elsewhere_share}}).",
+        evidence={
+            "instances": count(row["k"], row["n"]),
+            "of": n,
+            "share": derived(row["k"] / row["n"], "instances", "of"),
+            "elsewhere": count(row["k_elsewhere"], row["n_elsewhere"]),
+            "of_elsewhere": count(row["n_elsewhere"], *([] if to_reference else [total])),
+            "elsewhere_share": derived(
+                row["k_elsewhere"] / row["n_elsewhere"], "elsewhere", "of_elsewhere"
+            ),
+            **{
+                name: derived(row[column], "instances", "of", "elsewhere", "of_elsewhere")
+                for name, column in _DIFFERENCE.items()
+            },
+        },
+        curator="Look who coded, and by which rules: the difference is one of coding until shown "
+        "to be one of the instances.",
+        data_user="Do not compare the specific nodes below this parent between the two.",
+        touched=row["n"],
+        key=(row["parent"], row["column"], row["value"]),
+    )
+
+
+CHECK = Check(
+    _NAME,
+    _TITLE,
+    run,
+    limits=(
+        Limit("low", ">", "residual_share", told_as="limit"),
+        Limit("q_value", "<=", "false_discovery_rate"),
+    ),
+    counts_with=("residual_instances", "residual_difference"),
+)

@@ -6,9 +6,10 @@ import polars as pl
 import pytest
 
 from audit.hierarchy import Hierarchy
-from audit.measure import Measurements, judged_parents, measure, residual_share
+from audit.measure import Measurements, measure
 from audit.pair_table import described
 from audit.policy import Policy
+from audit.residual_use import judged_parents, residual_share
 from fixtures.labelled import labelled, repeated, tree
 
 LABELS = {"a": ["dog", "cow"], "b": ["dog"], "c": ["tool", "bird"], "d": [], "e": ["cow", "cow"]}
@@ -165,7 +166,8 @@ def test_a_share_of_nothing_says_nothing() -> None:
     import numpy as np
 
     none = np.array([], np.int64)
-    assert residual_share(none, none, None) == (0.0, 0.0, 1.0)
+    share = residual_share(none, none, None)
+    assert (share.value, *share.interval()) == (0.0, 0.0, 1.0)
 
 
 def test_the_policy_overrules_whether_labelled_ancestors_are_a_fault(

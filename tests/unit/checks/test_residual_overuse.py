@@ -30,7 +30,7 @@ def checked(
 
 
 def flagged(found: CheckResult) -> list[str]:
-    return [finding.nodes[0] for finding in found.findings]
+    return sorted(finding.nodes[0] for finding in found.standing)
 
 
 def test_a_high_parent_is_a_warning_with_its_numbers() -> None:
@@ -80,6 +80,11 @@ def test_parents_are_folded_into_the_child_that_explains_them() -> None:
     # chest is 60 of 90 and body too, all from below lung
     assert flagged(found) == ["lung"]
     assert found.folded == 2
+    assert {f.nodes[0]: f.folded_into for f in found.findings} == {
+        "lung": (),
+        "chest": ("residual_overuse:lung",),
+        "body": ("residual_overuse:lung",),
+    }
 
 
 def test_a_parent_that_is_high_without_its_flagged_child_stands() -> None:
@@ -104,7 +109,7 @@ def test_a_high_parent_stands_beside_a_flagged_child_it_does_not_need() -> None:
     found = checked([(40, ["other_lung"]), (9, ["other_heart"]), (9, ["other_belly"])], policy)
 
     # without lung, body still has 18 of 18; chest has 9 of 9, too few to be judged
-    assert flagged(found) == ["lung", "body"]
+    assert flagged(found) == ["body", "lung"]
     assert found.folded == 1
 
 
@@ -141,6 +146,6 @@ def test_a_small_use_is_said_to_be_too_small() -> None:
 
 
 def test_the_sentence_never_says_that_a_specific_node_was_warranted() -> None:
-    (finding,) = checked([(40, ["other_lung"])]).findings
+    (finding,) = checked([(40, ["other_lung"])]).standing
 
     assert "the residual share is high" in finding.statement
