@@ -2,22 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import polars as pl
 
-from audit.disclosure import is_small, shown_count
-from audit.overview import Overview
+from audit.disclosure import Cell, carried, is_small, shown_count, together
+from audit.overview import Overview, Told
 from audit.pair_table import most_confused
 
 
 def model_overview(
     nodes: pl.DataFrame,
-    pairs: pl.LazyFrame,
-    model_pairs: pl.LazyFrame | None,
+    beside: Sequence[Mapping[str, Any]],
     metrics: Sequence[Mapping[str, Any]],
     behaviours: Sequence[Mapping[str, Any]],
+    told: Told,
     *,
     instances: int,
     predicted: int,
@@ -27,10 +27,10 @@ def model_overview(
 
     Args:
         nodes: The run's nodes.
-        pairs: The run's pairs.
-        model_pairs: The run's pairs of the predictions; None without predictions.
+        beside: The pairs that the model confuses most, as `confused` has them.
         metrics: The run's metrics.
         behaviours: The run's behaviours.
+        told: Each of the data's counts in it as it may be shown.
         instances: Number of instances.
         predicted: Number of those that have predictions.
         min_cell: Smallest count that may be shown. Examples are shown only where it is 1.
@@ -46,11 +46,13 @@ def model_overview(
             {"node": node, "title": titles.get(node), "depth": depths[node]} for node in scopes
         ],
         "behaviours": [_behaviour(behaviour, min_cell) for behaviour in behaviours],
-        "data_beside_model": []
-        if model_pairs is None
-        else [
-            {**row, "title_a": titles[row["a"]], "title_b": titles[row["b"]]}
-            for row in _beside(nodes, pairs, model_pairs, instances, predicted, min_cell)
+        "data_beside_model": [
+            {
+                **_beside(row, told, instances, predicted, min_cell),
+                "title_a": titles[row["a"]],
+                "title_b": titles[row["b"]],
+            }
+            for row in beside
         ],
     }
 
@@ -64,12 +66,37 @@ NET = ("accuracy_alignment", "recovered", "lost")
 def shared_metrics(metrics: Sequence[Mapping[str, Any]], min_cell: int) -> list[dict[str, Any]]:
     """Metrics as published: withheld where n, or a count that the value gives away, is small."""
     torn = {_of_one_move(metric) for metric in metrics if _gives_away(metric, min_cell)}
+    close = _close_accuracies(metrics, min_cell)
     return [
         _withheld(metric, min_cell)
-        if _gives_away(metric, min_cell) or (metric["name"] in NET and _of_one_move(metric) in torn)
+        if _gives_away(metric, min_cell)
+        or place in close
+        or (metric["name"] in NET and _of_one_move(metric) in torn)
         else dict(metric)
-        for metric in metrics
+        for place, metric in enumerate(metrics)
     ]
+
+
+def _close_accuracies(metrics: Sequence[Mapping[str, Any]], min_cell: int) -> set[int]:
+    """Places of accuracies with few right answers less than the next shown one of their scope.
+
+    What is right at one cut is right at every coarser one, so that a difference is a cell.
+    """
+    right = [
+        (metric["scope"], metric["n"], -round(metric["value"] * metric["n"]), place)
+        for place, metric in enumerate(metrics)
+        if metric["name"] == "accuracy"
+        and metric["value"] is not None
+        and not _gives_away(metric, min_cell)
+    ]
+    close, shown = set[int](), dict[tuple[str, int], int]()
+    for scope, n, less, place in sorted(right):
+        before = shown.get((scope, n))
+        if before is not None and is_small(before + less, min_cell):
+            close.add(place)
+        else:
+            shown[scope, n] = -less
+    return close
 
 
 def _of_one_move(metric: Mapping[str, Any]) -> tuple[object, ...]:
@@ -112,33 +139,50 @@ def _behaviour(behaviour: Mapping[str, Any], min_cell: int) -> dict[str, Any]:
     }
 
 
-def _beside(
-    nodes: pl.DataFrame,
-    pairs: pl.LazyFrame,
-    model_pairs: pl.LazyFrame,
-    instances: int,
-    predicted: int,
-    min_cell: int,
-) -> Iterable[dict[str, Any]]:
-    """The unrelated pairs of labels that the model confuses most, with what the data does."""
+def confused(
+    nodes: pl.DataFrame, pairs: pl.LazyFrame, model_pairs: pl.LazyFrame | None
+) -> list[dict[str, Any]]:
+    """The unrelated pairs of labels that the model confuses most, with what the data does.
+
+    Args:
+        nodes: The run's nodes.
+        pairs: The run's pairs.
+        model_pairs: The run's pairs of the predictions; None without predictions.
+
+    Returns:
+        Lines of ``model_pairs`` with ``joint_data``; none without predictions.
+    """
+    if model_pairs is None:
+        return []
     labelled = nodes.filter(pl.col("direct") > 0)["node"]
     top = most_confused(model_pairs, labelled)
     data = pairs.select("a", "b", pl.col("joint").alias("joint_data"))
-    rows = top.join(data, on=["a", "b"], how="left", maintain_order="left").collect()
-    for row in rows.iter_rows(named=True):
-        joint, together = row["joint_data"] or 0, row["co_predicted"]
-        shown_joint = shown_count(joint, [instances], min_cell)
-        shown_together = shown_count(together, [predicted], min_cell)
-        withheld = isinstance(shown_joint, str) or isinstance(shown_together, str)
-        yield {
-            "a": row["a"],
-            "b": row["b"],
-            "relation": row["relation"],
-            "joint": shown_joint,
-            "rate": None if isinstance(shown_joint, str) else joint / instances,
-            "co_predicted": shown_together,
-            "co_predicted_rate": None if isinstance(shown_together, str) else together / predicted,
-            "confusion": None if withheld else row["confusion"],
-            "confusion_low": None if withheld else row["confusion_low"],
-            "confusion_high": None if withheld else row["confusion_high"],
-        }
+    joined = top.join(data, on=["a", "b"], how="left", maintain_order="left")
+    return joined.with_columns(pl.col("joint_data").fill_null(0)).collect().to_dicts()
+
+
+def confused_counts(rows: Sequence[Mapping[str, Any]]) -> Iterator[tuple[Cell, int]]:
+    """The data's counts in them."""
+    for row in rows:
+        yield together(carried(row["a"]), carried(row["b"])), row["joint_data"]
+
+
+def _beside(
+    row: Mapping[str, Any], told: Told, instances: int, predicted: int, min_cell: int
+) -> dict[str, Any]:
+    joint, decided = row["joint_data"], row["co_predicted"]
+    shown_joint = told[together(carried(row["a"]), carried(row["b"]))]
+    shown_decided = shown_count(decided, [predicted], min_cell)
+    withheld = isinstance(shown_joint, str) or isinstance(shown_decided, str)
+    return {
+        "a": row["a"],
+        "b": row["b"],
+        "relation": row["relation"],
+        "joint": shown_joint,
+        "rate": None if isinstance(shown_joint, str) else joint / instances,
+        "co_predicted": shown_decided,
+        "co_predicted_rate": None if isinstance(shown_decided, str) else decided / predicted,
+        "confusion": None if withheld else row["confusion"],
+        "confusion_low": None if withheld else row["confusion_low"],
+        "confusion_high": None if withheld else row["confusion_high"],
+    }

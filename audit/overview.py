@@ -2,13 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from itertools import combinations
 from typing import Any, TypeAlias
 
 import polars as pl
 
-from audit.disclosure import shown_count
+from audit.disclosure import (
+    Cell,
+    carried,
+    labelled_below,
+    least,
+    only_residual_below,
+    together,
+)
 
 Overview: TypeAlias = dict[str, list[dict[str, Any]]]
+Told: TypeAlias = Mapping[Cell, int | str]
+"""Counts as they may be shown, each beside all others."""
 
 TREE_NODES = 150
 """How many nodes the picture of the hierarchy shows at most."""
@@ -18,182 +30,223 @@ TOP = 15
 """Lines of a ranked picture."""
 
 
-def overview(
+@dataclass(frozen=True, eq=False)
+class Pictured:
+    """Lines of the run's tables that the pictures are drawn from, unsuppressed.
+
+    Args:
+        branches: Nodes right below the root.
+        branch_pairs: Pairs of the largest of them.
+        tree: The upper hierarchy.
+        pairs: Frequent pairs of labels.
+        residuals: Residual use below the nodes of the tree, all residual nodes together.
+        ranked: The parents with most residual instances.
+    """
+
+    branches: pl.DataFrame
+    branch_pairs: pl.DataFrame
+    tree: pl.DataFrame
+    pairs: pl.DataFrame
+    residuals: pl.DataFrame
+    ranked: pl.DataFrame
+
+    def counts(self) -> Iterator[tuple[Cell, int]]:
+        """Every count of instances in the pictures, and those that an expectation would tell."""
+        for node, support in pl.concat(
+            [frame.select("node", "support") for frame in (self.branches, self.tree)]
+        ).iter_rows():
+            yield carried(node), support
+        names = sorted(self.branches.head(TOP)["node"])
+        for a, b in combinations(names, 2):
+            yield together(carried(a), carried(b)), 0
+        for frame in (self.branch_pairs, self.pairs):
+            for row in frame.iter_rows(named=True):
+                yield from _pair_counts(row)
+        for frame in (self.residuals, self.ranked):
+            for parent, k, n in frame.select("parent", "k", "n").iter_rows():
+                yield only_residual_below(parent), k
+                yield labelled_below(parent), n
+
+
+def _pair_counts(row: Mapping[str, Any]) -> Iterator[tuple[Cell, int]]:
+    """Both supports and the joint of a line of the table of pairs."""
+    sides = carried(row["a"]), carried(row["b"])
+    yield sides[0], row["support_a"]
+    yield sides[1], row["support_b"]
+    yield together(*sides), row["joint"]
+
+
+def pictured(
     nodes: pl.DataFrame,
-    edges: pl.DataFrame,
     pairs: pl.LazyFrame,
     residuals: pl.DataFrame,
     *,
     instances: int,
     min_cell: int,
-) -> Overview:
-    """Branches, branch pairs, the upper hierarchy, frequent pairs and residual shares.
+) -> Pictured:
+    """What the pictures show of a run.
 
     Args:
         nodes: The run's nodes.
-        edges: The run's edges.
         pairs: The run's pairs.
         residuals: The run's residuals, all groups together.
         instances: Number of instances.
         min_cell: Smallest count that may be shown.
+    """
+    branches = nodes.filter((pl.col("depth") == 1) & (pl.col("support") > 0))
+    branches = branches.sort(["support", "node"], descending=[True, False])
+    floor = max(min_cell, TREE_SHARE * instances)
+    tree = nodes.filter(pl.col("support") >= floor).sort(
+        ["depth", "support", "node"], descending=[False, True, False]
+    )
+    tree, throughout = tree.head(TREE_NODES), residuals.filter(pl.col("residual") == "all")
+    return Pictured(
+        branches=branches.head(2 * TOP),
+        branch_pairs=_within(pairs, branches.head(TOP)["node"]).sort("a", "b").collect(),
+        tree=tree,
+        pairs=_frequent(nodes, pairs, min_cell),
+        residuals=throughout.filter(pl.col("parent").is_in(tree["node"].implode())),
+        ranked=throughout.filter(pl.col("n") >= max(min_cell, 30))
+        .sort(["k", "parent"], descending=[True, False])
+        .head(TOP),
+    )
+
+
+def _within(pairs: pl.LazyFrame, nodes: pl.Series) -> pl.LazyFrame:
+    return pairs.filter(pl.col("a").is_in(nodes.implode()) & pl.col("b").is_in(nodes.implode()))
+
+
+def _frequent(nodes: pl.DataFrame, pairs: pl.LazyFrame, min_cell: int) -> pl.DataFrame:
+    of_labels = _within(pairs, nodes.filter(pl.col("direct") > 0)["node"])
+    return (
+        of_labels.filter((pl.col("relation") != "ancestor") & (pl.col("joint") >= min_cell))
+        .sort(["joint", "a", "b"], descending=[True, False, False])
+        .head(TOP)
+        .collect()
+    )
+
+
+def overview(
+    shown: Pictured, nodes: pl.DataFrame, edges: pl.DataFrame, told: Told, instances: int
+) -> Overview:
+    """Branches, branch pairs, the upper hierarchy, frequent pairs and residual shares.
+
+    Lists are ranked by what is shown, so that their order tells nothing more. The hierarchy and
+    the frequent pairs leave out what is withheld to protect something else, unless nodes hang
+    below it: that a node or pair is not there says little.
+
+    Args:
+        shown: The lines that the pictures show.
+        nodes: The run's nodes.
+        edges: The run's edges.
+        told: Each of their counts as it may be shown.
+        instances: Number of instances.
 
     Returns:
         Lists of rows by the picture they belong to; a list is empty where there is nothing to show.
     """
+    titles = dict(nodes.select("node", "title").iter_rows())
     return {
-        "branches": _branches(nodes, instances, min_cell),
-        "branch_pairs": _branch_pairs(nodes, pairs, instances, min_cell),
-        "tree": _tree(nodes, edges, residuals, instances, min_cell),
-        "pairs": _frequent_pairs(nodes, pairs, instances, min_cell),
-        "residuals": _residual_shares(nodes, residuals, instances, min_cell),
+        "branches": _branches(shown.branches, told, instances),
+        "branch_pairs": _pairs(shown.branch_pairs, told, instances),
+        "tree": _tree(shown, edges, told),
+        "pairs": _ranked(
+            {**pair, "title_a": titles[pair["a"]], "title_b": titles[pair["b"]]}
+            for pair in _pairs(shown.pairs, told, instances)
+            if isinstance(pair["instances"], int)
+        ),
+        "residuals": _ranked(
+            _residual_row(row, titles, told) for row in shown.ranked.iter_rows(named=True)
+        ),
     }
 
 
-def _branches(nodes: pl.DataFrame, instances: int, min_cell: int) -> list[dict[str, Any]]:
-    rows = nodes.filter((pl.col("depth") == 1) & (pl.col("support") > 0))
-    rows = rows.sort(["support", "node"], descending=[True, False]).head(2 * TOP)
-    return [
+def _ranked(rows: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Rows by what they show, the largest first; equal ones stay in order of their nodes."""
+    return sorted(
+        rows, key=lambda row: (-least(row["instances"]), row.get("node") or (row["a"], row["b"]))
+    )
+
+
+def _branches(branches: pl.DataFrame, told: Told, instances: int) -> list[dict[str, Any]]:
+    rows = branches.select("node", "title").iter_rows()
+    counts = ((node, title, told[carried(node)]) for node, title in rows)
+    return _ranked(
         {
             "node": node,
             "title": title,
-            "instances": shown_count(support, [instances], min_cell),
-            "share": _share(support, instances, min_cell),
+            "instances": count,
+            "share": count / instances if isinstance(count, int) else None,
         }
-        for node, title, support in rows.select("node", "title", "support").iter_rows()
-    ]
-
-
-def _share(part: int, whole: int, min_cell: int) -> float | None:
-    hidden = isinstance(shown_count(part, [whole], min_cell), str)
-    return None if hidden or not whole else part / whole
-
-
-def _branch_pairs(
-    nodes: pl.DataFrame, pairs: pl.LazyFrame, instances: int, min_cell: int
-) -> list[dict[str, Any]]:
-    shown_branches = nodes.filter((pl.col("depth") == 1) & (pl.col("support") > 0))
-    names = shown_branches.sort(["support", "node"], descending=[True, False]).head(TOP)["node"]
-    rows = (
-        pairs.filter(pl.col("a").is_in(names.implode()) & pl.col("b").is_in(names.implode()))
-        .sort("a", "b")
-        .collect()
+        for node, title, count in counts
     )
-    return [_pair(row, instances, min_cell) for row in rows.iter_rows(named=True)]
 
 
-def _pair(row: dict[str, Any], instances: int, min_cell: int) -> dict[str, Any]:
-    margins = [instances, row["support_a"], row["support_b"]]
-    joint = shown_count(row["joint"], margins, min_cell)
-    hidden = isinstance(joint, str) or any(
-        isinstance(shown_count(margin, [instances], min_cell), str) for margin in margins[1:]
-    )
+def _pairs(pairs: pl.DataFrame, told: Told, instances: int) -> list[dict[str, Any]]:
+    return [_pair(row, told, instances) for row in pairs.iter_rows(named=True)]
+
+
+def _pair(row: Mapping[str, Any], told: Told, instances: int) -> dict[str, Any]:
+    counts = [told[cell] for cell, _ in _pair_counts(row)]
+    hidden = any(isinstance(count, str) for count in counts)
     return {
         "a": row["a"],
         "b": row["b"],
         "relation": row["relation"],
-        "instances": joint,
+        "instances": counts[-1],
         "share": None if hidden else row["joint"] / instances,
         "expected": None if hidden else row["expected"],
         "lift": None if hidden else row["lift"],
     }
 
 
-def _frequent_pairs(
-    nodes: pl.DataFrame, pairs: pl.LazyFrame, instances: int, min_cell: int
-) -> list[dict[str, Any]]:
-    direct = nodes.filter(pl.col("direct") > 0)["node"]
-    rows = (
-        pairs.filter(
-            (pl.col("relation") != "ancestor")
-            & pl.col("a").is_in(direct.implode())
-            & pl.col("b").is_in(direct.implode())
-            & (pl.col("joint") >= min_cell)
-        )
-        .sort(["joint", "a", "b"], descending=[True, False, False])
-        .head(TOP)
-        .collect()
-    )
-    titles = dict(nodes.select("node", "title").iter_rows())
-    return [
-        {
-            **_pair(row, instances, min_cell),
-            "title_a": titles[row["a"]],
-            "title_b": titles[row["b"]],
-        }
-        for row in rows.iter_rows(named=True)
-    ]
-
-
-def _tree(
-    nodes: pl.DataFrame,
-    edges: pl.DataFrame,
-    residuals: pl.DataFrame,
-    instances: int,
-    min_cell: int,
-) -> list[dict[str, Any]]:
+def _tree(shown: Pictured, edges: pl.DataFrame, told: Told) -> list[dict[str, Any]]:
     """The nodes nearest the root, each under its first shown parent: a tree, even on a DAG."""
-    floor = max(min_cell, TREE_SHARE * instances)
-    kept = (
-        nodes.filter(pl.col("support") >= floor)
-        .sort(["depth", "support", "node"], descending=[False, True, False])
-        .head(TREE_NODES)
-    )
-    parents = dict(
-        edges.filter(pl.col("parent").is_in(kept["node"].implode()))
-        .sort("child", "parent")
-        .unique("child", keep="first", maintain_order=True)
-        .iter_rows()
-    )
-    shares = {
-        row["parent"]: row["share"]
-        for row in residuals.filter(pl.col("residual") == "all").iter_rows(named=True)
-        if not _hidden(row, instances, min_cell)
-    }
+    above = _parents(shown.tree, edges)
+    holding = set(above.values())
+    kept = [
+        (node, title, depth, told[carried(node)])
+        for node, title, depth in shown.tree.select("node", "title", "depth").iter_rows()
+        if isinstance(told[carried(node)], int) or node in holding
+    ]
+    kept.sort(key=lambda row: (row[2], -least(row[3]), row[0]))
+    residuals = shown.residuals.iter_rows(named=True)
+    shares = {row["parent"]: _shares(row, told)["share"] for row in residuals}
     return [
         {
             "node": node,
             "title": title,
-            "parent": parents.get(node),
+            "parent": above.get(node),
             "depth": depth,
-            "instances": shown_count(support, [instances], min_cell),
+            "instances": count,
             "residual_share": shares.get(node),
         }
-        for node, title, depth, support in kept.select(
-            "node", "title", "depth", "support"
-        ).iter_rows()
+        for node, title, depth, count in kept
     ]
 
 
-def _hidden(row: dict[str, Any], instances: int, min_cell: int) -> bool:
-    """Whether the share of a residual row would tell a small cell, of k or of n."""
-    published = (
-        shown_count(row["k"], [row["n"]], min_cell),
-        shown_count(row["n"], [instances], min_cell),
-    )
-    return any(isinstance(count, str) for count in published)
+def _parents(tree: pl.DataFrame, edges: pl.DataFrame) -> dict[str, str]:
+    """The first shown parent of each node of the picture."""
+    nodes = tree["node"].implode()
+    within = edges.filter(pl.col("parent").is_in(nodes) & pl.col("child").is_in(nodes))
+    firsts = within.sort("child", "parent").unique("child", keep="first", maintain_order=True)
+    return dict(firsts.select("child", "parent").iter_rows())
 
 
-def _residual_shares(
-    nodes: pl.DataFrame, residuals: pl.DataFrame, instances: int, min_cell: int
-) -> list[dict[str, Any]]:
-    titles = dict(nodes.select("node", "title").iter_rows())
-    rows = (
-        residuals.filter((pl.col("residual") == "all") & (pl.col("n") >= max(min_cell, 30)))
-        .sort(["k", "parent"], descending=[True, False])
-        .head(TOP)
-    )
-    shown_rows = []
-    for row in rows.iter_rows(named=True):
-        hidden = _hidden(row, instances, min_cell)
-        shown_rows.append(
-            {
-                "node": row["parent"],
-                "title": titles[row["parent"]],
-                "instances": shown_count(row["k"], [row["n"]], min_cell),
-                "of": shown_count(row["n"], [instances], min_cell),
-                "share": None if hidden else row["share"],
-                "low": None if hidden else row["low"],
-                "high": None if hidden else row["high"],
-            }
-        )
-    return shown_rows
+def _shares(row: Mapping[str, Any], told: Told) -> dict[str, Any]:
+    """Residual share and its bounds, null where k or n is not shown."""
+    counts = told[only_residual_below(row["parent"])], told[labelled_below(row["parent"])]
+    hidden = any(isinstance(count, str) for count in counts)
+    return {name: None if hidden else row[name] for name in ("share", "low", "high")}
+
+
+def _residual_row(
+    row: Mapping[str, Any], titles: Mapping[str, str | None], told: Told
+) -> dict[str, Any]:
+    return {
+        "node": row["parent"],
+        "title": titles[row["parent"]],
+        "instances": told[only_residual_below(row["parent"])],
+        "of": told[labelled_below(row["parent"])],
+        **_shares(row, told),
+    }

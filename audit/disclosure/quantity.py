@@ -1,4 +1,4 @@
-"""Small cells: what a count may say once it leaves the folder marked restricted."""
+"""One number and the totals it is part of: what it may say outside the restricted folder."""
 
 from __future__ import annotations
 
@@ -52,20 +52,45 @@ def shown_count(value: int, totals: Iterable[int], min_cell: int) -> int | str:
     return f">{min(close) - min_cell}" if close else value
 
 
+def least(published: Shown) -> int:
+    """The least that a published count can be: what lists are ranked by, so that no order tells
+    more than the numbers in it.
+
+    >>> least(60), least("<11"), least(">89"), least(None)
+    (60, 1, 90, 0)
+    """
+    if isinstance(published, str):
+        return 1 if published[0] == "<" else int(published[1:]) + 1
+    return int(published or 0)
+
+
 def is_small(value: int, min_cell: int) -> bool:
     """Whether a count lies from 1 to ``min_cell - 1``."""
     return 0 < value < min_cell
 
 
-def shown(evidence: Mapping[str, Quantity], min_cell: int) -> dict[str, Shown]:
-    """Evidence as published: small counts as bounds, and null for what is derived from one."""
+def shown(
+    evidence: Mapping[str, Quantity], min_cell: int, told: Mapping[str, Shown] | None = None
+) -> dict[str, Shown]:
+    """Evidence as published: small counts as bounds, and null for what is derived from one.
+
+    Args:
+        evidence: Numbers by name.
+        min_cell: Smallest count that may be shown.
+        told: Counts of the evidence as they are shown elsewhere too, by name.
+    """
+    known = told or {}
     published: dict[str, Shown] = {
-        name: shown_count(int(quantity.value), quantity.totals, min_cell)
-        if quantity.kind == "count" and quantity.value is not None
-        else quantity.value
+        name: known[name] if name in known else _alone(quantity, min_cell)
         for name, quantity in evidence.items()
     }
     for name, quantity in evidence.items():
         if any(isinstance(published[source], str) for source in quantity.sources):
             published[name] = None
     return published
+
+
+def _alone(quantity: Quantity, min_cell: int) -> Shown:
+    if quantity.kind != "count" or quantity.value is None:
+        return quantity.value
+    return shown_count(int(quantity.value), quantity.totals, min_cell)

@@ -1,0 +1,163 @@
+"""Published counts as sets of instances: which sets of labels an instance must meet or miss.
+
+Whatever an instance is labelled with, a count of this kind only asks whether it has a label in
+certain sets of nodes. So two instances that meet the same of these sets are alike for every count,
+and what is published is linear in the number of instances of each kind.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Literal, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+Scope: TypeAlias = Literal["at", "below", "strictly_below", "specific", "depth"]
+LabelSet: TypeAlias = tuple[Scope, str]
+"""Labels at a node, at or below it, strictly below it, the same without residual ones; those of a
+depth."""
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Cell:
+    """The instances with a label in each set of ``meets`` and none in a set of ``misses``.
+
+    With ``of_labels`` it counts their labels in the one set that it meets instead.
+    """
+
+    meets: tuple[LabelSet, ...]
+    misses: tuple[LabelSet, ...] = ()
+    of_labels: bool = False
+
+    @property
+    def label_sets(self) -> tuple[LabelSet, ...]:
+        """All sets that it asks for."""
+        return self.meets + self.misses
+
+
+def carried(node: str) -> Cell:
+    """Instances that carry a node."""
+    return Cell((("below", node),))
+
+
+def labelled(node: str) -> Cell:
+    """Instances with a node as a label."""
+    return Cell((("at", node),))
+
+
+def together(first: Cell, second: Cell) -> Cell:
+    """Instances of both cells."""
+    meets = sorted({*first.meets, *second.meets})
+    return Cell(tuple(meets), tuple(sorted({*first.misses, *second.misses})))
+
+
+def labelled_below(node: str) -> Cell:
+    """Instances with a label strictly below a node."""
+    return Cell((("strictly_below", node),))
+
+
+def only_residual_below(node: str) -> Cell:
+    """Those of them all of whose labels there are residual."""
+    return Cell((("strictly_below", node),), (("specific", node),))
+
+
+def labels_at(depth: int) -> Cell:
+    """Labels, summed over instances, of the nodes at a depth."""
+    return Cell((("depth", str(depth)),), of_labels=True)
+
+
+@dataclass(frozen=True, eq=False)
+class Release:
+    """What is known of a release before any count of a node is published.
+
+    Args:
+        instances: Number of instances.
+        unlabelled: Those of them without a label.
+        assertions: Number of different labels, summed over instances.
+        parents: Parents of each node.
+        supports: Instances that carry each node, for nodes in use.
+        labels: Nodes that are a label of some instance, with their depth.
+        residual: Residual nodes.
+    """
+
+    instances: int
+    unlabelled: int
+    assertions: int
+    parents: Mapping[str, tuple[str, ...]]
+    supports: Mapping[str, int]
+    labels: Mapping[str, int]
+    residual: frozenset[str]
+
+    @cached_property
+    def _labels_below(self) -> dict[str, list[int]]:
+        """Numbers of the labels at or below each node that has any."""
+        below: dict[str, list[int]] = {}
+        for number, label in enumerate(self.labels):
+            seen, waiting = {label}, [label]
+            while waiting:
+                for parent in self.parents.get(waiting.pop(), ()):
+                    if parent not in seen:
+                        seen.add(parent)
+                        waiting.append(parent)
+            for node in seen:
+                below.setdefault(node, []).append(number)
+        return below
+
+    @cached_property
+    def children(self) -> dict[str, list[str]]:
+        """Children in use of each node."""
+        children: dict[str, list[str]] = {}
+        for node in sorted(self._labels_below):
+            for parent in self.parents.get(node, ()):
+                children.setdefault(parent, []).append(node)
+        return children
+
+    def members(self, label_set: LabelSet) -> NDArray[np.bool_]:
+        """Which of the labels in use a set holds, shape (n_labels,)."""
+        if label_set not in self._members:
+            self._members[label_set] = self._found(label_set)
+        return self._members[label_set]
+
+    def _found(self, label_set: LabelSet) -> NDArray[np.bool_]:
+        scope, name = label_set
+        if scope == "depth":
+            return np.array([depth == int(name) for depth in self.labels.values()], np.bool_)
+        held = np.zeros(len(self.labels), np.bool_)
+        held[[i for i in self._labels_below.get(name, ()) if self._holds(scope, name, i)]] = True
+        return held
+
+    def _holds(self, scope: Scope, node: str, number: int) -> bool:
+        label = self._names[number]
+        if scope == "at":
+            return label == node
+        return scope == "below" or (
+            label != node and not (scope == "specific" and label in self.residual)
+        )
+
+    @cached_property
+    def _members(self) -> dict[LabelSet, NDArray[np.bool_]]:
+        return {}
+
+    @cached_property
+    def _names(self) -> list[str]:
+        return list(self.labels)
+
+    def at(self, label: str) -> LabelSet:
+        """The set of one label, by the name that it has here."""
+        return self._name(("at", label))
+
+    def same(self, cell: Cell) -> Cell:
+        """The cell by the one name that it has here: a label without labels below is its node."""
+        return Cell(self._named(cell.meets), self._named(cell.misses), cell.of_labels)
+
+    def _named(self, sets: Iterable[LabelSet]) -> tuple[LabelSet, ...]:
+        return tuple(sorted({self._name(one) for one in sets}))
+
+    def _name(self, label_set: LabelSet) -> LabelSet:
+        scope, node = label_set
+        below = self._labels_below.get(node, [])
+        alone = len(below) == 1 and self._names[below[0]] == node
+        return ("below", node) if scope == "at" and alone else label_set

@@ -1,0 +1,341 @@
+"""What several published counts tell together, and what more to withhold so that they do not.
+
+Every kind of instance (which sets of labels it meets) is an unknown number; every published count
+is an equation or a bound on their sums. A linear program gives the least and the most that a small
+cell can be under all of them; where that is not from 1 to ``min_cell - 1``, the counts that the
+program's dual leans on are withheld, the smallest first, until it is. Programs look at the label
+sets nearest to a cell, at most `TYPES` kinds of label: small hierarchies are seen whole.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.optimize import linprog
+
+from audit.disclosure.cells import Cell, LabelSet, Release, carried
+from audit.disclosure.quantity import is_small, shown_count
+
+TYPES = 8
+"""Kinds of label that one program tells apart: it has at most 2 ** TYPES unknowns."""
+NEAR = 24
+"""Label sets that are tried, nearest first, to be among them."""
+FEW = 3
+"""Children without a published count, up to which their parent's count can tell of one."""
+_SLACK = 1e-6
+
+Counts: TypeAlias = NDArray[np.int64]
+
+Form: TypeAlias = tuple[tuple[int, Cell | None], ...]
+"""A sum of cells with their signs; None stands for all instances."""
+
+
+def protected(counts: Mapping[Cell, int], release: Release, min_cell: int) -> dict[Cell, int | str]:
+    """Published counts, each as it may be shown beside all the others.
+
+    Protected are small counts, small remainders (of all instances, of the sides of a pair, of the
+    parent, of those with a label below), small counts of neither side, and the small counts of
+    children that are not published, where they are `FEW`.
+
+    Args:
+        counts: Each count that is to be published.
+        release: What is known beside them.
+        min_cell: Smallest count that may be shown, above 1.
+
+    Returns:
+        Each count itself; ``<m`` where it is small; ``>n-m`` where all but few instances are in
+        it; else, where it would tell a small cell, ``>m-1``, and ``>0`` where that tells too much.
+
+    What remains narrow is so by the release's totals, by which pairs never meet, and by which
+    nodes are in use, alone.
+    """
+    return _Protection(release, min_cell, {release.same(c): n for c, n in counts.items()}).of(
+        counts
+    )
+
+
+@dataclass(eq=False)
+class _Protection:
+    release: Release
+    min_cell: int
+    counts: dict[Cell, int]
+    told: dict[Cell, int | str] = field(default_factory=dict)
+
+    def of(self, asked: Mapping[Cell, int]) -> dict[Cell, int | str]:
+        n = self.release.instances
+        self.told = {
+            cell: shown_count(count, () if cell.of_labels else (n,), self.min_cell)
+            for cell, count in self.counts.items()
+        }
+        self.counts = dict(sorted(self.counts.items()))
+        for form in self._small_forms():
+            self._protect(form)
+        for depth in sorted(set(self.release.labels.values())):
+            self._hide_two_at(depth)
+        return {cell: self.told[self.release.same(cell)] for cell in asked}
+
+    def _hide_two_at(self, depth: int) -> None:
+        """Withhold the smallest label of a depth where one alone is hidden: the sum is known."""
+        labels = [label for label, its in self.release.labels.items() if its == depth]
+        cells = [Cell((self.release.at(label),)) for label in labels]
+        shown = [cell for cell in cells if isinstance(self.told.get(cell), int)]
+        if len(cells) - len(shown) == 1 and shown:
+            chosen = min(shown, key=lambda cell: (self.counts[cell], cell))
+            self.told[chosen] = f">{self.min_cell - 1}"
+
+    def _small_forms(self) -> list[Form]:
+        """What must stay possible from 1 to ``min_cell - 1``, without what is so trivially."""
+        forms = dict.fromkeys(
+            form
+            for cell in self.counts
+            for form in (*self._of_cell(cell), *self._of_children(cell))
+        )
+        return [form for form in forms if is_small(self._value(form), self.min_cell)]
+
+    def _of_cell(self, cell: Cell) -> Iterator[Form]:
+        if not cell.of_labels or len(self.release.labels) <= TYPES:
+            yield ((1, cell),)
+        if cell.of_labels:
+            return
+        yield (1, None), (-1, cell)
+        sides = [Cell((side,)) for side in cell.meets]
+        if len(cell.label_sets) > 1:
+            for side in sides:
+                if side in self.counts:
+                    yield (1, side), (-1, cell)
+        if len(sides) == 2 and all(side in self.counts for side in sides):
+            yield (1, None), (-1, sides[0]), (-1, sides[1]), (1, cell)
+
+    def _of_children(self, cell: Cell) -> Iterator[Form]:
+        """Differences of a node and what is right below it."""
+        if cell.misses or len(cell.meets) != 1 or cell.meets[0][0] != "below":
+            return
+        node = cell.meets[0][1]
+        within = Cell((("strictly_below", node),))
+        if within in self.counts:
+            yield (1, cell), (-1, within)
+        children = [carried(child) for child in self.release.children.get(node, ())]
+        unpublished = [child for child in children if child not in self.counts]
+        for child in children if len(unpublished) <= FEW else set(children) - set(unpublished):
+            yield (1, cell), (-1, child)
+            yield ((1, child),)
+
+    def _value(self, form: Form) -> int:
+        return sum(sign * self._counted(cell) for sign, cell in form)
+
+    def _counted(self, cell: Cell | None) -> int:
+        if cell is None:
+            return self.release.instances
+        if cell in self.counts:
+            return self.counts[cell]
+        return self.release.supports[cell.meets[0][1]]
+
+    def _protect(self, form: Form) -> None:
+        sight = _Sight.of(form, self.release, self.counts)
+        for sign, wanted in ((1, 1), (-1, self.min_cell - 1)):
+            while True:
+                found, leaning = sight.least(form, sign, self.told, self.min_cell)
+                if not sign * (found - wanted) > _SLACK:
+                    break
+                if not (chosen := self._to_withhold(leaning)):
+                    break
+                self.told[chosen] = self._withheld(chosen)
+
+    def _to_withhold(self, leaning: list[Cell]) -> Cell | None:
+        """An exact count before a bound, and the smallest first; None where all is withheld."""
+        open_ = [c for c in leaning if self.counts[c] and self.told[c] != ">0"]
+        return min(
+            open_, key=lambda c: (isinstance(self.told[c], str), self.counts[c], c), default=None
+        )
+
+    def _withheld(self, cell: Cell) -> str:
+        floor = f">{self.min_cell - 1}"
+        enough = self.counts[cell] >= self.min_cell and self.told[cell] != floor
+        return floor if enough else ">0"
+
+
+@dataclass(frozen=True, eq=False)
+class _Sight:
+    """The instances as one program sees them: kinds by the label sets nearest to a cell.
+
+    Args:
+        release: What is known beside the counts.
+        sets: Bit of each label set; bit 1 is that of all labels.
+        kinds: Bits of the sets that each kind of instance meets, shape (n_kinds,); the first is
+            that of the unlabelled.
+        cells: The published counts that depend on these sets alone.
+        rests: Bit of the union of the further children of a node, by these children.
+    """
+
+    release: Release
+    sets: Mapping[LabelSet, int]
+    kinds: Counts
+    cells: tuple[Cell, ...]
+    rests: Mapping[tuple[Cell, ...], int]
+
+    @classmethod
+    def of(cls, form: Form, release: Release, counts: Mapping[Cell, int]) -> _Sight:
+        """The sight around the label sets of a form."""
+        sets, codes = _nearest(form, release, counts)
+        rests: dict[tuple[Cell, ...], int] = {}
+        for children in _further(sets, release, counts):
+            bit = 2 << (len(sets) + len(rests))
+            union = np.any([release.members(c.meets[0]) for c in children], axis=0)
+            if len(np.unique(codes + bit * union)) <= TYPES + len(rests) + 1:
+                rests[children], codes = bit, codes + bit * union
+        whole = len(release.labels) <= TYPES
+        cells = tuple(
+            cell
+            for cell in counts
+            if (whole if cell.of_labels else all(s in sets for s in cell.label_sets))
+        )
+        return cls(release, sets, _kinds(codes), cells, rests)
+
+    def least(
+        self, form: Form, sign: int, told: Mapping[Cell, int | str], min_cell: int
+    ) -> tuple[float, list[Cell]]:
+        """The least (sign 1) or most (-1) that a form can be, and the counts that make it so.
+
+        Not a number where no release has all these counts, so that they tell nothing.
+        """
+        n, owners, rows = self.release.instances, *self._lines
+        ranges = [
+            _range(told[cell], self.release.assertions if cell.of_labels else n, min_cell)
+            for cell in self.cells
+        ]
+        rests = [(0, _most_together(told, cells, n, min_cell)) for cells in self.rests]
+        low, high = np.array([*self._totals, *ranges, *rests], np.float64).T
+        exact = low == high
+        solved = linprog(
+            sign * np.sum([weight * self._row(cell) for weight, cell in form], axis=0),
+            A_ub=np.vstack([rows[~exact], -rows[~exact]]),
+            b_ub=np.concatenate([high[~exact], -low[~exact]]),
+            A_eq=rows[exact],
+            b_eq=low[exact],
+            method="highs",
+        )
+        if not solved.success:
+            return np.nan, []
+        weight = np.zeros(len(rows))
+        weight[exact] = np.abs(solved.eqlin.marginals)
+        weight[~exact] = np.abs(solved.ineqlin.marginals).reshape(2, -1).sum(axis=0)
+        leaning = [cell for i in np.flatnonzero(weight > _SLACK) for cell in owners[i]]
+        return sign * float(solved.fun or 0), leaning
+
+    @cached_property
+    def _lines(self) -> tuple[list[tuple[Cell, ...]], NDArray[np.float64]]:
+        """Who publishes each bound, and how often each kind of instance counts in it."""
+        lines: list[tuple[tuple[Cell, ...], NDArray[np.float64]]] = [
+            ((), self._row(None)),
+            ((), np.asarray(self.kinds == 0, np.float64)),
+        ]
+        if len(self.release.labels) <= TYPES:
+            lines.append(((), self._labels_in(np.ones(len(self.release.labels), np.bool_))))
+        lines += [((cell,), self._row(cell)) for cell in self.cells]
+        lines += [
+            (cells, np.asarray(self.kinds & bit != 0, np.float64))
+            for cells, bit in self.rests.items()
+        ]
+        return [owner for owner, _ in lines], np.array([row for _, row in lines])
+
+    @property
+    def _totals(self) -> list[tuple[int, int]]:
+        release = self.release
+        totals = [release.instances, release.unlabelled]
+        if len(release.labels) <= TYPES:
+            totals.append(release.assertions)
+        return [(total, total) for total in totals]
+
+    def _labels_in(self, counted: NDArray[np.bool_]) -> NDArray[np.float64]:
+        """Labels of an instance of each kind that are counted, where every label is seen."""
+        bits = [self.sets[self.release.at(label)] for label in self.release.labels]
+        has = (self.kinds[:, None] & np.array(bits, np.int64)[None, :]) != 0
+        return np.asarray(has @ counted.astype(np.float64), np.float64)
+
+    def _row(self, cell: Cell | None) -> NDArray[np.float64]:
+        """What an instance of each kind adds to a cell; None: to all instances."""
+        if cell is None:
+            return np.ones(len(self.kinds))
+        if cell.of_labels:
+            return self._labels_in(self.release.members(cell.meets[0]))
+        met, missed = (sum(self.sets[s] for s in some) for some in (cell.meets, cell.misses))
+        inside: NDArray[np.bool_] = (self.kinds & met == met) & (self.kinds & missed == 0)
+        return inside.astype(np.float64)
+
+
+def _range(told: int | str, instances: int, min_cell: int) -> tuple[int, int]:
+    """The counts that a published value leaves possible."""
+    if isinstance(told, int):
+        return told, told
+    bound = int(told[1:])
+    if told[0] == "<":
+        return 1, bound - 1
+    nearly_all = bound == instances - min_cell and bound >= min_cell
+    return bound + 1, instances - nearly_all
+
+
+def _most_together(
+    told: Mapping[Cell, int | str], cells: tuple[Cell, ...], instances: int, min_cell: int
+) -> int:
+    return sum(_range(told[cell], instances, min_cell)[1] for cell in cells)
+
+
+def _nearest(
+    form: Form, release: Release, counts: Mapping[Cell, int]
+) -> tuple[dict[LabelSet, int], Counts]:
+    """Bit of each label set around a form, and the bits of each label in use."""
+    cells = [cell for _, cell in form if cell and not cell.of_labels]
+    own = list(dict.fromkeys(s for cell in cells for s in cell.label_sets))
+    near = {node for _, node in own}
+    partners = {s for c in counts if len(c.meets) > 1 and near & _nodes(c) for s in c.label_sets}
+    around = near.union(*(_family(release, node) for node in near))
+    beside = around.union(*(_family(release, node) for node in around))
+
+    def distance(label_set: LabelSet) -> tuple[int, int, LabelSet]:
+        node = label_set[1]
+        far = 0 if node in near else 1 if label_set in partners or node in around else 2
+        return far + (node not in beside), counts.get(Cell((label_set,)), 0), label_set
+
+    if len(release.labels) <= TYPES:
+        own += [at for label in release.labels if (at := release.at(label)) not in own]
+    others = {s for c in counts if not c.of_labels for s in c.label_sets} - set(own)
+    sets: dict[LabelSet, int] = {}
+    codes = np.ones(len(release.labels), np.int64)
+    for label_set in (*own, *sorted(others, key=distance)[:NEAR]):
+        bit = 2 << len(sets)
+        with_it = codes + bit * release.members(label_set)
+        if label_set in own or len(np.unique(with_it)) <= TYPES:
+            sets[label_set], codes = bit, with_it
+    return sets, codes
+
+
+def _nodes(cell: Cell) -> set[str]:
+    return {node for _, node in cell.label_sets}
+
+
+def _family(release: Release, node: str) -> set[str]:
+    return {*release.parents.get(node, ()), *release.children.get(node, ())}
+
+
+def _further(
+    sets: Mapping[LabelSet, int], release: Release, counts: Mapping[Cell, int]
+) -> Iterator[tuple[Cell, ...]]:
+    """Children of the seen nodes beyond those seen themselves, where all of them are published."""
+    for node in sorted({node for _, node in sets}):
+        children = [carried(child) for child in release.children.get(node, ())]
+        unseen = tuple(child for child in children if child.meets[0] not in sets)
+        if unseen and all(child in counts for child in unseen):
+            yield unseen
+
+
+def _kinds(codes: Counts) -> Counts:
+    """Bits that some set of labels meets, the empty one included, ascending."""
+    kinds = {0}
+    for code in np.unique(codes).tolist():
+        kinds |= {kind | code for kind in kinds}
+    return np.array(sorted(kinds), np.int64)

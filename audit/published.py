@@ -1,0 +1,117 @@
+"""Which counts of a result are published, as cells that can be protected together."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from audit.disclosure import (
+    Cell,
+    Release,
+    carried,
+    labelled,
+    labelled_below,
+    labels_at,
+    only_residual_below,
+    together,
+)
+from audit.overview import Told
+
+_PAIRS = ("cross_branch", "unexpected_pair")
+"""Checks whose findings count the instances of two nodes."""
+
+
+def release_of(nodes: pl.DataFrame, edges: pl.DataFrame, ledger: Mapping[str, Any]) -> Release:
+    """What the totals of a run and its hierarchy tell.
+
+    Args:
+        nodes: The run's nodes.
+        edges: The run's edges.
+        ledger: The run's ledger.
+    """
+    parents = edges.group_by("child").agg(pl.col("parent").sort())
+    labels = nodes.filter(pl.col("direct") > 0)
+    carried_ = nodes.filter(pl.col("support") > 0)
+    return Release(
+        instances=int(ledger["instances"]),
+        unlabelled=int(ledger["instances_without_labels"]),
+        assertions=int(nodes["direct"].sum()),
+        parents={child: tuple(above) for child, above in parents.iter_rows()},
+        supports=dict(carried_.select("node", "support").iter_rows()),
+        labels=dict(labels.select("node", "depth").iter_rows()),
+        residual=frozenset(nodes.filter(pl.col("residual").is_not_null())["node"]),
+    )
+
+
+def evidence_cells(
+    release: Release, check: str, nodes: tuple[str, ...], key: tuple[str, ...]
+) -> dict[str, Cell]:
+    """Cell of each count of a finding's evidence that is one of nodes; others stand alone."""
+    if check == "residual_overuse" and not key:
+        (parent,) = nodes
+        return {
+            "instances": only_residual_below(parent),
+            "of": labelled_below(parent),
+            "labelled_at_parent": labelled(parent),
+        }
+    if check not in _PAIRS or key:
+        return {}
+    sides = [carried(node) for node in nodes]
+    supports = {"support_a": sides[0], "support_b": sides[1]}
+    return supports | ({"instances": together(*sides)} if _apart(release, nodes) else {})
+
+
+def on_overlapping_sides(
+    release: Release, check: str, nodes: tuple[str, ...], key: tuple[str, ...]
+) -> bool:
+    """Whether a finding counts instances with two labels under nodes that share labels.
+
+    No cell says so; such a count is published as a bound alone.
+    """
+    return check in _PAIRS and not key and not _apart(release, nodes)
+
+
+def part_cells(
+    release: Release,
+    check: str,
+    nodes: tuple[str, ...],
+    key: tuple[str, ...],
+    part: tuple[str, ...],
+) -> dict[str, Cell]:
+    """The same for a line of a finding's breakdown."""
+    if check == "residual_overuse":
+        return {"instances": labelled(part[0])}
+    if check in ("parent_and_child", "sibling_exclusive", "excludes1"):
+        return {"instances": together(labelled(part[0]), labelled(part[1]))}
+    if check != "cross_branch" or key:
+        return {}
+    if len(part) == 2:
+        return {"instances": together(labelled(part[0]), labelled(part[1]))}
+    sides = part[0], nodes[1]
+    return {"instances": together(*map(carried, sides))} if _apart(release, sides) else {}
+
+
+def _apart(release: Release, nodes: tuple[str, ...]) -> bool:
+    """Whether no label lies below both nodes, so that checks count what carries both."""
+    first, second = (release.members(("below", node)) for node in nodes)
+    return not np.any(first & second)
+
+
+def depth_counts(nodes: pl.DataFrame) -> Iterator[tuple[Cell, int]]:
+    """Labels at each depth."""
+    by_depth = nodes.group_by("depth").agg(pl.col("direct").sum())
+    for depth, labels in by_depth.iter_rows():
+        yield labels_at(depth), labels
+
+
+def depths_shown(rows: list[dict[str, Any]], told: Told) -> list[dict[str, Any]]:
+    """Lines of the depths without those counts, or bounds, that others would have told."""
+    return [
+        {**row, "labels": None, "share": None}
+        if str(told[labels_at(row["depth"])]).startswith(">")
+        else row
+        for row in rows
+    ]

@@ -1,0 +1,89 @@
+"""Counts withheld beside others, worked by hand, and on a hierarchy too wide to see whole."""
+
+from __future__ import annotations
+
+from audit.disclosure import Cell, Release, carried, labels_at, protected, together
+
+MIN_CELL = 11
+
+
+def release(supports: dict[str, int], instances: int, unlabelled: int = 0) -> Release:
+    """Instances of leaves ``a, b, ...`` below ``top``, one label each unless supports say more."""
+    return Release(
+        instances=instances,
+        unlabelled=unlabelled,
+        assertions=sum(supports.values()),
+        parents=dict.fromkeys(supports, ("top",)),
+        supports={**supports, "top": instances - unlabelled},
+        labels=dict.fromkeys(supports, 1),
+        residual=frozenset(),
+    )
+
+
+def shown(supports: dict[str, int], instances: int) -> dict[str, int | str]:
+    counts = {carried(node): support for node, support in supports.items()}
+    told = protected(counts, release(supports, instances), MIN_CELL)
+    return {cell.meets[0][1]: value for cell, value in told.items()}
+
+
+def test_with_one_small_sibling_the_next_smallest_goes_too() -> None:
+    assert shown({"a": 50, "b": 30, "c": 20, "d": 4}, 104) == {
+        "a": 50, "b": 30, "c": ">10", "d": "<11",
+    }  # fmt: skip
+
+
+def test_two_small_siblings_hide_each_other() -> None:
+    told = shown({"a": 50, "b": 30, "c": 5, "d": 6}, 91)
+
+    assert told == {"a": 50, "b": 30, "c": "<11", "d": "<11"}
+
+
+def test_small_siblings_that_nearly_add_up_lose_their_bounds() -> None:
+    told = shown({"a": 50, "b": 30, "c": 10, "d": 10}, 100)
+
+    assert told["a"] == 50
+    assert {told["c"], told["d"]} != {"<11"} or told["b"] == ">10"
+
+
+def test_the_last_label_goes_with_another_as_the_release_tells_their_sum() -> None:
+    told = shown({"a": 90, "b": 80, "c": 70, "d": 4}, 120)
+
+    assert told == {"a": 90, "b": 80, "c": ">10", "d": "<11"}
+
+
+def test_the_last_of_many_labels_does_so_too() -> None:
+    supports = {f"n{number:02}": 50 + number for number in range(30)} | {"small": 3}
+    told = shown(supports, 200)
+
+    assert [node for node, value in told.items() if isinstance(value, str)] == ["n00", "small"]
+
+
+def test_a_sibling_of_many_is_protected_by_their_sum() -> None:
+    supports = {f"n{number:02}": 20 + number for number in range(30)} | {"small": 3}
+    total = sum(supports.values())
+    counts = {carried(node): support for node, support in supports.items()}
+    told = protected({**counts, carried("top"): total}, release(supports, total), MIN_CELL)
+
+    assert told[carried("small")] == "<11"
+    assert [cell for cell, value in told.items() if value == ">10"] == [carried("n00")]
+
+
+def test_a_joint_that_both_supports_tell_takes_one_of_them_along() -> None:
+    supports = {"a": 60, "b": 45, "c": 15}
+    pair = together(carried("a"), carried("b"))
+    counts = {carried("a"): 60, carried("b"): 45, pair: 5}
+    told = protected(counts, release(supports, 100), MIN_CELL)
+
+    assert told[pair] == "<11"
+    assert {told[carried("a")], told[carried("b")]} - {60, 45}
+
+
+def test_labels_at_a_depth_are_counts_of_the_release() -> None:
+    supports = {"a": 60, "b": 45, "c": 15}
+    told = protected({labels_at(1): 120}, release(supports, 100), MIN_CELL)
+
+    assert told == {labels_at(1): 120}
+
+
+def test_nothing_published_is_nothing_shown() -> None:
+    assert protected(dict[Cell, int](), release({"a": 60}, 60), MIN_CELL) == {}
