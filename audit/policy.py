@@ -3,12 +3,24 @@
 from __future__ import annotations
 
 import hashlib
+import math
+import re
 import tomllib
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from datetime import date
+from itertools import combinations
 from pathlib import Path
-from typing import Literal, Self
+from typing import Annotated, Any, Literal, Self, TypeAlias
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Field,
+    ValidationError,
+    ValidationInfo,
+    field_validator,
+    model_validator,
+)
 
 from audit.errors import PolicyError, first_cases
 from audit.files import read_text
@@ -17,6 +29,10 @@ MIN_CELL_OF_PERSONS = 11
 """The smallest count that the CMS cell-size rule lets out about persons."""
 
 ANY_BRANCH = "*"
+ANY_CHECK = "*"
+
+Severity: TypeAlias = Literal["error", "warning", "note"]
+_Nodes: TypeAlias = Annotated[tuple[str, ...], Field(strict=False, min_length=1)]
 
 
 class _Frozen(BaseModel):
@@ -58,6 +74,87 @@ class BranchRule(_Frozen):
         return first in (a, ANY_BRANCH) and second in (b, ANY_BRANCH)
 
 
+class Waiver(_Frozen):
+    """Findings that somebody answers for, until a day: they are told and do not count.
+
+    Args:
+        check: The check whose findings are waived; ``*`` stands for any.
+        node: Only findings about this node.
+        subtree: Only findings about nodes at or below this one.
+        pair: Only the finding about these two nodes, in either order.
+        owner: Who answers for it.
+        reason: Why, as the report prints it.
+        expires: The last day on which it holds.
+        added: The day on which it was agreed.
+    """
+
+    check: str
+    node: str | None = None
+    subtree: str | None = None
+    pair: Annotated[tuple[str, str], Field(strict=False)] | None = None
+    owner: str = Field(min_length=1)
+    reason: str = Field(min_length=1)
+    expires: date
+    added: date | None = None
+
+    @field_validator("added")
+    @classmethod
+    def _in_order(cls, added: date | None, info: ValidationInfo) -> date | None:
+        expires = info.data.get("expires")
+        if added is not None and expires is not None and added > expires:
+            raise ValueError(f"added {added} must not lie after expires {expires}")
+        return added
+
+    @model_validator(mode="after")
+    def _one_place(self) -> Self:
+        if len(self.place) > 1:
+            raise ValueError(f"one of {', '.join(self.place)} may be given")
+        return self
+
+    @property
+    def place(self) -> dict[str, str | tuple[str, str]]:
+        """``node``, ``subtree`` or ``pair`` with what it names; empty: the whole check."""
+        named = {"node": self.node, "subtree": self.subtree, "pair": self.pair}
+        return {kind: what for kind, what in named.items() if what is not None}
+
+    @property
+    def nodes(self) -> tuple[str, ...]:
+        """Every node it names."""
+        return self.pair or tuple(node for node in (self.node, self.subtree) if node is not None)
+
+    def expired(self, today: date) -> bool:
+        """Whether its last day has passed."""
+        return self.expires < today
+
+
+class Exclusive(_Frozen):
+    """Nodes of which an instance should carry one at most.
+
+    Args:
+        nodes: Two or more sides, each a node with all below it, or a list of such nodes.
+        reason: Why, as the report prints it.
+        severity: Of the finding.
+    """
+
+    nodes: tuple[str | _Nodes, ...] = Field(strict=False, min_length=2)
+    reason: str
+    severity: Severity = "warning"
+
+    @field_validator("nodes")
+    @classmethod
+    def _apart(cls, nodes: tuple[str | _Nodes, ...]) -> tuple[str | _Nodes, ...]:
+        sides = [(side,) if isinstance(side, str) else side for side in nodes]
+        twice = {node for a, b in combinations(sides, 2) for node in set(a) & set(b)}
+        if twice:
+            raise ValueError(f"{', '.join(sorted(twice))} must stand on one side only")
+        return nodes
+
+    @property
+    def sides(self) -> tuple[tuple[str, ...], ...]:
+        """The nodes of each side."""
+        return tuple((side,) if isinstance(side, str) else side for side in self.nodes)
+
+
 class Policy(_Frozen):
     """What an audit judges by. Every field has a default; a TOML file overrules them.
 
@@ -70,12 +167,23 @@ class Policy(_Frozen):
             hierarchy says.
         residual_share: Residual share of a parent above which it is reported.
         residual_instances: Instances below a parent from which its residual share is judged.
+        residual_difference: Difference of a residual share from that of other instances, or of
+            the reference, above which it is reported.
         exchanged_share: Share of the instances labelled with one of two nodes for which the other
             is predicted, above which the pair is reported.
         exchanged_ratio: Times chance from which such a pair is reported.
+        expected_support: Joint instances to expect of two independent nodes from which a pair
+            belongs to the family of pairs that are judged.
+        excess_ratio: Joint instances over those expected fairly, from which a pair is reported.
         false_discovery_rate: Share of the findings of a statistical check that may be chance.
+        leading_zero_share: Share of the rows of a code set that start with 0 at the least, where
+            its codes may.
+        leading_zero_rows: Rows expected to start with 0 from which it tells that none does.
         residual_nodes: Nodes that are residual whatever their titles say.
         specific_nodes: Nodes that are not residual whatever their titles say.
+        strata: Further columns of the instances, such as newborn or adult, site, period, coder.
+        drift: Columns of the instances, such as period or site, over which the use of nodes is
+            compared.
         branch_rules: First match decides; a pair of branches without a match is watched.
         confusion_threshold: Score from which a node takes part in confusion, joint and rate of a
             model's pairs.
@@ -85,6 +193,10 @@ class Policy(_Frozen):
             counted and left out.
         unmatched_instances: Whether instances with a prediction and no labels, or with labels and
             no prediction, are refused, or counted and left out.
+        severities: Severity of all findings of a check, in place of the check's own.
+        waivers: Findings that are told and do not count.
+        ratchet: Whether a finding that the reference run has too, and no worse, counts as a note.
+        exclusive: Nodes of which an instance should carry one at most.
     """
 
     name: str = "default"
@@ -100,17 +212,38 @@ class Policy(_Frozen):
     residual_instances: Threshold = Threshold(
         value=30, reason="Below thirty instances a share is too uncertain to be judged."
     )
+    residual_difference: Threshold = Threshold(
+        value=0.1, reason="Below ten points, two shares call for the same reading."
+    )
     exchanged_share: Threshold = Threshold(
         value=0.02, reason="Rarer exchanges are mistakes, not a confusion of two nodes."
     )
     exchanged_ratio: Threshold = Threshold(
         value=1.5, reason="Closer to chance, an exchange says nothing about the pair."
     )
+    expected_support: Threshold = Threshold(
+        value=1,
+        reason="Where two independent nodes would not meet once, even the least excess is large "
+        "and the many such pairs only cost the others their power.",
+    )
+    excess_ratio: Threshold = Threshold(
+        value=1.5, reason="A smaller excess can be sure in a large release and still not matter."
+    )
     false_discovery_rate: Threshold = Threshold(
         value=0.05, reason="One finding in twenty may be chance."
     )
+    leading_zero_share: Threshold = Threshold(
+        value=0.02,
+        reason="In the MIMIC-III demo 71 of 1,761 diagnosis rows (4.0%) and 34 of 506 procedure "
+        "rows (6.7%) start with 0; half of the smaller share leaves room for other hospitals.",
+    )
+    leading_zero_rows: Threshold = Threshold(
+        value=20, reason="Where twenty are expected and rows are independent, none is no accident."
+    )
     residual_nodes: tuple[str, ...] = Field(default=(), strict=False)
     specific_nodes: tuple[str, ...] = Field(default=(), strict=False)
+    strata: tuple[str, ...] = Field(default=(), strict=False)
+    drift: tuple[str, ...] = Field(default=(), strict=False)
     branch_rules: tuple[BranchRule, ...] = Field(default=(), strict=False)
     confusion_threshold: Threshold = Threshold(
         value=1e-5, reason="Below it a score is noise of the model's arithmetic, not a confusion."
@@ -120,14 +253,27 @@ class Policy(_Frozen):
     )
     unknown_classes: Literal["refuse", "count"] = "refuse"
     unmatched_instances: Literal["refuse", "count"] = "count"
+    severities: dict[str, Severity] = Field(default_factory=dict)
+    waivers: tuple[Waiver, ...] = Field(default=(), strict=False)
+    ratchet: bool = False
+    exclusive: tuple[Exclusive, ...] = Field(default=(), strict=False)
 
-    @model_validator(mode="after")
-    def _within_range(self) -> Self:
-        for name, (_, low, high) in _THRESHOLDS.items():
-            value = getattr(self, name).value
-            if not low <= value <= high:
-                raise ValueError(f"{name} must lie between {low:g} and {high:g}, not {value:g}")
-        return self
+    @field_validator("*")
+    @classmethod
+    def _within_range(cls, value: Any, info: ValidationInfo) -> Any:
+        _, low, high = _THRESHOLDS.get(info.field_name or "", ("", -math.inf, math.inf))
+        if isinstance(value, Threshold) and not low <= value.value <= high:
+            between = f"between {low:g} and {high:g}, not {value.value:g}"
+            raise ValueError(f"{info.field_name} must lie {between}")
+        return value
+
+    @field_validator("waivers")
+    @classmethod
+    def _once(cls, waivers: tuple[Waiver, ...]) -> tuple[Waiver, ...]:
+        for number, waiver in enumerate(waivers):
+            if any((w.check, w.place) == (waiver.check, waiver.place) for w in waivers[:number]):
+                raise ValueError(f"waiver {number + 1} repeats an earlier one of {waiver.check}")
+        return waivers
 
     def nodes_named(self) -> Iterator[tuple[str, str]]:
         """Key and id of every node that the policy names."""
@@ -136,6 +282,19 @@ class Policy(_Frozen):
             yield from (("branch_rules", node) for node in rule.alone_or_first)
         yield from (("residual_nodes", node) for node in self.residual_nodes)
         yield from (("specific_nodes", node) for node in self.specific_nodes)
+        yield from (("waivers", node) for waiver in self.waivers for node in waiver.nodes)
+        for group in self.exclusive:
+            yield from (("exclusive", node) for side in group.sides for node in side)
+
+    def checks_named(self) -> Iterator[tuple[str, str]]:
+        """Key and name of every check that the policy names."""
+        yield from (("severities", check) for check in self.severities)
+        yield from (("waivers", w.check) for w in self.waivers if w.check != ANY_CHECK)
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """Columns of the instances that the policy names: `strata`, then `drift`, each once."""
+        return tuple(dict.fromkeys((*self.strata, *self.drift)))
 
     def rule_for(self, a: str, b: str) -> BranchRule:
         """The first rule that fits two branches; a watching one where none does."""
@@ -173,10 +332,15 @@ class Policy(_Frozen):
 _THRESHOLDS = {
     "residual_share": ("share of the instances labelled below a parent", 0.0, 1.0),
     "residual_instances": ("instances labelled below a parent", 1.0, float("inf")),
+    "residual_difference": ("difference of two shares", 0.0, 1.0),
+    "leading_zero_share": ("share of the rows of a code set", 0.0, 1.0),
+    "leading_zero_rows": ("rows of a code set", 1.0, float("inf")),
     "confusion_threshold": ("aggregated score", 0.0, 1.0),
     "decision_threshold": ("aggregated score", 0.0, 1.0),
     "exchanged_share": ("share of the instances labelled with one of two nodes", 0.0, 1.0),
     "exchanged_ratio": ("times chance", 1.0, float("inf")),
+    "expected_support": ("joint instances of two independent nodes", 0.0, float("inf")),
+    "excess_ratio": ("times the fair expectation", 1.0, float("inf")),
     "false_discovery_rate": ("share of the findings", 0.0, 1.0),
 }
 """Unit, least and greatest value of each threshold."""
@@ -190,20 +354,61 @@ def load_policy(path: str | Path) -> Policy:
             names the key.
     """
     path = Path(path)
+    text = read_text(path)
     try:
-        stated = tomllib.loads(read_text(path))
+        stated = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
         raise PolicyError("a TOML file is required", found=str(error), where=path) from None
     try:
         return Policy.model_validate({"name": path.stem, **stated})
     except ValidationError as error:
-        wrong = [f"{'.'.join(str(part) for part in e['loc'])}: {e['msg']}" for e in error.errors()]
         raise PolicyError(
             "every key and value of the policy must be known",
-            found=first_cases(wrong),
+            found=first_cases(_told(e["loc"], e["msg"], text) for e in error.errors()),
             where=path,
             hint=f"keys: {', '.join(Policy.model_fields)}",
         ) from None
+
+
+def _told(key: Sequence[str | int], message: str, text: str) -> str:
+    line = line_of(key, text)
+    place = f" (line {line})" if line else ""
+    return f"{'.'.join(str(part) for part in key)}{place}: {message.removeprefix('Value error, ')}"
+
+
+def line_of(key: Sequence[str | int], text: str) -> int | None:
+    """Line, from 1, of the longest beginning of a key's path that a TOML text writes out.
+
+    A number in the path counts the tables ``[[name]]`` of the name before it. None where the text
+    has not even the first part.
+    """
+    lines = text.splitlines()
+    at, end, found = 0, len(lines), None
+    for before, part in zip(("", *key), key, strict=False):
+        if isinstance(part, int):
+            places = _matching(lines, rf"\s*\[\[\s*{re.escape(str(before))}\s*\]\]", 0, len(lines))
+        else:
+            places = _matching(lines, rf"[\s\[]*[\"']?{re.escape(part)}[\"']?\s*[=.\]]", at, end)
+        wanted = part if isinstance(part, int) else 0
+        if wanted >= len(places):
+            break
+        at = found = places[wanted]
+        if lines[at].lstrip().startswith("["):
+            end = min(_matching(lines, r"\s*\[", at + 1, len(lines)), default=len(lines))
+    return None if found is None else found + 1
+
+
+def _matching(lines: Sequence[str], pattern: str, start: int, end: int) -> list[int]:
+    return [i for i in range(start, end) if re.match(pattern, lines[i])]
+
+
+def policy_schema() -> dict[str, Any]:
+    """JSON schema of a policy file, with the range and unit of every threshold."""
+    schema = Policy.model_json_schema()
+    for name, (unit, low, high) in _THRESHOLDS.items():
+        value = {"type": "number", "minimum": low} | ({} if math.isinf(high) else {"maximum": high})
+        schema["properties"][name] |= {"description": unit, "properties": {"value": value}}
+    return {"$schema": "https://json-schema.org/draft/2020-12/schema", **schema}
 
 
 _V_CODES = "V01-V91"
@@ -239,9 +444,40 @@ ICD9CM_POLICY = Policy(
             break_down_depth=3,
         ),
     ),
+    exclusive=(
+        Exclusive(
+            nodes=("401.0", "401.1"),
+            reason="Essential hypertension is malignant or benign.",
+        ),
+        Exclusive(
+            nodes=("401.9", ("401.0", "401.1")),
+            reason="Unspecified hypertension adds nothing beside a specified one.",
+            severity="note",
+        ),
+        Exclusive(
+            nodes=(
+                tuple(f"250.{complication}{digit}" for complication in range(10) for digit in "13"),
+                tuple(f"250.{complication}{digit}" for complication in range(10) for digit in "02"),
+            ),
+            reason="The fifth digit says which type of diabetes it is: 1 and 3 type I, 0 and 2 "
+            "type II or unspecified type.",
+        ),
+    ),
 )
 
-BUILT_IN: dict[str, Policy] = {"icd9cm": ICD9CM_POLICY}
+ICD10CM_POLICY = Policy(
+    name="icd10cm",
+    branch_rules=(
+        BranchRule(
+            branches=(ANY_BRANCH, ANY_BRANCH),
+            rule="expected",
+            reason="Chapters of ICD-10-CM are parts of the body, causes and circumstances; a stay "
+            "may have several. What excludes each other, Excludes1 notes say.",
+        ),
+    ),
+)
+
+BUILT_IN: dict[str, Policy] = {"icd9cm": ICD9CM_POLICY, "icd10cm": ICD10CM_POLICY}
 """Policies that come with a built-in hierarchy, by its name."""
 
 

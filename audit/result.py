@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from functools import cached_property
 from typing import Any, Literal, TypeAlias
@@ -12,9 +12,18 @@ from urllib.parse import quote
 
 import polars as pl
 
-from audit.disclosure import Quantity, Shown, shown
-from audit.model_overview import model_overview, shared_metrics
-from audit.overview import Overview, overview
+from audit.coverage import coverage
+from audit.disclosure import Cell, Quantity, Release, Shown, is_small, least, protected, shown
+from audit.model_overview import confused, confused_counts, model_overview, shared_metrics
+from audit.overview import Pictured, Told, overview, pictured
+from audit.published import (
+    depth_counts,
+    depths_shown,
+    evidence_cells,
+    on_overlapping_sides,
+    part_cells,
+    release_of,
+)
 
 Severity: TypeAlias = Literal["error", "warning", "note"]
 Status: TypeAlias = Literal["error", "fail", "warn", "note", "pass", "not_applicable"]
@@ -33,12 +42,40 @@ class Part:
 
 
 @dataclass(frozen=True, slots=True)
+class Waived:
+    """Who answers for a finding, why, and until which day (as an ISO date)."""
+
+    owner: str
+    reason: str
+    expires: str
+
+
+@dataclass(frozen=True, slots=True)
+class Judgement:
+    """What a policy makes of a finding, without a change to what was found.
+
+    Args:
+        severity: The policy's, in place of the check's own; None: the check's own.
+        waiver: Who answers for it, so that it does not count.
+        known: Whether the reference run has it too, and no worse.
+        excused: Whether a known finding counts as a note.
+        dropped: Whether it lies within a limit that is stricter than the run's own.
+    """
+
+    severity: Severity | None = None
+    waiver: Waived | None = None
+    known: bool = False
+    excused: bool = False
+    dropped: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class Finding:
     """One violation of a rule, with its evidence and what to do about it.
 
     Args:
         check: Name of the check that found it.
-        severity: How much it matters.
+        severity: How much it matters, as the check says.
         nodes: Ids it is about, the most specific first; codes where no node exists.
         statement: One sentence; ``{name}`` stands for the evidence of that name.
         evidence: Numbers by name.
@@ -47,6 +84,8 @@ class Finding:
         touched: Instances it touches: findings are shown in this order.
         parts: The sentence broken down, the largest part first.
         key: What tells it from other findings of the check; empty: its nodes do.
+        folded_into: Ids of the findings of the check that explain it; empty: none does.
+        judgement: What the policy makes of it.
     """
 
     check: str
@@ -59,11 +98,30 @@ class Finding:
     touched: int = 0
     parts: tuple[Part, ...] = ()
     key: tuple[str, ...] = ()
+    folded_into: tuple[str, ...] = ()
+    judgement: Judgement = Judgement()
+
+    @property
+    def judged_severity(self) -> Severity:
+        """How much it matters, as the policy says, else the check."""
+        return self.judgement.severity or self.severity
+
+    @property
+    def counts_as(self) -> Severity | None:
+        """The severity with which it counts for the status; None: it does not count."""
+        if self.judgement.waiver is not None:
+            return None
+        return "note" if self.judgement.excused else self.judged_severity
 
     @property
     def id(self) -> str:
         """Stable across releases: the check and its key or nodes, each part percent-encoded."""
-        return ":".join(quote(part, safe="") for part in (self.check, *(self.key or self.nodes)))
+        return finding_id(self.check, *(self.key or self.nodes))
+
+
+def finding_id(check: str, *parts: str) -> str:
+    """The id of a check's finding that these parts tell from others."""
+    return ":".join(quote(part, safe="") for part in (check, *parts))
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,8 +133,7 @@ class CheckResult:
         title: The question it answers, in one line.
         denominator: What it looked at, counted.
         denominator_unit: What that is a count of.
-        findings: All of them, before capping.
-        folded: Findings that others explain.
+        findings: All of them, before folding and capping.
         not_applicable: Why it could not be asked; empty where it was.
         crashed: The error that stopped it; empty where none did.
     """
@@ -86,25 +143,42 @@ class CheckResult:
     denominator: int
     denominator_unit: str
     findings: tuple[Finding, ...] = ()
-    folded: int = 0
     not_applicable: str = ""
     crashed: str = ""
 
     @property
+    def standing(self) -> tuple[Finding, ...]:
+        """Findings that no other explains, in report order: those that are shown and counted."""
+        there = [finding for finding in self.in_order() if not finding.judgement.dropped]
+        ids = {finding.id for finding in there}
+        return tuple(finding for finding in there if ids.isdisjoint(finding.folded_into))
+
+    @property
+    def folded(self) -> int:
+        """How many findings others explain."""
+        there = sum(not finding.judgement.dropped for finding in self.findings)
+        return there - len(self.standing)
+
+    @property
     def status(self) -> Status:
-        """Error, else the worst severity found, else pass; not_applicable stands apart."""
+        """Error, else the worst severity that counts, else pass; not_applicable stands apart."""
         if self.crashed:
             return "error"
         if self.not_applicable:
             return "not_applicable"
         for severity in SEVERITIES:
-            if any(finding.severity == severity for finding in self.findings):
+            if any(finding.counts_as == severity for finding in self.standing):
                 return STATUS_OF_SEVERITY[severity]
         return "pass"
 
     def in_order(self) -> list[Finding]:
-        """Findings by severity, then instances touched, then id."""
-        return sorted(self.findings, key=lambda f: (SEVERITIES.index(f.severity), -f.touched, f.id))
+        """All findings, waived ones last: by severity, then instances touched, then id."""
+        return sorted(self.findings, key=_report_order)
+
+
+def _report_order(finding: Finding) -> tuple[bool, int, int, str]:
+    severity = finding.counts_as or finding.judged_severity
+    return finding.counts_as is None, SEVERITIES.index(severity), -finding.touched, finding.id
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -132,16 +206,25 @@ class AuditResult:
     """``name, title, instances, of, low, high, examples`` of each behaviour of the model."""
     model_pairs: pl.LazyFrame | None = None
     """As ``pairs``, of the predictions, with ``co_predicted``; None without predictions."""
+    drift_values: pl.DataFrame | None = None
+    """A row a value of the policy's drift columns; None without any."""
+    drift_nodes: pl.DataFrame | None = None
+    """A row a value and node judged for drift; None without drift columns."""
     waivers: tuple[Mapping[str, Any], ...] = ()
+    counted_with: Mapping[str, Any] = field(default_factory=dict)
+    """The whole policy that the run was counted with, as JSON; empty: the default one."""
     inputs: tuple[Mapping[str, str], ...] = field(default=())
     """``role, path, sha256`` of each file read; for the manifest alone."""
+    sha256: str | None = None
+    """Digest of the ``result.json`` it was read from; None where it comes from no run."""
 
     @cached_property
     def findings(self) -> pl.DataFrame:
-        """All findings, unsuppressed, in report order: a row a finding.
+        """All findings, folded ones included, unsuppressed, in report order: a row a finding.
 
         Columns ``check, id, severity, nodes, statement, touched, evidence, parts, curator,
-        data_user``; ``evidence`` and ``parts`` are JSON.
+        data_user, key, folded_into, judgement``; ``evidence``, ``parts`` and ``judgement`` are
+        JSON.
         """
         rows = [_finding_row(finding) for check in self.checks for finding in check.in_order()]
         return pl.DataFrame(rows, schema=_FINDINGS)
@@ -175,35 +258,80 @@ class AuditResult:
         }
 
     @cached_property
-    def _overview(self) -> Overview:
+    def _overview(self) -> dict[str, Any]:
         instances = int(self.ledger["instances"])
-        data = overview(
-            self.nodes,
-            self.edges,
-            self.pairs,
-            self.residuals,
-            instances=instances,
-            min_cell=self._min_cell,
-        )
+        data = overview(self._pictured, self.nodes, self.edges, self._told, instances)
         model = model_overview(
             self.nodes,
-            self.pairs,
-            self.model_pairs,
+            self._confused,
             self.metrics,
             self.behaviours,
+            self._told,
             instances=instances,
             predicted=int((self.ledger.get("predictions") or {}).get("instances_matched", 0)),
             min_cell=self._min_cell,
         )
-        return data | model
+        use = coverage(self.nodes, self.drift_values, self.drift_nodes, min_cell=self._min_cell)
+        depths = depths_shown(use["depths"], self._told)
+        return {**data, **model, "coverage": {**use, "depths": depths}}
+
+    @cached_property
+    def _pictured(self) -> Pictured:
+        return pictured(
+            self.nodes,
+            self.pairs,
+            self.residuals,
+            instances=int(self.ledger["instances"]),
+            min_cell=self._min_cell,
+        )
+
+    @cached_property
+    def _confused(self) -> list[dict[str, Any]]:
+        return confused(self.nodes, self.pairs, self.model_pairs)
+
+    @cached_property
+    def _release(self) -> Release:
+        return release_of(self.nodes, self.edges, self.ledger)
+
+    @cached_property
+    def _told(self) -> Told:
+        """Every published count of nodes and pairs, as it may be shown beside all the others."""
+        counts = {
+            **dict(self._pictured.counts()),
+            **dict(confused_counts(self._confused)),
+            **dict(depth_counts(self.nodes)),
+        }
+        if self._min_cell <= 1:
+            return counts
+        kept = (finding for check in self.checks for finding in self._kept(check))
+        of_findings = (pair for finding in kept for pair in _counts(self._release, finding))
+        return protected(counts | dict(of_findings), self._release, self._min_cell)
+
+    def _kept(self, check: CheckResult) -> tuple[Finding, ...]:
+        return check.standing[: int(self.policy["max_findings"])]
+
+    def _told_of(self, finding: Finding) -> Sequence[Mapping[str, Shown]]:
+        if self._min_cell <= 1:
+            return ()
+        told: list[dict[str, Shown]] = [
+            {name: self._told[cell] for name, cell in cells.items()}
+            for cells in _cells(self._release, finding)
+        ]
+        if on_overlapping_sides(self._release, finding.check, finding.nodes, finding.key):
+            small = is_small(int(finding.evidence["instances"].value or 0), self._min_cell)
+            told[0]["instances"] = f"<{self._min_cell}" if small else f">{self._min_cell - 1}"
+        return told
 
     @property
     def _min_cell(self) -> int:
         return int(self.policy["min_cell"])
 
     def _shared_check(self, check: CheckResult, titles: Mapping[str, str | None]) -> dict[str, Any]:
-        findings = check.in_order()
-        kept = findings[: int(self.policy["max_findings"])]
+        findings, kept = check.standing, self._kept(check)
+        shared = [
+            shared_finding(finding, self._min_cell, titles, self._told_of(finding))
+            for finding in kept
+        ]
         return {
             "name": check.name,
             "title": check.title,
@@ -214,11 +342,11 @@ class AuditResult:
             "total": len(findings) + check.folded,
             "folded": check.folded,
             "not_shown": len(findings) - len(kept),
-            "findings": [shared_finding(finding, self._min_cell, titles) for finding in kept],
+            "findings": shared,
         }
 
     def __repr__(self) -> str:
-        total = sum(len(check.findings) for check in self.checks)
+        total = sum(len(check.standing) for check in self.checks)
         return (
             f"AuditResult({self.status}: {total:,} findings in {len(self.checks)} checks, "
             f"{int(self.ledger['instances']):,} instances)"
@@ -226,7 +354,7 @@ class AuditResult:
 
     def _repr_markdown_(self) -> str:
         rows = "\n".join(
-            f"| {check.name} | {check.status} | {len(check.findings):,} "
+            f"| {check.name} | {check.status} | {len(check.standing):,} "
             f"| {check.denominator:,} {check.denominator_unit} |"
             for check in self.checks
         )
@@ -246,6 +374,8 @@ _FINDINGS: dict[str, Any] = {
     "curator": pl.String,
     "data_user": pl.String,
     "key": pl.List(pl.String),
+    "folded_into": pl.List(pl.String),
+    "judgement": pl.String,
 }
 
 
@@ -268,6 +398,8 @@ def _finding_row(finding: Finding) -> dict[str, Any]:
         "curator": finding.curator,
         "data_user": finding.data_user,
         "key": list(finding.key),
+        "folded_into": list(finding.folded_into),
+        "judgement": json.dumps(asdict(finding.judgement), ensure_ascii=False),
     }
 
 
@@ -275,27 +407,69 @@ def _evidence_json(evidence: Mapping[str, Quantity]) -> str:
     return json.dumps({name: asdict(quantity) for name, quantity in evidence.items()})
 
 
+def _cells(release: Release, finding: Finding) -> tuple[dict[str, Cell], ...]:
+    """Cells by name of evidence: those of a finding, and of each of its parts."""
+    about = (release, finding.check, finding.nodes, finding.key)
+    whole = _known(evidence_cells(*about), finding.evidence)
+    parts = (_known(part_cells(*about, part.nodes), part.evidence) for part in finding.parts)
+    return whole, *parts
+
+
+def _known(cells: Mapping[str, Cell], evidence: Mapping[str, Quantity]) -> dict[str, Cell]:
+    return {name: cell for name, cell in cells.items() if name in evidence}
+
+
+def _counts(release: Release, finding: Finding) -> Iterator[tuple[Cell, int]]:
+    evidence = (finding.evidence, *(part.evidence for part in finding.parts))
+    for cells, numbers in zip(_cells(release, finding), evidence, strict=True):
+        for name, cell in cells.items():
+            yield cell, int(numbers[name].value or 0)
+
+
 def shared_finding(
-    finding: Finding, min_cell: int, titles: Mapping[str, str | None]
+    finding: Finding,
+    min_cell: int,
+    titles: Mapping[str, str | None],
+    told: Sequence[Mapping[str, Shown]] = (),
 ) -> dict[str, Any]:
-    """A finding as published: its statement filled in with evidence that hides small cells."""
-    evidence = shown(finding.evidence, min_cell)
+    """A finding as published: its statement filled in with evidence that hides small cells.
+
+    Args:
+        finding: The finding.
+        min_cell: Smallest count that may be shown.
+        titles: Title of each node.
+        told: Counts as they are shown elsewhere too, by name of evidence: those of the finding,
+            and of each part; empty: none is.
+
+    Parts are ranked by what is shown of them.
+    """
+    known, *of_parts = told or [{}] * (1 + len(finding.parts))
+    evidence = shown(finding.evidence, min_cell, known)
     return {
         "id": finding.id,
-        "severity": finding.severity,
+        "severity": finding.judged_severity,
         "nodes": _titled(finding.nodes, titles),
         "statement": filled(finding.statement, evidence),
         "evidence": evidence,
         "parts": [
-            {
-                "nodes": _titled(part.nodes, titles),
-                "evidence": shown(part.evidence, min_cell),
-            }
-            for part in finding.parts
+            {"nodes": _titled(part.nodes, titles), "evidence": part_evidence}
+            for part, part_evidence in _ranked_parts(finding, min_cell, of_parts)
         ],
         "curator": finding.curator,
         "data_user": finding.data_user,
+        "waiver": asdict(finding.judgement.waiver) if finding.judgement.waiver else None,
+        "known": finding.judgement.known,
     }
+
+
+def _ranked_parts(
+    finding: Finding, min_cell: int, told: Sequence[Mapping[str, Shown]]
+) -> list[tuple[Part, dict[str, Shown]]]:
+    parts = [
+        (part, shown(part.evidence, min_cell, known))
+        for part, known in zip(finding.parts, told, strict=True)
+    ]
+    return sorted(parts, key=lambda part: -least(part[1].get("instances")))
 
 
 def _titled(

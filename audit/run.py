@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping
+from dataclasses import replace
+from datetime import date
 from importlib.metadata import version
+from itertools import permutations, product
 from pathlib import Path
 from typing import Any
 
@@ -12,10 +15,19 @@ import polars as pl
 
 from audit.checks import CHECKS
 from audit.checks.check import Check
+from audit.dag import row
 from audit.dataset import LabelDataset
+from audit.drift import drift_tables
 from audit.errors import PolicyError, first_cases
 from audit.files import sha256_of
 from audit.hierarchy import Hierarchy
+from audit.judge import (
+    judged,
+    judging_date,
+    policy_as_applied,
+    refuse_reference,
+    refuse_unknown_names,
+)
 from audit.measure import Measurements, measure
 from audit.measure_model import ModelMeasurements
 from audit.pair_table import described
@@ -32,6 +44,8 @@ def run_audit(
     *,
     predictions: Predictions | None = None,
     seed: int = 0,
+    reference: AuditResult | None = None,
+    today: date | None = None,
 ) -> AuditResult:
     """Audit a dataset, and a model: propagate, count every pair, measure, apply every check.
 
@@ -40,30 +54,54 @@ def run_audit(
         policy: What to judge by; what it does not state, the hierarchy's built-in policy decides.
         predictions: What a model predicts of the dataset's instances.
         seed: Of the resampling behind the intervals of the model's metrics.
+        reference: An earlier run, read back: findings that it has too are marked as known.
+        today: The day on which waivers hold or have expired; None: `audit.judge.judging_date`.
 
     Returns:
         The result. A check that fails to run has status ``error`` and loses nothing else.
 
     Raises:
-        PolicyError: If the policy names a node that the hierarchy lacks.
+        PolicyError: If the policy names a node that the hierarchy lacks, a check that is none or a
+            column of the instances that was not read, declares a node exclusive of one below it,
+            or asks for a ratchet without a reference.
+        InputError: If the reference is a run of another hierarchy.
 
     Time and memory grow with the sum over instances of (nodes per instance)^2.
     """
     policy = policy_for(dataset.hierarchy.name, policy)
-    _refuse_unknown_nodes(policy, dataset.hierarchy)
-    measured = measure(dataset, policy, predictions, seed=seed)
-    return AuditResult(
+    refuse_unknown_names(policy, set(dataset.hierarchy.nodes), dataset.hierarchy.name)
+    refuse_reference(dataset.hierarchy.name, policy, reference)
+    _refuse_nested_sides(policy, dataset.hierarchy)
+    _refuse_absent_columns(policy, dataset)
+    before = None if reference is None else reference.residuals
+    measured = measure(dataset, policy, predictions, reference=before, seed=seed)
+    min_cell = policy.min_cell_for(dataset.persons)
+    found = AuditResult(
         identity=_identity(dataset, policy),
         ledger=_ledger(dataset) | {"predictions": _prediction_ledger(measured)},
-        policy=_policy_as_applied(measured),
+        policy=policy_as_applied(
+            policy,
+            min_cell=min_cell,
+            labelled_ancestors=measured.labelled_ancestors,
+        ),
         checks=tuple(_applied(check, measured) for check in CHECKS),
         nodes=measured.nodes,
         edges=dataset.hierarchy.edge_frame(),
         pairs=described(measured.pairs, len(dataset)),
         residuals=measured.residuals,
+        counted_with=policy.model_dump(mode="json") | {"min_cell": min_cell},
         inputs=_inputs(dataset, predictions),
         **_of_model(measured.model),
+        **_of_drift(measured),
     )
+    return judged(found, policy, today=today or judging_date(), reference=reference)
+
+
+def _of_drift(measured: Measurements) -> dict[str, Any]:
+    if not measured.policy.drift:
+        return {}
+    values, nodes = drift_tables(measured)
+    return {"drift_values": values, "drift_nodes": nodes}
 
 
 def _inputs(
@@ -89,19 +127,40 @@ def _of_model(model: ModelMeasurements | None) -> dict[str, Any]:
     }
 
 
-def _refuse_unknown_nodes(policy: Policy, hierarchy: Hierarchy) -> None:
-    unknown = [f"{key}: {node}" for key, node in policy.nodes_named() if node not in hierarchy]
-    if unknown:
+def _refuse_nested_sides(policy: Policy, hierarchy: Hierarchy) -> None:
+    nested = [
+        f"exclusive: {a} and {b}"
+        for group in policy.exclusive
+        for one, other in permutations(group.sides, 2)
+        for a, b in product(one, other)
+        if hierarchy.index(b) in row(hierarchy.below, hierarchy.index(a))
+    ]
+    if nested:
         raise PolicyError(
-            f"every node that the policy names must be in {hierarchy.name}",
-            found=first_cases(unknown),
-            hint="a node's id is what `audit run` writes into restricted/nodes.parquet",
+            "nodes that exclude each other must not lie below one another",
+            found=first_cases(nested),
+        )
+
+
+def _refuse_absent_columns(policy: Policy, dataset: LabelDataset) -> None:
+    absent = [column for column in policy.columns if column not in dataset.strata]
+    if absent:
+        raise PolicyError(
+            "every column that the policy names as strata or drift must be read with the data",
+            found=f"not read: {first_cases(absent)}",
+            hint="audit.load_labels(..., strata=policy.columns)",
         )
 
 
 def input_record(role: str, path: Path) -> dict[str, str]:
     """What the manifest says about a file that was read."""
-    return {"role": role, "path": str(path), "sha256": sha256_of(path)}
+    return {"role": role, "path": str(path.absolute()), "sha256": sha256_of(path)}
+
+
+def with_inputs(result: AuditResult, files: Mapping[str, Path | None]) -> AuditResult:
+    """A result with further files among its inputs, each by its role; what is no file is none."""
+    read = [input_record(role, path) for role, path in files.items() if path and path.is_file()]
+    return replace(result, inputs=(*result.inputs, *read))
 
 
 def _applied(check: Check, measured: Measurements) -> CheckResult:
@@ -182,20 +241,4 @@ def _ledger(dataset: LabelDataset) -> dict[str, Any]:
             "median": per_instance.median(),
             "p90": per_instance.quantile(0.9, "nearest"),
         },
-    }
-
-
-def _policy_as_applied(measured: Measurements) -> Mapping[str, Any]:
-    policy = measured.policy
-    return {
-        "name": policy.name,
-        "title": policy.title,
-        "min_cell": policy.min_cell_for(measured.dataset.persons),
-        "max_findings": policy.max_findings,
-        "labelled_ancestors": measured.labelled_ancestors,
-        "thresholds": list(policy.thresholds()),
-        "branch_rules": [
-            {"a": rule.branches[0], "b": rule.branches[1], "rule": rule.rule, "reason": rule.reason}
-            for rule in policy.branch_rules
-        ],
     }

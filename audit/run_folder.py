@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
+import os
 import platform
 import shutil
 import socket
@@ -10,6 +12,7 @@ import sys
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -19,10 +22,20 @@ import polars as pl
 from audit.disclosure import Quantity
 from audit.errors import InputError, OutputError
 from audit.files import read_json, sha256_of
-from audit.result import SCHEMA_VERSION, AuditResult, CheckResult, Finding, Part, to_json_bytes
+from audit.result import (
+    SCHEMA_VERSION,
+    AuditResult,
+    CheckResult,
+    Finding,
+    Judgement,
+    Part,
+    Waived,
+    to_json_bytes,
+)
 
 RESULT, MANIFEST, RESTRICTED = "result.json", "manifest.json", "restricted"
 HTML, PDF = "report.html", "report.pdf"
+POLICY, FINDINGS = "policy.json", "findings.parquet"
 
 _METRICS: dict[str, Any] = {
     "part": pl.String,
@@ -45,14 +58,26 @@ _BEHAVIOURS: dict[str, Any] = {
 }
 
 
+@dataclass(frozen=True, slots=True)
+class FolderKind:
+    """What a sealed folder is called, and the file beside its manifest that tells it."""
+
+    name: str
+    content: str
+
+
+RUN = FolderKind("run", RESULT)
+
+
 @contextmanager
-def writing_run(out: Path, *, overwrite: bool = False) -> Iterator[Path]:
+def writing_run(out: Path, *, overwrite: bool = False, kind: FolderKind = RUN) -> Iterator[Path]:
     """A temporary folder beside ``out`` that takes its place when the block ends without an error.
 
     Raises:
-        OutputError: If ``out`` is there and is no run, or is a run and ``overwrite`` is False.
+        OutputError: If ``out`` is there and is none of its kind, or is one and ``overwrite`` is
+            False.
     """
-    refuse_occupied(out, overwrite=overwrite)
+    refuse_occupied(out, overwrite=overwrite, kind=kind)
     out = out.resolve()
     with _writable(out):
         folder = Path(tempfile.mkdtemp(prefix=f".{out.name}-", dir=_nearest_folder(out)))
@@ -83,21 +108,21 @@ def _nearest_folder(out: Path) -> Path:
     return next(parent for parent in out.parents if parent.exists())
 
 
-def refuse_occupied(out: Path, *, overwrite: bool) -> None:
-    """Raise OutputError where ``out`` is no run, or is a run and ``overwrite`` is False."""
+def refuse_occupied(out: Path, *, overwrite: bool, kind: FolderKind = RUN) -> None:
+    """Raise OutputError where ``out`` is none of its kind, or is one and ``overwrite`` is False."""
     if not out.exists() or (out.is_dir() and not any(out.iterdir())):
         return
-    if not is_run(out):
+    if not is_sealed(out, kind):
         raise OutputError(
-            "the output must be a new folder or an earlier run",
-            found="something that is no run",
+            f"the output must be a new folder or an earlier {kind.name}",
+            found=f"something that is no {kind.name}",
             where=out,
             hint="choose another place with --out",
         )
     if not overwrite:
         raise OutputError(
-            "an earlier run is not replaced without being asked",
-            found="a run",
+            f"an earlier {kind.name} is not replaced without being asked",
+            found=f"a {kind.name}",
             where=out,
             hint="add --overwrite, or choose another place with --out",
         )
@@ -105,7 +130,12 @@ def refuse_occupied(out: Path, *, overwrite: bool) -> None:
 
 def is_run(folder: Path) -> bool:
     """Whether a folder is one that an audit left."""
-    return (folder / MANIFEST).is_file() and (folder / RESULT).is_file()
+    return is_sealed(folder, RUN)
+
+
+def is_sealed(folder: Path, kind: FolderKind) -> bool:
+    """Whether a folder holds a manifest and what makes it one of its kind."""
+    return (folder / MANIFEST).is_file() and (folder / kind.content).is_file()
 
 
 def _replace(folder: Path, out: Path) -> None:
@@ -133,7 +163,46 @@ def replacing_reports(run: Path) -> Iterator[Path]:
         for name in (HTML, PDF):
             if (Path(temporary) / name).is_file():
                 (Path(temporary) / name).replace(run / name)
-    _write_manifest(run, manifest)
+    write_manifest(run, manifest)
+
+
+@contextmanager
+def judging_run(
+    run: Path, result: AuditResult, *, command: Sequence[str], judging: Mapping[str, Any]
+) -> Iterator[Path]:
+    """A temporary folder with a run's tables and what was judged of them anew.
+
+    Reports are written into it. It takes the run's place, sealed, when the block ends without an
+    error; what the run had and the folder lacks is gone then, so that no report tells the earlier
+    judgement.
+    """
+    manifest = read_json(run / MANIFEST)
+    with writing_run(run, overwrite=True) as folder:
+        (folder / RESULT).write_bytes(to_json_bytes(result.shared()))
+        shutil.copytree(
+            run / RESTRICTED,
+            folder / RESTRICTED,
+            copy_function=_linked,
+            ignore=shutil.ignore_patterns(FINDINGS),
+        )
+        result.findings.write_parquet(folder / RESTRICTED / FINDINGS)
+        yield folder
+        judged = {
+            "identity": dict(result.identity),
+            "inputs": [dict(source) for source in result.inputs],
+            "judged": list(command),
+            "judging": judging,
+        }
+        write_manifest(folder, {**manifest, **judged})
+
+
+def _linked(source: str, target: str) -> str:
+    """A second name of a file where the disk allows it, so that no large table is copied."""
+    try:
+        os.link(source, target)
+    except OSError:
+        shutil.copy2(source, target)
+    return target
 
 
 def write_run(result: AuditResult, out: str | Path, *, overwrite: bool = False) -> Path:
@@ -153,33 +222,45 @@ def write_tables(result: AuditResult, folder: Path) -> None:
     """Write ``result.json`` and the restricted tables."""
     (folder / RESULT).write_bytes(to_json_bytes(result.shared()))
     restricted = folder / RESTRICTED
-    restricted.mkdir()
+    restricted.mkdir(exist_ok=True)
+    (restricted / POLICY).write_bytes(to_json_bytes(result.counted_with))
     result.nodes.write_parquet(restricted / "nodes.parquet")
     result.edges.write_parquet(restricted / "edges.parquet")
     result.residuals.write_parquet(restricted / "residuals.parquet")
-    result.findings.write_parquet(restricted / "findings.parquet")
+    result.findings.write_parquet(restricted / FINDINGS)
     result.pairs.sink_parquet(restricted / "pairs.parquet")
+    if result.drift_values is not None and result.drift_nodes is not None:
+        result.drift_values.write_parquet(restricted / "drift_values.parquet")
+        result.drift_nodes.write_parquet(restricted / "drift_nodes.parquet")
     if result.model_pairs is not None:
         result.model_pairs.sink_parquet(restricted / "model_pairs.parquet")
         _metric_frame(result).write_parquet(restricted / "metrics.parquet")
         _behaviour_frame(result).write_parquet(restricted / "behaviours.parquet")
 
 
-def seal(folder: Path, result: AuditResult, *, command: Sequence[str], started: datetime) -> None:
-    """Write the manifest: digests of inputs and outputs, versions, the command, times."""
+def seal(
+    folder: Path,
+    result: AuditResult,
+    *,
+    command: Sequence[str],
+    started: datetime,
+    settings: Mapping[str, Any] | None = None,
+) -> None:
+    """Write the manifest: digests of inputs and outputs, versions, the command, settings, times."""
     manifest = {
         "schema_version": SCHEMA_VERSION,
         "identity": dict(result.identity),
         "inputs": [dict(source) for source in result.inputs],
         "command": list(command),
+        "settings": settings,
         "host": socket.gethostname(),
         "started": started.isoformat(timespec="seconds"),
     }
-    _write_manifest(folder, manifest)
+    write_manifest(folder, manifest)
 
 
-def _write_manifest(folder: Path, manifest: Mapping[str, Any]) -> None:
-    """Write a manifest with what is true at its writing: outputs, versions, the time."""
+def write_manifest(folder: Path, manifest: Mapping[str, Any]) -> None:
+    """Seal a folder: write what is true at its writing: outputs, versions, the time, its seal."""
     outputs = sorted(path for path in folder.rglob("*") if path.is_file() and path.name != MANIFEST)
     sealed = {
         **manifest,
@@ -187,7 +268,14 @@ def _write_manifest(folder: Path, manifest: Mapping[str, Any]) -> None:
         "versions": _versions(),
         "outputs": {path.relative_to(folder).as_posix(): sha256_of(path) for path in outputs},
     }
+    sealed["seal"] = seal_of(sealed)
     (folder / MANIFEST).write_bytes(to_json_bytes(sealed))
+
+
+def seal_of(manifest: Mapping[str, Any]) -> str:
+    """Digest of all that a manifest says but its own ``seal``."""
+    rest = {key: value for key, value in manifest.items() if key != "seal"}
+    return hashlib.sha256(to_json_bytes(rest)).hexdigest()
 
 
 def _versions() -> dict[str, str]:
@@ -237,8 +325,11 @@ def read_run(folder: str | Path) -> AuditResult:
         pairs=pl.scan_parquet(_table_file(folder, "pairs")),
         residuals=tables["residuals"],
         **_read_model(folder, shared),
+        **_read_drift(folder, shared),
         waivers=tuple(shared["waivers"]),
+        counted_with=_counted_with(folder),
         inputs=tuple(read_json(folder / MANIFEST)["inputs"]),
+        sha256=sha256_of(folder / RESULT),
     )
 
 
@@ -275,12 +366,29 @@ def _read_model(folder: Path, shared: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
+def _counted_with(folder: Path) -> dict[str, Any]:
+    policy: dict[str, Any] = read_json(_restricted_file(folder, POLICY))
+    return policy
+
+
+def _read_drift(folder: Path, shared: Mapping[str, Any]) -> dict[str, Any]:
+    """The tables of drift; nothing for a run without drift columns."""
+    if not shared["overview"]["coverage"]["drift"]:
+        return {}
+    names = ("drift_values", "drift_nodes")
+    return {name: pl.read_parquet(_table_file(folder, name)) for name in names}
+
+
 def _table_file(folder: Path, name: str) -> Path:
-    path = folder / RESTRICTED / f"{name}.parquet"
+    return _restricted_file(folder, f"{name}.parquet")
+
+
+def _restricted_file(folder: Path, name: str) -> Path:
+    path = folder / RESTRICTED / name
     if not path.is_file():
         raise InputError(
             "a whole run is required",
-            found=f"no {RESTRICTED}/{name}.parquet",
+            found=f"no {RESTRICTED}/{name}",
             where=folder,
             hint="a shared run without its restricted tables cannot be rendered again",
         )
@@ -301,7 +409,6 @@ def _read_checks(
                 _read_finding(row)
                 for row in rows.get((check["name"],), pl.DataFrame()).iter_rows(named=True)
             ),
-            folded=check["folded"],
             not_applicable=check["reason"] if check["status"] == "not_applicable" else "",
             crashed=check["reason"] if check["status"] == "error" else "",
         )
@@ -324,7 +431,14 @@ def _read_finding(row: dict[str, Any]) -> Finding:
             for part in json.loads(row["parts"])
         ),
         key=tuple(row["key"]),
+        folded_into=tuple(row["folded_into"]),
+        judgement=_read_judgement(json.loads(row["judgement"])),
     )
+
+
+def _read_judgement(stored: dict[str, Any]) -> Judgement:
+    waiver = stored.pop("waiver")
+    return Judgement(**stored, waiver=Waived(**waiver) if waiver else None)
 
 
 def _read_evidence(stored: dict[str, Any]) -> dict[str, Quantity]:

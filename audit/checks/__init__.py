@@ -4,21 +4,59 @@ from __future__ import annotations
 
 from audit.checks import (
     cross_branch,
+    duplicate_instance,
+    duplicate_label,
+    empty_instance,
+    excludes1,
+    group_confined,
+    lost_zero,
     malformed_code,
+    mixed_versions,
     model_confuses,
     model_habit,
+    not_specific,
     parent_and_child,
+    principal_position,
+    record_cap,
     residual_overuse,
+    retired_code,
+    sibling_exclusive,
+    split_leak,
+    unexpected_pair,
     unknown_code,
+    waiver_expired,
+    waiver_unused,
+    wrong_table,
 )
-from audit.checks.check import Check
+from audit.checks.check import Check, WaiverCheck
 
 CHECKS: tuple[Check, ...] = (
     unknown_code.CHECK,
     malformed_code.CHECK,
+    lost_zero.CHECK,
+    wrong_table.CHECK,
+    retired_code.CHECK,
+    mixed_versions.CHECK,
+    not_specific.CHECK,
     parent_and_child.CHECK,
+    duplicate_label.CHECK,
+    empty_instance.CHECK,
+    duplicate_instance.CHECK,
+    principal_position.CHECK,
+    record_cap.CHECK,
+    split_leak.CHECK,
+    group_confined.CHECK,
     residual_overuse.CHECK,
     cross_branch.CHECK,
+    sibling_exclusive.CHECK,
+    excludes1.CHECK,
+    unexpected_pair.CHECK,
     model_confuses.CHECK,
     model_habit.CHECK,
 )
+"""Rules over what was measured."""
+
+ON_WAIVERS: tuple[WaiverCheck, ...] = (waiver_expired.CHECK, waiver_unused.CHECK)
+"""Rules over the policy's waivers, told after all others."""
+
+ALL_CHECKS: tuple[Check | WaiverCheck, ...] = (*CHECKS, *ON_WAIVERS)

@@ -2,14 +2,43 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Literal
 
 from audit.measure import Measurements
+from audit.policy import ANY_CHECK, Waiver
 from audit.result import CheckResult
 
 TOP_PARTS = 10
 """Lines of a finding's breakdown."""
+
+
+@dataclass(frozen=True)
+class Limit:
+    """A threshold that a finding's own evidence keeps to, so that it can be judged by again.
+
+    Args:
+        evidence: Name of the evidence.
+        relation: What the evidence of a finding is to the threshold.
+        threshold: Name of the policy's threshold.
+        told_as: Name of the evidence that tells the threshold; empty: none does.
+    """
+
+    evidence: str
+    relation: Literal[">", ">=", "<="]
+    threshold: str
+    told_as: str = ""
+
+    def keeps(self, value: float, threshold: float) -> bool:
+        """Whether a finding with this evidence is one under this threshold."""
+        if self.relation == "<=":
+            return value <= threshold
+        return value > threshold if self.relation == ">" else value >= threshold
+
+    def tightens(self, before: float, after: float) -> bool:
+        """Whether no finding comes up that was none before."""
+        return after <= before if self.relation == "<=" else after >= before
 
 
 @dataclass(frozen=True)
@@ -20,8 +49,55 @@ class Check:
         name: What results, policies and ``audit list checks`` call it.
         title: The question it answers, in one line.
         run: Applies it.
+        limits: Thresholds that its findings can be judged by again.
+        counts_with: Thresholds that it counts with: by another value it has to run again.
     """
 
     name: str
     title: str
     run: Callable[[Measurements], CheckResult]
+    limits: tuple[Limit, ...] = ()
+    counts_with: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class WaiverUse:
+    """A waiver of the policy on the day of judging.
+
+    Args:
+        waiver: As the policy states it.
+        expired: Whether its last day has passed.
+        findings: Findings that it covers, whether or not it still holds.
+    """
+
+    waiver: Waiver
+    expired: bool
+    findings: int
+
+    @property
+    def named(self) -> str:
+        """What it covers and whose it is, for a sentence."""
+        kind = next(iter(self.waiver.place), "")
+        preposition = {"node": " on ", "subtree": " below ", "pair": " on ", "": ""}[kind]
+        check = "any check" if self.waiver.check == ANY_CHECK else self.waiver.check
+        return f"of {check}{preposition}{' and '.join(self.waiver.nodes)} by {self.waiver.owner}"
+
+    @property
+    def key(self) -> tuple[str, ...]:
+        """What tells it from the policy's other waivers."""
+        return (self.waiver.check, *self.waiver.place, *self.waiver.nodes)
+
+
+@dataclass(frozen=True)
+class WaiverCheck:
+    """One rule over the policy's waivers, applied once all other findings are there.
+
+    Args:
+        name: What results, policies and ``audit list checks`` call it.
+        title: The question it answers, in one line.
+        run: Applies it.
+    """
+
+    name: str
+    title: str
+    run: Callable[[Sequence[WaiverUse]], CheckResult]

@@ -2,12 +2,30 @@
 
 from __future__ import annotations
 
+import json
+import re
+import tomllib
+from datetime import date
 from pathlib import Path
+from typing import Any
 
 import pytest
+from jsonschema import Draft202012Validator, ValidationError
 
 from audit.errors import PolicyError
-from audit.policy import BUILT_IN, ICD9CM_POLICY, BranchRule, Policy, load_policy, policy_for
+from audit.policy import (
+    BUILT_IN,
+    ICD9CM_POLICY,
+    BranchRule,
+    Exclusive,
+    Policy,
+    Threshold,
+    Waiver,
+    line_of,
+    load_policy,
+    policy_for,
+    policy_schema,
+)
 
 
 def rule(*branches: str, kind: str = "expected") -> BranchRule:
@@ -158,3 +176,155 @@ def test_a_threshold_outside_its_range_is_refused(tmp_path: Path, stated: str) -
 
     with pytest.raises(PolicyError, match="must lie between"):
         load_policy(tmp_path / "policy.toml")
+
+
+# --- waivers, severities, exclusive nodes -----------------------------------------------------
+
+WAIVER: dict[str, Any] = {
+    "check": "*",
+    "owner": "Office",
+    "reason": "Agreed.",
+    "expires": date(2030, 1, 1),
+}
+
+
+def test_a_waiver_names_one_place_or_the_whole_check() -> None:
+    assert Waiver(**WAIVER).place == {}
+    assert Waiver(**WAIVER, subtree="a").nodes == ("a",)
+    assert Waiver(**WAIVER, pair=("b", "a")).place == {"pair": ("b", "a")}
+    with pytest.raises(ValueError, match="one of node, pair may be given"):
+        Waiver(**WAIVER, node="a", pair=("a", "b"))
+
+
+def test_a_waiver_holds_on_its_last_day() -> None:
+    assert not Waiver(**WAIVER).expired(date(2030, 1, 1))
+    assert Waiver(**WAIVER).expired(date(2030, 1, 2))
+
+
+def test_a_waiver_may_be_added_on_its_last_day_and_not_after() -> None:
+    assert Waiver(**WAIVER, added=date(2030, 1, 1)).added == date(2030, 1, 1)
+    with pytest.raises(ValueError, match="must not lie after expires"):
+        Waiver(**WAIVER, added=date(2030, 1, 2))
+
+
+def test_the_same_thing_is_waived_once() -> None:
+    with pytest.raises(ValueError, match="waiver 2 repeats"):
+        Policy(waivers=(Waiver(**WAIVER, node="a"), Waiver(**WAIVER, node="a")))
+    assert len(Policy(waivers=(Waiver(**WAIVER, node="a"), Waiver(**WAIVER, subtree="a"))).waivers)
+
+
+@pytest.mark.parametrize("nodes", [["a"], ["a", "a"], ["a", ["b", "a"]], ["a", []], []])
+def test_exclusive_nodes_are_two_sides_apart(nodes: Any) -> None:
+    with pytest.raises(ValueError, match="nodes"):
+        Exclusive(nodes=nodes, reason="")
+
+
+def test_the_sides_of_exclusive_nodes() -> None:
+    assert Exclusive(nodes=("a", ("b", "c")), reason="").sides == (("a",), ("b", "c"))
+
+
+def test_every_node_and_check_that_a_policy_names_is_told() -> None:
+    policy = Policy(
+        waivers=(Waiver(**WAIVER | {"check": "x"}, pair=("a", "b")), Waiver(**WAIVER, node="c")),
+        exclusive=(Exclusive(nodes=("d", ("e", "f")), reason=""),),
+        severities={"y": "note"},
+    )
+
+    assert [node for _, node in policy.nodes_named()] == list("abcdef")
+    assert list(policy.checks_named()) == [("severities", "y"), ("waivers", "x")]
+
+
+def test_a_policy_written_as_json_reads_back_the_same() -> None:
+    policy = Policy(waivers=(Waiver(**WAIVER, added=date(2029, 1, 1)),)).over(ICD9CM_POLICY)
+
+    assert Policy.model_validate_json(json.dumps(policy.model_dump(mode="json"))) == policy
+
+
+# --- where a mistake stands -------------------------------------------------------------------
+
+TEXT = """title = "x"
+exclusive = [{ nodes = ["a"] }]
+
+[residual_share]
+value = 1
+[[waivers]]
+check = "*"
+[[ waivers ]]
+"owner" = "o"
+expires = 2030-01-01
+"""
+
+
+@pytest.mark.parametrize(
+    ("key", "line"),
+    [
+        (("title",), 1),
+        (("residual_share",), 4),
+        (("residual_share", "value"), 5),
+        (("residual_share", "reason"), 4),
+        (("waivers", 0, "check"), 7),
+        (("waivers", 0, "expires"), 6),
+        (("waivers", 1, "owner"), 9),
+        (("waivers", 1, "expires"), 10),
+        (("exclusive", 0, "nodes"), 2),
+        (("nowhere",), None),
+        ((), None),
+    ],
+)
+def test_the_line_of_a_key(key: tuple[str | int, ...], line: int | None) -> None:
+    assert line_of(key, TEXT) == line
+
+
+# --- what the documentation says --------------------------------------------------------------
+
+DOCS = Path(__file__).parents[2] / "docs"
+PAGE = (DOCS / "policy.md").read_text("utf-8")
+
+
+def test_the_published_schema_is_that_of_the_model() -> None:
+    published = json.loads((DOCS / "policy.schema.json").read_text("utf-8"))
+
+    assert published == policy_schema(), "write it again with scripts/make_policy_docs.py"
+    Draft202012Validator.check_schema(published)
+
+
+def test_the_page_lists_every_key_with_its_default_unit_and_range() -> None:
+    schema = policy_schema()["properties"]
+    rows = dict(re.findall(r"^\| `(\w+)` \| (.*) \|$", PAGE, re.M))
+
+    assert list(rows) == list(Policy.model_fields), "write it with scripts/make_policy_docs.py"
+    for name, row in rows.items():
+        meaning, default, unit, within = row.split(" | ")
+        assert meaning.endswith(".")
+        assert within
+        value = getattr(Policy(), name)
+        if isinstance(value, Threshold):
+            assert float(default) == value.value
+            assert unit == schema[name]["description"]
+            assert within.startswith(f"{schema[name]['properties']['value']['minimum']:g} ")
+
+
+def examples() -> list[str]:
+    return re.findall(r"^```toml\n(.*?)^```", PAGE, re.M | re.S)
+
+
+def test_the_example_of_the_page_is_a_policy(tmp_path: Path) -> None:
+    (text,) = examples()
+    policy = load_policy(written(tmp_path, text))
+    stated = json.loads(json.dumps(tomllib.loads(text), default=str))
+
+    assert policy.waivers[0].subtree == "460-519"
+    assert policy.exclusive[0].severity == "error"
+    Draft202012Validator(policy_schema()).validate(stated)
+    with pytest.raises(ValidationError):
+        Draft202012Validator(policy_schema()).validate({**stated, "surprise": 1})
+    share = {"residual_share": {"value": 2, "reason": ""}}
+    with pytest.raises(ValidationError):
+        Draft202012Validator(policy_schema()).validate({**stated, **share})
+
+
+def test_columns_are_those_of_strata_and_drift_each_once(tmp_path: Path) -> None:
+    policy = load_policy(written(tmp_path, 'strata = ["site", "ward"]\ndrift = ["year", "site"]\n'))
+
+    assert policy.columns == ("site", "ward", "year")
+    assert Policy().columns == ()

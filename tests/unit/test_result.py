@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
+from audit.checks import ALL_CHECKS
 from audit.disclosure import Quantity, count, derived
 from audit.hierarchy import Hierarchy
 from audit.policy import Policy
@@ -48,7 +50,7 @@ def check(*findings: Finding, **given: Any) -> CheckResult:
 def result(*checks: CheckResult, max_findings: int = 20, min_cell: int = 1) -> AuditResult:
     import polars as pl
 
-    from audit.measure import RESIDUALS
+    from audit.residual_use import RESIDUALS
 
     nodes = {
         "node": pl.String,
@@ -56,6 +58,8 @@ def result(*checks: CheckResult, max_findings: int = 20, min_cell: int = 1) -> A
         "depth": pl.Int64,
         "support": pl.Int64,
         "direct": pl.Int64,
+        "branch": pl.String,
+        "assignable": pl.Boolean,
     }
     pairs = {"a": pl.String, "b": pl.String, "relation": pl.String, "joint": pl.Int64}
     return AuditResult(
@@ -117,17 +121,29 @@ def test_ids_of_different_nodes_differ() -> None:
 
 def test_a_check_shows_its_first_findings_and_counts_the_rest() -> None:
     found = [finding("note", n, nodes=(f"n{n}",)) for n in range(1, 6)]
-    (shown,) = result(check(*found, folded=3), max_findings=2).shared()["checks"]
+    folded = [finding("error", 9, key=(f"k{n}",), folded_into=(found[0].id,)) for n in range(3)]
+    (shown,) = result(check(*found, *folded), max_findings=2).shared()["checks"]
 
     assert [f["evidence"]["n"] for f in shown["findings"]] == [5, 4]
     assert (shown["total"], shown["folded"], shown["not_shown"]) == (8, 3, 3)
 
 
+def test_a_folded_finding_counts_for_nothing_but_itself() -> None:
+    explaining = finding("note", 1)
+    folded = finding("error", 9, nodes=("b",), folded_into=(explaining.id,))
+    told = check(explaining, folded)
+
+    assert (told.standing, told.folded, told.status) == ((explaining,), 1, "note")
+    assert check(folded).standing == (folded,)
+
+
 def test_all_findings_stand_in_the_frame() -> None:
     found = [finding("note", n, nodes=(f"n{n}",)) for n in range(1, 6)]
+    found[2] = replace(found[2], folded_into=(found[0].id,))
     frame = result(check(*found), max_findings=2).findings
 
     assert frame["touched"].to_list() == [5, 4, 3, 2, 1]
+    assert frame["folded_into"].to_list() == [[], [], ["a_check:n1"], [], []]
     assert json.loads(frame["evidence"][0])["n"]["value"] == 5
 
 
@@ -197,5 +213,7 @@ def test_shared_is_json_and_the_same_each_time(toy_hierarchy: Hierarchy) -> None
 def test_a_result_shows_itself(toy_hierarchy: Hierarchy) -> None:
     shown = run_audit(labelled(toy_hierarchy, {"a": ["cow", "tool"]}))
 
-    assert repr(shown) == "AuditResult(note: 1 findings in 7 checks, 1 instances)"
+    assert repr(shown) == (
+        f"AuditResult(note: 1 findings in {len(ALL_CHECKS)} checks, 1 instances)"
+    )
     assert "| cross_branch | note | 1 | 1 pairs of branches in use |" in shown._repr_markdown_()

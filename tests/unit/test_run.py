@@ -8,7 +8,7 @@ import pytest
 
 import audit
 from audit import run as module
-from audit.checks import CHECKS
+from audit.checks import ALL_CHECKS, CHECKS
 from audit.checks.check import Check
 from audit.errors import PolicyError
 from audit.hierarchy import Hierarchy
@@ -33,14 +33,14 @@ def test_a_check_that_crashes_loses_nothing_else(
 
     assert result.status == "error"
     assert result.checks[0].crashed == "ZeroDivisionError: no instances to divide by"
-    assert [check.name for check in result.checks[1:]] == [check.name for check in CHECKS]
+    assert [check.name for check in result.checks[1:]] == [check.name for check in ALL_CHECKS]
     assert "error" not in {check.status for check in result.checks[1:]}
 
 
 def test_every_check_is_applied_in_report_order(toy_hierarchy: Hierarchy) -> None:
     result = run_audit(labelled(toy_hierarchy, LABELS))
 
-    assert [(c.name, c.title) for c in result.checks] == [(c.name, c.title) for c in CHECKS]
+    assert [(c.name, c.title) for c in result.checks] == [(c.name, c.title) for c in ALL_CHECKS]
 
 
 def test_the_ledger_is_told(toy_hierarchy: Hierarchy) -> None:
@@ -123,3 +123,19 @@ def test_a_built_in_hierarchy_brings_its_policy() -> None:
 def test_a_policy_that_names_an_unknown_node_is_refused(toy_hierarchy: Hierarchy) -> None:
     with pytest.raises(PolicyError, match="residual_nodes: nowhere"):
         run_audit(labelled(toy_hierarchy, LABELS), Policy(residual_nodes=("nowhere",)))
+
+
+def test_a_policy_whose_columns_were_not_read_is_refused(toy_hierarchy: Hierarchy) -> None:
+    dataset = labelled(toy_hierarchy, LABELS, strata={"site": {"a": "x"}})
+
+    with pytest.raises(PolicyError, match="not read: 'year'"):
+        run_audit(dataset, Policy(strata=("site",), drift=("site", "year")))
+
+
+def test_drift_is_measured_where_the_policy_names_a_column(toy_hierarchy: Hierarchy) -> None:
+    dataset = labelled(toy_hierarchy, LABELS, strata={"site": {"a": "x", "b": "y", "c": "y"}})
+    result = run_audit(dataset, Policy(drift=("site",)))
+
+    assert result.drift_values is not None
+    assert result.drift_values["instances"].to_list() == [1, 2]
+    assert run_audit(dataset).drift_values is None

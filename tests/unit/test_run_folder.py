@@ -13,6 +13,7 @@ from audit import run_folder
 from audit.errors import InputError, OutputError
 from audit.files import sha256_of
 from audit.hierarchy import Hierarchy
+from audit.policy import Policy
 from audit.result import AuditResult, to_json_bytes
 from audit.run import run_audit
 from audit.run_folder import is_run, read_run, replacing_reports, write_run, writing_run
@@ -39,6 +40,14 @@ def result() -> AuditResult:
     return run_audit(labelled(BODY, repeated(COUNTS), persons=True))
 
 
+@pytest.fixture
+def drifting() -> AuditResult:
+    labels = repeated([(40, ["asthma"]), (40, ["attack"])])
+    sites = {instance: "ab"[number % 3 > 1] for number, instance in enumerate(labels)}
+    dataset = labelled(BODY, labels, strata={"site": sites}, persons=True)
+    return run_audit(dataset, Policy(drift=("site",)))
+
+
 def left_in(folder: Path) -> set[str]:
     return {path.name for path in folder.iterdir()}
 
@@ -55,6 +64,20 @@ def test_a_run_read_back_is_the_same(result: AuditResult, tmp_path: Path) -> Non
     assert back.findings.equals(result.findings)
     assert back.nodes.equals(result.nodes)
     assert back.pairs.collect().equals(result.pairs.collect())
+
+
+def test_drift_is_read_back_and_absent_without_it(
+    drifting: AuditResult, result: AuditResult, tmp_path: Path
+) -> None:
+    back, without = (read_run(write_run(one, tmp_path / name)) for name, one in
+                     (("drift", drifting), ("none", result)))  # fmt: skip
+
+    assert back.shared() == drifting.shared()
+    assert [row["value"] for row in back.shared()["overview"]["coverage"]["drift"]] == ["a", "b"]
+    assert back.drift_nodes is not None
+    assert drifting.drift_nodes is not None
+    assert back.drift_nodes.equals(drifting.drift_nodes)
+    assert without.drift_nodes is None
 
 
 def test_a_run_written_again_has_the_same_bytes(result: AuditResult, tmp_path: Path) -> None:
@@ -260,8 +283,10 @@ def test_tables_have_the_columns_that_formats_promises(
     run = write_run(run_audit(labelled(toy_hierarchy, {"a": ["dog", "tool"]})), tmp_path / "run")
     pairs = pl.read_parquet_schema(run / "restricted" / "pairs.parquet")
 
-    whole = dict.fromkeys(("support_a", "support_b", "joint"), pl.Int64())
-    real = dict.fromkeys(("rate", "confusion", "expected", "lift"), pl.Float64())
+    whole = dict.fromkeys(("support_a", "support_b", "joint", "joint_entailed"), pl.Int64())
+    against_chance = ("rate", "confusion", "expected", "lift")
+    judged = ("expected_given", "ratio", "ratio_low", "ratio_high", "p_value", "q_value")
+    real = dict.fromkeys((*against_chance, *judged), pl.Float64())
     text = dict.fromkeys(("relation", "lca", "given"), pl.String())
     assert list(pairs.items()) == [
         ("a", pl.String()),

@@ -1,0 +1,276 @@
+"""`audit judge` and `--reference` from files to a run: exit statuses, messages, what is left."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+from jsonschema import Draft202012Validator
+from typer.testing import CliRunner, Result
+
+from audit.cli import app
+from audit.files import sha256_of
+
+ROOT = Path(__file__).parents[2]
+LABELS = [("a", "cow"), ("b", "dog"), ("b", "tool"), ("c", "cat"), ("c", "mammal"), ("d", "elf")]
+EDGES = "cow,mammal dog,mammal cat,mammal mammal,animal bird,animal animal,thing tool,thing"
+
+
+def audit(*arguments: object) -> Result:
+    return CliRunner().invoke(app, [str(argument) for argument in arguments])
+
+
+def refused(result: Result, *told: str) -> None:
+    """The one message of a mistake of the user's: exit status 2 and no traceback."""
+    assert result.exit_code == 2, result.output
+    assert isinstance(result.exception, SystemExit)
+    assert result.stdout == ""
+    assert result.stderr.startswith("Error: ")
+    for words in told:
+        assert words in result.stderr
+
+
+class Desk:
+    """A release, its run, and policies written beside them."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.run = folder / "run"
+        (folder / "toy.csv").write_text("child,parent\n" + EDGES.replace(" ", "\n") + "\n")
+        lines = "\n".join(",".join(line) for line in LABELS)
+        (folder / "labels.csv").write_text(f"instance,label\n{lines}\n")
+
+    def policy(self, text: str, name: str = "policy") -> Path:
+        path = self.folder / f"{name}.toml"
+        path.write_text(text)
+        return path
+
+    def audited(self, *options: object, out: Path | None = None) -> Result:
+        files = (self.folder / "labels.csv", "--hierarchy", self.folder / "toy.csv")
+        return audit("run", *files, "--no-pdf", "--out", out or self.run, *options)
+
+    def judged(self, text: str, *options: object) -> Result:
+        return audit("judge", self.run, "--policy", self.policy(text), "--no-pdf", *options)
+
+    def bytes(self) -> dict[str, bytes]:
+        return {p.name: p.read_bytes() for p in self.run.rglob("*") if p.is_file()}
+
+    def shared(self) -> dict[str, Any]:
+        shared: dict[str, Any] = json.loads((self.run / "result.json").read_text("utf-8"))
+        return shared
+
+    def status(self, check: str) -> str:
+        return next(str(c["status"]) for c in self.shared()["checks"] if c["name"] == check)
+
+
+@pytest.fixture
+def desk(tmp_path: Path) -> Desk:
+    made = Desk(tmp_path)
+    assert made.audited().exit_code == 0
+    return made
+
+
+WAIVED = """
+[[waivers]]
+check = "unknown_code"
+owner = "Office"
+reason = "Elves are handled by hand."
+expires = 9999-01-01
+"""
+
+
+def test_judging_by_the_run_s_own_policy_changes_no_byte_of_its_result(desk: Desk) -> None:
+    before = desk.bytes()
+    assert desk.judged('name = "default"').exit_code == 0
+    after = desk.bytes()
+
+    assert before.keys() == after.keys()
+    assert {name for name in before if before[name] != after[name]} == {"manifest.json"}
+
+
+def test_a_waiver_takes_an_error_out_of_the_verdict(desk: Desk) -> None:
+    assert desk.audited("--overwrite", "--fail-on", "error").exit_code == 1
+    result = desk.judged(WAIVED, "--fail-on", "error")
+
+    assert result.exit_code == 0, result.output
+    assert desk.status("unknown_code") == "pass"
+    html = (desk.run / "report.html").read_text("utf-8")
+    assert "Waived by Office until 9999-01-01: Elves are handled by hand." in html
+
+
+def test_an_expired_waiver_fails_and_is_told(desk: Desk) -> None:
+    result = desk.judged(WAIVED.replace("9999", "2001"), "--fail-on", "error")
+
+    assert result.exit_code == 1
+    assert desk.status("waiver_expired") == "warn"
+    assert desk.shared()["waivers"][0]["expired"] is True
+
+
+def test_the_day_of_judging_is_that_of_the_epoch(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SOURCE_DATE_EPOCH", "0")
+    desk.judged(WAIVED.replace("9999", "2001"))
+
+    assert desk.shared()["waivers"][0]["expired"] is False
+
+
+def test_a_severity_changes_what_fails(desk: Desk) -> None:
+    text = '[severities]\nunknown_code = "note"\ncross_branch = "note"\n'
+
+    assert desk.judged(text, "--fail-on", "error").exit_code == 0
+    assert desk.judged(text.replace("note", "error"), "--fail-on", "error").exit_code == 1
+
+
+def test_the_judged_run_is_sealed_again_and_validates(desk: Desk) -> None:
+    desk.judged(WAIVED + '[[exclusive]]\nnodes = ["cow", "dog"]\nreason = "x"\n')
+    desk.judged(WAIVED)
+    manifest = json.loads((desk.run / "manifest.json").read_text())
+    schema = json.loads((ROOT / "docs" / "result.schema.json").read_text("utf-8"))
+    files = {p.relative_to(desk.run).as_posix() for p in desk.run.rglob("*") if p.is_file()}
+
+    Draft202012Validator(schema).validate(desk.shared())
+    assert set(manifest["outputs"]) == files - {"manifest.json"}
+    assert all(sha256_of(desk.run / name) == sha for name, sha in manifest["outputs"].items())
+    assert manifest["identity"] == desk.shared()["identity"]
+    assert [source["role"] for source in manifest["inputs"]].count("policy") == 1
+
+
+def test_a_report_of_an_earlier_judgement_does_not_stay(desk: Desk) -> None:
+    (desk.run / "report.pdf").write_bytes(b"of the earlier judgement")
+    desk.judged(WAIVED)
+
+    assert not (desk.run / "report.pdf").exists()
+
+
+def test_a_judged_run_leaves_its_copy_alone(desk: Desk, tmp_path: Path) -> None:
+    """Tables keep their place on the disk: none may be written through a second name."""
+    copy = shutil.copytree(
+        desk.run, tmp_path / "copy", copy_function=lambda a, b: Path(b).hardlink_to(a)
+    )
+    before = {p.name: p.read_bytes() for p in copy.rglob("*") if p.is_file()}
+    desk.judged(WAIVED + '[severities]\ncross_branch = "error"\n')
+
+    assert {p.name: p.read_bytes() for p in copy.rglob("*") if p.is_file()} == before
+
+
+def test_json_prints_the_machine_summary_alone(desk: Desk) -> None:
+    summary = json.loads(desk.judged(WAIVED, "--json").stdout)
+
+    assert summary["run"] == str(desk.run)
+    assert {"name", "status", "total"} <= set(summary["checks"][0])
+
+
+# --- the reference ----------------------------------------------------------------------------
+
+
+def test_against_itself_a_release_has_nothing_new(desk: Desk, tmp_path: Path) -> None:
+    policy = desk.policy("ratchet = true\n")
+    options = ("--policy", policy, "--reference", desk.run, "--fail-on", "warning")
+    result = desk.audited(*options, out=tmp_path / "second")
+
+    assert result.exit_code == 0, result.output
+    manifest = json.loads((tmp_path / "second" / "manifest.json").read_text())
+    assert manifest["identity"]["reference"] == {"sha256": sha256_of(desk.run / "result.json")}
+    assert "reference" in [source["role"] for source in manifest["inputs"]]
+
+
+def test_what_is_new_fails(desk: Desk, tmp_path: Path) -> None:
+    labels = desk.folder / "labels.csv"
+    labels.write_text(labels.read_text() + "e,orc\nf,orc\ng,orc\n")
+    policy = desk.policy("ratchet = true\n")
+    options = ("--policy", policy, "--reference", desk.run, "--fail-on", "error")
+
+    assert desk.audited(*options, out=tmp_path / "second").exit_code in (0, 1)
+    labels.write_text(labels.read_text() + "h,orc\n" * 60)
+    assert desk.audited(*options, "--overwrite", out=tmp_path / "second").exit_code == 1
+
+
+def test_a_judgement_may_take_a_reference_too(desk: Desk, tmp_path: Path) -> None:
+    earlier = shutil.copytree(desk.run, tmp_path / "earlier")
+    result = desk.judged("ratchet = true\n", "--reference", earlier, "--fail-on", "warning")
+
+    assert result.exit_code == 0, result.output
+
+
+# --- bad input --------------------------------------------------------------------------------
+
+OWNED = 'owner = "o"\nreason = "r"\n'
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("title = 'x'\nsurprise = 1\n", "surprise (line 2)"),
+        (f"[[waivers]]\ncheck = '*'\n{OWNED}expires = 2030-01-01\nwhose = 1\n", "line 6"),
+        (
+            f"[[waivers]]\ncheck = '*'\n{OWNED}expires = 2030-01-01\nadded = 2031-01-01\n",
+            "waivers.0.added (line 6): added 2031-01-01 must not lie after expires 2030-01-01",
+        ),
+        (f"[[waivers]]\ncheck = '*'\n{OWNED}", "waivers.0.expires (line 1): Field required"),
+        (
+            f"[[waivers]]\ncheck = '*'\n{OWNED}expires = 2030-01-01\nnode = 'a'\nsubtree = 'b'\n",
+            "one of node, subtree may be given",
+        ),
+        ("[residual_share]\nvalue = 5\nreason = 'x'\n", "residual_share (line 1): residual_share"),
+        ("[severities]\nunknown_code = 'fatal'\n", "severities.unknown_code (line 2)"),
+        ("[severities]\nno_such = 'note'\n", "severities: no_such"),
+        (f"[[waivers]]\ncheck = '*'\nnode = 'elf'\n{OWNED}expires = 2030-01-01\n", "waivers: elf"),
+        ("ratchet = true\n", "--reference"),
+        ("residual_nodes = ['cow']\n", "residual_nodes differs"),
+        ("ratchet = = 1\n", "line 1"),
+    ],
+)
+def test_a_bad_policy_is_told_in_one_message(desk: Desk, text: str, told: str) -> None:
+    before = desk.bytes()
+    refused(desk.judged(text), told)
+
+    assert desk.bytes() == before
+
+
+def with_result(run: Path, old: str, new: str) -> None:
+    path = run / "result.json"
+    text = path.read_text()
+    assert old in text
+    path.write_text(text.replace(old, new))
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "told"),
+    [
+        ('"name": "toy"', '"name": "trees"', "hierarchy toy is required"),
+        ('"schema_version": "1.0"', '"schema_version": "0.9"', "schema version 1.0"),
+        ('"schema_version": "1.0"', '"schema_version": "99.0"', "schema version 1.0"),
+    ],
+)
+def test_a_reference_of_another_kind_is_refused(
+    desk: Desk, tmp_path: Path, old: str, new: str, told: str
+) -> None:
+    other = shutil.copytree(desk.run, tmp_path / "other")
+    with_result(other, old, new)
+
+    refused(desk.judged("max_findings = 3\n", "--reference", other), told)
+    refused(desk.audited("--reference", other, out=tmp_path / "second"), told)
+    assert not (tmp_path / "second").exists()
+
+
+def test_a_run_of_a_newer_schema_is_refused(desk: Desk) -> None:
+    with_result(desk.run, '"schema_version": "1.0"', '"schema_version": "99.0"')
+
+    refused(desk.judged("max_findings = 3\n"), "schema version 1.0", "'99.0'")
+
+
+@pytest.mark.parametrize("name", ["restricted/policy.json", "restricted/findings.parquet"])
+def test_a_run_that_is_not_whole_is_refused(desk: Desk, name: str) -> None:
+    (desk.run / name).unlink()
+
+    refused(desk.judged("max_findings = 3\n"), name)
+
+
+def test_a_folder_that_is_no_run_is_refused(tmp_path: Path) -> None:
+    desk = Desk(tmp_path)
+
+    refused(desk.judged("max_findings = 3\n"), "folder of a run")

@@ -1,0 +1,48 @@
+"""waiver_expired: the day decides, and what was covered is counted."""
+
+from __future__ import annotations
+
+from datetime import date
+from typing import Any
+
+import pytest
+
+from audit.checks.check import WaiverUse
+from audit.checks.waiver_expired import CHECK
+from audit.policy import Waiver
+
+DAY = date(2030, 6, 1)
+
+
+def use(expires: date = DAY, today: date = DAY, findings: int = 3, **place: Any) -> WaiverUse:
+    waiver = Waiver(check="a_check", owner="Office", reason="Old.", expires=expires, **place)
+    return WaiverUse(waiver, expired=waiver.expired(today), findings=findings)
+
+
+@pytest.mark.parametrize(
+    ("today", "found"),
+    [(date(2030, 5, 31), 0), (date(2030, 6, 1), 0), (date(2030, 6, 2), 1)],
+)
+def test_a_waiver_holds_on_its_last_day_and_not_after(today: date, found: int) -> None:
+    assert len(CHECK.run([use(today=today)]).findings) == found
+
+
+def test_the_finding_names_the_waiver_and_counts_what_it_covered() -> None:
+    result = CHECK.run([use(today=date(2031, 1, 1), subtree="a/b"), use()])
+    (finding,) = result.findings
+
+    assert (result.status, result.denominator) == ("warn", 2)
+    assert "of a_check below a/b by Office held until 2030-06-01" in finding.statement
+    assert finding.evidence["findings"].value == 3
+    assert finding.id == "waiver_expired:a_check:subtree:a%2Fb"
+
+
+def test_ids_tell_a_node_from_a_subtree_and_from_the_whole_check() -> None:
+    late = date(2031, 1, 1)
+    uses = [use(today=late), use(today=late, node="a"), use(today=late, subtree="a")]
+
+    assert len({finding.id for finding in CHECK.run(uses).findings}) == 3
+
+
+def test_it_does_not_apply_without_waivers() -> None:
+    assert CHECK.run([]).not_applicable == "the policy has no waiver"
