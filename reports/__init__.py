@@ -7,12 +7,36 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 if TYPE_CHECKING:
     from audit.result import AuditResult
 
-__all__ = ["write_html", "write_pdf"]
+__all__ = ["write_comparison", "write_html", "write_pdf"]
+
+
+class Shareable(Protocol):
+    """What has a view that may be shared, such as `audit.Comparison`."""
+
+    def shared(self) -> dict[str, Any]:
+        """The view."""
+
+
+def write_comparison(comparison: Shareable | Mapping[str, Any], path: str | Path) -> None:
+    """Write what changed between two runs as one self-contained HTML file.
+
+    Args:
+        comparison: What `audit.compare_runs` gives, or the dictionary read back from its
+            ``comparison.json``.
+        path: The file to write; the same comparison gives the same bytes.
+
+    Raises:
+        RenderError: If it cannot be rendered.
+    """
+    from reports.comparison import comparison_html
+
+    shared = comparison if isinstance(comparison, Mapping) else comparison.shared()
+    Path(path).write_bytes(comparison_html(shared).encode("utf-8"))
 
 
 def write_html(result: AuditResult | Mapping[str, Any], path: str | Path) -> None:

@@ -11,6 +11,7 @@ from audit.result import AuditResult, to_json_bytes
 from reports import tables
 from reports.cards import cards, introduction, leading, more
 from reports.chapters import Model, model
+from reports.coverage import Coverage, coverage
 from reports.figures import figures
 from reports.parts import Card, Code, Figure, More, Table, Verdict
 from reports.verdict import verdict
@@ -37,8 +38,11 @@ class Policy:
     min_cell: int
     max_findings: str
     ancestors_are_fault: bool
+    ratchet: bool
     thresholds: Table
     rules: Table | None
+    exclusive: Table | None
+    severities: Table | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +56,7 @@ class Report:
     more: tuple[More, ...]
     introduction: str
     figures: tuple[Figure, ...]
+    coverage: Coverage
     checks: Table
     not_applicable: int
     model: Model | None
@@ -78,7 +83,7 @@ def shared_view(result: AuditResult | Mapping[str, Any]) -> Mapping[str, Any]:
 def build(shared: Mapping[str, Any]) -> Report:
     """Word, format and draw the shared view."""
     sha256 = hashlib.sha256(to_json_bytes(shared)).hexdigest()
-    shared = _printable(shared)
+    shared = printable_view(shared)
     checks, identity = shared["checks"], shared["identity"]
     first, rest = leading(cards(checks))
     tool = f"{identity['tool']['name']} {identity['tool']['version']}"
@@ -91,6 +96,7 @@ def build(shared: Mapping[str, Any]) -> Report:
         more=more(rest),
         introduction=introduction(checks, len(first), len(rest)),
         figures=figures(shared["overview"], _threshold(shared["policy"], RESIDUAL_LIMIT)),
+        coverage=coverage(shared),
         checks=tables.checks_table(checks),
         not_applicable=sum(check["status"] == "not_applicable" for check in checks),
         model=model(shared),
@@ -143,8 +149,11 @@ def _policy(policy: Mapping[str, Any]) -> Policy:
         min_cell=policy["min_cell"],
         max_findings=number(policy["max_findings"]),
         ancestors_are_fault=policy["labelled_ancestors"] == "fault",
+        ratchet=policy["ratchet"],
         thresholds=tables.thresholds_table(policy),
         rules=tables.rules_table(policy),
+        exclusive=tables.exclusive_table(policy),
+        severities=tables.severities_table(policy),
     )
 
 
@@ -153,12 +162,12 @@ def _threshold(policy: Mapping[str, Any], name: str) -> float | None:
     return next(values, None)
 
 
-def _printable(value: Any) -> Any:
+def printable_view(value: Any) -> Any:
     """The same structure with every text fit to stand on a page."""
     if isinstance(value, str):
         return printable(value)
     if isinstance(value, Mapping):
-        return {key: _printable(inner) for key, inner in value.items()}
+        return {key: printable_view(inner) for key, inner in value.items()}
     if isinstance(value, list | tuple):
-        return [_printable(inner) for inner in value]
+        return [printable_view(inner) for inner in value]
     return value

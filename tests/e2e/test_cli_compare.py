@@ -1,0 +1,180 @@
+"""`audit compare` from two runs to a folder: exit statuses, messages, and what is left behind."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import polars as pl
+import pytest
+from typer.testing import CliRunner, Result
+
+import reports
+from audit.cli import app
+from audit.errors import RenderError
+from audit.files import sha256_of
+
+EDGES = ("dog,animal", "cow,animal", "hammer,tool", "saw,tool", "animal,thing", "tool,thing")
+
+
+def audit(*arguments: object) -> Result:
+    return CliRunner().invoke(app, [str(argument) for argument in arguments])
+
+
+def audited(
+    folder: Path, name: str, counts: dict[str, int], edges: tuple[str, ...] = EDGES
+) -> Path:
+    hierarchy, labels = folder / "things.csv", folder / f"{name}.csv"
+    hierarchy.write_text("child,parent\n" + "\n".join(edges) + "\n")
+    rows = [label for label, times in counts.items() for _ in range(times)]
+    lines = [f"i{place},{label}" for place, label in enumerate(rows)]
+    labels.write_text("instance,label\n" + "\n".join(lines) + "\n")
+    run = folder / name
+    done = audit("run", labels, "--hierarchy", hierarchy, "--out", run, "--no-pdf")
+    assert done.exit_code == 0, done.output
+    return run
+
+
+@pytest.fixture(scope="module")
+def runs(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
+    folder = tmp_path_factory.mktemp("runs")
+    old = audited(folder, "old", {"dog": 200, "cow": 200, "hammer": 100})
+    new = audited(folder, "new", {"dog": 300, "cow": 100, "hammer": 100, "saw": 60})
+    return old, new
+
+
+def refused(result: Result) -> str:
+    assert result.exit_code == 2, result.output
+    assert result.stdout == ""
+    assert result.stderr.startswith("Error: ")
+    assert "Traceback" not in result.stderr
+    return result.stderr
+
+
+def test_it_leaves_a_sealed_folder_and_a_table(runs: tuple[Path, Path], tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    result = audit("compare", *runs, "--out", out)
+
+    assert result.exit_code == 0, result.output
+    assert result.stderr == ""
+    assert "data differs" in result.stdout
+    assert "dog" in result.stdout
+    assert {path.name for path in out.iterdir()} == {
+        "comparison.html", "comparison.json", "manifest.json", "restricted",
+    }  # fmt: skip
+    manifest = json.loads((out / "manifest.json").read_text())
+    assert [source["role"] for source in manifest["inputs"]] == ["old", "new"]
+    for source in manifest["inputs"]:
+        assert source["sha256"] == sha256_of(Path(source["path"]))
+    assert "comparison.html" in manifest["outputs"]
+
+
+def test_json_prints_the_summary_alone(runs: tuple[Path, Path], tmp_path: Path) -> None:
+    summary = json.loads(audit("compare", *runs, "--out", tmp_path / "out", "--json").stdout)
+
+    assert summary["changed"]
+    assert summary["causes"] == {
+        "data": True, "hierarchy": False, "normaliser": False, "tool": False, "policy": False,
+    }  # fmt: skip
+    assert summary["totals"]["nodes"] >= 3
+    assert summary["not_written"] == []
+
+
+def test_a_run_beside_itself_is_the_same(runs: tuple[Path, Path], tmp_path: Path) -> None:
+    result = audit("compare", runs[0], runs[0], "--out", tmp_path / "out", "--json")
+
+    assert result.exit_code == 0
+    assert json.loads(result.stdout)["changed"] is False
+
+
+def test_twice_gives_the_same_bytes(runs: tuple[Path, Path], tmp_path: Path) -> None:
+    for name in ("one", "two"):
+        audit("compare", *runs, "--out", tmp_path / name)
+
+    for path in (tmp_path / "one").rglob("*.*"):
+        if path.name != "manifest.json":
+            twin = tmp_path / "two" / path.relative_to(tmp_path / "one")
+            assert path.read_bytes() == twin.read_bytes()
+
+
+def test_another_hierarchy_is_refused(runs: tuple[Path, Path], tmp_path: Path) -> None:
+    hierarchy, labels = tmp_path / "others.csv", tmp_path / "labels.csv"
+    hierarchy.write_text("child,parent\n" + "\n".join(EDGES) + "\n")
+    labels.write_text("instance,label\na,dog\n")
+    audit("run", labels, "--hierarchy", hierarchy, "--out", tmp_path / "run", "--no-pdf")
+
+    assert "one hierarchy" in refused(
+        audit("compare", runs[0], tmp_path / "run", "--out", tmp_path / "out")
+    )
+    assert not (tmp_path / "out").exists()
+
+
+def test_an_edited_hierarchy_of_the_same_name_is_told(
+    runs: tuple[Path, Path], tmp_path: Path
+) -> None:
+    moved = tuple("dog,tool" if edge == "dog,animal" else edge for edge in EDGES)
+    later = audited(tmp_path, "later", {"dog": 200, "cow": 200, "hammer": 100}, moved)
+    result = audit("compare", runs[0], later, "--out", tmp_path / "out", "--json")
+    summary = json.loads(result.stdout)
+    edits = pl.read_parquet(tmp_path / "out" / "restricted" / "hierarchy_edits.parquet")
+
+    assert summary["causes"]["hierarchy"]
+    assert not summary["causes"]["data"]
+    assert summary["totals"] == {**summary["totals"], "edits": 1, "nodes": 0, "pairs": 0}
+    assert edits.select("edit", "node").rows() == [("moved", "dog")]
+
+
+@pytest.mark.parametrize("version", ["2.0", "99"])
+def test_a_run_of_another_schema_is_refused(
+    runs: tuple[Path, Path], tmp_path: Path, version: str
+) -> None:
+    run = audited(tmp_path, "run", {"dog": 20})
+    text = (run / "result.json").read_text()
+    told = re_versioned(text, version)
+    (run / "result.json").write_text(told)
+
+    assert "schema version" in refused(audit("compare", runs[0], run, "--out", tmp_path / "out"))
+
+
+def re_versioned(text: str, version: str) -> str:
+    own = json.loads(text)["schema_version"]
+    return text.replace(f'"schema_version": "{own}"', f'"schema_version": "{version}"')
+
+
+@pytest.mark.parametrize("missing", ["restricted/pairs.parquet", "result.json"])
+def test_what_is_no_whole_run_is_refused(
+    runs: tuple[Path, Path], tmp_path: Path, missing: str
+) -> None:
+    run = audited(tmp_path, "run", {"dog": 20})
+    (run / missing).unlink()
+
+    assert str(run) in refused(audit("compare", run, runs[1], "--out", tmp_path / "out"))
+
+
+def test_a_comparison_is_replaced_only_when_asked(runs: tuple[Path, Path], tmp_path: Path) -> None:
+    audit("compare", *runs, "--out", tmp_path / "out")
+
+    assert "--overwrite" in refused(audit("compare", *runs, "--out", tmp_path / "out"))
+    assert audit("compare", *runs, "--out", tmp_path / "out", "--overwrite").exit_code == 0
+
+
+def test_a_run_is_never_replaced_by_a_comparison(runs: tuple[Path, Path], tmp_path: Path) -> None:
+    run = audited(tmp_path, "run", {"dog": 20})
+
+    assert "no comparison" in refused(audit("compare", *runs, "--out", run, "--overwrite"))
+    assert (run / "result.json").is_file()
+
+
+def test_a_report_that_fails_loses_nothing_else(
+    runs: tuple[Path, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fails(*_: object) -> None:
+        raise RenderError("no picture today")
+
+    monkeypatch.setattr(reports, "write_comparison", fails)
+    result = audit("compare", *runs, "--out", tmp_path / "out")
+
+    assert result.exit_code == 3
+    assert "no picture today" in result.stderr
+    assert (tmp_path / "out" / "comparison.json").is_file()
+    assert not (tmp_path / "out" / "comparison.html").exists()
