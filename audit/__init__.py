@@ -6,6 +6,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from audit.compare import Comparison, compare_runs
     from audit.dataset import LabelDataset, load_labels
     from audit.errors import AuditError
     from audit.hierarchies import load_hierarchy
@@ -15,24 +16,28 @@ if TYPE_CHECKING:
     from audit.result import AuditResult, CheckResult, Finding
     from audit.run import run_audit
     from audit.run_folder import read_run, write_run
+    from audit.verify import verify_run
     from audit.weighted import WeightedDag
 
 __all__ = [
     "AuditError",
     "AuditResult",
     "CheckResult",
+    "Comparison",
     "Finding",
     "Hierarchy",
     "LabelDataset",
     "Policy",
     "Predictions",
     "WeightedDag",
+    "compare_runs",
     "load_hierarchy",
     "load_labels",
     "load_policy",
     "load_predictions",
     "read_run",
     "run_audit",
+    "verify_run",
     "write_run",
 ]
 
@@ -40,18 +45,21 @@ _HOME = {
     "AuditError": "audit.errors",
     "AuditResult": "audit.result",
     "CheckResult": "audit.result",
+    "Comparison": "audit.compare",
     "Finding": "audit.result",
     "Hierarchy": "audit.hierarchy",
     "LabelDataset": "audit.dataset",
     "Policy": "audit.policy",
     "Predictions": "audit.predictions",
     "WeightedDag": "audit.weighted",
+    "compare_runs": "audit.compare",
     "load_hierarchy": "audit.hierarchies",
     "load_labels": "audit.dataset",
     "load_policy": "audit.policy",
     "load_predictions": "audit.predictions",
     "read_run": "audit.run_folder",
     "run_audit": "audit.run",
+    "verify_run": "audit.verify",
     "write_run": "audit.run_folder",
 }
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import asdict
 from datetime import UTC, datetime
 from enum import StrEnum
 from pathlib import Path
@@ -17,9 +17,11 @@ import typer
 from audit.errors import AuditError, InputError, RenderError
 
 if TYPE_CHECKING:
-    from audit.policy import Policy
+    from rich.table import Table
+
     from audit.preference import PreferenceResult
     from audit.result import AuditResult
+    from audit.verify import Verdict
 
 app = typer.Typer(
     name="audit",
@@ -78,6 +80,9 @@ def run(
         bool, typer.Option("--single-label", help="Each instance has one answer.")
     ] = False,
     policy: Annotated[Path | None, typer.Option(help="Policy file (TOML).")] = None,
+    reference: Annotated[
+        Path | None, typer.Option(metavar="RUN", help="Earlier run that findings are known from.")
+    ] = None,
     out: Annotated[Path, typer.Option(help="Folder of the run.")] = Path("audit-run"),
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace an earlier run.")] = False,
     pdf: Annotated[bool, typer.Option("--pdf/--no-pdf", help="Write report.pdf.")] = True,
@@ -100,40 +105,36 @@ def run(
         started = datetime.now(UTC)
         refuse_occupied(out, overwrite=overwrite)
         _refuse_options_of_predictions(predictions, softmax, sigmoid, single_label)
-        stated = _policy(policy, min_cell)
         with _progress() as step:
             step("reading")
-            from audit.dataset import load_labels
-            from audit.hierarchies import load_hierarchy
             from audit.instances import instance_frame, write_instances
-            from audit.predictions import load_predictions
-            from audit.run import run_audit
+            from audit.judge import judging_date
+            from audit.settings import Settings
 
-            labels = load_labels(
-                dataset,
-                load_hierarchy(hierarchy, relations=tuple(relations or ())),
+            settings = Settings(
+                dataset=dataset,
+                hierarchy=hierarchy,
                 format=format,
                 id=id,
                 label=label,
                 group=group,
                 split=split,
-                titles=titles or (),
+                titles=tuple(titles or ()),
+                relations=tuple(relations or ()),
                 classes=classes,
+                predictions=predictions,
+                transform="softmax" if softmax else "sigmoid" if sigmoid else None,
+                single_label=single_label,
+                policy=policy,
+                min_cell=min_cell,
+                reference=reference,
+                seed=seed,
+                today=judging_date(),
             )
-            model = None
-            if predictions is not None:
-                model = load_predictions(
-                    predictions,
-                    labels,
-                    classes=classes,
-                    transform="softmax" if softmax else "sigmoid" if sigmoid else None,
-                    single_label=single_label,
-                    policy=stated,
-                )
+            stated = settings.stated_policy()
+            labels, model = settings.read(stated)
             step("counting and checking")
-            files = {"hierarchy": Path(hierarchy), "policy": policy, "classes": classes}
-            result = run_audit(labels, policy=stated, predictions=model, seed=seed)
-            result = _with_inputs(result, files)
+            result = settings.audit(labels, model, stated)
             with writing_run(out, overwrite=overwrite) as folder:
                 step("writing tables")
                 write_tables(result, folder)
@@ -141,7 +142,13 @@ def run(
                     write_instances(instance_frame(labels, model), folder)
                 step("writing reports")
                 unrendered = _render(result, folder, pdf=pdf)
-                seal(folder, result, command=["audit", *sys.argv[1:]], started=started)
+                seal(
+                    folder,
+                    result,
+                    command=["audit", *sys.argv[1:]],
+                    started=started,
+                    settings=settings.model_dump(mode="json"),
+                )
         _summarise(result, out, unrendered, as_json=as_json)
         raise typer.Exit(_exit_status(result, fail_on, unrendered))
 
@@ -160,6 +167,112 @@ def report(
             step("writing reports")
             unrendered = _render(result, folder, pdf=pdf)
         typer.echo(f"Report: {run / 'report.html'}")
+        _tell_unrendered(unrendered)
+        raise typer.Exit(3 if unrendered else 0)
+
+
+@app.command()
+def judge(
+    run: Annotated[Path, typer.Argument(metavar="RUN", help="Folder of a run.")],
+    policy: Annotated[Path, typer.Option(help="Policy file (TOML).")],
+    reference: Annotated[
+        Path | None, typer.Option(metavar="RUN", help="Earlier run that findings are known from.")
+    ] = None,
+    pdf: Annotated[bool, typer.Option("--pdf/--no-pdf", help="Write report.pdf.")] = True,
+    fail_on: Annotated[
+        FailOn, typer.Option(help="Exit 1 on findings of this severity or above.")
+    ] = FailOn.never,
+    as_json: Annotated[bool, typer.Option("--json", help="Print a machine summary.")] = False,
+) -> None:
+    """Judge a run again by another policy, without recounting."""
+    with _told():
+        from audit.judge import judging_date
+        from audit.run_folder import judging_run, read_run
+        from audit.settings import Judging
+
+        with _progress() as step:
+            step("judging")
+            judging = Judging(policy=policy, reference=reference, today=judging_date())
+            result = judging.judge(read_run(run))
+            with judging_run(
+                run,
+                result,
+                command=["audit", *sys.argv[1:]],
+                judging=judging.model_dump(mode="json"),
+            ) as folder:
+                step("writing reports")
+                unrendered = _render(result, folder, pdf=pdf)
+        _summarise(result, run, unrendered, as_json=as_json)
+        raise typer.Exit(_exit_status(result, fail_on, unrendered))
+
+
+@app.command()
+def verify(
+    run: Annotated[Path, typer.Argument(metavar="RUN", help="Folder of a run.")],
+    recompute: Annotated[
+        bool, typer.Option("--recompute", help="Make the audit again from its inputs.")
+    ] = False,
+    data: Annotated[
+        Path | None, typer.Option(help="Where the dataset lies now, with --recompute.")
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+) -> None:
+    """Tell whether a run is as it was sealed, agrees with itself and can be made again."""
+    with _told():
+        if data is not None and not recompute:
+            raise InputError("--data goes with --recompute", found="--data alone")
+        with _progress() as step:
+            step("verifying")
+            from audit.verify import verify_run
+
+            verdicts = verify_run(run, recompute=recompute, data=data)
+        holds = all(verdict.outcome != "does not hold" for verdict in verdicts)
+        if as_json:
+            told = {"run": str(run), "holds": holds, "verdicts": [asdict(v) for v in verdicts]}
+            typer.echo(json.dumps(told, ensure_ascii=False, indent=1))
+        else:
+            _print_verdicts(verdicts)
+        raise typer.Exit(int(not holds))
+
+
+@app.command()
+def compare(
+    old: Annotated[Path, typer.Argument(metavar="OLD", help="Folder of the earlier run.")],
+    new: Annotated[Path, typer.Argument(metavar="NEW", help="Folder of the later run.")],
+    out: Annotated[Path, typer.Option(help="Folder of the comparison.")] = Path("audit-comparison"),
+    overwrite: Annotated[
+        bool, typer.Option("--overwrite", help="Replace an earlier comparison.")
+    ] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print a machine summary.")] = False,
+) -> None:
+    """Tell what changed between two runs, and why."""
+    with _told():
+        from audit.compare import COMPARISON, HTML, compare_runs, writing_comparison
+        from audit.run_folder import read_run, refuse_occupied
+
+        started = datetime.now(UTC)
+        refuse_occupied(out, overwrite=overwrite, kind=COMPARISON)
+        with _progress() as step:
+            step("comparing")
+            comparison = compare_runs(read_run(old), read_run(new))
+            shared = comparison.shared()
+            with writing_comparison(
+                comparison,
+                shared,
+                out,
+                runs=(old, new),
+                command=["audit", *sys.argv[1:]],
+                started=started,
+                overwrite=overwrite,
+            ) as folder:
+                step("writing the report")
+                unrendered = _render_comparison(shared, folder / HTML)
+        if as_json:
+            summary = _comparison_summary(shared, out, unrendered)
+            typer.echo(json.dumps(summary, ensure_ascii=False, indent=1))
+        else:
+            _print_comparison(shared)
+            typer.echo(f"Report: {out / HTML}")
         _tell_unrendered(unrendered)
         raise typer.Exit(3 if unrendered else 0)
 
@@ -221,9 +334,9 @@ def list_(what: Annotated[Listed, typer.Argument(help="What to list.")]) -> None
 
 def _listed(what: Listed) -> Iterator[tuple[str, ...]]:
     if what is Listed.checks:
-        from audit.checks import CHECKS
+        from audit.checks import ALL_CHECKS
 
-        yield from ((check.name, check.title) for check in CHECKS)
+        yield from ((check.name, check.title) for check in ALL_CHECKS)
         return
     if what is Listed.metrics:
         from audit.metrics import METRICS
@@ -267,14 +380,6 @@ def _progress() -> Iterator[Any]:
         yield lambda step: status.update(f"{step} ...")
 
 
-def _with_inputs(result: AuditResult, files: Mapping[str, Path | None]) -> AuditResult:
-    """The result with the files that only the command line knows; a built-in name is no file."""
-    from audit.run import input_record
-
-    read = [input_record(role, path) for role, path in files.items() if path and path.is_file()]
-    return replace(result, inputs=(*result.inputs, *read))
-
-
 def _refuse_options_of_predictions(
     predictions: Path | None, softmax: bool, sigmoid: bool, single_label: bool
 ) -> None:
@@ -284,15 +389,6 @@ def _refuse_options_of_predictions(
         raise InputError(f"{', '.join(given)} goes with --predictions", found="no predictions")
     if softmax and sigmoid:
         raise InputError("--softmax or --sigmoid may be given", found="both")
-
-
-def _policy(path: Path | None, min_cell: int | None) -> Policy | None:
-    from audit.policy import Policy, load_policy
-
-    stated = load_policy(path) if path else None
-    if min_cell is None:
-        return stated
-    return Policy(min_cell=min_cell).over(stated) if stated else Policy(min_cell=min_cell)
 
 
 def _render(result: AuditResult, folder: Path, *, pdf: bool) -> list[RenderError]:
@@ -365,9 +461,119 @@ def _print_table(result: AuditResult) -> None:
     for check in result.checks:
         looked_at = check.not_applicable or f"{check.denominator:,} {check.denominator_unit}"
         table.add_row(
-            check.name, check.status, f"{len(check.findings):,}", check.crashed or looked_at
+            check.name, check.status, f"{len(check.standing):,}", check.crashed or looked_at
         )
     console.print(table)
+
+
+def _render_comparison(shared: Mapping[str, Any], path: Path) -> list[RenderError]:
+    import reports
+
+    try:
+        reports.write_comparison(shared, path)
+    except RenderError as error:
+        path.unlink(missing_ok=True)
+        return [error]
+    return []
+
+
+def _comparison_summary(
+    shared: Mapping[str, Any], out: Path, unrendered: list[RenderError]
+) -> dict[str, Any]:
+    return {
+        "comparison": str(out),
+        "changed": shared["changed"],
+        "causes": {cause["name"]: cause["changed"] for cause in shared["causes"]},
+        "totals": shared["totals"],
+        "checks": [
+            {key: value for key, value in check.items() if key not in ("findings", "not_shown")}
+            for check in shared["checks"]
+        ],
+        "not_written": [str(error) for error in unrendered],
+    }
+
+
+def _print_comparison(shared: Mapping[str, Any]) -> None:
+    from rich.console import Console
+    from rich.text import Text
+
+    console = Console()
+    for cause in shared["causes"]:
+        if cause["changed"]:
+            console.print(Text(f"{cause['name']} differs: {cause['statement']}"))
+    if not any(cause["changed"] for cause in shared["causes"]):
+        console.print("data, hierarchy, normaliser, tool and policy are the same")
+    nodes = [
+        (row["node"], row["title"] or "", *_told_change(row, "support")) for row in _largest(shared)
+    ]
+    if nodes:
+        heading = ("node", "title", "OLD", "NEW", "change in points", "95 % interval")
+        console.print(_ranked_table(heading, nodes))
+    kinds = ("new", "gone", "worse", "better")
+    checks = [
+        (
+            check["name"],
+            check["status_old"] or "-",
+            check["status_new"] or "-",
+            *(str(check["changes"][kind]) for kind in kinds),
+        )
+        for check in shared["checks"]
+        if check["status_old"] != check["status_new"] or any(check["changes"][k] for k in kinds)
+    ]
+    if checks:
+        console.print(_ranked_table(("check", "OLD", "NEW", *kinds), checks, left=3))
+    totals = shared["totals"]
+    told = ", ".join(f"{totals[name]:,} {name}" for name in ("nodes", "pairs", "edits"))
+    found = ", ".join(f"{totals[name]:,} {name}" for name in kinds)
+    console.print(f"changed: {told}; findings: {found}", highlight=False)
+
+
+LARGEST = 10
+"""Nodes that the terminal shows of a comparison."""
+
+
+def _largest(shared: Mapping[str, Any]) -> list[dict[str, Any]]:
+    rows: list[dict[str, Any]] = shared["nodes"]["rows"]
+    return rows[:LARGEST]
+
+
+def _told_change(row: Mapping[str, Any], counted: str) -> tuple[str, str, str, str]:
+    counts = tuple(
+        f"{value:,}" if isinstance(value, int) else str(value)
+        for value in (row[f"{counted}_old"], row[f"{counted}_new"])
+    )
+    if row["difference"] is None:
+        return counts[0], counts[1], "withheld", "withheld"
+    low, high = 100 * row["low"], 100 * row["high"]
+    return counts[0], counts[1], f"{100 * row['difference']:+.2f}", f"{low:+.2f} to {high:+.2f}"
+
+
+def _ranked_table(
+    headings: Sequence[str], rows: Sequence[Sequence[str]], *, left: int = 2
+) -> Table:
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table(box=None, padding=(0, 2, 0, 0))
+    for place, heading in enumerate(headings):
+        table.add_column(heading, justify="left" if place < left else "right")
+    for row in rows:
+        table.add_row(*map(Text, row))
+    return table
+
+
+def _print_verdicts(verdicts: Sequence[Verdict]) -> None:
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table(box=None, padding=(0, 2, 0, 0))
+    table.add_column("", no_wrap=True)
+    table.add_column("checked", no_wrap=True)
+    table.add_column("detail", overflow="fold")
+    for verdict in verdicts:
+        table.add_row(verdict.outcome, verdict.name, Text(verdict.detail))
+    Console().print(table)
 
 
 def _print_preference(result: PreferenceResult) -> None:

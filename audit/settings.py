@@ -1,0 +1,162 @@
+"""What an audit was asked for: everything that decides its numbers, and nothing else."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from datetime import date
+from pathlib import Path
+from typing import Annotated, TypeAlias
+
+from pydantic import BaseModel, ConfigDict, PlainSerializer, field_serializer
+
+from audit.dataset import LabelDataset, load_labels
+from audit.hierarchies import BUILT_IN, load_hierarchy
+from audit.judge import rejudged
+from audit.loaders.transforms import Transform
+from audit.policy import Policy, load_policy, policy_for
+from audit.predictions import Predictions, load_predictions
+from audit.result import AuditResult
+from audit.run import run_audit, with_inputs
+from audit.run_folder import RESULT, read_run
+
+_Path: TypeAlias = Annotated[Path, PlainSerializer(lambda path: str(path.absolute()))]
+"""As typed, and stored so that it holds from any folder."""
+
+
+class Settings(BaseModel):
+    """The settings of an audit, kept in the manifest of its run so that it can be made again.
+
+    Args:
+        dataset: File or folder of labels.
+        hierarchy: Name of a built-in hierarchy, or a path.
+        format: Of the dataset; None: found.
+        id: Column of the instance id; this and the next three as `load_labels` takes them.
+        label: Column of the label.
+        group: Column of the group.
+        split: Column of the split.
+        titles: Dictionaries of code titles.
+        relations: OBO relations that count beside ``is_a``.
+        classes: File of the names of a matrix's columns.
+        predictions: File of predictions; None: there is no model.
+        transform: What turns the predictions into scores.
+        single_label: Whether each instance has one answer.
+        policy: Policy file; None: the hierarchy's own policy.
+        min_cell: Smallest count shown, in place of the policy's.
+        reference: Folder of an earlier run.
+        seed: Of the resampling behind intervals.
+        today: The day on which waivers hold or have expired.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    dataset: _Path
+    hierarchy: str
+    format: str | None = None
+    id: str | None = None
+    label: str | None = None
+    group: str | None = None
+    split: str | None = None
+    titles: tuple[_Path, ...] = ()
+    relations: tuple[str, ...] = ()
+    classes: _Path | None = None
+    predictions: _Path | None = None
+    transform: Transform | None = None
+    single_label: bool = False
+    policy: _Path | None = None
+    min_cell: int | None = None
+    reference: _Path | None = None
+    seed: int = 0
+    today: date
+
+    def stated_policy(self) -> Policy | None:
+        """The policy file with ``min_cell`` over it; None where neither says anything."""
+        stated = load_policy(self.policy) if self.policy else None
+        if self.min_cell is None:
+            return stated
+        least = Policy(min_cell=self.min_cell)
+        return least.over(stated) if stated else least
+
+    def read(self, policy: Policy | None) -> tuple[LabelDataset, Predictions | None]:
+        """The labels, and the predictions where there are some."""
+        labels = load_labels(
+            self.dataset,
+            load_hierarchy(self.hierarchy, relations=self.relations),
+            format=self.format,
+            id=self.id,
+            label=self.label,
+            group=self.group,
+            split=self.split,
+            titles=self.titles,
+            classes=self.classes,
+            strata=policy.columns if policy else (),
+        )
+        if self.predictions is None:
+            return labels, None
+        return labels, load_predictions(
+            self.predictions,
+            labels,
+            classes=self.classes,
+            transform=self.transform,
+            single_label=self.single_label,
+            policy=policy,
+        )
+
+    def audit(
+        self, labels: LabelDataset, predictions: Predictions | None, policy: Policy | None
+    ) -> AuditResult:
+        """The result of what was read, with every file that decided it among its inputs."""
+        result = run_audit(
+            labels,
+            policy=policy,
+            predictions=predictions,
+            seed=self.seed,
+            reference=read_run(self.reference) if self.reference else None,
+            today=self.today,
+        )
+        return with_inputs(result, self._files())
+
+    def _files(self) -> Mapping[str, Path | None]:
+        return {
+            "hierarchy": None if is_built_in(self.hierarchy) else Path(self.hierarchy),
+            "policy": self.policy,
+            "classes": self.classes,
+            "reference": self.reference and self.reference / RESULT,
+        }
+
+    @field_serializer("hierarchy")
+    def _stored(self, hierarchy: str) -> str:
+        return hierarchy if is_built_in(hierarchy) else str(Path(hierarchy).absolute())
+
+
+class Judging(BaseModel):
+    """The settings of a judgement of a run that is there already.
+
+    Args:
+        policy: Policy file.
+        reference: Folder of an earlier run.
+        today: The day on which waivers hold or have expired.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    policy: _Path
+    reference: _Path | None = None
+    today: date
+
+    def judge(self, found: AuditResult) -> AuditResult:
+        """The run judged by the policy, which takes its place among the inputs."""
+        files = {"policy": self.policy, "reference": self.reference and self.reference / RESULT}
+        kept = tuple(source for source in found.inputs if source["role"] not in files)
+        result = rejudged(
+            found,
+            policy_for(found.identity["hierarchy"]["name"], load_policy(self.policy)),
+            today=self.today,
+            reference=read_run(self.reference) if self.reference else None,
+        )
+        return with_inputs(replace(result, inputs=kept), files)
+
+
+def is_built_in(hierarchy: str) -> bool:
+    """Whether that is the name of a built-in hierarchy, and no path."""
+    return any(hierarchy == known.name for known in BUILT_IN)
