@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import groupby
 from typing import Any
 
@@ -13,6 +13,7 @@ from reports.words import (
     SEVERITIES,
     SEVERITY,
     TONE,
+    WITHHELD,
     evidence_value,
     number,
     percent,
@@ -31,16 +32,16 @@ _SENTENCE_END = re.compile(r"(?<=[a-z0-9)%]{3}\.) (?=[A-Z])")
 def cards(checks: Sequence[Mapping[str, Any]]) -> tuple[Card, ...]:
     """All shown findings: the worst severity first, and within one the first of each check first.
 
-    So one check with many findings does not hide the others.
+    So one check with many findings does not hide the others. Waived ones stand last.
     """
     ranked = sorted(
-        (SEVERITIES.index(finding["severity"]), rank, place)
+        (finding["waiver"] is not None, SEVERITIES.index(finding["severity"]), rank, place)
         for place, check in enumerate(checks)
         for rank, finding in enumerate(check["findings"])
     )
     return tuple(
         card(checks[place]["findings"][rank], checks[place], f"finding-{number_}")
-        for number_, (_, rank, place) in enumerate(ranked, 1)
+        for number_, (_, _, rank, place) in enumerate(ranked, 1)
     )
 
 
@@ -103,14 +104,15 @@ def _gathered(found: list[Card]) -> More:
 
 def card(finding: Mapping[str, Any], check: Mapping[str, Any], anchor: str) -> Card:
     """One finding, worded."""
+    headline, *rest = _SENTENCE_END.split(finding["statement"], maxsplit=1)
     return Card(
         anchor=anchor,
         id=finding["id"],
         check=check["name"],
         check_title=check["title"],
-        badge=Badge(SEVERITY[finding["severity"]], TONE[finding["severity"]]),
-        headline=_SENTENCE_END.split(finding["statement"], maxsplit=1)[0],
-        explanation="".join(_SENTENCE_END.split(finding["statement"], maxsplit=1)[1:]),
+        badge=_badge(finding),
+        headline=headline,
+        explanation=" ".join((*rest, *_judgement(finding))),
         nodes=_nodes(finding["nodes"]),
         evidence=evidence_lines(finding["evidence"]),
         interval=interval(finding["evidence"]),
@@ -118,6 +120,22 @@ def card(finding: Mapping[str, Any], check: Mapping[str, Any], anchor: str) -> C
         curator=finding["curator"],
         data_user=finding["data_user"],
     )
+
+
+def _badge(finding: Mapping[str, Any]) -> Badge:
+    word = SEVERITY[finding["severity"]]
+    if finding["waiver"]:
+        return Badge(f"{word}, waived", "plain")
+    return Badge(f"{word}, known" if finding["known"] else word, TONE[finding["severity"]])
+
+
+def _judgement(finding: Mapping[str, Any]) -> Iterator[str]:
+    """Sentences on what the policy makes of a finding."""
+    waiver = finding["waiver"]
+    if waiver:
+        yield f"Waived by {waiver['owner']} until {waiver['expires']}: {waiver['reason']}"
+    if finding["known"]:
+        yield "The reference run has this finding too, and no worse."
 
 
 def evidence_lines(evidence: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
@@ -144,8 +162,27 @@ def interval(evidence: Mapping[str, Any]) -> Interval | None:
 
 
 def _told_elsewhere(name: str, evidence: Mapping[str, Any]) -> bool:
-    partners = {"high": "low", "of": _counted(evidence), "data_of": "data_instances"}
+    if _bounds_of(name.removesuffix("_low").removesuffix("_high"), evidence):
+        return name.endswith(("_low", "_high"))
+    partners = {"high": "low", "of": _counted(evidence)} | {
+        total: part for part, total in _TOTALS.items()
+    }
     return partners.get(name) in evidence
+
+
+_TOTALS = {
+    "data_instances": "data_of",
+    "elsewhere": "of_elsewhere",
+    "groups": "of_groups",
+    "parent_units": "of_parent",
+}
+"""Counts with a total of their own."""
+
+
+def _bounds_of(name: str, evidence: Mapping[str, Any]) -> tuple[str, str] | None:
+    """Names of the bounds that stand beside a number of the evidence; None where it has none."""
+    bounds = f"{name}_low", f"{name}_high"
+    return bounds if {name, *bounds} <= evidence.keys() else None
 
 
 def _counted(evidence: Mapping[str, Any]) -> str | None:
@@ -161,8 +198,12 @@ def _text(name: str, evidence: Mapping[str, Any]) -> str:
     text = evidence_value(name, evidence[name], evidence)
     if name == "low" and "high" in evidence:
         return span(text, evidence_value("high", evidence["high"], evidence))
-    if "data_of" in evidence and name == "data_instances":
-        return f"{text} of {number(evidence['data_of'])}"
+    if bounds := _bounds_of(name, evidence):
+        low, high = (evidence_value(bound, evidence[bound], evidence) for bound in bounds)
+        return text if WITHHELD in (low, high) else f"{text} ({span(low, high)})"
+    total = _TOTALS.get(name, "")
+    if total in evidence:
+        return f"{text} of {number(evidence[total])}"
     if "of" in evidence and name == _counted(evidence):
         return f"{text} of {number(evidence['of'])}"
     return text

@@ -48,6 +48,7 @@ SECTIONS = (
     Section("release", "The release"),
     Section("findings", "Findings that matter"),
     Section("pictures", "The hierarchy in use"),
+    Section("coverage", "Coverage"),
     Section("checks", "Checks"),
     Section("model", "The model", lambda report: report.model is not None),
     Section("behaviour", "How the model behaves", _behaves),

@@ -9,6 +9,7 @@ from reports.parts import Badge, Cell, Code, Named, Table, column
 from reports.words import (
     BRANCH_RULE,
     REFUSED,
+    SEVERITY,
     STATUS,
     TONE,
     number,
@@ -117,6 +118,37 @@ def rules_table(policy: Mapping[str, Any]) -> Table | None:
             )
             for rule in policy["branch_rules"]
         ),
+    )
+
+
+def exclusive_table(policy: Mapping[str, Any]) -> Table | None:
+    """Which nodes exclude each other; None where the policy declares none."""
+    if not policy["exclusive"]:
+        return None
+    return Table(
+        id="exclusive-table",
+        caption="Nodes of which an instance should carry one at most",
+        columns=column("Sides", "Severity", "Reason"),
+        rows=tuple(
+            (
+                " | ".join(", ".join(side) for side in group["nodes"]),
+                SEVERITY[group["severity"]],
+                group["reason"],
+            )
+            for group in policy["exclusive"]
+        ),
+    )
+
+
+def severities_table(policy: Mapping[str, Any]) -> Table | None:
+    """Severities that the policy sets in place of the checks' own; None where it sets none."""
+    if not policy["severities"]:
+        return None
+    return Table(
+        id="severity-table",
+        caption="Severities that the policy sets",
+        columns=column("Check", "Severity"),
+        rows=tuple((Code(name), SEVERITY[said]) for name, said in policy["severities"].items()),
     )
 
 

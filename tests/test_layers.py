@@ -16,32 +16,51 @@ MAY_IMPORT: dict[str, set[str]] = {
     "disclosure": set(),
     "files": {"errors"},
     "engine": {"errors"},
-    "hierarchy": {"dag", "errors"},
+    "integrity": set(),
+    "hierarchy": {"dag", "errors", "integrity"},
     "weighted": {"dag", "engine", "errors", "hierarchy"},
-    "hierarchies": {"errors", "files", "hierarchy"},
+    "hierarchies": {"errors", "files", "hierarchy", "integrity"},
     "loaders": {"dag", "errors", "files"},
     "dataset": {"dag", "errors", "files", "hierarchies", "hierarchy", "loaders", "weighted"},
     "policy": {"errors", "files"},
     "residuals": {"hierarchy", "policy"},
     "predictions": {"dag", "dataset", "errors", "hierarchy", "loaders", "policy", "weighted"},
     "pair_table": {"dag", "engine", "hierarchy"},
+    "excess": {"dag", "engine", "hierarchy", "pair_table", "policy"},
     "metrics": {"dag", "engine", "errors", "hierarchy", "pair_table"},
     "measure_model": {"dag", "dataset", "engine", "hierarchy", "metrics", "pair_table", "policy"}
     | {"predictions"},
-    "measure": {"dag", "dataset", "engine", "hierarchy", "measure_model", "pair_table", "policy"}
-    | {"predictions", "residuals"},
+    "residual_use": {"dag", "dataset", "engine", "hierarchy", "residuals"},
+    "measure": {"dag", "dataset", "engine", "excess", "hierarchy", "measure_model", "pair_table"}
+    | {"policy", "predictions", "residual_use", "residuals"},
+    "residual_differences": {"dag", "engine", "measure", "residual_use"},
+    "drift": {"dag", "engine", "measure"},
+    "coverage": {"disclosure"},
     "overview": {"disclosure"},
     "model_overview": {"disclosure", "overview", "pair_table"},
-    "result": {"disclosure", "model_overview", "overview"},
-    "checks": {"dag", "disclosure", "engine", "hierarchy", "measure", "measure_model", "policy"}
-    | {"result"},
+    "published": {"disclosure", "overview"},
+    "result": {"coverage", "disclosure", "model_overview", "overview", "published"},
+    "checks": {"dag", "disclosure", "engine", "hierarchy", "integrity", "measure", "measure_model"}
+    | {"policy", "residual_differences", "residual_use", "result"},
     "preference": {"dag", "engine", "errors", "files", "hierarchies", "hierarchy", "metrics"},
-    "run": {"checks", "dataset", "errors", "files", "hierarchy", "measure", "measure_model"}
+    "judge": {"checks", "disclosure", "engine", "errors", "policy", "result"},
+    "run": {"checks", "dag", "dataset", "drift", "errors", "files", "hierarchy", "judge", "measure"}
+    | {"measure_model"}
     | {"pair_table", "policy", "predictions", "result"},
     "run_folder": {"disclosure", "errors", "files", "result"},
+    "settings": {"dataset", "hierarchies", "judge", "loaders", "policy", "predictions", "result"}
+    | {"run", "run_folder"},
     "instances": {"dataset", "errors", "hierarchy", "predictions", "run_folder", "weighted"},
-    "cli": {"checks", "dataset", "errors", "hierarchies", "instances", "loaders", "metrics"}
-    | {"policy", "predictions", "preference", "reports", "result", "run", "run_folder"},
+    "compare": {"dag", "disclosure", "engine", "errors", "files", "judge", "published", "result"}
+    | {"run_folder"},
+    "sealed": {"compare", "errors", "files", "result", "run_folder", "settings"},
+    "reported": set(),
+    "verify": {"errors", "files", "policy", "reported", "result", "run_folder", "sealed"}
+    | {"settings"},
+    "cli": {"checks", "compare", "dataset", "errors", "hierarchies", "instances", "judge"}
+    | {"loaders", "metrics"}
+    | {"policy", "predictions", "preference", "reports", "result", "run", "run_folder"}
+    | {"settings", "verify"},
 }
 """Rooms and files of ``audit``, in the order in which data flows through them."""
 
@@ -149,7 +168,9 @@ def test_what_everything_begins_with_imports_nothing_heavy(name: str) -> None:
 def test_numbers_make_no_html() -> None:
     for path in modules("audit"):
         assert not {
-            m for m in imported(path) if m.split(".")[0] in ("jinja2", "html", "weasyprint")
+            m
+            for m in imported(path)
+            if m.split(".")[0] in ("jinja2", "html", "weasyprint") and m != "html.parser"
         }
 
 

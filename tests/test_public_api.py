@@ -30,11 +30,12 @@ def ast_list(text: str) -> list[str]:
 def test_all_names_are_sorted_and_complete() -> None:
     assert audit.__all__ == sorted(audit.__all__)
     assert set(audit.__all__) == {
-        "AuditError", "AuditResult", "CheckResult", "Finding", "Hierarchy", "LabelDataset",
-        "Policy", "Predictions", "WeightedDag", "load_hierarchy", "load_labels", "load_policy",
-        "load_predictions", "read_run", "run_audit", "write_run",
+        "AuditError", "AuditResult", "CheckResult", "Comparison", "Finding", "Hierarchy",
+        "LabelDataset", "Policy", "Predictions", "WeightedDag", "compare_runs", "load_hierarchy",
+        "load_labels", "load_policy", "load_predictions", "read_run", "run_audit", "verify_run",
+        "write_run",
     }  # fmt: skip
-    assert reports.__all__ == ["write_html", "write_pdf"]
+    assert reports.__all__ == ["write_comparison", "write_html", "write_pdf"]
 
 
 @pytest.mark.parametrize("name", audit.__all__)

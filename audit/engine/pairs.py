@@ -50,9 +50,10 @@ def merged(first: PairCounts, second: PairCounts, n_nodes: int) -> PairCounts:
     pairs, pair = np.unique(keys, return_inverse=True)
     joint = np.zeros(len(pairs), np.int64)
     np.add.at(joint, pair, np.concatenate([first.joint, second.joint]))
-    sums = np.concatenate([first.confusion_sum, second.confusion_sum])
+    confusion_sum = np.zeros(len(pairs))
+    np.add.at(confusion_sum, pair, np.concatenate([first.confusion_sum, second.confusion_sum]))
     a, b = np.divmod(pairs, n_nodes)
-    return PairCounts(a, b, joint, np.bincount(pair, sums, minlength=len(pairs)))
+    return PairCounts(a, b, joint, confusion_sum)
 
 
 def support(aggregated: Sparse) -> IntArray:

@@ -18,7 +18,7 @@ from typer.testing import CliRunner, Result
 import reports
 from audit import run as run_module
 from audit import run_folder
-from audit.checks import CHECKS
+from audit.checks import ALL_CHECKS, CHECKS
 from audit.checks.check import Check
 from audit.cli import app
 from audit.errors import RenderError
@@ -67,7 +67,7 @@ def test_a_run_leaves_every_file_and_nothing_else(toy_files: Files, out: Path) -
     result = audited(toy_files, out)
 
     assert result.exit_code == 0, result.output
-    tables = {f"restricted/{name}.parquet" for name in TABLES}
+    tables = {"restricted/policy.json", *(f"restricted/{name}.parquet" for name in TABLES)}
     assert left_in(out) == {"report.html", "result.json", "manifest.json", "restricted", *tables}
     assert left_in(out.parent) == {"run", *(f"run/{name}" for name in left_in(out))}
 
@@ -77,7 +77,7 @@ def test_a_summary_table_goes_to_standard_output(toy_files: Files, out: Path) ->
 
     assert result.stderr == ""
     assert "6 instances; 8 of 9 rows mapped to toy" in result.stdout
-    assert all(check.name in result.stdout for check in CHECKS)
+    assert all(check.name in result.stdout for check in ALL_CHECKS)
     assert f"Report: {out / 'report.html'}" in result.stdout.replace("\n", "")
 
 
@@ -87,7 +87,7 @@ def test_json_prints_the_machine_summary_alone(toy_files: Files, out: Path) -> N
     assert summary["run"] == str(out)
     assert summary["ledger"]["rows_read"] == 9
     assert summary["ledger"]["refused"] == {"unknown_code": 1}
-    assert [check["name"] for check in summary["checks"]] == [check.name for check in CHECKS]
+    assert [check["name"] for check in summary["checks"]] == [check.name for check in ALL_CHECKS]
     assert summary["not_written"] == []
 
 
@@ -98,8 +98,9 @@ def test_tables_have_the_columns_of_the_formats(toy_files: Files, out: Path) -> 
     text, whole, real = pl.String(), pl.Int64(), pl.Float64()
     assert dict(schemas["pairs"]) == {
         "a": text, "b": text, "support_a": whole, "support_b": whole, "joint": whole,
-        "rate": real, "confusion": real, "expected": real, "lift": real,
-        "relation": text, "lca": text, "given": text,
+        "joint_entailed": whole, "rate": real, "confusion": real, "expected": real, "lift": real,
+        "expected_given": real, "ratio": real, "ratio_low": real, "ratio_high": real,
+        "p_value": real, "q_value": real, "relation": text, "lca": text, "given": text,
     }  # fmt: skip
     assert list(schemas["pairs"])[-3:] == ["relation", "lca", "given"]
     nodes = {
@@ -483,10 +484,10 @@ def test_report_refuses_a_place_where_nothing_is(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("what", "expected"),
     [
-        ("hierarchies", ["icd9cm"]),
+        ("hierarchies", ["icd9cm", "icd10cm"]),
         ("formats", ["mimic3", "mimic4", "caml", "long", "jsonl", "wide", "grouped", "psv"]),
         ("formats", ["edges", "caml", "obo", "audioset", "tree", "dotted"]),
-        ("checks", [check.name for check in CHECKS]),
+        ("checks", [check.name for check in ALL_CHECKS]),
     ],
 )
 def test_list_tells_what_there_is(what: str, expected: list[str]) -> None:

@@ -65,7 +65,7 @@ def test_readme_python_runs(clone: Path) -> None:
 def test_policy_example_is_valid(tmp_path: Path) -> None:
     from audit import load_policy
 
-    (example,) = blocks(ROOT / "docs" / "formats.md", "toml")
+    (example,) = blocks(ROOT / "docs" / "policy.md", "toml")
     (tmp_path / "policy.toml").write_text(example, "utf-8")
     assert load_policy(tmp_path / "policy.toml").residual_share.value == 0.6
 

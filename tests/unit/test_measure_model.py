@@ -49,7 +49,9 @@ def test_pairs_have_the_columns_of_the_data_s_pairs_and_co_predicted(
     text, whole, real = pl.String(), pl.Int64(), pl.Float64()
     assert list(schema.items()) == [
         ("a", text), ("b", text), ("support_a", whole), ("support_b", whole), ("joint", whole),
-        ("rate", real), ("confusion", real), ("expected", real), ("lift", real),
+        ("joint_entailed", whole), ("rate", real), ("confusion", real), ("expected", real),
+        ("lift", real), ("expected_given", real), ("ratio", real), ("ratio_low", real),
+        ("ratio_high", real), ("p_value", real), ("q_value", real),
         ("relation", text), ("lca", text), ("given", text), ("co_predicted", whole),
         ("confusion_low", real), ("confusion_high", real),
     ]  # fmt: skip

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 
 from fixtures import results
-from reports.cards import LEADING, PER_CHECK, cards, introduction, leading, more
+from reports.cards import LEADING, PER_CHECK, cards, evidence_lines, introduction, leading, more
 from reports.words import SEVERITIES
 
 
@@ -46,3 +46,36 @@ def test_pairs_stand_in_two_columns() -> None:
     parts = found[0].parts
     assert parts is not None
     assert [column.heading for column in parts.columns] == ["Node", "With", "Instances with both"]
+
+
+def test_a_waived_finding_stands_last_and_names_its_owner() -> None:
+    *others, last = cards(results.judged_result().shared()["checks"])
+    assert last.badge.word == "Note, waived"
+    assert "Waived by Coding office until 2031-01-01: Agreed with" in last.explanation
+    assert not any("waived" in card.badge.word for card in others)
+
+
+def test_a_known_finding_says_so() -> None:
+    found = cards(results.judged_result().shared()["checks"])
+    (known,) = [card for card in found if card.badge.word == "Warning, known"]
+    assert known.check == "unknown_code"
+    assert known.explanation.endswith("The reference run has this finding too, and no worse.")
+
+
+def test_bounds_stand_beside_their_number_and_totals_beside_their_count() -> None:
+    evidence = {
+        "ratio": 2.5, "ratio_low": 2.0, "ratio_high": 3.0,
+        "elsewhere": 20, "of_elsewhere": 200, "elsewhere_share": 0.1,
+    }  # fmt: skip
+
+    assert evidence_lines(evidence) == (
+        ("times the expectation", "2.5 (2 to 3)"),
+        ("elsewhere", "20 of 200"),
+        ("share elsewhere", "10.0%"),
+    )
+
+
+def test_a_number_without_its_bounds_stands_alone() -> None:
+    evidence = {"ratio": 2.5, "ratio_low": None, "ratio_high": None}
+
+    assert evidence_lines(evidence) == (("times the expectation", "2.5"),)

@@ -71,6 +71,19 @@ def test_withheld_and_bounds_are_shown_as_they_are(html: str) -> None:
     assert "withheld" in text
 
 
+def test_what_the_policy_made_of_findings_is_told() -> None:
+    text = Document(html_text(results.judged_result().shared())).text
+    for words in (
+        "Note, waived",
+        "Warning, known",
+        "401.9 | 401.1, 403.90",
+        "Severities that the policy sets",
+        "What the reference run has too, and no worse, counts as a note.",
+        "Agreed with the coding office.",
+    ):
+        assert joined(words) in text
+
+
 def test_headings_are_in_order(html: str) -> None:
     levels = [int(tag[1]) for tag, _ in Document(html).elements if re.fullmatch(r"h\d", tag)]
     assert levels[0] == 1

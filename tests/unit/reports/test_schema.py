@@ -26,6 +26,7 @@ def test_schema_is_a_schema() -> None:
         results.model_result,
         results.set_valued_result,
         results.rich_result,
+        results.judged_result,
         results.hostile_result,
         results.empty_result,
         results.big_result,
