@@ -36,8 +36,7 @@ def release_of(nodes: pl.DataFrame, edges: pl.DataFrame, ledger: Mapping[str, An
     labels = nodes.filter(pl.col("direct") > 0)
     carried_ = nodes.filter(pl.col("support") > 0)
     return Release(
-        instances=int(ledger["instances"]),
-        unlabelled=int(ledger["instances_without_labels"]),
+        labelled=int(ledger["instances"]) - int(ledger["instances_without_labels"]),
         assertions=int(nodes["direct"].sum()),
         parents={child: tuple(above) for child, above in parents.iter_rows()},
         supports=dict(carried_.select("node", "support").iter_rows()),
@@ -69,7 +68,7 @@ def on_overlapping_sides(
 ) -> bool:
     """Whether a finding counts instances with two labels under nodes that share labels.
 
-    No cell says so; such a count is published as a bound alone.
+    No cell says so; of such a count only that it is not 0 is published.
     """
     return check in _PAIRS and not key and not _apart(release, nodes)
 

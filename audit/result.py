@@ -13,7 +13,7 @@ from urllib.parse import quote
 import polars as pl
 
 from audit.coverage import coverage
-from audit.disclosure import Cell, Quantity, Release, Shown, is_small, least, protected, shown
+from audit.disclosure import Cell, Quantity, Release, Shown, least, protected, shown
 from audit.model_overview import confused, confused_counts, model_overview, shared_metrics
 from audit.overview import Pictured, Told, overview, pictured
 from audit.published import (
@@ -29,6 +29,7 @@ Severity: TypeAlias = Literal["error", "warning", "note"]
 Status: TypeAlias = Literal["error", "fail", "warn", "note", "pass", "not_applicable"]
 
 SCHEMA_VERSION = "1.0"
+STRATA = {"least_labels": pl.Int64}
 SEVERITIES: tuple[Severity, ...] = ("error", "warning", "note")
 STATUS_OF_SEVERITY: Mapping[Severity, Status] = {"error": "fail", "warning": "warn", "note": "note"}
 
@@ -206,6 +207,8 @@ class AuditResult:
     """``name, title, instances, of, low, high, examples`` of each behaviour of the model."""
     model_pairs: pl.LazyFrame | None = None
     """As ``pairs``, of the predictions, with ``co_predicted``; None without predictions."""
+    strata: pl.DataFrame = field(default_factory=lambda: pl.DataFrame(schema=STRATA))
+    """``least_labels``: the fewest direct labels of each stratum that pairs were judged within."""
     drift_values: pl.DataFrame | None = None
     """A row a value of the policy's drift columns; None without any."""
     drift_nodes: pl.DataFrame | None = None
@@ -318,8 +321,7 @@ class AuditResult:
             for cells in _cells(self._release, finding)
         ]
         if on_overlapping_sides(self._release, finding.check, finding.nodes, finding.key):
-            small = is_small(int(finding.evidence["instances"].value or 0), self._min_cell)
-            told[0]["instances"] = f"<{self._min_cell}" if small else f">{self._min_cell - 1}"
+            told[0]["instances"] = ">0"
         return told
 
     @property

@@ -33,7 +33,7 @@ from audit.measure_model import ModelMeasurements
 from audit.pair_table import described
 from audit.policy import Policy, policy_for
 from audit.predictions import Predictions
-from audit.result import AuditResult, CheckResult
+from audit.result import STRATA, AuditResult, CheckResult
 
 DISTRIBUTION = "hierarchy-audit"
 
@@ -89,6 +89,7 @@ def run_audit(
         edges=dataset.hierarchy.edge_frame(),
         pairs=described(measured.pairs, len(dataset)),
         residuals=measured.residuals,
+        strata=pl.DataFrame({"least_labels": measured.excess.cuts}, schema=STRATA),
         counted_with=policy.model_dump(mode="json") | {"min_cell": min_cell},
         inputs=_inputs(dataset, predictions),
         **_of_model(measured.model),

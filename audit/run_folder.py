@@ -227,6 +227,7 @@ def write_tables(result: AuditResult, folder: Path) -> None:
     result.nodes.write_parquet(restricted / "nodes.parquet")
     result.edges.write_parquet(restricted / "edges.parquet")
     result.residuals.write_parquet(restricted / "residuals.parquet")
+    result.strata.write_parquet(restricted / "strata.parquet")
     result.findings.write_parquet(restricted / FINDINGS)
     result.pairs.sink_parquet(restricted / "pairs.parquet")
     if result.drift_values is not None and result.drift_nodes is not None:
@@ -313,7 +314,7 @@ def read_run(folder: str | Path) -> AuditResult:
         )
     tables = {
         name: pl.read_parquet(_table_file(folder, name))
-        for name in ("nodes", "edges", "residuals", "findings")
+        for name in ("nodes", "edges", "residuals", "strata", "findings")
     }
     return AuditResult(
         identity=shared["identity"],
@@ -324,6 +325,7 @@ def read_run(folder: str | Path) -> AuditResult:
         edges=tables["edges"],
         pairs=pl.scan_parquet(_table_file(folder, "pairs")),
         residuals=tables["residuals"],
+        strata=tables["strata"],
         **_read_model(folder, shared),
         **_read_drift(folder, shared),
         waivers=tuple(shared["waivers"]),

@@ -113,13 +113,20 @@ def card(finding: Mapping[str, Any], check: Mapping[str, Any], anchor: str) -> C
         badge=_badge(finding),
         headline=headline,
         explanation=" ".join((*rest, *_judgement(finding))),
-        nodes=_nodes(finding["nodes"]),
+        nodes=_nodes(_not_in_parts(finding)),
         evidence=evidence_lines(finding["evidence"]),
         interval=interval(finding["evidence"]),
         parts=_parts(finding["parts"], f"{anchor}-parts"),
         curator=finding["curator"],
         data_user=finding["data_user"],
     )
+
+
+def _not_in_parts(finding: Mapping[str, Any]) -> Sequence[Mapping[str, Any]]:
+    """The finding's nodes; none where each is a line of its breakdown."""
+    parts = {node["id"] for part in finding["parts"] for node in part["nodes"]}
+    nodes: Sequence[Mapping[str, Any]] = finding["nodes"]
+    return [] if all(node["id"] in parts for node in nodes) else nodes
 
 
 def _badge(finding: Mapping[str, Any]) -> Badge:

@@ -74,8 +74,7 @@ class Release:
     """What is known of a release before any count of a node is published.
 
     Args:
-        instances: Number of instances.
-        unlabelled: Those of them without a label.
+        labelled: Number of instances with a label; the ledger tells how many have none.
         assertions: Number of different labels, summed over instances.
         parents: Parents of each node.
         supports: Instances that carry each node, for nodes in use.
@@ -83,8 +82,7 @@ class Release:
         residual: Residual nodes.
     """
 
-    instances: int
-    unlabelled: int
+    labelled: int
     assertions: int
     parents: Mapping[str, tuple[str, ...]]
     supports: Mapping[str, int]

@@ -32,15 +32,15 @@ _SLACK = 1e-6
 Counts: TypeAlias = NDArray[np.int64]
 
 Form: TypeAlias = tuple[tuple[int, Cell | None], ...]
-"""A sum of cells with their signs; None stands for all instances."""
+"""A sum of cells with their signs; None stands for all instances with labels."""
 
 
 def protected(counts: Mapping[Cell, int], release: Release, min_cell: int) -> dict[Cell, int | str]:
     """Published counts, each as it may be shown beside all the others.
 
-    Protected are small counts, small remainders (of all instances, of the sides of a pair, of the
-    parent, of those with a label below), small counts of neither side, and the small counts of
-    children that are not published, where they are `FEW`.
+    Protected are small counts, small remainders (of the instances with labels, of the sides of a
+    pair, of the parent, of those with a label below), small counts of neither side, and the small
+    counts of children that are not published, where they are `FEW`.
 
     Args:
         counts: Each count that is to be published.
@@ -67,7 +67,7 @@ class _Protection:
     told: dict[Cell, int | str] = field(default_factory=dict)
 
     def of(self, asked: Mapping[Cell, int]) -> dict[Cell, int | str]:
-        n = self.release.instances
+        n = self.release.labelled
         self.told = {
             cell: shown_count(count, () if cell.of_labels else (n,), self.min_cell)
             for cell, count in self.counts.items()
@@ -130,7 +130,7 @@ class _Protection:
 
     def _counted(self, cell: Cell | None) -> int:
         if cell is None:
-            return self.release.instances
+            return self.release.labelled
         if cell in self.counts:
             return self.counts[cell]
         return self.release.supports[cell.meets[0][1]]
@@ -203,7 +203,7 @@ class _Sight:
 
         Not a number where no release has all these counts, so that they tell nothing.
         """
-        n, owners, rows = self.release.instances, *self._lines
+        n, owners, rows = self.release.labelled, *self._lines
         ranges = [
             _range(told[cell], self.release.assertions if cell.of_labels else n, min_cell)
             for cell in self.cells
@@ -230,10 +230,7 @@ class _Sight:
     @cached_property
     def _lines(self) -> tuple[list[tuple[Cell, ...]], NDArray[np.float64]]:
         """Who publishes each bound, and how often each kind of instance counts in it."""
-        lines: list[tuple[tuple[Cell, ...], NDArray[np.float64]]] = [
-            ((), self._row(None)),
-            ((), np.asarray(self.kinds == 0, np.float64)),
-        ]
+        lines: list[tuple[tuple[Cell, ...], NDArray[np.float64]]] = [((), self._row(None))]
         if len(self.release.labels) <= TYPES:
             lines.append(((), self._labels_in(np.ones(len(self.release.labels), np.bool_))))
         lines += [((cell,), self._row(cell)) for cell in self.cells]
@@ -246,7 +243,7 @@ class _Sight:
     @property
     def _totals(self) -> list[tuple[int, int]]:
         release = self.release
-        totals = [release.instances, release.unlabelled]
+        totals = [release.labelled]
         if len(release.labels) <= TYPES:
             totals.append(release.assertions)
         return [(total, total) for total in totals]
@@ -258,9 +255,9 @@ class _Sight:
         return np.asarray(has @ counted.astype(np.float64), np.float64)
 
     def _row(self, cell: Cell | None) -> NDArray[np.float64]:
-        """What an instance of each kind adds to a cell; None: to all instances."""
+        """What an instance of each kind adds to a cell; None: to those with labels."""
         if cell is None:
-            return np.ones(len(self.kinds))
+            return np.asarray(self.kinds != 0, np.float64)
         if cell.of_labels:
             return self._labels_in(self.release.members(cell.meets[0]))
         met, missed = (sum(self.sets[s] for s in some) for some in (cell.meets, cell.misses))

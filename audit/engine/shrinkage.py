@@ -8,7 +8,7 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import minimize
-from scipy.special import betaln, betaincinv, expit, logit
+from scipy.special import betaincinv, betaln, expit, logit
 from scipy.stats import chi2
 
 from audit.engine.intervals import LEVEL

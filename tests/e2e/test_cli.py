@@ -60,7 +60,7 @@ def out(tmp_path: Path) -> Path:
 
 # --- a run ----------------------------------------------------------------------------------
 
-TABLES = {"nodes", "edges", "pairs", "residuals", "findings"}
+TABLES = {"nodes", "edges", "pairs", "residuals", "strata", "findings"}
 
 
 def test_a_run_leaves_every_file_and_nothing_else(toy_files: Files, out: Path) -> None:

@@ -66,6 +66,8 @@ class Attack:
         ]
         self.x = np.array([self.truth.get(some, 0) for some in self.sets], float)
         self.n = int(self.x.sum())
+        self.any = self.where(bool)
+        self.labelled = int(self.any @ self.x)
         self.below = {
             node: {node, *self.hierarchy.descendants(node)} for node in self.hierarchy.nodes
         }
@@ -109,8 +111,8 @@ class Attack:
         if isinstance(shown, str):
             bound = int(shown[1:])
             low, high = (1, bound - 1) if shown[0] == "<" else (bound + 1, np.inf)
-            if shown[0] == ">" and bound == self.n - m >= m:
-                high = self.n - 1
+            if shown[0] == ">" and bound == self.labelled - m >= m:
+                high = self.labelled - 1
         else:
             low = high = shown
         assert low - 1e-6 <= true <= high + 1e-6, f"{shown} is not {true}"
@@ -167,7 +169,7 @@ def attack(hierarchy: Hierarchy, truth: dict[Labels, int], shared: dict[str, Any
     for node in hierarchy.nodes:
         support = found.carried(node)
         found.protect(node, support)
-        found.protect(f"not {node}", 1 - support)
+        found.protect(f"not {node}", found.any - support)
         for child in hierarchy.children(node):
             found.protect(f"{node} without {child}", support - found.carried(child))
     return found
@@ -198,7 +200,7 @@ def _pair(found: Attack, row: dict[str, Any], m: int) -> None:
     found.protect(name, joint)
     found.protect(f"{name} first alone", a - joint)
     found.protect(f"{name} second alone", b - joint)
-    found.protect(f"{name} neither", 1 - a - b + joint)
+    found.protect(f"{name} neither", found.any - a - b + joint)
 
 
 def _residual(found: Attack, node: str, k: Any, of: Any, share: Any, m: int) -> None:
@@ -291,7 +293,9 @@ def releases(draw: st.DrawFn) -> tuple[str, list[tuple[int, list[str]]], int]:
     sizes = st.one_of(st.integers(1, 6), st.integers(1, 30))
     sets = st.lists(st.sampled_from(leaves), max_size=draw(st.integers(1, 3)), unique=True)
     counted = draw(st.lists(st.tuples(sizes, sets.map(sorted)), min_size=2, max_size=7))
-    return name, counted, draw(st.integers(3, 6))
+    min_cell = draw(st.integers(3, 6))
+    assume(sum(times for times, labels in counted if labels) >= 2 * min_cell)
+    return name, counted, min_cell
 
 
 def narrowed(name: str, counted: list[tuple[int, list[str]]], min_cell: int) -> list[str]:

@@ -7,14 +7,13 @@ from audit.disclosure import Cell, Release, carried, labels_at, protected, toget
 MIN_CELL = 11
 
 
-def release(supports: dict[str, int], instances: int, unlabelled: int = 0) -> Release:
+def release(supports: dict[str, int], labelled: int) -> Release:
     """Instances of leaves ``a, b, ...`` below ``top``, one label each unless supports say more."""
     return Release(
-        instances=instances,
-        unlabelled=unlabelled,
+        labelled=labelled,
         assertions=sum(supports.values()),
         parents=dict.fromkeys(supports, ("top",)),
-        supports={**supports, "top": instances - unlabelled},
+        supports={**supports, "top": labelled},
         labels=dict.fromkeys(supports, 1),
         residual=frozenset(),
     )

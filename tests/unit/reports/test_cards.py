@@ -5,7 +5,16 @@ from __future__ import annotations
 from collections import Counter
 
 from fixtures import results
-from reports.cards import LEADING, PER_CHECK, cards, evidence_lines, introduction, leading, more
+from reports.cards import (
+    LEADING,
+    PER_CHECK,
+    card,
+    cards,
+    evidence_lines,
+    introduction,
+    leading,
+    more,
+)
 from reports.words import SEVERITIES
 
 
@@ -79,3 +88,14 @@ def test_a_number_without_its_bounds_stands_alone() -> None:
     evidence = {"ratio": 2.5, "ratio_low": None, "ratio_high": None}
 
     assert evidence_lines(evidence) == (("times the expectation", "2.5"),)
+
+
+def test_nodes_that_the_breakdown_lists_are_not_listed_twice() -> None:
+    shared = results.sample_result().shared()
+    findings = [f for check in shared["checks"] for f in check["findings"] if f["parts"]]
+    finding = findings[0] | {"nodes": [findings[0]["parts"][0]["nodes"][0]]}
+
+    assert card(finding, shared["checks"][0], "a").nodes == ()
+    assert card(
+        findings[0] | {"nodes": [{"id": "x", "title": None}]}, shared["checks"][0], "a"
+    ).nodes

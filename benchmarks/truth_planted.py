@@ -1,0 +1,550 @@
+"""Releases with planted faults: which of them are found, and what is found beside them."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from datetime import date
+from pathlib import Path
+from typing import TypeAlias
+
+import numpy as np
+import polars as pl
+from scipy.sparse import csr_array
+
+import audit
+from audit.dataset import REASONS, LabelDataset
+from audit.loaders.predictions import RawPredictions
+from audit.policy import Policy, Waiver
+from audit.predictions import Predictions, map_predictions
+from audit.result import AuditResult, Finding
+from benchmarks.truth_releases import (
+    DISEASES,
+    Sites,
+    as_read,
+    icd9cm,
+    icd9cm_with_sites,
+    icd10cm,
+    icd10cm_without_conflicts,
+)
+from fixtures.synthetic import (
+    Association,
+    BothLabels,
+    ConfinedNode,
+    CrossBranchHabit,
+    DuplicateInstances,
+    DuplicateLabels,
+    EmptyInstances,
+    Exchanged,
+    Fault,
+    FirstPlace,
+    HeadingLabels,
+    LostZeros,
+    MalformedCodes,
+    OtherVersionCodes,
+    ParentBesideChild,
+    RecordCap,
+    Release,
+    ResidualOveruse,
+    Strengthened,
+    UnknownCodes,
+    UnlistedCodes,
+    WrongTable,
+    careless_model,
+    draw_sites,
+    draw_splits,
+    make_release,
+    plant,
+)
+from fixtures.synthetic.columns import SPLITS
+
+SEED = 20_240
+LEAST, MOST = 3_000, 6_000
+"""Instances of a release."""
+LABELS = 10.0
+"""Labels an instance, on average."""
+TODAY = date(2024, 6, 1)
+STATISTICAL = (
+    "record_cap",
+    "group_confined",
+    "residual_overuse",
+    "unexpected_pair",
+    "model_confuses",
+    "model_habit",
+)
+"""Checks that judge by chance; the others judge by a rule."""
+_HABIT = "V45.81"
+_CODES = ("unknown_code", "malformed_code", "retired_code", "duplicate_label", "not_specific")
+"""Checks that a damaged code may rightly be told by too: it can be read as another."""
+
+
+@dataclass
+class Draft:
+    """A release while faults are planted in it.
+
+    Args:
+        release: As it stands.
+        sites: Nodes for faults; None over ICD-10-CM.
+        rng: Source of all chance.
+        named: For each kind that is planted the names that its finding must give.
+        allowed: For each check the names that its findings may give.
+        pairs: The pairs that ``unexpected_pair`` may give.
+        torn: How many groups stand in two splits.
+        held_out: Labels that training never shows.
+        twice: Instances in two places.
+        mistakes: What the model does wrong; None without a model.
+        waivers: Of the policy.
+    """
+
+    release: Release
+    sites: Sites
+    rng: np.random.Generator
+    named: dict[str, frozenset[str]] = field(default_factory=dict)
+    allowed: dict[str, set[str]] = field(default_factory=dict)
+    pairs: set[frozenset[str]] = field(default_factory=set)
+    torn: int = 0
+    held_out: tuple[str, ...] = ()
+    twice: tuple[str, ...] = ()
+    mistakes: list[Exchanged | Strengthened] | None = None
+    waivers: tuple[Waiver, ...] = ()
+
+    def add(self, fault: Fault, *checks: str) -> None:
+        """Plant a fault whose rows these checks may tell."""
+        before = self.release
+        self.release = plant(before, fault, np.random.default_rng(self.rng.integers(1 << 32)))
+        done = self.release.planted[-1]
+        rows = [*done.rewritten, *done.added, *done.removed]
+        labels = pl.concat(
+            [r.rows.filter(pl.col("row").is_in(rows))["label"] for r in (before, self.release)]
+        )
+        self.allow(checks, (*labels.drop_nulls(), *done.nodes))
+        self.allow(["empty_instance"], REASONS)
+
+    def allow(self, checks: Iterable[str], names: Iterable[str] = ()) -> None:
+        """Let findings of these checks give these names, and the root."""
+        root = self.release.hierarchy.nodes[self.release.hierarchy.root]
+        known = {_plain(name) for name in (root, *names)}
+        for check in checks:
+            self.allowed.setdefault(check, set()).update(known)
+
+
+Planting: TypeAlias = Callable[[Draft], Iterable[str]]
+"""Plants a fault and gives the names that its finding must give; none: any finding will do."""
+
+
+@dataclass(frozen=True)
+class Kind:
+    """One kind of fault.
+
+    Args:
+        name: What it is called.
+        check: The check that has to find it.
+        effect: How large it is.
+        plant: Plants it.
+        lengthens: Whether it makes records longer, and so hides where they were cut.
+        needs: Kinds without which there is nothing to plant.
+        p: How often it is planted.
+    """
+
+    name: str
+    check: str
+    effect: str
+    plant: Planting
+    lengthens: bool = False
+    needs: tuple[str, ...] = ()
+    p: float = 0.5
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What an audit made of one release.
+
+    Args:
+        instances: Of the release.
+        found: For each kind that was planted whether it was found.
+        standing: Findings of each check that stand.
+        false: Check and names of findings that nothing planted explains.
+        family: What each check looked at.
+        crashed: Checks that did not run through.
+    """
+
+    instances: int
+    found: dict[str, bool]
+    standing: dict[str, int]
+    false: tuple[tuple[str, tuple[str, ...]], ...]
+    family: dict[str, int]
+    crashed: tuple[str, ...]
+
+
+def _faulty(fault: Callable[[Sites], Fault], *checks: str, names: Sequence[str] = ()) -> Planting:
+    def planted(draft: Draft) -> Iterable[str]:
+        draft.add(fault(draft.sites), *checks)
+        return names
+
+    return planted
+
+
+def _at(fault: Callable[[Sites], Fault], *checks: str) -> Planting:
+    """A fault whose finding must give the nodes that it is about."""
+
+    def planted(draft: Draft) -> Iterable[str]:
+        draft.add(fault(draft.sites), *checks)
+        return draft.release.planted[-1].nodes
+
+    return planted
+
+
+def _associated(pair: Callable[[Sites], tuple[str, str]], lift: float) -> Planting:
+    def planted(draft: Draft) -> Iterable[str]:
+        a, b = pair(draft.sites)
+        draft.add(Association(a, b, lift))
+        draft.pairs.add(frozenset({_plain(a), _plain(b)}))
+        return a, b
+
+    return planted
+
+
+def _cap(draft: Draft) -> Iterable[str]:
+    lengths = draft.release.rows.group_by("instance").len()["len"]
+    draft.add(RecordCap(int(lengths.quantile(0.85, "nearest") or 0)), "record_cap")
+    draft.allow(["record_cap"])
+    return ()
+
+
+def _habit(draft: Draft) -> Iterable[str]:
+    hierarchy, beside = draft.release.hierarchy, draft.sites.beside
+    above = hierarchy.ancestors(_HABIT, with_self=True)
+    draft.add(CrossBranchHabit(beside, _HABIT, 0.3))
+    draft.allow(["cross_branch"], (*above, DISEASES))
+    draft.pairs.add(frozenset({_plain(beside), _plain(_HABIT)}))
+    return [node for node in above if hierarchy.depth[hierarchy.index(node)] == 3]
+
+
+def _habit_pair(draft: Draft) -> Iterable[str]:
+    return draft.sites.beside, _HABIT
+
+
+def _confined(draft: Draft) -> Iterable[str]:
+    node, instead = draft.sites.confined
+    known = draft.release.instances.join(_sites(draft.release), on="instance")
+    groups = known.filter(pl.col("site") == "site 1")["group"].unique().sort()
+    draft.add(ConfinedNode(node, instead, tuple(groups)))
+    draft.allow(["group_confined"], [node])
+    return (node,)
+
+
+def _residual(draft: Draft) -> Iterable[str]:
+    draft.add(ResidualOveruse((draft.sites.residual,), p=0.8))
+    below = draft.release.hierarchy.descendants(draft.sites.residual, with_self=True)
+    draft.allow(["residual_overuse", "model_habit"], below)
+    return (draft.sites.residual,)
+
+
+def _parent_of_exchanged(draft: Draft) -> Iterable[str]:
+    (parent,) = draft.release.hierarchy.parents(draft.sites.exchanged[0])
+    draft.add(ParentBesideChild((parent,), p=0.1), "not_specific", "parent_and_child")
+    draft.allow(["parent_and_child"], draft.release.hierarchy.descendants(parent))
+    return (parent,)
+
+
+def _torn(draft: Draft) -> Iterable[str]:
+    draft.torn = 10
+    draft.allow(["split_leak"], SPLITS)
+    return ()
+
+
+def _held_out(draft: Draft) -> Iterable[str]:
+    used = draft.release.rows.group_by("label").len().sort("label")
+    rare = used.filter(pl.col("len").is_between(25, 40) & pl.col("label").is_not_null())
+    draft.held_out = (rare["label"][int(draft.rng.integers(len(rare)))],)
+    hierarchy, told = draft.release.hierarchy, set[str]()
+    for node in hierarchy.ancestors(draft.held_out[0], with_self=True):
+        if hierarchy.depth[hierarchy.index(node)] > 1:
+            told |= {node, *hierarchy.descendants(node)}
+    draft.allow(["group_confined", "residual_overuse"], told)
+    return draft.held_out
+
+
+def _twice(draft: Draft) -> Iterable[str]:
+    seen = {name for planted in draft.release.planted for name in planted.instances}
+    free = draft.release.instances.filter(~pl.col("instance").is_in(list(seen)))["instance"]
+    draft.twice = tuple(free[:8])
+    draft.allow(["split_leak", "duplicate_instance"], SPLITS)
+    return ()
+
+
+def _exchange(draft: Draft) -> Iterable[str]:
+    a, b = draft.sites.exchanged
+    draft.mistakes = [*(draft.mistakes or []), Exchanged(a, b, 0.3)]
+    draft.allow(["model_confuses"], (a, b))
+    return a, b
+
+
+def _learned(draft: Draft) -> Iterable[str]:
+    draft.mistakes = draft.mistakes or []
+    draft.allow(["model_habit"], [draft.sites.residual])
+    return (draft.sites.residual,)
+
+
+def _strengthened(draft: Draft) -> Iterable[str]:
+    draft.mistakes = [*(draft.mistakes or []), Strengthened(draft.sites.beside, _HABIT, 0.8)]
+    draft.allow(["model_habit"], (draft.sites.beside, _HABIT))
+    return draft.sites.beside, _HABIT
+
+
+def _waiver(check: str, expires: date) -> Planting:
+    def planted(draft: Draft) -> Iterable[str]:
+        owner = f"owner of {check}"
+        waiver = Waiver(check=check, owner=owner, reason="agreed", expires=expires)
+        draft.waivers = (*draft.waivers, waiver)
+        draft.allow(["waiver_expired", "waiver_unused"])
+        return ()
+
+    return planted
+
+
+def _conflict(draft: Draft) -> Iterable[str]:
+    """A label below the node of a note and one that it excludes; both new to the release."""
+    hierarchy = draft.release.hierarchy
+    assert hierarchy.exclusions is not None
+    notes = [note for note in hierarchy.exclusions.notes if note.excluded and not note.wide]
+    note = notes[int(draft.rng.integers(len(notes)))]
+    a, b = (_first_label(draft.release, node) for node in (note.node, note.excluded[0]))
+    draft.add(BothLabels(a, b, 12))
+    draft.allow(["excludes1"], (a, b))
+    draft.pairs.add(frozenset({_plain(a), _plain(b)}))
+    return a, b
+
+
+def _first_label(release: Release, node: str) -> str:
+    hierarchy = release.hierarchy
+    below = hierarchy.descendants(node, with_self=True)
+    return next(code for code in below if hierarchy.leaf[hierarchy.index(code)])
+
+
+KINDS: tuple[Kind, ...] = (
+    Kind("records cut at a length", "record_cap",
+         "15 % of the records reach the length", _cap, p=0.2),
+    *(
+        Kind(f"siblings of {children}", "unexpected_pair",
+             f"lift 20; {children} children in use, each on about 2.7 % of the records",
+             _associated(lambda sites, place=place: sites.siblings[place], 20))  # type: ignore[misc]
+        for place, children in enumerate((2, 5, 10))
+    ),
+    Kind("labels of different chapters", "unexpected_pair",
+         "lift 10; each on about 5 % of the records, their parents on about 35 %",
+         _associated(lambda sites: sites.deep, 10)),
+    Kind("habit across branches", "cross_branch",
+         "on 30 % of the records with a label", _habit, lengthens=True),
+    Kind("habit across branches, the pair", "unexpected_pair",
+         "the same", _habit_pair, lengthens=True, needs=("habit across branches",), p=1.0),
+    Kind("a node at one site only", "group_confined",
+         "a quarter of the patients use it, on about 80 records", _confined),
+    Kind("catch-alls", "residual_overuse",
+         "80 % of the specific labels below a parent", _residual),
+    Kind("unknown codes", "unknown_code", "20 rows, 2 codes",
+         _faulty(lambda _: UnknownCodes(("019.0", "V93.1"), 20), "unknown_code",
+                 names=("019.0", "V93.1"))),
+    Kind("codes no list has", "retired_code", "20 rows, 1 code",
+         _faulty(lambda _: UnlistedCodes(("428.7",), 20), "retired_code", "duplicate_label",
+                 names=("428.7",))),
+    Kind("malformed codes", "malformed_code", "20 rows, 1 code",
+         _faulty(lambda _: MalformedCodes(("4O1.9",), 20), "malformed_code", names=("4O1.9",))),
+    Kind("lost zeros", "lost_zero", "30 rows",
+         _faulty(lambda _: LostZeros(30), "lost_zero", "parent_and_child", *_CODES)),
+    Kind("wrong table", "wrong_table", "30 rows",
+         _faulty(lambda _: WrongTable(30), "wrong_table", *_CODES)),
+    Kind("headings as labels", "not_specific", "10 rows, 1 heading",
+         _at(lambda sites: HeadingLabels(sites.heading, 10), "not_specific")),
+    Kind("codes of ICD-10", "mixed_versions", "20 rows, 2 codes",
+         _faulty(lambda _: OtherVersionCodes(("I50.9", "J18.9"), 20), "mixed_versions", *_CODES,
+                 names=("I50.9", "J18.9"))),
+    Kind("parent beside child", "parent_and_child",
+         "on 10 % of the records with a child", _parent_of_exchanged, lengthens=True),
+    Kind("an external cause first", "principal_position", "10 records",
+         _at(lambda _: FirstPlace("E885.9", 10), "principal_position")),
+    Kind("a manifestation first", "principal_position", "10 records",
+         _at(lambda _: FirstPlace("420.0", 10), "principal_position")),
+    Kind("exclusive kinds", "sibling_exclusive", "15 records",
+         _at(lambda _: BothLabels("401.1", "401.9", 15), "sibling_exclusive"), lengthens=True),
+    Kind("labels twice", "duplicate_label", "15 rows",
+         _faulty(lambda _: DuplicateLabels(15), "duplicate_label"), lengthens=True),
+    Kind("empty records", "empty_instance", "10 records",
+         _faulty(lambda _: EmptyInstances(10), "empty_instance")),
+    Kind("records under two ids", "duplicate_instance", "15 records",
+         _faulty(lambda _: DuplicateInstances(15), "duplicate_instance")),
+    Kind("records in two splits", "split_leak", "8 records", _twice, p=0.3),
+    Kind("patients in two splits", "split_leak", "10 patients", _torn),
+    Kind("a label never in training", "split_leak", "25 to 40 records", _held_out),
+    Kind("a model that exchanges labels", "model_confuses",
+         "30 % of the records with one of two labels", _exchange),
+    Kind("a model that learned catch-alls", "model_habit",
+         "the data's share", _learned, needs=("catch-alls",)),
+    Kind("a model that strengthens a habit", "model_habit",
+         "predicts it on 80 % of the records without", _strengthened,
+         needs=("habit across branches",)),
+    Kind("a waiver that has expired", "waiver_expired", "1 waiver",
+         _waiver("cross_branch", date(2024, 5, 31))),
+    Kind("a waiver of nothing", "waiver_unused", "1 waiver",
+         _waiver("excludes1", date(2025, 5, 31))),
+)  # fmt: skip
+"""Kinds over ICD-9-CM, in the order of planting."""
+
+KINDS_OF_ICD10: tuple[Kind, ...] = (
+    Kind("codes that exclude each other", "excludes1", "12 records", _conflict,
+         lengthens=True, p=1.0),
+    *(kind for kind in KINDS if kind.check.startswith(("duplicate", "empty"))),
+)  # fmt: skip
+"""Kinds over ICD-10-CM."""
+
+
+def planted_release(number: int) -> Outcome:
+    """Draw one release, plant a random choice of kinds, audit it, and hold the findings against it.
+
+    One in four is over ICD-10-CM, the others over ICD-9-CM.
+    """
+    rng = np.random.default_rng([SEED, number])
+    draft, kinds = _draft(number, rng)
+    for kind in _chosen(kinds, rng):
+        draft.named[kind.name] = frozenset(_plain(name) for name in kind.plant(draft))
+    return outcome(draft)
+
+
+def _draft(number: int, rng: np.random.Generator) -> tuple[Draft, tuple[Kind, ...]]:
+    seed = int(rng.integers(1 << 32))
+    instances = int(rng.integers(LEAST, MOST + 1))
+    if number % 4 == 3:
+        usage, sites = icd10cm_without_conflicts(seed=seed), None
+        hierarchy, kinds = icd10cm(), KINDS_OF_ICD10
+    else:
+        (usage, sites), hierarchy, kinds = icd9cm_with_sites(seed=seed), icd9cm(), KINDS
+    release = make_release(
+        hierarchy, instances=instances, seed=seed, labels_per_instance=LABELS, usage=usage
+    )
+    return Draft(release, sites, rng), kinds  # type: ignore[arg-type]
+
+
+def _chosen(kinds: tuple[Kind, ...], rng: np.random.Generator) -> list[Kind]:
+    chosen: dict[str, Kind] = {}
+    for kind in kinds:
+        hidden = kind.lengthens and "records cut at a length" in chosen
+        if rng.random() < kind.p and not hidden and all(name in chosen for name in kind.needs):
+            chosen[kind.name] = kind
+    return list(chosen.values())
+
+
+def outcome(draft: Draft) -> Outcome:
+    """Audit a release and hold the findings against what was planted."""
+    dataset = _dataset(draft)
+    result = audit.run_audit(
+        dataset, Policy(waivers=draft.waivers), predictions=_model(draft, dataset), today=TODAY
+    )
+    standing = {check.name: check.standing for check in result.checks}
+    checks = {kind.name: kind.check for kind in (*KINDS, *KINDS_OF_ICD10)}
+    return Outcome(
+        instances=len(dataset),
+        found={
+            name: any(names <= _names(finding) for finding in standing[checks[name]])
+            for name, names in draft.named.items()
+        },
+        standing={name: len(found) for name, found in standing.items()},
+        false=tuple(_false(draft, result, dataset)),
+        family={check.name: check.denominator for check in result.checks},
+        crashed=tuple(f"{c.name}: {c.crashed}" for c in result.checks if c.crashed),
+    )
+
+
+def _dataset(draft: Draft) -> LabelDataset:
+    columns = [_sites(draft.release)]
+    seed = int(draft.rng.integers(1 << 32))
+    columns.append(draw_splits(draft.release, seed=seed, torn=draft.torn, held_out=draft.held_out))
+    return as_read(draft.release, columns, draft.twice)
+
+
+def _sites(release: Release) -> pl.DataFrame:
+    return draw_sites(release, 4, seed=release.seed)
+
+
+def _model(draft: Draft, dataset: LabelDataset) -> Predictions | None:
+    if draft.mistakes is None:
+        return None
+    seed = int(draft.rng.integers(1 << 32))
+    predicted = careless_model(draft.release, seed=seed, planted=tuple(draft.mistakes))
+    return as_predictions(predicted, dataset)
+
+
+def as_predictions(predicted: pl.DataFrame, dataset: LabelDataset) -> Predictions:
+    """Predicted sets of a dataset's instances, from ``instance, label``."""
+    names, classes = (predicted[column].unique().sort() for column in ("instance", "label"))
+    row, column = (
+        np.searchsorted(every.to_numpy(), predicted[name].to_numpy()).astype(np.int64)
+        for every, name in ((names, "instance"), (classes, "label"))
+    )
+    shape = (len(names), len(classes))
+    scores = csr_array((np.ones(len(predicted)), (row, column)), shape=shape)
+    read = RawPredictions(tuple(names), tuple(classes), scores, True, (Path("drawn"),))
+    found = map_predictions(read, dataset)
+    return Predictions(**{**vars(found), "sources": ()})
+
+
+def _false(
+    draft: Draft, result: AuditResult, dataset: LabelDataset
+) -> Iterable[tuple[str, tuple[str, ...]]]:
+    for check in result.checks:
+        for finding in check.standing:
+            if not _explained(draft, finding, dataset):
+                yield check.name, finding.nodes
+
+
+def _explained(draft: Draft, finding: Finding, dataset: LabelDataset) -> bool:
+    names = _names(finding)
+    if finding.check == "unexpected_pair":
+        return names in draft.pairs
+    if finding.check == "split_leak" and finding.key == ("unseen",):
+        return _never_in_training(finding, dataset)
+    if finding.check == "model_habit" and _plain(_HABIT) in draft.allowed.get("model_habit", ()):
+        return _plain(_HABIT) in names or names <= draft.allowed["model_habit"]
+    if finding.check == "duplicate_instance" and finding.key == ("group",):
+        return finding.evidence["instances"].value == _with_equal_sets(dataset)
+    allowed = draft.allowed.get(finding.check, set())
+    if finding.check in ("parent_and_child", "excludes1"):
+        return all(allowed & set(map(_plain, part.nodes)) for part in finding.parts)
+    return names <= allowed
+
+
+def _never_in_training(finding: Finding, dataset: LabelDataset) -> bool:
+    """Whether what a finding says of labels that training lacks is so, counted anew."""
+    places = pl.concat([dataset.places.select("instance", "split"), _first_places(dataset)])
+    labels = dataset.assertions.join(places, on="instance").drop_nulls("split")
+    trained = set(labels.filter(pl.col("split") == "train")["node"])
+    unseen = set(labels["node"]) - trained
+    given = {dataset.hierarchy.index(node) for node in finding.nodes}
+    return given <= unseen and finding.evidence["labels"].value == len(unseen)
+
+
+def _with_equal_sets(dataset: LabelDataset) -> int:
+    """Instances with at least five labels, the same as another instance of their group."""
+    labels: dict[int, set[int]] = {}
+    for instance, node in dataset.assertions.select("instance", "node").iter_rows():
+        labels.setdefault(instance, set()).add(node)
+    groups = dataset.instances["group"].to_list()
+    sets = [(groups[i], frozenset(nodes)) for i, nodes in labels.items() if len(nodes) >= 5]
+    return sum(n for n in Counter(sets).values() if n > 1)
+
+
+def _first_places(dataset: LabelDataset) -> pl.DataFrame:
+    return (
+        dataset.instances.with_row_index("at")
+        .select("split", instance="at")
+        .select("instance", "split")
+    )
+
+
+def _names(finding: Finding) -> frozenset[str]:
+    parts = (node for part in finding.parts for node in part.nodes)
+    return frozenset(map(_plain, (*finding.nodes, *parts)))
+
+
+def _plain(name: str) -> str:
+    return name.replace(".", "")

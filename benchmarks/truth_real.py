@@ -1,0 +1,175 @@
+"""The top findings on public data, each counted again from the source rows."""
+
+from __future__ import annotations
+
+import csv
+import json
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+import audit
+from audit.result import SEVERITIES, AuditResult, Finding
+
+TOP = 20
+"""Findings of a release that are examined."""
+
+_Labels = dict[str, set[str]]
+
+
+@dataclass(frozen=True)
+class Source:
+    """A public release: where it lies, and its rows read without the product's readers.
+
+    Args:
+        name: What it is called.
+        labels: Its labels.
+        hierarchy: Its hierarchy, the name of a built-in one or a file.
+        predictions: Its predictions, if any.
+        rows: Labels by instance, as written.
+    """
+
+    name: str
+    labels: str
+    hierarchy: str
+    rows: Callable[[Path], _Labels]
+    predictions: str | None = None
+
+
+@dataclass(frozen=True)
+class Examined:
+    """A finding, and how many instances the source rows give.
+
+    Args:
+        finding: As the audit has it.
+        statement: As it may be published, small cells withheld.
+        min_cell: Smallest count that may be published.
+        again: Instances counted again; None where the finding is not about instances with nodes.
+    """
+
+    finding: Finding
+    statement: str
+    min_cell: int
+    again: int | None
+
+
+def _mimic(folder: Path) -> _Labels:
+    found: _Labels = {}
+    for table, dot in (("DIAGNOSES_ICD.csv", 3), ("PROCEDURES_ICD.csv", 2)):
+        with (folder / table).open(encoding="utf-8", newline="") as file:
+            for row in csv.DictReader(file):
+                values = {name.upper(): value for name, value in row.items()}
+                code = values["ICD9_CODE"].strip()
+                place = dot + code.startswith("E")
+                spelled = f"{code[:place]}.{code[place:]}" if len(code) > place else code
+                found.setdefault(values["HADM_ID"], set()).add(spelled)
+    return found
+
+
+def _audioset(path: Path) -> _Labels:
+    clips = map(json.loads, path.read_text("utf-8").splitlines())
+    return {str(clip["clip"]): set(clip["labels"]) for clip in clips}
+
+
+def _go(path: Path) -> _Labels:
+    lines = (line.split("\t") for line in path.read_text("utf-8").splitlines())
+    return {name: {node for node in nodes.split(";") if node} for name, nodes in lines}
+
+
+SOURCES = (
+    Source("MIMIC-III demo", "mimic-iii-demo", "icd9cm", _mimic),
+    Source(
+        "AudioSet",
+        "audioset/labels.jsonl",
+        "audioset/ontology.json",
+        _audioset,
+        predictions="audioset/predictions.jsonl",
+    ),
+    Source("GO slim", "go-slim/slim_association", "go-slim/goslim_generic.obo", _go),
+)
+
+
+def examined(source: Source, folder: Path) -> list[Examined]:
+    """The top findings by severity, then instances touched, each counted again."""
+    built_in = source.hierarchy == "icd9cm"
+    hierarchy = audit.load_hierarchy(source.hierarchy if built_in else folder / source.hierarchy)
+    dataset = audit.load_labels(folder / source.labels, hierarchy)
+    predicted = folder / source.predictions if source.predictions else None
+    predictions = None if predicted is None else audit.load_predictions(predicted, dataset)
+    result = audit.run_audit(dataset, predictions=predictions)
+    rows = source.rows(folder / source.labels)
+    answers = None if predicted is None else source.rows(predicted)
+    recount = _Recount(result, rows, answers)
+    told = {
+        finding["id"]: finding["statement"]
+        for check in result.shared()["checks"]
+        for finding in check["findings"]
+    }
+    least = int(result.policy["min_cell"])
+    return [Examined(one, told[one.id], least, recount.of(one)) for one in top(result)]
+
+
+def top(result: AuditResult) -> list[Finding]:
+    """The findings that stand, the most severe first, then those that touch most."""
+    standing = [finding for check in result.checks for finding in check.standing]
+
+    def rank(finding: Finding) -> tuple[int, int, str]:
+        return SEVERITIES.index(finding.judged_severity), -finding.touched, finding.id
+
+    return sorted(standing, key=rank)[:TOP]
+
+
+class _Recount:
+    """Instances counted in plain Python over sets, from edges and rows alone."""
+
+    def __init__(
+        self, result: AuditResult, rows: _Labels, answers: Mapping[str, set[str]] | None
+    ) -> None:
+        self._rows, self._answers = rows, answers
+        self._parents: dict[str, list[str]] = {}
+        for child, parent in result.edges.select("child", "parent").iter_rows():
+            self._parents.setdefault(child, []).append(parent)
+        self._residual = set(result.nodes.drop_nulls("residual")["node"])
+        self._above = cache(self._ancestors)
+
+    def of(self, finding: Finding) -> int | None:
+        nodes = finding.nodes
+        match finding.check:
+            case "cross_branch" | "unexpected_pair" if finding.key[-1:] != ("first",):
+                return sum(self._both(labels, *nodes) for labels in self._rows.values())
+            case "residual_overuse":
+                return sum(self._only_residual(labels, nodes[0]) for labels in self._rows.values())
+            case "unknown_code":
+                return sum(any(node in labels for node in nodes) for labels in self._rows.values())
+            case "model_confuses":
+                return sum(self._exchanged(nodes, *both) for both in self._pairs())
+            case "model_habit" if len(nodes) == 2:
+                return sum(set(nodes) <= answer for _, answer in self._pairs())
+        return None
+
+    def _pairs(self) -> Iterator[tuple[set[str], set[str]]]:
+        answers = self._answers or {}
+        return ((self._rows[name], answer) for name, answer in answers.items())
+
+    def _ancestors(self, node: str) -> frozenset[str]:
+        above = (self._above(parent) for parent in self._parents.get(node, ()))
+        return frozenset({node}.union(*above))
+
+    def _below(self, labels: set[str], node: str) -> set[str]:
+        return {label for label in labels if node in self._above(label)}
+
+    def _both(self, labels: set[str], a: str, b: str) -> bool:
+        left, right = self._below(labels, a), self._below(labels, b)
+        return bool(left and right) and len(left | right) > 1
+
+    def _only_residual(self, labels: set[str], parent: str) -> bool:
+        below = self._below(labels, parent) - {parent}
+        return bool(below) and below <= self._residual
+
+    def _exchanged(self, nodes: tuple[str, ...], labels: set[str], answer: set[str]) -> bool:
+        a, b = nodes
+        return any(
+            one in labels and one not in answer and other in answer and other not in labels
+            for one, other in ((a, b), (b, a))
+        )

@@ -1,0 +1,282 @@
+"""The releases that findings are held against: over real classifications, with room for faults."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from functools import cache
+
+import numpy as np
+import polars as pl
+from scipy.sparse import csr_array
+
+from audit import dag
+from audit.dag import BoolArray, FloatArray, IntArray
+from audit.dataset import LabelDataset, map_labels
+from audit.hierarchies import load_hierarchy
+from audit.hierarchy import Hierarchy
+from audit.loaders.format import INSTANCES, RawLabels
+from fixtures.synthetic import Release, Usage, with_procedures
+from fixtures.synthetic.usage import (
+    DIAGNOSES,
+    bottom_nodes,
+    moderate,
+    residual_nodes,
+    shuffled,
+    tables_of,
+)
+
+RESIDUAL_SHARE = 0.33
+"""What residual nodes hold of a parent at most."""
+CHILDREN = (2, 5, 10)
+"""Children in use below the parents of the siblings that are planted."""
+DISEASES = "001-999"
+TABLES = {"icd9cm": DIAGNOSES, "icd10cm": "diagnoses-10"}
+"""The table that diagnoses of each hierarchy are read from."""
+
+
+@dataclass(frozen=True)
+class Sites:
+    """Nodes kept free for faults, so that no two faults meet; each below a category of its own.
+
+    Args:
+        siblings: For each of `CHILDREN` two children of one parent.
+        deep: Two labels of different chapters, each a small part of a frequent parent.
+        residual: A parent with residual and specific labels below.
+        confined: A label and a sibling.
+        beside: A label that a habit puts another beside.
+        exchanged: Two labels below one parent that no record has together.
+        heading: A heading with labels below.
+    """
+
+    siblings: tuple[tuple[str, str], ...]
+    deep: tuple[str, str]
+    residual: str
+    confined: tuple[str, str]
+    beside: str
+    exchanged: tuple[str, str]
+    heading: str
+
+
+@cache
+def icd9cm() -> Hierarchy:
+    """ICD-9-CM with some procedures."""
+    return with_procedures(load_hierarchy("icd9cm"))
+
+
+@cache
+def icd10cm() -> Hierarchy:
+    """ICD-10-CM."""
+    return load_hierarchy("icd10cm")
+
+
+def icd9cm_with_sites(
+    *, seed: int, nodes: int = 2_000, exponent: float = 1.0
+) -> tuple[Usage, Sites]:
+    """A usage of diseases with a Zipf tail, and the nodes that faults are planted at.
+
+    Nothing calls for another, and but for ``exchanged`` nothing excludes another: hypertension and
+    diabetes, which have kinds that exclude each other, and manifestations, which never stand
+    first, are not in use.
+    """
+    hierarchy, rng = icd9cm(), np.random.default_rng(seed)
+    members = _free_diseases()
+    sites, weights = _draw_sites(rng, members)
+    tail = _tail(rng, members & ~_below_sites(weights), nodes, exponent)
+    weights += (1 - weights.sum()) * tail
+    weights = moderate(hierarchy, weights, members, RESIDUAL_SHARE)
+    family = np.arange(len(hierarchy))
+    one, other = (hierarchy.index(node) for node in sites.exchanged)
+    family[other] = family[one]
+    return _uncut(tables_of([(DIAGNOSES, weights)], family=family)), sites
+
+
+def icd10cm_without_conflicts(*, seed: int, nodes: int = 1_000) -> Usage:
+    """A usage of diseases no two of which an Excludes1 note keeps apart, with a Zipf tail."""
+    hierarchy, rng = icd10cm(), np.random.default_rng(seed)
+    chosen = shuffled(rng, np.flatnonzero(_free_of_rules(hierarchy)))[:nodes]
+    apart = _excluded(hierarchy, chosen)
+    kept: list[int] = []
+    for place in range(len(chosen)):
+        if not np.intersect1d(dag.row(apart, place), kept).size:
+            kept.append(place)
+    weights = _tail_of(len(hierarchy), chosen[kept], 1.0)
+    members = np.zeros(len(hierarchy), np.bool_)
+    members[chosen[kept]] = True
+    weights = moderate(hierarchy, weights, members, RESIDUAL_SHARE)
+    return _uncut(tables_of([(DIAGNOSES, weights)]))
+
+
+def as_read(
+    release: Release, columns: Iterable[pl.DataFrame] = (), twice: Iterable[str] = ()
+) -> LabelDataset:
+    """The dataset that a loader would make of a release: codes without dots, order and tables kept.
+
+    Args:
+        release: The release.
+        columns: Further columns of the instances, ``split`` or a stratum each, by instance.
+        twice: Instances that stand in a second place too, with the same labels, each in the
+            splits ``train`` and ``test``.
+    """
+    name = release.hierarchy.name
+    rows = release.rows.select(
+        "instance",
+        pl.col("label").str.replace_all(".", "", literal=True),
+        "position",
+        pl.col("table").replace({DIAGNOSES: TABLES[name]}),
+        refused=pl.lit(None, pl.String),
+    )
+    instances = release.instances
+    for column in columns:
+        instances = instances.join(column, on="instance", how="left", maintain_order="left")
+    if "split" not in instances.columns:
+        instances = instances.with_columns(split=pl.lit(None, pl.String))
+    first = [*INSTANCES, *(c for c in instances.columns if c not in INSTANCES)]
+    labels = rows.group_by("instance", maintain_order=True).agg(labels=pl.col("label").sort())
+    labels = labels.filter(pl.col("instance").is_in(list(twice)))
+    places = pl.concat(
+        [labels.select("instance", split=pl.lit(s), labels="labels") for s in ("train", "test")]
+    )
+    return map_labels(RawLabels(rows, instances.select(first), (), places), release.hierarchy)
+
+
+def _uncut(usage: Usage) -> Usage:
+    """The usage with records of any length."""
+    return Usage(tuple(replace(table, most=1_000) for table in usage.tables))
+
+
+@cache
+def _free_diseases() -> BoolArray:
+    hierarchy = icd9cm()
+    members = _free_of_rules(hierarchy)
+    diseases = np.zeros(len(hierarchy), np.bool_)
+    diseases[dag.row(hierarchy.below, hierarchy.index(DISEASES))] = True
+    for category in ("401", "250"):
+        diseases[dag.row(hierarchy.below, hierarchy.index(category))] = False
+    return np.asarray(members & diseases)
+
+
+def _free_of_rules(hierarchy: Hierarchy) -> BoolArray:
+    """Bottom nodes that may stand first and are plainly residual or not, shape (n_nodes,).
+
+    Titles of burns say "not otherwise specified" of their degree, whatever the site.
+    """
+    assert hierarchy.coding is not None
+    assert hierarchy.coding.integrity is not None
+    ask = hierarchy.coding.integrity.never_first
+    assert ask is not None
+    free = [
+        ask(node, title) is None and "not otherwise specified" not in title
+        for node, title in zip(hierarchy.nodes, hierarchy.titles, strict=True)
+    ]
+    return np.asarray(bottom_nodes(hierarchy) & np.array(free, np.bool_))
+
+
+def _draw_sites(rng: np.random.Generator, members: BoolArray) -> tuple[Sites, FloatArray]:
+    """Sites, and the weights of the labels below them, shape (n_nodes,)."""
+    hierarchy, weights = icd9cm(), np.zeros(len(members))
+    specific = members & ~residual_nodes(hierarchy)
+    taken: set[str] = set()
+
+    def site(children: int, *, residual: bool = False) -> tuple[int, IntArray]:
+        """A parent below a fresh category and chapter, and its specific children."""
+        for parent in rng.permutation(_parents(residual)).tolist():
+            below = dag.row(hierarchy.child_matrix, parent)
+            clear = below[specific[below]]
+            place = hierarchy.ancestors(hierarchy.nodes[parent], with_self=True)
+            chapter = next(node for node in place if hierarchy.depth[hierarchy.index(node)] == 2)
+            if len(clear) >= children and chapter not in taken:
+                taken.add(chapter)
+                return parent, clear
+        raise ValueError(f"no parent with {children} specific labels is left")
+
+    def name(node: int) -> str:
+        return hierarchy.nodes[node]
+
+    siblings = []
+    for children in sorted(CHILDREN, reverse=True):
+        _, clear = site(children)
+        weights[clear[:children]] = 0.0025
+        siblings.append((name(clear[0]), name(clear[1])))
+    deep = []
+    for _ in range(2):
+        _, clear = site(4)
+        weights[clear] = 0.040 / (len(clear) - 1)
+        weights[clear[0]] = 0.005
+        deep.append(name(clear[0]))
+    residual, clear = site(2, residual=True)
+    below = dag.row(hierarchy.child_matrix, residual)
+    vague = below[members[below] & ~specific[below]]
+    weights[clear], weights[vague] = 0.014 / len(clear), 0.006 / len(vague)
+    _, confined = site(3)
+    weights[confined[:3]] = 0.008
+    _, beside = site(2)
+    weights[beside[:2]] = 0.010
+    _, exchanged = site(3)
+    weights[exchanged[:3]] = 0.005
+    heading, clear = site(2)
+    weights[clear] = 0.010 / len(clear)
+    return Sites(
+        siblings=tuple(reversed(siblings)),
+        deep=(deep[0], deep[1]),
+        residual=name(residual),
+        confined=(name(confined[0]), name(confined[1])),
+        beside=name(beside[0]),
+        exchanged=(name(exchanged[0]), name(exchanged[1])),
+        heading=name(heading),
+    ), weights
+
+
+@cache
+def _parents(residual: bool) -> tuple[int, ...]:
+    """Headings all of whose children are labels; with ``residual`` one of them a catch-all."""
+    hierarchy, members = icd9cm(), _free_diseases()
+    vague = residual_nodes(hierarchy)
+    found = []
+    for parent in np.flatnonzero(~hierarchy.assignable & (hierarchy.depth > 2)).tolist():
+        below = dag.row(hierarchy.child_matrix, parent)
+        labels = len(below) > 0 and members[below].all() and "-" not in hierarchy.nodes[parent]
+        if labels and (not residual or vague[below].any()):
+            found.append(parent)
+    return tuple(found)
+
+
+def _below_sites(weights: FloatArray) -> BoolArray:
+    """Nodes that share a parent with a node of a site, shape (n_nodes,)."""
+    hierarchy = icd9cm()
+    parents = hierarchy.edges[np.flatnonzero(weights)].sum(axis=0) > 0
+    return np.asarray(hierarchy.edges @ parents.astype(np.int64) > 0)
+
+
+def _tail(rng: np.random.Generator, members: BoolArray, nodes: int, exponent: float) -> FloatArray:
+    ranked = shuffled(rng, np.flatnonzero(members))[:nodes]
+    return _tail_of(len(members), ranked, exponent)
+
+
+def _tail_of(size: int, ranked: IntArray, exponent: float) -> FloatArray:
+    """Weights that sum to one and fall with the rank, shape (size,)."""
+    weights = np.zeros(size)
+    weights[ranked] = np.arange(1, len(ranked) + 1) ** -exponent
+    return np.asarray(weights / weights.sum())
+
+
+def _excluded(hierarchy: Hierarchy, labels: IntArray) -> csr_array:
+    """1 where a note keeps two labels apart, shape (n_labels, n_labels)."""
+    assert hierarchy.exclusions is not None
+    place = np.full(len(hierarchy), -1)
+    place[labels] = np.arange(len(labels))
+
+    def at(nodes: Iterable[str]) -> IntArray:
+        below = [dag.row(hierarchy.below, hierarchy.index(node)) for node in nodes]
+        found = place[np.concatenate(below)]
+        return np.asarray(found[found >= 0], np.int64)
+
+    pairs = [
+        np.stack(np.meshgrid(at([note.node]), at(note.excluded))).reshape(2, -1)
+        for note in hierarchy.exclusions.notes
+        if note.excluded
+    ]
+    a, b = np.concatenate(pairs, axis=1)
+    both = (np.concatenate([a, b]), np.concatenate([b, a]))
+    shape = (len(labels), len(labels))
+    return csr_array((np.ones(2 * len(a), np.int64), both), shape=shape)
