@@ -116,7 +116,7 @@ def judge_pairs(
         records(sole, number, labelled.group_of),
     )
     lines = _members(pairs, n, limit) if family else np.empty(0, np.int64)
-    judged = _judged(release, pairs[lines], family, policy)
+    judged = _judged(release, *_asked(release, pairs, lines), family, policy)
     passing = _passing(release, judged, policy)
     folded = _folded(release, judged.given[passing], policy)
     standing = passing[[place for place in range(len(passing)) if place not in folded]]
@@ -165,13 +165,24 @@ def _members(pairs: pl.DataFrame, instances: int, limit: float) -> IntArray:
     return np.flatnonzero(apart & in_family(support_a, support_b, instances, limit))
 
 
-def _judged(release: _Release, members: pl.DataFrame, family: int, policy: Policy) -> Judged:
+def _asked(
+    release: _Release, pairs: pl.DataFrame, lines: IntArray
+) -> tuple[Comparisons, FloatArray]:
+    """The comparisons of some lines, and the joint instances that no one label explains."""
+    members = pairs.select("a", "b", "relation", "joint", "joint_entailed")[lines]
     a, b = _ends(members)
     siblings = (members["relation"] == "sibling").to_numpy()
+    observed = (members["joint"] - members["joint_entailed"]).to_numpy().astype(np.float64)
+    return comparisons(a, b, siblings, release.hierarchy.edges), observed
+
+
+def _judged(
+    release: _Release, asked: Comparisons, observed: FloatArray, family: int, policy: Policy
+) -> Judged:
     return judge(
         release.strata,
-        comparisons(a, b, siblings, release.hierarchy.edges),
-        (members["joint"] - members["joint_entailed"]).to_numpy().astype(np.float64),
+        asked,
+        observed,
         family,
         grouped=None if release.labelled.group_of is None else release.records,
         rate=policy.false_discovery_rate.value,

@@ -258,19 +258,31 @@ def expect(strata: Stratified, asked: Comparisons) -> Expected:
     Time grows with the sum over instances of (nodes per instance)^2, and with comparisons times
     strata; memory with comparisons, and with nodes in use times their parents up to `DENSE_CELLS`.
     """
-    sums = np.zeros((5, len(asked)))
+    sums: list[list[FloatArray]] = [[], [], [], [], []]
+    places = []
     for chosen, tables in _parted(strata, asked):
-        part = np.zeros((5, len(chosen)))
+        part = [np.zeros(len(chosen)) for _ in sums]
         by_length = bool(len(chosen)) and bool(asked.by_length[chosen[0]])
         for stratum, chunk, table in tables:
             free = float(strata.free[stratum]) if by_length else math.inf
-            part[0, chunk] += joint_expected(table, free)
-            part[1, chunk] += joint_variance(table)
-            part[2, chunk] += table.n
-            part[3, chunk] += table.first
-            part[4, chunk] += table.second
-        sums[:, chosen] = part
-    return Expected(*sums)
+            part[0][chunk] += joint_expected(table, free)
+            part[1][chunk] += joint_variance(table)
+            part[2][chunk] += table.n
+            part[3][chunk] += table.first
+            part[4][chunk] += table.second
+        places.append(chosen)
+        for column, values in zip(sums, part, strict=True):
+            column.append(values)
+    order = np.concatenate(places)
+    return Expected(*(_in_order(column, order) for column in sums))
+
+
+def _in_order(parts: list[FloatArray], order: IntArray) -> FloatArray:
+    """Parts put where they belong; the parts are given up, so that memory holds them once."""
+    placed = np.empty(len(order))
+    placed[order] = np.concatenate(parts)
+    parts.clear()
+    return placed
 
 
 def joint_expected(table: Margins, free: float | FloatArray) -> FloatArray:
