@@ -82,11 +82,27 @@ def _between_values(measured: Measurements) -> Iterator[_Row]:
         found = measured.dataset.instances[column]
         values = found.drop_nulls().unique().sort().to_list()
         for value in values if len(values) > 2 else values[1:]:
-            inside = (found == value).fill_null(False).to_numpy()
-            outside = (found != value).fill_null(False).to_numpy()
+            sides = _sides(measured, column, value)
             for parent in _parents(measured):
-                here, there = (_share(measured, parent, rows) for rows in (inside, outside))
+                here, there = (_share(measured, parent, side) for side in sides)
                 yield column, str(value), measured.hierarchy.nodes[parent], here, there
+
+
+def difference_without(
+    measured: Measurements, column: str, value: str, parent: int, left_out: BoolArray
+) -> float:
+    """The difference of a value of a column from the others, without some instances; 0 for none."""
+    here, there = (
+        _share(measured, parent, side & ~left_out) for side in _sides(measured, column, value)
+    )
+    return here.value - there.value if here.n and there.n else 0.0
+
+
+def _sides(measured: Measurements, column: str, value: str) -> tuple[BoolArray, BoolArray]:
+    """Instances with the value, and those with another."""
+    found = measured.dataset.instances[column]
+    inside = (found == value).fill_null(False).to_numpy()
+    return inside, (found != value).fill_null(False).to_numpy()
 
 
 def _against_reference(measured: Measurements) -> Iterator[_Row]:

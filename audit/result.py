@@ -501,7 +501,7 @@ def in_words(name: str, value: Shown) -> str:
     if isinstance(value, str):
         return value
     if name.endswith(("share", "limit")):
-        return f"{value:.1%}"
+        return "<0.1%" if 0 < value < 0.0005 else f"{value:.1%}"
     return f"{value:,}" if isinstance(value, int) else f"{value:,.2f}"
 
 

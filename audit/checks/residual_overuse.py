@@ -8,10 +8,10 @@ import numpy as np
 import polars as pl
 
 from audit.checks.check import TOP_PARTS, Check, Limit
+from audit.checks.differing import differing
 from audit.dag import BoolArray, row
 from audit.disclosure import Quantity, count, derived
 from audit.measure import Measurements
-from audit.residual_differences import REFERENCE, residual_differences
 from audit.residual_use import residual_share
 from audit.result import CheckResult, Finding, Part, finding_id
 
@@ -39,7 +39,7 @@ def run(measured: Measurements) -> CheckResult:
                 _finding(measured, counted, explained[measured.hierarchy.index(counted["parent"])])
                 for counted in high.iter_rows(named=True)
             ),
-            *_differing(measured),
+            *differing(measured),
         ),
         not_applicable="" if len(judged) else _why_not(measured),
     )
@@ -139,60 +139,6 @@ def _parts(measured: Measurements, parent: int, labelled: int) -> tuple[Part, ..
     return tuple(
         Part((node,), {"instances": count(n, total, labelled), "kind": Quantity(kind)})
         for n, node, kind in used[:TOP_PARTS]
-    )
-
-
-def _differing(measured: Measurements) -> tuple[Finding, ...]:
-    """A note for each value of a column, or the reference, from which a share differs."""
-    policy = measured.policy
-    differing = residual_differences(measured).filter(
-        (pl.col("q_value") <= policy.false_discovery_rate.value)
-        & (pl.col("difference").abs() > policy.residual_difference.value)
-    )
-    return tuple(_difference(measured, row) for row in differing.iter_rows(named=True))
-
-
-_DIFFERENCE = {
-    "difference": "difference",
-    "difference_low": "low",
-    "difference_high": "high",
-    "q_value": "q_value",
-}
-"""Columns of a difference by the names of its evidence."""
-
-
-def _difference(measured: Measurements, row: dict[str, Any]) -> Finding:
-    total = len(measured.dataset)
-    parent = measured.hierarchy.describe(measured.hierarchy.index(row["parent"]))
-    to_reference = row["column"] == REFERENCE
-    here = "" if to_reference else f" where {row['column']} is {row['value']}"
-    there = "in the reference" if to_reference else "elsewhere"
-    n = count(row["n"], total)
-    return Finding(
-        check=_NAME,
-        severity="note",
-        nodes=(row["parent"],),
-        statement=f"Below {parent}, {{instances}} of {{of}} instances ({{share}}) carry only "
-        f"residual labels{here}; {there} {{elsewhere}} of {{of_elsewhere}} ({{elsewhere_share}}).",
-        evidence={
-            "instances": count(row["k"], row["n"]),
-            "of": n,
-            "share": derived(row["k"] / row["n"], "instances", "of"),
-            "elsewhere": count(row["k_elsewhere"], row["n_elsewhere"]),
-            "of_elsewhere": count(row["n_elsewhere"], *([] if to_reference else [total])),
-            "elsewhere_share": derived(
-                row["k_elsewhere"] / row["n_elsewhere"], "elsewhere", "of_elsewhere"
-            ),
-            **{
-                name: derived(row[column], "instances", "of", "elsewhere", "of_elsewhere")
-                for name, column in _DIFFERENCE.items()
-            },
-        },
-        curator="Look who coded, and by which rules: the difference is one of coding until shown "
-        "to be one of the instances.",
-        data_user="Do not compare the specific nodes below this parent between the two.",
-        touched=row["n"],
-        key=(row["parent"], row["column"], row["value"]),
     )
 
 

@@ -47,16 +47,31 @@ def judged(dataset: LabelDataset, **policy: Any) -> list[Finding]:
     return [found for found in run(measured).findings if found.severity == "note"]
 
 
+def standing(dataset: LabelDataset, **policy: Any) -> list[tuple[str, ...]]:
+    return [found.key for found in judged(dataset, **policy) if not found.folded_into]
+
+
 def test_a_site_that_codes_coarsely_is_told_with_both_shares() -> None:
     (body, lung) = sorted(judged(release(("a", 20, 200), ("b", 120, 200))), key=lambda f: f.nodes)
 
     assert (body.nodes, lung.nodes) == (("body",), ("lung",))
-    evidence = {name: quantity.value for name, quantity in lung.evidence.items()}
+    evidence: dict[str, Any] = {name: q.value for name, q in lung.evidence.items()}
     assert (evidence["instances"], evidence["of"]) == (120, 200)
     assert (evidence["elsewhere"], evidence["of_elsewhere"]) == (20, 200)
     assert evidence["difference"] == pytest.approx(0.5)
     assert evidence["difference_low"] < 0.5 < evidence["difference_high"]
     assert "where site is b" in lung.statement
+
+
+def test_a_parent_that_differs_through_one_below_is_folded_into_it() -> None:
+    assert standing(release(("a", 20, 200), ("b", 120, 200))) == [("lung", "site", "b")]
+
+
+def test_of_several_values_below_one_parent_the_surest_stands() -> None:
+    found = judged(release(("a", 20, 200), ("b", 120, 200), ("c", 20, 200)))
+
+    assert {f.key[2] for f in found} == {"a", "b", "c"}
+    assert [f.key for f in found if not f.folded_into] == [("lung", "site", "b")]
 
 
 def test_a_difference_within_the_limit_is_silent() -> None:
@@ -88,6 +103,7 @@ def test_an_earlier_run_is_compared_with() -> None:
     found = [f for f in run(measured).findings if f.key[1:2] == ("reference",)]
 
     assert {f.nodes for f in found} == {("lung",), ("body",)}
+    assert not any(f.folded_into for f in found)
     assert "in the reference {elsewhere} of {of_elsewhere}" in found[0].statement
 
 
