@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import date
 from pathlib import Path
@@ -57,6 +58,7 @@ from fixtures.synthetic import (
     make_release,
     plant,
 )
+from fixtures.synthetic.associations import TooFewRecords
 from fixtures.synthetic.columns import SPLITS
 
 SEED = 20_240
@@ -402,12 +404,14 @@ KINDS_OF_ICD10: tuple[Kind, ...] = (
 def planted_release(number: int) -> Outcome:
     """Draw one release, plant a random choice of kinds, audit it, and hold the findings against it.
 
-    One in four is over ICD-10-CM, the others over ICD-9-CM.
+    One in four is over ICD-10-CM, the others over ICD-9-CM. An association for which the release
+    has too few untouched records is not planted.
     """
     rng = np.random.default_rng([SEED, number])
     draft, kinds = _draft(number, rng)
     for kind in _chosen(kinds, rng):
-        draft.named[kind.name] = frozenset(_plain(name) for name in kind.plant(draft))
+        with suppress(TooFewRecords):
+            draft.named[kind.name] = frozenset(_plain(name) for name in kind.plant(draft))
     return outcome(draft)
 
 
