@@ -58,7 +58,7 @@ from fixtures.synthetic import (
     make_release,
     plant,
 )
-from fixtures.synthetic.associations import TooFewRecords
+from fixtures.synthetic.associations import TooFewRecordsError
 from fixtures.synthetic.columns import SPLITS
 
 SEED = 20_240
@@ -410,7 +410,7 @@ def planted_release(number: int) -> Outcome:
     rng = np.random.default_rng([SEED, number])
     draft, kinds = _draft(number, rng)
     for kind in _chosen(kinds, rng):
-        with suppress(TooFewRecords):
+        with suppress(TooFewRecordsError):
             draft.named[kind.name] = frozenset(_plain(name) for name in kind.plant(draft))
     return outcome(draft)
 
