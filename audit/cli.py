@@ -131,10 +131,10 @@ def run(
                 seed=seed,
                 today=judging_date(),
             )
-            stated = settings.stated_policy()
+            stated, earlier = settings.stated_policy(), settings.reference_run()
             labels, model = settings.read(stated)
             step("counting and checking")
-            result = settings.audit(labels, model, stated)
+            result = settings.audit(labels, model, stated, earlier)
             with writing_run(out, overwrite=overwrite) as folder:
                 step("writing tables")
                 write_tables(result, folder)

@@ -77,6 +77,10 @@ class Settings(BaseModel):
         least = Policy(min_cell=self.min_cell)
         return least.over(stated) if stated else least
 
+    def reference_run(self) -> AuditResult | None:
+        """The earlier run; None where none is named."""
+        return read_run(self.reference) if self.reference else None
+
     def read(self, policy: Policy | None) -> tuple[LabelDataset, Predictions | None]:
         """The labels, and the predictions where there are some."""
         labels = load_labels(
@@ -103,7 +107,11 @@ class Settings(BaseModel):
         )
 
     def audit(
-        self, labels: LabelDataset, predictions: Predictions | None, policy: Policy | None
+        self,
+        labels: LabelDataset,
+        predictions: Predictions | None,
+        policy: Policy | None,
+        reference: AuditResult | None,
     ) -> AuditResult:
         """The result of what was read, with every file that decided it among its inputs."""
         result = run_audit(
@@ -111,7 +119,7 @@ class Settings(BaseModel):
             policy=policy,
             predictions=predictions,
             seed=self.seed,
-            reference=read_run(self.reference) if self.reference else None,
+            reference=reference,
             today=self.today,
         )
         return with_inputs(result, self._files())

@@ -238,15 +238,15 @@ def _recomputed(run: SealedRun, settings: Settings, judging: Judging | None) -> 
 
 def _audited_again(settings: Settings) -> AuditResult:
     policy = settings.stated_policy()
-    return settings.audit(*settings.read(policy), policy)
+    return settings.audit(*settings.read(policy), policy, settings.reference_run())
 
 
 def _judged_again(run: SealedRun, settings: Settings, judging: Judging) -> AuditResult:
     """Counted by the policy that the run keeps, then judged as it was judged last."""
     counted = Policy.model_validate_json(run.content(f"{RESTRICTED}/{POLICY}"))
     counted = counted.model_copy(update={"ratchet": False})
-    alone = settings.model_copy(update={"reference": None})
-    return judging.judge(alone.audit(*alone.read(counted), counted))
+    earlier = settings.reference_run()
+    return judging.judge(settings.audit(*settings.read(counted), counted, earlier))
 
 
 def _apart(run: SealedRun, given: bytes) -> str:
