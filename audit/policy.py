@@ -362,11 +362,13 @@ def load_policy(path: str | Path) -> Policy:
     try:
         return Policy.model_validate({"name": path.stem, **stated})
     except ValidationError as error:
+        unknown = any(e["type"] == "extra_forbidden" and len(e["loc"]) == 1 for e in error.errors())
+        keys = f"keys: {', '.join(Policy.model_fields)}"
         raise PolicyError(
-            "every key and value of the policy must be known",
+            "every key of the policy must be known, and every value be allowed",
             found=first_cases(_told(e["loc"], e["msg"], text) for e in error.errors()),
             where=path,
-            hint=f"keys: {', '.join(Policy.model_fields)}",
+            hint=keys if unknown else "docs/policy.md lists what each key may be",
         ) from None
 
 
