@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 if TYPE_CHECKING:
     from audit.result import AuditResult
+    from reports.notebook import Shown
 
-__all__ = ["write_comparison", "write_html", "write_pdf"]
+__all__ = ["show", "write_comparison", "write_html", "write_pdf"]
 
 
 class Shareable(Protocol):
@@ -20,6 +21,22 @@ class Shareable(Protocol):
 
     def shared(self) -> dict[str, Any]:
         """The view."""
+
+
+def show(result: AuditResult | Mapping[str, Any]) -> Shown:
+    """The HTML report, as the last line of a notebook's cell shows it.
+
+    Args:
+        result: An audit's result, or the dictionary read back from its ``result.json``.
+
+    Raises:
+        RenderError: If the report cannot be rendered.
+    """
+    from reports.html import html_text
+    from reports.model import shared_view
+    from reports.notebook import Shown
+
+    return Shown(html_text(shared_view(result)))
 
 
 def write_comparison(comparison: Shareable | Mapping[str, Any], path: str | Path) -> None:

@@ -35,7 +35,7 @@ def test_all_names_are_sorted_and_complete() -> None:
         "load_labels", "load_policy", "load_predictions", "read_run", "run_audit", "verify_run",
         "write_run",
     }  # fmt: skip
-    assert reports.__all__ == ["write_comparison", "write_html", "write_pdf"]
+    assert reports.__all__ == ["show", "write_comparison", "write_html", "write_pdf"]
 
 
 @pytest.mark.parametrize("name", audit.__all__)
