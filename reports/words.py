@@ -160,7 +160,15 @@ def decimal(value: float | None, places: int) -> str:
 
 
 def evidence_value(name: str, value: Value, evidence: Mapping[str, Value]) -> str:
-    """One value of a finding's evidence; shares, and the bounds beside one, as percentages."""
+    """One value of a finding's evidence; shares, and the bounds beside one, as percentages.
+
+    A level is told with enough digits to be told from 1.
+
+    >>> evidence_value("interval_level", 0.9999941, {})
+    '0.9999941'
+    """
+    if name.endswith("level") and isinstance(value, float):
+        return f"{value:.7f}".rstrip("0")
     is_share = name.endswith(_PERCENTS)
     is_bound = name in _BOUNDS and any(other.endswith(_PERCENTS) for other in evidence)
     if (is_share or is_bound) and isinstance(value, int | float):
