@@ -48,8 +48,9 @@ def protected(counts: Mapping[Cell, int], release: Release, min_cell: int) -> di
         min_cell: Smallest count that may be shown, above 1.
 
     Returns:
-        Each count itself; ``<m`` where it is small; ``>n-m`` where all but few instances are in
-        it; else, where it would tell a small cell, ``>m-1``, and ``>0`` where that tells too much.
+        Each count itself; ``<m`` where it is small; ``>n-m`` where all but few of n are in it, the
+        instances with labels or a published count that it is part of; else, where it would tell a
+        small cell, ``>m-1``, and ``>0`` where that tells too much.
 
     What remains narrow is so by the release's totals, by which pairs never meet, and by which
     nodes are in use, alone.
@@ -67,9 +68,8 @@ class _Protection:
     told: dict[Cell, int | str] = field(default_factory=dict)
 
     def of(self, asked: Mapping[Cell, int]) -> dict[Cell, int | str]:
-        n = self.release.labelled
         self.told = {
-            cell: shown_count(count, () if cell.of_labels else (n,), self.min_cell)
+            cell: shown_count(count, self._totals_of(cell), self.min_cell)
             for cell, count in self.counts.items()
         }
         self.counts = dict(sorted(self.counts.items()))
@@ -77,7 +77,30 @@ class _Protection:
             self._protect(form)
         for depth in sorted(set(self.release.labels.values())):
             self._hide_two_at(depth)
+        for cell in self.counts:
+            self._raise_sides(cell)
         return {cell: self.told[self.release.same(cell)] for cell in asked}
+
+    def _totals_of(self, cell: Cell) -> tuple[int, ...]:
+        """Published counts that a cell is part of."""
+        if cell.of_labels:
+            return ()
+        sides = _sides(cell) if len(cell.label_sets) > 1 else []
+        return self.release.labelled, *(self.counts[s] for s in sides if s in self.counts)
+
+    def _raise_sides(self, cell: Cell) -> None:
+        """Let the bound of a count say what a published part of it says already.
+
+        A bound that would read as "all but few of those with labels" is left as it is.
+        """
+        told = self.told[cell]
+        implied = told - 1 if isinstance(told, int) else int(told[1:]) if told[0] == ">" else 0
+        if implied == self.release.labelled - self.min_cell:
+            return
+        for side in _sides(cell) if len(cell.label_sets) > 1 else []:
+            bound = self.told.get(side)
+            if isinstance(bound, str) and bound[0] == ">" and int(bound[1:]) < implied:
+                self.told[side] = f">{implied}"
 
     def _hide_two_at(self, depth: int) -> None:
         """Withhold the smallest label of a depth where one alone is hidden: the sum is known."""
@@ -103,7 +126,7 @@ class _Protection:
         if cell.of_labels:
             return
         yield (1, None), (-1, cell)
-        sides = [Cell((side,)) for side in cell.meets]
+        sides = _sides(cell)
         if len(cell.label_sets) > 1:
             for side in sides:
                 if side in self.counts:
@@ -140,11 +163,18 @@ class _Protection:
         for sign, wanted in ((1, 1), (-1, self.min_cell - 1)):
             while True:
                 found, leaning = sight.least(form, sign, self.told, self.min_cell)
-                if not sign * (found - wanted) > _SLACK:
+                if sign * (found - wanted) <= _SLACK:
                     break
-                if not (chosen := self._to_withhold(leaning)):
+                chosen = self._to_withhold(leaning) or self._further(sight, form, sign, wanted)
+                if not chosen:
                     break
                 self.told[chosen] = self._withheld(chosen)
+
+    def _further(self, sight: _Sight, form: Form, sign: int, wanted: int) -> Cell | None:
+        """A count to withhold where the dual names none; None where totals alone are too narrow."""
+        seen = [cell for cell in sight.cells if self.counts[cell]]
+        free, _ = sight.least(form, sign, self.told | dict.fromkeys(seen, ">0"), self.min_cell)
+        return self._to_withhold(seen) if sign * (free - wanted) <= _SLACK else None
 
     def _to_withhold(self, leaning: list[Cell]) -> Cell | None:
         """An exact count before a bound, and the smallest first; None where all is withheld."""
@@ -263,6 +293,11 @@ class _Sight:
         met, missed = (sum(self.sets[s] for s in some) for some in (cell.meets, cell.misses))
         inside: NDArray[np.bool_] = (self.kinds & met == met) & (self.kinds & missed == 0)
         return inside.astype(np.float64)
+
+
+def _sides(cell: Cell) -> list[Cell]:
+    """The cells of each label set that a cell meets; it is part of each."""
+    return [Cell((side,)) for side in cell.meets]
 
 
 def _range(told: int | str, instances: int, min_cell: int) -> tuple[int, int]:

@@ -86,3 +86,22 @@ def test_labels_at_a_depth_are_counts_of_the_release() -> None:
 
 def test_nothing_published_is_nothing_shown() -> None:
     assert protected(dict[Cell, int](), release({"a": 60}, 60), MIN_CELL) == {}
+
+
+def test_a_bound_says_no_less_than_a_published_part_of_it() -> None:
+    """All of 30 with both are 30; their 34 and 33 are withheld for the few that have one alone."""
+    of = Release(
+        labelled=100,
+        assertions=140,
+        parents={"a": ("top",), "b": ("top",), "c": ("top",)},
+        supports={"a": 34, "b": 33, "c": 73, "top": 100},
+        labels={"a": 1, "b": 1, "c": 1},
+        residual=frozenset(),
+    )
+    both = together(carried("a"), carried("b"))
+    told = protected({carried("a"): 34, carried("b"): 33, both: 30}, of, MIN_CELL)
+    least = {cell: n if isinstance(n, int) else int(n[1:]) + 1 for cell, n in told.items()}
+
+    assert any(isinstance(n, str) for n in told.values())
+    assert least[carried("a")] >= least[both]
+    assert least[carried("b")] >= least[both]
