@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import polars as pl
-from scipy.stats import norm
+from scipy.stats import t
 
 from audit.dag import BoolArray, IntArray
 from audit.engine.fdr import benjamini_hochberg, selected_level
@@ -43,7 +44,8 @@ DIFFERENCES: dict[str, Any] = {
 def residual_differences(measured: Measurements) -> pl.DataFrame:
     """Residual shares of each value of the strata and splits, and of the reference, compared.
 
-    The score test of two shares with the continuity correction, at effective numbers of instances;
+    The score test of two shares with the continuity correction, at effective numbers of instances,
+    against Student's distribution with as many degrees of freedom as the smaller of them, less one;
     Benjamini-Hochberg over all comparisons whose margins allow one; Newcombe's interval at a level
     corrected for the selection of those below the policy's rate.
 
@@ -52,7 +54,7 @@ def residual_differences(measured: Measurements) -> pl.DataFrame:
         two values and without a reference.
     """
     rows = [*_between_values(measured), *_against_reference(measured)]
-    compared = [row for row in rows if _comparable(*row[3:])]
+    compared = [row for row in map(_at_one_worth, rows) if _comparable(*row[3:])]
     p_values = np.array([_p_value(*row[3:]) for row in compared], np.float64)
     q_values = benjamini_hochberg(p_values, len(compared))
     rate = measured.policy.false_discovery_rate.value
@@ -138,6 +140,17 @@ def _share(measured: Measurements, parent: int, inside: BoolArray) -> Share:
     return residual_share(labelled, only, measured.group_of)
 
 
+def _at_one_worth(row: _Row) -> _Row:
+    """Both shares at the design effect of the one whose groups repeat each other more.
+
+    A side with few residual instances shows little of how its groups hang together.
+    """
+    *_, here, there = row
+    worth = min(side.effective / side.n if side.n else 1.0 for side in (here, there))
+    here, there = (replace(side, effective=side.n * worth) for side in (here, there))
+    return *row[:3], here, there
+
+
 def _pooled(here: Share, there: Share) -> float:
     return (here.k + there.k) / (here.n + there.n)
 
@@ -152,7 +165,8 @@ def _comparable(here: Share, there: Share) -> bool:
 def _p_value(here: Share, there: Share) -> float:
     pooled, scale = _pooled(here, there), 1 / here.effective + 1 / there.effective
     distance = max(abs(here.value - there.value) - scale / 2, 0.0)
-    return float(2 * norm.sf(distance / math.sqrt(pooled * (1 - pooled) * scale)))
+    freedom = min(here.effective, there.effective) - 1
+    return float(2 * t.sf(distance / math.sqrt(pooled * (1 - pooled) * scale), freedom))
 
 
 def difference_bounds(here: Share, there: Share, level: float) -> tuple[float, float]:
