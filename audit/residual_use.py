@@ -131,9 +131,9 @@ def residual_use(
     for kind in _KINDS:
         below = below_of(dataset, [i for i, r in residual.items() if kind in ("all", r.kind)])
         shares = {
-            parent: residual_share(below.labelled(parent), below.only_residual(parent), group_of)
+            parent: residual_share(labelled, below.only_residual(parent), group_of)
             for parent in parents
-            if len(below.labelled(parent))
+            if len(labelled := below.labelled(parent))
         }
         prior = priors[kind] = _prior(list(shares.values()), least)
         for parent, share in shares.items():

@@ -48,11 +48,15 @@ def labels_below(direct: Sparse, strict_closure: Sparse, residual: IntArray) -> 
     specific = csr_array(direct, copy=True)
     specific.data[np.isin(specific.indices, residual)] = 0
     specific.eliminate_zeros()
-    return LabelsBelow(
-        csr_array((direct @ strict_closure).T), csr_array((specific @ strict_closure).T)
-    )
+    return LabelsBelow(_by_node(direct, strict_closure), _by_node(specific, strict_closure))
+
+
+def _by_node(labels: Sparse, strict_closure: Sparse) -> Sparse:
+    """Labels strictly below each node, canonical, shape (n_nodes, n_instances)."""
+    below = csr_array((labels @ strict_closure).T)
+    below.sort_indices()
+    return below
 
 
 def _stored(matrix: Sparse, line: int) -> IntArray:
-    stored = matrix.indices[matrix.indptr[line] : matrix.indptr[line + 1]]
-    return np.sort(stored).astype(np.int64)
+    return matrix.indices[matrix.indptr[line] : matrix.indptr[line + 1]].astype(np.int64)
