@@ -11,7 +11,7 @@ import numpy as np
 import polars as pl
 from scipy.sparse import csr_array
 
-from audit.dag import Sparse
+from audit.dag import BoolArray, Sparse
 from audit.errors import InputError, SchemaError
 from audit.hierarchies import load_hierarchy
 from audit.hierarchies.titles import read_titles, with_titles
@@ -129,6 +129,15 @@ class LabelDataset:
         np.cumsum(np.bincount(pairs["instance"].to_numpy(), minlength=shape[0]), out=indptr[1:])
         ones = np.ones(len(pairs), np.int64)
         return csr_array((ones, pairs["node"].to_numpy().astype(np.int64), indptr), shape=shape)
+
+    def having(self, column: str, value: str) -> tuple[BoolArray, BoolArray]:
+        """Instances with a value of a column, and those with another; a null is neither.
+
+        Each of shape (n_instances,).
+        """
+        found = self.instances[column]
+        inside, outside = found == value, found != value
+        return inside.fill_null(False).to_numpy(), outside.fill_null(False).to_numpy()
 
     def weighted(self, instance: str) -> WeightedDag:
         """The weighted DAG of an instance's labels.

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, TypeAlias
@@ -14,7 +13,7 @@ from scipy.stats import hypergeom, norm
 
 from audit.dag import BoolArray, IntArray, Sparse
 from audit.engine.fdr import benjamini_hochberg, selected_level
-from audit.engine.intervals import FloatArray, wilson
+from audit.engine.intervals import FloatArray, newcombe
 from audit.measure import Measurements
 
 DRIFT_VALUES: dict[str, Any] = {
@@ -117,8 +116,7 @@ def _column(measured: Measurements, column: str, found: pl.Series) -> Iterator[p
     values = found.drop_nulls().unique().sort()
     smallest = _smallest(measured, found, values)
     for value in values if len(values) > 2 else values[1:]:
-        inside = (found == value).fill_null(False).to_numpy()
-        outside = (found != value).fill_null(False).to_numpy()
+        inside, outside = measured.dataset.having(column, value)
         yield from _compared(measured, column, str(value), inside, outside, smallest)
 
 
@@ -205,23 +203,13 @@ def _judged(measured: Measurements, tested: pl.DataFrame) -> pl.DataFrame:
     differs = q <= rate
     level = selected_level(rate, int(differs.sum()), len(tested))
     cells = tested.select("instances", "of", "elsewhere", "of_elsewhere", "worth")
-    intervals = [_interval(level, *row) for row in cells.iter_rows()]
+    intervals = [
+        newcombe(k / n, n * worth, there / n_there, n_there * worth, level)
+        for k, n, there, n_there, worth in cells.iter_rows()
+    ]
     return tested.with_columns(
         pl.Series("low", [low for low, _ in intervals], pl.Float64),
         pl.Series("high", [high for _, high in intervals], pl.Float64),
         pl.Series("q_value", q, pl.Float64),
         pl.Series("differs", differs, pl.Boolean),
     ).select(*DRIFT_NODES)
-
-
-def _interval(
-    level: float, k: int, n: int, elsewhere: int, n_elsewhere: int, worth: float
-) -> tuple[float, float]:
-    """Newcombe's hybrid score interval of the difference of two shares."""
-    share, there = k / n, elsewhere / n_elsewhere
-    low, high = wilson(k * worth, n * worth, level)
-    low_there, high_there = wilson(elsewhere * worth, n_elsewhere * worth, level)
-    return (
-        share - there - math.hypot(share - low, high_there - there),
-        share - there + math.hypot(high - share, there - low_there),
-    )

@@ -13,7 +13,7 @@ from scipy.stats import t
 
 from audit.dag import BoolArray, IntArray
 from audit.engine.fdr import benjamini_hochberg, selected_level
-from audit.engine.intervals import wilson
+from audit.engine.intervals import newcombe
 from audit.measure import Measurements
 from audit.residual_use import Share, residual_share
 
@@ -64,7 +64,7 @@ def residual_differences(measured: Measurements) -> pl.DataFrame:
             *(column, value, parent),
             *(here.k, here.n, here.effective, there.k, there.n, there.effective),
             here.value - there.value,
-            *difference_bounds(here, there, level),
+            *newcombe(here.value, here.effective, there.value, there.effective, level),
             p,
             q,
         )
@@ -84,7 +84,7 @@ def _between_values(measured: Measurements) -> Iterator[_Row]:
         found = measured.dataset.instances[column]
         values = found.drop_nulls().unique().sort().to_list()
         for value in values if len(values) > 2 else values[1:]:
-            sides = _sides(measured, column, value)
+            sides = measured.dataset.having(column, value)
             for parent in _parents(measured):
                 here, there = (_share(measured, parent, side) for side in sides)
                 yield column, str(value), measured.hierarchy.nodes[parent], here, there
@@ -95,16 +95,10 @@ def difference_without(
 ) -> float:
     """The difference of a value of a column from the others, without some instances; 0 for none."""
     here, there = (
-        _share(measured, parent, side & ~left_out) for side in _sides(measured, column, value)
+        _share(measured, parent, side & ~left_out)
+        for side in measured.dataset.having(column, value)
     )
     return here.value - there.value if here.n and there.n else 0.0
-
-
-def _sides(measured: Measurements, column: str, value: str) -> tuple[BoolArray, BoolArray]:
-    """Instances with the value, and those with another."""
-    found = measured.dataset.instances[column]
-    inside = (found == value).fill_null(False).to_numpy()
-    return inside, (found != value).fill_null(False).to_numpy()
 
 
 def _against_reference(measured: Measurements) -> Iterator[_Row]:
@@ -167,14 +161,3 @@ def _p_value(here: Share, there: Share) -> float:
     distance = max(abs(here.value - there.value) - scale / 2, 0.0)
     freedom = min(here.effective, there.effective) - 1
     return float(2 * t.sf(distance / math.sqrt(pooled * (1 - pooled) * scale), freedom))
-
-
-def difference_bounds(here: Share, there: Share, level: float) -> tuple[float, float]:
-    """Newcombe's hybrid score interval of ``here.value - there.value``."""
-    low, high = wilson(here.value * here.effective, here.effective, level)
-    low_there, high_there = wilson(there.value * there.effective, there.effective, level)
-    difference = here.value - there.value
-    return (
-        difference - math.hypot(here.value - low, high_there - there.value),
-        difference + math.hypot(high - here.value, there.value - low_there),
-    )

@@ -32,6 +32,23 @@ def wilson(k: float, n: float, level: float = LEVEL) -> tuple[float, float]:
     return max(min(low, share), 0.0), min(max(high, share), 1.0)
 
 
+def newcombe(
+    share: float, n: float, elsewhere: float, n_elsewhere: float, level: float = LEVEL
+) -> tuple[float, float]:
+    """Newcombe's hybrid score interval of ``share - elsewhere``; n may be effective numbers.
+
+    Returns:
+        Lower and upper bound, the difference between them.
+    """
+    low, high = wilson(share * n, n, level)
+    low_there, high_there = wilson(elsewhere * n_elsewhere, n_elsewhere, level)
+    difference = share - elsewhere
+    return (
+        difference - math.hypot(share - low, high_there - elsewhere),
+        difference + math.hypot(high - share, elsewhere - low_there),
+    )
+
+
 def effective_n(k: FloatArray, n: FloatArray) -> float:
     """Instances that a grouped share is worth: n over its design effect, never above n.
 
