@@ -9,7 +9,6 @@ from typing import Any
 
 import numpy as np
 import polars as pl
-from scipy.stats import t
 
 from audit.dag import BoolArray, IntArray
 from audit.engine.fdr import benjamini_hochberg, selected_level
@@ -45,7 +44,8 @@ def residual_differences(measured: Measurements) -> pl.DataFrame:
     """Residual shares of each value of the strata and splits, and of the reference, compared.
 
     The score test of two shares with the continuity correction, at effective numbers of instances,
-    against Student's distribution with as many degrees of freedom as the smaller of them, less one;
+    against Student's distribution with as many degrees of freedom as the side with fewer groups has
+    groups, less one;
     Benjamini-Hochberg over all comparisons whose margins allow one; Newcombe's interval at a level
     corrected for the selection of those below the policy's rate.
 
@@ -64,7 +64,7 @@ def residual_differences(measured: Measurements) -> pl.DataFrame:
             *(column, value, parent),
             *(here.k, here.n, here.effective, there.k, there.n, there.effective),
             here.value - there.value,
-            *newcombe(here.value, here.effective, there.value, there.effective, level),
+            *newcombe(here.value, here.worth(level), there.value, there.worth(level), level),
             p,
             q,
         )
@@ -107,8 +107,8 @@ def _against_reference(measured: Measurements) -> Iterator[_Row]:
         return
     both = _enough(measured).join(_all_kinds(measured.reference), on="parent", suffix="_then")
     for row in both.sort("parent").iter_rows(named=True):
-        here = Share(row["k"], row["n"], row["n_effective"])
-        there = Share(row["k_then"], row["n_then"], row["n_effective_then"])
+        here = Share(row["k"], row["n"], row["n_effective"], row["groups"])
+        there = Share(row["k_then"], row["n_then"], row["n_effective_then"], row["groups_then"])
         yield REFERENCE, "", row["parent"], here, there
 
 
@@ -157,7 +157,9 @@ def _comparable(here: Share, there: Share) -> bool:
 
 
 def _p_value(here: Share, there: Share) -> float:
+    from scipy.stats import t
+
     pooled, scale = _pooled(here, there), 1 / here.effective + 1 / there.effective
     distance = max(abs(here.value - there.value) - scale / 2, 0.0)
-    freedom = min(here.effective, there.effective) - 1
+    freedom = min(here.groups, there.groups) - 1
     return float(2 * t.sf(distance / math.sqrt(pooled * (1 - pooled) * scale), freedom))

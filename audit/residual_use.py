@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import numpy as np
@@ -11,15 +11,14 @@ import polars as pl
 
 from audit.dag import IntArray
 from audit.dataset import LabelDataset
-from audit.engine.below import LabelsBelow, labels_below
-from audit.engine.intervals import effective_n, wilson
+from audit.engine.below import LabelsBelow, count_below, labels_below
+from audit.engine.intervals import LEVEL, at_freedom, effective_n, wilson
 from audit.engine.pairs import support
 from audit.engine.shrinkage import BetaPrior, beta_prior
 from audit.hierarchy import Hierarchy
 from audit.residuals import Residual
 
 ResidualKind = Literal["all", "other", "unspecified"]
-_KINDS: tuple[ResidualKind, ...] = ("all", "other", "unspecified")
 
 RESIDUALS: dict[str, Any] = {
     "parent": pl.String,
@@ -27,6 +26,7 @@ RESIDUALS: dict[str, Any] = {
     "k": pl.Int64,
     "n": pl.Int64,
     "at_parent": pl.Int64,
+    "groups": pl.Int64,
     "n_effective": pl.Float64,
     "share": pl.Float64,
     "shrunk": pl.Float64,
@@ -44,29 +44,36 @@ class Share:
         k: Instances that are residual throughout.
         n: Instances with a label below the parent.
         effective: What the n are worth: less where instances of one group repeat each other.
+        groups: How many groups the n are of; n where every instance stands alone.
     """
 
     k: int
     n: int
     effective: float
+    groups: int
 
     @property
     def value(self) -> float:
         """k / n; 0 for no instance."""
         return self.k / self.n if self.n else 0.0
 
+    def worth(self, level: float = LEVEL) -> float:
+        """The effective n for an interval at a level: less where the groups are few."""
+        return at_freedom(self.effective, self.n, self.groups, level)
+
     def interval(self, prior: BetaPrior | None = None) -> tuple[float, float]:
         """Interval at 95 %: of the posterior where there is a prior, else Wilson's."""
-        worth = self.value * self.effective
+        worth = self.worth()
         if prior is None:
-            return wilson(worth, self.effective)
-        return prior.interval(worth, self.effective)
+            return wilson(self.value * worth, worth)
+        return prior.interval(self.value * worth, worth)
 
     def shrunk(self, prior: BetaPrior | None) -> float:
         """The share drawn toward the prior; itself without one."""
         if prior is None:
             return self.value
-        return prior.shrunk(self.value * self.effective, self.effective)
+        worth = self.worth()
+        return prior.shrunk(self.value * worth, worth)
 
 
 def residual_share(labelled: IntArray, residual: IntArray, group_of: IntArray | None) -> Share:
@@ -77,15 +84,13 @@ def residual_share(labelled: IntArray, residual: IntArray, group_of: IntArray | 
         residual: Those of them that are residual throughout.
         group_of: Group number of each instance of the dataset; None without groups.
     """
-    effective = float(len(labelled))
-    if group_of is not None and len(labelled):
-        n_by_group = np.bincount(group_of[labelled])
-        k_by_group = np.bincount(group_of[residual], minlength=len(n_by_group))
-        present = n_by_group > 0
-        effective = effective_n(
-            k_by_group[present].astype(np.float64), n_by_group[present].astype(np.float64)
-        )
-    return Share(len(residual), len(labelled), effective)
+    k, n = len(residual), len(labelled)
+    if group_of is None or not n:
+        return Share(k, n, float(n), n)
+    groups, n_by_group = np.unique(group_of[labelled], return_counts=True)
+    k_by_group = np.bincount(np.searchsorted(groups, group_of[residual]), minlength=len(groups))
+    effective = effective_n(k_by_group.astype(np.float64), n_by_group.astype(np.float64))
+    return Share(k, n, effective, len(groups))
 
 
 def judged_parents(hierarchy: Hierarchy, residual: Mapping[int, Any]) -> IntArray:
@@ -128,8 +133,7 @@ def residual_use(
     hierarchy, labelled_at = dataset.hierarchy, support(dataset.direct)
     parents = judged_parents(hierarchy, residual).tolist()
     rows, priors = list[tuple[Any, ...]](), dict[str, BetaPrior | None]()
-    for kind in _KINDS:
-        below = below_of(dataset, [i for i, r in residual.items() if kind in ("all", r.kind)])
+    for kind, below in _below_by_kind(dataset, residual).items():
         shares = {
             parent: residual_share(labelled, below.only_residual(parent), group_of)
             for parent in parents
@@ -137,7 +141,7 @@ def residual_use(
         }
         prior = priors[kind] = _prior(list(shares.values()), least)
         for parent, share in shares.items():
-            counted = (share.k, share.n, int(labelled_at[parent]), share.effective)
+            counted = (share.k, share.n, int(labelled_at[parent]), share.groups, share.effective)
             drawn = (share.value, share.shrunk(prior), *share.interval(prior))
             rows.append((hierarchy.nodes[parent], kind, *counted, *drawn))
     table = pl.DataFrame(rows, schema=RESIDUALS, orient="row").sort("parent", "residual")
@@ -148,6 +152,25 @@ def below_of(dataset: LabelDataset, residual: list[int]) -> LabelsBelow:
     """Labels strictly below each node, some nodes counting as residual."""
     strict_closure = dataset.hierarchy.strict_closure
     return labels_below(dataset.direct, strict_closure, np.array(residual, np.int64))
+
+
+def _below_by_kind(
+    dataset: LabelDataset, residual: Mapping[int, Residual]
+) -> dict[ResidualKind, LabelsBelow]:
+    """Labels strictly below each node, once for each kind of residual node."""
+    every, strict_closure = below_of(dataset, list(residual)), dataset.hierarchy.strict_closure
+    other, unspecified = (
+        count_below(dataset.direct, strict_closure, np.array(nodes, np.int64))
+        for nodes in (
+            [i for i, found in residual.items() if found.kind == kind]
+            for kind in ("other", "unspecified")
+        )
+    )
+    return {
+        "all": every,
+        "other": replace(every, specific=every.specific + unspecified),
+        "unspecified": replace(every, specific=every.specific + other),
+    }
 
 
 def _prior(shares: list[Share], least: float) -> BetaPrior | None:

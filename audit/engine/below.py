@@ -32,9 +32,8 @@ class LabelsBelow:
 
     def only_residual(self, parent: int) -> IntArray:
         """Those of them all of whose labels below the node are residual, in order."""
-        return np.setdiff1d(
-            self.labelled(parent), _stored(self.specific, parent), assume_unique=True
-        )
+        labelled = self.labelled(parent)
+        return np.delete(labelled, np.searchsorted(labelled, _stored(self.specific, parent)))
 
 
 def labels_below(direct: Sparse, strict_closure: Sparse, residual: IntArray) -> LabelsBelow:
@@ -45,15 +44,28 @@ def labels_below(direct: Sparse, strict_closure: Sparse, residual: IntArray) -> 
         strict_closure: 1 where a is an ancestor of i, shape (n_nodes, n_nodes).
         residual: Indices of the nodes that count as residual.
     """
-    specific = csr_array(direct, copy=True)
-    specific.data[np.isin(specific.indices, residual)] = 0
-    specific.eliminate_zeros()
-    return LabelsBelow(_by_node(direct, strict_closure), _by_node(specific, strict_closure))
+    specific = np.setdiff1d(np.arange(direct.shape[1]), residual)
+    specific_below = count_below(direct, strict_closure, specific)
+    return LabelsBelow(
+        specific_below + count_below(direct, strict_closure, residual), specific_below
+    )
 
 
-def _by_node(labels: Sparse, strict_closure: Sparse) -> Sparse:
-    """Labels strictly below each node, canonical, shape (n_nodes, n_instances)."""
-    below = csr_array((labels @ strict_closure).T)
+def count_below(direct: Sparse, strict_closure: Sparse, counted: IntArray) -> Sparse:
+    """Direct labels strictly below each node that are among some nodes, canonical.
+
+    Args:
+        direct: 0/1, shape (n_instances, n_nodes).
+        strict_closure: 1 where a is an ancestor of i, shape (n_nodes, n_nodes).
+        counted: Indices of the nodes that count.
+
+    Returns:
+        How many there are, shape (n_nodes, n_instances).
+    """
+    kept = csr_array(direct, copy=True)
+    kept.data[~np.isin(kept.indices, counted)] = 0
+    kept.eliminate_zeros()
+    below = csr_array((kept @ strict_closure).T)
     below.sort_indices()
     return below
 

@@ -7,7 +7,7 @@ from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import ndtri
+from scipy.special import ndtri, stdtrit
 
 FloatArray: TypeAlias = NDArray[np.float64]
 
@@ -52,8 +52,10 @@ def newcombe(
 def effective_n(k: FloatArray, n: FloatArray) -> float:
     """Instances that a grouped share is worth: n over its design effect, never above n.
 
-    The variance of the share over groups is that of a ratio estimator; the design effect is that
-    variance over the binomial one.
+    The design effect is the larger of two. One is the variance of a ratio estimator over groups,
+    over the binomial variance; a few large groups draw the share to their own and hide from it.
+    The other is Kish's for the share's intraclass correlation (analysis of variance):
+    ``1 + (m - 1) * correlation``, with ``m = sum of n_g^2 / n``.
 
     Args:
         k: Instances that count, per group, shape (n_groups,).
@@ -70,4 +72,49 @@ def effective_n(k: FloatArray, n: FloatArray) -> float:
     if groups < 2 or binomial == 0:
         return total**2 / float((n**2).sum()) if total else 0.0
     between = groups / (groups - 1) * float(((k - share * n) ** 2).sum()) / total**2
-    return float(np.clip(total * binomial / between, 1.0, total)) if between > 0 else total
+    alike = max(intraclass_correlation(k, n), 0.0)
+    effect = max(between / binomial, 1 + (float((n**2).sum()) / total - 1) * alike, 1.0)
+    return max(total / effect, 1.0)
+
+
+def intraclass_correlation(k: FloatArray, n: FloatArray) -> float:
+    """How alike instances of one group are: the estimator from the analysis of variance.
+
+    Args:
+        k: Instances that count, per group, shape (n_groups,); neither none of all nor all.
+        n: Instances per group, shape (n_groups,), positive; two groups or more.
+
+    Returns:
+        1 where every group is constant in itself, below 0 where groups are more alike than chance;
+        0 where every group is one instance, which tells nothing of it.
+    """
+    total, groups = float(n.sum()), len(n)
+    if total == groups:
+        return 0.0
+    typical = (total - float((n**2).sum()) / total) / (groups - 1)
+    between = float(((k - n * k.sum() / total) ** 2 / n).sum()) / (groups - 1)
+    within = float((k * (n - k) / n).sum()) / (total - groups)
+    return (between - within) / (between + (typical - 1) * within)
+
+
+def at_freedom(effective: float, n: float, groups: float, level: float = LEVEL) -> float:
+    """The effective number of instances at the degrees of freedom that groups leave.
+
+    Korn and Graubard's adjustment: the effective number times the square of Student's quantile at
+    n - 1 degrees of freedom over that at groups - 1.
+
+    Args:
+        effective: What the instances are worth with many groups.
+        n: Instances.
+        groups: How many groups they are of; n where each stands alone.
+        level: Coverage of the interval that it is for.
+
+    Returns:
+        ``effective`` where there are as many groups as instances, less with fewer; 0 for one group.
+    """
+    if groups >= n:
+        return effective
+    if groups < 2:
+        return 0.0
+    tail = (1 + level) / 2
+    return effective * float((stdtrit(n - 1, tail) / stdtrit(groups - 1, tail)) ** 2)

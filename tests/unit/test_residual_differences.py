@@ -7,13 +7,16 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
 
 from audit.checks.residual_overuse import run
 from audit.dataset import LabelDataset
 from audit.hierarchy import Hierarchy
 from audit.measure import measure
 from audit.policy import Policy, Threshold
-from audit.residual_differences import DIFFERENCES, residual_differences
+from audit.residual_differences import DIFFERENCES, _p_value, residual_differences
+from audit.residual_use import Share
 from audit.result import Finding
 from fixtures.labelled import tree
 
@@ -126,3 +129,32 @@ def test_sites_that_code_alike_differ_seldom() -> None:
         told += bool(judged(dataset, residual_difference=few))
 
     assert told <= 60 * 0.05 + 2 * (60 * 0.05 * 0.95) ** 0.5
+
+
+@given(
+    st.integers(0, 60), st.integers(0, 60), st.floats(20, 60), st.integers(2, 59), st.integers(1, 9)
+)
+def test_fewer_groups_are_never_surer(
+    k: int, k_there: int, effective: float, groups: int, fewer: int
+) -> None:
+    assume(0 < k + k_there < 120)
+    many, few = (
+        _p_value(Share(k, 60, effective, g), Share(k_there, 60, effective, 60))
+        for g in (groups, max(groups - fewer, 2))
+    )
+
+    assert few >= many
+
+
+def test_stays_given_three_times_are_not_surer() -> None:
+    once = release(("a", 60, 200), ("b", 100, 200), groups=5)
+    shares = (("a", 180, 600), ("b", 300, 600))
+    first, thrice = (
+        residual_differences(measure(dataset, Policy(strata=("site",))))
+        for dataset in (once, release(*shares, groups=15))
+    )
+
+    assert thrice["n"].to_list() == [3 * n for n in first["n"]]
+    assert (thrice["p_value"] >= first["p_value"] * (1 - 1e-9)).all()
+    assert thrice["p_value"].to_list() == pytest.approx(first["p_value"].to_list(), rel=1e-6)
+    assert (thrice["high"] >= first["high"] - 1e-9).all()

@@ -149,3 +149,12 @@ def test_the_sentence_never_says_that_a_specific_node_was_warranted() -> None:
     (finding,) = checked([(40, ["other_lung"])]).standing
 
     assert "the residual share is high" in finding.statement
+
+
+def test_two_patients_with_many_stays_do_not_make_a_share_high() -> None:
+    counts = [(28, ["other_lung"]), (2, ["asthma"])]
+    names = list(repeated(counts))
+    patients = ["p"] * 14 + ["q"] * 12 + ["r", "s", "t", "u"]
+
+    assert flagged(checked(counts)) == ["lung"]
+    assert flagged(checked(counts, groups=dict(zip(names, patients, strict=True)))) == []

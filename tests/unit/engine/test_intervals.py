@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from audit.engine.intervals import effective_n, wilson
+from audit.engine.intervals import at_freedom, effective_n, intraclass_correlation, wilson
 
 
 @pytest.mark.parametrize(
@@ -111,3 +111,45 @@ def test_groups_more_alike_than_chance_are_worth_no_more_than_their_instances() 
     n = np.full(20, 4.0)
 
     assert effective_n(n / 2, n) == 80
+
+
+def test_a_few_large_groups_that_make_the_share_are_worth_their_number() -> None:
+    # 28 of 30, of six groups: the two large ones hardly vary about a share that is their own
+    n, k = np.array([14.0, 12, 1, 1, 1, 1]), np.array([14.0, 12, 1, 1, 0, 0])
+
+    assert effective_n(k, n) == pytest.approx(30**2 / (14**2 + 12**2 + 4))
+
+
+@given(groups.filter(lambda drawn: len(drawn) > 1), st.integers(2, 9))
+def test_instances_given_twice_are_no_more_evidence_than_their_groups(
+    drawn: list[tuple[int, int]], times: int
+) -> None:
+    n, k = np.array([(size, min(size, at) and size) for size, at in drawn], float).T
+
+    assert effective_n(times * k, times * n) == pytest.approx(effective_n(k, n))
+
+
+def test_the_intraclass_correlation_by_hand() -> None:
+    k, n = np.array([2.0, 1, 0]), np.array([2.0, 2, 2])
+    between, within = 2 * (0.5**2 + 0.5**2) / 2, 0.5 / 3
+
+    found = intraclass_correlation(k, n)
+
+    assert found == pytest.approx((between - within) / (between + within))
+
+
+@given(st.floats(1, 1e4), st.integers(2, 10_000), st.sampled_from([0.5, 0.95, 0.999]))
+def test_fewer_groups_are_worth_less(effective: float, n: int, level: float) -> None:
+    worth = [at_freedom(effective, n, groups, level) for groups in range(1, min(n, 40))]
+
+    assert worth == sorted(worth)
+    assert at_freedom(effective, n, n, level) == effective >= max(worth)
+
+
+def test_student_s_quantiles_set_the_worth_of_few_groups() -> None:
+    # published two-sided 5 % points: 2.571 at 5 and 2.045 at 29 degrees of freedom
+    assert at_freedom(20, 30, 6) == pytest.approx(20 * (2.045 / 2.571) ** 2, rel=1e-3)
+
+
+def test_one_group_shows_nothing_of_others() -> None:
+    assert at_freedom(1, 30, 1) == 0
