@@ -21,7 +21,9 @@ from pydantic import (
     field_validator,
     model_validator,
 )
+from pydantic.json_schema import SkipJsonSchema
 
+from audit.code_dates import Spell, read_code_dates
 from audit.errors import PolicyError, first_cases
 from audit.files import read_text
 
@@ -155,6 +157,28 @@ class Exclusive(_Frozen):
         return tuple((side,) if isinstance(side, str) else side for side in self.nodes)
 
 
+class CodeDates(_Frozen):
+    """When each code could be assigned, and which column says when it was.
+
+    Args:
+        column: Column of the instances that holds the true day of coding, as the user states.
+        file: Table of ``code, first, last``; its place is seen from the policy file.
+        spells: What the table says. A policy file cannot state them: they are read.
+    """
+
+    column: str = Field(min_length=1)
+    file: str = Field(min_length=1)
+    spells: SkipJsonSchema[tuple[Spell, ...]] = ()
+
+    def read(self, folder: Path) -> Self:
+        """The same with the spells of its table.
+
+        Raises:
+            InputError: If the table cannot be read, or is not as required.
+        """
+        return self.model_copy(update={"spells": read_code_dates(folder / self.file)})
+
+
 class Policy(_Frozen):
     """What an audit judges by. Every field has a default; a TOML file overrules them.
 
@@ -197,6 +221,8 @@ class Policy(_Frozen):
         waivers: Findings that are told and do not count.
         ratchet: Whether a finding that the reference run has too, and no worse, counts as a note.
         exclusive: Nodes of which an instance should carry one at most.
+        code_dates: From when to when each code was valid, and the column with the true day of
+            coding; None: whether a code was valid on its day is not judged.
     """
 
     name: str = "default"
@@ -257,6 +283,7 @@ class Policy(_Frozen):
     waivers: tuple[Waiver, ...] = Field(default=(), strict=False)
     ratchet: bool = False
     exclusive: tuple[Exclusive, ...] = Field(default=(), strict=False)
+    code_dates: CodeDates | None = None
 
     @field_validator("*")
     @classmethod
@@ -293,8 +320,17 @@ class Policy(_Frozen):
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """Columns of the instances that the policy names: `strata`, then `drift`, each once."""
-        return tuple(dict.fromkeys((*self.strata, *self.drift)))
+        """Columns of the instances that the policy names, each once: `strata`, `drift`, the day."""
+        return tuple(dict.fromkeys((*self.strata, *self.drift, *self._days)))
+
+    @property
+    def day_columns(self) -> frozenset[str]:
+        """Columns that are read for their days alone: no instances are compared by them."""
+        return frozenset(self._days).difference(self.strata, self.drift)
+
+    @property
+    def _days(self) -> tuple[str, ...]:
+        return (self.code_dates.column,) if self.code_dates else ()
 
     def rule_for(self, a: str, b: str) -> BranchRule:
         """The first rule that fits two branches; a watching one where none does."""
@@ -347,11 +383,12 @@ _THRESHOLDS = {
 
 
 def load_policy(path: str | Path) -> Policy:
-    """A policy from a TOML file.
+    """A policy from a TOML file, and from the table of code dates that it names.
 
     Raises:
         PolicyError: On broken TOML, an unknown key, a wrong type or a value outside its range;
             names the key.
+        InputError: If the table of code dates cannot be read, or is not as required.
     """
     path = Path(path)
     text = read_text(path)
@@ -360,7 +397,7 @@ def load_policy(path: str | Path) -> Policy:
     except tomllib.TOMLDecodeError as error:
         raise PolicyError("a TOML file is required", found=str(error), where=path) from None
     try:
-        return Policy.model_validate({"name": path.stem, **stated})
+        policy = Policy.model_validate({"name": path.stem, **stated})
     except ValidationError as error:
         unknown = any(e["type"] == "extra_forbidden" and len(e["loc"]) == 1 for e in error.errors())
         keys = f"keys: {', '.join(Policy.model_fields)}"
@@ -370,6 +407,9 @@ def load_policy(path: str | Path) -> Policy:
             where=path,
             hint=keys if unknown else "docs/policy.md lists what each key may be",
         ) from None
+    if policy.code_dates is None:
+        return policy
+    return policy.model_copy(update={"code_dates": policy.code_dates.read(path.parent)})
 
 
 def _told(key: Sequence[str | int], message: str, text: str) -> str:

@@ -16,6 +16,7 @@ from audit.judge import rejudged
 from audit.loaders.transforms import Transform
 from audit.policy import Policy, load_policy, policy_for
 from audit.predictions import Predictions, load_predictions
+from audit.progress import Progress, silent
 from audit.result import AuditResult
 from audit.run import run_audit, with_inputs
 from audit.run_folder import RESULT, read_run
@@ -81,11 +82,16 @@ class Settings(BaseModel):
         """The earlier run; None where none is named."""
         return read_run(self.reference) if self.reference else None
 
-    def read(self, policy: Policy | None) -> tuple[LabelDataset, Predictions | None]:
+    def read(
+        self, policy: Policy | None, progress: Progress = silent
+    ) -> tuple[LabelDataset, Predictions | None]:
         """The labels, and the predictions where there are some."""
+        progress("reading the hierarchy")
+        hierarchy = load_hierarchy(self.hierarchy, relations=self.relations)
+        progress("reading labels")
         labels = load_labels(
             self.dataset,
-            load_hierarchy(self.hierarchy, relations=self.relations),
+            hierarchy,
             format=self.format,
             id=self.id,
             label=self.label,
@@ -95,9 +101,12 @@ class Settings(BaseModel):
             classes=self.classes,
             strata=policy.columns if policy else (),
         )
+        read = labels.ledger.rows_read
+        progress("reading labels", read, read, "rows")
         if self.predictions is None:
             return labels, None
-        return labels, load_predictions(
+        progress("reading predictions")
+        predictions = load_predictions(
             self.predictions,
             labels,
             classes=self.classes,
@@ -105,6 +114,9 @@ class Settings(BaseModel):
             single_label=self.single_label,
             policy=policy,
         )
+        read = predictions.ledger.instances_read
+        progress("reading predictions", read, read, "instances")
+        return labels, predictions
 
     def audit(
         self,
@@ -112,6 +124,7 @@ class Settings(BaseModel):
         predictions: Predictions | None,
         policy: Policy | None,
         reference: AuditResult | None,
+        progress: Progress = silent,
     ) -> AuditResult:
         """The result of what was read, with every file that decided it among its inputs."""
         result = run_audit(
@@ -121,13 +134,16 @@ class Settings(BaseModel):
             seed=self.seed,
             reference=reference,
             today=self.today,
+            progress=progress,
         )
-        return with_inputs(result, self._files())
+        return with_inputs(result, self._files(policy))
 
-    def _files(self) -> Mapping[str, Path | None]:
+    def _files(self, policy: Policy | None) -> Mapping[str, Path | None]:
+        dates = policy.code_dates if policy else None
         return {
             "hierarchy": None if is_built_in(self.hierarchy) else Path(self.hierarchy),
             "policy": self.policy,
+            "code_dates": self.policy.parent / dates.file if self.policy and dates else None,
             "classes": self.classes,
             "reference": self.reference and self.reference / RESULT,
         }

@@ -71,6 +71,8 @@ def _bounds(schema: dict[str, Any]) -> Iterator[str]:
 def _kind(schema: dict[str, Any]) -> str:
     if schema.get("items", {}).get("$ref"):
         return "tables, see below"
+    if any("$ref" in option for option in schema.get("anyOf", ())):
+        return "a table, see below"
     kinds = {
         "string": "text",
         "array": "list of names",

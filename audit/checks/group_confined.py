@@ -64,7 +64,7 @@ def run(measured: Measurements) -> CheckResult:
     A node is judged where enough units carry it and every parent is carried with several values,
     one of them often enough to hold them all; which nodes these are, the totals alone decide.
     """
-    columns = [column for name in _names(measured) if (column := _counted(measured, name))]
+    columns = [column for name in measured.columns if (column := _counted(measured, name))]
     judged = sum(int(_judged(measured, column).sum()) for column in columns)
     confined = [found for column in columns for found in _confined(measured, column)]
     q_values = benjamini_hochberg(np.array([found.p_value for found in confined]), judged)
@@ -87,10 +87,6 @@ def _why_not(columns: list[_Column]) -> str:
     if not columns:
         return "no split and no strata column has two values"
     return f"no node below a shared parent is carried by {LEAST_UNITS} instances or groups"
-
-
-def _names(measured: Measurements) -> tuple[str, ...]:
-    return ("split", *measured.dataset.strata)
 
 
 def _counted(measured: Measurements, name: str) -> _Column | None:

@@ -2,21 +2,33 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import polars as pl
 
 from audit.checks.check import Check
+from audit.checks.on_day import among_not_dated, finding_on_day, not_dated, told_of_not_dated
 from audit.checks.refusals import finding_of_labels
 from audit.checks.written import integrity_of
 from audit.integrity import Integrity
 from audit.measure import Measurements
 from audit.result import CheckResult, Finding
+from audit.validity import HEADING
 
 _NAME = "not_specific"
 _TITLE = "Are there labels that are not assignable, with more specific codes below them?"
 
 
+_DATA_USER = (
+    "Take these labels as the headings that they are: which code below them was meant is not known."
+)
+
+
 def run(measured: Measurements) -> CheckResult:
-    """Report labels at headings of the code sets that are listed completely."""
+    """Report labels that were headings on their day, by the dates that the policy names.
+
+    Where no date can tell, report labels at headings of the code sets that are listed completely.
+    """
     integrity, read = integrity_of(measured), measured.dataset.ledger.rows_read
     listed = integrity is not None and bool(measured.hierarchy.complete_tables)
     return CheckResult(
@@ -24,38 +36,55 @@ def run(measured: Measurements) -> CheckResult:
         title=_TITLE,
         denominator=read,
         denominator_unit="rows",
-        findings=() if integrity is None or not listed else _findings(measured, integrity),
-        not_applicable=_why_not(listed, read),
+        findings=(
+            *_on_their_day(measured),
+            *(() if integrity is None or not listed else _in_the_lists(measured, integrity)),
+        ),
+        not_applicable=_why_not(listed or measured.policy.code_dates is not None, read),
     )
 
 
-def _why_not(listed: bool, read: int) -> str:
-    if not listed:
+def _why_not(can_tell: bool, read: int) -> str:
+    if not can_tell:
         return "no complete list of codes says which are assignable"
     return "" if read else "no row was read"
 
 
-def _findings(measured: Measurements, integrity: Integrity) -> tuple[Finding, ...]:
-    headings = _headings(measured, integrity)
-    return tuple(
-        finding
-        for table in sorted(measured.hierarchy.complete_tables)
-        for finding in finding_of_labels(
+def _on_their_day(measured: Measurements) -> tuple[Finding, ...]:
+    return finding_on_day(
+        measured,
+        HEADING,
+        check=_NAME,
+        statement="{rows} of {of} dated rows ({share}) carry {labels} labels that were headings on "
+        "their day, which {column} gives: not valid themselves, with more specific codes below "
+        "them that were.",
+        curator="Look for the digits that were cut on the way, or for a form that let the label "
+        "stay open, and code these records again where the source allows it.",
+        data_user=_DATA_USER,
+    )
+
+
+def _in_the_lists(measured: Measurements, integrity: Integrity) -> Iterator[Finding]:
+    """A note on each complete code set with labels at its headings."""
+    headings = not_dated(measured, _headings(measured, integrity))
+    for table in sorted(measured.hierarchy.complete_tables):
+        labels = headings.filter(pl.col("code_set") == table)
+        yield from finding_of_labels(
             measured,
-            headings.filter(pl.col("code_set") == table),
+            labels,
             check=_NAME,
             key=table,
             severity="note",
             statement="{rows} of {of} rows ({share}) carry {labels} labels that are not "
             f"assignable in {integrity.editions.get(table, f'the list of {table} at hand')}, which "
-            "has more specific codes below them; they may have been valid when coded.",
+            "has more specific codes below them; they may have been valid when coded."
+            f"{told_of_not_dated(measured)}",
             curator="Check when these records were coded; where the more specific codes existed "
             "already, the label was cut or left open.",
-            data_user="Take these labels as the headings that they are: which code below them was "
-            "meant is not known.",
+            data_user=_DATA_USER,
             in_ledger=False,
+            more=among_not_dated(measured, labels),
         )
-    )
 
 
 def _headings(measured: Measurements, integrity: Integrity) -> pl.DataFrame:

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 
 import numpy as np
 import polars as pl
-from scipy.stats import binom
 
 from audit.checks.check import Check
 from audit.dag import IntArray
@@ -80,7 +79,7 @@ def _scopes(measured: Measurements) -> Iterator[_Scope]:
     """All instances with labels, then those of each value of each column."""
     lengths = record_lengths(measured)
     yield _Scope("", "", np.bincount(lengths["length"]))
-    for column in ("split", *measured.dataset.strata):
+    for column in measured.columns:
         named = lengths.with_columns(
             value=measured.dataset.instances[column].gather(lengths["instance"])
         )
@@ -127,6 +126,8 @@ def pile_of(counts: IntArray) -> Pile | None:
     Returns:
         None where the longest instances are few, short, or of one length with nearly all others.
     """
+    from scipy.stats import binom
+
     long = np.flatnonzero(counts >= LEAST_INSTANCES)
     if not len(long) or long[-1] < LEAST_LENGTH or _of_one_length(counts):
         return None

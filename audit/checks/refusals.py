@@ -33,8 +33,8 @@ def finding_of_labels(
 
     Args:
         measured: The measurements.
-        labels: Columns ``label, rows, instances``, a row a label; where there is a column
-            ``stands_for``, a label's line says what it stands for.
+        labels: Columns ``label, rows, instances``, a row a label; a label's line also says what is
+            in a column ``stands_for`` or ``valid``.
         check: Name of the check.
         key: What tells the finding from others of the check.
         severity: How much it matters.
@@ -43,7 +43,7 @@ def finding_of_labels(
         data_user: What who uses the data should do.
         in_ledger: Whether the ledger publishes the number of rows; else it may be a small cell.
         of: Rows that were looked at; None: all rows read.
-        more: Further evidence.
+        more: Further evidence, or a count in place of one said here.
     """
     if labels.is_empty():
         return ()
@@ -60,7 +60,7 @@ def finding_of_labels(
             evidence={
                 "rows": Quantity(rows) if in_ledger else count(rows, read),
                 "of": Quantity(read),
-                "share": derived(rows / read, "rows"),
+                "share": derived(rows / read, "rows", "of"),
                 "labels": Quantity(len(labels)),
                 **more,
             },
@@ -80,7 +80,7 @@ def label_parts(measured: Measurements, ordered: pl.DataFrame) -> tuple[Part, ..
         Part(
             (line["label"],),
             {"instances": count(line["instances"], total)}
-            | ({"stands_for": Quantity(line["stands_for"])} if "stands_for" in line else {}),
+            | {name: Quantity(line[name]) for name in ("stands_for", "valid") if name in line},
         )
         for line in ordered.head(TOP_PARTS).iter_rows(named=True)
     )

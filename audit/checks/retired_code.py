@@ -1,39 +1,62 @@
-"""retired_code: codes that the edition at hand does not list, and that may have been valid."""
+"""retired_code: codes that were not valid on their day; without dates, codes no list has."""
 
 from __future__ import annotations
 
 from audit.checks.check import Check
+from audit.checks.on_day import among_not_dated, finding_on_day, not_dated, told_of_not_dated
 from audit.checks.refusals import finding_of_labels
-from audit.checks.written import integrity_of, unexplained
+from audit.checks.written import explained, integrity_of, unexplained
 from audit.measure import Measurements
 from audit.result import CheckResult, Finding
+from audit.validity import INVALID
 
 _NAME = "retired_code"
-_TITLE = "Are there codes that the edition at hand does not list?"
+_TITLE = (
+    "Are there codes that were not valid when coded, or that the edition at hand does not list?"
+)
 
 
 def run(measured: Measurements) -> CheckResult:
-    """Report codes below a known category that the complete list of an edition lacks."""
+    """Report codes that were not valid on their day, by the dates that the policy names.
+
+    Where no date can tell, report codes below a known category that the complete list of an edition
+    lacks.
+    """
     integrity, read = integrity_of(measured), measured.dataset.ledger.rows_read
-    dated = integrity is not None and bool(integrity.editions)
+    listed = integrity is not None and bool(integrity.editions)
     return CheckResult(
         name=_NAME,
         title=_TITLE,
         denominator=read,
         denominator_unit="rows",
-        findings=_findings(measured),
-        not_applicable=_why_not(dated, read),
+        findings=(*_on_their_day(measured), *_in_no_list(measured)),
+        not_applicable=_why_not(listed or measured.policy.code_dates is not None, read),
     )
 
 
-def _why_not(dated: bool, read: int) -> str:
-    if not dated:
+def _why_not(can_tell: bool, read: int) -> str:
+    if not can_tell:
         return "this hierarchy names no edition of its lists of codes"
     return "" if read else "no row was read"
 
 
-def _findings(measured: Measurements) -> tuple[Finding, ...]:
-    retired = unexplained(measured).drop_nulls("edition")
+def _on_their_day(measured: Measurements) -> tuple[Finding, ...]:
+    return finding_on_day(
+        measured,
+        INVALID,
+        check=_NAME,
+        statement="{rows} of {of} dated rows ({share}) carry {labels} codes that were not valid on "
+        "their day, which {column} gives: retired before it, or not yet introduced.",
+        curator="Look up which code was valid on these days, and whether the day of coding is the "
+        "one that was asked about.",
+        data_user="Trust their category more than their last digits; what they stand for may "
+        "differ from records that were coded by the edition of their day.",
+        without=explained(measured),
+    )
+
+
+def _in_no_list(measured: Measurements) -> tuple[Finding, ...]:
+    retired = not_dated(measured, unexplained(measured).drop_nulls("edition"))
     editions = " and ".join(retired["edition"].unique().sort())
     return finding_of_labels(
         measured,
@@ -43,10 +66,11 @@ def _findings(measured: Measurements) -> tuple[Finding, ...]:
         severity="note",
         statement="{rows} of {of} rows ({share}) carry {labels} codes that are not assignable in "
         f"{editions} and stand in no list of it; they may have been valid when coded. They were "
-        "kept below the category that their digits name.",
+        f"kept below the category that their digits name.{told_of_not_dated(measured)}",
         curator="Look the codes up in the edition that was valid when they were assigned.",
         data_user="Trust their category more than their last digits.",
         in_ledger=False,
+        more=among_not_dated(measured, retired),
     )
 
 

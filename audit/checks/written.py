@@ -100,6 +100,15 @@ def unexplained(measured: Measurements) -> pl.DataFrame:
     )
 
 
+def explained(measured: Measurements) -> set[str]:
+    """Nodes of labels that a lost 0 or the wrong table explains: other checks tell of these."""
+    integrity = integrity_of(measured)
+    if integrity is None:
+        return set()
+    labels = read_again(measured, integrity).filter(LOST_ZERO | WRONG_TABLE)
+    return set(labels["node"].drop_nulls())
+
+
 def lines(measured: Measurements, labels: pl.DataFrame, codes: str) -> pl.DataFrame:
     """``label, rows, instances, stands_for`` of labels, the last told from a column of codes."""
     hierarchy = measured.hierarchy

@@ -8,6 +8,7 @@ import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, date, datetime
+from pathlib import Path
 from typing import Any
 
 from audit.checks import ON_WAIVERS
@@ -15,8 +16,9 @@ from audit.errors import PolicyError, first_cases
 from audit.judge.limits import Bound, bounds_of, needs_counting, with_limits, within
 from audit.judge.names import refuse_reference, refuse_unknown_names
 from audit.judge.ratchet import findings_by_id, no_worse
+from audit.judge.reference import remembered
 from audit.judge.waivers import Waivers, listed
-from audit.policy import Policy
+from audit.policy import CodeDates, Policy
 from audit.result import AuditResult, CheckResult, Finding, Judgement, to_json_bytes
 
 _AGAIN = "audit the data again with `audit run --policy`"
@@ -96,7 +98,13 @@ def policy_as_applied(policy: Policy, *, min_cell: int, labelled_ancestors: str)
         ],
         "severities": policy.severities,
         "ratchet": policy.ratchet,
+        "code_dates": policy.code_dates and _dates_as_applied(policy.code_dates),
     }
+
+
+def _dates_as_applied(dates: CodeDates) -> dict[str, Any]:
+    codes = {spell.code for spell in dates.spells}
+    return {"column": dates.column, "file": Path(dates.file).name, "codes": len(codes)}
 
 
 def _judged(
@@ -116,16 +124,18 @@ def _judged(
     ]
     uses = waivers.uses(checks)
     told = [_check(check.run(uses), policy, (), known, None) for check in ON_WAIVERS]
+    min_cell = policy.min_cell or counted.min_cell or result.policy["min_cell"]
     return replace(
         result,
         identity=_identity(result, policy, reference),
         policy=policy_as_applied(
             policy,
-            min_cell=policy.min_cell or counted.min_cell or result.policy["min_cell"],
+            min_cell=min_cell,
             labelled_ancestors=result.policy["labelled_ancestors"],
         ),
         checks=(*checks, *told),
         waivers=tuple(listed(use) for use in uses),
+        reference=None if reference is None else remembered(reference, min_cell),
     )
 
 

@@ -76,7 +76,8 @@ def present(frame: pl.DataFrame, name: str) -> str | None:
 def column_for(role: str, wanted: str, names: Sequence[str], path: Path) -> str:
     """The column of a role, in any case of letters; raises SchemaError where it does not exist."""
     if role.startswith(STRATUM):
-        return name_among(names, wanted, path, "strata and drift of the policy name columns")
+        hint = "strata, drift and code_dates of the policy name columns"
+        return name_among(names, wanted, path, hint)
     hint = f"name another with {_OPTIONS[role]}" if role in _OPTIONS else ""
     return name_among(names, wanted, path, hint)
 
@@ -215,7 +216,7 @@ def refuse_named(columns: Columns, path: Path, *options: str) -> None:
         SchemaError: If one of the options is given.
     """
     given = [
-        "the policy's strata" if option == "strata" else f"--{option}"
+        "the policy's columns" if option == "strata" else f"--{option}"
         for option in options
         if getattr(columns, option) not in (None, ())
     ]
@@ -278,7 +279,7 @@ def _instances(mentions: pl.DataFrame, path: Path) -> pl.DataFrame:
                 where=path,
                 hint="name the column that holds the group with --group, or the id with --id"
                 if role == "group"
-                else f"leave {name!r} out of the strata, or name the id with --id",
+                else f"leave {name!r} out of the policy, or name the id with --id",
             )
     firsts = pl.col("group", *further).drop_nulls().first()
     instances = by_instance.agg(firsts, pl.col("split").min())

@@ -53,8 +53,8 @@ def _place_of(name: str, tables: Sequence[Path], keys: Sequence[str]) -> tuple[s
         f"a column named {name!r} is required",
         found=f"none in {searched}",
         where=tables[0].parent,
-        hint="strata and drift of the policy name columns of the tables of codes, of ADMISSIONS or "
-        "of PATIENTS",
+        hint="strata, drift and code_dates of the policy name columns of the tables of codes, of "
+        "ADMISSIONS or of PATIENTS",
     )
 
 

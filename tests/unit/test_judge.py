@@ -19,7 +19,7 @@ from audit.disclosure import Quantity
 from audit.errors import InputError, PolicyError
 from audit.hierarchy import Hierarchy
 from audit.judge import FREE, judged, judging_date, rejudged
-from audit.policy import BranchRule, Exclusive, Policy, Threshold, Waiver
+from audit.policy import BranchRule, CodeDates, Exclusive, Policy, Threshold, Waiver
 from audit.result import AuditResult, CheckResult, Finding, to_json_bytes
 from audit.run import run_audit
 from audit.run_folder import read_run, write_run
@@ -316,6 +316,7 @@ def test_a_stricter_limit_leaves_the_findings_of_a_run_with_it(name: str, value:
             "branch_rules differs",
         ),
         (Policy(exclusive=(Exclusive(nodes=("saw", "hammer"), reason=""),)), "exclusive differs"),
+        (Policy(code_dates=CodeDates(column="day", file="d.csv")), "code_dates differs"),
     ],
 )
 def test_what_needs_counting_is_refused_by_its_key(policy: Policy, key: str) -> None:

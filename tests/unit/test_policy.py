@@ -12,11 +12,13 @@ from typing import Any
 import pytest
 from jsonschema import Draft202012Validator, ValidationError
 
-from audit.errors import PolicyError
+from audit.code_dates import Spell
+from audit.errors import InputError, PolicyError
 from audit.policy import (
     BUILT_IN,
     ICD9CM_POLICY,
     BranchRule,
+    CodeDates,
     Exclusive,
     Policy,
     Threshold,
@@ -321,6 +323,51 @@ def test_the_example_of_the_page_is_a_policy(tmp_path: Path) -> None:
     share = {"residual_share": {"value": 2, "reason": ""}}
     with pytest.raises(ValidationError):
         Draft202012Validator(policy_schema()).validate({**stated, **share})
+
+
+def test_code_dates_are_read_from_beside_the_policy(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "dates.csv").write_text("code,first,last\n585,,2005-09-30\n")
+    text = '[code_dates]\ncolumn = "day"\nfile = "dates.csv"\n'
+    policy = load_policy(written(tmp_path, text))
+    assert policy.code_dates is not None
+    assert policy.code_dates.spells == (Spell("585", None, date(2005, 9, 30)),)
+    assert Policy.model_validate_json(policy.model_dump_json()) == policy
+    Draft202012Validator(policy_schema()).validate(tomllib.loads(text))
+
+    monkeypatch.chdir(tmp_path)
+    assert load_policy(Path("strict.toml")) == policy
+    (tmp_path / "dates.csv").write_text("code,first,last\n585,,2005-10-01\n")
+    assert load_policy(Path("strict.toml")).sha256 != policy.sha256
+
+
+@pytest.mark.parametrize(
+    ("stated", "told"),
+    [
+        ('column = "day"', "code_dates.file"),
+        ('file = "dates.csv"', "code_dates.column"),
+        ('column = ""\nfile = "dates.csv"', "code_dates.column"),
+        ('column = "day"\nfile = "dates.csv"\nspells = [["585"]]', "code_dates.spells"),
+        ('column = "day"\nfile = "dates.csv"\nend = "last"', "code_dates.end"),
+        ('column = "day"\nfile = "nowhere.csv"', "nowhere.csv: a file is required"),
+        ('column = "day"\nfile = "dates.csv"', "a column named 'first' is required"),
+    ],
+)
+def test_code_dates_that_cannot_be_read_are_refused(tmp_path: Path, stated: str, told: str) -> None:
+    (tmp_path / "dates.csv").write_text("code,last\n585,2005-09-30\n")
+
+    with pytest.raises(InputError) as caught:
+        load_policy(written(tmp_path, f"[code_dates]\n{stated}\n"))
+    assert told in str(caught.value)
+
+
+def test_the_column_of_days_parts_no_instances_unless_it_is_named_again() -> None:
+    dates = CodeDates(column="day", file="dates.csv")
+    alone, again = Policy(code_dates=dates), Policy(code_dates=dates, drift=("day",))
+
+    assert alone.columns == again.columns == ("day",)
+    assert (alone.day_columns, again.day_columns) == (frozenset({"day"}), frozenset())
 
 
 def test_columns_are_those_of_strata_and_drift_each_once(tmp_path: Path) -> None:

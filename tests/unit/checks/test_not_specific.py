@@ -3,17 +3,24 @@
 from __future__ import annotations
 
 import gzip
+from datetime import date
 
 import polars as pl
 import pytest
 
 from audit.checks.not_specific import CHECK
+from audit.code_dates import Spell
 from audit.hierarchies.icd9cm import DATA
 from audit.hierarchy import Hierarchy
 from audit.measure import measure
 from audit.policy import Policy
-from fixtures.coded import icd9cm_and_procedures, measured
+from audit.result import Finding
+from fixtures.coded import SPELLS, icd9cm_and_procedures, measured, on_days
 from fixtures.labelled import labelled
+
+
+def values(finding: Finding) -> dict[str, object]:
+    return {name: quantity.value for name, quantity in finding.evidence.items()}
 
 
 def test_a_label_at_a_heading_is_a_note() -> None:
@@ -84,3 +91,50 @@ def test_it_does_not_apply_without_a_complete_list(toy_hierarchy: Hierarchy) -> 
 
     assert "no complete list" in found.not_applicable
     assert CHECK.run(measured({"diagnoses": {"a": []}})).not_applicable == "no row was read"
+
+
+# --- with code dates ----------------------------------------------------------------------------
+
+
+def test_a_heading_is_judged_on_its_day() -> None:
+    """585 was valid to September 2005, 585.6 from then to September 2015.
+
+    i1: in time. i2, i3: late, with 585.6 valid below it. i4: later than both, told by another
+    check. i5: no day. i6: 250.9 is a heading of the list, and has no dates.
+    """
+    found = CHECK.run(
+        on_days(
+            ("i1", "585", "2005-09-30"), ("i2", "585", "2005-10-01"), ("i3", "585", "2015-09-30"),
+            ("i4", "585", "2015-10-01"), ("i5", "585", None), ("i6", "2509", "2010-01-01"),
+            spells=SPELLS,
+        )
+    )  # fmt: skip
+    on_day, listed = found.findings
+
+    assert (on_day.id, on_day.severity) == ("not_specific:on%20their%20day", "warning")
+    assert values(on_day) == {
+        "rows": 2, "of": 4, "share": 0.5, "labels": 1, "column": "day", "not_dated": 2,
+    }  # fmt: skip
+    assert on_day.nodes == ("585",)
+    assert on_day.parts[0].evidence["valid"].value == "1979-01-01 to 2005-09-30"
+    assert (listed.id, listed.severity, set(listed.nodes)) == (
+        "not_specific:diagnoses",
+        "note",
+        {"585", "250.9"},
+    )
+    assert values(listed) == {"rows": 2, "of": 6, "share": 2 / 6, "labels": 2, "not_dated": 2}
+    assert (found.denominator, found.status) == (6, "warn")
+
+
+def test_a_retired_code_below_makes_a_heading_of_its_day() -> None:
+    """250.94 stands in no list, and was valid in 2004."""
+    spells = (Spell("250.9", date(2006, 1, 1), None), Spell("250.94", None, date(2005, 9, 30)))
+    (finding,) = CHECK.run(on_days(("i", "2509", "2004-01-01"), spells=spells)).findings
+
+    assert finding.severity == "warning"
+
+
+def test_every_row_valid_on_its_day_passes() -> None:
+    spells = (Spell("585", None, None),)
+
+    assert CHECK.run(on_days(("i", "585", "2010-01-01"), spells=spells)).status == "pass"

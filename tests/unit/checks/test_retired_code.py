@@ -2,13 +2,25 @@
 
 from __future__ import annotations
 
-from audit.checks import lost_zero, unknown_code, wrong_table
+from dataclasses import replace
+from datetime import date
+
+import polars as pl
+
+from audit.checks import lost_zero, not_specific, unknown_code, wrong_table
 from audit.checks.retired_code import CHECK
+from audit.code_dates import Spell
+from audit.disclosure import shown
 from audit.hierarchy import Hierarchy
 from audit.measure import measure
-from audit.policy import Policy
-from fixtures.coded import icd9cm_and_procedures, measured
+from audit.policy import CodeDates, Policy
+from audit.result import Finding
+from fixtures.coded import SPELLS, icd9cm_and_procedures, in_tables, measured, on_days
 from fixtures.labelled import labelled
+
+
+def values(finding: Finding) -> dict[str, object]:
+    return {name: quantity.value for name, quantity in finding.evidence.items()}
 
 
 def test_a_code_that_stands_in_no_list_of_the_edition_is_a_note() -> None:
@@ -65,3 +77,84 @@ def test_it_does_not_apply_without_an_edition(toy_hierarchy: Hierarchy) -> None:
 
     assert "no edition" in found.not_applicable
     assert CHECK.run(measured({"diagnoses": {"a": []}})).not_applicable == "no row was read"
+
+
+# --- with code dates ----------------------------------------------------------------------------
+
+
+def test_a_code_is_judged_on_its_day() -> None:
+    """585 was valid to September 2005, 585.6 from then to September 2015; 250.94 never was known.
+
+    i1 to i3: 585.6 too early, in time, too late. i4, i5: 585 in time, and late with nothing left
+    below. i6: 585 as a heading, which is told by another check. i7: no day. i8: no dates.
+    """
+    found = CHECK.run(
+        on_days(
+            ("i1", "5856", "2004-03-01"), ("i2", "585.6", "2005-10-01"),
+            ("i3", "5856", "2015-10-01"), ("i4", "585", "2005-09-30"), ("i5", "585", "2016-01-01"),
+            ("i6", "585", "2005-10-01"), ("i7", "5856", None), ("i8", "25094", "2004-03-01"),
+            spells=SPELLS,
+        )
+    )  # fmt: skip
+    on_day, unlisted = found.findings
+
+    assert (on_day.id, on_day.severity) == ("retired_code:on%20their%20day", "warning")
+    assert values(on_day) == {
+        "rows": 3, "of": 6, "share": 0.5, "labels": 2, "column": "day", "not_dated": 2,
+    }  # fmt: skip
+    assert [(part.nodes, part.evidence["instances"].value) for part in on_day.parts] == [
+        (("585.6",), 2),
+        (("585",), 1),
+    ]
+    assert on_day.parts[0].evidence["valid"].value == "2005-10-01 to 2015-09-30"
+    assert (unlisted.id, unlisted.severity) == ("retired_code:unlisted", "note")
+    assert values(unlisted) | {"share": None} == {
+        "rows": 1, "of": 8, "share": None, "labels": 1, "not_dated": 2,
+    }  # fmt: skip
+    assert (found.denominator, found.status) == (8, "warn")
+
+
+def test_an_unlisted_code_that_was_valid_on_its_day_is_no_finding() -> None:
+    spells = (Spell("25094", None, date(2005, 9, 30)),)
+    measured = on_days(("i", "250.94", "2004-03-01"), spells=spells)
+
+    assert CHECK.run(measured).status == "pass"
+
+
+def test_a_code_of_the_wrong_table_is_not_told_as_retired() -> None:
+    spells = (Spell("389.3", None, date(2005, 9, 30)),)
+    dataset = in_tables(icd9cm_and_procedures(), {"diagnoses": {"a": ["3893"]}})
+    days = dataset.instances.with_columns(day=pl.lit("2010-01-01"))
+    dates = CodeDates(column="day", file="d.csv", spells=spells)
+    measured = measure(replace(dataset, instances=days), Policy(code_dates=dates))
+
+    assert measured.validity["on_day"].to_list() == ["invalid"]
+    assert CHECK.run(measured).findings == ()
+    assert [finding.nodes for finding in wrong_table.CHECK.run(measured).findings] == [("3893",)]
+
+
+def test_small_numbers_of_dated_rows_are_not_told() -> None:
+    """Of 40 dated rows 12 are late and 20 headings: that 8 were valid must not follow."""
+    rows = [
+        *((f"a{n:02}", "5856", "2016-01-01") for n in range(12)),
+        *((f"b{n:02}", "585", "2005-10-01") for n in range(20)),
+        *((f"c{n:02}", "585", "2004-01-01") for n in range(8)),
+        *((f"d{n:02}", "5856", None) for n in range(5)),
+    ]
+    measured = on_days(*rows, spells=SPELLS)
+    told = [
+        shown(finding.evidence, 11)
+        for check in (CHECK, not_specific.CHECK)
+        for finding in check.run(measured).findings
+    ]
+
+    same = {"of": ">34", "share": None, "labels": 1, "column": "day", "not_dated": "<11"}
+    assert told == [{"rows": ">9", **same}, {"rows": ">17", **same}]
+
+
+def test_dates_are_enough_without_an_edition(toy_hierarchy: Hierarchy) -> None:
+    spells = (Spell("cow", None, date(2005, 9, 30)),)
+    measured = on_days(("a", "cow", "2006-01-01"), spells=spells, hierarchy=toy_hierarchy)
+    (finding,) = CHECK.run(measured).findings
+
+    assert finding.nodes == ("cow",)

@@ -99,7 +99,9 @@ def test_a_stratum_that_does_not_exist_is_told_with_what_there_is(
     path = tmp_path / name
     FORMATS[name](path)
 
-    with pytest.raises(SchemaError, match=r"'ward' is required(.|\n)*site(.|\n)*strata and drift"):
+    with pytest.raises(
+        SchemaError, match=r"'ward' is required(.|\n)*site(.|\n)*drift and code_dates"
+    ):
         read_labels(
             path, Columns(group="who", split="part", strata=("ward",)), name_of_format(name)
         )
