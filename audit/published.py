@@ -12,6 +12,7 @@ from audit.disclosure import (
     Cell,
     Release,
     carried,
+    differing,
     labelled,
     labelled_below,
     labels_at,
@@ -58,19 +59,12 @@ def evidence_cells(
         }
     if check not in _PAIRS or key:
         return {}
-    sides = [carried(node) for node in nodes]
-    supports = {"support_a": sides[0], "support_b": sides[1]}
-    return supports | ({"instances": together(*sides)} if _apart(release, nodes) else {})
-
-
-def on_overlapping_sides(
-    release: Release, check: str, nodes: tuple[str, ...], key: tuple[str, ...]
-) -> bool:
-    """Whether a finding counts instances with two labels under nodes that share labels.
-
-    No cell says so; of such a count only that it is not 0 is published.
-    """
-    return check in _PAIRS and not key and not _apart(release, nodes)
+    first, second = nodes
+    return {
+        "support_a": carried(first),
+        "support_b": carried(second),
+        "instances": _met(release, first, second),
+    }
 
 
 def part_cells(
@@ -89,14 +83,13 @@ def part_cells(
         return {}
     if len(part) == 2:
         return {"instances": together(labelled(part[0]), labelled(part[1]))}
-    sides = part[0], nodes[1]
-    return {"instances": together(*map(carried, sides))} if _apart(release, sides) else {}
+    return {"instances": _met(release, part[0], nodes[1])}
 
 
-def _apart(release: Release, nodes: tuple[str, ...]) -> bool:
-    """Whether no label lies below both nodes, so that checks count what carries both."""
-    first, second = (release.members(("below", node)) for node in nodes)
-    return not np.any(first & second)
+def _met(release: Release, first: str, second: str) -> Cell:
+    """What checks count of two nodes: what carries both, unless one label lies below both."""
+    shared = release.members(("below", first)) & release.members(("below", second))
+    return differing(first, second) if np.any(shared) else together(carried(first), carried(second))
 
 
 def depth_counts(nodes: pl.DataFrame) -> Iterator[tuple[Cell, int]]:

@@ -8,7 +8,7 @@ and what is published is linear in the number of instances of each kind.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Literal, TypeAlias
 
@@ -25,17 +25,24 @@ depth."""
 class Cell:
     """The instances with a label in each set of ``meets`` and none in a set of ``misses``.
 
-    With ``of_labels`` it counts their labels in the one set that it meets instead.
+    With ``of_labels`` it counts their labels in the one set that it meets instead; with
+    ``differing`` only those with two different labels, one in each of the two sets.
     """
 
     meets: tuple[LabelSet, ...]
     misses: tuple[LabelSet, ...] = ()
     of_labels: bool = False
+    differing: bool = False
 
     @property
     def label_sets(self) -> tuple[LabelSet, ...]:
         """All sets that it asks for."""
         return self.meets + self.misses
+
+    @property
+    def by_label(self) -> bool:
+        """Whether it takes every single label to count it."""
+        return self.of_labels or self.differing
 
 
 def carried(node: str) -> Cell:
@@ -52,6 +59,11 @@ def together(first: Cell, second: Cell) -> Cell:
     """Instances of both cells."""
     meets = sorted({*first.meets, *second.meets})
     return Cell(tuple(meets), tuple(sorted({*first.misses, *second.misses})))
+
+
+def differing(first: str, second: str) -> Cell:
+    """Instances with two different labels, one at or below each node; they may share labels."""
+    return replace(together(carried(first), carried(second)), differing=True)
 
 
 def labelled_below(node: str) -> Cell:
@@ -149,7 +161,7 @@ class Release:
 
     def same(self, cell: Cell) -> Cell:
         """The cell by the one name that it has here: a label without labels below is its node."""
-        return Cell(self._named(cell.meets), self._named(cell.misses), cell.of_labels)
+        return replace(cell, meets=self._named(cell.meets), misses=self._named(cell.misses))
 
     def _named(self, sets: Iterable[LabelSet]) -> tuple[LabelSet, ...]:
         return tuple(sorted({self._name(one) for one in sets}))

@@ -9,14 +9,15 @@ sets nearest to a cell, at most `TYPES` kinds of label: small hierarchies are se
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, reduce
+from operator import or_
+from types import MappingProxyType
 from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.optimize import linprog
 
 from audit.disclosure.cells import Cell, LabelSet, Release, carried
 from audit.disclosure.quantity import is_small, shown_count
@@ -25,6 +26,8 @@ TYPES = 8
 """Kinds of label that one program tells apart: it has at most 2 ** TYPES unknowns."""
 NEAR = 24
 """Label sets that are tried, nearest first, to be among them."""
+SETS = 60
+"""Label sets that are tried where each label is a kind of its own."""
 FEW = 3
 """Children without a published count, up to which their parent's count can tell of one."""
 _SLACK = 1e-6
@@ -35,27 +38,41 @@ Form: TypeAlias = tuple[tuple[int, Cell | None], ...]
 """A sum of cells with their signs; None stands for all instances with labels."""
 
 
-def protected(counts: Mapping[Cell, int], release: Release, min_cell: int) -> dict[Cell, int | str]:
+def protected(
+    counts: Mapping[Cell, int],
+    release: Release,
+    min_cell: int,
+    shares: Collection[tuple[Cell, Cell]] = (),
+    beside: Mapping[Cell, Collection[int]] = MappingProxyType({}),
+) -> dict[Cell, int | str]:
     """Published counts, each as it may be shown beside all the others.
 
     Protected are small counts, small remainders (of the instances with labels, of the sides of a
     pair, of the parent, of those with a label below), small counts of neither side, and the small
-    counts of children that are not published, where they are `FEW`.
+    counts of children that are not published, where they are `FEW`; with at most `TYPES` labels in
+    use, those of every node and of what it has beyond each child.
 
     Args:
         counts: Each count that is to be published.
         release: What is known beside them.
         min_cell: Smallest count that may be shown, above 1.
+        shares: Two of the counts each that no line shows: a share tells both, or neither.
+        beside: Totals that a count is written with and is part of.
 
     Returns:
         Each count itself; ``<m`` where it is small; ``>n-m`` where all but few of n are in it, the
         instances with labels or a published count that it is part of; else, where it would tell a
-        small cell, ``>m-1``, and ``>0`` where that tells too much.
+        small cell, ``>m-1``, and ``>0`` where that tells too much. Of instances with labels below
+        each of two nodes that share some, ``>0`` is all that is shown.
 
     What remains narrow is so by the release's totals, by which pairs never meet, and by which
     nodes are in use, alone.
     """
-    return _Protection(release, min_cell, {release.same(c): n for c, n in counts.items()}).of(
+    same = {release.same(cell): count for cell, count in counts.items()}
+    totals: dict[Cell, set[int]] = {}
+    for cell, written in beside.items():
+        totals.setdefault(release.same(cell), set()).update(written)
+    return _Protection(release, min_cell, dict(sorted(same.items())), tuple(shares), totals).of(
         counts
     )
 
@@ -65,14 +82,12 @@ class _Protection:
     release: Release
     min_cell: int
     counts: dict[Cell, int]
+    shares: tuple[tuple[Cell, Cell], ...]
+    beside: Mapping[Cell, Collection[int]]
     told: dict[Cell, int | str] = field(default_factory=dict)
 
     def of(self, asked: Mapping[Cell, int]) -> dict[Cell, int | str]:
-        self.told = {
-            cell: shown_count(count, self._totals_of(cell), self.min_cell)
-            for cell, count in self.counts.items()
-        }
-        self.counts = dict(sorted(self.counts.items()))
+        self.told = {cell: self._alone(cell) for cell in self.counts}
         for form in self._small_forms():
             self._protect(form)
         for depth in sorted(set(self.release.labels.values())):
@@ -81,12 +96,20 @@ class _Protection:
             self._raise_sides(cell)
         return {cell: self.told[self.release.same(cell)] for cell in asked}
 
+    def _alone(self, cell: Cell) -> int | str:
+        """A count as it may be shown without the others."""
+        count = self.counts[cell]
+        if cell.differing and count:
+            return ">0"
+        return shown_count(count, self._totals_of(cell), self.min_cell)
+
     def _totals_of(self, cell: Cell) -> tuple[int, ...]:
-        """Published counts that a cell is part of."""
+        """Counts that a cell is part of: published ones, and those that it is written with."""
         if cell.of_labels:
             return ()
         sides = _sides(cell) if len(cell.label_sets) > 1 else []
-        return self.release.labelled, *(self.counts[s] for s in sides if s in self.counts)
+        published = (self.counts[side] for side in sides if side in self.counts)
+        return self.release.labelled, *published, *self.beside.get(cell, ())
 
     def _raise_sides(self, cell: Cell) -> None:
         """Let the bound of a count say what a published part of it says already.
@@ -113,17 +136,18 @@ class _Protection:
 
     def _small_forms(self) -> list[Form]:
         """What must stay possible from 1 to ``min_cell - 1``, without what is so trivially."""
+        every = map(carried, self.release.supports) if _whole(self.release) else ()
         forms = dict.fromkeys(
             form
-            for cell in self.counts
+            for cell in (*self.counts, *every)
             for form in (*self._of_cell(cell), *self._of_children(cell))
         )
         return [form for form in forms if is_small(self._value(form), self.min_cell)]
 
     def _of_cell(self, cell: Cell) -> Iterator[Form]:
-        if not cell.of_labels or len(self.release.labels) <= TYPES:
+        if not cell.by_label or _whole(self.release):
             yield ((1, cell),)
-        if cell.of_labels:
+        if cell.by_label:
             return
         yield (1, None), (-1, cell)
         sides = _sides(cell)
@@ -144,7 +168,9 @@ class _Protection:
             yield (1, cell), (-1, within)
         children = [carried(child) for child in self.release.children.get(node, ())]
         unpublished = [child for child in children if child not in self.counts]
-        for child in children if len(unpublished) <= FEW else set(children) - set(unpublished):
+        if len(unpublished) > FEW and not _whole(self.release):
+            children = [child for child in children if child in self.counts]
+        for child in children:
             yield (1, cell), (-1, child)
             yield ((1, child),)
 
@@ -162,19 +188,26 @@ class _Protection:
         sight = _Sight.of(form, self.release, self.counts)
         for sign, wanted in ((1, 1), (-1, self.min_cell - 1)):
             while True:
-                found, leaning = sight.least(form, sign, self.told, self.min_cell)
-                if sign * (found - wanted) <= _SLACK:
+                found, leaning = sight.least(form, sign, self._read(self.told), self.min_cell)
+                if np.isnan(found) or sign * (found - wanted) <= _SLACK:
                     break
-                chosen = self._to_withhold(leaning) or self._further(sight, form, sign, wanted)
+                chosen = self._to_withhold(leaning) or self._further(sight, form, sign, found)
                 if not chosen:
                     break
                 self.told[chosen] = self._withheld(chosen)
 
-    def _further(self, sight: _Sight, form: Form, sign: int, wanted: int) -> Cell | None:
-        """A count to withhold where the dual names none; None where totals alone are too narrow."""
+    def _further(self, sight: _Sight, form: Form, sign: int, found: float) -> Cell | None:
+        """A count to withhold where the dual names none; None where totals alone are as narrow."""
         seen = [cell for cell in sight.cells if self.counts[cell]]
-        free, _ = sight.least(form, sign, self.told | dict.fromkeys(seen, ">0"), self.min_cell)
-        return self._to_withhold(seen) if sign * (free - wanted) <= _SLACK else None
+        least = self._read(self.told | dict.fromkeys(seen, ">0"))
+        free, _ = sight.least(form, sign, least, self.min_cell)
+        return None if sign * (found - free) <= _SLACK else self._to_withhold(seen)
+
+    def _read(self, told: Mapping[Cell, int | str]) -> dict[Cell, int | str]:
+        """What is told, without counts that a withheld share alone would tell."""
+        withheld = [share for share in self.shares if any(isinstance(told[c], str) for c in share)]
+        hidden = {cell for share in withheld for cell in share}
+        return {cell: value for cell, value in told.items() if cell not in hidden}
 
     def _to_withhold(self, leaning: list[Cell]) -> Cell | None:
         """An exact count before a bound, and the smallest first; None where all is withheld."""
@@ -214,15 +247,14 @@ class _Sight:
         sets, codes = _nearest(form, release, counts)
         rests: dict[tuple[Cell, ...], int] = {}
         for children in _further(sets, release, counts):
-            bit = 2 << (len(sets) + len(rests))
+            bit = 2 << (len(set(sets.values())) + len(rests))
             union = np.any([release.members(c.meets[0]) for c in children], axis=0)
             if len(np.unique(codes + bit * union)) <= TYPES + len(rests) + 1:
                 rests[children], codes = bit, codes + bit * union
-        whole = len(release.labels) <= TYPES
         cells = tuple(
             cell
             for cell in counts
-            if (whole if cell.of_labels else all(s in sets for s in cell.label_sets))
+            if (_whole(release) if cell.by_label else all(s in sets for s in cell.label_sets))
         )
         return cls(release, sets, _kinds(codes), cells, rests)
 
@@ -233,9 +265,11 @@ class _Sight:
 
         Not a number where no release has all these counts, so that they tell nothing.
         """
+        from scipy.optimize import linprog
+
         n, owners, rows = self.release.labelled, *self._lines
         ranges = [
-            _range(told[cell], self.release.assertions if cell.of_labels else n, min_cell)
+            _range(told.get(cell), self.release.assertions if cell.of_labels else n, min_cell)
             for cell in self.cells
         ]
         rests = [(0, _most_together(told, cells, n, min_cell)) for cells in self.rests]
@@ -261,7 +295,7 @@ class _Sight:
     def _lines(self) -> tuple[list[tuple[Cell, ...]], NDArray[np.float64]]:
         """Who publishes each bound, and how often each kind of instance counts in it."""
         lines: list[tuple[tuple[Cell, ...], NDArray[np.float64]]] = [((), self._row(None))]
-        if len(self.release.labels) <= TYPES:
+        if _whole(self.release):
             lines.append(((), self._labels_in(np.ones(len(self.release.labels), np.bool_))))
         lines += [((cell,), self._row(cell)) for cell in self.cells]
         lines += [
@@ -274,7 +308,7 @@ class _Sight:
     def _totals(self) -> list[tuple[int, int]]:
         release = self.release
         totals = [release.labelled]
-        if len(release.labels) <= TYPES:
+        if _whole(release):
             totals.append(release.assertions)
         return [(total, total) for total in totals]
 
@@ -290,9 +324,23 @@ class _Sight:
             return np.asarray(self.kinds != 0, np.float64)
         if cell.of_labels:
             return self._labels_in(self.release.members(cell.meets[0]))
-        met, missed = (sum(self.sets[s] for s in some) for some in (cell.meets, cell.misses))
+        if cell.differing:
+            return self._meeting(*(self.release.members(side) for side in cell.meets))
+        met, missed = (
+            reduce(or_, (self.sets[s] for s in some), 0) for some in (cell.meets, cell.misses)
+        )
         inside: NDArray[np.bool_] = (self.kinds & met == met) & (self.kinds & missed == 0)
         return inside.astype(np.float64)
+
+    def _meeting(self, first: NDArray[np.bool_], second: NDArray[np.bool_]) -> NDArray[np.float64]:
+        """Kinds with two different labels, one of each set, where every label is seen."""
+        held, beside, either = (self._labels_in(s) for s in (first, second, first | second))
+        return np.asarray((held > 0) & (beside > 0) & (either > 1), np.float64)
+
+
+def _whole(release: Release) -> bool:
+    """Whether programs tell every label in use apart."""
+    return len(release.labels) <= TYPES
 
 
 def _sides(cell: Cell) -> list[Cell]:
@@ -300,8 +348,10 @@ def _sides(cell: Cell) -> list[Cell]:
     return [Cell((side,)) for side in cell.meets]
 
 
-def _range(told: int | str, instances: int, min_cell: int) -> tuple[int, int]:
-    """The counts that a published value leaves possible."""
+def _range(told: int | str | None, instances: int, min_cell: int) -> tuple[int, int]:
+    """The counts that a published value leaves possible; all, where there is none."""
+    if told is None:
+        return 0, instances
     if isinstance(told, int):
         return told, told
     bound = int(told[1:])
@@ -314,14 +364,14 @@ def _range(told: int | str, instances: int, min_cell: int) -> tuple[int, int]:
 def _most_together(
     told: Mapping[Cell, int | str], cells: tuple[Cell, ...], instances: int, min_cell: int
 ) -> int:
-    return sum(_range(told[cell], instances, min_cell)[1] for cell in cells)
+    return sum(_range(told.get(cell), instances, min_cell)[1] for cell in cells)
 
 
 def _nearest(
     form: Form, release: Release, counts: Mapping[Cell, int]
 ) -> tuple[dict[LabelSet, int], Counts]:
     """Bit of each label set around a form, and the bits of each label in use."""
-    cells = [cell for _, cell in form if cell and not cell.of_labels]
+    cells = [cell for _, cell in form if cell and not cell.by_label]
     own = list(dict.fromkeys(s for cell in cells for s in cell.label_sets))
     near = {node for _, node in own}
     partners = {s for c in counts if len(c.meets) > 1 and near & _nodes(c) for s in c.label_sets}
@@ -333,16 +383,20 @@ def _nearest(
         far = 0 if node in near else 1 if label_set in partners or node in around else 2
         return far + (node not in beside), counts.get(Cell((label_set,)), 0), label_set
 
-    if len(release.labels) <= TYPES:
+    if _whole(release):
         own += [at for label in release.labels if (at := release.at(label)) not in own]
-    others = {s for c in counts if not c.of_labels for s in c.label_sets} - set(own)
+    others = {s for c in counts if not c.by_label for s in c.label_sets} - set(own)
+    nearest = sorted(others, key=distance)[: SETS if _whole(release) else NEAR]
     sets: dict[LabelSet, int] = {}
+    bits: dict[bytes, int] = {}
     codes = np.ones(len(release.labels), np.int64)
-    for label_set in (*own, *sorted(others, key=distance)[:NEAR]):
-        bit = 2 << len(sets)
-        with_it = codes + bit * release.members(label_set)
+    for label_set in (*own, *nearest):
+        held = release.members(label_set)
+        bit = bits.get(held.tobytes(), 2 << len(bits))
+        with_it = codes | bit * held
         if label_set in own or len(np.unique(with_it)) <= TYPES:
             sets[label_set], codes = bit, with_it
+            bits[held.tobytes()] = bit
     return sets, codes
 
 

@@ -259,14 +259,14 @@ def test_a_part_of_a_meeting_does_not_tell_how_few_the_others_are() -> None:
     counted = [(95, ["saw", "attack"]), (5, ["other_tool", "attack"]), (99, ["saw"])]
     counted += [(50, ["attack"]), (50, ["flu"])]
 
-    assert parts_of(counted, "cross_branch", "saw") == [">10"]
+    assert parts_of(counted, "cross_branch", "saw") == [">89"]
     assert parts_of(counted, "cross_branch", "other_tool") == ["<11"]
 
 
 def test_a_pair_of_labels_does_not_tell_how_few_the_others_are() -> None:
     counted = [(40, ["asthma", "lung"]), (5, ["flu", "lung"]), (50, ["asthma"]), (50, ["lung"])]
 
-    assert parts_of(counted, "parent_and_child", "asthma") == [">10"]
+    assert parts_of(counted, "parent_and_child", "asthma") == [">34"]
 
 
 def test_a_finding_is_not_dropped_for_being_small() -> None:

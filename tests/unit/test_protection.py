@@ -2,7 +2,17 @@
 
 from __future__ import annotations
 
-from audit.disclosure import Cell, Release, carried, labels_at, protected, together
+from audit.disclosure import (
+    Cell,
+    Release,
+    carried,
+    differing,
+    labelled_below,
+    labels_at,
+    only_residual_below,
+    protected,
+    together,
+)
 
 MIN_CELL = 11
 
@@ -105,3 +115,58 @@ def test_a_bound_says_no_less_than_a_published_part_of_it() -> None:
     assert any(isinstance(n, str) for n in told.values())
     assert least[carried("a")] >= least[both]
     assert least[carried("b")] >= least[both]
+
+
+def below_two_branches(labelled: int, **supports: int) -> Release:
+    """Labels ``a, other`` below ``left`` and ``c`` below ``right``; ``other`` is residual."""
+    parents = {"left": ("top",), "right": ("top",), "a": ("left",), "other": ("left",)}
+    return Release(
+        labelled=labelled,
+        assertions=sum(supports[label] for label in ("a", "other", "c")),
+        parents={**parents, "c": ("right",)},
+        supports={**supports, "top": labelled},
+        labels={"a": 2, "other": 2, "c": 2},
+        residual=frozenset({"other"}),
+    )
+
+
+def test_a_share_that_is_withheld_tells_neither_of_its_counts() -> None:
+    """One instance has ``a`` and ``other``: none has ``other`` alone, which nothing shown says."""
+    of = below_two_branches(70, a=30, other=1, left=30, right=40, c=40)
+    share = only_residual_below("left"), labelled_below("left")
+    counts = {share[0]: 0, share[1]: 30, carried("left"): 30, carried("right"): 40}
+    lines = protected(counts, of, MIN_CELL)
+    alone = protected(counts, of, MIN_CELL, [share])
+
+    assert sum(isinstance(told, str) for told in alone.values()) <= sum(
+        isinstance(told, str) for told in lines.values()
+    )
+    assert isinstance(alone[share[1]], str)
+
+
+def test_a_total_written_beside_a_count_is_protected_with_it() -> None:
+    supports = {"a": 60, "b": 45, "c": 15}
+    both = together(carried("a"), carried("b"))
+    far = protected({both: 30}, release(supports, 100), MIN_CELL)
+    near = protected({both: 30}, release(supports, 100), MIN_CELL, beside={both: {38}})
+
+    assert far == {both: 30}
+    assert near == {both: ">27"}
+
+
+def test_of_two_labels_on_sides_that_share_some_only_that_there_are_any_is_shown() -> None:
+    of = Release(
+        labelled=100,
+        assertions=130,
+        parents={"a": ("left",), "both": ("left", "right"), "c": ("right",)},
+        supports={"a": 40, "both": 40, "c": 50, "left": 80, "right": 90},
+        labels={"a": 1, "both": 1, "c": 1},
+        residual=frozenset(),
+    )
+
+    assert protected({differing("left", "right"): 30}, of, MIN_CELL) == {
+        differing("left", "right"): ">0"
+    }
+    assert protected({differing("left", "right"): 0}, of, MIN_CELL) == {
+        differing("left", "right"): 0
+    }
