@@ -1,6 +1,6 @@
 # Set-up and checks. `make demo` and `make test` need nothing but Python 3.11+ and make.
 .DEFAULT_GOAL := help
-.PHONY: help demo test check bench clean
+.PHONY: help demo test check bench gallery clean
 SHELL := /bin/sh
 PYTHON ?= python3
 VENV := .venv
@@ -22,6 +22,9 @@ check: $(VENV)/.test  ## Lint and check types
 
 bench: $(VENV)/.test  ## Measure beside peers in one run
 	$(VENV)/bin/python benchmarks/run_audit.py
+
+gallery: $(VENV)/.demo  ## Take the pictures of the README again
+	$(VENV)/bin/python scripts/make_gallery.py
 
 clean:  ## Remove the environment and what the demo left
 	rm -rf $(VENV) audit-run

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict
 from datetime import UTC, datetime
@@ -15,13 +16,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from audit.errors import AuditError, InputError, RenderError
+from audit.progress import Progress, silent
 
 if TYPE_CHECKING:
-    from rich.table import Table
+    from rich.console import RenderableType
 
-    from audit.preference import PreferenceResult
     from audit.result import AuditResult
-    from audit.verify import Verdict
 
 app = typer.Typer(
     name="audit",
@@ -30,6 +30,9 @@ app = typer.Typer(
     add_completion=False,
     pretty_exceptions_enable=False,
 )
+
+READ_ENOUGH = 141
+"""Exit status where whoever reads the output stopped reading: that of other programs then."""
 
 
 class FailOn(StrEnum):
@@ -105,8 +108,8 @@ def run(
         started = datetime.now(UTC)
         refuse_occupied(out, overwrite=overwrite)
         _refuse_options_of_predictions(predictions, softmax, sigmoid, single_label)
-        with _progress() as step:
-            step("reading")
+        with _progress() as progress:
+            progress("starting")
             from audit.instances import instance_frame, write_instances
             from audit.judge import judging_date
             from audit.settings import Settings
@@ -132,16 +135,15 @@ def run(
                 today=judging_date(),
             )
             stated, earlier = settings.stated_policy(), settings.reference_run()
-            labels, model = settings.read(stated)
-            step("counting and checking")
-            result = settings.audit(labels, model, stated, earlier)
+            labels, model = settings.read(stated, progress)
+            result = settings.audit(labels, model, stated, earlier, progress)
             with writing_run(out, overwrite=overwrite) as folder:
-                step("writing tables")
+                progress("writing tables")
                 write_tables(result, folder)
                 if keep_instances:
                     write_instances(instance_frame(labels, model), folder)
-                step("writing reports")
-                unrendered = _render(result, folder, pdf=pdf)
+                unrendered = _render(result, folder, pdf=pdf, progress=progress)
+                progress("sealing")
                 seal(
                     folder,
                     result,
@@ -163,9 +165,8 @@ def report(
         from audit.run_folder import read_run, replacing_reports
 
         result = read_run(run)
-        with _progress() as step, replacing_reports(run) as folder:
-            step("writing reports")
-            unrendered = _render(result, folder, pdf=pdf)
+        with _progress() as progress, replacing_reports(run) as folder:
+            unrendered = _render(result, folder, pdf=pdf, progress=progress)
         typer.echo(f"Report: {run / 'report.html'}")
         _tell_unrendered(unrendered)
         raise typer.Exit(3 if unrendered else 0)
@@ -190,18 +191,19 @@ def judge(
         from audit.run_folder import judging_run, read_run
         from audit.settings import Judging
 
-        with _progress() as step:
-            step("judging")
+        with _progress() as progress:
             judging = Judging(policy=policy, reference=reference, today=judging_date())
-            result = judging.judge(read_run(run))
+            progress("reading the run")
+            found = read_run(run)
+            progress("judging")
+            result = judging.judge(found)
             with judging_run(
                 run,
                 result,
                 command=["audit", *sys.argv[1:]],
                 judging=judging.model_dump(mode="json"),
             ) as folder:
-                step("writing reports")
-                unrendered = _render(result, folder, pdf=pdf)
+                unrendered = _render(result, folder, pdf=pdf, progress=progress)
         _summarise(result, run, unrendered, as_json=as_json)
         raise typer.Exit(_exit_status(result, fail_on, unrendered))
 
@@ -221,17 +223,19 @@ def verify(
     with _told():
         if data is not None and not recompute:
             raise InputError("--data goes with --recompute", found="--data alone")
-        with _progress() as step:
-            step("verifying")
+        with _progress() as progress:
+            progress("verifying")
             from audit.verify import verify_run
 
             verdicts = verify_run(run, recompute=recompute, data=data)
         holds = all(verdict.outcome != "does not hold" for verdict in verdicts)
         if as_json:
             told = {"run": str(run), "holds": holds, "verdicts": [asdict(v) for v in verdicts]}
-            typer.echo(json.dumps(told, ensure_ascii=False, indent=1))
+            _print_json(told)
         else:
-            _print_verdicts(verdicts)
+            from audit import terminal
+
+            _print(terminal.verdicts(verdicts))
         raise typer.Exit(int(not holds))
 
 
@@ -252,8 +256,8 @@ def compare(
 
         started = datetime.now(UTC)
         refuse_occupied(out, overwrite=overwrite, kind=COMPARISON)
-        with _progress() as step:
-            step("comparing")
+        with _progress() as progress:
+            progress("comparing")
             comparison = compare_runs(read_run(old), read_run(new))
             shared = comparison.shared()
             with writing_comparison(
@@ -265,13 +269,14 @@ def compare(
                 started=started,
                 overwrite=overwrite,
             ) as folder:
-                step("writing the report")
+                progress("writing the report")
                 unrendered = _render_comparison(shared, folder / HTML)
+        from audit import terminal
+
         if as_json:
-            summary = _comparison_summary(shared, out, unrendered)
-            typer.echo(json.dumps(summary, ensure_ascii=False, indent=1))
+            _print_json(terminal.machine_comparison(shared, out, unrendered))
         else:
-            _print_comparison(shared)
+            _print(terminal.comparison(shared))
             typer.echo(f"Report: {out / HTML}")
         _tell_unrendered(unrendered)
         raise typer.Exit(3 if unrendered else 0)
@@ -307,29 +312,26 @@ def preference(
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
     """Tell which answers a language model prefers: specific or general, correct or related."""
-    with _told(), _progress() as step:
+    with _told(), _progress() as progress:
         from audit.preference import run_preference
 
-        step("comparing")
+        progress("comparing")
         result = run_preference(predictions, questions, hierarchy, relation=relation, k=k)
     if as_json:
-        typer.echo(json.dumps(result.to_dict(), ensure_ascii=False, indent=1))
+        _print_json(result.to_dict())
     else:
-        _print_preference(result)
+        from audit import terminal
+
+        _print(terminal.preference(result))
 
 
 @app.command("list")
 def list_(what: Annotated[Listed, typer.Argument(help="What to list.")]) -> None:
     """List the built-in hierarchies, the formats, the checks or the metrics."""
-    from rich.console import Console
-    from rich.table import Table
+    from audit import terminal
 
-    table = Table(box=None, padding=(0, 2, 0, 0))
-    for heading in ("name", "kind", "what it is") if what is Listed.formats else ("name", "what"):
-        table.add_column(heading, overflow="fold")
-    for line in _listed(what):
-        table.add_row(*line)
-    Console().print(table)
+    headings = ("name", "kind", "what it is") if what is Listed.formats else ("name", "what")
+    _print(terminal.listed(headings, _listed(what)))
 
 
 def _listed(what: Listed) -> Iterator[tuple[str, ...]]:
@@ -362,22 +364,47 @@ def _told() -> Iterator[None]:
     except AuditError as error:
         typer.echo(f"Error: {error}", err=True)
         raise typer.Exit(error.exit_status) from None
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        raise typer.Exit(READ_ENOUGH) from None
     except OSError as error:
         typer.echo(f"Error: {error.filename or 'a file'}: {error.strerror or error}", err=True)
         raise typer.Exit(2) from None
 
 
 @contextmanager
-def _progress() -> Iterator[Any]:
-    """A function that shows the present step on standard error, on a terminal only."""
+def _progress() -> Iterator[Progress]:
+    """What steps are told to: shown on standard error while they run, on a terminal only."""
+    if not sys.stderr.isatty():
+        yield silent
+        return
     from rich.console import Console
+    from rich.progress import Progress as Live
+
+    from audit.terminal import following, progress_columns
 
     console = Console(stderr=True)
-    if not console.is_terminal:
-        yield lambda step: None
-        return
-    with console.status("starting") as status:
-        yield lambda step: status.update(f"{step} ...")
+    with Live(*progress_columns(), console=console, transient=True) as live:
+        yield following(live)
+
+
+def _print(shown: RenderableType) -> None:
+    """Print to standard output, no wider than can be read, without blanks at the ends of lines."""
+    from rich.console import Console
+
+    from audit.terminal import WIDEST
+
+    console = Console(highlight=False, emoji=False)
+    console.width = min(console.width, WIDEST)
+    with console.capture() as captured:
+        console.print(shown)
+    encoding = getattr(sys.stdout, "encoding", None) or "utf-8"
+    text = captured.get().encode(encoding, "replace").decode(encoding)
+    typer.echo("\n".join(line.rstrip() for line in text.splitlines()))
+
+
+def _print_json(told: Mapping[str, Any]) -> None:
+    typer.echo(json.dumps(told, ensure_ascii=False, indent=1))
 
 
 def _refuse_options_of_predictions(
@@ -391,7 +418,9 @@ def _refuse_options_of_predictions(
         raise InputError("--softmax or --sigmoid may be given", found="both")
 
 
-def _render(result: AuditResult, folder: Path, *, pdf: bool) -> list[RenderError]:
+def _render(
+    result: AuditResult, folder: Path, *, pdf: bool, progress: Progress
+) -> list[RenderError]:
     """Write the reports; what could not be rendered comes back and loses nothing else."""
     import reports
 
@@ -399,71 +428,13 @@ def _render(result: AuditResult, folder: Path, *, pdf: bool) -> list[RenderError
     writers = [(reports.write_html, "report.html")]
     writers += [(reports.write_pdf, "report.pdf")] if pdf else []
     for write, name in writers:
+        progress(f"writing {name}")
         try:
             write(result, folder / name)
         except RenderError as error:
             (folder / name).unlink(missing_ok=True)
             unrendered.append(error)
     return unrendered
-
-
-def _exit_status(result: AuditResult, fail_on: FailOn, unrendered: list[RenderError]) -> int:
-    if unrendered or result.status == "error":
-        return 3
-    failing = {"never": (), "error": ("fail",), "warning": ("fail", "warn")}[fail_on.value]
-    return int(any(check.status in failing for check in result.checks))
-
-
-def _summarise(
-    result: AuditResult, out: Path, unrendered: list[RenderError], *, as_json: bool
-) -> None:
-    if as_json:
-        typer.echo(json.dumps(_summary(result, out, unrendered), ensure_ascii=False, indent=1))
-    else:
-        _print_table(result)
-        typer.echo(f"Report: {out / 'report.html'}")
-    _tell_unrendered(unrendered)
-
-
-def _tell_unrendered(unrendered: list[RenderError]) -> None:
-    for error in unrendered:
-        typer.echo(f"Not written: {error}", err=True)
-
-
-def _summary(result: AuditResult, out: Path, unrendered: list[RenderError]) -> dict[str, Any]:
-    shared = result.shared()
-    return {
-        "run": str(out),
-        "status": shared["status"],
-        "ledger": shared["ledger"],
-        "checks": [
-            {key: check[key] for key in ("name", "status", "denominator", "total", "folded")}
-            for check in shared["checks"]
-        ],
-        "not_written": [str(error) for error in unrendered],
-    }
-
-
-def _print_table(result: AuditResult) -> None:
-    from rich.console import Console
-    from rich.table import Table
-
-    ledger = result.ledger
-    console = Console()
-    console.print(
-        f"{ledger['instances']:,} instances; {ledger['rows_mapped']:,} of "
-        f"{ledger['rows_read']:,} rows mapped to {result.identity['hierarchy']['name']}",
-        highlight=False,
-    )
-    table = Table(box=None, padding=(0, 2, 0, 0))
-    for heading in ("check", "status", "findings", "looked at"):
-        table.add_column(heading, justify="right" if heading == "findings" else "left")
-    for check in result.checks:
-        looked_at = check.not_applicable or f"{check.denominator:,} {check.denominator_unit}"
-        table.add_row(
-            check.name, check.status, f"{len(check.standing):,}", check.crashed or looked_at
-        )
-    console.print(table)
 
 
 def _render_comparison(shared: Mapping[str, Any], path: Path) -> list[RenderError]:
@@ -477,127 +448,30 @@ def _render_comparison(shared: Mapping[str, Any], path: Path) -> list[RenderErro
     return []
 
 
-def _comparison_summary(
-    shared: Mapping[str, Any], out: Path, unrendered: list[RenderError]
-) -> dict[str, Any]:
-    return {
-        "comparison": str(out),
-        "changed": shared["changed"],
-        "causes": {cause["name"]: cause["changed"] for cause in shared["causes"]},
-        "totals": shared["totals"],
-        "checks": [
-            {key: value for key, value in check.items() if key not in ("findings", "not_shown")}
-            for check in shared["checks"]
-        ],
-        "not_written": [str(error) for error in unrendered],
-    }
+def _exit_status(result: AuditResult, fail_on: FailOn, unrendered: list[RenderError]) -> int:
+    if unrendered or result.status == "error":
+        return 3
+    failing = {"never": (), "error": ("fail",), "warning": ("fail", "warn")}[fail_on.value]
+    return int(any(check.status in failing for check in result.checks))
 
 
-def _print_comparison(shared: Mapping[str, Any]) -> None:
-    from rich.console import Console
-    from rich.text import Text
+def _summarise(
+    result: AuditResult, out: Path, unrendered: list[RenderError], *, as_json: bool
+) -> None:
+    from audit.terminal import machine_summary, summary
 
-    console = Console()
-    for cause in shared["causes"]:
-        if cause["changed"]:
-            console.print(Text(f"{cause['name']} differs: {cause['statement']}"))
-    if not any(cause["changed"] for cause in shared["causes"]):
-        console.print("data, hierarchy, normaliser, tool and policy are the same")
-    nodes = [
-        (row["node"], row["title"] or "", *_told_change(row, "support")) for row in _largest(shared)
-    ]
-    if nodes:
-        heading = ("node", "title", "OLD", "NEW", "change in points", "95 % interval")
-        console.print(_ranked_table(heading, nodes))
-    kinds = ("new", "gone", "worse", "better")
-    checks = [
-        (
-            check["name"],
-            check["status_old"] or "-",
-            check["status_new"] or "-",
-            *(str(check["changes"][kind]) for kind in kinds),
-        )
-        for check in shared["checks"]
-        if check["status_old"] != check["status_new"] or any(check["changes"][k] for k in kinds)
-    ]
-    if checks:
-        console.print(_ranked_table(("check", "OLD", "NEW", *kinds), checks, left=3))
-    totals = shared["totals"]
-    told = ", ".join(f"{totals[name]:,} {name}" for name in ("nodes", "pairs", "edits"))
-    found = ", ".join(f"{totals[name]:,} {name}" for name in kinds)
-    console.print(f"changed: {told}; findings: {found}", highlight=False)
+    shared = result.shared()
+    if as_json:
+        _print_json(machine_summary(shared, out, unrendered))
+    else:
+        from reports.verdict import verdict
+
+        told = verdict(shared)
+        _print(summary(shared, told.badge.word, told.sentence))
+        typer.echo(f"Report: {out / 'report.html'}")
+    _tell_unrendered(unrendered)
 
 
-LARGEST = 10
-"""Nodes that the terminal shows of a comparison."""
-
-
-def _largest(shared: Mapping[str, Any]) -> list[dict[str, Any]]:
-    rows: list[dict[str, Any]] = shared["nodes"]["rows"]
-    return rows[:LARGEST]
-
-
-def _told_change(row: Mapping[str, Any], counted: str) -> tuple[str, str, str, str]:
-    counts = tuple(
-        f"{value:,}" if isinstance(value, int) else str(value)
-        for value in (row[f"{counted}_old"], row[f"{counted}_new"])
-    )
-    if row["difference"] is None:
-        return counts[0], counts[1], "withheld", "withheld"
-    low, high = 100 * row["low"], 100 * row["high"]
-    return counts[0], counts[1], f"{100 * row['difference']:+.2f}", f"{low:+.2f} to {high:+.2f}"
-
-
-def _ranked_table(
-    headings: Sequence[str], rows: Sequence[Sequence[str]], *, left: int = 2
-) -> Table:
-    from rich.table import Table
-    from rich.text import Text
-
-    table = Table(box=None, padding=(0, 2, 0, 0))
-    for place, heading in enumerate(headings):
-        table.add_column(heading, justify="left" if place < left else "right")
-    for row in rows:
-        table.add_row(*map(Text, row))
-    return table
-
-
-def _print_verdicts(verdicts: Sequence[Verdict]) -> None:
-    from rich.console import Console
-    from rich.table import Table
-    from rich.text import Text
-
-    table = Table(box=None, padding=(0, 2, 0, 0))
-    table.add_column("", no_wrap=True)
-    table.add_column("checked", no_wrap=True)
-    table.add_column("detail", overflow="fold")
-    for verdict in verdicts:
-        table.add_row(verdict.outcome, verdict.name, Text(verdict.detail))
-    Console().print(table)
-
-
-def _print_preference(result: PreferenceResult) -> None:
-    from rich.console import Console
-    from rich.table import Table
-
-    console = Console()
-    console.print(
-        f"{result.questions:,} questions of {result.predicate}; {result.unscored:,} without "
-        f"scores; {result.answers - len(result.unmapped):,} of {result.answers:,} specific answers "
-        f"are nodes of {result.hierarchy}; {result.tokens:,} tokens",
-        highlight=False,
-    )
-    table = Table(box=None, padding=(0, 2, 0, 0))
-    for heading in ("metric", "value", "95 % interval", "n", "ties", "left out"):
-        table.add_column(heading, justify="left" if heading == "metric" else "right")
-    for row in result.rows:
-        measured = row.value is not None
-        table.add_row(
-            row.metric,
-            f"{row.value:.4f}" if measured else "-",
-            f"{row.low:.4f} to {row.high:.4f}" if measured else "-",
-            f"{row.n:,}",
-            f"{row.ties:,}",
-            f"{row.left_out:,}",
-        )
-    console.print(table)
+def _tell_unrendered(unrendered: list[RenderError]) -> None:
+    for error in unrendered:
+        typer.echo(f"Not written: {error}", err=True)

@@ -9,7 +9,6 @@ from typing import Any, TypeAlias
 import numpy as np
 import polars as pl
 from scipy.sparse import csr_array
-from scipy.stats import hypergeom, norm
 
 from audit.dag import BoolArray, IntArray, Sparse
 from audit.engine.fdr import benjamini_hochberg, selected_level
@@ -145,6 +144,8 @@ def _compared(
     outside: BoolArray,
     smallest: IntArray,
 ) -> Iterator[pl.DataFrame]:
+    from scipy.stats import hypergeom, norm
+
     here, there = _side(measured, inside), _side(measured, outside)
     if min(len(here.size), len(there.size)) < LEAST_GROUPS:
         return

@@ -35,6 +35,7 @@ from audit.engine.strata import LEAST_LABELS, length_cuts, length_histogram, str
 from audit.hierarchy import Hierarchy
 from audit.pair_table import JUDGED
 from audit.policy import Policy
+from audit.progress import Progress, blocks, silent
 
 
 @dataclass(frozen=True, eq=False)
@@ -87,7 +88,13 @@ _FOUND: dict[str, Any] = {
 
 
 def judge_pairs(
-    hierarchy: Hierarchy, labelled: Labelled, pairs: pl.DataFrame, policy: Policy, *, seed: int = 0
+    hierarchy: Hierarchy,
+    labelled: Labelled,
+    pairs: pl.DataFrame,
+    policy: Policy,
+    *,
+    seed: int = 0,
+    progress: Progress = silent,
 ) -> tuple[pl.DataFrame, Excess]:
     """Judge the pairs of a pair table, and fold those that others explain.
 
@@ -97,10 +104,12 @@ def judge_pairs(
         pairs: Every pair with a joint instance, from `pair_table`.
         policy: Its ``expected_support, excess_ratio`` and ``false_discovery_rate`` are used.
         seed: Of the resampling behind the intervals.
+        progress: What is told how far the judgement is.
 
     Returns:
         The table with ``joint_entailed`` and the columns of `JUDGED`, and what was found.
     """
+    progress("judging pairs")
     sole = sole_labels(labelled.direct, hierarchy.closure)
     pairs = pairs.with_columns(_entailed(pairs, sole))
     lengths = np.diff(labelled.direct.indptr).astype(np.int64)
@@ -121,7 +130,7 @@ def judge_pairs(
     folded = _folded(release, judged.given[passing], policy)
     standing = passing[[place for place in range(len(passing)) if place not in folded]]
     level = selected_level(policy.false_discovery_rate.value, len(passing), family)
-    low, high = _intervals(release, judged, standing, level, seed)
+    low, high = _intervals(release, judged, standing, level, seed, progress)
     found = _found(release, judged, passing, folded, lines)
     columns = _columns(judged, low, high, lines, len(pairs))
     return pairs.with_columns(columns), Excess(family, tuple(cuts.tolist()), level, found, why_not)
@@ -228,7 +237,12 @@ def _pairs(given: Comparisons) -> list[tuple[int, int]]:
 
 
 def _intervals(
-    release: _Release, judged: Judged, standing: IntArray, level: float, seed: int
+    release: _Release,
+    judged: Judged,
+    standing: IntArray,
+    level: float,
+    seed: int,
+    progress: Progress,
 ) -> tuple[FloatArray, FloatArray]:
     """Bounds of the ratios of what is reported, by resampling groups; NaN elsewhere."""
     low, high = np.full((2, len(judged.observed)), np.nan)
@@ -236,7 +250,8 @@ def _intervals(
         instances = release.records.instance.tolist()
         keys = unit_keys([release.labelled.units[i] for i in instances], seed)
         drawn = resamples(release.strata, release.records, poisson_weights(keys))
-        for place in standing.tolist():
+        for number in blocks(progress, "resampling pairs", range(len(standing)), "pairs"):
+            place = int(standing[number])
             one = judged.given[np.array([place])]
             spread = resampled_spread(release.strata, release.records, one, drawn)
             ratio = float(judged.observed[place] / judged.expected[place])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -425,10 +426,11 @@ class Hierarchy:
         )
 
     def _repr_markdown_(self) -> str:
-        rows = "\n".join(
-            f"| {self.nodes[i]} | {self.titles[i]} | {len(dag.row(self.below, i)):,} |"
+        branches = [
+            (_cell(self.nodes[i]), _cell(self.titles[i]), f"{len(dag.row(self.below, i)):,}")
             for i in self.branches
-        )
+        ]
+        rows = "\n".join(f"| {' | '.join(branch)} |" for branch in branches)
         return f"**{self!r}**\n\n| branch | title | nodes |\n|---|---|---:|\n{rows}\n"
 
     @cached_property
@@ -444,6 +446,11 @@ class Hierarchy:
 
 _EDGE_SCHEMA = {"child": pl.String, "parent": pl.String}
 _NODE_SCHEMA = {"node": pl.String, "title": pl.String, "assignable": pl.Boolean}
+
+
+def _cell(text: str) -> str:
+    """A text as the cell of a Markdown table shows it, with nothing in it that is markup."""
+    return re.sub(r"([\\`*_{}\[\]<>#!|&~$])", r"\\\1", " ".join(text.split()))
 
 
 def _declared(edges: pl.DataFrame, nodes: pl.DataFrame | None) -> pl.DataFrame:

@@ -21,8 +21,10 @@ from audit.measure_model import ModelMeasurements, measure_model
 from audit.pair_table import pair_table
 from audit.policy import Policy
 from audit.predictions import Predictions
+from audit.progress import Progress, silent
 from audit.residual_use import ResidualUse, below_of, residual_use
 from audit.residuals import Residual, residual_nodes
+from audit.validity import validity
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,6 +45,8 @@ class Measurements:
     """Which pairs were judged, and which of them meet too often."""
     residual_use: ResidualUse
     """How often only catch-alls are used below each parent."""
+    validity: pl.DataFrame
+    """What the code of each row was on its day: `audit.validity.VALIDITY`."""
     reference: pl.DataFrame | None
     """The residual table of an earlier run to compare with; None without one."""
     model: ModelMeasurements | None
@@ -52,6 +56,12 @@ class Measurements:
     def hierarchy(self) -> Hierarchy:
         """The dataset's hierarchy."""
         return self.dataset.hierarchy
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """Columns that part the instances: the split, and further ones not read for days alone."""
+        further = self.dataset.strata
+        return ("split", *(name for name in further if name not in self.policy.day_columns))
 
     @cached_property
     def support(self) -> IntArray:
@@ -97,15 +107,17 @@ def measure(
     *,
     reference: pl.DataFrame | None = None,
     seed: int = 0,
+    progress: Progress = silent,
 ) -> Measurements:
     """Propagate labels, count and judge pairs, measure residual use; and the model, if any."""
+    progress("propagating labels")
     hierarchy = dataset.hierarchy
     aggregated = aggregate(dataset.direct, hierarchy.closure)
     residual = residual_nodes(hierarchy, policy)
     supports = support(aggregated)
-    counted = pair_table(hierarchy, count_pairs(aggregated), supports)
+    counted = pair_table(hierarchy, count_pairs(aggregated, progress), supports)
     labelled = _labelled(dataset, policy, supports)
-    pairs, excess = judge_pairs(hierarchy, labelled, counted, policy, seed=seed)
+    pairs, excess = judge_pairs(hierarchy, labelled, counted, policy, seed=seed, progress=progress)
     return Measurements(
         dataset=dataset,
         policy=policy,
@@ -117,10 +129,11 @@ def measure(
         residual_use=residual_use(
             dataset, residual, _group_numbers(dataset), policy.residual_instances.value
         ),
+        validity=validity(dataset, policy.code_dates),
         reference=reference,
         model=None
         if predictions is None
-        else measure_model(dataset, predictions, policy, seed=seed),
+        else measure_model(dataset, predictions, policy, seed=seed, progress=progress),
     )
 
 

@@ -23,6 +23,7 @@ from audit.metrics.queries import QUERIES
 from audit.pair_table import described, most_confused, pair_table
 from audit.policy import Policy
 from audit.predictions import Predictions
+from audit.progress import Progress, silent
 
 EXAMPLES = 5
 """Instances named as examples of a behaviour."""
@@ -61,9 +62,15 @@ class ModelMeasurements:
 
 
 def measure_model(
-    dataset: LabelDataset, predictions: Predictions, policy: Policy, *, seed: int
+    dataset: LabelDataset,
+    predictions: Predictions,
+    policy: Policy,
+    *,
+    seed: int,
+    progress: Progress = silent,
 ) -> ModelMeasurements:
     """Decide, propagate and count the predictions of a dataset's instances."""
+    progress("propagating predictions")
     hierarchy = dataset.hierarchy
     gold = dataset.direct[predictions.rows]
     threshold = policy.decision_threshold.value
@@ -79,8 +86,10 @@ def measure_model(
         set_valued=predictions.set_valued,
         decision_threshold=threshold,
         seed=seed,
+        progress=progress,
     )
-    pairs = _pairs(hierarchy, predictions, decided, aggregated, policy)
+    pairs = _pairs(hierarchy, predictions, decided, aggregated, policy, progress)
+    progress("resampling the most confused pairs")
     return ModelMeasurements(
         predictions=predictions,
         gold=gold,
@@ -105,14 +114,15 @@ def _pairs(
     decided: Sparse,
     aggregated: Sparse,
     policy: Policy,
+    progress: Progress,
 ) -> pl.DataFrame:
     carried = aggregate(decided, hierarchy.closure)
-    together = count_pairs(carried)
+    together = count_pairs(carried, progress)
     if predictions.set_valued:
         counts, supports = together, support(carried)
     else:
         threshold = policy.confusion_threshold.value
-        counts = count_score_pairs(aggregated, threshold)
+        counts = count_score_pairs(aggregated, threshold, progress)
         supports = support_at(aggregated, threshold)
     co_predicted = _joint_of(together, counts, len(hierarchy))
     return pair_table(hierarchy, counts, supports).with_columns(

@@ -8,7 +8,6 @@ import numpy as np
 import polars as pl
 from scipy.sparse import csr_array
 from scipy.special import gammainc
-from scipy.stats import false_discovery_control
 
 from audit.checks.check import Check, Limit
 from audit.dag import FloatArray, IntArray, Sparse
@@ -52,6 +51,8 @@ def _why_not(family: pl.DataFrame | None) -> str:
 
 def _family(measured: Measurements, model: ModelMeasurements) -> pl.DataFrame:
     """The pairs that are judged: ``a, b`` (indices), counts, expectation, p and q."""
+    from scipy.stats import false_discovery_control
+
     n = max(model.gold.shape[0], 1)
     labels, predicted = support(model.gold), support(model.decided)
     a, b = _meeting_by_chance(labels, predicted, n)

@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 import polars as pl
 from scipy.sparse import coo_array, csc_array, csr_array, triu
-from scipy.stats import binom, false_discovery_control
 
 from audit.checks.check import Check, Limit
 from audit.checks.residual_overuse import standing_parents
@@ -121,6 +120,8 @@ def _stronger(
     measured: Measurements, model: ModelMeasurements, pairs: pl.DataFrame
 ) -> Iterator[Finding]:
     """One-sided sign test on the instances where data and model differ about a pair."""
+    from scipy.stats import binom, false_discovery_control
+
     if pairs.is_empty():
         return
     gold, decided = csc_array(model.gold), csc_array(model.decided)

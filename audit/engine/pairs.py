@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from scipy.sparse import coo_array, csc_array, csr_array, triu
 
 from audit.engine.rows import row_numbers
+from audit.progress import Progress, blocks, silent
 
 Sparse: TypeAlias = csr_array[Any, tuple[int, int]]
 IntArray: TypeAlias = NDArray[np.int64]
@@ -61,12 +62,13 @@ def support(aggregated: Sparse) -> IntArray:
     return np.bincount(aggregated.indices, minlength=aggregated.shape[1]).astype(np.int64)
 
 
-def count_pairs(aggregated: Sparse) -> PairCounts:
+def count_pairs(aggregated: Sparse, progress: Progress = silent) -> PairCounts:
     """Count the instances that carry both nodes of each pair, and sum their confusion.
 
     Args:
         aggregated: Aggregated values, shape (n_instances, n_nodes), positive where stored,
             canonical CSR.
+        progress: What is told how far the count is.
 
     Returns:
         Every pair with a joint instance, ancestor pairs and the root included; empty arrays where
@@ -76,13 +78,14 @@ def count_pairs(aggregated: Sparse) -> PairCounts:
     """
     used = np.flatnonzero(support(aggregated))
     compact = csr_array(aggregated[:, used])
-    deficits = _entropy_deficits(compact)
+    deficits = _entropy_deficits(compact, progress)
     ones = csc_array(_with_data(compact, np.ones(compact.nnz, np.int64)))
-    blocks = [
+    starts = range(0, max(len(used), 1), NODES_PER_BLOCK)
+    counted = [
         _count_block(ones, deficits, start)
-        for start in range(0, max(len(used), 1), NODES_PER_BLOCK)
+        for start in blocks(progress, "counting pairs", starts, "nodes")
     ]
-    a, b, joint, confusion_sum = (np.concatenate(column) for column in zip(*blocks, strict=True))
+    a, b, joint, confusion_sum = (np.concatenate(column) for column in zip(*counted, strict=True))
     return PairCounts(used[a], used[b], joint, confusion_sum)
 
 
@@ -108,16 +111,20 @@ def _upper(matrix: Any) -> Sparse:
     return upper
 
 
-def _entropy_deficits(values: Sparse) -> Sparse:
+def _entropy_deficits(values: Sparse, progress: Progress) -> Sparse:
     """One bit minus the entropy, summed over instances; the upper triangle of (n_nodes, n_nodes).
 
     Two equal values are one bit and lack nothing, so only pairs of unequal values are visited,
     each from its smaller value, block of instances by block.
     """
     total = csr_array((values.shape[1], values.shape[1]), dtype=np.float64)
+    done, n = 0, values.shape[0]
     for block in _blocks(values):
+        progress("measuring confusion", done, n, "instances")
         holds, deficits = _larger_beside_smaller(block)
         total = csr_array(total + holds.T @ deficits)
+        done += block.shape[0]
+    progress("measuring confusion", n, n, "instances")
     return _upper(total + total.T)
 
 

@@ -12,13 +12,14 @@ from numpy.typing import NDArray
 from scipy.sparse import csc_array, csr_array
 
 from audit.engine.pairs import PairCounts
+from audit.progress import Progress, blocks, silent
 
 Sparse: TypeAlias = csr_array[Any, tuple[int, int]]
 IntArray: TypeAlias = NDArray[np.int64]
 FloatArray: TypeAlias = NDArray[np.float64]
 Met: TypeAlias = tuple[IntArray, IntArray, FloatArray]
 """Of one node: the nodes after it that it meets, joint and confusion with them."""
-Kernel: TypeAlias = Callable[[Sparse, float, IntArray, Executor], list[Met]]
+Kernel: TypeAlias = Callable[[Sparse, float, IntArray, Executor, Progress], list[Met]]
 """What counts the pairs of scores at a threshold, of some of the nodes."""
 
 SCORES_PER_BLOCK = 400_000
@@ -27,11 +28,14 @@ DENSE_NODES = 7_000
 """Nodes up to which the dense kernel is used: it holds n_nodes^2 sums."""
 TASKS = 16
 """Parts of one block's nodes that cores share; each node belongs to one, so sums have one order."""
+_COUNTING = "counting pairs of scores"
 SPARSE_COST = 4.0
 """What a pair costs the sparse kernel, in pairs of the dense one; measured."""
 
 
-def count_score_pairs(aggregated: Sparse, threshold: float) -> PairCounts:
+def count_score_pairs(
+    aggregated: Sparse, threshold: float, progress: Progress = silent
+) -> PairCounts:
     """Count the instances whose two scores both reach a threshold, and sum their confusion.
 
     The entropy of two scores a and b normalised to sum to one is
@@ -40,6 +44,7 @@ def count_score_pairs(aggregated: Sparse, threshold: float) -> PairCounts:
     Args:
         aggregated: Aggregated scores, shape (n_instances, n_nodes), canonical CSR.
         threshold: A score below it adds nothing; above 0.
+        progress: What is told how far the count is.
 
     Returns:
         Every pair with a joint instance; confusion in bits.
@@ -51,7 +56,7 @@ def count_score_pairs(aggregated: Sparse, threshold: float) -> PairCounts:
     widths, used = _reaching(aggregated, threshold)
     kernel = _cheaper_kernel(widths, len(used))
     with ThreadPoolExecutor(_cores()) as pool:
-        return _collect(kernel(aggregated, threshold, used, pool), used)
+        return _collect(kernel(aggregated, threshold, used, pool, progress), used)
 
 
 def support_at(aggregated: Sparse, threshold: float) -> IntArray:
@@ -90,7 +95,9 @@ def _cheaper_kernel(widths: IntArray, n_nodes: int) -> Kernel:
     return _dense_kernel if cheap and n_nodes <= DENSE_NODES else _sparse_kernel
 
 
-def _dense_kernel(scores: Sparse, threshold: float, used: IntArray, pool: Executor) -> list[Met]:
+def _dense_kernel(
+    scores: Sparse, threshold: float, used: IntArray, pool: Executor, progress: Progress
+) -> list[Met]:
     """Instances block by block; each node beside all after it, on the instances that carry it.
 
     A score of 0 beside another has no entropy, so none need be left out.
@@ -99,7 +106,7 @@ def _dense_kernel(scores: Sparse, threshold: float, used: IntArray, pool: Execut
     joint, entropy = np.zeros((n_nodes, n_nodes)), np.zeros((n_nodes, n_nodes))
     rows = max(SCORES_PER_BLOCK // max(n_nodes, 1), 1)
     factors = _safe_factors(scores.data, threshold)
-    for start in range(0, n, rows):
+    for start in blocks(progress, _COUNTING, range(0, n, rows), "instances"):
         values = scores[start : start + rows].toarray()[:, used]
         values[values < threshold] = 0
         weighted, carried = _times_log(values), (values > 0).astype(np.float64)
@@ -149,7 +156,9 @@ def _times_log(values: FloatArray) -> FloatArray:
     return values * np.log(np.where(values > 0, values, 1.0))
 
 
-def _sparse_kernel(scores: Sparse, threshold: float, used: IntArray, pool: Executor) -> list[Met]:
+def _sparse_kernel(
+    scores: Sparse, threshold: float, used: IntArray, pool: Executor, progress: Progress
+) -> list[Met]:
     """Node by node; each of its scores beside the later scores of the same instance."""
     scores = csr_array(_at_least(scores, threshold)[:, used])
     weighted = _times_log(scores.data)
@@ -173,7 +182,8 @@ def _sparse_kernel(scores: Sparse, threshold: float, used: IntArray, pool: Execu
         summed = np.bincount(after, weights=entropy, minlength=length).astype(np.float64)
         return _met(node, joint, summed)
 
-    return list(pool.map(met, range(n_nodes)))
+    each = blocks(progress, _COUNTING, range(n_nodes), "nodes")
+    return [line for _, line in zip(each, pool.map(met, range(n_nodes)), strict=True)]
 
 
 def _met(node: int, joint: IntArray, entropy: FloatArray) -> Met:

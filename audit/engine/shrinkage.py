@@ -7,9 +7,7 @@ from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.optimize import minimize
 from scipy.special import betaincinv, betaln, expit, logit
-from scipy.stats import chi2
 
 from audit.engine.intervals import LEVEL
 
@@ -50,6 +48,8 @@ def beta_prior(k: FloatArray, n: FloatArray) -> BetaPrior | None:
     >>> beta_prior(np.array([5.0] * 20), np.array([10.0] * 20)) is None
     True
     """
+    from scipy.optimize import minimize
+
     if len(k) < LEAST_SHARES or not _overdispersed(k, n):
         return None
 
@@ -66,6 +66,8 @@ def beta_prior(k: FloatArray, n: FloatArray) -> BetaPrior | None:
 
 
 def _overdispersed(k: FloatArray, n: FloatArray) -> bool:
+    from scipy.stats import chi2
+
     pooled = float(k.sum() / n.sum())
     if pooled in (0.0, 1.0):
         return False

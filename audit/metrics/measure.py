@@ -21,6 +21,7 @@ from audit.metrics.metric import Needs
 from audit.metrics.severity import MistakeSeverity
 from audit.metrics.streaming import ALL, Estimate, Measure, Stream
 from audit.metrics.uncertainty import UncertaintyAlignment
+from audit.progress import Progress, silent
 
 SCOPE_INSTANCES = 30
 """Instances with a direct label at or below a node from which the node is a scope."""
@@ -57,6 +58,7 @@ def model_metrics(
     seed: int = 0,
     scopes: Sequence[str] | None = None,
     replicates: int = REPLICATES,
+    progress: Progress = silent,
 ) -> ModelMetrics:
     """Measure a model against a hierarchy, over adjacent depths and from the leaves to each depth.
 
@@ -72,6 +74,7 @@ def model_metrics(
         seed: Of the bootstrap.
         scopes: Node ids to measure below, beside the whole; None for `default_scopes`.
         replicates: Of the bootstrap.
+        progress: What is told how far the measurement is.
 
     Returns:
         Numbers with 95 % intervals; no instances give nulls, not errors.
@@ -83,7 +86,9 @@ def model_metrics(
     chosen = default_scopes(hierarchy, gold) if scopes is None else scopes
     stream = Stream(hierarchy, measures, (ALL, *chosen), seed=seed, replicates=replicates)
     for rows in _batches(scores):
+        progress("measuring the model", rows.start, scores.shape[0], "instances")
         stream.update(Batch(hierarchy, gold[rows], scores[rows], units[rows]))
+    progress("measuring the model", scores.shape[0], scores.shape[0], "instances")
     found = stream.compute()
     order = {metric.name: place for place, metric in enumerate(METRICS)}
     named = sorted((e for e in found if e.name in order), key=lambda e: order[e.name])

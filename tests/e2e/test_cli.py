@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import gzip
 import json
+import os
+import re
 import subprocess
 import sys
 from collections.abc import Callable
@@ -25,6 +27,7 @@ from audit.errors import RenderError
 from audit.measure import Measurements
 from audit.result import CheckResult
 from audit.run_folder import read_run
+from reports.verdict import verdict as verdict_of
 
 ROOT = Path(__file__).parents[2]
 Files = tuple[Path, Path]
@@ -37,6 +40,33 @@ def audit(*arguments: object) -> Result:
 def audited(files: Files, out: Path, *options: object) -> Result:
     labels, hierarchy = files
     return audit("run", labels, "--hierarchy", hierarchy, "--out", out, "--no-pdf", *options)
+
+
+AUDIT = str(Path(sys.executable).with_name("audit"))
+
+
+def command(files: Files, out: Path, *options: str) -> list[str]:
+    labels, hierarchy = map(str, files)
+    run = [AUDIT, "run", labels, "--hierarchy", hierarchy, "--out", str(out), "--no-pdf"]
+    return [*run, *options]
+
+
+def installed(
+    files: Files, out: Path, *options: str, **changed: str | None
+) -> subprocess.CompletedProcess[str]:
+    """The command as it is installed, piped, with variables of the environment changed."""
+    environment = {k: v for k, v in (os.environ | changed).items() if v is not None}
+    return subprocess.run(
+        command(files, out, *options),
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+def table_lines(text: str) -> list[str]:
+    return [line for line in text.splitlines() if not line.startswith("Report: ")]
 
 
 def left_in(folder: Path) -> set[str]:
@@ -72,13 +102,58 @@ def test_a_run_leaves_every_file_and_nothing_else(toy_files: Files, out: Path) -
     assert left_in(out.parent) == {"run", *(f"run/{name}" for name in left_in(out))}
 
 
-def test_a_summary_table_goes_to_standard_output(toy_files: Files, out: Path) -> None:
+def test_a_summary_goes_to_standard_output(toy_files: Files, out: Path) -> None:
     result = audited(toy_files, out)
+    text = " ".join(result.stdout.split())
 
     assert result.stderr == ""
-    assert "6 instances; 8 of 9 rows mapped to toy" in result.stdout
-    assert all(check.name in result.stdout for check in ALL_CHECKS)
-    assert f"Report: {out / 'report.html'}" in result.stdout.replace("\n", "")
+    assert result.stdout.startswith("Fails. Of ")
+    assert "6 instances; 8 of 9 rows mapped to toy; refused: unknown_code 1." in text
+    assert all(check.name in text for check in ALL_CHECKS)
+    assert f"Report: {out / 'report.html'}" in result.stdout.splitlines()
+
+
+def test_the_summary_says_what_the_report_says(toy_files: Files, out: Path) -> None:
+    """The same verdict, and findings that stand in the published view, word for word."""
+    text = " ".join(audited(toy_files, out).stdout.split())
+    shared = json.loads((out / "result.json").read_text("utf-8"))
+    findings = [finding for check in shared["checks"] for finding in check["findings"]]
+    (told,) = re.findall(r"(\d+) of (\d+) findings", text)
+
+    verdict = verdict_of(shared)
+    assert f"{verdict.badge.word}. {verdict.sentence}" in text
+    assert told == (str(min(len(findings), 5)), str(len(findings)))
+    assert "1 of 9 rows" in text
+
+
+def test_a_summary_that_is_piped_is_plain(toy_files: Files, out: Path) -> None:
+    done = installed(toy_files, out, FORCE_COLOR=None)
+
+    assert done.returncode == 0, done.stderr
+    assert done.stderr == ""
+    assert not {c for c in done.stdout if not (c == "\n" or (c.isascii() and c.isprintable()))}
+    assert all(len(line) <= 80 and line == line.rstrip() for line in table_lines(done.stdout))
+
+
+def test_who_stops_reading_gets_no_message_and_a_whole_run(toy_files: Files, out: Path) -> None:
+    reading, writing = os.pipe()
+    os.close(reading)
+    done = subprocess.run(
+        command(toy_files, out), stdout=writing, stderr=subprocess.PIPE, text=True, check=False
+    )
+    os.close(writing)
+
+    assert (done.returncode, done.stderr) == (141, "")
+    assert (out / "manifest.json").is_file()
+
+
+def test_a_title_that_the_output_cannot_spell_is_no_error(tmp_path: Path, out: Path) -> None:
+    labels, hierarchy = tmp_path / "labels.csv", tmp_path / "toy.csv"
+    labels.write_text("instance,label\na,kü\na,😀\n", "utf-8")
+    hierarchy.write_text("child,parent\nkü,tier\n😀,tier\n", "utf-8")
+    done = installed((labels, hierarchy), out, PYTHONIOENCODING="ascii")
+
+    assert (done.returncode, done.stderr) == (0, "")
 
 
 def test_json_prints_the_machine_summary_alone(toy_files: Files, out: Path) -> None:
@@ -163,14 +238,7 @@ def test_only_the_manifest_has_a_path_a_host_or_a_time(
 
 
 def test_the_command_runs_as_it_is_installed(toy_files: Files, out: Path) -> None:
-    labels, hierarchy = toy_files
-    command = [Path(sys.executable).parent / "audit", "run", labels, "--hierarchy", hierarchy]
-    done = subprocess.run(
-        [*map(str, command), "--out", str(out), "--no-pdf", "--json"],
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    done = installed(toy_files, out, "--json")
 
     assert (done.returncode, done.stderr) == (0, "")
     assert json.loads(done.stdout)["status"] == "fail"
