@@ -41,6 +41,7 @@ class Pictured:
         pairs: Frequent pairs of labels.
         residuals: Residual use below the nodes of the tree, all residual nodes together.
         ranked: The parents with most residual instances.
+        min_cell: Smallest count that may be shown.
     """
 
     branches: pl.DataFrame
@@ -49,6 +50,7 @@ class Pictured:
     pairs: pl.DataFrame
     residuals: pl.DataFrame
     ranked: pl.DataFrame
+    min_cell: int
 
     def counts(self) -> Iterator[tuple[Cell, int]]:
         """Every count of instances in the pictures, and those that an expectation would tell."""
@@ -66,6 +68,13 @@ class Pictured:
             for parent, k, n in frame.select("parent", "k", "n").iter_rows():
                 yield only_residual_below(parent), k
                 yield labelled_below(parent), n
+
+    def shares(self) -> Iterator[tuple[Cell, Cell]]:
+        """Counts of residual use that the hierarchy's picture tells by their share alone."""
+        ranked = set(self.ranked["parent"])
+        for parent in self.residuals["parent"]:
+            if parent not in ranked:
+                yield only_residual_below(parent), labelled_below(parent)
 
 
 def _pair_counts(row: Mapping[str, Any]) -> Iterator[tuple[Cell, int]]:
@@ -109,6 +118,7 @@ def pictured(
         ranked=throughout.filter(pl.col("n") >= max(min_cell, 30))
         .sort(["k", "parent"], descending=[True, False])
         .head(TOP),
+        min_cell=min_cell,
     )
 
 
@@ -151,8 +161,17 @@ def overview(
         "branch_pairs": _pairs(shown.branch_pairs, told, instances),
         "tree": _tree(shown, edges, told),
         "pairs": _ranked(
-            {**pair, "title_a": titles[pair["a"]], "title_b": titles[pair["b"]]}
-            for pair in _pairs(shown.pairs, told, instances)
+            {
+                **pair,
+                "title_a": titles[pair["a"]],
+                "title_b": titles[pair["b"]],
+                **_judged(row, pair, shown.min_cell),
+            }
+            for row, pair in zip(
+                shown.pairs.iter_rows(named=True),
+                _pairs(shown.pairs, told, instances),
+                strict=True,
+            )
             if isinstance(pair["instances"], int)
         ),
         "residuals": _ranked(
@@ -198,6 +217,21 @@ def _pair(row: Mapping[str, Any], told: Told, instances: int) -> dict[str, Any]:
         "expected": None if hidden else row["expected"],
         "lift": None if hidden else row["lift"],
     }
+
+
+_JUDGED = ("expected_given", "ratio", "ratio_low", "ratio_high")
+
+
+def _judged(
+    row: Mapping[str, Any], pair: Mapping[str, Any], min_cell: int
+) -> dict[str, float | None]:
+    """A pair beside its fair expectation; null where it was not judged, or is withheld.
+
+    Where one label can carry both nodes, the ratio would tell how many instances have no other:
+    a count that stands nowhere else.
+    """
+    hidden = pair["share"] is None or (row["joint_entailed"] and min_cell > 1)
+    return {name: None if hidden else row[name] for name in _JUDGED}
 
 
 def _tree(shown: Pictured, edges: pl.DataFrame, told: Told) -> list[dict[str, Any]]:

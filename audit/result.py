@@ -20,10 +20,10 @@ from audit.published import (
     depth_counts,
     depths_shown,
     evidence_cells,
-    on_overlapping_sides,
     part_cells,
     release_of,
 )
+from audit.since_reference import Ids, Remembered, since_reference
 
 Severity: TypeAlias = Literal["error", "warning", "note"]
 Status: TypeAlias = Literal["error", "fail", "warn", "note", "pass", "not_applicable"]
@@ -161,6 +161,15 @@ class CheckResult:
         return there - len(self.standing)
 
     @property
+    def ids(self) -> Ids:
+        """Ids of the findings that the policy did not drop."""
+        standing = self.standing
+        ids = frozenset(finding.id for finding in standing)
+        there = (finding.id for finding in self.findings if not finding.judgement.dropped)
+        known = frozenset(finding.id for finding in standing if finding.judgement.known)
+        return Ids(ids, known, frozenset(there) - ids)
+
+    @property
     def status(self) -> Status:
         """Error, else the worst severity that counts, else pass; not_applicable stands apart."""
         if self.crashed:
@@ -218,6 +227,8 @@ class AuditResult:
     """The whole policy that the run was counted with, as JSON; empty: the default one."""
     inputs: tuple[Mapping[str, str], ...] = field(default=())
     """``role, path, sha256`` of each file read; for the manifest alone."""
+    reference: Remembered | None = None
+    """What is kept of the run that findings are known from; None without one."""
     sha256: str | None = None
     """Digest of the ``result.json`` it was read from; None where it comes from no run."""
 
@@ -246,19 +257,27 @@ class AuditResult:
         dropped for being small. The same result gives the same bytes.
         """
         titles = dict(self.nodes.select("node", "title").iter_rows())
+        checks = [self._shared_check(check, titles) for check in self.checks]
         return {
             "schema_version": SCHEMA_VERSION,
             "identity": dict(self.identity),
             "ledger": dict(self.ledger),
             "policy": dict(self.policy),
             "status": self.status,
-            "checks": [self._shared_check(check, titles) for check in self.checks],
+            "checks": checks,
+            "since_reference": self._since_reference(checks),
             "metrics": shared_metrics(self.metrics, self._min_cell),
             "metrics_absent": [dict(metric) for metric in self.metrics_absent],
             "metrics_beside": shared_metrics(self.metrics_beside, self._min_cell),
             "waivers": [dict(waiver) for waiver in self.waivers],
             "overview": self._overview,
         }
+
+    def _since_reference(self, checks: Sequence[Mapping[str, Any]]) -> dict[str, Any] | None:
+        if self.reference is None:
+            return None
+        ids = {check.name: check.ids for check in self.checks}
+        return since_reference(self.reference, checks, ids)
 
     @cached_property
     def _overview(self) -> dict[str, Any]:
@@ -307,8 +326,13 @@ class AuditResult:
         if self._min_cell <= 1:
             return counts
         kept = (finding for check in self.checks for finding in self._kept(check))
-        of_findings = (pair for finding in kept for pair in _counts(self._release, finding))
-        return protected(counts | dict(of_findings), self._release, self._min_cell)
+        of_findings = [pair for finding in kept for pair in _counts(self._release, finding)]
+        counts |= {cell: int(quantity.value or 0) for cell, quantity in of_findings}
+        beside: dict[Cell, set[int]] = {}
+        for cell, quantity in of_findings:
+            beside.setdefault(cell, set()).update(quantity.totals)
+        shares = [share for share in self._pictured.shares() if beside.keys().isdisjoint(share)]
+        return protected(counts, self._release, self._min_cell, shares, beside)
 
     def _kept(self, check: CheckResult) -> tuple[Finding, ...]:
         return check.standing[: int(self.policy["max_findings"])]
@@ -316,13 +340,10 @@ class AuditResult:
     def _told_of(self, finding: Finding) -> Sequence[Mapping[str, Shown]]:
         if self._min_cell <= 1:
             return ()
-        told: list[dict[str, Shown]] = [
+        return [
             {name: self._told[cell] for name, cell in cells.items()}
             for cells in _cells(self._release, finding)
         ]
-        if on_overlapping_sides(self._release, finding.check, finding.nodes, finding.key):
-            told[0]["instances"] = ">0"
-        return told
 
     @property
     def _min_cell(self) -> int:
@@ -421,11 +442,11 @@ def _known(cells: Mapping[str, Cell], evidence: Mapping[str, Quantity]) -> dict[
     return {name: cell for name, cell in cells.items() if name in evidence}
 
 
-def _counts(release: Release, finding: Finding) -> Iterator[tuple[Cell, int]]:
+def _counts(release: Release, finding: Finding) -> Iterator[tuple[Cell, Quantity]]:
     evidence = (finding.evidence, *(part.evidence for part in finding.parts))
     for cells, numbers in zip(_cells(release, finding), evidence, strict=True):
         for name, cell in cells.items():
-            yield cell, int(numbers[name].value or 0)
+            yield cell, numbers[name]
 
 
 def shared_finding(
@@ -483,15 +504,31 @@ def _titled(
 def filled(statement: str, evidence: Mapping[str, Shown]) -> str:
     """A sentence with ``{name}`` replaced by the evidence of that name, as a reader would write it.
 
-    Whole numbers get thousands separators, names that end in ``share`` become percentages, and
-    what is withheld says so.
+    Whole numbers get thousands separators, names that end in ``share`` become percentages, what is
+    withheld says so, and what 1 counts stands in the singular.
+
+    >>> filled("{labels} labels that are no code", {"labels": 1})
+    '1 label that is no code'
     """
 
     def replace(match: re.Match[str]) -> str:
-        name = match.group(1)
-        return in_words(name, evidence[name]) if name in evidence else match.group(0)
+        name, noun, are = match.groups()
+        if name not in evidence:
+            return match.group(0)
+        value = in_words(name, evidence[name])
+        if not noun:
+            return value
+        if value == "1":
+            return f"1{noun}{' that is' if are else ''}"
+        return f"{value}{noun}s{are or ''}"
 
-    return re.sub(r"\{(\w+)\}", replace, statement)
+    return _PLACEHOLDER.sub(replace, statement)
+
+
+_PLACEHOLDER = re.compile(
+    r"\{(\w+)\}(?:((?: different)? (?:label|code|pair|row|instance|group|finding))s\b( that are)?)?"
+)
+"""A name of evidence, with the noun that it counts."""
 
 
 def in_words(name: str, value: Shown) -> str:

@@ -33,7 +33,9 @@ from audit.measure_model import ModelMeasurements
 from audit.pair_table import described
 from audit.policy import Policy, policy_for
 from audit.predictions import Predictions
+from audit.progress import Progress, blocks, silent
 from audit.result import STRATA, AuditResult, CheckResult
+from audit.validity import days_of
 
 DISTRIBUTION = "hierarchy-audit"
 
@@ -46,6 +48,7 @@ def run_audit(
     seed: int = 0,
     reference: AuditResult | None = None,
     today: date | None = None,
+    progress: Progress = silent,
 ) -> AuditResult:
     """Audit a dataset, and a model: propagate, count every pair, measure, apply every check.
 
@@ -56,6 +59,7 @@ def run_audit(
         seed: Of the resampling behind the intervals of the model's metrics.
         reference: An earlier run, read back: findings that it has too are marked as known.
         today: The day on which waivers hold or have expired; None: `audit.judge.judging_date`.
+        progress: What is told how far the audit is.
 
     Returns:
         The result. A check that fails to run has status ``error`` and loses nothing else.
@@ -63,8 +67,8 @@ def run_audit(
     Raises:
         PolicyError: If the policy names a node that the hierarchy lacks, a check that is none or a
             column of the instances that was not read, declares a node exclusive of one below it,
-            or asks for a ratchet without a reference.
-        InputError: If the reference is a run of another hierarchy.
+            asks for a ratchet without a reference, or takes days to come for the true ones.
+        InputError: If the reference is a run of another hierarchy, or a day cannot be read.
 
     Time and memory grow with the sum over instances of (nodes per instance)^2.
     """
@@ -73,8 +77,10 @@ def run_audit(
     refuse_reference(dataset.hierarchy.name, policy, reference)
     _refuse_nested_sides(policy, dataset.hierarchy)
     _refuse_absent_columns(policy, dataset)
+    today = today or judging_date()
+    _refuse_days_to_come(policy, dataset, today)
     before = None if reference is None else reference.residuals
-    measured = measure(dataset, policy, predictions, reference=before, seed=seed)
+    measured = measure(dataset, policy, predictions, reference=before, seed=seed, progress=progress)
     min_cell = policy.min_cell_for(dataset.persons)
     found = AuditResult(
         identity=_identity(dataset, policy),
@@ -84,7 +90,7 @@ def run_audit(
             min_cell=min_cell,
             labelled_ancestors=measured.labelled_ancestors,
         ),
-        checks=tuple(_applied(check, measured) for check in CHECKS),
+        checks=_all_applied(measured, progress),
         nodes=measured.nodes,
         edges=dataset.hierarchy.edge_frame(),
         pairs=described(measured.pairs, len(dataset)),
@@ -95,7 +101,7 @@ def run_audit(
         **_of_model(measured.model),
         **_of_drift(measured),
     )
-    return judged(found, policy, today=today or judging_date(), reference=reference)
+    return judged(found, policy, today=today, reference=reference)
 
 
 def _of_drift(measured: Measurements) -> dict[str, Any]:
@@ -147,9 +153,23 @@ def _refuse_absent_columns(policy: Policy, dataset: LabelDataset) -> None:
     absent = [column for column in policy.columns if column not in dataset.strata]
     if absent:
         raise PolicyError(
-            "every column that the policy names as strata or drift must be read with the data",
+            "every column that the policy names must be read with the data",
             found=f"not read: {first_cases(absent)}",
             hint="audit.load_labels(..., strata=policy.columns)",
+        )
+
+
+def _refuse_days_to_come(policy: Policy, dataset: LabelDataset, today: date) -> None:
+    if policy.code_dates is None:
+        return
+    column = policy.code_dates.column
+    later = days_of(dataset, column) > today
+    if later.any():
+        raise PolicyError(
+            "the column that code_dates of the policy names must hold the true days of coding",
+            found=f"{int(later.sum()):,} of {len(later):,} in {column!r} lie after {today}",
+            hint="days that were shifted, as in MIMIC, tell nothing about codes: leave code_dates "
+            "out",
         )
 
 
@@ -162,6 +182,11 @@ def with_inputs(result: AuditResult, files: Mapping[str, Path | None]) -> AuditR
     """A result with further files among its inputs, each by its role; what is no file is none."""
     read = [input_record(role, path) for role, path in files.items() if path and path.is_file()]
     return replace(result, inputs=(*result.inputs, *read))
+
+
+def _all_applied(measured: Measurements, progress: Progress) -> tuple[CheckResult, ...]:
+    each = blocks(progress, "applying checks", range(len(CHECKS)), "checks")
+    return tuple(_applied(CHECKS[place], measured) for place in each)
 
 
 def _applied(check: Check, measured: Measurements) -> CheckResult:

@@ -35,7 +35,7 @@ from audit.result import (
 
 RESULT, MANIFEST, RESTRICTED = "result.json", "manifest.json", "restricted"
 HTML, PDF = "report.html", "report.pdf"
-POLICY, FINDINGS = "policy.json", "findings.parquet"
+POLICY, FINDINGS, REFERENCE = "policy.json", "findings.parquet", "reference.json"
 
 _METRICS: dict[str, Any] = {
     "part": pl.String,
@@ -183,9 +183,9 @@ def judging_run(
             run / RESTRICTED,
             folder / RESTRICTED,
             copy_function=_linked,
-            ignore=shutil.ignore_patterns(FINDINGS),
+            ignore=shutil.ignore_patterns(FINDINGS, REFERENCE),
         )
-        result.findings.write_parquet(folder / RESTRICTED / FINDINGS)
+        _write_judged(result, folder / RESTRICTED)
         yield folder
         judged = {
             "identity": dict(result.identity),
@@ -228,7 +228,7 @@ def write_tables(result: AuditResult, folder: Path) -> None:
     result.edges.write_parquet(restricted / "edges.parquet")
     result.residuals.write_parquet(restricted / "residuals.parquet")
     result.strata.write_parquet(restricted / "strata.parquet")
-    result.findings.write_parquet(restricted / FINDINGS)
+    _write_judged(result, restricted)
     result.pairs.sink_parquet(restricted / "pairs.parquet")
     if result.drift_values is not None and result.drift_nodes is not None:
         result.drift_values.write_parquet(restricted / "drift_values.parquet")
@@ -237,6 +237,13 @@ def write_tables(result: AuditResult, folder: Path) -> None:
         result.model_pairs.sink_parquet(restricted / "model_pairs.parquet")
         _metric_frame(result).write_parquet(restricted / "metrics.parquet")
         _behaviour_frame(result).write_parquet(restricted / "behaviours.parquet")
+
+
+def _write_judged(result: AuditResult, restricted: Path) -> None:
+    """What another judgement may change: the findings, and what is kept of the reference."""
+    result.findings.write_parquet(restricted / FINDINGS)
+    if result.reference is not None:
+        (restricted / REFERENCE).write_bytes(to_json_bytes(result.reference))
 
 
 def seal(
@@ -330,6 +337,7 @@ def read_run(folder: str | Path) -> AuditResult:
         **_read_drift(folder, shared),
         waivers=tuple(shared["waivers"]),
         counted_with=_counted_with(folder),
+        reference=_read_reference(folder, shared),
         inputs=tuple(read_json(folder / MANIFEST)["inputs"]),
         sha256=sha256_of(folder / RESULT),
     )
@@ -371,6 +379,14 @@ def _read_model(folder: Path, shared: Mapping[str, Any]) -> dict[str, Any]:
 def _counted_with(folder: Path) -> dict[str, Any]:
     policy: dict[str, Any] = read_json(_restricted_file(folder, POLICY))
     return policy
+
+
+def _read_reference(folder: Path, shared: Mapping[str, Any]) -> dict[str, Any] | None:
+    """What is kept of the reference; None for a run without one."""
+    if shared["since_reference"] is None:
+        return None
+    kept: dict[str, Any] = read_json(_restricted_file(folder, REFERENCE))
+    return kept
 
 
 def _read_drift(folder: Path, shared: Mapping[str, Any]) -> dict[str, Any]:

@@ -8,7 +8,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import groupby
 from typing import Any
 
-from reports.parts import Badge, Card, Cell, Interval, More, Node, Nodes, Table, column
+from reports.evidence import plots
+from reports.parts import Badge, Card, Cell, More, Node, Nodes, Table, column
 from reports.words import (
     SEVERITIES,
     SEVERITY,
@@ -16,7 +17,6 @@ from reports.words import (
     WITHHELD,
     evidence_value,
     number,
-    percent,
     span,
     words,
 )
@@ -29,10 +29,14 @@ PER_CHECK = 8
 _SENTENCE_END = re.compile(r"(?<=[a-z0-9)%]{3}\.) (?=[A-Z])")
 
 
-def cards(checks: Sequence[Mapping[str, Any]]) -> tuple[Card, ...]:
+def cards(checks: Sequence[Mapping[str, Any]], thresholds: Mapping[str, float]) -> tuple[Card, ...]:
     """All shown findings: the worst severity first, and within one the first of each check first.
 
     So one check with many findings does not hide the others. Waived ones stand last.
+
+    Args:
+        checks: The shared view's checks.
+        thresholds: The policy's thresholds by name, to be drawn as limits.
     """
     ranked = sorted(
         (finding["waiver"] is not None, SEVERITIES.index(finding["severity"]), rank, place)
@@ -40,7 +44,7 @@ def cards(checks: Sequence[Mapping[str, Any]]) -> tuple[Card, ...]:
         for rank, finding in enumerate(check["findings"])
     )
     return tuple(
-        card(checks[place]["findings"][rank], checks[place], f"finding-{number_}")
+        card(checks[place]["findings"][rank], checks[place], f"finding-{number_}", thresholds)
         for number_, (_, _, rank, place) in enumerate(ranked, 1)
     )
 
@@ -102,9 +106,15 @@ def _gathered(found: list[Card]) -> More:
     )
 
 
-def card(finding: Mapping[str, Any], check: Mapping[str, Any], anchor: str) -> Card:
+def card(
+    finding: Mapping[str, Any],
+    check: Mapping[str, Any],
+    anchor: str,
+    thresholds: Mapping[str, float],
+) -> Card:
     """One finding, worded."""
     headline, *rest = _SENTENCE_END.split(finding["statement"], maxsplit=1)
+    drawn = plots(check["name"], finding["evidence"], thresholds)
     return Card(
         anchor=anchor,
         id=finding["id"],
@@ -115,11 +125,18 @@ def card(finding: Mapping[str, Any], check: Mapping[str, Any], anchor: str) -> C
         explanation=" ".join((*rest, *_judgement(finding))),
         nodes=_nodes(_not_in_parts(finding)),
         evidence=evidence_lines(finding["evidence"]),
-        interval=interval(finding["evidence"]),
+        plots=drawn,
+        undrawn="" if drawn else _undrawn(finding["evidence"]),
         parts=_parts(finding["parts"], f"{anchor}-parts"),
         curator=finding["curator"],
         data_user=finding["data_user"],
     )
+
+
+def _undrawn(evidence: Mapping[str, Any]) -> str:
+    """Why nothing is drawn; empty where there is nothing to draw."""
+    withheld = any(value is None or str(value)[0] in "<>" for value in evidence.values())
+    return "Nothing is drawn: the numbers are withheld." if withheld else ""
 
 
 def _not_in_parts(finding: Mapping[str, Any]) -> Sequence[Mapping[str, Any]]:
@@ -152,20 +169,6 @@ def evidence_lines(evidence: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
         for name in evidence
         if not _told_elsewhere(name, evidence)
     )
-
-
-def interval(evidence: Mapping[str, Any]) -> Interval | None:
-    """The evidence's share and its interval, to be drawn; None where it lacks either."""
-    share = evidence.get("share")
-    if not isinstance(share, int | float) or not 0 <= share <= 1:
-        return None
-    low, high, limit = (evidence.get(name) for name in ("low", "high", "limit"))
-    if low is None or high is None:
-        return None
-    alt = f"Share {percent(share)}, 95% interval {percent(low)} to {percent(high)}"
-    if limit is not None:
-        alt += f", limit {percent(limit)}"
-    return Interval(share, low, high, limit, f"{alt}, on a line from 0% to 100%.")
 
 
 def _told_elsewhere(name: str, evidence: Mapping[str, Any]) -> bool:
@@ -216,6 +219,10 @@ def _text(name: str, evidence: Mapping[str, Any]) -> str:
     return text
 
 
+_TEXTS = ("kind", "rule", "stands for")
+"""Labels of evidence that is text."""
+
+
 def _parts(parts: Sequence[Mapping[str, Any]], id_: str) -> Table | None:
     if not parts:
         return None
@@ -235,7 +242,9 @@ def _parts(parts: Sequence[Mapping[str, Any]], id_: str) -> Table | None:
         id=id_,
         caption="Where it comes from, the largest part first",
         columns=column(
-            *names, *map(_heading, labels), numeric=" " * len(names) + "n" * len(labels)
+            *names,
+            *map(_heading, labels),
+            numeric=" " * len(names) + "".join(" " if label in _TEXTS else "n" for label in labels),
         ),
         rows=tuple(rows),
     )

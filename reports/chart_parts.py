@@ -98,11 +98,14 @@ def interval(base: alt.Chart, color: str = LIGHT["observed"]) -> alt.Chart:
 def specification(
     layers: Sequence[Any], width: int, height: int, padding: Mapping[str, int]
 ) -> dict[str, Any]:
-    """Layers as a whole specification, in the report's type and without a ground."""
+    """Layers as a whole specification, in the report's type and without a ground.
+
+    It is not held against Vega-Lite's schema here, which takes longer than drawing it.
+    """
     chart = alt.layer(*layers).properties(
         width=width, height=height, padding=dict(padding), autosize="none", background="transparent"
     )
-    specification: dict[str, Any] = chart.configure(**_CONFIG).to_dict()
+    specification: dict[str, Any] = chart.configure(**_CONFIG).to_dict(validate=False)
     return specification
 
 

@@ -13,6 +13,7 @@ from reports.chart_parts import (
     Rows,
     axis,
     dots_spec,
+    interval,
     left_labels,
     lines,
     numbered,
@@ -37,32 +38,38 @@ def residual_spec(rows: Rows, limit: float | None) -> dict[str, Any]:
 
 
 def pairs_spec(rows: Rows) -> dict[str, Any]:
-    """Ranked pairs: instances with both nodes, beside those expected under independence.
+    """Ranked pairs: instances with both nodes, beside those that were expected.
 
     Args:
-        rows: ``label, observed, expected, lift``, in the order to be drawn.
+        rows: ``label, observed, expected, low, high, times``, in the order to be drawn; expected is
+            None where there is none, low and high where the ratio has no interval.
     """
-    base = alt.Chart(values(numbered(rows))).encode(y=lines())
-    top = max((max(row["observed"], row["expected"] or 0) for row in rows), default=1)
+    drawn = numbered(rows)
+    base = alt.Chart(values(drawn)).encode(y=lines())
+    compared = alt.Chart(values([row for row in drawn if row["expected"] is not None]))
+    bounded = alt.Chart(values([row for row in drawn if row["low"] is not None]))
+    reach = [row[name] or 0 for row in rows for name in ("observed", "expected", "high")]
+    top = max(reach, default=0) or 1
     observed = alt.X(
         "observed:Q",
         scale=alt.Scale(domain=[0, top], nice=True),
         axis=axis("instances with both nodes", ",.0f"),
     )
     layers = [
-        base.mark_rule(color=LIGHT["expected"], strokeWidth=1).encode(
-            x="expected:Q", x2="observed"
+        compared.mark_rule(color=LIGHT["expected"], strokeWidth=1).encode(
+            y=lines(), x="expected:Q", x2="observed"
         ),
-        base.mark_point(
+        interval(bounded.encode(y=lines())),
+        compared.mark_point(
             color=LIGHT["expected"], fill=LIGHT["gap"], strokeWidth=1.8, size=60, opacity=1
-        ).encode(x="expected:Q"),
+        ).encode(y=lines(), x="expected:Q"),
         base.mark_point(color=LIGHT["observed"], filled=True, size=75, opacity=1).encode(
             x=observed
         ),
         left_labels(base),
-        right_texts(base, "lift"),
+        right_texts(base, "times"),
     ]
-    return ranked(layers, len(rows), left=330, right=80)
+    return ranked(layers, len(rows), left=330, right=120)
 
 
 def matrix_spec(rows: Rows, labels: Sequence[str]) -> dict[str, Any]:

@@ -9,12 +9,12 @@ from typing import Any
 from audit.errors import RenderError
 from reports import comparison_tables as tables
 from reports.comparison_charts import changes_spec
-from reports.comparison_words import comparison_verdict, limits, points, points_span
+from reports.comparison_words import comparison_verdict, limits, points_span
 from reports.html import environment, style
 from reports.model import printable_view
 from reports.parts import Figure, Key, Node, Table, Verdict, column
 from reports.svg import draw
-from reports.words import number, percent, shortened
+from reports.words import number, percent, points, shortened
 
 
 @dataclass(frozen=True, slots=True)

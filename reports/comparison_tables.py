@@ -11,13 +11,12 @@ from reports.comparison_words import (
     CHANGE_TONE,
     EDIT,
     chance,
-    points,
     points_span,
     times,
 )
 from reports.parts import Badge, Cell, Code, Named, Node, Nodes, Table, column
 from reports.tables import short
-from reports.words import RELATION, STATUS, TONE, number, percent, span, words
+from reports.words import RELATION, STATUS, TONE, number, percent, points, span, words
 
 Rows = Sequence[Mapping[str, Any]]
 Row = tuple[Cell, ...]

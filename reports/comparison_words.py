@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from reports.parts import Badge, Verdict
-from reports.words import WITHHELD, counted, listed, percent, span
+from reports.words import counted, listed, percent, points, span
 
 EDIT: Mapping[str, str] = {
     "added": "added",
@@ -66,21 +66,6 @@ def _sentence(shared: Mapping[str, Any]) -> str:
     found = [f"{totals[change]:,} {change}" for change in ("new", "worse", "gone", "better")]
     edits = counted(totals["edits"], "edit")
     return f"{differ}{use}; findings: {listed(found)}; the hierarchy has {edits}."
-
-
-def points(difference: float | None) -> str:
-    """A difference of two rates in percentage points, with its sign.
-
-    >>> points(0.1032), points(-0.0004), points(0.0), points(None)
-    ('+10.3', '−0.04', '0.0', 'withheld')
-    """
-    if difference is None:
-        return WITHHELD
-    value = 100 * difference
-    if value == 0:
-        return "0.0"
-    text = f"{abs(value):.1f}" if abs(value) >= 0.1 else f"{abs(value):.2g}"
-    return f"{'+' if value > 0 else '−'}{text}"
 
 
 def points_span(low: float | None, high: float | None) -> str:

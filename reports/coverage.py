@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from reports.parts import Cell, Node, Table, column
-from reports.words import WITHHELD, counted, decimal, number, percent, span
+from reports.words import counted, decimal, number, percent, points, span
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,17 +131,6 @@ def _drift_row(row: Mapping[str, Any], node: Mapping[str, Any]) -> tuple[Cell, .
         Node(node["node"], node["title"] or ""),
         percent(node["share"]),
         percent(node["elsewhere_share"]),
-        _points(node["difference"]),
-        span(_points(node["low"]), _points(node["high"])),
+        points(node["difference"]),
+        span(points(node["low"]), points(node["high"])),
     )
-
-
-def _points(difference: float | None) -> str:
-    """A difference of shares in percentage points, with its sign.
-
-    >>> _points(0.123), _points(-0.04), _points(None)
-    ('+12.3', '−4.0', 'withheld')
-    """
-    if difference is None:
-        return WITHHELD
-    return f"{difference * 100:+.1f}".replace("-", "−")

@@ -191,55 +191,107 @@ def residual_figure(rows: Rows, limit: float | None) -> Figure | None:
 
 
 def pairs_figure(rows: Rows) -> Figure | None:
-    """The most frequent pairs beside their expectation; None without any."""
+    """The most frequent pairs beside their fair expectation; None without any.
+
+    Where no pair has one, the expectation is that of independent nodes.
+    """
     if not rows:
         return None
+    fair = any(row["expected_given"] is not None for row in rows)
+    expected = "expected_given" if fair else "expected"
     first = rows[0]
-    above = sum((row["lift"] or 0) > 1 for row in rows)
+    compared = [row for row in rows if row[expected] is not None]
+    above = sum(_judged(row, expected) > row[expected] for row in compared)
+    drawn = sorted(rows, key=lambda row: -_judged(row, expected))
+    keys = [
+        Key("observed", "instances with both nodes", "dot"),
+        Key("expected", _EXPECTED[fair][0], "ring"),
+    ]
+    if any(row["ratio_low"] is not None for row in rows):
+        keys.insert(1, Key("observed", "interval of the excess, where it is a finding", "bar"))
     return Figure(
         id="pairs",
         title="The most frequent pairs",
-        drawing=draw(
-            charts.pairs_spec(
-                [
-                    {
-                        "label": f"{_brief(row, 'a')} × {_brief(row, 'b')}",
-                        "observed": size(row["instances"]),
-                        "expected": row["expected"],
-                        "lift": f"lift {decimal(row['lift'], 2)}",
-                    }
-                    for row in rows
-                ]
-            )
-        ),
+        drawing=draw(charts.pairs_spec([_pair_drawn(row, expected) for row in drawn])),
         alt=f"Ranked dot plot of the {len(rows)} most frequent pairs of labelled nodes. The first, "
         f"{first['a']} and {first['b']}, stands on {number(first['instances'])} instances; "
-        f"{above} of {len(rows)} are more frequent than under independence.",
-        caption="Instances with both nodes, beside the number expected if the two were "
-        "independent. Long records carry more of everything, which inflates lift for every pair: "
-        "a lift above 1 alone is no finding.",
+        f"{above} of {len(compared)} are more frequent than expected.",
+        caption=_EXPECTED[fair][1],
         key_title="Each line",
-        key=(
-            Key("observed", "instances with both nodes", "dot"),
-            Key("expected", "expected under independence", "ring"),
-        ),
+        key=tuple(keys),
         table=Table(
             id="pairs-numbers",
             caption="The most frequent pairs",
             columns=column(
-                "First node", "Second node", "Instances", "Share of all", "Expected", "Lift",
-                numeric="  nnnn",
+                "First node", "Second node", "Instances", "Share of all", "If independent", "Lift",
+                "Expected", "Ratio and interval",
+                numeric="  nnnnnn",
             ),
             rows=tuple(
                 (
                     _node(row, "a", "title_a"),
                     _node(row, "b", "title_b"),
                     *_pair_numbers(row),
+                    "–" if row["expected_given"] is None else decimal(row["expected_given"], 1),
+                    _ratio(row) or "–",
                 )
                 for row in rows
             ),
         ),
     )  # fmt: skip
+
+
+_EXPECTED = {
+    True: (
+        "expected, given what the records share",
+        "Instances with both nodes, beside the number expected given what the records share: the "
+        "nodes’ parents, or, for nodes with a common parent, the number of labels. At the right, "
+        "how many times the expectation; where the excess is a finding, with its interval, which "
+        "the bar shows in instances: the expectation times either bound. Of a pair that one label "
+        "can carry alone, instances with two labels are drawn, as the expectation is of them. A "
+        "pair without a ring was not judged, or is withheld.",
+    ),
+    False: (
+        "expected under independence",
+        "Instances with both nodes, beside the number expected if the two were independent. No "
+        "fairer expectation could be taken. Long records carry more of everything, which inflates "
+        "lift for every pair: a lift above 1 alone is no finding.",
+    ),
+}
+"""Whether the expectation is fair: what it is called, and the caption."""
+
+
+def _judged(row: Mapping[str, Any], expected: str) -> int:
+    """Instances that the expectation is of: those with two labels, where it is the fair one."""
+    if expected == "expected" or row["ratio"] is None:
+        return size(row["instances"])
+    return round(float(row["ratio"] * row["expected_given"]))
+
+
+def _pair_drawn(row: Mapping[str, Any], expected: str) -> dict[str, Any]:
+    bounded = None not in (row["expected_given"], row["ratio_low"], row["ratio_high"])
+    low, high = (
+        row["expected_given"] * row[bound] if bounded else None
+        for bound in ("ratio_low", "ratio_high")
+    )
+    lift = f"lift {decimal(row['lift'], 2)}"
+    return {
+        "label": f"{_brief(row, 'a')} × {_brief(row, 'b')}",
+        "observed": _judged(row, expected),
+        "expected": row[expected],
+        "low": low,
+        "high": high,
+        "times": _ratio(row).replace(" to ", "–") if expected == "expected_given" else lift,
+    }
+
+
+def _ratio(row: Mapping[str, Any]) -> str:
+    """How many times the fair expectation, with the interval where it has one."""
+    if row["ratio"] is None:
+        return ""
+    text = f"×{decimal(row['ratio'], 2)}"
+    bounds = row["ratio_low"], row["ratio_high"]
+    return text if None in bounds else f"{text} ({span(*(decimal(b, 2) for b in bounds))})"
 
 
 def _node(row: Mapping[str, Any], id_name: str = "node", title_name: str = "title") -> Node:

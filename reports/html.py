@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from base64 import b64encode
 from collections.abc import Mapping
 from functools import cache
+from hashlib import sha256
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
@@ -15,6 +17,9 @@ from reports.sections import sections
 if TYPE_CHECKING:
     import jinja2
 
+_SCRIPTS = ("elements", "sort", "filter", "fold", "contents", "scroll", "start")
+"""Scripts of the page, in order; the last calls what the others define."""
+
 
 def html_text(shared: Mapping[str, Any]) -> str:
     """The whole file.
@@ -23,26 +28,15 @@ def html_text(shared: Mapping[str, Any]) -> str:
         RenderError: If the view cannot be rendered.
     """
     try:
-        return page(build(shared), paper=False)
+        return _screen(build(shared))
     except Exception as error:
         raise RenderError("report.html could not be rendered", found=_told(error)) from error
 
 
-def page(report: Report, *, paper: bool, created: str = "") -> str:
-    """The document, for a screen or for paper.
-
-    Args:
-        report: What it shows.
-        paper: Whether it is to be printed: with a cover, and with nothing folded.
-        created: When, for the document's metadata; nothing where empty.
-    """
-    template = environment().get_template("paper.html.jinja" if paper else "screen.html.jinja")
+def _screen(report: Report) -> str:
+    template = environment().get_template("screen.html.jinja")
     return template.render(
-        report=report,
-        sections=sections(report, paper=paper),
-        css=style("paper" if paper else "screen"),
-        paper=paper,
-        created=created,
+        report=report, sections=sections(report, paper=False), css=style("screen"), paper=False
     )
 
 
@@ -59,7 +53,7 @@ def environment() -> jinja2.Environment:
         lstrip_blocks=True,
         keep_trailing_newline=True,
     )
-    made.globals["colours"] = LIGHT
+    made.globals |= {"colours": LIGHT, "script": script(), "csp_source": csp_source}
     return made
 
 
@@ -71,6 +65,30 @@ def style(medium: str) -> str:
         files("reports").joinpath("styles", f"{name}.css").read_text("utf-8") for name in names
     ]
     return "\n".join([variables_css(), *sheets])
+
+
+@cache
+def script() -> str:
+    """The one script of the page, in a scope of its own.
+
+    The page is whole without it: it adds sorting, filtering and folding.
+    """
+    sources = [
+        files("reports").joinpath("scripts", f"{name}.js").read_text("utf-8") for name in _SCRIPTS
+    ]
+    return "\n".join(['(() => {\n"use strict";', *sources, "})();"])
+
+
+def csp_source(text: str) -> str:
+    """The source expression of a content-security policy that allows this inline text alone.
+
+    Args:
+        text: What stands between the tags, to the byte.
+
+    >>> csp_source("")
+    "'sha256-47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU='"
+    """
+    return f"'sha256-{b64encode(sha256(text.encode('utf-8')).digest()).decode('ascii')}'"
 
 
 def _told(error: Exception) -> str:

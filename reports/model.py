@@ -13,7 +13,9 @@ from reports.cards import cards, introduction, leading, more
 from reports.chapters import Model, model
 from reports.coverage import Coverage, coverage
 from reports.figures import figures
+from reports.methods import fixed_table
 from reports.parts import Card, Code, Figure, More, Table, Verdict
+from reports.since_reference import SinceReference, since_reference
 from reports.verdict import verdict
 from reports.words import number, printable
 
@@ -39,6 +41,7 @@ class Policy:
     max_findings: str
     ancestors_are_fault: bool
     ratchet: bool
+    code_dates: str
     thresholds: Table
     rules: Table | None
     exclusive: Table | None
@@ -60,10 +63,12 @@ class Report:
     checks: Table
     not_applicable: int
     model: Model | None
+    since_reference: SinceReference | None
     ledger: Table
     ledger_facts: tuple[tuple[str, str], ...]
     waivers: Table | None
     policy: Policy
+    fixed: Table
     provenance: Table
     tool: str
     schema_version: str
@@ -85,7 +90,8 @@ def build(shared: Mapping[str, Any]) -> Report:
     sha256 = hashlib.sha256(to_json_bytes(shared)).hexdigest()
     shared = printable_view(shared)
     checks, identity = shared["checks"], shared["identity"]
-    first, rest = leading(cards(checks))
+    thresholds = {entry["name"]: entry["value"] for entry in shared["policy"]["thresholds"]}
+    first, rest = leading(cards(checks, thresholds))
     tool = f"{identity['tool']['name']} {identity['tool']['version']}"
     release = _release(shared)
     return Report(
@@ -95,15 +101,17 @@ def build(shared: Mapping[str, Any]) -> Report:
         leading=first,
         more=more(rest),
         introduction=introduction(checks, len(first), len(rest)),
-        figures=figures(shared["overview"], _threshold(shared["policy"], RESIDUAL_LIMIT)),
+        figures=figures(shared["overview"], thresholds.get(RESIDUAL_LIMIT)),
         coverage=coverage(shared),
         checks=tables.checks_table(checks),
         not_applicable=sum(check["status"] == "not_applicable" for check in checks),
         model=model(shared),
+        since_reference=since_reference(shared),
         ledger=tables.ledger_table(shared["ledger"]),
         ledger_facts=tables.ledger_facts(shared["ledger"]),
         waivers=tables.waivers_table(shared["waivers"]),
         policy=_policy(shared["policy"]),
+        fixed=fixed_table(model=shared["ledger"]["predictions"] is not None),
         provenance=tables.provenance_table(identity, sha256),
         tool=tool,
         schema_version=shared["schema_version"],
@@ -150,6 +158,7 @@ def _policy(policy: Mapping[str, Any]) -> Policy:
         max_findings=number(policy["max_findings"]),
         ancestors_are_fault=policy["labelled_ancestors"] == "fault",
         ratchet=policy["ratchet"],
+        code_dates=_code_dates(policy.get("code_dates")),
         thresholds=tables.thresholds_table(policy),
         rules=tables.rules_table(policy),
         exclusive=tables.exclusive_table(policy),
@@ -157,9 +166,15 @@ def _policy(policy: Mapping[str, Any]) -> Policy:
     )
 
 
-def _threshold(policy: Mapping[str, Any], name: str) -> float | None:
-    values = (entry["value"] for entry in policy["thresholds"] if entry["name"] == name)
-    return next(values, None)
+def _code_dates(stated: Mapping[str, Any] | None) -> str:
+    """What codes were judged by on their day; empty: they were not."""
+    if stated is None:
+        return ""
+    return (
+        f"Codes were judged on the day in the column {stated['column']}, which the policy states "
+        f"to be the true day of coding, by the dates of {number(stated['codes'])} codes in "
+        f"{stated['file']}."
+    )
 
 
 def printable_view(value: Any) -> Any:

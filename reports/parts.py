@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import ClassVar, TypeAlias
+from typing import ClassVar, Literal, TypeAlias
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +78,8 @@ class Column:
 class Table:
     """Rows under columns; the first cell of a row names it.
 
-    ``total`` is a last row that sums or closes the others.
+    ``total`` is a last row that sums or closes the others; ``left_out`` says how many rows do not
+    stand on paper.
     """
 
     id: str
@@ -86,22 +87,66 @@ class Table:
     columns: tuple[Column, ...]
     rows: tuple[tuple[Cell, ...], ...]
     total: tuple[Cell, ...] = ()
+    left_out: int = 0
 
 
 @dataclass(frozen=True, slots=True)
-class Interval:
-    """A share from 0 to 1 with its interval and the policy's limit, to be drawn in a card."""
+class Tick:
+    """A marked place of an axis, from 0 to 1, and what stands there."""
 
-    share: float
-    low: float
-    high: float
-    limit: float | None
+    at: float
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """One line of a plot; places run from 0 at the left end of the axis to 1 at the right.
+
+    Args:
+        text: What the line shows, in words and numbers.
+        mark: A ``bar`` from the left end, a ``dot``, or a ``ring`` for what is expected.
+        role: Its colour role.
+        at: Where it stands; None where the value is withheld.
+        low, high: Ends of its interval; None where there is none.
+        within: Ends of the range that a withheld value lies in; None where it is shown.
+    """
+
+    text: str
+    mark: Literal["bar", "dot", "ring"]
+    role: str
+    at: float | None
+    low: float | None = None
+    high: float | None = None
+    within: tuple[float, float] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Plot:
+    """A small drawing of a finding's evidence: lines over one axis.
+
+    Args:
+        lines: From above to below.
+        ticks: Marks of the axis.
+        alt: The same in words.
+        origin: Where the value stands that others are held against, such as 1 for a ratio.
+        limit: Where the policy's limit stands; None where it has none.
+        of_all: Whether the axis is all of something, of which bars are parts.
+    """
+
+    lines: tuple[Line, ...]
+    ticks: tuple[Tick, ...]
     alt: str
+    origin: float | None = None
+    limit: Tick | None = None
+    of_all: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class Card:
-    """One finding: its statement as a first sentence and what explains it."""
+    """One finding: its statement as a first sentence and what explains it.
+
+    ``undrawn`` says why nothing is drawn of its evidence.
+    """
 
     anchor: str
     id: str
@@ -112,7 +157,8 @@ class Card:
     explanation: str
     nodes: tuple[Node, ...]
     evidence: tuple[tuple[str, str], ...]
-    interval: Interval | None
+    plots: tuple[Plot, ...]
+    undrawn: str
     parts: Table | None
     curator: str
     data_user: str

@@ -54,6 +54,9 @@ SECTIONS = (
     Section("behaviour", "How the model behaves", _behaves),
     Section("beside", "The data beside the model", _beside),
     Section("more", "Further findings", lambda report: bool(report.more)),
+    Section(
+        "since", "Change since the reference", lambda report: report.since_reference is not None
+    ),
     Section("ledger", "Ledger"),
     Section("waivers", "Waivers", lambda report: report.waivers is not None),
     Section("policy", "Policy"),

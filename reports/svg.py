@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+from functools import lru_cache
 from typing import Any
 from xml.etree import ElementTree
 
@@ -20,7 +22,15 @@ _ATTRIBUTES = {
 
 
 def draw(specification: dict[str, Any]) -> Drawing:
-    """Draw a Vega-Lite specification; the same specification gives the same markup."""
+    """Draw a Vega-Lite specification; the same specification gives the same markup.
+
+    HTML and PDF show the same drawings, so the latest are kept.
+    """
+    return _drawn(json.dumps(specification, sort_keys=True))
+
+
+@lru_cache(maxsize=64)
+def _drawn(specification: str) -> Drawing:
     import vl_convert
 
     source = vl_convert.vegalite_to_svg(

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import math
 import unicodedata
 from collections.abc import Mapping
+from itertools import accumulate
 from typing import TypeAlias
 
 Value: TypeAlias = int | float | str | None
@@ -47,7 +49,7 @@ EVIDENCE: Mapping[str, str] = {
     "difference": "difference of the shares",
     "kind": "kind",
     "given": "expected given",
-    "interval_level": "level of the interval",
+    "interval_level": "level of the interval, corrected for the selection",
     "ambiguous": "rows that may be either code",
     "expected_rows": "rows expected",
     "extra": "rows too many",
@@ -113,6 +115,8 @@ BRANCH_RULE: Mapping[str, str] = {
 
 _PERCENTS = ("share", "rate")
 _BOUNDS = ("low", "high", "limit")
+_LEAST_P = 0.0001
+"""Below it a p-value says no more."""
 
 
 def words(name: str, table: Mapping[str, str] | None = None) -> str:
@@ -138,6 +142,8 @@ def number(value: Value) -> str:
 
     >>> number(52722), number(1.5), number(0.00012), number("<11"), number(None)
     ('52,722', '1.5', '0.00012', '<11', 'withheld')
+    >>> number(1e-5)
+    '0.00001'
     """
     if value is None:
         return WITHHELD
@@ -146,8 +152,23 @@ def number(value: Value) -> str:
     if isinstance(value, int) or float(value).is_integer():
         return f"{int(value):,}"
     if abs(value) < 0.01:
-        return f"{value:.2g}"
+        return f"{value:.{1 - math.floor(math.log10(abs(value)))}f}".rstrip("0")
     return f"{value:,.2f}".rstrip("0").rstrip(".")
+
+
+def points(difference: float | None) -> str:
+    """A difference of two shares in percentage points, with its sign.
+
+    >>> points(0.1032), points(-0.0004), points(0.0), points(None)
+    ('+10.3', '−0.04', '0.0', 'withheld')
+    """
+    if difference is None:
+        return WITHHELD
+    value = 100 * difference
+    if value == 0:
+        return "0.0"
+    text = f"{abs(value):.1f}" if abs(value) >= 0.1 else f"{abs(value):.2g}"
+    return f"{'+' if value > 0 else '−'}{text}"
 
 
 def decimal(value: float | None, places: int) -> str:
@@ -162,13 +183,17 @@ def decimal(value: float | None, places: int) -> str:
 def evidence_value(name: str, value: Value, evidence: Mapping[str, Value]) -> str:
     """One value of a finding's evidence; shares, and the bounds beside one, as percentages.
 
-    A level is told with enough digits to be told from 1.
+    A level is told with enough digits to be told from 1; of the smallest p only that it is small.
 
     >>> evidence_value("interval_level", 0.9999941, {})
     '0.9999941'
+    >>> evidence_value("q_value", 3e-24, {})
+    'below 0.0001'
     """
     if name.endswith("level") and isinstance(value, float):
         return f"{value:.7f}".rstrip("0")
+    if name in ("p_value", "q_value") and isinstance(value, int | float) and value < _LEAST_P:
+        return f"below {_LEAST_P}"
     is_share = name.endswith(_PERCENTS)
     is_bound = name in _BOUNDS and any(other.endswith(_PERCENTS) for other in evidence)
     if (is_share or is_bound) and isinstance(value, int | float):
@@ -211,12 +236,8 @@ def shortened(text: str, width: int) -> str:
     """
     if _columns(text) <= width:
         return text
-    kept = ""
-    for character in text:
-        if _columns(kept + character) > width - 1:
-            break
-        kept += character
-    return kept.rstrip() + "…"
+    kept = sum(end < width for end in accumulate(map(_columns, text)))
+    return text[:kept].rstrip() + "…"
 
 
 def _columns(text: str) -> int:

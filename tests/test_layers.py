@@ -14,42 +14,47 @@ MAY_IMPORT: dict[str, set[str]] = {
     "errors": set(),
     "dag": set(),
     "disclosure": set(),
+    "progress": set(),
     "files": {"errors"},
-    "engine": {"errors"},
+    "engine": {"errors", "progress"},
     "integrity": set(),
     "hierarchy": {"dag", "errors", "integrity"},
     "weighted": {"dag", "engine", "errors", "hierarchy"},
     "hierarchies": {"errors", "files", "hierarchy", "integrity"},
     "loaders": {"dag", "errors", "files"},
     "dataset": {"dag", "errors", "files", "hierarchies", "hierarchy", "loaders", "weighted"},
-    "policy": {"errors", "files"},
+    "code_dates": {"errors", "files"},
+    "policy": {"code_dates", "errors", "files"},
     "residuals": {"hierarchy", "policy"},
     "predictions": {"dag", "dataset", "errors", "hierarchy", "loaders", "policy", "weighted"},
     "pair_table": {"dag", "engine", "hierarchy"},
-    "excess": {"dag", "engine", "hierarchy", "pair_table", "policy"},
-    "metrics": {"dag", "engine", "errors", "hierarchy", "pair_table"},
+    "excess": {"dag", "engine", "hierarchy", "pair_table", "policy", "progress"},
+    "metrics": {"dag", "engine", "errors", "hierarchy", "pair_table", "progress"},
     "measure_model": {"dag", "dataset", "engine", "hierarchy", "metrics", "pair_table", "policy"}
-    | {"predictions"},
+    | {"predictions", "progress"},
     "residual_use": {"dag", "dataset", "engine", "hierarchy", "residuals"},
+    "validity": {"code_dates", "dataset", "errors", "hierarchy", "policy"},
     "measure": {"dag", "dataset", "engine", "excess", "hierarchy", "measure_model", "pair_table"}
-    | {"policy", "predictions", "residual_use", "residuals"},
+    | {"policy", "predictions", "progress", "residual_use", "residuals", "validity"},
     "residual_differences": {"dag", "engine", "measure", "residual_use"},
     "drift": {"dag", "engine", "measure"},
     "coverage": {"disclosure"},
     "overview": {"disclosure"},
     "model_overview": {"disclosure", "overview", "pair_table"},
     "published": {"disclosure", "overview"},
-    "result": {"coverage", "disclosure", "model_overview", "overview", "published"},
+    "since_reference": {"disclosure"},
+    "result": {"coverage", "disclosure", "model_overview", "overview", "published"}
+    | {"since_reference"},
     "checks": {"dag", "disclosure", "engine", "hierarchy", "integrity", "measure", "measure_model"}
-    | {"policy", "residual_differences", "residual_use", "result"},
+    | {"policy", "residual_differences", "residual_use", "result", "validity"},
     "preference": {"dag", "engine", "errors", "files", "hierarchies", "hierarchy", "metrics"},
-    "judge": {"checks", "disclosure", "engine", "errors", "policy", "result"},
+    "judge": {"checks", "disclosure", "engine", "errors", "policy", "result", "since_reference"},
     "run": {"checks", "dag", "dataset", "drift", "errors", "files", "hierarchy", "judge", "measure"}
     | {"measure_model"}
-    | {"pair_table", "policy", "predictions", "result"},
+    | {"pair_table", "policy", "predictions", "progress", "result", "validity"},
     "run_folder": {"disclosure", "errors", "files", "result"},
     "settings": {"dataset", "hierarchies", "judge", "loaders", "policy", "predictions", "result"}
-    | {"run", "run_folder"},
+    | {"progress", "run", "run_folder"},
     "instances": {"dataset", "errors", "hierarchy", "predictions", "run_folder", "weighted"},
     "compare": {"dag", "disclosure", "engine", "errors", "files", "judge", "published", "result"}
     | {"run_folder"},
@@ -57,10 +62,11 @@ MAY_IMPORT: dict[str, set[str]] = {
     "reported": set(),
     "verify": {"errors", "files", "policy", "reported", "result", "run_folder", "sealed"}
     | {"settings"},
+    "terminal": {"preference", "progress", "verify"},
     "cli": {"checks", "compare", "dataset", "errors", "hierarchies", "instances", "judge"}
     | {"loaders", "metrics"}
-    | {"policy", "predictions", "preference", "reports", "result", "run", "run_folder"}
-    | {"settings", "verify"},
+    | {"policy", "predictions", "preference", "progress", "reports", "result", "run"}
+    | {"run_folder", "settings", "terminal", "verify"},
 }
 """Rooms and files of ``audit``, in the order in which data flows through them."""
 
@@ -143,19 +149,26 @@ def test_only_the_command_line_knows_reports() -> None:
     assert knowing == ["cli.py"]
 
 
+PRINTING = ("print", "typer.echo", "console.print", "sys.stdout.write", "sys.stderr.write")
+
+
 def prints(path: Path) -> bool:
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-        if isinstance(node, ast.Call):
-            called = ast.unparse(node.func)
-            if called in ("print", "typer.echo", "sys.stdout.write", "sys.stderr.write"):
-                return True
-    return any(module.split(".")[0] in ("rich", "typer") for module in imported(path))
+    nodes = ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+    called = {ast.unparse(node.func) for node in nodes if isinstance(node, ast.Call)}
+    return not called.isdisjoint(PRINTING)
+
+
+def knowing(*packages: str) -> list[str]:
+    every = (*modules("audit"), *modules("reports"))
+    return [p.name for p in every if {m.split(".")[0] for m in imported(p)} & set(packages)]
 
 
 def test_only_the_command_line_prints() -> None:
     printing = [path.name for path in (*modules("audit"), *modules("reports")) if prints(path)]
 
     assert printing == ["cli.py"]
+    assert knowing("typer") == ["cli.py"]
+    assert knowing("rich") == ["cli.py", "terminal.py"]
 
 
 @pytest.mark.parametrize("name", LIGHT)

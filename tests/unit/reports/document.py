@@ -34,7 +34,7 @@ class Document(HTMLParser):
             self.unbalanced.append(tag)
 
     def handle_data(self, data: str) -> None:
-        if not self.open or self.open[-1] not in ("style", "title"):
+        if not self.open or self.open[-1] not in ("script", "style", "title"):
             self.pieces.append(data)
 
     @property

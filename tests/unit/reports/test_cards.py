@@ -19,7 +19,7 @@ from reports.words import SEVERITIES
 
 
 def test_the_worst_severity_leads_and_no_check_hides_the_others() -> None:
-    first, rest = leading(cards(results.big_result(checks=4).shared()["checks"]))
+    first, rest = leading(cards(results.big_result(checks=4).shared()["checks"], {}))
     severities = [SEVERITIES.index(card.badge.word.lower()) for card in first]
     assert severities == sorted(severities)
     assert len(first) == LEADING
@@ -28,7 +28,7 @@ def test_the_worst_severity_leads_and_no_check_hides_the_others() -> None:
 
 
 def test_every_other_finding_stands_with_its_check() -> None:
-    _, rest = leading(cards(results.big_result(checks=4).shared()["checks"]))
+    _, rest = leading(cards(results.big_result(checks=4).shared()["checks"], {}))
     groups = more(rest)
     assert sum(len(group.cards) for group in groups) == len(rest)
     assert all({card.check for card in group.cards} == {group.check} for group in groups)
@@ -44,28 +44,28 @@ def test_introduction_counts_what_is_left_out() -> None:
 
 
 def test_first_sentence_is_the_headline() -> None:
-    found = cards(results.sample_result().shared()["checks"])
+    found = cards(results.sample_result().shared()["checks"], {})
     watched = next(card for card in found if "V code" in card.headline)
     assert watched.headline == "430 of 4,000 instances carry a disease beside a V code."
     assert watched.explanation.startswith("The guidelines ask")
 
 
 def test_pairs_stand_in_two_columns() -> None:
-    found = cards(results.sample_result().shared()["checks"])
+    found = cards(results.sample_result().shared()["checks"], {})
     parts = found[0].parts
     assert parts is not None
     assert [column.heading for column in parts.columns] == ["Node", "With", "Instances with both"]
 
 
 def test_a_waived_finding_stands_last_and_names_its_owner() -> None:
-    *others, last = cards(results.judged_result().shared()["checks"])
+    *others, last = cards(results.judged_result().shared()["checks"], {})
     assert last.badge.word == "Note, waived"
     assert "Waived by Coding office until 2031-01-01: Agreed with" in last.explanation
     assert not any("waived" in card.badge.word for card in others)
 
 
 def test_a_known_finding_says_so() -> None:
-    found = cards(results.judged_result().shared()["checks"])
+    found = cards(results.judged_result().shared()["checks"], {})
     (known,) = [card for card in found if card.badge.word == "Warning, known"]
     assert known.check == "unknown_code"
     assert known.explanation.endswith("The reference run has this finding too, and no worse.")
@@ -95,7 +95,7 @@ def test_nodes_that_the_breakdown_lists_are_not_listed_twice() -> None:
     findings = [f for check in shared["checks"] for f in check["findings"] if f["parts"]]
     finding = findings[0] | {"nodes": [findings[0]["parts"][0]["nodes"][0]]}
 
-    assert card(finding, shared["checks"][0], "a").nodes == ()
+    assert card(finding, shared["checks"][0], "a", {}).nodes == ()
     assert card(
-        findings[0] | {"nodes": [{"id": "x", "title": None}]}, shared["checks"][0], "a"
+        findings[0] | {"nodes": [{"id": "x", "title": None}]}, shared["checks"][0], "a", {}
     ).nodes

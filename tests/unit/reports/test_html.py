@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import base64
+import hashlib
 import re
 from itertools import pairwise
 from pathlib import Path
@@ -21,7 +23,7 @@ MEGABYTE = 1_000_000
 
 def test_refers_to_nothing_outside_itself(html: str) -> None:
     document = Document(html)
-    assert {"script", "link", "img", "iframe", "object", "base"}.isdisjoint(
+    assert {"link", "img", "iframe", "object", "base"}.isdisjoint(
         tag for tag, _ in document.elements
     )
     for tag, attributes in document.elements:
@@ -30,14 +32,26 @@ def test_refers_to_nothing_outside_itself(html: str) -> None:
     assert not re.search(r"https?:|url\(|@import|@font-face", html)
 
 
-def test_policy_allows_no_source(html: str) -> None:
+def test_policy_allows_one_script_and_one_style_sheet(html: str) -> None:
     policies = [
         meta["content"] or ""
         for meta in Document(html).of("meta")
         if meta.get("http-equiv") == "Content-Security-Policy"
     ]
-    assert len(policies) == 1
-    assert policies[0].startswith("default-src 'none'; style-src 'unsafe-inline'; img-src data:")
+    script, style = (
+        re.findall(rf"<{tag}>(.*?)</{tag}>", html, re.S) for tag in ("script", "style")
+    )
+    assert len(script) == len(style) == 1
+    assert policies == [
+        f"default-src 'none'; script-src {_source(script[0])}; style-src {_source(style[0])}; "
+        "base-uri 'none'; form-action 'none'"
+    ]
+    assert html.count("<script") == html.count("<style") == 1
+    assert not re.search(r"\son\w+=|\sstyle=|javascript:", html.split("<script>")[0])
+
+
+def _source(text: str) -> str:
+    return f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"
 
 
 def test_every_finding_stands_in_it(rich: AuditResult, html: str) -> None:

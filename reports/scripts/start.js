@@ -1,0 +1,7 @@
+addSorting();
+addTableFilters();
+addFindingsFilter();
+addFolding();
+unfoldOnPaper();
+followReading();
+watchWidths();

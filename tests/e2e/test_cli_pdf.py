@@ -1,0 +1,40 @@
+"""A typesetter that fails takes nothing else with it."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+from audit.verify import verify_run
+
+ROOT = Path(__file__).parents[2]
+EDGES = "child,parent\na,top\nb,top\na1,a\na2,a\nb1,b\n"
+LABELS = "id,label\n" + "".join(f"{n},{('a1', 'a2', 'b1')[n % 3]}\n" for n in range(60))
+
+
+def test_a_crash_of_the_typesetter_leaves_a_whole_run(tmp_path: Path) -> None:
+    (tmp_path / "weasyprint.py").write_text("import os; os.abort()", "utf-8")
+    (tmp_path / "edges.csv").write_text(EDGES, "utf-8")
+    (tmp_path / "labels.csv").write_text(LABELS, "utf-8")
+    asked = "import sys; from audit.cli import app; app(sys.argv[1:])"
+    options = ("run", "labels.csv", "--hierarchy", "edges.csv", "--out", "run")
+    done = subprocess.run(
+        [sys.executable, "-c", asked, *options],
+        cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": f"{tmp_path}{os.pathsep}{ROOT}"},
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 3
+    assert "Not written: report.pdf could not be rendered" in done.stderr
+    assert "SIGABRT" in done.stderr
+    assert "Traceback" not in done.stderr
+    assert not (tmp_path / "run" / "report.pdf").exists()
+    assert (tmp_path / "run" / "report.html").exists()
+    assert json.loads((tmp_path / "run" / "result.json").read_text("utf-8"))["checks"]
+    outcomes = {verdict.name: verdict.outcome for verdict in verify_run(tmp_path / "run")}
+    assert "does not hold" not in outcomes.values()
+    assert outcomes["tables"] == outcomes["report.html"] == "holds"

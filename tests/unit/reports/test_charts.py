@@ -1,0 +1,51 @@
+"""Every specification is one of Vega-Lite, though rendering does not ask again."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import altair as alt
+import pytest
+
+from fixtures import results
+from reports import behaviours, beside, figures, metric_figures
+from reports.model import build
+from reports.parts import Drawing
+
+DRAWING = (beside, behaviours, figures, metric_figures)
+
+
+@pytest.fixture(scope="module")
+def specifications() -> list[dict[str, Any]]:
+    """The specifications of every picture of a report."""
+    drawn: list[dict[str, Any]] = []
+
+    def keep(specification: dict[str, Any]) -> Drawing:
+        drawn.append(specification)
+        return Drawing(1, 1, "")
+
+    with pytest.MonkeyPatch.context() as patch:
+        for module in DRAWING:
+            patch.setattr(module, "draw", keep)
+        build(results.rich_result().shared())
+    return drawn
+
+
+def test_specifications_keep_to_the_schema(specifications: list[dict[str, Any]]) -> None:
+    assert len(specifications) >= 7
+    for specification in specifications:
+        alt.LayerChart.from_dict(specification, validate=True)
+
+
+def test_no_specification_asks_for_data_from_elsewhere(
+    specifications: list[dict[str, Any]],
+) -> None:
+    assert not any("url" in source for spec in specifications for source in _sources(spec))
+
+
+def _sources(specification: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    if "data" in specification:
+        yield specification["data"]
+    for layer in specification.get("layer", ()):
+        yield from _sources(layer)
