@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from itertools import combinations
 from typing import Any
 
 import numpy as np
@@ -17,10 +18,13 @@ from audit.disclosure import (
     labelled_below,
     labels_at,
     only_residual_below,
+    seen_whole,
     together,
 )
 from audit.overview import Told
 
+_FROM_REFERENCE = ("reference", "")
+"""Key, after the parent, of a residual share that differs from the reference's."""
 _PAIRS = ("cross_branch", "unexpected_pair")
 """Checks whose findings count the instances of two nodes."""
 
@@ -57,6 +61,9 @@ def evidence_cells(
             "of": labelled_below(parent),
             "labelled_at_parent": labelled(parent),
         }
+    if check == "residual_overuse" and key[1:] == _FROM_REFERENCE:
+        (parent,) = nodes
+        return {"instances": only_residual_below(parent), "of": labelled_below(parent)}
     if check not in _PAIRS or key:
         return {}
     first, second = nodes
@@ -65,6 +72,13 @@ def evidence_cells(
         "support_b": carried(second),
         "instances": _met(release, first, second),
     }
+
+
+def reference_cells(check: str, key: tuple[str, ...]) -> dict[str, Cell]:
+    """Cell of each count of a finding's evidence that is one of the reference."""
+    if check != "residual_overuse" or key[1:] != _FROM_REFERENCE:
+        return {}
+    return {"elsewhere": only_residual_below(key[0]), "of_elsewhere": labelled_below(key[0])}
 
 
 def part_cells(
@@ -84,6 +98,36 @@ def part_cells(
     if len(part) == 2:
         return {"instances": together(labelled(part[0]), labelled(part[1]))}
     return {"instances": _met(release, part[0], nodes[1])}
+
+
+def known_counts(
+    nodes: pl.DataFrame, pairs: pl.LazyFrame, residuals: pl.DataFrame, release: Release
+) -> Iterator[tuple[Cell, int]]:
+    """Counts of every node in use, below every parent with residual nodes and, where programs tell
+    all labels apart, of every pair of nodes in use.
+
+    Args:
+        nodes: The run's nodes.
+        pairs: The run's pairs.
+        residuals: The run's residuals.
+        release: What the totals of the run tell.
+    """
+    for node, support, direct in nodes.select("node", "support", "direct").iter_rows():
+        if support:
+            yield carried(node), support
+            yield labelled(node), direct
+    throughout = residuals.filter(pl.col("residual") == "all")
+    for parent, k, n in throughout.select("parent", "k", "n").iter_rows():
+        yield only_residual_below(parent), k
+        yield labelled_below(parent), n
+    if not seen_whole(release):
+        return
+    joints = {(a, b): n for a, b, n in pairs.select("a", "b", "joint").collect().iter_rows()}
+    for a, b in combinations(release.supports, 2):
+        yield (
+            together(carried(a), carried(b)),
+            joints.get((a, b), joints.get((b, a), 0)),
+        )
 
 
 def _met(release: Release, first: str, second: str) -> Cell:

@@ -13,25 +13,46 @@ from urllib.parse import quote
 import polars as pl
 
 from audit.coverage import coverage
-from audit.disclosure import Cell, Quantity, Release, Shown, least, protected, shown
-from audit.model_overview import confused, confused_counts, model_overview, shared_metrics
+from audit.disclosure import (
+    Cell,
+    Earlier,
+    Quantity,
+    Release,
+    Shown,
+    least,
+    left_possible,
+    protected,
+    shown,
+)
+from audit.model_overview import (
+    confused,
+    confused_counts,
+    model_overview,
+    shared_metrics,
+)
 from audit.overview import Pictured, Told, overview, pictured
 from audit.published import (
     depth_counts,
     depths_shown,
     evidence_cells,
+    known_counts,
     part_cells,
+    reference_cells,
     release_of,
 )
-from audit.since_reference import Ids, Remembered, since_reference
+from audit.since_reference import Ids, Remembered, changed_little, since_reference
 
 Severity: TypeAlias = Literal["error", "warning", "note"]
 Status: TypeAlias = Literal["error", "fail", "warn", "note", "pass", "not_applicable"]
 
-SCHEMA_VERSION = "1.0"
+SCHEMA_VERSION = "1.1"
 STRATA = {"least_labels": pl.Int64}
 SEVERITIES: tuple[Severity, ...] = ("error", "warning", "note")
-STATUS_OF_SEVERITY: Mapping[Severity, Status] = {"error": "fail", "warning": "warn", "note": "note"}
+STATUS_OF_SEVERITY: Mapping[Severity, Status] = {
+    "error": "fail",
+    "warning": "warn",
+    "note": "note",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -188,7 +209,12 @@ class CheckResult:
 
 def _report_order(finding: Finding) -> tuple[bool, int, int, str]:
     severity = finding.counts_as or finding.judged_severity
-    return finding.counts_as is None, SEVERITIES.index(severity), -finding.touched, finding.id
+    return (
+        finding.counts_as is None,
+        SEVERITIES.index(severity),
+        -finding.touched,
+        finding.id,
+    )
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -222,6 +248,8 @@ class AuditResult:
     """A row a value of the policy's drift columns; None without any."""
     drift_nodes: pl.DataFrame | None = None
     """A row a value and node judged for drift; None without drift columns."""
+    earlier: Earlier | None = None
+    """What the reference run's shared view tells, of the same hierarchy; None without any."""
     waivers: tuple[Mapping[str, Any], ...] = ()
     counted_with: Mapping[str, Any] = field(default_factory=dict)
     """The whole policy that the run was counted with, as JSON; empty: the default one."""
@@ -315,35 +343,95 @@ class AuditResult:
     def _release(self) -> Release:
         return release_of(self.nodes, self.edges, self.ledger)
 
+    def as_earlier_of(self, later: AuditResult) -> Earlier | None:
+        """What the readers of a later release have of this one; None under another hierarchy.
+
+        Where other nodes are residual there, counts of residual use mean something else and are
+        left out.
+        """
+        if self.identity["hierarchy"]["sha256"] != later.identity["hierarchy"]["sha256"]:
+            return None
+        release = self._release
+        known = known_counts(self.nodes, self.pairs, self.residuals, release)
+        counts = dict(known) | self._counts
+        told = self._told if self._min_cell > 1 else self._counts
+        ranges = left_possible(told, release, self._min_cell, self._shares)
+        if release.residual != later._release.residual:
+            counts = {cell: count for cell, count in counts.items() if not _of_residual(cell)}
+            ranges = {cell: ends for cell, ends in ranges.items() if not _of_residual(cell)}
+        return Earlier(release.labelled, release.assertions, counts, ranges)
+
     @cached_property
     def _told(self) -> Told:
         """Every published count of nodes and pairs, as it may be shown beside all the others."""
-        counts = {
+        if self._min_cell <= 1:
+            return self._drawn_counts
+        beside: dict[Cell, set[int]] = {}
+        for cell, quantity in self._of_findings:
+            beside.setdefault(cell, set()).update(quantity.totals)
+        return protected(
+            self._counts,
+            self._release,
+            self._min_cell,
+            self._shares,
+            beside,
+            self.earlier,
+        )
+
+    @cached_property
+    def _counts(self) -> dict[Cell, int]:
+        """The same as they are."""
+        of_findings = {cell: int(quantity.value or 0) for cell, quantity in self._of_findings}
+        return self._drawn_counts | of_findings
+
+    @cached_property
+    def _drawn_counts(self) -> dict[Cell, int]:
+        """Those of the pictures."""
+        return {
             **dict(self._pictured.counts()),
             **dict(confused_counts(self._confused)),
             **dict(depth_counts(self.nodes)),
         }
-        if self._min_cell <= 1:
-            return counts
+
+    @cached_property
+    def _shares(self) -> list[tuple[Cell, Cell]]:
+        """Counts that no line shows beside their share."""
+        found = {cell for cell, _ in self._of_findings}
+        return [share for share in self._pictured.shares() if found.isdisjoint(share)]
+
+    @cached_property
+    def _of_findings(self) -> list[tuple[Cell, Quantity]]:
         kept = (finding for check in self.checks for finding in self._kept(check))
-        of_findings = [pair for finding in kept for pair in _counts(self._release, finding)]
-        counts |= {cell: int(quantity.value or 0) for cell, quantity in of_findings}
-        beside: dict[Cell, set[int]] = {}
-        for cell, quantity in of_findings:
-            beside.setdefault(cell, set()).update(quantity.totals)
-        shares = [share for share in self._pictured.shares() if beside.keys().isdisjoint(share)]
-        return protected(counts, self._release, self._min_cell, shares, beside)
+        return [pair for finding in kept for pair in _counts(self._release, finding)]
 
     def _kept(self, check: CheckResult) -> tuple[Finding, ...]:
         return check.standing[: int(self.policy["max_findings"])]
 
     def _told_of(self, finding: Finding) -> Sequence[Mapping[str, Shown]]:
-        if self._min_cell <= 1:
-            return ()
-        return [
-            {name: self._told[cell] for name, cell in cells.items()}
-            for cells in _cells(self._release, finding)
-        ]
+        known: list[dict[str, Shown]] = [{} for _ in (finding, *finding.parts)]
+        if self._min_cell > 1:
+            known = [
+                {name: self._told[cell] for name, cell in cells.items()}
+                for cells in _cells(self._release, finding)
+            ]
+        for name, cell in reference_cells(finding.check, finding.key).items():
+            known[0][name] = None if self.earlier is None else self.earlier.exact(cell)
+        return [{**self._bounded_since(finding), **known[0]}, *known[1:]]
+
+    def _bounded_since(self, finding: Finding) -> dict[str, Shown]:
+        """Bounds of counts of a finding that tell a small cell beside those of the reference."""
+        before, m = self._before.get(finding.id), self._min_cell
+        if before is None or m <= 1:
+            return {}
+        now = {name: quantity.value for name, quantity in finding.evidence.items()}
+        changed = changed_little(before, now, m)
+        return {name: f">{m - 1}" for name in changed if least(now[name]) >= m}
+
+    @cached_property
+    def _before(self) -> dict[str, Mapping[str, Any]]:
+        """What is kept of the reference's findings, by their ids."""
+        checks = () if self.reference is None else self.reference["checks"]
+        return {finding["id"]: finding for check in checks for finding in check["findings"]}
 
     @property
     def _min_cell(self) -> int:
@@ -413,7 +501,10 @@ def _finding_row(finding: Finding) -> dict[str, Any]:
         "evidence": _evidence_json(finding.evidence),
         "parts": json.dumps(
             [
-                {"nodes": part.nodes, "evidence": json.loads(_evidence_json(part.evidence))}
+                {
+                    "nodes": part.nodes,
+                    "evidence": json.loads(_evidence_json(part.evidence)),
+                }
                 for part in finding.parts
             ],
             ensure_ascii=False,
@@ -436,6 +527,11 @@ def _cells(release: Release, finding: Finding) -> tuple[dict[str, Cell], ...]:
     whole = _known(evidence_cells(*about), finding.evidence)
     parts = (_known(part_cells(*about, part.nodes), part.evidence) for part in finding.parts)
     return whole, *parts
+
+
+def _of_residual(cell: Cell) -> bool:
+    """Whether a cell depends on which nodes are residual."""
+    return any(scope == "specific" for scope, _ in cell.label_sets)
 
 
 def _known(cells: Mapping[str, Cell], evidence: Mapping[str, Quantity]) -> dict[str, Cell]:

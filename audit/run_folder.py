@@ -19,7 +19,8 @@ from typing import Any
 
 import polars as pl
 
-from audit.disclosure import Quantity
+from audit.disclosure import Earlier, Quantity
+from audit.earlier_table import earlier_frame, earlier_of
 from audit.errors import InputError, OutputError
 from audit.files import read_json, sha256_of
 from audit.result import (
@@ -35,7 +36,8 @@ from audit.result import (
 
 RESULT, MANIFEST, RESTRICTED = "result.json", "manifest.json", "restricted"
 HTML, PDF = "report.html", "report.pdf"
-POLICY, FINDINGS, REFERENCE = "policy.json", "findings.parquet", "reference.json"
+POLICY, FINDINGS = "policy.json", "findings.parquet"
+REFERENCE, EARLIER = "reference.json", "earlier.parquet"
 
 _METRICS: dict[str, Any] = {
     "part": pl.String,
@@ -183,7 +185,7 @@ def judging_run(
             run / RESTRICTED,
             folder / RESTRICTED,
             copy_function=_linked,
-            ignore=shutil.ignore_patterns(FINDINGS, REFERENCE),
+            ignore=shutil.ignore_patterns(FINDINGS, REFERENCE, EARLIER),
         )
         _write_judged(result, folder / RESTRICTED)
         yield folder
@@ -244,6 +246,7 @@ def _write_judged(result: AuditResult, restricted: Path) -> None:
     result.findings.write_parquet(restricted / FINDINGS)
     if result.reference is not None:
         (restricted / REFERENCE).write_bytes(to_json_bytes(result.reference))
+        earlier_frame(result.earlier).write_parquet(restricted / EARLIER)
 
 
 def seal(
@@ -338,6 +341,7 @@ def read_run(folder: str | Path) -> AuditResult:
         waivers=tuple(shared["waivers"]),
         counted_with=_counted_with(folder),
         reference=_read_reference(folder, shared),
+        earlier=_read_earlier(folder, shared),
         inputs=tuple(read_json(folder / MANIFEST)["inputs"]),
         sha256=sha256_of(folder / RESULT),
     )
@@ -387,6 +391,13 @@ def _read_reference(folder: Path, shared: Mapping[str, Any]) -> dict[str, Any] |
         return None
     kept: dict[str, Any] = read_json(_restricted_file(folder, REFERENCE))
     return kept
+
+
+def _read_earlier(folder: Path, shared: Mapping[str, Any]) -> Earlier | None:
+    """What the readers have of a reference; None for a run without one of its hierarchy."""
+    if shared["since_reference"] is None:
+        return None
+    return earlier_of(pl.read_parquet(_restricted_file(folder, EARLIER)))
 
 
 def _read_drift(folder: Path, shared: Mapping[str, Any]) -> dict[str, Any]:

@@ -11,7 +11,7 @@ from audit.disclosure import Shown, is_small
 Remembered: TypeAlias = Mapping[str, Any]
 """What a run keeps of its reference: ``instances, status, min_cell``, and ``checks`` with ``name,
 status, standing, folded`` (ids of findings) and ``findings``: those that its shared view tells,
-with ``id, severity, nodes, counts, effect, value``."""
+with ``id, severity, nodes, counts, beside`` (what counts are written beside), ``effect, value``."""
 
 EFFECTS = ("share", "ratio")
 """Evidence that tells how large a finding is; the first that it has."""
@@ -53,7 +53,7 @@ def since_reference(
     A finding is new where the reference does not have it, not even folded into another; gone is the
     reverse. A known one is no worse than there. Findings are not compared where one of the two runs
     could not ask their check. Effects are withheld where a count behind them is withheld in either
-    run, or differs by a small cell.
+    run, or differs by a small cell, or by one from what stands beside it.
     """
     there = {check["name"]: check for check in before["checks"]}
     pairs = [(there.get(check["name"], _UNKNOWN), check) for check in checks]
@@ -104,7 +104,7 @@ def _findings(
         name, value = effect(finding["evidence"])
         before = told.get(finding["id"])
         change = "new" if finding["id"] not in there else "known" if finding["known"] else "worse"
-        hidden = before is not None and _differs_little(before["counts"], finding, min_cell)
+        hidden = before is not None and _differs_little(before, finding["evidence"], min_cell)
         yield {
             **{key: finding[key] for key in ("id", "severity", "nodes")},
             "check": new["name"],
@@ -124,11 +124,35 @@ def _findings(
             }
 
 
-def _differs_little(before: Mapping[str, Shown], finding: Mapping[str, Any], min_cell: int) -> bool:
-    """Whether a count is withheld in either run, or differs between them by a small cell."""
-    return any(
-        not isinstance(count, int)
-        or not isinstance(now := finding["evidence"].get(name), int)
-        or is_small(abs(now - count), min_cell)
-        for name, count in before.items()
-    )
+def _differs_little(before: Mapping[str, Any], now: Mapping[str, Shown], min_cell: int) -> bool:
+    """Whether a count is withheld in either run, or has changed little."""
+    counts = before["counts"]
+    withheld = any(not isinstance(one.get(name), int) for name in counts for one in (counts, now))
+    return withheld or any(changed_little(before, now, min_cell))
+
+
+def changed_little(
+    before: Mapping[str, Any], now: Mapping[str, Shown], min_cell: int
+) -> Iterator[str]:
+    """Counts of a finding that differ by a small cell from those told before, or whose rest does.
+
+    Args:
+        before: What is kept of the reference's finding.
+        now: Evidence of the finding.
+        min_cell: Smallest count that may be shown.
+
+    The rest of a count is what lacks to any whole number that is told beside it in both runs.
+    """
+    told = {**before["beside"], **before["counts"]}
+    came = {
+        name: value - then
+        for name, then in told.items()
+        if isinstance(then, int) and isinstance(value := now.get(name), int)
+    }
+    for name in filter(came.__contains__, before["counts"]):
+        if any(is_small(abs(n), min_cell) for n in (came[name], *_rests(came, name))):
+            yield name
+
+
+def _rests(came: Mapping[str, int], name: str) -> Iterator[int]:
+    return (total - came[name] for total in came.values())

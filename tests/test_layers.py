@@ -45,6 +45,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "since_reference": {"disclosure"},
     "result": {"coverage", "disclosure", "model_overview", "overview", "published"}
     | {"since_reference"},
+    "earlier_table": {"disclosure"},
     "checks": {"dag", "disclosure", "engine", "hierarchy", "integrity", "measure", "measure_model"}
     | {"policy", "residual_differences", "residual_use", "result", "validity"},
     "preference": {"dag", "engine", "errors", "files", "hierarchies", "hierarchy", "metrics"},
@@ -52,7 +53,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "run": {"checks", "dag", "dataset", "drift", "errors", "files", "hierarchy", "judge", "measure"}
     | {"measure_model"}
     | {"pair_table", "policy", "predictions", "progress", "result", "validity"},
-    "run_folder": {"disclosure", "errors", "files", "result"},
+    "run_folder": {"disclosure", "earlier_table", "errors", "files", "result"},
     "settings": {"dataset", "hierarchies", "judge", "loaders", "policy", "predictions", "result"}
     | {"progress", "run", "run_folder"},
     "instances": {"dataset", "errors", "hierarchy", "predictions", "run_folder", "weighted"},

@@ -2,6 +2,7 @@
 
 from audit.disclosure.cells import (
     Cell,
+    LabelSet,
     Release,
     carried,
     differing,
@@ -12,7 +13,8 @@ from audit.disclosure.cells import (
     together,
 )
 from audit.disclosure.change import shown_change
-from audit.disclosure.protection import protected
+from audit.disclosure.earlier import Earlier
+from audit.disclosure.protection import left_possible, protected
 from audit.disclosure.quantity import (
     Quantity,
     Shown,
@@ -23,9 +25,12 @@ from audit.disclosure.quantity import (
     shown,
     shown_count,
 )
+from audit.disclosure.sight import seen_whole
 
 __all__ = [
     "Cell",
+    "Earlier",
+    "LabelSet",
     "Quantity",
     "Release",
     "Shown",
@@ -38,8 +43,10 @@ __all__ = [
     "labelled_below",
     "labels_at",
     "least",
+    "left_possible",
     "only_residual_below",
     "protected",
+    "seen_whole",
     "shown",
     "shown_change",
     "shown_count",

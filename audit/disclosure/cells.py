@@ -125,6 +125,10 @@ class Release:
                 children.setdefault(parent, []).append(node)
         return children
 
+    def total(self, cell: Cell) -> int:
+        """What a cell is part of: all labels, or all instances with one."""
+        return self.assertions if cell.of_labels else self.labelled
+
     def members(self, label_set: LabelSet) -> NDArray[np.bool_]:
         """Which of the labels in use a set holds, shape (n_labels,)."""
         if label_set not in self._members:

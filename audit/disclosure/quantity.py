@@ -85,7 +85,7 @@ def shown(
         for name, quantity in evidence.items()
     }
     for name, quantity in evidence.items():
-        if any(isinstance(published[source], str) for source in quantity.sources):
+        if any(isinstance(published[source], str | None) for source in quantity.sources):
             published[name] = None
     return published
 

@@ -128,6 +128,7 @@ def _judged(
     return replace(
         result,
         identity=_identity(result, policy, reference),
+        earlier=None if reference is None else reference.as_earlier_of(result),
         policy=policy_as_applied(
             policy,
             min_cell=min_cell,

@@ -256,7 +256,7 @@ def test_a_run_of_another_version_is_refused(result: AuditResult, tmp_path: Path
     run = write_run(result, tmp_path / "run")
     text = (run / "result.json").read_text()
     (run / "result.json").write_text(
-        text.replace('"schema_version": "1.0"', '"schema_version": "9"')
+        text.replace('"schema_version": "1.1"', '"schema_version": "9"')
     )
 
     with pytest.raises(InputError, match="schema version"):

@@ -40,6 +40,7 @@ def before(status: str, *findings: dict[str, Any], folded: tuple[str, ...] = ())
         {
             **{key: one[key] for key in ("id", "severity", "nodes")},
             "counts": {"instances": one["evidence"]["instances"]},
+            "beside": {"of": one["evidence"]["of"]},
             "effect": "share",
             "value": one["evidence"]["share"],
         }
@@ -103,6 +104,18 @@ def test_a_small_difference_is_never_told(instances: int, more: int) -> None:
     (line,) = told(old, check("warn", finding("a", now)))["findings"]
 
     small = 0 < abs(now - instances) < MIN_CELL
+    assert (line["before"] is None and line["now"] is None) == small
+
+
+@given(st.integers(11, 400), st.integers(0, 200), st.integers(0, 30))
+def test_a_small_difference_of_the_others_is_never_told(
+    instances: int, came: int, others: int
+) -> None:
+    old = before("warn", finding("a", instances))
+    new = finding("a", instances + came, 1000 + came + others)
+    (line,) = told(old, check("warn", new))["findings"]
+
+    small = 0 < came < MIN_CELL or 0 < others < MIN_CELL
     assert (line["before"] is None and line["now"] is None) == small
 
 

@@ -1,0 +1,108 @@
+"""The law of small cells over two releases: both views leave each small difference possible."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import pytest
+from hypothesis import HealthCheck, assume, example, given, settings
+from hypothesis import strategies as st
+
+from audit.policy import Policy
+from audit.result import AuditResult
+from audit.run import run_audit
+from fixtures.attack import BODIES, Labels, attack, of_both
+from fixtures.labelled import labelled, repeated
+
+Counted = list[tuple[int, list[str]]]
+Releases = tuple[str, Counted, Counted, int]
+"""Name of a hierarchy, an old release, what came since, and the smallest count shown."""
+
+FEW_CAME: Releases = (
+    "flat",
+    [(40, ["asthma"]), (30, ["flu"]), (20, ["attack"]), (25, ["saw"])],
+    [(2, ["asthma"]), (20, ["flu"]), (20, ["attack"]), (20, ["saw"])],
+    5,
+)
+"""A count that two instances came to."""
+FEW_CAME_WITHOUT: Releases = (
+    "flat",
+    [(40, ["asthma"]), (30, ["flu"]), (20, ["attack"])],
+    [(30, ["asthma"]), (2, ["flu", "attack"])],
+    5,
+)
+"""All but two of those that came."""
+NEW_NODE: Releases = (
+    "three siblings",
+    [(3, ["other_lung"]), (4, ["other_lung"]), (25, ["flu"]), (24, [])],
+    [
+        (15, ["asthma", "attack", "other_lung"]),
+        (5, ["asthma", "flu"]),
+        (7, ["asthma", "other_lung"]),
+        (25, ["asthma", "attack", "flu"]),
+        (6, []),
+    ],
+    6,
+)
+"""A pair of which the old release has one node alone: it has none of the pair."""
+
+
+@st.composite
+def releases(draw: st.DrawFn) -> Releases:
+    name = draw(st.sampled_from(sorted(BODIES)))
+    hierarchy = BODIES[name]
+    inside = ["lung"] if name == "labelled inside" else []
+    leaves = [n for n in hierarchy.nodes if not hierarchy.children(n)] + inside
+    sizes = st.one_of(st.integers(1, 6), st.integers(1, 30))
+    sets = st.lists(st.sampled_from(leaves), max_size=draw(st.integers(1, 3)), unique=True)
+    counted = st.lists(st.tuples(sizes, sets.map(sorted)), min_size=2, max_size=6)
+    old, came, min_cell = draw(counted), draw(counted), draw(st.integers(3, 6))
+    for release in (old, came):
+        assume(sum(times for times, labels in release if labels) >= 4 * min_cell)
+    return name, old, came, min_cell
+
+
+def audited(
+    name: str, counted: Counted, min_cell: int, reference: AuditResult | None = None
+) -> AuditResult:
+    dataset = labelled(BODIES[name], repeated(counted), persons=True)
+    return run_audit(dataset, Policy(min_cell=min_cell), reference=reference)
+
+
+def truth(counted: Counted, sets: Sequence[Labels]) -> dict[Labels, int]:
+    found = dict.fromkeys(sets, 0)
+    for times, labels in counted:
+        found[frozenset(labels)] += times
+    return found
+
+
+def narrowed(
+    name: str, old: Counted, came: Counted, min_cell: int, *, guarded: bool = True
+) -> list[str]:
+    """Small cells that both views together narrow; unguarded: the second without the first."""
+    hierarchy, new = BODIES[name], old + came
+    sets = list(dict.fromkeys(frozenset(labels) for _, labels in new))
+    first = audited(name, old, min_cell)
+    second = audited(name, new, min_cell, first)
+    if not guarded:
+        second = replace(second, earlier=None)
+    before, after = (
+        attack(hierarchy, truth(counted, sets), run.shared())
+        for counted, run in ((old, first), (new, second))
+    )
+    return list(of_both(before, after, min_cell).broken(min_cell))
+
+
+@given(releases())
+@example(FEW_CAME)
+@example(FEW_CAME_WITHOUT)
+@example(NEW_NODE)
+@settings(max_examples=30, suppress_health_check=[HealthCheck.too_slow], deadline=None)
+def test_both_views_leave_each_small_difference_possible(found: Releases) -> None:
+    assert narrowed(*found) == []
+
+
+@pytest.mark.parametrize("found", [FEW_CAME, FEW_CAME_WITHOUT, NEW_NODE])
+def test_views_each_protected_alone_tell_small_differences(found: Releases) -> None:
+    assert narrowed(*found, guarded=False) != []
