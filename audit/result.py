@@ -601,10 +601,13 @@ def filled(statement: str, evidence: Mapping[str, Shown]) -> str:
     """A sentence with ``{name}`` replaced by the evidence of that name, as a reader would write it.
 
     Whole numbers get thousands separators, names that end in ``share`` become percentages, what is
-    withheld says so, and what 1 counts stands in the singular.
+    withheld says so, and what 1 counts stands in the singular. A clause in brackets is left out
+    where one of its numbers is withheld.
 
-    >>> filled("{labels} labels that are no code", {"labels": 1})
-    '1 label that is no code'
+    >>> filled("{labels} labels that are no code[: {ratio} times as many]", {"labels": 1})
+    '1 label that is no code: {ratio} times as many'
+    >>> filled("{labels} labels that are no code[: {ratio} times as many]", {"ratio": None})
+    '{labels} labels that are no code'
     """
 
     def replace(match: re.Match[str]) -> str:
@@ -618,9 +621,16 @@ def filled(statement: str, evidence: Mapping[str, Shown]) -> str:
             return f"1{noun}{' that is' if are else ''}"
         return f"{value}{noun}s{are or ''}"
 
-    return _PLACEHOLDER.sub(replace, statement)
+    def clause(match: re.Match[str]) -> str:
+        names = _PLACEHOLDER.finditer(match[1])
+        withheld = any(evidence.get(name[1], "") is None for name in names)
+        return "" if withheld else match[1]
+
+    return _PLACEHOLDER.sub(replace, _CLAUSE.sub(clause, statement))
 
 
+_CLAUSE = re.compile(r"\[([^][]*\{[^][]*)\]")
+"""A clause in brackets, with at least one placeholder: what titles have in brackets has none."""
 _PLACEHOLDER = re.compile(
     r"\{(\w+)\}(?:((?: different)? (?:label|code|pair|row|instance|group|finding))s\b( that are)?)?"
 )
@@ -632,7 +642,8 @@ def in_words(name: str, value: Shown) -> str:
     if value is None:
         return "share withheld" if name.endswith("share") else "withheld"
     if isinstance(value, str):
-        return value
+        bound = value[:1] in "<>" and value[1:].isdecimal()
+        return f"{value[0]}{int(value[1:]):,}" if bound else value
     if name.endswith(("share", "limit")):
         return "<0.1%" if 0 < value < 0.0005 else f"{value:.1%}"
     return f"{value:,}" if isinstance(value, int) else f"{value:,.2f}"

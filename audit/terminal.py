@@ -157,7 +157,7 @@ def _interval(evidence: Mapping[str, Any]) -> str:
         if all(isinstance(bound, float) for bound in bounds):
             unit = ".1%" if effect == "share" else ",.2f"
             of = "" if effect == "share" else f" of the {effect}"
-            level = "" if evidence.get("interval_level") else "95 % "
+            level = "" if evidence.get("interval_level") else "95% "
             return f"({level}interval{of}: {bounds[0]:{unit}} to {bounds[1]:{unit}})"
     return ""
 
@@ -198,7 +198,7 @@ def comparison(shared: Mapping[str, Any]) -> Group:
         for row in shared["nodes"]["rows"][:LARGEST]
     ]
     if nodes:
-        headings = ("node", "title", "OLD", "NEW", "change in points", "95 % interval")
+        headings = ("node", "title", "OLD", "NEW", "change in points", "95% interval")
         parts.append(_filled(_table(*headings, right=4), nodes))
     checks = [
         (
@@ -286,7 +286,7 @@ def preference(result: PreferenceResult) -> Group:
         )
         for row in result.rows
     ]
-    headings = ("metric", "value", "95 % interval", "n", "ties", "left out")
+    headings = ("metric", "value", "95% interval", "n", "ties", "left out")
     return Group(heading, _filled(_table(*headings, right=5), rows))
 
 

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from reports.labels import pair_label
 from reports.metric_words import threshold
 from reports.model_charts import beside_spec
 from reports.parts import Figure, Key, Node, Table, column
 from reports.svg import draw
-from reports.words import RELATION, counted, decimal, number, percent, shortened, span, words
+from reports.words import RELATION, counted, decimal, number, percent, span, words
 
 Rows = Sequence[Mapping[str, Any]]
 
@@ -36,7 +37,7 @@ def beside_figure(rows: Rows, predictions: Mapping[str, Any]) -> Figure | None:
         key=(
             Key("observed", "labelled together, in the data", "dot"),
             Key("model", "predicted together, by the model", "ring"),
-            Key("model", "confusion of the two, in the model, with its 95 % interval", "diamond"),
+            Key("model", "confusion of the two, in the model, with its 95% interval", "diamond"),
         ),
         table=_table(rows),
     )
@@ -54,7 +55,7 @@ def decided(predictions: Mapping[str, Any]) -> str:
 
 def _drawn(row: Mapping[str, Any]) -> dict[str, Any]:
     return {
-        "label": f"{_brief(row, 'a')} × {_brief(row, 'b')}",
+        "label": pair_label(row),
         "relation": words(row["relation"], RELATION),
         "data": row["rate"],
         "predicted": row["co_predicted_rate"],
@@ -62,11 +63,6 @@ def _drawn(row: Mapping[str, Any]) -> dict[str, Any]:
         "low": row["confusion_low"],
         "high": row["confusion_high"],
     }
-
-
-def _brief(row: Mapping[str, Any], side: str) -> str:
-    title = shortened(row[f"title_{side}"] or "", 16)
-    return f"{shortened(row[side], 12)} {title}".strip()
 
 
 def _alt(rows: Rows) -> str:
@@ -97,7 +93,7 @@ def _table(rows: Rows) -> Table:
         caption="Pairs in the data and in the model",
         columns=column(
             "First node", "Second node", "Relation", "Labelled together", "Share",
-            "Predicted together", "Share", "Confusion", "95 % interval",
+            "Predicted together", "Share", "Confusion", "95% interval",
             numeric="   nnnnnn",
         ),
         rows=tuple(

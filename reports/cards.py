@@ -8,9 +8,10 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import groupby
 from typing import Any
 
-from reports.evidence import plots
+from reports.evidence import plots, ratio_words
 from reports.parts import Badge, Card, Cell, More, Node, Nodes, Table, column
 from reports.words import (
+    EVIDENCE,
     SEVERITIES,
     SEVERITY,
     TONE,
@@ -123,8 +124,8 @@ def card(
         badge=_badge(finding),
         headline=headline,
         explanation=" ".join((*rest, *_judgement(finding))),
-        nodes=_nodes(_not_in_parts(finding)),
-        evidence=evidence_lines(finding["evidence"]),
+        nodes=_nodes(_told_nowhere_else(finding)),
+        evidence=evidence_lines(finding["evidence"], ratio_words(check["name"])),
         plots=drawn,
         undrawn="" if drawn else _undrawn(finding["evidence"]),
         parts=_parts(finding["parts"], f"{anchor}-parts"),
@@ -139,11 +140,13 @@ def _undrawn(evidence: Mapping[str, Any]) -> str:
     return "Nothing is drawn: the numbers are withheld." if withheld else ""
 
 
-def _not_in_parts(finding: Mapping[str, Any]) -> Sequence[Mapping[str, Any]]:
-    """The finding's nodes; none where each is a line of its breakdown."""
+def _told_nowhere_else(finding: Mapping[str, Any]) -> Sequence[Mapping[str, Any]]:
+    """The finding's nodes; none where its sentences name each, or its breakdown does."""
     parts = {node["id"] for part in finding["parts"] for node in part["nodes"]}
     nodes: Sequence[Mapping[str, Any]] = finding["nodes"]
-    return [] if all(node["id"] in parts for node in nodes) else nodes
+    named = (f"{node['id']} {node['title'] or ''}".strip() for node in nodes)
+    in_sentences = all(name in finding["statement"] for name in named)
+    return [] if in_sentences or all(node["id"] in parts for node in nodes) else nodes
 
 
 def _badge(finding: Mapping[str, Any]) -> Badge:
@@ -162,10 +165,17 @@ def _judgement(finding: Mapping[str, Any]) -> Iterator[str]:
         yield "The reference run has this finding too, and no worse."
 
 
-def evidence_lines(evidence: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
-    """Evidence as labels and values, with counts beside their totals and bounds as intervals."""
+def evidence_lines(
+    evidence: Mapping[str, Any], ratio: str = EVIDENCE["ratio"]
+) -> tuple[tuple[str, str], ...]:
+    """Evidence as labels and values, with counts beside their totals and bounds as intervals.
+
+    Args:
+        evidence: Published values by name.
+        ratio: What a ratio in it is.
+    """
     return tuple(
-        (_label(name, evidence), _text(name, evidence))
+        (ratio if name == "ratio" else _label(name, evidence), _text(name, evidence))
         for name in evidence
         if not _told_elsewhere(name, evidence)
     )

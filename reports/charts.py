@@ -23,8 +23,8 @@ from reports.chart_parts import (
     values,
 )
 from reports.icicle import COLUMNS, Cell
+from reports.labels import node_label
 from reports.palette import LIGHT, SCALE
-from reports.words import shortened
 
 
 def residual_spec(rows: Rows, limit: float | None) -> dict[str, Any]:
@@ -131,8 +131,7 @@ def _icicle_row(
     cell: Cell, roles: Mapping[str, str], width: int, height: int
 ) -> dict[str, float | str]:
     top, bottom = round(cell.top * height, 2), round(cell.bottom * height, 2)
-    title = cell.row["title"] or ""
-    label = shortened(f"{cell.row['node']} {title}".strip(), (width - 10) // 6)
+    label = node_label(cell.row["node"], cell.row["title"], (width - 10) // 6)
     return {
         "left": cell.column * width,
         "right": (cell.column + 1) * width,

@@ -87,7 +87,8 @@ def _text(cell: Cell) -> tuple[str, ...]:
         case Node():
             return (cell.text,)
         case Nodes():
-            return tuple(node.text for node in cell.nodes)
+            more = (f"and {cell.more:,} more",) if cell.more else ()
+            return (*(node.text for node in cell.nodes), *more)
         case Badge():
             return (f"{'_' * 4}{cell.word.replace(' ', '_')}",)
         case Code():

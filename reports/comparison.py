@@ -11,10 +11,11 @@ from reports import comparison_tables as tables
 from reports.comparison_charts import changes_spec
 from reports.comparison_words import comparison_verdict, limits, points_span
 from reports.html import environment, style
+from reports.labels import node_label
 from reports.model import printable_view
 from reports.parts import Figure, Key, Node, Table, Verdict, column
 from reports.svg import draw
-from reports.words import number, percent, points, shortened
+from reports.words import number, percent, points
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,7 +132,7 @@ def changes_figure(rows: Sequence[Mapping[str, Any]]) -> Figure | None:
             changes_spec(
                 [
                     {
-                        "label": shortened(Node(row["node"], row["title"] or "").text, 40),
+                        "label": node_label(row["node"], row["title"], 38),
                         **{name: 100 * row[name] for name in ("difference", "low", "high")},
                         "rates": f"{percent(row['rate_old'])} → {percent(row['rate_new'])}",
                     }

@@ -37,11 +37,13 @@ def _sentences(tail: Mapping[str, Any]) -> list[str]:
     in_use, below = tail["in_use"], tail["rare_below"]
     times = "on one instance only" if below == 2 else f"on fewer than {below} instances"
     sentences = [
-        f"{number(in_use)} nodes are in use as labels; the hierarchy has "
+        f"{number(in_use)} {'node is' if in_use == 1 else 'nodes are'} in use as labels; the "
+        "hierarchy has "
         f"{counted(tail['assignable'], 'assignable node')}."
     ]
     if in_use:
-        sentences.append(f"{number(tail['rare'])} of those in use stand {times}.")
+        stand = "stands" if tail["rare"] == 1 else "stand"
+        sentences.append(f"{number(tail['rare'])} of those in use {stand} {times}.")
     if in_use and tail["most_used_share"] is not None:
         most = f"The {tail['most_used']} most used nodes" if tail["most_used"] > 1 else "One node"
         takes = "take" if tail["most_used"] > 1 else "takes"
@@ -79,7 +81,7 @@ def _depths(rows: Sequence[Mapping[str, Any]]) -> Table:
                 number(row["nodes"]),
                 number(row["in_use"]),
                 number(row["labels"]),
-                percent(row["share"]),
+                percent(row["share"]) if row["labels"] else "–",
             )
             for row in rows
         ),

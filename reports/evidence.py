@@ -8,7 +8,7 @@ from typing import Any
 
 from reports.parts import Line, Plot, Tick
 from reports.scales import Scale, around_one, around_zero, from_zero, whole
-from reports.words import number, percent, points, span
+from reports.words import number, percent, points, ratio, span
 
 Evidence = Mapping[str, Any]
 
@@ -39,14 +39,23 @@ def plots(check: str, evidence: Evidence, thresholds: Mapping[str, float]) -> tu
         evidence: The finding's published evidence.
         thresholds: The policy's thresholds by name.
     """
-    called, ratio_limit = _RATIOS.get(check, ("times the expectation", ""))
+    ratio_limit = thresholds.get(_RATIOS.get(check, ("", ""))[1])
     drawn = (
         _shares(evidence),
         _difference(evidence, thresholds.get("residual_difference")),
         _counts(evidence),
-        _ratio(evidence, called, thresholds.get(ratio_limit)),
+        _ratio(evidence, ratio_words(check), ratio_limit),
     )
     return tuple(plot for plot in drawn if plot is not None)
+
+
+def ratio_words(check: str) -> str:
+    """What the ratio of a check's findings is.
+
+    >>> ratio_words("model_confuses")
+    'times as often as by chance'
+    """
+    return _RATIOS.get(check, ("times the expectation", ""))[0]
 
 
 def _shares(evidence: Evidence) -> Plot | None:
@@ -181,7 +190,7 @@ def _ratio(evidence: Evidence, called: str, limit: float | None) -> Plot | None:
         return None
     low, high = (_known(evidence.get(f"ratio_{end}")) for end in ("low", "high"))
     reach = [v for v in (value, low, high, limit) if v is not None]
-    told = _with_bounds(value, low, high, number) + ("" if low and high else ", no interval")
+    told = _with_bounds(value, low, high, ratio) + ("" if low and high else ", no interval")
     line = Line(f"{called}: {told}", "dot", "observed", value)
     return _plot(
         "Ratio, on a logarithmic axis",

@@ -7,10 +7,11 @@ from typing import Any
 
 from reports import charts
 from reports.icicle import COLUMNS, icicle, size
+from reports.labels import node_label, pair_label
 from reports.palette import SCALE
 from reports.parts import Figure, Key, Node, Table, column
 from reports.svg import draw
-from reports.words import counted, decimal, number, percent, shortened, span
+from reports.words import counted, decimal, number, percent, span
 
 Rows = Sequence[Mapping[str, Any]]
 
@@ -98,7 +99,8 @@ def branches_figure(branches: Rows, pairs: Rows) -> Figure | None:
         for j in range(i + 1)
     ]
     labels = [
-        f"{shortened(_node(branch).text, 36)}  {place}" for place, branch in enumerate(branches, 1)
+        f"{node_label(branch['node'], branch['title'], 37)} · {place}"
+        for place, branch in enumerate(branches, 1)
     ]
     together = [pair for pair in pairs if pair["share"] is not None]
     most = max(together, key=lambda pair: pair["share"], default=None)
@@ -154,7 +156,7 @@ def residual_figure(rows: Rows, limit: float | None) -> Figure | None:
             charts.residual_spec(
                 [
                     {
-                        "label": shortened(_node(row).text, 40),
+                        "label": node_label(row["node"], row["title"], 38),
                         "share": row["share"],
                         "low": row["low"],
                         "high": row["high"],
@@ -276,7 +278,7 @@ def _pair_drawn(row: Mapping[str, Any], expected: str) -> dict[str, Any]:
     )
     lift = f"lift {decimal(row['lift'], 2)}"
     return {
-        "label": f"{_brief(row, 'a')} × {_brief(row, 'b')}",
+        "label": pair_label(row),
         "observed": _judged(row, expected),
         "expected": row[expected],
         "low": low,
@@ -296,11 +298,6 @@ def _ratio(row: Mapping[str, Any]) -> str:
 
 def _node(row: Mapping[str, Any], id_name: str = "node", title_name: str = "title") -> Node:
     return Node(row[id_name], row[title_name] or "")
-
-
-def _brief(row: Mapping[str, Any], side: str) -> str:
-    title = shortened(row[f"title_{side}"] or "", 16)
-    return f"{shortened(row[side], 12)} {title}".strip()
 
 
 def _pair_numbers(pair: Mapping[str, Any]) -> tuple[str, ...]:

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from reports import chart_parts, model_charts
+from reports.labels import node_label
 from reports.metric_tables import ALL, ERRORS, UNCERTAINTY, captioned
 from reports.metric_words import Metric, heading, interval, of, title, value, with_interval
 from reports.parts import Figure, Key, Table, column
 from reports.subtrees import Subtree, drawn, subtrees
 from reports.svg import draw
-from reports.words import counted, shortened
+from reports.words import counted
 
 _INTERVAL = "with its 95% interval"
 
@@ -145,7 +146,7 @@ def _errors_row(one: Subtree) -> dict[str, object]:
     net = one.metrics["accuracy_alignment"]
     recovered, lost = (one.metrics.get(name) for name in ("recovered", "lost"))
     return {
-        "label": shortened(one.node.text, 40),
+        "label": node_label(one.node.id, one.node.title, 38),
         "net": net["value"],
         **_bounds(net),
         "recovered": (recovered and recovered["value"]) or 0.0,
@@ -158,7 +159,7 @@ def _uncertainty_row(one: Subtree) -> dict[str, object]:
     match = one.metrics["abstraction_match"]
     change = one.metrics.get("uncertainty_alignment")
     return {
-        "label": shortened(one.node.text, 40),
+        "label": node_label(one.node.id, one.node.title, 38),
         "share": match["value"],
         **_bounds(match),
         "counts": f"{value(change)} bits, n {of(change)}" if change else "",

@@ -22,10 +22,11 @@ class Node:
 
 @dataclass(frozen=True, slots=True)
 class Nodes:
-    """Several nodes in one cell."""
+    """Several nodes in one cell, and how many more there are."""
 
     kind: ClassVar[str] = "nodes"
     nodes: tuple[Node, ...]
+    more: int = 0
 
 
 @dataclass(frozen=True, slots=True)

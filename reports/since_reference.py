@@ -6,23 +6,30 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from reports.evidence import times
 from reports.parts import Badge, Cell, Code, Named, Node, Nodes, Table, column
 from reports.words import (
     SEVERITY,
     STATUS,
     TONE,
     WITHHELD,
+    Value,
     counted,
     listed,
     number,
     percent,
     points,
+    ratio,
     span,
 )
 
 CHANGE: Mapping[str, str] = {"new": "New", "worse": "Worse", "gone": "Gone", "known": "Known"}
 """Words for what became of a finding, in the order of the table."""
+EFFECTS: Mapping[str | None, tuple[str, ...]] = {
+    "share": ("shares", "Findings of either run that are told by a share", "Reference", "Now"),
+    "ratio": ("ratios", "Findings of either run that are told by a ratio", "Reference", "Now"),
+    None: ("others", "Other findings of either run"),
+}
+"""How a finding is told: the table's name, its caption, and the columns of numbers."""
 NODES = 3
 """Nodes named of a finding at most."""
 
@@ -35,7 +42,7 @@ class SinceReference:
 
     sentences: tuple[str, ...]
     checks: Table
-    findings: Table | None
+    findings: tuple[Table, ...]
     residuals: Table | None
 
 
@@ -89,44 +96,50 @@ def _status(status: str | None) -> Cell:
     return "not asked" if status is None else Badge(STATUS[status], TONE.get(status, "plain"))
 
 
-def _findings(findings: Rows) -> Table | None:
+def _findings(findings: Rows) -> tuple[Table, ...]:
+    """A table of each effect, so that a column holds numbers of one kind."""
     order = list(CHANGE)
     ranked = sorted(findings, key=lambda finding: order.index(finding["change"]))
-    if not ranked:
-        return None
+    by_effect = {
+        effect: [finding for finding in ranked if finding["effect"] == effect] for effect in EFFECTS
+    }
+    return tuple(_findings_table(effect, rows) for effect, rows in by_effect.items() if rows)
+
+
+def _findings_table(effect: str | None, findings: Rows) -> Table:
+    name, caption, *columns = EFFECTS[effect]
     return Table(
-        id="since-findings-table",
-        caption="Findings shown of either run",
+        id=f"since-{name}-table",
+        caption=caption,
         columns=column(
-            "About", "Change", "Check", "Severity", "Effect", "Reference", "Now",
-            numeric="     nn",
+            "About", "Change", "Check", "Severity", *columns, numeric="    " + "n" * len(columns)
         ),
-        rows=tuple(_finding_row(finding) for finding in ranked),
-    )  # fmt: skip
+        rows=tuple(_finding_row(finding) for finding in findings),
+    )
 
 
 def _finding_row(finding: Mapping[str, Any]) -> tuple[Cell, ...]:
     named = [Node(node["id"], node["title"] or "") for node in finding["nodes"]]
-    left_out = len(named) - NODES
-    more = (Node(f"and {left_out:,} more"),) if left_out > 0 else ()
-    effect = finding["effect"]
     return (
-        Nodes((*named[:NODES], *more)),
+        Nodes(tuple(named[:NODES]), len(named[NODES:])),
         CHANGE[finding["change"]],
         Code(finding["check"]),
-        SEVERITY[finding["severity"]],
-        effect or "–",
-        "–" if finding["change"] == "new" else _effect(effect, finding["before"]),
-        "–" if finding["change"] == "gone" else _effect(effect, finding["now"]),
+        Badge(SEVERITY[finding["severity"]], TONE[finding["severity"]]),
+        *(_effects(finding) if finding["effect"] else ()),
     )
 
 
-def _effect(name: str | None, value: float | None) -> str:
-    if name is None:
-        return "–"
-    if value is None:
-        return WITHHELD
-    return percent(value) if name == "share" else times(value)
+def _effects(finding: Mapping[str, Any]) -> tuple[str, str]:
+    """The effect in the reference and now; a dash in the run without the finding."""
+    told = percent if finding["effect"] == "share" else _times
+    return (
+        "–" if finding["change"] == "new" else told(finding["before"]),
+        "–" if finding["change"] == "gone" else told(finding["now"]),
+    )
+
+
+def _times(value: float | None) -> str:
+    return WITHHELD if value is None else f"×{ratio(value)}"
 
 
 def _differences(checks: Rows) -> list[Mapping[str, Any]]:
@@ -152,7 +165,7 @@ def _residuals(findings: Rows) -> Table | None:
         id="since-residuals-table",
         caption="Residual shares that differ from the reference",
         columns=column(
-            "Below", "Reference", "Share", "Now", "Share", "Difference, points", "Interval",
+            "Below", "Reference", "Its share", "Now", "Share now", "Difference, points", "Interval",
             numeric=" nnnnnn",
         ),
         rows=tuple(_residual_row(finding) for finding in findings),
@@ -163,10 +176,14 @@ def _residual_row(finding: Mapping[str, Any]) -> tuple[Cell, ...]:
     (node,), evidence = finding["nodes"], finding["evidence"]
     return (
         Node(node["id"], node["title"] or ""),
-        f"{number(evidence['elsewhere'])} of {number(evidence['of_elsewhere'])}",
+        _of(evidence["elsewhere"], evidence["of_elsewhere"]),
         percent(evidence["elsewhere_share"]),
-        f"{number(evidence['instances'])} of {number(evidence['of'])}",
+        _of(evidence["instances"], evidence["of"]),
         percent(evidence["share"]),
         points(evidence["difference"]),
         span(points(evidence["difference_low"]), points(evidence["difference_high"])),
     )
+
+
+def _of(count: Value, total: Value) -> str:
+    return WITHHELD if count is total is None else f"{number(count)} of {number(total)}"

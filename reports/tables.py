@@ -78,7 +78,7 @@ def waivers_table(waivers: Sequence[Mapping[str, Any]]) -> Table | None:
     return Table(
         id="waiver-table",
         caption="Waivers",
-        columns=column(*(_sentence(words(name)) for name in names)),
+        columns=column(*(_sentence(words(name, {"used": "findings waived"})) for name in names)),
         rows=tuple(tuple(_any(waiver.get(name)) for name in names) for waiver in waivers),
     )
 
@@ -211,7 +211,9 @@ def _any(value: Any) -> str:
         return "; ".join(f"{words(name)} {_any(inner)}" for name, inner in value.items())
     if isinstance(value, list | tuple):
         return ", ".join(_any(item) for item in value)
-    return "–" if value is None else number(value) if not isinstance(value, bool) else str(value)
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return "–" if value is None else number(value)
 
 
 def _sentence(text: str) -> str:

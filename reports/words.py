@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import unicodedata
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from itertools import accumulate
 from typing import TypeAlias
 
@@ -46,7 +46,7 @@ EVIDENCE: Mapping[str, str] = {
     "shrunk_share": "drawn toward the other parents",
     "elsewhere": "elsewhere",
     "elsewhere_share": "share elsewhere",
-    "difference": "difference of the shares",
+    "difference": "difference of the shares, in points",
     "kind": "kind",
     "given": "expected given",
     "interval_level": "level of the interval, corrected for the selection",
@@ -142,13 +142,14 @@ def number(value: Value) -> str:
 
     >>> number(52722), number(1.5), number(0.00012), number("<11"), number(None)
     ('52,722', '1.5', '0.00012', '<11', 'withheld')
-    >>> number(1e-5)
-    '0.00001'
+    >>> number(1e-5), number(">1140")
+    ('0.00001', '>1,140')
     """
     if value is None:
         return WITHHELD
     if isinstance(value, str):
-        return value
+        bound = value[:1] in ("<", ">") and value[1:].isdecimal()
+        return f"{value[0]}{int(value[1:]):,}" if bound else value
     if isinstance(value, int) or float(value).is_integer():
         return f"{int(value):,}"
     if abs(value) < 0.01:
@@ -180,6 +181,15 @@ def decimal(value: float | None, places: int) -> str:
     return WITHHELD if value is None else f"{value:,.{places}f}"
 
 
+def ratio(value: float) -> str:
+    """A ratio as a finding's sentence tells it."""
+    return decimal(value, 2)
+
+
+_SPECIAL: Mapping[str, Callable[[float], str]] = {"ratio": ratio, "difference": points}
+"""Evidence told in a form of its own, its bounds too."""
+
+
 def evidence_value(name: str, value: Value, evidence: Mapping[str, Value]) -> str:
     """One value of a finding's evidence; shares, and the bounds beside one, as percentages.
 
@@ -189,7 +199,12 @@ def evidence_value(name: str, value: Value, evidence: Mapping[str, Value]) -> st
     '0.9999941'
     >>> evidence_value("q_value", 3e-24, {})
     'below 0.0001'
+    >>> evidence_value("ratio", 28.2, {}), evidence_value("difference_low", 0.116, {})
+    ('28.20', '+11.6')
     """
+    kind = name.removesuffix("_low").removesuffix("_high")
+    if kind in _SPECIAL and isinstance(value, int | float):
+        return _SPECIAL[kind](value)
     if name.endswith("level") and isinstance(value, float):
         return f"{value:.7f}".rstrip("0")
     if name in ("p_value", "q_value") and isinstance(value, int | float) and value < _LEAST_P:
@@ -234,13 +249,14 @@ def shortened(text: str, width: int) -> str:
     >>> shortened("hypertension", 8), shortened("heart", 8)
     ('hyperte…', 'heart')
     """
-    if _columns(text) <= width:
+    if columns_of(text) <= width:
         return text
-    kept = sum(end < width for end in accumulate(map(_columns, text)))
-    return text[:kept].rstrip() + "…"
+    kept = sum(end < width for end in accumulate(map(columns_of, text)))
+    return text[:kept].rstrip(" ,;:(") + "…"
 
 
-def _columns(text: str) -> int:
+def columns_of(text: str) -> int:
+    """Columns that a text takes in type of one width, wide characters counting two."""
     return sum(2 if unicodedata.east_asian_width(character) in "WF" else 1 for character in text)
 
 

@@ -21,6 +21,11 @@ from audit.measure_model import ModelMeasurements
 from audit.result import CheckResult, Finding
 
 _NAME = "model_confuses"
+_RELATION = {
+    "sibling": "siblings",
+    "same_branch": "of one branch",
+    "cross_branch": "of different branches",
+}
 _TITLE = "Does the model take for each other what the data keeps apart?"
 _RELATED = (RELATIONS.index("ancestor"), RELATIONS.index("overlap"))
 
@@ -129,15 +134,16 @@ def _finding(
 ) -> Finding:
     hierarchy = measured.hierarchy
     a, b = int(row["a"]), int(row["b"])
+    first, second = hierarchy.describe(a), hierarchy.describe(b)
     exchanged_, of = int(row["exchanged"]), int(row["of"])
     relation = RELATIONS[int(row["relation"])]
     return Finding(
         check=_NAME,
         severity="warning" if relation == "cross_branch" else "note",
         nodes=(hierarchy.nodes[a], hierarchy.nodes[b]),
-        statement=f"{hierarchy.describe(a)} and {hierarchy.describe(b)} ({relation}) are taken for "
-        "each other on {instances} of {of} instances ({share}) labelled with one of them, {ratio} "
-        "times as often as chance.",
+        statement=f"{first} and {second} ({_RELATION[relation]}) are taken for each other on "
+        "{instances} of {of} instances ({share}) labelled with one of them[, {ratio} times as often "
+        "as by chance].",
         evidence={
             "instances": count(exchanged_, of),
             "of": count(of, len(measured.dataset)),

@@ -84,7 +84,7 @@ def _residual_finding(
         nodes=(hierarchy.nodes[parent],),
         statement=f"Below {hierarchy.describe(parent)}, the model predicts only residual nodes on "
         "{instances} of {of} instances ({share}); the data labels {data_instances} of {data_of} so "
-        "({data_share}). The model has learned the data's habit.",
+        "({data_share}). The model has learned the data’s habit.",
         evidence={
             "instances": count(len(only), len(predicted)),
             "of": count(len(predicted), len(model.predictions)),
@@ -167,8 +167,8 @@ def _stronger_finding(
         severity="note",
         nodes=(hierarchy.nodes[pair[0]], hierarchy.nodes[pair[1]]),
         statement=f"{a} and {b}, of different branches, are predicted together on {{instances}} of "
-        "{of} instances ({share}) and labelled together on {data_instances} ({data_share}): the "
-        "model has made the data's habit {ratio} times as strong.",
+        "{of} instances ({share}) and labelled together on {data_instances} ({data_share})[: the "
+        "model has made the data’s habit {ratio} times as strong].",
         evidence={
             "instances": count(predicted, n),
             "of": Quantity(n),

@@ -69,8 +69,8 @@ def _finding(measured: Measurements, row: dict[str, Any], into: tuple[str, ...])
         check=_NAME,
         severity="note",
         nodes=(hierarchy.nodes[row["a"]], hierarchy.nodes[row["b"]]),
-        statement=f"{{instances}} of {{of}} instances carry both {a} and {b}, where "
-        f"{{expected_given}} are expected: {{ratio}} times as many, {_EXPLAINS[given]}.",
+        statement=f"{{instances}} of {{of}} instances carry both {a} and {b}[, where "
+        f"{{expected_given}} are expected: {{ratio}} times as many], {_EXPLAINS[given]}.",
         evidence={
             "instances": count(row["observed"], n, support_a, support_b),
             "of": Quantity(n),

@@ -5,6 +5,8 @@ Where either is missing these tests skip.
 
 from __future__ import annotations
 
+import fcntl
+import os
 import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -76,13 +78,36 @@ def _complaint(message: ConsoleMessage) -> list[str]:
 
 @pytest.fixture(scope="session")
 def runs(browser: Browser, tmp_path_factory: pytest.TempPathFactory) -> Runs:
-    folder = tmp_path_factory.mktemp("runs")
+    return Runs(_once("runs", _run, tmp_path_factory))
+
+
+@pytest.fixture(scope="session")
+def made(browser: Browser, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Reports of results made by hand: rich, hostile, empty."""
+    return _once("made", _make, tmp_path_factory)
+
+
+def _once(name: str, fill: Callable[[Path], None], factory: pytest.TempPathFactory) -> Path:
+    """A folder that is filled once, also where several processes share the tests."""
+    shared = factory.getbasetemp()
+    if "PYTEST_XDIST_WORKER" in os.environ:
+        shared = shared.parent
+    folder = shared / name
+    with (shared / f"{name}.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not folder.exists():
+            filled = factory.mktemp(name)
+            fill(filled)
+            filled.rename(folder)
+    return folder
+
+
+def _run(folder: Path) -> None:
     hierarchy = ("--hierarchy", "icd9cm", "--no-pdf")
     model = ("--predictions", SAMPLE_DATA / "predictions.psv", "--reference", folder / "old")
     _audit("run", SAMPLE_DATA / "release_1", *hierarchy, "--out", folder / "old")
     _audit("run", SAMPLE_DATA / "release_2", *hierarchy, *model, "--out", folder / "new")
     _audit("compare", folder / "old", folder / "new", "--out", folder / "compared")
-    return Runs(folder)
 
 
 def _audit(*arguments: object) -> None:
@@ -90,14 +115,10 @@ def _audit(*arguments: object) -> None:
     assert done.exit_code == 0, done.output
 
 
-@pytest.fixture(scope="session")
-def made(browser: Browser, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Reports of results made by hand: rich, hostile, empty."""
-    folder = tmp_path_factory.mktemp("made")
+def _make(folder: Path) -> None:
     reports.write_html(results.rich_result(), folder / "rich.html")
     reports.write_html(results.hostile_result(), folder / "hostile.html")
     reports.write_html(results.empty_result(), folder / "empty.html")
-    return folder
 
 
 @pytest.fixture(params=["sample", "comparison", "rich", "hostile", "empty"])

@@ -8,6 +8,7 @@ import os
 import re
 import subprocess
 import sys
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -211,11 +212,17 @@ def test_result_json_is_the_shared_view_and_validates(toy_files: Files, out: Pat
     assert read_run(out).shared() == shared
 
 
-def test_the_same_input_twice_gives_the_same_bytes(toy_files: Files, tmp_path: Path) -> None:
-    for name in ("first", "second"):
-        assert audited(toy_files, tmp_path / name).exit_code == 0
+def test_the_same_input_later_gives_the_same_bytes(
+    toy_files: Files, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SOURCE_DATE_EPOCH", "1700000000")
+    assert audited(toy_files, tmp_path / "first", "--pdf").exit_code == 0
+    time.sleep(1.1)
+    for file in toy_files:
+        file.touch()
+    assert audited(toy_files, tmp_path / "second", "--pdf").exit_code == 0
 
-    for name in ("result.json", "report.html"):
+    for name in ("result.json", "report.html", "report.pdf"):
         first, second = ((tmp_path / run / name).read_bytes() for run in ("first", "second"))
         assert first == second, name
 

@@ -132,7 +132,7 @@ def test_what_no_report_shows_is_counted_where_there_is_some() -> None:
 @pytest.mark.parametrize(
     ("evidence", "end"),
     [
-        ({"share": 0.724, "low": 0.698, "high": 0.746}, "(95 % interval: 69.8% to 74.6%)"),
+        ({"share": 0.724, "low": 0.698, "high": 0.746}, "(95% interval: 69.8% to 74.6%)"),
         ({"share": None, "low": None, "high": None}, "residual."),
         ({"share": 0.01}, "residual."),
         (

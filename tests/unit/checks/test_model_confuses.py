@@ -70,7 +70,7 @@ def test_within_a_branch_it_is_a_note() -> None:
     (finding,) = checked([*right(100), (40, ["cat"], ["dog"])]).findings
 
     assert finding.severity == "note"
-    assert "(sibling)" in finding.statement
+    assert "(siblings)" in finding.statement
 
 
 def test_several_answers_are_judged_by_misses_and_false_answers() -> None:

@@ -78,7 +78,7 @@ def test_bounds_stand_beside_their_number_and_totals_beside_their_count() -> Non
     }  # fmt: skip
 
     assert evidence_lines(evidence) == (
-        ("times the expectation", "2.5 (2 to 3)"),
+        ("times the expectation", "2.50 (2.00 to 3.00)"),
         ("elsewhere", "20 of 200"),
         ("share elsewhere", "10.0%"),
     )
@@ -87,7 +87,7 @@ def test_bounds_stand_beside_their_number_and_totals_beside_their_count() -> Non
 def test_a_number_without_its_bounds_stands_alone() -> None:
     evidence = {"ratio": 2.5, "ratio_low": None, "ratio_high": None}
 
-    assert evidence_lines(evidence) == (("times the expectation", "2.5"),)
+    assert evidence_lines(evidence) == (("times the expectation", "2.50"),)
 
 
 def test_nodes_that_the_breakdown_lists_are_not_listed_twice() -> None:

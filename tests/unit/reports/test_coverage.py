@@ -48,6 +48,19 @@ def test_where_every_count_is_shown_rare_means_once() -> None:
     assert "stand on one instance only" in found.sentences[1]
 
 
+def test_one_node_is_told_in_the_singular() -> None:
+    tail = {**FOUND["tail"], "in_use": 1, "rare": 1, "most_used": 1}
+    first, second, third = built(tail=tail).sentences
+    assert first.startswith("1 node is in use as labels")
+    assert second == "1 of those in use stands on fewer than 11 instances."
+    assert third.startswith("One node takes")
+
+
+def test_a_share_of_no_labels_is_none() -> None:
+    row = {"depth": 3, "nodes": 4, "in_use": 0, "labels": 0, "share": None}
+    assert built(depths=[row]).depths.rows == (("3", "4", "0", "0", "–"),)
+
+
 def test_a_withheld_share_and_unused_nodes_are_not_told() -> None:
     assert len(built(tail={**FOUND["tail"], "most_used_share": None}).sentences) == 2
     unused = {**FOUND["tail"], "in_use": 0, "rare": 0, "most_used": 0, "most_used_share": None}

@@ -120,7 +120,7 @@ def test_a_ratio_stands_beside_one_and_the_limit() -> None:
 
 def test_a_ratio_without_an_interval_says_so() -> None:
     _, plot = plots("model_confuses", CONFUSED, THRESHOLDS)
-    assert plot.lines[0].text == "times as often as by chance: 24, no interval"
+    assert plot.lines[0].text == "times as often as by chance: 24.00, no interval"
     assert (plot.lines[0].low, plot.lines[0].high) == (None, None)
 
 

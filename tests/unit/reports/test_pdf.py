@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 import shutil
 import subprocess
 import time
 from html.parser import HTMLParser
 from pathlib import Path
+from xml.etree import ElementTree
 
 import pikepdf
 import pytest
@@ -228,15 +230,44 @@ def _text(path: Path) -> str:
 
 
 def _outside(path: Path) -> list[str]:
-    """Words that reach beyond the margins of an A4 page, a point of tolerance given."""
-    from xml.etree import ElementTree
+    """Words beyond the margins of an A4 page, a little tolerance given.
 
-    source = "".join(c for c in _pdftotext(path, "-bbox") if c >= " " or c == "\n")
-    root = ElementTree.fromstring(source)
-    words = (element for element in root.iter() if element.tag.endswith("word"))
-    left, right = 20 / 25.4 * 72 - 1, (210 - 20) / 25.4 * 72 + 1
+    Above and below the text stand a running head and a running foot, of one line each.
+    """
+    return [
+        word
+        for number, page in enumerate(_pages(path), 1)
+        for word in (*_beside(page), *_above(page), *_below(page, number))
+    ]
+
+
+def _beside(page: list[ElementTree.Element]) -> list[str]:
     return [
         word.text or ""
-        for word in words
-        if float(word.attrib["xMin"]) < left or float(word.attrib["xMax"]) > right
+        for word in page
+        if _mm(word, "xMin") < 20 - 0.4 or _mm(word, "xMax") > 190 + 0.4
     ]
+
+
+def _above(page: list[ElementTree.Element]) -> list[str]:
+    """Words between the head's line and the text, or above the head."""
+    above = [word for word in page if _mm(word, "yMin") < 24 - 1]
+    return [word.text or "" for word in above if _mm(word, "yMin") < 8 or _mm(word, "yMax") > 17]
+
+
+def _below(page: list[ElementTree.Element], number: int) -> list[str]:
+    """Words below the text that are not the foot."""
+    below = [word.text or "" for word in page if _mm(word, "yMax") > 297 - 22 + 1]
+    foot = rf"result\.jsonsha256[0-9a-f]{{64}}Page{number}of\d+" if number > 1 else ""
+    return [] if re.fullmatch(foot, "".join(below)) else below
+
+
+def _pages(path: Path) -> list[list[ElementTree.Element]]:
+    """The words of each page, with their boxes."""
+    source = "".join(c for c in _pdftotext(path, "-bbox") if c >= " " or c == "\n")
+    pages = [one for one in ElementTree.fromstring(source).iter() if one.tag.endswith("page")]
+    return [[one for one in page.iter() if one.tag.endswith("word")] for page in pages]
+
+
+def _mm(word: ElementTree.Element, edge: str) -> float:
+    return float(word.attrib[edge]) * 25.4 / 72

@@ -13,6 +13,9 @@ from reports.html import html_text
 from reports.since_reference import since_reference
 from tests.unit.reports.document import Document, joined
 
+NUMBER = str.maketrans("", "", "0123456789.,<>")
+"""Leaves of a number what it counts."""
+
 
 @pytest.fixture(scope="module")
 def shared() -> dict[str, Any]:
@@ -32,9 +35,20 @@ def test_no_chapter_without_a_reference() -> None:
 def test_a_gone_finding_is_told_with_its_number(shared: dict[str, Any]) -> None:
     chapter = since_reference(shared)
     assert chapter is not None
-    assert chapter.findings is not None
-    (row,) = [row for row in chapter.findings.rows if row[1] == "Gone"]
-    assert row[-3:] == ("ratio", "×2.5", "–")
+    (ratios,) = [table for table in chapter.findings if table.id == "since-ratios-table"]
+    (row,) = [row for row in ratios.rows if row[1] == "Gone"]
+    assert row[-2:] == ("×2.50", "–")
+
+
+def test_a_column_holds_numbers_of_one_kind(shared: dict[str, Any]) -> None:
+    """So that sorting it compares like with like: shares, or ratios."""
+    chapter = since_reference(shared)
+    assert chapter is not None
+    for table in chapter.findings:
+        numeric = [place for place, column in enumerate(table.columns) if column.numeric]
+        signs = {str(row[place]).translate(NUMBER) for row in table.rows for place in numeric}
+        assert len(signs - {"–", "withheld"}) <= 1
+    assert sum(len(table.rows) for table in chapter.findings) > len(chapter.findings)
 
 
 def test_the_chapter_counts_what_it_tells(shared: dict[str, Any]) -> None:

@@ -1,0 +1,130 @@
+"""HTML, PDF and JSON of one result carry the same findings, each read back on its own."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from copy import deepcopy
+from html.parser import HTMLParser
+from itertools import takewhile
+from pathlib import Path
+from typing import Any
+
+import pypdfium2
+import pytest
+
+import reports
+from audit.result import AuditResult, to_json_bytes
+from reports.html import html_text
+from tests.unit.reports.document import VOID, joined
+
+Findings = Mapping[str, str]
+"""What is told of each finding by its id, without spaces."""
+
+
+def test_all_three_carry_the_same_findings(rich: AuditResult, html: str, pdf_path: Path) -> None:
+    from_json = read_json(to_json_bytes(rich.shared()))
+    from_html = read_html(html)
+    headlines, text = read_pdf(pdf_path)
+
+    assert len(from_json) > 5
+    assert from_html == from_json
+    assert sorted(map(len, told_by(headlines, from_json).values())) == [1] * len(from_json)
+    assert len(headlines) == len(from_json)
+    missing = [id_ for id_, told in from_json.items() if told not in text or id_ not in text]
+    assert missing == []
+
+
+@pytest.mark.parametrize("place", range(3))
+def test_a_finding_left_out_of_the_page_is_missed(rich: AuditResult, place: int) -> None:
+    whole, cut, left_out = without_one(rich, place)
+    told, known = read_html(html_text(cut)), read_json(to_json_bytes(whole))
+    assert known.keys() - told.keys() == {left_out}
+
+
+def test_a_finding_left_out_of_the_result_is_missed(rich: AuditResult, html: str) -> None:
+    _, cut, left_out = without_one(rich, 0)
+    assert read_html(html).keys() - read_json(to_json_bytes(cut)).keys() == {left_out}
+
+
+def test_a_finding_left_out_on_paper_is_missed(rich: AuditResult, tmp_path: Path) -> None:
+    whole, cut, left_out = without_one(rich, 0)
+    reports.write_pdf(cut, tmp_path / "cut.pdf")
+    known = read_json(to_json_bytes(whole))
+    headlines, text = read_pdf(tmp_path / "cut.pdf")
+    told = told_by(headlines, known)
+    assert [id_ for id_, found in told.items() if not found] == [left_out]
+    assert known[left_out] not in text
+
+
+def told_by(headlines: list[str], findings: Findings) -> dict[str, list[str]]:
+    """The headlines that each finding's sentences start with."""
+    return {
+        id_: [one for one in headlines if sentences.startswith(one)]
+        for id_, sentences in findings.items()
+    }
+
+
+def without_one(rich: AuditResult, place: int) -> tuple[dict[str, Any], dict[str, Any], str]:
+    """The view, the view without one of its findings, and the id of that one."""
+    whole = rich.shared()
+    cut = deepcopy(whole)
+    check = [check for check in cut["checks"] if check["findings"]][place]
+    return whole, cut, check["findings"].pop()["id"]
+
+
+def read_json(source: bytes) -> Findings:
+    checks = json.loads(source)["checks"]
+    return {one["id"]: joined(one["statement"]) for check in checks for one in check["findings"]}
+
+
+def read_html(source: str) -> Findings:
+    """Each card's id and its sentences."""
+    cards = Cards()
+    cards.feed(source)
+    assert len(cards.ids) == len(set(cards.ids)) == len(cards.sentences)
+    return dict(zip(cards.ids, map(joined, cards.sentences), strict=True))
+
+
+class Cards(HTMLParser):
+    """Ids and sentences of the articles, each id in the code of its last paragraph."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.ids: list[str] = []
+        self.sentences: list[str] = []
+        self._open: list[str] = []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        if tag in VOID:
+            return
+        self._open.append(f"{tag}.{dict(attrs).get('class') or ''}")
+        if tag == "article":
+            self.sentences.append("")
+        elif self._open[-2:] == ["p.card-id", "code."]:
+            self.ids.append("")
+
+    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        """Such an element holds nothing."""
+
+    def handle_endtag(self, tag: str) -> None:
+        self._open.pop()
+
+    def handle_data(self, data: str) -> None:
+        if not any(one.startswith("article.") for one in self._open):
+            return
+        if self._open[-2:] == ["p.card-id", "code."]:
+            self.ids[-1] += data
+        elif self._open[-1] in ("h3.", "p.card-text"):
+            self.sentences[-1] += data
+
+
+def read_pdf(path: Path) -> tuple[list[str], str]:
+    """The first sentence of each finding, as the bookmarks have it, and all text."""
+    with pypdfium2.PdfDocument(path) as document:
+        pages = [page.get_textpage().get_text_bounded() for page in document]
+        marks = [(mark.level, mark.get_title()) for mark in document.get_toc()]
+    text = "".join(pages).replace("\ufffe", "-").replace("\x02", "-")
+    start = marks.index((0, "Findings that matter")) + 1
+    below = takewhile(lambda mark: mark[0] > 0, marks[start:])
+    return [joined(title) for _, title in below], joined(text)
