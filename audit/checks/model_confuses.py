@@ -142,8 +142,8 @@ def _finding(
         severity="warning" if relation == "cross_branch" else "note",
         nodes=(hierarchy.nodes[a], hierarchy.nodes[b]),
         statement=f"{first} and {second} ({_RELATION[relation]}) are taken for each other on "
-        "{instances} of {of} instances ({share}) labelled with one of them[, {ratio} times as often "
-        "as by chance].",
+        "{instances} of {of} instances ({share}) labelled with one of them[, {ratio} times as "
+        "often as by chance].",
         evidence={
             "instances": count(exchanged_, of),
             "of": count(of, len(measured.dataset)),
