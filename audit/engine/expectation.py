@@ -198,17 +198,14 @@ def _given_parents(strata: Stratified, asked: Comparisons) -> _Tables:
     Every count wanted is one of a node beside a parent.
     """
     parents = np.unique(np.concatenate([asked.parent_a, asked.parent_b]))
-    column = np.full(len(strata.position), -1, np.int64)
-    column[parents] = np.arange(len(parents))
-    at, width, count = strata.position, len(parents), len(asked)
-    cells = (
-        at[asked.parent_a] * width + column[asked.parent_b],
-        at[asked.a] * width + column[asked.parent_b],
-        at[asked.b] * width + column[asked.parent_a],
-    )
-    del asked
+    line = np.full(len(strata.position), -1, np.int64)
+    line[parents] = np.arange(len(parents))
+    at, width, count = strata.position, strata.support.shape[1], len(asked)
+    of_a, of_b = line[asked.parent_a] * width, line[asked.parent_b] * width
+    cells = (of_b + at[asked.parent_a], of_b + at[asked.a], of_a + at[asked.b])
+    del asked, of_a, of_b
     for stratum, carried in enumerate(strata.carried if count else ()):
-        joint = _lookup(csr_array(carried.T @ carried[:, at[parents]]))
+        joint = _lookup(csr_array(carried[:, at[parents]].T @ carried))
         for start in range(0, count, CHUNK):
             chunk = slice(start, start + CHUNK)
             yield stratum, chunk, Margins(*(joint(cell[chunk]) for cell in cells))

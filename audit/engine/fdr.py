@@ -69,12 +69,24 @@ def benjamini_hochberg(p_value: FloatArray, family: int) -> FloatArray:
     >>> benjamini_hochberg(np.array([0.03, 0.01]), 4).tolist()
     [0.06, 0.04]
     """
-    order = np.argsort(p_value, kind="stable")
+    order = np.argsort(p_value)
     scaled = p_value[order] * family / np.arange(1, len(p_value) + 1)
     adjusted = np.minimum(np.minimum.accumulate(scaled[::-1])[::-1], 1.0)
     q_value = np.empty(len(p_value))
     q_value[order] = adjusted
     return q_value
+
+
+def discovered(p_value: FloatArray, family: int, rate: float) -> BoolArray:
+    """Whether `benjamini_hochberg` would leave each at most at a rate, shape (n,), without sorting
+    those whose p value alone is above it.
+
+    >>> discovered(np.array([0.03, 0.01, 0.2]), 4, 0.05).tolist()
+    [False, True, False]
+    """
+    found = p_value <= rate
+    found[found] = benjamini_hochberg(p_value[found], family) <= rate
+    return found
 
 
 def selected_level(rate: float, selected: int, family: int) -> float:

@@ -11,7 +11,7 @@ from scipy.sparse import csr_array
 
 from audit.engine.association import excess_p_value
 from audit.engine.expectation import Comparisons, Stratified, expect
-from audit.engine.fdr import benjamini_hochberg
+from audit.engine.fdr import benjamini_hochberg, discovered
 from audit.engine.grouped import grouped_p_value
 from audit.engine.records import Records
 
@@ -64,15 +64,14 @@ def judge(
     seen = observed[asked.pair]
     p_value = excess_p_value(seen, expected)
     chosen = _largest(asked, p_value, expected.joint)
-    q_value = benjamini_hochberg(p_value[chosen], family)
     if grouped is not None:
-        passing = np.flatnonzero((q_value <= rate)[asked.pair])
+        passing = np.flatnonzero(discovered(p_value[chosen], family, rate)[asked.pair])
         among_groups = grouped_p_value(
             strata, grouped, asked[passing], seen[passing], expected[passing]
         )
         p_value[passing] = np.maximum(p_value[passing], among_groups)
         chosen = _largest(asked, p_value, expected.joint)
-        q_value = benjamini_hochberg(p_value[chosen], family)
+    q_value = benjamini_hochberg(p_value[chosen], family)
     return Judged(asked[chosen], observed, expected.joint[chosen], p_value[chosen], q_value)
 
 

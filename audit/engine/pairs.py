@@ -7,17 +7,16 @@ from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import coo_array, csc_array, csr_array, triu
+from scipy.sparse import coo_array, csr_array, triu
 
+from audit.engine.joint import joint_counts
 from audit.engine.rows import row_numbers
-from audit.progress import Progress, blocks, silent
+from audit.progress import Progress, silent
 
 Sparse: TypeAlias = csr_array[Any, tuple[int, int]]
 IntArray: TypeAlias = NDArray[np.int64]
 FloatArray: TypeAlias = NDArray[np.float64]
 
-NODES_PER_BLOCK = 512
-"""First nodes whose pairs are counted at a time."""
 ENTRIES_PER_BLOCK = 16_000_000
 """Stored values that one block of instances may expand to while confusion is summed."""
 
@@ -79,26 +78,10 @@ def count_pairs(aggregated: Sparse, progress: Progress = silent) -> PairCounts:
     used = np.flatnonzero(support(aggregated))
     compact = csr_array(aggregated[:, used])
     deficits = _entropy_deficits(compact, progress)
-    ones = csc_array(_with_data(compact, np.ones(compact.nnz, np.int64)))
-    starts = range(0, max(len(used), 1), NODES_PER_BLOCK)
-    counted = [
-        _count_block(ones, deficits, start)
-        for start in blocks(progress, "counting pairs", starts, "nodes")
-    ]
-    a, b, joint, confusion_sum = (np.concatenate(column) for column in zip(*counted, strict=True))
-    return PairCounts(used[a], used[b], joint, confusion_sum)
-
-
-def _count_block(
-    ones: csc_array, deficits: Sparse, start: int
-) -> tuple[IntArray, IntArray, IntArray, FloatArray]:
-    """First node, second node, joint and confusion of the pairs whose first node is in a block."""
-    stop = min(start + NODES_PER_BLOCK, ones.shape[1])
-    first, second = csr_array(ones[:, start:stop].T), csr_array(ones[:, start:])
-    joint = _upper(first @ second)
-    confusion = csr_array(joint - deficits[start:stop, start:])
-    a = np.repeat(np.arange(start, stop), np.diff(joint.indptr))
-    return a, joint.indices + np.int64(start), joint.data, confusion.data
+    joint = joint_counts(compact, progress)
+    confusion = csr_array(joint - deficits)
+    first = np.repeat(np.arange(len(used)), np.diff(joint.indptr))
+    return PairCounts(used[first], used[joint.indices], joint.data.astype(np.int64), confusion.data)
 
 
 def _with_data(pattern: Sparse, data: NDArray[Any]) -> Sparse:

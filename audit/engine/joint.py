@@ -1,0 +1,113 @@
+"""How many instances carry both nodes of each pair."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from importlib.util import find_spec
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csc_array, csr_array, triu
+
+from audit.progress import Progress, blocks, silent
+
+Sparse: TypeAlias = csr_array[Any, tuple[int, int]]
+_Block: TypeAlias = tuple[NDArray[Any], NDArray[np.int32], NDArray[Any]]
+"""Of some first nodes: how many second nodes each has, those nodes, and their counts."""
+
+NODES_PER_BLOCK = 512
+"""First nodes whose pairs are counted at a time."""
+NODES_PER_THREAD = 64
+"""The same, of a thread of compiled loops."""
+WORTH_COMPILING = 20_000_000
+"""Increments from which loading compiled loops saves time."""
+
+
+def joint_counts(
+    carried: Sparse, progress: Progress = silent, *, compiled: bool | None = None
+) -> Sparse:
+    """Joint counts of all pairs of nodes.
+
+    Args:
+        carried: A stored value where an instance carries a node, shape (n_instances, n_nodes),
+            canonical CSR.
+        progress: What is told of the first nodes counted.
+        compiled: Whether numba's loops count; None: where it is installed and worth it. The counts
+            are the same.
+
+    Returns:
+        Strict upper triangle of shape (n_nodes, n_nodes), int32, canonical CSR: a stored value for
+        each pair with a joint instance.
+
+    Time grows with the increments, one for each pair of each instance; memory beyond the result
+    with the stored values.
+    """
+    if compiled is None:
+        compiled = increments(carried) >= WORTH_COMPILING and find_spec("numba") is not None
+    blocks = list((_by_loops if compiled else _by_products)(carried, progress))
+    widths, seconds, counts = (_joined(column) for column in zip(*blocks, strict=True))
+    del blocks
+    starts = np.zeros(carried.shape[1] + 1, np.int32 if len(counts) < 2**31 else np.int64)
+    np.cumsum(widths, out=starts[1:])
+    shape = (carried.shape[1], carried.shape[1])
+    return csr_array((counts, seconds, starts), shape=shape)
+
+
+def increments(carried: Sparse) -> int:
+    """Pairs of nodes summed over instances: what any exact count of all pairs must add up."""
+    per_instance = np.diff(carried.indptr).astype(np.int64)
+    return int((per_instance * (per_instance - 1)).sum()) // 2
+
+
+def cores() -> int:
+    """Processor cores that this process may use."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+def _joined(parts: tuple[NDArray[Any], ...]) -> NDArray[Any]:
+    return parts[0] if len(parts) == 1 else np.concatenate(parts)
+
+
+def _starts(carried: Sparse, width: int, progress: Progress) -> Iterator[int]:
+    starts = range(0, max(carried.shape[1], 1), width)
+    return blocks(progress, "counting pairs", starts, "nodes")
+
+
+def _by_products(carried: Sparse, progress: Progress) -> Iterator[_Block]:
+    """One sparse product a block of first nodes."""
+    ones = csc_array(_with_data(carried, np.ones(carried.nnz, np.int32)))
+    for start in _starts(carried, NODES_PER_BLOCK, progress):
+        first = csr_array(ones[:, start : start + NODES_PER_BLOCK].T)
+        block = csr_array(triu(first @ csr_array(ones[:, start:]), k=1, format="csr"))
+        block.sort_indices()
+        yield np.diff(block.indptr), block.indices + np.int32(start), block.data
+
+
+def _by_loops(carried: Sparse, progress: Progress) -> Iterator[_Block]:
+    """Compiled loops, a block of first nodes a thread at a time."""
+    from audit.engine.compiled import joint_of
+
+    n_nodes = carried.shape[1]
+    columns = carried.indices.astype(np.int32, copy=False)
+    place = np.arange(carried.nnz, dtype=np.int32)
+    by_node = csc_array(_with_data(carried, place))
+    ends = carried.indptr[1:].astype(np.int32)[by_node.indices]
+    starts = by_node.indptr.astype(np.int32)
+
+    def count(start: int) -> _Block:
+        stop = min(start + NODES_PER_THREAD, n_nodes)
+        return joint_of(start, stop, columns, ends, starts, by_node.data, n_nodes)
+
+    with ThreadPoolExecutor(cores()) as threads:
+        starts = range(0, max(n_nodes, 1), NODES_PER_THREAD)
+        counted = threads.map(count, starts)
+        yield from (next(counted) for _ in blocks(progress, "counting pairs", starts, "nodes"))
+
+
+def _with_data(pattern: Sparse, data: NDArray[Any]) -> Sparse:
+    return csr_array((data, pattern.indices, pattern.indptr), shape=pattern.shape)
