@@ -43,6 +43,13 @@ class FailOn(StrEnum):
     warning = "warning"
 
 
+class Device(StrEnum):
+    """Where PyTorch counts."""
+
+    cpu = "cpu"
+    cuda = "cuda"
+
+
 class Listed(StrEnum):
     """What ``audit list`` can list."""
 
@@ -82,6 +89,9 @@ def run(
     single_label: Annotated[
         bool, typer.Option("--single-label", help="Each instance has one answer.")
     ] = False,
+    device: Annotated[
+        Device | None, typer.Option(help="Count pairs of scores with PyTorch, there.")
+    ] = None,
     policy: Annotated[Path | None, typer.Option(help="Policy file (TOML).")] = None,
     reference: Annotated[
         Path | None, typer.Option(metavar="RUN", help="Earlier run that findings are known from.")
@@ -107,7 +117,7 @@ def run(
 
         started = datetime.now(UTC)
         refuse_occupied(out, overwrite=overwrite)
-        _refuse_options_of_predictions(predictions, softmax, sigmoid, single_label)
+        _refuse_options_of_predictions(predictions, softmax, sigmoid, single_label, device)
         with _progress() as progress:
             progress("starting")
             from audit.instances import instance_frame, write_instances
@@ -128,6 +138,7 @@ def run(
                 predictions=predictions,
                 transform="softmax" if softmax else "sigmoid" if sigmoid else None,
                 single_label=single_label,
+                device=device.value if device else None,
                 policy=policy,
                 min_cell=min_cell,
                 reference=reference,
@@ -408,9 +419,14 @@ def _print_json(told: Mapping[str, Any]) -> None:
 
 
 def _refuse_options_of_predictions(
-    predictions: Path | None, softmax: bool, sigmoid: bool, single_label: bool
+    predictions: Path | None,
+    softmax: bool,
+    sigmoid: bool,
+    single_label: bool,
+    device: Device | None,
 ) -> None:
-    asked = {"--softmax": softmax, "--sigmoid": sigmoid, "--single-label": single_label}
+    asked: dict[str, object] = {"--softmax": softmax, "--sigmoid": sigmoid}
+    asked |= {"--single-label": single_label, "--device": device}
     given = [option for option, on in asked.items() if on]
     if given and predictions is None:
         raise InputError(f"{', '.join(given)} goes with --predictions", found="no predictions")

@@ -107,6 +107,7 @@ def measure(
     *,
     reference: pl.DataFrame | None = None,
     seed: int = 0,
+    device: str | None = None,
     progress: Progress = silent,
 ) -> Measurements:
     """Propagate labels, count and judge pairs, measure residual use; and the model, if any."""
@@ -133,7 +134,9 @@ def measure(
         reference=reference,
         model=None
         if predictions is None
-        else measure_model(dataset, predictions, policy, seed=seed, progress=progress),
+        else measure_model(
+            dataset, predictions, policy, seed=seed, device=device, progress=progress
+        ),
     )
 
 

@@ -67,9 +67,13 @@ def measure_model(
     policy: Policy,
     *,
     seed: int,
+    device: str | None = None,
     progress: Progress = silent,
 ) -> ModelMeasurements:
-    """Decide, propagate and count the predictions of a dataset's instances."""
+    """Decide, propagate and count the predictions of a dataset's instances.
+
+    ``device`` says where PyTorch counts pairs of scores; None: NumPy counts.
+    """
     progress("propagating predictions")
     hierarchy = dataset.hierarchy
     gold = dataset.direct[predictions.rows]
@@ -88,7 +92,7 @@ def measure_model(
         seed=seed,
         progress=progress,
     )
-    pairs = _pairs(hierarchy, predictions, decided, aggregated, policy, progress)
+    pairs = _pairs(hierarchy, predictions, decided, aggregated, policy, device, progress)
     progress("resampling the most confused pairs")
     return ModelMeasurements(
         predictions=predictions,
@@ -114,6 +118,7 @@ def _pairs(
     decided: Sparse,
     aggregated: Sparse,
     policy: Policy,
+    device: str | None,
     progress: Progress,
 ) -> pl.DataFrame:
     carried = aggregate(decided, hierarchy.closure)
@@ -122,7 +127,7 @@ def _pairs(
         counts, supports = together, support(carried)
     else:
         threshold = policy.confusion_threshold.value
-        counts = count_score_pairs(aggregated, threshold, progress)
+        counts = count_score_pairs(aggregated, threshold, progress, device=device)
         supports = support_at(aggregated, threshold)
     co_predicted = _joint_of(together, counts, len(hierarchy))
     return pair_table(hierarchy, counts, supports).with_columns(

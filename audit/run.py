@@ -48,6 +48,7 @@ def run_audit(
     seed: int = 0,
     reference: AuditResult | None = None,
     today: date | None = None,
+    device: str | None = None,
     progress: Progress = silent,
 ) -> AuditResult:
     """Audit a dataset, and a model: propagate, count every pair, measure, apply every check.
@@ -59,6 +60,7 @@ def run_audit(
         seed: Of the resampling behind the intervals of the model's metrics.
         reference: An earlier run, read back: findings that it has too are marked as known.
         today: The day on which waivers hold or have expired; None: `audit.judge.judging_date`.
+        device: Where PyTorch counts pairs of scores, ``cpu`` or ``cuda``; None: NumPy counts.
         progress: What is told how far the audit is.
 
     Returns:
@@ -68,7 +70,8 @@ def run_audit(
         PolicyError: If the policy names a node that the hierarchy lacks, a check that is none or a
             column of the instances that was not read, declares a node exclusive of one below it,
             asks for a ratchet without a reference, or takes days to come for the true ones.
-        InputError: If the reference is a run of another hierarchy, or a day cannot be read.
+        InputError: If the reference is a run of another hierarchy, a day cannot be read, or the
+            device is not there.
 
     Time and memory grow with the sum over instances of (nodes per instance)^2.
     """
@@ -80,7 +83,15 @@ def run_audit(
     today = today or judging_date()
     _refuse_days_to_come(policy, dataset, today)
     before = None if reference is None else reference.residuals
-    measured = measure(dataset, policy, predictions, reference=before, seed=seed, progress=progress)
+    measured = measure(
+        dataset,
+        policy,
+        predictions,
+        reference=before,
+        seed=seed,
+        device=device,
+        progress=progress,
+    )
     min_cell = policy.min_cell_for(dataset.persons)
     found = AuditResult(
         identity=_identity(dataset, policy),

@@ -11,6 +11,7 @@ from typing import Annotated, TypeAlias
 from pydantic import BaseModel, ConfigDict, PlainSerializer, field_serializer
 
 from audit.dataset import LabelDataset, load_labels
+from audit.engine.score_tensors import device_named
 from audit.hierarchies import BUILT_IN, load_hierarchy
 from audit.judge import rejudged
 from audit.loaders.transforms import Transform
@@ -42,6 +43,7 @@ class Settings(BaseModel):
         predictions: File of predictions; None: there is no model.
         transform: What turns the predictions into scores.
         single_label: Whether each instance has one answer.
+        device: Where PyTorch counts pairs of scores; None: NumPy counts.
         policy: Policy file; None: the hierarchy's own policy.
         min_cell: Smallest count shown, in place of the policy's.
         reference: Folder of an earlier run.
@@ -64,6 +66,7 @@ class Settings(BaseModel):
     predictions: _Path | None = None
     transform: Transform | None = None
     single_label: bool = False
+    device: str | None = None
     policy: _Path | None = None
     min_cell: int | None = None
     reference: _Path | None = None
@@ -85,7 +88,9 @@ class Settings(BaseModel):
     def read(
         self, policy: Policy | None, progress: Progress = silent
     ) -> tuple[LabelDataset, Predictions | None]:
-        """The labels, and the predictions where there are some."""
+        """The labels, and the predictions where there are some; first, that the device is there."""
+        if self.device:
+            device_named(self.device)
         progress("reading the hierarchy")
         hierarchy = load_hierarchy(self.hierarchy, relations=self.relations)
         progress("reading labels")
@@ -134,6 +139,7 @@ class Settings(BaseModel):
             seed=self.seed,
             reference=reference,
             today=self.today,
+            device=self.device,
             progress=progress,
         )
         return with_inputs(result, self._files(policy))

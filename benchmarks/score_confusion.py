@@ -1,8 +1,9 @@
 """Time concept confusion of scores, beside a loop over pairs that calls scipy, in one run.
 
 ``python benchmarks/score_confusion.py [--rounds N]``. Every round runs in a process of its own,
-which makes scores like those of an image classifier, aggregates them, and counts all pairs. The
-peer computes some of the same pairs on the same scores; its time is scaled to all of them.
+which makes scores like those of an image classifier, aggregates them, and counts all pairs with
+each back end that is here, one after another, after counting a few instances to load it. The peer
+computes some of the same pairs on the same scores; its time is scaled to all of them.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ import statistics
 import sys
 import time
 from dataclasses import dataclass
+from importlib.util import find_spec
 from typing import Any
 
 import numpy as np
@@ -34,14 +36,14 @@ NAMES = ("dense", "sparse")
 
 @dataclass(frozen=True)
 class Case:
-    """Scores to make, and what counting their pairs may take on two cores.
+    """Scores to make, and what counting their pairs may take.
 
     Args:
         instances: Instances.
         tree: Nodes of each depth, the root first; the last are the leaves, which have the scores.
         spread: Standard deviation of the logits.
         sure: Mean and standard deviation of what the right leaf's logit has more.
-        wall_limit: Seconds.
+        wall_limit: Seconds, of the fastest back end.
         peak_limit_mb: Megabytes of the whole process, the making of the scores included.
     """
 
@@ -60,7 +62,7 @@ class Case:
 
 CASES = {
     "dense": Case(10_000, (1, 20, 100), 1.5, (5.0, 2.0), 1.0, 2_000.0),
-    "sparse": Case(50_000, (1, 9, 80, 280, 1_000), 2.5, (14.0, 3.0), 60.0, 2_000.0),
+    "sparse": Case(50_000, (1, 9, 80, 280, 1_000), 2.5, (14.0, 3.0), 30.0, 2_500.0),
 }
 
 
@@ -91,12 +93,19 @@ def _measured(case: Case) -> dict[str, Any]:
     started = time.perf_counter()
     aggregated = aggregate(scores, closure)
     propagated = time.perf_counter()
-    counts = count_score_pairs(aggregated, THRESHOLD)
-    counted = time.perf_counter()
+    seconds: dict[str, float] = {}
+    every: list[PairCounts] = []
+    for name, options in _back_ends().items():
+        count_score_pairs(csr_array(aggregated[:20]), THRESHOLD, **options)
+        begun = time.perf_counter()
+        every.append(count_score_pairs(aggregated, THRESHOLD, **options))
+        seconds[name] = time.perf_counter() - begun
+        _refuse_other(name, every[-1], every[0], case.instances)
+    counts = every[0]
     reached = _reached(aggregated)
     return {
         "propagate": propagated - started,
-        "count": counted - propagated,
+        "count": seconds,
         "pairs": len(counts.a),
         "joint_total": int(counts.joint.sum()),
         "nodes_per_instance": {
@@ -106,6 +115,30 @@ def _measured(case: Case) -> dict[str, Any]:
         },
         "peer": _peer(aggregated, counts),
     }
+
+
+def _back_ends() -> dict[str, dict[str, Any]]:
+    """Every way to count that is here, NumPy first."""
+    found: dict[str, dict[str, Any]] = {"numpy": {"compiled": False}}
+    if find_spec("numba"):
+        found["numba"] = {"compiled": True}
+    if find_spec("torch"):
+        import torch
+
+        found["torch cpu"] = {"device": "cpu"}
+        if torch.cuda.is_available():
+            found["torch cuda"] = {"device": "cuda"}
+    return found
+
+
+def _refuse_other(name: str, found: PairCounts, counts: PairCounts, n: int) -> None:
+    """End where a back end finds other counts than NumPy, or a confusion that is not as near."""
+    same = all(
+        np.array_equal(getattr(found, column), getattr(counts, column))
+        for column in ("a", "b", "joint")
+    )
+    if not same or abs(found.confusion_sum - counts.confusion_sum).max(initial=0) > 1e-12 * n:
+        sys.exit(f"{name} finds other pairs, counts or confusion than numpy")
 
 
 def _reached(aggregated: csr_array) -> NDArray[np.int64]:
@@ -172,7 +205,8 @@ def _entropy_of(by_node: Any, pair: NDArray[np.int64]) -> float:
 def _summary(case: Case, rounds: list[Taken]) -> dict[str, Any]:
     outputs = [json.loads(taken.output) for taken in rounds]
     first = outputs[0]
-    count = statistics.median(output["count"] for output in outputs)
+    rows = {name: [output["count"][name] for output in outputs] for name in first["count"]}
+    count = min(statistics.median(seconds) for seconds in rows.values())
     peer = statistics.median(output["peer"]["scaled_to_all"] for output in outputs)
     peak = max(taken.peak for taken in rounds) / 1e6
     return {
@@ -181,13 +215,24 @@ def _summary(case: Case, rounds: list[Taken]) -> dict[str, Any]:
         "threshold": THRESHOLD,
         **{key: first[key] for key in ("pairs", "joint_total", "nodes_per_instance")},
         "propagate_median": statistics.median(output["propagate"] for output in outputs),
-        "count_median": count,
-        "count_least": min(output["count"] for output in outputs),
+        "back_ends": {name: _row(seconds, rows["numpy"]) for name, seconds in rows.items()},
         "peak_mb": peak,
         "peer": {**first["peer"], "scaled_to_all": peer, "times_audit": peer / count},
         "rounds": len(rounds),
         "limits": {"wall": case.wall_limit, "peak_mb": case.peak_limit_mb},
         "kept": count < case.wall_limit and peak < case.peak_limit_mb,
+    }
+
+
+def _row(seconds: list[float], numpy: list[float]) -> dict[str, float]:
+    """Seconds of a back end, and how many times as fast as NumPy it was in the same round."""
+    times = [slow / fast for slow, fast in zip(numpy, seconds, strict=True)]
+    return {
+        "median": statistics.median(seconds),
+        "least": min(seconds),
+        "times_numpy": statistics.median(times),
+        "times_numpy_least": min(times),
+        "times_numpy_most": max(times),
     }
 
 
@@ -197,9 +242,16 @@ def _show(name: str, row: dict[str, Any]) -> None:
         f"{name}: {row['instances']:,} instances, {row['nodes']:,} nodes, "
         f"{reached['median']:,.0f} (mean {reached['mean']:,.1f}, at most {reached['largest']:,}) "
         f"nodes an instance at {THRESHOLD:g}; {row['pairs']:,} pairs\n"
-        f"  propagation {row['propagate_median']:.2f} s, counting {row['count_median']:.2f} s "
-        f"(least {row['count_least']:.2f}), peak {row['peak_mb']:,.0f} MB with the making of the "
-        f"scores\n"
+        f"  propagation {row['propagate_median']:.2f} s, peak {row['peak_mb']:,.0f} MB with the "
+        f"making of the scores"
+    )
+    for back_end, taken in row["back_ends"].items():
+        print(
+            f"  {back_end}: {taken['median']:.2f} s (least {taken['least']:.2f}), "
+            f"{taken['times_numpy']:.1f} times numpy ({taken['times_numpy_least']:.1f} to "
+            f"{taken['times_numpy_most']:.1f})"
+        )
+    print(
         f"  limits of {row['limits']['wall']:g} s and {row['limits']['peak_mb']:,.0f} MB: "
         f"{'kept' if row['kept'] else 'NOT kept'}\n"
         f"  scipy pair by pair, from {row['peer']['pairs']} pairs: "

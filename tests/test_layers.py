@@ -23,6 +23,18 @@ MAY_IMPORT: dict[str, set[str]] = {
     "hierarchies": {"errors", "files", "hierarchy", "integrity"},
     "loaders": {"dag", "errors", "files"},
     "dataset": {"dag", "errors", "files", "hierarchies", "hierarchy", "loaders", "weighted"},
+    "spill": {"engine", "errors"},
+    "checkpoint": {"errors", "spill"},
+    "contiguous": {"dag", "errors"},
+    "regrouped": {"loaders", "spill"},
+    "label_nodes": {"dataset", "hierarchy", "loaders"},
+    "pair_count": {"dataset", "engine", "hierarchy", "label_nodes", "spill"},
+    "counting": {"checkpoint", "contiguous", "dag", "engine", "errors", "label_nodes", "loaders"}
+    | {"pair_count", "progress", "spill"},
+    "stream": {"checkpoint", "counting", "engine", "errors", "hierarchies", "hierarchy", "label_nodes"}
+    | {"pair_count", "progress", "regrouped"},
+    "spark": {"contiguous", "dag", "engine", "hierarchies", "hierarchy", "label_nodes", "loaders"}
+    | {"pair_count"},
     "code_dates": {"errors", "files"},
     "policy": {"code_dates", "errors", "files"},
     "residuals": {"hierarchy", "policy"},
@@ -54,8 +66,8 @@ MAY_IMPORT: dict[str, set[str]] = {
     | {"measure_model"}
     | {"pair_table", "policy", "predictions", "progress", "result", "validity"},
     "run_folder": {"disclosure", "earlier_table", "errors", "files", "result"},
-    "settings": {"dataset", "hierarchies", "judge", "loaders", "policy", "predictions", "result"}
-    | {"progress", "run", "run_folder"},
+    "settings": {"dataset", "engine", "hierarchies", "judge", "loaders", "policy", "predictions"}
+    | {"progress", "result", "run", "run_folder"},
     "instances": {"dataset", "errors", "hierarchy", "predictions", "run_folder", "weighted"},
     "compare": {"dag", "disclosure", "engine", "errors", "files", "judge", "published", "result"}
     | {"run_folder"},

@@ -97,16 +97,16 @@ def _by_loops(carried: Sparse, progress: Progress) -> Iterator[_Block]:
     place = np.arange(carried.nnz, dtype=np.int32)
     by_node = csc_array(_with_data(carried, place))
     ends = carried.indptr[1:].astype(np.int32)[by_node.indices]
-    starts = by_node.indptr.astype(np.int32)
+    stored = by_node.indptr.astype(np.int32)
 
     def count(start: int) -> _Block:
         stop = min(start + NODES_PER_THREAD, n_nodes)
-        return joint_of(start, stop, columns, ends, starts, by_node.data, n_nodes)
+        return joint_of(start, stop, columns, ends, stored, by_node.data, n_nodes)
 
     with ThreadPoolExecutor(cores()) as threads:
-        starts = range(0, max(n_nodes, 1), NODES_PER_THREAD)
-        counted = threads.map(count, starts)
-        yield from (next(counted) for _ in blocks(progress, "counting pairs", starts, "nodes"))
+        counted = threads.map(count, range(0, max(n_nodes, 1), NODES_PER_THREAD))
+        for _ in _starts(carried, NODES_PER_THREAD, progress):
+            yield next(counted)
 
 
 def _with_data(pattern: Sparse, data: NDArray[Any]) -> Sparse:

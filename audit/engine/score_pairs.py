@@ -5,12 +5,15 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from concurrent.futures import Executor, ThreadPoolExecutor
+from importlib.util import find_spec
+from types import ModuleType
 from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csc_array, csr_array
 
+from audit.engine import score_loops
 from audit.engine.pairs import PairCounts
 from audit.progress import Progress, blocks, silent
 
@@ -19,7 +22,7 @@ IntArray: TypeAlias = NDArray[np.int64]
 FloatArray: TypeAlias = NDArray[np.float64]
 Met: TypeAlias = tuple[IntArray, IntArray, FloatArray]
 """Of one node: the nodes after it that it meets, joint and confusion with them."""
-Kernel: TypeAlias = Callable[[Sparse, float, IntArray, Executor, Progress], list[Met]]
+Kernel: TypeAlias = Callable[[Sparse, float, IntArray, ModuleType, Executor, Progress], list[Met]]
 """What counts the pairs of scores at a threshold, of some of the nodes."""
 
 SCORES_PER_BLOCK = 400_000
@@ -28,13 +31,19 @@ DENSE_NODES = 7_000
 """Nodes up to which the dense kernel is used: it holds n_nodes^2 sums."""
 TASKS = 16
 """Parts of one block's nodes that cores share; each node belongs to one, so sums have one order."""
-_COUNTING = "counting pairs of scores"
-SPARSE_COST = 4.0
-"""What a pair costs the sparse kernel, in pairs of the dense one; measured."""
+WORTH_COMPILING = 200_000_000
+"""Pairs of scores, summed over instances, from which loading compiled loops saves time."""
+COUNTING = "counting pairs of scores"
+"""What progress is told."""
 
 
 def count_score_pairs(
-    aggregated: Sparse, threshold: float, progress: Progress = silent
+    aggregated: Sparse,
+    threshold: float,
+    progress: Progress = silent,
+    *,
+    device: str | None = None,
+    compiled: bool | None = None,
 ) -> PairCounts:
     """Count the instances whose two scores both reach a threshold, and sum their confusion.
 
@@ -45,18 +54,32 @@ def count_score_pairs(
         aggregated: Aggregated scores, shape (n_instances, n_nodes), canonical CSR.
         threshold: A score below it adds nothing; above 0.
         progress: What is told how far the count is.
+        device: Where PyTorch counts, as `audit.engine.score_tensors.device_named` takes it; None:
+            NumPy counts.
+        compiled: Whether numba compiles NumPy's inner loops; None: where it is installed and the
+            work is worth it.
 
     Returns:
-        Every pair with a joint instance; confusion in bits.
+        Every pair with a joint instance; confusion in bits. Whatever counts, joint counts are the
+        same and confusion over all instances is within 1e-12.
+
+    Raises:
+        InputError: If the device is not there, or PyTorch is not installed.
 
     The dense kernel takes (scores at the threshold) * n_nodes / 2 steps, the sparse one the sum
     over instances of (nodes at the threshold)^2 / 2; the cheaper is chosen. Both use all cores, and
     give the same in whatever order instances come, to rounding.
     """
-    widths, used = _reaching(aggregated, threshold)
-    kernel = _cheaper_kernel(widths, len(used))
+    used = _used(aggregated, threshold)
+    if device is not None:
+        from audit.engine.score_tensors import met_on
+
+        return _collect(met_on(device, aggregated, threshold, used, progress), used)
+    widths = _widths(aggregated, threshold)
+    loops = _loops(widths, compiled)
+    kernel = _cheaper_kernel(widths, len(used), loops.SPARSE_COST)
     with ThreadPoolExecutor(_cores()) as pool:
-        return _collect(kernel(aggregated, threshold, used, pool, progress), used)
+        return _collect(kernel(aggregated, threshold, used, loops, pool, progress), used)
 
 
 def support_at(aggregated: Sparse, threshold: float) -> IntArray:
@@ -65,14 +88,18 @@ def support_at(aggregated: Sparse, threshold: float) -> IntArray:
     return np.bincount(reached, minlength=aggregated.shape[1]).astype(np.int64)
 
 
-def _reaching(scores: Sparse, threshold: float) -> tuple[IntArray, IntArray]:
-    """Nodes at the threshold of each instance, shape (n_instances,), and the nodes in any."""
+def _used(scores: Sparse, threshold: float) -> IntArray:
+    """Nodes that reach the threshold in any instance, ascending."""
+    some = np.zeros(scores.shape[1], np.bool_)
+    some[scores.indices[scores.data >= threshold]] = True
+    return np.flatnonzero(some)
+
+
+def _widths(scores: Sparse, threshold: float) -> IntArray:
+    """Nodes at the threshold of each instance, shape (n_instances,)."""
     reached = scores.data >= threshold
     bounds = zip(scores.indptr, scores.indptr[1:], strict=False)
-    widths = np.array([np.count_nonzero(reached[i:j]) for i, j in bounds], np.int64)
-    some = np.zeros(scores.shape[1], np.bool_)
-    some[scores.indices[reached]] = True
-    return widths, np.flatnonzero(some)
+    return np.array([np.count_nonzero(reached[i:j]) for i, j in bounds], np.int64)
 
 
 def _at_least(scores: Sparse, threshold: float) -> Sparse:
@@ -88,15 +115,34 @@ def _cores() -> int:
     return len(available(0)) if available else os.cpu_count() or 1
 
 
-def _cheaper_kernel(widths: IntArray, n_nodes: int) -> Kernel:
-    dense_steps = float(widths.sum()) * n_nodes
-    sparse_steps = float((widths.astype(np.float64) ** 2).sum())
-    cheap = dense_steps <= SPARSE_COST * sparse_steps
+def _cheaper_kernel(widths: IntArray, n_nodes: int, sparse_cost: float) -> Kernel:
+    dense_steps = float(widths.sum()) * n_nodes / 2
+    cheap = dense_steps <= sparse_cost * _pairs_of_scores(widths)
     return _dense_kernel if cheap and n_nodes <= DENSE_NODES else _sparse_kernel
 
 
+def _pairs_of_scores(widths: IntArray) -> float:
+    return float((widths.astype(np.float64) ** 2).sum()) / 2
+
+
+def _loops(widths: IntArray, compiled: bool | None) -> ModuleType:
+    if compiled is None:
+        worth = _pairs_of_scores(widths) >= WORTH_COMPILING
+        compiled = worth and find_spec("numba") is not None
+    if not compiled:
+        return score_loops
+    from audit.engine import compiled_scores
+
+    return compiled_scores
+
+
 def _dense_kernel(
-    scores: Sparse, threshold: float, used: IntArray, pool: Executor, progress: Progress
+    scores: Sparse,
+    threshold: float,
+    used: IntArray,
+    loops: ModuleType,
+    pool: Executor,
+    progress: Progress,
 ) -> list[Met]:
     """Instances block by block; each node beside all after it, on the instances that carry it.
 
@@ -105,89 +151,73 @@ def _dense_kernel(
     n, n_nodes = scores.shape[0], len(used)
     joint, entropy = np.zeros((n_nodes, n_nodes)), np.zeros((n_nodes, n_nodes))
     rows = max(SCORES_PER_BLOCK // max(n_nodes, 1), 1)
-    factors = _safe_factors(scores.data, threshold)
-    for start in blocks(progress, _COUNTING, range(0, n, rows), "instances"):
-        values = scores[start : start + rows].toarray()[:, used]
+    factors = safe_factors(scores.data, threshold)
+    for start in blocks(progress, COUNTING, range(0, n, rows), "instances"):
+        values = scores[start : start + rows].toarray().take(used, axis=1)
         values[values < threshold] = 0
-        weighted, carried = _times_log(values), (values > 0).astype(np.float64)
+        weighted, carried = times_log(values), (values > 0).astype(np.float32)
         joint += carried.T @ carried
 
-        def add(nodes: range, values: FloatArray = values, weighted: FloatArray = weighted) -> None:
-            for node in nodes:
-                entropy[node, node + 1 :] += _entropy_with_later(values, weighted, node, factors)
+        def add(first: int, values: FloatArray = values, weighted: FloatArray = weighted) -> None:
+            loops.add_entropies(first, TASKS, values, weighted, factors, entropy)
 
-        list(pool.map(add, (range(task, n_nodes, TASKS) for task in range(TASKS))))
+        list(pool.map(add, range(min(TASKS, n_nodes))))
     return [
-        _met(node, joint[node, node + 1 :].astype(np.int64), entropy[node, node + 1 :])
+        met_of(node, joint[node, node + 1 :].astype(np.int64), entropy[node, node + 1 :])
         for node in range(n_nodes)
     ]
 
 
-def _safe_factors(values: FloatArray, threshold: float) -> int:
-    """How many sums of two values can be multiplied without leaving the range of a float."""
+def safe_factors(values: FloatArray, threshold: float, decades: int = 300) -> int:
+    """How many sums of two values can be multiplied within some powers of ten of one."""
     if not len(values):
         return 1
     least, largest = max(float(values.min()), threshold), 2 * float(values.max())
     furthest = max(abs(np.log10(least)), abs(np.log10(largest)), 1.0)
-    return max(int(300 / furthest), 1)
+    return max(int(decades / furthest), 1)
 
 
-def _entropy_with_later(
-    values: FloatArray, weighted: FloatArray, node: int, factors: int
-) -> FloatArray:
-    """Summed entropy of one node with every node after it, shape (n_nodes - node - 1,).
-
-    The logarithms of several sums are one logarithm of their product.
-    """
-    carrying = np.flatnonzero(values[:, node])
-    if not len(carrying):
-        return np.zeros(values.shape[1] - node - 1)
-    total = values[carrying, node + 1 :]
-    total += values[carrying, node, np.newaxis]
-    numerator = weighted[carrying, node + 1 :]
-    numerator += weighted[carrying, node, np.newaxis]
-    numerator /= total
-    products = np.multiply.reduceat(total, np.arange(0, len(carrying), factors), axis=0)
-    entropy: FloatArray = np.log(products).sum(axis=0) - numerator.sum(axis=0)
-    return entropy
-
-
-def _times_log(values: FloatArray) -> FloatArray:
+def times_log(values: FloatArray) -> FloatArray:
+    """Values times their natural logarithm; 0 where a value is 0."""
     return values * np.log(np.where(values > 0, values, 1.0))
 
 
 def _sparse_kernel(
-    scores: Sparse, threshold: float, used: IntArray, pool: Executor, progress: Progress
+    scores: Sparse,
+    threshold: float,
+    used: IntArray,
+    loops: ModuleType,
+    pool: Executor,
+    progress: Progress,
 ) -> list[Met]:
     """Node by node; each of its scores beside the later scores of the same instance."""
     scores = csr_array(_at_least(scores, threshold)[:, used])
-    weighted = _times_log(scores.data)
-    positions = csr_array((np.arange(scores.nnz) + 1, scores.indices, scores.indptr), scores.shape)
-    by_node = csc_array(positions)
-    ends = scores.indptr[1:]
-    n_nodes = scores.shape[1]
+    weighted = times_log(scores.data)
+    stored = csr_array((np.arange(scores.nnz) + 1, scores.indices, scores.indptr), scores.shape)
+    by_node = csc_array(stored)
+    places = by_node.data - 1
+    ends = scores.indptr[1:].astype(np.int64)[by_node.indices]
+    nodes, n_nodes = scores.indices.astype(np.int32), scores.shape[1]
 
     def met(node: int) -> Met:
-        stored = slice(by_node.indptr[node], by_node.indptr[node + 1])
-        start = by_node.data[stored]
-        width = ends[by_node.indices[stored]] - start
-        within = np.arange(width.sum()) - np.repeat(np.cumsum(width) - width, width)
-        other = np.repeat(start, width) + within
-        total = np.repeat(scores.data[start - 1], width) + scores.data[other]
-        numerator = np.repeat(weighted[start - 1], width) + weighted[other]
-        entropy = np.log(total) - numerator / total
-        after = scores.indices[other] - (node + 1)
-        length = n_nodes - node - 1
-        joint = np.bincount(after, minlength=length).astype(np.int64)
-        summed = np.bincount(after, weights=entropy, minlength=length).astype(np.float64)
-        return _met(node, joint, summed)
+        of_node = slice(by_node.indptr[node], by_node.indptr[node + 1])
+        joint, entropy = loops.count_later(
+            places[of_node], ends[of_node], scores.data, weighted, nodes, node + 1, n_nodes
+        )
+        return met_of(node, joint, entropy)
 
-    each = blocks(progress, _COUNTING, range(n_nodes), "nodes")
+    each = blocks(progress, COUNTING, range(n_nodes), "nodes")
     return [line for _, line in zip(each, pool.map(met, range(n_nodes)), strict=True)]
 
 
-def _met(node: int, joint: IntArray, entropy: FloatArray) -> Met:
-    """The pairs of a line with a joint instance; rounding is kept from leaving [0, joint]."""
+def met_of(node: int, joint: IntArray, entropy: FloatArray) -> Met:
+    """The pairs of a node with those after it; rounding is kept from leaving [0, joint].
+
+    Args:
+        node: The node.
+        joint: Joint counts with each node after it.
+        entropy: Summed entropies in nats, same shape.
+    """
     met = np.flatnonzero(joint)
     return node + 1 + met, joint[met], np.clip(entropy[met] / np.log(2), 0, joint[met])
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -37,7 +37,7 @@ def read(path: Path, columns: Columns) -> RawLabels:
     }
     beside = {labels, *roles.values(), *nested(lines)}
     roles["instance"] = id_among(names, columns.id, beside, path)
-    frame = _frame(lines, labels, roles, path)
+    frame = frame_of(lines, labels, roles, path)
     listed = pick(frame, path, labels="labels", **{role: role for role in roles})
     return raw_labels(exploded(listed), listed, path)
 
@@ -61,7 +61,12 @@ def objects(path: Path) -> Iterator[Line]:
     Raises:
         InputError: If a line is no JSON object.
     """
-    for number, text in read_lines(path):
+    return objects_on(read_lines(path), path)
+
+
+def objects_on(lines: Iterable[tuple[int, str]], path: Path) -> Iterator[Line]:
+    """The same of numbered lines, none of them blank."""
+    for number, text in lines:
         where = f"{path}:{number}"
         try:
             line = _DECODER.decode(text)
@@ -93,7 +98,12 @@ def nested(lines: list[Line]) -> set[str]:
     }
 
 
-def _frame(lines: list[Line], labels: str, roles: dict[str, str], path: Path) -> pl.DataFrame:
+def frame_of(lines: list[Line], labels: str, roles: dict[str, str], path: Path) -> pl.DataFrame:
+    """``labels``, a list of text a line, and a column of text for the key of each role.
+
+    Raises:
+        SchemaError: If a line lacks the key of the labels, or a key holds what it may not.
+    """
     columns: dict[str, list[Any]] = {"labels": [], **{role: [] for role in roles}}
     for number, line in lines:
         columns["labels"].append(_labels(line, labels, f"{path}:{number}"))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -97,6 +98,38 @@ def refused(result: Result, folder: Path) -> str:
 
 
 # --- a run ----------------------------------------------------------------------------------
+
+
+@pytest.mark.skipif(find_spec("torch") is None, reason="torch is not installed")
+def test_a_device_counts_the_same_and_is_kept_with_the_settings(release: Release) -> None:
+    done(release.with_scores(out="plain"))
+    done(release.with_scores("--device", "cpu"))
+    plain, found = release.shared("plain"), release.shared()
+    settings = json.loads((release.folder / "run" / "manifest.json").read_text("utf-8"))["settings"]
+    pairs = pl.read_parquet(release.folder / "plain" / "restricted" / "model_pairs.parquet")
+
+    assert found["identity"] == plain["identity"]
+    assert settings["device"] == "cpu"
+    assert release.table("model_pairs").drop("confusion").equals(pairs.drop("confusion"))
+    apart = (release.table("model_pairs")["confusion"] - pairs["confusion"]).to_numpy()
+    assert abs(apart).max() <= 1e-12
+    done(audit("verify", release.folder / "run", "--recompute"))
+
+
+def test_a_device_that_cannot_count_is_told_before_anything_is_read(
+    release: Release, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if find_spec("torch") is not None:
+        import torch
+
+        monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
+        told = "a CUDA device that PyTorch can use is required"
+    else:
+        told = "hierarchy-audit[model]"
+    release.labels.unlink()
+    message = refused(release.with_scores("--device", "cuda"), release.folder)
+
+    assert told in message
 
 
 def test_a_run_with_predictions_leaves_their_tables(release: Release) -> None:
@@ -390,6 +423,7 @@ MISTAKES: dict[str, tuple[Given, str]] = {
     "softmax alone": (lambda r: ["--softmax"], "--softmax goes with --predictions"),
     "sigmoid alone": (lambda r: ["--sigmoid"], "--sigmoid goes with --predictions"),
     "single label alone": (lambda r: ["--single-label"], "--single-label goes with --predictions"),
+    "device alone": (lambda r: ["--device", "cpu"], "--device goes with --predictions"),
     "both transforms": (
         lambda r: [*scores(SOFTMAX)(r), "--softmax", "--sigmoid"], "Found: both",
     ),

@@ -15,7 +15,7 @@ from scipy.sparse import csr_array
 
 from audit.checks.cross_branch import CHECK as CROSS_BRANCH
 from audit.dataset import LabelDataset
-from audit.engine import pairs
+from audit.engine import joint, pairs
 from audit.engine.pairs import binary_entropy, count_pairs, support
 from audit.engine.propagation import aggregate
 from audit.hierarchy import SYNTHETIC_ROOT, Hierarchy
@@ -256,7 +256,7 @@ def test_the_size_of_a_block_does_not_matter(dataset: LabelDataset, size: int) -
     whole = count_pairs(aggregated)
     with (
         patch.object(pairs, "ENTRIES_PER_BLOCK", size),
-        patch.object(pairs, "NODES_PER_BLOCK", size),
+        patch.object(joint, "NODES_PER_BLOCK", size),
     ):
         blocked = count_pairs(aggregated)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from importlib.util import find_spec
 from typing import TypeAlias
 
 import numpy as np
@@ -42,6 +43,13 @@ def counted_by(kernel: str, table: Table) -> PairCounts:
         return count_score_pairs(csr_array(table), THRESHOLD)
 
 
+def counted_compiled(kernel: str, table: Table) -> PairCounts:
+    with pytest.MonkeyPatch.context() as patch:
+        chosen = getattr(score_pairs, f"_{kernel}_kernel")
+        patch.setattr(score_pairs, "_cheaper_kernel", lambda *_: chosen)
+        return count_score_pairs(csr_array(table), THRESHOLD, compiled=True)
+
+
 def same_sums(
     found: dict[tuple[int, int], float], expected: dict[tuple[int, int], float], n: int
 ) -> bool:
@@ -67,6 +75,31 @@ def test_sparse_equals_dense(table: Table) -> None:
     assert by_pair(sparse, "joint") == by_pair(dense, "joint")
     sums = by_pair(dense, "confusion_sum")
     assert same_sums(by_pair(sparse, "confusion_sum"), sums, len(table))
+
+
+@pytest.mark.skipif(find_spec("numba") is None, reason="numba is not installed")
+@pytest.mark.parametrize("kernel", ["dense", "sparse"])
+@settings(deadline=None)
+@given(table=tables())
+def test_compiled_loops_equal_those_of_numpy(kernel: str, table: Table) -> None:
+    compiled, plain = counted_compiled(kernel, table), counted_by(kernel, table)
+
+    assert by_pair(compiled, "joint") == by_pair(plain, "joint")
+    sums = by_pair(plain, "confusion_sum")
+    assert same_sums(by_pair(compiled, "confusion_sum"), sums, len(table))
+
+
+@pytest.mark.skipif(find_spec("torch") is None, reason="torch is not installed")
+@settings(deadline=None)
+@given(table=tables())
+def test_pytorch_equals_numpy(table: Table) -> None:
+    tensors, plain = (
+        count_score_pairs(csr_array(table), THRESHOLD, device=device) for device in ("cpu", None)
+    )
+
+    assert by_pair(tensors, "joint") == by_pair(plain, "joint")
+    sums = by_pair(plain, "confusion_sum")
+    assert same_sums(by_pair(tensors, "confusion_sum"), sums, len(table))
 
 
 @pytest.mark.parametrize("kernel", ["dense", "sparse"])

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.sparse import csr_array
 
-from audit.engine import pairs, score_pairs
+from audit.engine import joint, pairs, score_pairs
 from audit.progress import blocks, silent
 
 Told = tuple[str, int, int | None, str]
@@ -53,7 +53,7 @@ def scores(n: int = 60, nodes: int = 40) -> Any:
 
 
 def test_counting_pairs_tells_each_block(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(pairs, "NODES_PER_BLOCK", 16)
+    monkeypatch.setattr(joint, "NODES_PER_BLOCK", 16)
     heard = Heard()
     counted = pairs.count_pairs(scores(), heard)
 

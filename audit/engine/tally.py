@@ -1,0 +1,381 @@
+"""The counts of pairs as a tally: batches of instances add up, and so do tallies."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from importlib.util import find_spec
+from typing import Any, Protocol, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csc_array, csr_array
+
+from audit.engine.entailed import count_entailed, sole_labels
+from audit.engine.joint import cores
+from audit.engine.pairs import PairCounts, binary_entropy, count_pairs, support
+from audit.engine.propagation import aggregate
+from audit.engine.strata import length_histogram, merged_histogram
+
+Sparse: TypeAlias = csr_array[Any, tuple[int, int]]
+IntArray: TypeAlias = NDArray[np.int64]
+FloatArray: TypeAlias = NDArray[np.float64]
+
+SQUARE = 512 * 2**20
+"""Bytes that the joint counts and confusion of the nodes met first may take."""
+NODES_PER_BLOCK = 512
+"""First nodes whose pairs are handed out at a time."""
+SLOTS_PER_THREAD = 64
+"""Nodes whose pairs a thread of compiled loops counts at a time."""
+MOST_VALUES = 2_000
+"""Values above which entropies are not looked up in a table."""
+MOST_ABOVE = 20_000_000
+"""Pairs of nodes above one label, summed over labels, up to which compiled loops count them."""
+
+
+@dataclass(frozen=True)
+class Sums:
+    """Sums of some pairs.
+
+    Args:
+        keys: ``a * n_nodes + b``, ascending and different, shape (n_pairs,).
+        joint: Instances carrying both nodes, shape (n_pairs,).
+        confusion: Summed entropies of the two values in bits, shape (n_pairs,).
+    """
+
+    keys: IntArray
+    joint: IntArray
+    confusion: FloatArray
+
+    def __len__(self) -> int:
+        return len(self.keys)
+
+    def __getitem__(self, chosen: Any) -> Sums:
+        return Sums(self.keys[chosen], self.joint[chosen], self.confusion[chosen])
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes that the arrays take."""
+        return self.keys.nbytes + self.joint.nbytes + self.confusion.nbytes
+
+
+def summed(parts: Sequence[Sums]) -> Sums:
+    """The sums of several parts by pair, those of a pair added in the order of the parts."""
+    keys = np.concatenate([part.keys for part in parts])
+    order = np.argsort(keys, kind="stable")
+    keys = keys[order]
+    starts = np.flatnonzero(np.diff(keys, prepend=-1))
+    if not len(keys):
+        return Sums(keys, np.empty(0, np.int64), np.empty(0))
+    joint = np.concatenate([part.joint for part in parts])[order]
+    confusion = np.concatenate([part.confusion for part in parts])[order]
+    return Sums(keys[starts], np.add.reduceat(joint, starts), np.add.reduceat(confusion, starts))
+
+
+class Tail(Protocol):
+    """Where the sums of pairs of rare nodes are kept."""
+
+    def add(self, sums: Sums) -> None:
+        """Add the sums of a batch."""
+
+    def between(self, first: int, stop: int) -> Sums:
+        """The sums of the keys from ``first`` to before ``stop``."""
+
+
+class SortedTail:
+    """Sums in memory: what came in since is merged once it outgrows what was merged before."""
+
+    def __init__(self, parts: Sequence[Sums] = ()) -> None:
+        self.parts = list(parts)
+
+    def add(self, sums: Sums) -> None:
+        """Add the sums of a batch; time grows with the logarithm of the number of batches."""
+        self.parts.append(sums)
+        while len(self.parts) > 1 and len(self.parts[-2]) <= 2 * len(self.parts[-1]):
+            last = self.parts.pop()
+            self.parts[-1] = summed([self.parts[-1], last])
+
+    def between(self, first: int, stop: int) -> Sums:
+        """The sums of the keys from ``first`` to before ``stop``."""
+        ends = [np.searchsorted(part.keys, (first, stop)) for part in self.parts]
+        parts = [part[slice(*end)] for part, end in zip(self.parts, ends, strict=True)]
+        return summed([_NOTHING, *parts])
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes that the arrays take."""
+        return sum(part.nbytes for part in self.parts)
+
+
+def can_compile() -> bool:
+    """Whether numba is installed."""
+    return find_spec("numba") is not None
+
+
+_NOTHING = Sums(np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0))
+
+
+@dataclass(frozen=True, eq=False)
+class Batch:
+    """What is counted of some instances before their pairs.
+
+    Args:
+        lengths: How many instances have each number of direct labels.
+        direct: Instances with each node as a label, shape (n_nodes,).
+        support: Instances carrying each node, shape (n_nodes,).
+        entailed: Keys of pairs that one label alone explains on some instance, ascending, and
+            on how many.
+    """
+
+    lengths: IntArray
+    direct: IntArray
+    support: IntArray
+    entailed: Sums
+
+
+def count_batch(direct: Sparse, closure: Sparse, compiled: bool) -> tuple[Batch, Sparse]:
+    """Count a batch of instances up to its pairs; batches may be counted in several threads.
+
+    Args:
+        direct: 0/1, shape (n_instances, n_nodes), int64 canonical CSR.
+        closure: 1 where a is i or an ancestor of i, shape (n_nodes, n_nodes).
+        compiled: Whether numba's loops count; the counts are the same.
+
+    Returns:
+        The batch, and its aggregated values.
+    """
+    aggregated = aggregate(direct, closure)
+    lengths = length_histogram(np.diff(direct.indptr).astype(np.int64))
+    explained = _entailed_by_loops if compiled else _entailed_by_products
+    alone = explained(direct, closure)
+    return Batch(lengths, support(direct), support(aggregated), alone), aggregated
+
+
+def _entailed_by_products(direct: Sparse, closure: Sparse) -> Sums:
+    counts = count_entailed(sole_labels(direct, closure)).tocoo()
+    keys = counts.row.astype(np.int64) * direct.shape[1] + counts.col
+    return _counts_only(keys, counts.data)
+
+
+def _entailed_by_loops(direct: Sparse, closure: Sparse) -> Sums:
+    above = np.diff(closure.indptr).astype(np.int64)
+    offsets = np.concatenate([[0], np.cumsum(above * (above - 1) // 2)])
+    if offsets[-1] > MOST_ABOVE:
+        return _entailed_by_products(direct, closure)
+    from audit.engine.compiled_tally import entailed_by_label
+
+    starts, labels = direct.indptr.astype(np.int64), direct.indices.astype(np.int64)
+    above_starts, nodes = closure.indptr.astype(np.int64), closure.indices.astype(np.int64)
+    counts = entailed_by_label(starts, labels, above_starts, nodes, offsets)
+    found = np.flatnonzero(counts)
+    label = np.searchsorted(offsets, found, "right") - 1
+    within = found - offsets[label]
+    second = ((1 + np.sqrt(1 + 8.0 * within)) / 2).astype(np.int64)
+    first = within - second * (second - 1) // 2
+    a, b = (nodes[above_starts[label] + place] for place in (first, second))
+    keys = a * direct.shape[1] + b
+    order = np.argsort(keys, kind="stable")
+    return summed([_counts_only(keys[order], counts[found][order])])
+
+
+def _counts_only(keys: IntArray, counts: NDArray[Any]) -> Sums:
+    return Sums(keys, counts.astype(np.int64), np.zeros(len(keys)))
+
+
+class PairTally:
+    """Counts of all pairs of nodes over any number of instances.
+
+    ``merge(update(a), update(b))`` and ``update(a + b)`` are equal in any order: counts exactly,
+    confusion to rounding. Adding the same batches in the same order gives the same bytes.
+
+    Pairs of the nodes met first, the most frequent of the first batch before others, are counted
+    in a triangle; pairs of other nodes in a tail. Memory is bounded by ``square`` and the tail, and
+    does not grow with the instances; what one label explains is bounded by the hierarchy.
+
+    Args:
+        closure: 1 where a is i or an ancestor of i, shape (n_nodes, n_nodes).
+        square: Bytes that the triangle may take.
+        tail: Keeps the pairs of other nodes; None: in memory.
+        compiled: Whether numba's loops count; None: where it is installed. Counts are the same,
+            confusion to rounding.
+    """
+
+    def __init__(
+        self,
+        closure: Sparse,
+        *,
+        square: int = SQUARE,
+        tail: Tail | None = None,
+        compiled: bool | None = None,
+    ) -> None:
+        self.closure = closure
+        self.compiled = can_compile() if compiled is None else compiled
+        self.n_nodes = int(closure.shape[0])
+        self.lengths = np.zeros(0, np.int64)
+        self.direct_support, self.support = np.zeros((2, self.n_nodes), np.int64)
+        self.tail = SortedTail() if tail is None else tail
+        self._entailed = SortedTail()
+        self._capacity = min(_slots_in(square), self.n_nodes)
+        self._slot = np.full(self.n_nodes, -1, np.int64)
+        self._taken = np.empty(0, np.int64)
+        self._joint = np.zeros(_places(self._capacity), np.int64)
+        self._confusion = np.zeros(_places(self._capacity))
+
+    @property
+    def instances(self) -> int:
+        """Instances counted."""
+        return int(self.lengths.sum())
+
+    def update(self, direct: Sparse) -> None:
+        """Count a batch of instances: 0/1 rows, shape (n, n_nodes), int64 canonical CSR."""
+        self.add(*count_batch(direct, self.closure, self.compiled))
+
+    def merge(self, other: PairTally) -> None:
+        """Add what another tally of the same hierarchy counted."""
+        margins = (other.lengths, other.direct_support, other.support)
+        self.add_counted(Batch(*margins, other.entailed), other.blocks())
+
+    def add(self, batch: Batch, aggregated: Sparse) -> None:
+        """Add what was counted of a batch, and its pairs."""
+        self.add_counted(batch, ())
+        inside = bool((self._slot[batch.support > 0] >= 0).all())
+        values = aggregated.data.max(initial=0)
+        if self.compiled and inside and values < MOST_VALUES:
+            self._add_by_loops(aggregated, int(values))
+        else:
+            self._add_pairs(count_pairs(aggregated))
+
+    def add_counted(self, batch: Batch, pairs: Iterable[PairCounts]) -> None:
+        """Add what was counted elsewhere, each pair once."""
+        self.lengths = merged_histogram(self.lengths, batch.lengths)
+        self.direct_support += batch.direct
+        self.support += batch.support
+        self._give_slots(batch.support)
+        self._entailed.add(batch.entailed)
+        for counts in pairs:
+            self._add_pairs(counts)
+
+    def blocks(self) -> Iterator[PairCounts]:
+        """Every pair with a joint instance in order, some first nodes at a time."""
+        for start in range(0, self.n_nodes, NODES_PER_BLOCK):
+            stop = min(start + NODES_PER_BLOCK, self.n_nodes)
+            tail = self.tail.between(start * self.n_nodes, stop * self.n_nodes)
+            both = summed([self._square(start, stop), tail])
+            a, b = np.divmod(both.keys, self.n_nodes)
+            yield PairCounts(a, b, both.joint, both.confusion)
+
+    def counts(self) -> PairCounts:
+        """Every pair with a joint instance, as `audit.engine.pairs.count_pairs` gives them."""
+        parts = [PairCounts.none(), *self.blocks()]
+        a, b, joint = (np.concatenate([getattr(p, k) for p in parts]) for k in ("a", "b", "joint"))
+        return PairCounts(a, b, joint, np.concatenate([p.confusion_sum for p in parts]))
+
+    @property
+    def entailed(self) -> Sums:
+        """Keys of pairs that one label alone explains, and on how many instances, ``joint``."""
+        return self._entailed.between(0, self.n_nodes**2)
+
+    def joint_entailed(self, pairs: PairCounts) -> IntArray:
+        """Joint instances of each pair that one label alone explains, shape (n_pairs,)."""
+        entailed, keys = self.entailed, pairs.a * self.n_nodes + pairs.b
+        found = np.zeros(len(keys), np.int64)
+        place = np.searchsorted(keys, entailed.keys)
+        there = place < len(keys)
+        there[there] = keys[place[there]] == entailed.keys[there]
+        found[place[there]] = entailed.joint[there]
+        return found
+
+    def state(self) -> dict[str, NDArray[Any]]:
+        """Everything but the tail as arrays, from which `restore` goes on to the same bytes."""
+        entailed, places = self.entailed, _places(len(self._taken))
+        return {
+            "lengths": self.lengths,
+            "direct_support": self.direct_support,
+            "support": self.support,
+            "taken": self._taken,
+            "joint": self._joint[:places],
+            "confusion": self._confusion[:places],
+            "entailed": entailed.keys,
+            "entailed_joint": entailed.joint,
+        }
+
+    def restore(self, state: dict[str, NDArray[Any]]) -> None:
+        """Take over the state of a tally made with the same arguments; this one must be empty."""
+        self.lengths, self._taken = state["lengths"], state["taken"]
+        self.direct_support[:], self.support[:] = state["direct_support"], state["support"]
+        self._slot[self._taken] = np.arange(len(self._taken))
+        places = len(state["joint"])
+        self._joint[:places], self._confusion[:places] = state["joint"], state["confusion"]
+        self._entailed.add(_counts_only(state["entailed"], state["entailed_joint"]))
+
+    def _give_slots(self, carried: IntArray) -> None:
+        new = np.flatnonzero((carried > 0) & (self._slot < 0))
+        free = self._capacity - len(self._taken)
+        new = new[np.argsort(-carried[new], kind="stable")][:free]
+        self._slot[new] = len(self._taken) + np.arange(len(new))
+        self._taken = np.concatenate([self._taken, new])
+
+    def _add_pairs(self, pairs: PairCounts) -> None:
+        first, second = self._slot[pairs.a], self._slot[pairs.b]
+        inside = (first >= 0) & (second >= 0)
+        place = _place(first[inside], second[inside])
+        self._joint[place] += pairs.joint[inside]
+        self._confusion[place] += pairs.confusion_sum[inside]
+        if not inside.all():
+            outside = ~inside
+            keys = pairs.a[outside] * self.n_nodes + pairs.b[outside]
+            self.tail.add(Sums(keys, pairs.joint[outside], pairs.confusion_sum[outside]))
+
+    def _add_by_loops(self, aggregated: Sparse, most: int) -> None:
+        """Add pairs whose nodes all have slots; threads share the slots, none the sums."""
+        from audit.engine.compiled_tally import add_pairs
+
+        slots, shape = self._slot[aggregated.indices], (aggregated.shape[0], len(self._taken))
+        rows = csr_array((aggregated.data.astype(np.int32), slots, aggregated.indptr), shape=shape)
+        rows.sort_indices()
+        place = np.arange(rows.nnz, dtype=np.int32)
+        by_slot = csc_array(csr_array((place, rows.indices, rows.indptr), shape=shape))
+        begins = rows.indptr[:-1].astype(np.int32)[by_slot.indices]
+        columns, starts = rows.indices.astype(np.int32), by_slot.indptr.astype(np.int32)
+        values = np.arange(1, most + 1, dtype=np.float64)
+        entropy = np.zeros((most + 1, most + 1))
+        entropy[1:, 1:] = binary_entropy(values[:, None], values[None])
+
+        def count(first: int) -> None:
+            stop = min(first + SLOTS_PER_THREAD, shape[1])
+            add_pairs(
+                *(first, stop, columns, rows.data, begins, starts, by_slot.data, entropy),
+                *(self._joint, self._confusion),
+            )
+
+        with ThreadPoolExecutor(cores()) as threads:
+            list(threads.map(count, range(0, shape[1], SLOTS_PER_THREAD)))
+
+    def _square(self, start: int, stop: int) -> Sums:
+        """The triangle's sums of the pairs with a first node in a range."""
+        nodes = np.sort(self._taken)
+        parts = [_NOTHING]
+        for place in range(*np.searchsorted(nodes, (start, stop))):
+            second = nodes[place + 1 :]
+            places = _place(self._slot[nodes[place]], self._slot[second])
+            joint = self._joint[places]
+            met = np.flatnonzero(joint)
+            keys = nodes[place] * self.n_nodes + second[met]
+            parts.append(Sums(keys, joint[met], self._confusion[places[met]]))
+        return summed(parts)
+
+
+def _places(slots: int) -> int:
+    return slots * (slots - 1) // 2
+
+
+def _slots_in(size: int) -> int:
+    """Slots whose triangle of two eight-byte numbers a pair fits into a size in bytes."""
+    return int((1 + np.sqrt(1 + size / 2)) / 2)
+
+
+def _place(first: Any, second: Any) -> IntArray:
+    """Place in the triangle; later slots only add at its end."""
+    high, low = np.maximum(first, second), np.minimum(first, second)
+    return np.asarray(high * (high - 1) // 2 + low)

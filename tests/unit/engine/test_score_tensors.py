@@ -1,0 +1,173 @@
+"""Pairs of scores counted by PyTorch: the same as by NumPy, on each device that is here."""
+
+from __future__ import annotations
+
+from importlib.util import find_spec
+
+import numpy as np
+import pytest
+from scipy.sparse import csr_array
+
+from audit.engine import score_pairs, score_tensors
+from audit.engine.pairs import PairCounts
+from audit.engine.score_pairs import count_score_pairs
+from audit.engine.score_tensors import device_named, met_on
+from audit.errors import InputError
+from fixtures import brute_force_scores as brute
+
+WITH_TORCH = find_spec("torch") is not None
+needs_torch = pytest.mark.skipif(not WITH_TORCH, reason="torch is not installed")
+
+
+def has_cuda() -> bool:
+    if not WITH_TORCH:
+        return False
+    import torch
+
+    return torch.cuda.is_available()
+
+
+DEVICES = [
+    pytest.param("cpu", marks=needs_torch),
+    pytest.param("cuda", marks=pytest.mark.skipif(not has_cuda(), reason="no CUDA device is here")),
+]
+
+
+@pytest.fixture(params=DEVICES)
+def device(request: pytest.FixtureRequest) -> str:
+    """Each device."""
+    return str(request.param)
+
+
+def some_scores(n: int = 70, n_nodes: int = 23, share: float = 0.6) -> csr_array:
+    draw = np.random.default_rng(5)
+    values = 10.0 ** draw.uniform(-6, 0, (n, n_nodes)) * (draw.random((n, n_nodes)) < share)
+    values[:, 4] = 0
+    return csr_array(values)
+
+
+def pairs(counts: PairCounts) -> list[tuple[int, int]]:
+    return list(zip(counts.a.tolist(), counts.b.tolist(), strict=True))
+
+
+def same(found: PairCounts, expected: PairCounts, n: int) -> bool:
+    return (
+        pairs(found) == pairs(expected)
+        and found.joint.tolist() == expected.joint.tolist()
+        and bool((abs(found.confusion_sum - expected.confusion_sum) <= 1e-12 * n).all())
+    )
+
+
+def test_it_counts_what_plain_python_counts(device: str) -> None:
+    scores = some_scores(20, 9)
+    found, rows = count_score_pairs(scores, 1e-5, device=device), scores.toarray().tolist()
+    sums = brute.confusion_sums(rows, 1e-5)
+
+    assert dict(zip(pairs(found), found.joint.tolist(), strict=True)) == brute.joints(rows, 1e-5)
+    assert found.confusion_sum.tolist() == pytest.approx([sums[p] for p in pairs(found)], abs=2e-11)
+    assert {found.a.dtype, found.b.dtype, found.joint.dtype} == {np.dtype(np.int64)}
+
+
+@pytest.mark.parametrize("most", [1, 100, 1_000, 10_000])
+def test_the_size_of_a_block_does_not_matter(
+    device: str, most: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(score_tensors.SCORES_PER_BLOCK, device, most)
+    scores = some_scores()
+
+    assert same(count_score_pairs(scores, 1e-5, device=device), count_score_pairs(scores, 1e-5), 70)
+
+
+def test_the_same_scores_give_the_same_bytes(device: str) -> None:
+    first, again = (count_score_pairs(some_scores(), 1e-5, device=device) for _ in range(2))
+
+    assert first.confusion_sum.tobytes() == again.confusion_sum.tobytes()
+
+
+@pytest.mark.parametrize("size", [1e-5, 1.0, 300.0])
+def test_many_instances_of_one_size_neither_vanish_nor_overflow(device: str, size: float) -> None:
+    scores = csr_array(np.array([[size, 3 * size]] * 900))
+
+    assert same(
+        count_score_pairs(scores, 1e-5, device=device), count_score_pairs(scores, 1e-5), 900
+    )
+
+
+@pytest.mark.parametrize("shape", [(0, 4), (3, 4), (0, 1), (3, 1)])
+def test_without_scores_there_are_no_pairs(device: str, shape: tuple[int, int]) -> None:
+    found = count_score_pairs(csr_array(shape, dtype=np.float64), 1e-5, device=device)
+
+    assert [len(found.a), len(found.b), len(found.joint), len(found.confusion_sum)] == [0] * 4
+
+
+def test_scores_that_may_not_be_written_are_counted(device: str) -> None:
+    scores = some_scores()
+    for part in (scores.data, scores.indices, scores.indptr):
+        part.flags.writeable = False
+
+    assert pairs(count_score_pairs(scores, 1e-5, device=device))
+
+
+def test_in_32_bits_counts_are_exact_and_confusion_is_as_near_as_stated(device: str) -> None:
+    below = float(np.nextafter(1e-5, 0))
+    scores = some_scores(400, 30)
+    scores.data[::7], scores.data[1::7] = 1e-5, below
+    used = np.flatnonzero(score_pairs.support_at(scores, 1e-5))
+    half, whole = (
+        score_pairs._collect(met_on(device, scores, 1e-5, used, precision=precision), used)
+        for precision in ("float32", "float64")
+    )
+    apart = abs(half.confusion_sum - whole.confusion_sum)
+
+    assert pairs(half) == pairs(whole)
+    assert half.joint.tolist() == whole.joint.tolist()
+    assert apart.max() > 0
+    assert (apart <= 1e-5 * 400).all()
+
+
+def test_it_tells_how_far_it_is(device: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(score_tensors.SCORES_PER_BLOCK, device, 400)
+    told: list[tuple[int, int | None]] = []
+
+    def hear(step: str, done: int = 0, total: int | None = None, unit: str = "") -> None:
+        told.append((done, total))
+
+    count_score_pairs(some_scores(), 1e-5, hear, device=device)
+
+    assert len(told) > 3
+    assert told == sorted(told)
+    assert told[-1] == (70, 70)
+
+
+def test_a_device_of_another_name_is_none() -> None:
+    with pytest.raises(InputError, match="one of cpu, cuda") as caught:
+        device_named("gpu")
+
+    assert caught.value.found == "gpu"
+
+
+@pytest.mark.skipif(WITH_TORCH, reason="torch is installed")
+def test_without_pytorch_the_extra_is_named() -> None:
+    with pytest.raises(InputError, match=r"hierarchy-audit\[model\]"):
+        device_named("cpu")
+
+
+@needs_torch
+@pytest.mark.skipif(has_cuda(), reason="a CUDA device is here")
+def test_a_device_that_is_not_here_is_told() -> None:
+    with pytest.raises(InputError, match="a CUDA device") as caught:
+        count_score_pairs(some_scores(), 1e-5, device="cuda")
+
+    assert "--device cpu" in caught.value.hint
+
+
+@needs_torch
+def test_sums_that_do_not_fit_are_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    import torch
+
+    def full(*_: object, **__: object) -> None:
+        raise torch.OutOfMemoryError
+
+    monkeypatch.setattr(score_tensors, "_at_threshold", full)
+    with pytest.raises(InputError, match="22 nodes"):
+        count_score_pairs(some_scores(), 1e-5, device="cpu")

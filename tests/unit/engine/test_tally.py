@@ -1,0 +1,154 @@
+"""A tally of batches equals the count of all at once, wherever the pairs are kept."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.sparse import csr_array
+
+from audit.engine.entailed import count_entailed, sole_labels
+from audit.engine.pairs import PairCounts, count_pairs, support
+from audit.engine.propagation import aggregate
+from audit.engine.strata import length_histogram
+from audit.engine.tally import PairTally, SortedTail, Sparse, Sums, summed
+from fixtures.strategies import hierarchies
+
+SQUARES = (0, 40, 2**20)
+"""Bytes of the triangle: for no pair, for a few, for all."""
+
+
+@st.composite
+def drawn(draw: st.DrawFn) -> tuple[Sparse, Sparse]:
+    """Direct labels of some instances, and the closure of a hierarchy."""
+    hierarchy = draw(hierarchies(max_nodes=7, titled=False))
+    n = len(hierarchy)
+    row = st.lists(st.booleans(), min_size=n, max_size=n)
+    labels = draw(st.lists(row, max_size=12))
+    return csr_array(np.array(labels, np.int64).reshape(len(labels), n)), hierarchy.closure
+
+
+def tallied(
+    parts: list[Sparse], closure: Sparse, square: int = 2**20, compiled: bool | None = None
+) -> PairTally:
+    tally = PairTally(closure, square=square, compiled=compiled)
+    for part in parts:
+        tally.update(csr_array(part))
+    return tally
+
+
+def assert_same_counts(found: PairCounts, expected: PairCounts) -> None:
+    np.testing.assert_array_equal(found.a, expected.a)
+    np.testing.assert_array_equal(found.b, expected.b)
+    np.testing.assert_array_equal(found.joint, expected.joint)
+    np.testing.assert_allclose(found.confusion_sum, expected.confusion_sum, rtol=1e-12, atol=1e-12)
+
+
+def assert_same(found: PairTally, expected: PairTally) -> None:
+    assert_same_counts(found.counts(), expected.counts())
+    np.testing.assert_array_equal(found.lengths, expected.lengths)
+    np.testing.assert_array_equal(found.support, expected.support)
+    np.testing.assert_array_equal(found.direct_support, expected.direct_support)
+    np.testing.assert_array_equal(found.entailed.keys, expected.entailed.keys)
+    np.testing.assert_array_equal(found.entailed.joint, expected.entailed.joint)
+
+
+@pytest.mark.parametrize("compiled", [False, True])
+@given(drawn(), st.integers(1, 5), st.sampled_from(SQUARES))
+def test_batches_equal_the_count_of_all_at_once(
+    compiled: bool, given: tuple[Sparse, Sparse], size: int, square: int
+) -> None:
+    if compiled:
+        pytest.importorskip("numba")
+    direct, closure = given
+    parts = [direct[start : start + size] for start in range(0, direct.shape[0], size)]
+
+    tally = tallied(parts, closure, square, compiled)
+
+    aggregated = aggregate(direct, closure)
+    assert_same_counts(tally.counts(), count_pairs(aggregated))
+    np.testing.assert_array_equal(tally.support, support(aggregated))
+    np.testing.assert_array_equal(tally.direct_support, support(direct))
+    np.testing.assert_array_equal(tally.lengths, length_histogram(np.diff(direct.indptr)))
+    entailed = count_entailed(sole_labels(direct, closure)).toarray()
+    pairs = tally.counts()
+    np.testing.assert_array_equal(tally.joint_entailed(pairs), entailed[pairs.a, pairs.b])
+    assert tally.instances == direct.shape[0]
+
+
+@given(drawn(), st.data(), st.sampled_from(SQUARES), st.sampled_from(SQUARES))
+def test_merged_tallies_equal_one_tally_in_any_order(
+    given: tuple[Sparse, Sparse], data: st.DataObject, one: int, other: int
+) -> None:
+    direct, closure = given
+    cut = data.draw(st.integers(0, direct.shape[0]))
+    parts = [direct[:cut], direct[cut:]]
+    whole = tallied([direct], closure)
+
+    for order in ((0, 1), (1, 0)):
+        first, second = (
+            tallied([parts[number]], closure, s)
+            for number, s in zip(order, (one, other), strict=True)
+        )
+        first.merge(second)
+        assert_same(first, whole)
+
+
+@given(drawn(), st.data(), st.sampled_from(SQUARES))
+def test_a_restored_tally_goes_on_to_the_same_bytes(
+    given: tuple[Sparse, Sparse], data: st.DataObject, square: int
+) -> None:
+    direct, closure = given
+    cut = data.draw(st.integers(0, direct.shape[0]))
+    whole = tallied([direct[:cut], direct[cut:]], closure, square)
+    before = PairTally(closure, square=square)
+    before.update(csr_array(direct[:cut]))
+
+    assert isinstance(before.tail, SortedTail)
+    after = PairTally(closure, square=square, tail=SortedTail(before.tail.parts))
+    after.restore(before.state())
+    after.update(csr_array(direct[cut:]))
+
+    assert after.counts().confusion_sum.tobytes() == whole.counts().confusion_sum.tobytes()
+    assert_same(after, whole)
+
+
+@given(st.lists(st.dictionaries(st.integers(0, 9), st.integers(1, 5), max_size=6), max_size=9))
+def test_a_tail_adds_up_by_key(batches: list[dict[int, int]]) -> None:
+    tail, expected = SortedTail(), dict.fromkeys(range(10), 0)
+    for batch in batches:
+        keys = np.array(sorted(batch), np.int64)
+        joint = np.array([batch[key] for key in keys.tolist()], np.int64)
+        tail.add(Sums(keys, joint, joint / 2))
+        for key, count in batch.items():
+            expected[key] += count
+
+    found = tail.between(2, 8)
+
+    kept = {key: count for key, count in expected.items() if count and 2 <= key < 8}
+    assert dict(zip(found.keys.tolist(), found.joint.tolist(), strict=True)) == kept
+    assert found.confusion.tolist() == [count / 2 for count in found.joint.tolist()]
+
+
+def test_no_instance_has_no_pair() -> None:
+    tally = PairTally(csr_array(np.eye(3, dtype=np.int64)))
+
+    assert len(tally.counts().a) == 0
+    assert tally.instances == 0
+
+
+def test_sums_of_nothing() -> None:
+    nothing = Sums(np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0))
+
+    assert len(summed([nothing, nothing])) == 0
+
+
+@pytest.mark.parametrize("square", SQUARES)
+def test_the_triangle_takes_no_more_than_it_may(square: int) -> None:
+    tally = PairTally(csr_array(np.eye(50, dtype=np.int64)), square=square)
+
+    assert sum(tally.state()[name].nbytes for name in ("joint", "confusion")) <= square
+    tally.update(csr_array(np.ones((2, 50), np.int64)))
+    assert sum(tally.state()[name].nbytes for name in ("joint", "confusion")) <= square
+    assert len(tally.counts().a) == 50 * 49 // 2
