@@ -21,6 +21,8 @@ check: $(VENV)/.test  ## Lint and check types
 	$(VENV)/bin/mypy
 
 bench: $(VENV)/.test  ## Measure beside peers in one run
+	$(PIP) --editable '.[bench]'
+	$(VENV)/bin/python benchmarks/pairs.py
 	$(VENV)/bin/python benchmarks/run_audit.py
 
 gallery: $(VENV)/.demo  ## Take the pictures of the README again

@@ -31,7 +31,15 @@ MAY_IMPORT: dict[str, set[str]] = {
     "pair_count": {"dataset", "engine", "hierarchy", "label_nodes", "spill"},
     "counting": {"checkpoint", "contiguous", "dag", "engine", "errors", "label_nodes", "loaders"}
     | {"pair_count", "progress", "spill"},
-    "stream": {"checkpoint", "counting", "engine", "errors", "hierarchies", "hierarchy", "label_nodes"}
+    "stream": {
+        "checkpoint",
+        "counting",
+        "engine",
+        "errors",
+        "hierarchies",
+        "hierarchy",
+        "label_nodes",
+    }
     | {"pair_count", "progress", "regrouped"},
     "spark": {"contiguous", "dag", "engine", "hierarchies", "hierarchy", "label_nodes", "loaders"}
     | {"pair_count"},
