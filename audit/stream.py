@@ -12,7 +12,7 @@ from tempfile import TemporaryDirectory
 
 from audit.checkpoint import identity_of, read_checkpoint, unpacked, write_checkpoint
 from audit.counting import Counting, Source, count_labels
-from audit.engine.tally import can_compile
+from audit.engine.joint import can_compile
 from audit.errors import InputError
 from audit.hierarchies import load_hierarchy
 from audit.hierarchy import Hierarchy

@@ -1,7 +1,7 @@
 """Loops over sparse rows that numba compiles; everything here has a twin in scipy.
 
-Only `audit.engine.joint` and `audit.engine.given` import this module, and only where numba is
-installed and the work is worth the wait for it.
+Only `audit.engine.joint` imports this module, and only where numba is installed and the work is
+worth the wait for it.
 """
 
 from __future__ import annotations

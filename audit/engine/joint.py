@@ -46,7 +46,7 @@ def joint_counts(
     with the stored values.
     """
     if compiled is None:
-        compiled = increments(carried) >= WORTH_COMPILING and find_spec("numba") is not None
+        compiled = increments(carried) >= WORTH_COMPILING and can_compile()
     blocks = list((_by_loops if compiled else _by_products)(carried, progress))
     widths, seconds, counts = (_joined(column) for column in zip(*blocks, strict=True))
     del blocks
@@ -60,6 +60,11 @@ def increments(carried: Sparse) -> int:
     """Pairs of nodes summed over instances: what any exact count of all pairs must add up."""
     per_instance = np.diff(carried.indptr).astype(np.int64)
     return int((per_instance * (per_instance - 1)).sum()) // 2
+
+
+def can_compile() -> bool:
+    """Whether numba is installed."""
+    return find_spec("numba") is not None
 
 
 def cores() -> int:
@@ -101,7 +106,8 @@ def _by_loops(carried: Sparse, progress: Progress) -> Iterator[_Block]:
 
     def count(start: int) -> _Block:
         stop = min(start + NODES_PER_THREAD, n_nodes)
-        return joint_of(start, stop, columns, ends, stored, by_node.data, n_nodes)
+        block: _Block = joint_of(start, stop, columns, ends, stored, by_node.data, n_nodes)
+        return block
 
     with ThreadPoolExecutor(cores()) as threads:
         counted = threads.map(count, range(0, max(n_nodes, 1), NODES_PER_THREAD))

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from importlib.util import find_spec
 from typing import Any, Protocol, TypeAlias
 
 import numpy as np
@@ -13,7 +12,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csc_array, csr_array
 
 from audit.engine.entailed import count_entailed, sole_labels
-from audit.engine.joint import cores
+from audit.engine.joint import can_compile, cores
 from audit.engine.pairs import PairCounts, binary_entropy, count_pairs, support
 from audit.engine.propagation import aggregate
 from audit.engine.strata import length_histogram, merged_histogram
@@ -106,11 +105,6 @@ class SortedTail:
     def nbytes(self) -> int:
         """Bytes that the arrays take."""
         return sum(part.nbytes for part in self.parts)
-
-
-def can_compile() -> bool:
-    """Whether numba is installed."""
-    return find_spec("numba") is not None
 
 
 _NOTHING = Sums(np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0))
