@@ -208,12 +208,13 @@ def _pairs(pairs: pl.DataFrame, told: Told, instances: int) -> list[dict[str, An
 def _pair(row: Mapping[str, Any], told: Told, instances: int) -> dict[str, Any]:
     counts = [told[cell] for cell, _ in _pair_counts(row)]
     hidden = any(isinstance(count, str) for count in counts)
+    together = counts[-1]
     return {
         "a": row["a"],
         "b": row["b"],
         "relation": row["relation"],
-        "instances": counts[-1],
-        "share": None if hidden else row["joint"] / instances,
+        "instances": together,
+        "share": together / instances if isinstance(together, int) else None,
         "expected": None if hidden else row["expected"],
         "lift": None if hidden else row["lift"],
     }
@@ -230,7 +231,7 @@ def _judged(
     Where one label can carry both nodes, the ratio would tell how many instances have no other:
     a count that stands nowhere else.
     """
-    hidden = pair["share"] is None or (row["joint_entailed"] and min_cell > 1)
+    hidden = pair["expected"] is None or (row["joint_entailed"] and min_cell > 1)
     return {name: None if hidden else row[name] for name in _JUDGED}
 
 
