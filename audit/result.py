@@ -611,15 +611,15 @@ def filled(statement: str, evidence: Mapping[str, Shown]) -> str:
     """
 
     def replace(match: re.Match[str]) -> str:
-        name, noun, are = match.groups()
+        name, noun, verb = match.groups()
         if name not in evidence:
             return match.group(0)
         value = in_words(name, evidence[name])
         if not noun:
             return value
         if value == "1":
-            return f"1{noun}{' that is' if are else ''}"
-        return f"{value}{noun}s{are or ''}"
+            return f"1{noun}{_OF_ONE.get(verb, '')}"
+        return f"{value}{noun}s{verb or ''}"
 
     def clause(match: re.Match[str]) -> str:
         names = _PLACEHOLDER.finditer(match[1])
@@ -632,9 +632,11 @@ def filled(statement: str, evidence: Mapping[str, Shown]) -> str:
 _CLAUSE = re.compile(r"\[([^][]*\{[^][]*)\]")
 """A clause in brackets, with at least one placeholder: what titles have in brackets has none."""
 _PLACEHOLDER = re.compile(
-    r"\{(\w+)\}(?:((?: different)? (?:label|code|pair|row|instance|group|finding))s\b( that are)?)?"
+    r"\{(\w+)\}(?:((?: different)? (?:label|code|pair|row|instance|group|finding))s\b"
+    r"( that (?:are|were)\b)?)?"
 )
 """A name of evidence, with the noun that it counts."""
+_OF_ONE = {" that are": " that is", " that were": " that was"}
 
 
 def in_words(name: str, value: Shown) -> str:

@@ -1,6 +1,6 @@
 """Counting pairs of releases larger than memory: time, growth and peak memory by size.
 
-``python -m benchmarks.streaming [--instances N ...]`` draws releases of the usage of the large
+``python benchmarks/streaming.py [--instances N ...]`` draws releases of the usage of the large
 release with replacement, writes each as Parquet, and counts it in a child process.
 """
 
@@ -16,11 +16,11 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
+from large_release import SEED, make_large_release
+from measure import keep, run, stay_on_cores, surroundings
 
 from audit.hierarchies import load_hierarchy
 from audit.stream import count_pairs
-from benchmarks.large_release import SEED, make_large_release
-from benchmarks.measure import keep, run, stay_on_cores, surroundings
 
 SIZES = (500_000, 1_000_000, 2_000_000, 10_000_000)
 PER_GROUP = 100_000
@@ -60,7 +60,7 @@ def write(tables: Iterator[pa.Table], path: Path) -> None:
 
 def measured(path: Path, instances: int) -> dict[str, Any]:
     """What counting a file in a child process took."""
-    taken = run([sys.executable, "-m", "benchmarks.streaming", "--count", str(path)])
+    taken = run([sys.executable, __file__, "--count", str(path)])
     return {
         "instances": instances,
         "wall": taken.wall,

@@ -69,8 +69,8 @@ def test_rows_are_judged_on_their_day(place: Path) -> None:
     (heading,) = checks["not_specific"]["findings"]
 
     assert (retired["severity"], heading["severity"]) == ("warning", "warning")
-    assert retired["statement"].startswith("40 of 90 dated rows (44.4%) carry 1 codes that were")
-    assert heading["statement"].startswith("30 of 90 dated rows (33.3%) carry 1 labels that were")
+    assert retired["statement"].startswith("40 of 90 dated rows (44.4%) carry 1 code that was")
+    assert heading["statement"].startswith("30 of 90 dated rows (33.3%) carry 1 label that was")
     assert "which admittime gives" in retired["statement"]
     assert [node["id"] for node in retired["nodes"]] == ["585.6"]
     assert {retired["evidence"]["not_dated"], heading["evidence"]["not_dated"]} == {50}
