@@ -47,9 +47,11 @@ def joint_counts(
     """
     if compiled is None:
         compiled = increments(carried) >= WORTH_COMPILING and can_compile()
-    blocks = list((_by_loops if compiled else _by_products)(carried, progress))
-    widths, seconds, counts = (_joined(column) for column in zip(*blocks, strict=True))
-    del blocks
+    parts: tuple[list[Any], list[Any], list[Any]] = [], [], []
+    for block in (_by_loops if compiled else _by_products)(carried, progress):
+        for part, array in zip(parts, block, strict=True):
+            part.append(array)
+    widths, seconds, counts = map(_joined, parts)
     starts = np.zeros(carried.shape[1] + 1, np.int32 if len(counts) < 2**31 else np.int64)
     np.cumsum(widths, out=starts[1:])
     shape = (carried.shape[1], carried.shape[1])
@@ -74,8 +76,11 @@ def cores() -> int:
     return os.cpu_count() or 1
 
 
-def _joined(parts: tuple[NDArray[Any], ...]) -> NDArray[Any]:
-    return parts[0] if len(parts) == 1 else np.concatenate(parts)
+def _joined(parts: list[NDArray[Any]]) -> NDArray[Any]:
+    """One array of the parts, which are given up, so that memory holds them once."""
+    joined = np.concatenate(parts)
+    parts.clear()
+    return joined
 
 
 def _starts(carried: Sparse, width: int, progress: Progress) -> Iterator[int]:
@@ -99,14 +104,14 @@ def _by_loops(carried: Sparse, progress: Progress) -> Iterator[_Block]:
 
     n_nodes = carried.shape[1]
     columns = carried.indices.astype(np.int32, copy=False)
-    place = np.arange(carried.nnz, dtype=np.int32)
-    by_node = csc_array(_with_data(carried, place))
+    by_node = csc_array(_with_data(carried, np.arange(carried.nnz, dtype=np.int32)))
+    stored, places = by_node.indptr.astype(np.int32), by_node.data
     ends = carried.indptr[1:].astype(np.int32)[by_node.indices]
-    stored = by_node.indptr.astype(np.int32)
+    del by_node
 
     def count(start: int) -> _Block:
         stop = min(start + NODES_PER_THREAD, n_nodes)
-        block: _Block = joint_of(start, stop, columns, ends, stored, by_node.data, n_nodes)
+        block: _Block = joint_of(start, stop, columns, ends, stored, places, n_nodes)
         return block
 
     with ThreadPoolExecutor(cores()) as threads:
