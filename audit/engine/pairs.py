@@ -84,10 +84,6 @@ def count_pairs(aggregated: Sparse, progress: Progress = silent) -> PairCounts:
     return PairCounts(used[first], used[joint.indices], joint.data.astype(np.int64), confusion.data)
 
 
-def _with_data(pattern: Sparse, data: NDArray[Any]) -> Sparse:
-    return csr_array((data, pattern.indices, pattern.indptr), shape=pattern.shape)
-
-
 def _upper(matrix: Any) -> Sparse:
     upper = csr_array(triu(matrix, k=1, format="csr"))
     upper.sort_indices()

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
 from concurrent.futures import Executor, ThreadPoolExecutor
-from importlib.util import find_spec
 from types import ModuleType
 from typing import Any, TypeAlias
 
@@ -14,6 +12,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csc_array, csr_array
 
 from audit.engine import score_loops
+from audit.engine.joint import can_compile, cores
 from audit.engine.pairs import PairCounts
 from audit.progress import Progress, blocks, silent
 
@@ -78,7 +77,7 @@ def count_score_pairs(
     widths = _widths(aggregated, threshold)
     loops = _loops(widths, compiled)
     kernel = _cheaper_kernel(widths, len(used), loops.SPARSE_COST)
-    with ThreadPoolExecutor(_cores()) as pool:
+    with ThreadPoolExecutor(cores()) as pool:
         return _collect(kernel(aggregated, threshold, used, loops, pool, progress), used)
 
 
@@ -110,11 +109,6 @@ def _at_least(scores: Sparse, threshold: float) -> Sparse:
     return kept
 
 
-def _cores() -> int:
-    available = getattr(os, "sched_getaffinity", None)
-    return len(available(0)) if available else os.cpu_count() or 1
-
-
 def _cheaper_kernel(widths: IntArray, n_nodes: int, sparse_cost: float) -> Kernel:
     dense_steps = float(widths.sum()) * n_nodes / 2
     cheap = dense_steps <= sparse_cost * _pairs_of_scores(widths)
@@ -128,7 +122,7 @@ def _pairs_of_scores(widths: IntArray) -> float:
 def _loops(widths: IntArray, compiled: bool | None) -> ModuleType:
     if compiled is None:
         worth = _pairs_of_scores(widths) >= WORTH_COMPILING
-        compiled = worth and find_spec("numba") is not None
+        compiled = worth and can_compile()
     if not compiled:
         return score_loops
     from audit.engine import compiled_scores

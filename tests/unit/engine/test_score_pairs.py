@@ -185,7 +185,7 @@ def test_compiled_loops_give_the_same_bytes_on_any_number_of_threads(
     scores = csr_array(np.random.default_rng(8).dirichlet(np.full(40, 0.3), 300))
     found = []
     for threads in (1, 2, 5):
-        monkeypatch.setattr(score_pairs, "_cores", lambda n=threads: n)
+        monkeypatch.setattr(score_pairs, "cores", lambda n=threads: n)
         found.append(count_score_pairs(scores, 1e-5, compiled=True).confusion_sum.tobytes())
 
     assert len(set(found)) == 1
