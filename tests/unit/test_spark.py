@@ -57,10 +57,12 @@ def session() -> Iterator[Session]:
         }
         for name, value in settings.items():
             building = building.config(name, value)
+        on_interrupt = signal.getsignal(signal.SIGINT)  # Spark puts its own in place
         running = building.getOrCreate()
         running.sparkContext.setLogLevel("OFF")
         yield running
         running.stop()
+        signal.signal(signal.SIGINT, on_interrupt)
 
 
 def rows(instances: int = 300) -> pl.DataFrame:
