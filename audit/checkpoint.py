@@ -15,14 +15,18 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from audit.disk import written_whole
 from audit.errors import InputError
-from audit.spill import written_whole
-
-Arrays = dict[str, NDArray[Any]]
+from audit.spill import Arrays
 
 ENDS = 2**20
 """Bytes at both ends of a file that tell it from others; a Parquet's schema and row groups too."""
 IDENTITY = "identity"
+
+
+def files_beside(checkpoint: Path) -> Path:
+    """The folder of what a checkpoint counts on."""
+    return checkpoint.with_name(f"{checkpoint.name}.files")
 
 
 def identity_of(path: Path, **counted: object) -> dict[str, Any]:
@@ -64,6 +68,20 @@ def read_checkpoint(path: Path, identity: Mapping[str, Any]) -> Arrays:
             hint="count without resume, or name another checkpoint",
         )
     return arrays
+
+
+def within(arrays: Arrays, part: str) -> Arrays:
+    """The arrays of a part, as `under` named them."""
+    return {
+        name.removeprefix(f"{part}."): arrays[name]
+        for name in arrays
+        if name.startswith(f"{part}.")
+    }
+
+
+def under(part: str, arrays: Arrays) -> Arrays:
+    """Arrays named as those of a part."""
+    return {f"{part}.{name}": array for name, array in arrays.items()}
 
 
 def packed(frame: pl.DataFrame) -> NDArray[np.uint8]:

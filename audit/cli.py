@@ -50,6 +50,14 @@ class Device(StrEnum):
     cuda = "cuda"
 
 
+class Engine(StrEnum):
+    """What counts."""
+
+    memory = "memory"
+    stream = "stream"
+    spark = "spark"
+
+
 class Listed(StrEnum):
     """What ``audit list`` can list."""
 
@@ -106,6 +114,24 @@ def run(
         bool, typer.Option("--keep-instances", help="Keep each instance, for `audit show`.")
     ] = False,
     seed: Annotated[int, typer.Option(help="Of the resampling behind intervals.")] = 0,
+    engine: Annotated[
+        Engine | None, typer.Option(help="What counts: all in memory, batches of a file, or Spark.")
+    ] = None,
+    memory: Annotated[
+        str | None, typer.Option(metavar="SIZE", help="Count in batches, within it, e.g. 4GB.")
+    ] = None,
+    resume: Annotated[
+        bool, typer.Option("--resume", help="Go on with a count in batches that was interrupted.")
+    ] = False,
+    add_to: Annotated[
+        Path | None, typer.Option(metavar="RUN", help="Counted run to add the dataset's counts to.")
+    ] = None,
+    master: Annotated[
+        str | None, typer.Option(metavar="URL", help="Where Spark runs; else as it is set up.")
+    ] = None,
+    jobs: Annotated[
+        int | None, typer.Option(min=1, help="Threads that count; else one a core.")
+    ] = None,
     fail_on: Annotated[
         FailOn, typer.Option(help="Exit 1 on findings of this severity or above.")
     ] = FailOn.never,
@@ -118,11 +144,14 @@ def run(
         started = datetime.now(UTC)
         refuse_occupied(out, overwrite=overwrite)
         _refuse_options_of_predictions(predictions, softmax, sigmoid, single_label, device)
+        counting = _engine(engine, memory, resume, add_to, master)
+        _use_threads(jobs)
         with _progress() as progress:
             progress("starting")
-            from audit.instances import instance_frame, write_instances
+            from audit.audited import audited, keeping_count
             from audit.judge import judging_date
             from audit.settings import Settings
+            from audit.sizes import size_of
 
             settings = Settings(
                 dataset=dataset,
@@ -144,24 +173,35 @@ def run(
                 reference=reference,
                 seed=seed,
                 today=judging_date(),
+                engine=counting.value,
+                memory=None if memory is None else size_of(memory),
+                master=master,
+                add_to=add_to,
             )
-            stated, earlier = settings.stated_policy(), settings.reference_run()
-            labels, model = settings.read(stated, progress)
-            result = settings.audit(labels, model, stated, earlier, progress)
-            with writing_run(out, overwrite=overwrite) as folder:
-                progress("writing tables")
-                write_tables(result, folder)
-                if keep_instances:
-                    write_instances(instance_frame(labels, model), folder)
-                unrendered = _render(result, folder, pdf=pdf, progress=progress)
-                progress("sealing")
-                seal(
-                    folder,
-                    result,
-                    command=["audit", *sys.argv[1:]],
-                    started=started,
-                    settings=settings.model_dump(mode="json"),
+            with keeping_count(out, settings.engine) as checkpoint, _going_on(checkpoint):
+                made = audited(
+                    settings,
+                    settings.stated_policy(),
+                    settings.reference_run(),
+                    keep_instances=keep_instances,
+                    checkpoint=checkpoint,
+                    resume=resume,
+                    progress=progress,
                 )
+                result = made.result
+                with writing_run(out, overwrite=overwrite) as folder:
+                    progress("writing tables")
+                    write_tables(result, folder)
+                    made.keep(folder)
+                    unrendered = _render(result, folder, pdf=pdf, progress=progress)
+                    progress("sealing")
+                    seal(
+                        folder,
+                        result,
+                        command=["audit", *sys.argv[1:]],
+                        started=started,
+                        settings=settings.model_dump(mode="json"),
+                    )
         _summarise(result, out, unrendered, as_json=as_json)
         raise typer.Exit(_exit_status(result, fail_on, unrendered))
 
@@ -432,6 +472,44 @@ def _refuse_options_of_predictions(
         raise InputError(f"{', '.join(given)} goes with --predictions", found="no predictions")
     if softmax and sigmoid:
         raise InputError("--softmax or --sigmoid may be given", found="both")
+
+
+def _engine(
+    engine: Engine | None,
+    memory: str | None,
+    resume: bool,
+    add_to: Path | None,
+    master: str | None,
+) -> Engine:
+    """What counts: the engine that is named, else the one that the other options are of."""
+    of_batches = {"--memory": memory is not None, "--resume": resume}
+    chosen = engine or (Engine.stream if any(of_batches.values()) or add_to else Engine.memory)
+    goes_with = {option: Engine.stream for option, value in of_batches.items() if value}
+    goes_with |= {"--master": Engine.spark} if master else {}
+    for option, needed in goes_with.items():
+        if chosen is not needed:
+            raise InputError(f"{option} goes with --engine {needed.value}", found=chosen.value)
+    if add_to and chosen is Engine.memory:
+        raise InputError("--add-to goes with --engine stream or spark", found=chosen.value)
+    return chosen
+
+
+def _use_threads(jobs: int | None) -> None:
+    """Count with so many threads; only before the libraries that count are loaded."""
+    if jobs is not None:
+        for name in ("AUDIT_JOBS", "POLARS_MAX_THREADS", "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
+            os.environ[name] = str(jobs)
+
+
+@contextmanager
+def _going_on(checkpoint: Path | None) -> Iterator[None]:
+    """Tell how a count in batches goes on that was interrupted and kept itself."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        if checkpoint and checkpoint.exists():
+            typer.echo("Interrupted. The same command with --resume goes on.", err=True)
+        raise
 
 
 def _render(

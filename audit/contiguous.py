@@ -7,14 +7,13 @@ from collections.abc import Sequence
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
-from scipy.sparse import csr_array
 
-from audit.dag import IntArray, Sparse
+from audit.engine.record_counts import RecordRows
 from audit.errors import SchemaError
 
 Hashes = NDArray[np.uint64]
-ROWS = {"instance": pl.String, "node": pl.Int64, "row": pl.Int64}
-"""Columns of a batch; ``node`` is null where a row has none."""
+ROWS = {"instance": pl.String, "label": pl.Int64, "row": pl.Int64}
+"""Columns of a batch; ``label`` is the number of the label, null where a row has none to count."""
 
 
 class Seen:
@@ -52,13 +51,12 @@ class Seen:
 
 
 class Contiguous:
-    """Batches of rows in, direct labels of whole instances out.
+    """Batches of rows in, rows of whole instances out.
 
     The rows of an instance must follow each other. The last instance of a batch waits for the next
     batch, which may go on with it.
 
     Args:
-        n_nodes: Nodes of the hierarchy.
         where: The source, for messages.
         waiting: Rows of the instance that waits, from an earlier reading.
         seen: Instances that ended, from an earlier reading.
@@ -66,17 +64,16 @@ class Contiguous:
 
     def __init__(
         self,
-        n_nodes: int,
         where: object,
         waiting: pl.DataFrame | None = None,
         seen: Sequence[Hashes] = (),
     ) -> None:
-        self.n_nodes, self.where = n_nodes, where
+        self.where = where
         self.waiting = pl.DataFrame(schema=ROWS) if waiting is None else waiting
         self.seen = Seen(seen)
 
-    def add(self, rows: pl.DataFrame) -> Sparse:
-        """The instances that end in a batch of `ROWS`, those without labels as empty rows.
+    def add(self, rows: pl.DataFrame) -> RecordRows:
+        """The instances that end in a batch of `ROWS`.
 
         Raises:
             SchemaError: If an instance comes back after it ended.
@@ -85,22 +82,18 @@ class Contiguous:
         instance = rows["instance"].rle_id()
         whole = instance < instance[-1] if len(rows) else instance.cast(pl.Boolean)
         self.waiting = rows.filter(~whole)
-        return self._direct(rows.filter(whole), instance.filter(whole))
+        return self._ended(rows.filter(whole), instance.filter(whole))
 
-    def rest(self) -> Sparse:
+    def rest(self) -> RecordRows:
         """The instance that waits, once there are no more rows."""
         rows, self.waiting = self.waiting, pl.DataFrame(schema=ROWS)
-        return self._direct(rows, rows["instance"].rle_id())
+        return self._ended(rows, rows["instance"].rle_id())
 
-    def _direct(self, rows: pl.DataFrame, instance: pl.Series) -> Sparse:
-        starts = np.flatnonzero(np.diff(instance.to_numpy().astype(np.int64), prepend=-1))
+    def _ended(self, rows: pl.DataFrame, instance: pl.Series) -> RecordRows:
+        number = instance.to_numpy().astype(np.int64)
+        starts = np.flatnonzero(np.diff(number, prepend=-1))
         self._refuse_return(rows[starts])
-        labelled = rows["node"].is_not_null()
-        number = instance.filter(labelled).to_numpy().astype(np.int64)
-        node = rows["node"].filter(labelled).to_numpy()
-        keys = np.sort(number * self.n_nodes + node)
-        keys = keys[np.diff(keys, prepend=-1) > 0]
-        return _zero_one(keys, len(starts), self.n_nodes)
+        return RecordRows(number, rows["label"].fill_null(-1).to_numpy(), len(starts))
 
     def _refuse_return(self, firsts: pl.DataFrame) -> None:
         place = self.seen.first_again(firsts["instance"].hash().to_numpy())
@@ -112,10 +105,3 @@ class Contiguous:
                 where=self.where,
                 hint="sort the rows by instance, or let them be sorted with sort=True",
             )
-
-
-def _zero_one(keys: IntArray, n: int, n_nodes: int) -> Sparse:
-    number, node = np.divmod(keys, n_nodes)
-    indptr = np.zeros(n + 1, np.int64)
-    np.cumsum(np.bincount(number, minlength=n), out=indptr[1:])
-    return csr_array((np.ones(len(keys), np.int64), node, indptr), shape=(n, n_nodes))

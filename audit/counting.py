@@ -1,165 +1,199 @@
-"""A count under way: rows become instances, instances batches, batches a tally."""
+"""A count under way: rows become instances, and instances, stratum by stratum, a tally."""
 
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import dataclass
-from pathlib import Path
+from functools import partial
+from typing import Generic, TypeVar
 
 import numpy as np
 import polars as pl
 
-from audit.checkpoint import Arrays, packed, unpacked
-from audit.contiguous import ROWS, Contiguous
-from audit.dag import Sparse
+from audit.checkpoint import packed, under, unpacked, within
+from audit.contiguous import Contiguous
+from audit.dag import IntArray, Sparse
 from audit.engine.joint import cores
-from audit.engine.tally import Batch, PairTally, Sums, count_batch
-from audit.errors import InputError
-from audit.label_nodes import LabelNodes, label_counts, summed_counts, with_nodes
-from audit.loaders.batches import Rows, rows_of
-from audit.pair_count import PairCount, counted
-from audit.progress import Progress
-from audit.spill import SpilledTail, run_file
+from audit.engine.record_counts import KINDS, RecordCounts, RecordRows, count_records
+from audit.engine.strata import LEAST_LABELS, length_cuts
+from audit.engine.sums import Sums
+from audit.engine.tally import Batch, count_batch
+from audit.label_nodes import LabelNodes
+from audit.pair_count import PairCount
+from audit.plan import Plan
+from audit.spill import Arrays
+from audit.spool import Spool
+from audit.strata_counts import NO_STRATUM, TallyByStratum
 
-_PART = ("keys", "joint", "confusion")
+LABELS_AT_ONCE = 1_000_000
+"""Labels of a batch whose pairs are counted."""
+
+_Counted = TypeVar("_Counted")
 
 
-@dataclass(frozen=True)
-class Source:
-    """A file of labels, read some rows at a time.
+class InOrder(Generic[_Counted]):
+    """Batches counted by threads and taken up in the order that they came in.
 
     Args:
-        path: The file.
-        instance: Column, or key, of the instance's id.
-        label: Column, or key, of the label or of the list.
-        at_once: Rows read at a time.
+        threads: What counts.
+        take: Takes up what was counted.
     """
 
-    path: Path
-    instance: str
-    label: str
-    at_once: int
+    def __init__(self, threads: ThreadPoolExecutor, take: Callable[[_Counted], None]) -> None:
+        self.threads, self.take = threads, take
+        self._under_way: deque[Future[_Counted]] = deque()
 
-    def rows(self, start: int = 0) -> Iterator[Rows]:
-        """The rows from one on."""
-        return rows_of(self.path, self.instance, self.label, at_once=self.at_once, start=start)
+    def add(self, count: Callable[[], _Counted]) -> None:
+        """Have a batch counted; no more are under way than there are cores."""
+        self._under_way.append(self.threads.submit(count))
+        self.settle(cores() - 1)
 
-
-def count_labels(source: Source, progress: Progress) -> pl.DataFrame:
-    """How often each label is asserted; a file without a row raises InputError."""
-    counts, read = summed_counts([]), 0
-    for rows in source.rows():
-        counts, read = summed_counts([counts, label_counts(rows.labels)]), rows.stop
-        progress("reading labels", read, None, "rows")
-    if not read:
-        raise InputError("a dataset with rows is required", found="none", where=source.path)
-    return counts
+    def settle(self, left: int = 0) -> None:
+        """Take up what is counted until so many batches are under way."""
+        while len(self._under_way) > left:
+            self.take(self._under_way.popleft().result())
 
 
-class Counting:
-    """A count under way.
+class Recording:
+    """The first half: instances are counted one by one, and their labels put on the disk.
 
     Args:
-        source: What is counted.
-        label_counts: From `count_labels`.
-        labels: The same, mapped.
-        memory: Bytes that may be taken.
-        folder: Where pairs of rare nodes go beyond it; None: a temporary folder.
+        plan: What it is made by.
+        threads: What counts.
+        stored: What `state` gave, to go on there.
+    """
+
+    def __init__(self, plan: Plan, threads: ThreadPoolExecutor, stored: Arrays) -> None:
+        self.plan, self.mapped = plan, plan.mapped
+        self.position, self.ended = stored.get("position", np.zeros(2, np.int64)).tolist()
+        self.counts = RecordCounts({kind: _sums(stored[kind]) for kind in KINDS} if stored else {})
+        kept = dict(stored["spool"].tolist()) if stored else {}
+        self.spool = Spool(plan.folder / "labels", len(plan.labels.hierarchy), kept)
+        waiting = unpacked(stored["waiting"]) if stored else None
+        seen = [stored[name] for name in sorted(stored) if name.startswith("seen.")]
+        self.instances = Contiguous(plan.where, waiting, seen)
+        self._in_order = InOrder(threads, self._take)
+
+    def add(self, rows: pl.DataFrame, stop: int) -> None:
+        """Count rows as `LabelNodes.numbered` gives them; ``stop`` is that after them."""
+        self._count(self.instances.add(rows))
+        self.position = stop
+
+    def end(self) -> None:
+        """Count the instance that waits: there are no more rows."""
+        if self.ended:
+            return
+        self._count(self.instances.rest())
+        self._in_order.settle()
+        self.ended = 1
+
+    def state(self) -> Arrays:
+        """All that it takes to go on here to the same bytes."""
+        self._in_order.settle()
+        state: Arrays = {kind: np.array([sums.keys, sums.joint]) for kind, sums in self.counts}
+        for number, hashes in enumerate(self.instances.seen.parts):
+            state[f"seen.{number:04d}"] = hashes
+        spooled = sorted(self.spool.instances.items())
+        state["spool"] = np.array(spooled, np.int64).reshape(-1, 2)
+        state["position"] = np.array([self.position, self.ended], np.int64)
+        state["waiting"] = packed(self.instances.waiting)
+        return state
+
+    def _count(self, rows: RecordRows) -> None:
+        self._in_order.add(partial(count_records, rows, self.mapped))
+
+    def _take(self, counted: tuple[RecordCounts, Sparse]) -> None:
+        counts, direct = counted
+        self.counts.add(counts)
+        self.spool.add(direct)
+
+
+def _sums(counts: IntArray) -> Sums:
+    keys, joint = counts
+    return Sums(keys, joint, np.zeros(len(keys)))
+
+
+class Tallying:
+    """The second half: the pairs of the instances on the disk, stratum by stratum.
+
+    Args:
+        plan: What it is made by.
+        recorded: The first half, ended.
+        threads: What counts.
         stored: What `state` gave, to go on there.
     """
 
     def __init__(
-        self,
-        source: Source,
-        label_counts: pl.DataFrame,
-        labels: LabelNodes,
-        memory: int,
-        folder: Path | None = None,
-        stored: Arrays | None = None,
+        self, plan: Plan, recorded: Recording, threads: ThreadPoolExecutor, stored: Arrays
     ) -> None:
-        stored = stored or {}
-        self.source, self.label_counts, self.labels = source, label_counts, labels
-        self.position, self.ended, runs = stored.get("progress", np.zeros(3, np.int64)).tolist()
-        self.tail = SpilledTail(folder, memory // 16, _runs(folder, runs), _parts(stored))
-        closure = labels.hierarchy.closure
-        self.tally = PairTally(closure, square=memory // 4, tail=self.tail)
-        waiting = unpacked(stored["waiting"]) if stored else None
-        seen = [stored[name] for name in _numbered(stored, "seen")]
-        self.instances = Contiguous(len(labels.hierarchy), source.path, waiting, seen)
-        if stored:
-            self.tally.restore(
-                {name[6:]: stored[name] for name in stored if name.startswith("tally.")}
-            )
-        self._under_way: deque[Future[tuple[Batch, Sparse]]] = deque()
+        self.plan, self.recorded = plan, recorded
+        self.lengths = recorded.counts.at("length", 0)
+        self.cuts = length_cuts(self.lengths) if plan.cuts is None else plan.cuts
+        self.stratum, self.batch = stored.get("place", np.array([NO_STRATUM, 0])).tolist()
+        closure = plan.labels.hierarchy.closure
+        first = _most_labelled(recorded.counts, plan.labels)
+        self.tally = TallyByStratum(
+            closure, first, plan.memory // 2, plan.folder, within(stored, "tally")
+        )
+        self._in_order = InOrder(threads, self._take)
 
-    def batches(self, progress: Progress) -> Iterator[None]:
-        """Count what is left, pausing after every batch."""
-        if self.ended:
-            return
-        with ThreadPoolExecutor(cores()) as threads:
-            for rows in self.source.rows(self.position):
-                placed = with_nodes(rows.labels, self.labels.nodes).select(
-                    "instance", "node", "row"
-                )
-                self._count(threads, self.instances.add(placed.select(*ROWS)))
-                self.position = rows.stop
-                progress("counting pairs", rows.stop, None, "rows")
-                yield
-            self._count(threads, self.instances.rest())
-            self._settle(0)
-            self.ended = 1
+    @property
+    def instances(self) -> int:
+        """Instances that have a label."""
+        return int(self.lengths[1:].sum())
 
-    def result(self) -> PairCount:
-        """What was counted."""
-        return counted(self.labels, self.tally)
+    def batches(self) -> Iterator[int]:
+        """Count what is left, giving after every batch the instances counted since the start."""
+        done = self.tally.instances
+        while self.stratum < len(self.cuts):
+            lengths = self._lengths_of(self.stratum)
+            for direct in self.recorded.spool.batches(lengths, LABELS_AT_ONCE, self.batch):
+                self._in_order.add(partial(self._counted, direct))
+                self.batch += 1
+                done += direct.shape[0]
+                yield done
+            self._in_order.settle()
+            if self.stratum == NO_STRATUM:
+                self.tally.under_way.add_empty(int(self.lengths[:1].sum()))
+            self.tally.end(self.stratum)
+            self.stratum, self.batch = self.stratum + 1, 0
 
     def state(self) -> Arrays:
         """All that it takes to go on here to the same bytes."""
-        self._settle(0)
-        state = {f"tally.{name}": array for name, array in self.tally.state().items()}
-        for number, part in enumerate(self.tail.held.parts):
-            state |= {f"tail.{number:04d}.{name}": getattr(part, name) for name in _PART}
-        for number, hashes in enumerate(self.instances.seen.parts):
-            state[f"seen.{number:04d}"] = hashes
-        state["progress"] = np.array([self.position, self.ended, len(self.tail.runs)], np.int64)
-        state["labels"] = packed(self.label_counts)
-        state["waiting"] = packed(self.instances.waiting)
-        return state
+        self._in_order.settle()
+        place = np.array([self.stratum, self.batch], np.int64)
+        return {"place": place, **under("tally", self.tally.state())}
 
-    def _count(self, threads: ThreadPoolExecutor, direct: Sparse) -> None:
-        self._under_way.append(
-            threads.submit(count_batch, direct, self.tally.closure, self.tally.compiled)
+    def result(self, holder: object) -> PairCount:
+        """What was counted; ``holder`` is what its files go with."""
+        return PairCount(
+            labels=self.plan.labels,
+            tally=self.tally.total,
+            records=self.recorded.counts,
+            residual=self.plan.residual,
+            strata=self.tally.counts(self.cuts, holder),
         )
-        self._settle(cores() - 1)
 
-    def _settle(self, left: int) -> None:
-        """Add what the threads count, in order, until so many are left."""
-        while len(self._under_way) > left:
-            self.tally.add(*self._under_way.popleft().result())
+    def _counted(self, direct: Sparse) -> tuple[Batch, Sparse]:
+        return count_batch(direct, self.tally.total.closure, self.tally.total.compiled)
 
+    def _take(self, counted: tuple[Batch, Sparse]) -> None:
+        self.tally.add(*counted)
 
-def _numbered(stored: Arrays, kind: str) -> list[str]:
-    return sorted(name for name in stored if name.startswith(f"{kind}."))
-
-
-def _parts(stored: Arrays) -> list[Sums]:
-    numbers = sorted({name.split(".")[1] for name in _numbered(stored, "tail")})
-    return [Sums(*(stored[f"tail.{number}.{name}"] for name in _PART)) for number in numbers]
+    def _lengths_of(self, stratum: int) -> range:
+        """The numbers of labels of its instances; `NO_STRATUM` is that of a single label."""
+        if stratum == NO_STRATUM:
+            return range(1, LEAST_LABELS)
+        later = self.cuts[stratum + 1 :]
+        return range(int(self.cuts[stratum]), int(later[0]) if len(later) else len(self.lengths))
 
 
-def _runs(folder: Path | None, count: int) -> list[Path]:
-    """The runs that a checkpoint counts on; one that is gone raises InputError."""
-    if folder is None:
-        return []
-    runs = [run_file(folder, number) for number in range(count)]
-    gone = [run for run in runs if not run.exists()]
-    if gone:
-        raise InputError(
-            "the pairs beside a checkpoint are required",
-            found="nothing there",
-            where=gone[0],
-            hint="count without resume",
-        )
-    return runs
+def _most_labelled(records: RecordCounts, labels: LabelNodes) -> IntArray:
+    """The nodes in use, about by support, the most frequent first."""
+    carried = records.at("below", len(labels.hierarchy))
+    mapped = labels.node_of >= 0
+    written = records.at("label", len(labels.node_of))
+    np.add.at(carried, labels.node_of[mapped], written[mapped])
+    used = np.flatnonzero(carried)
+    return used[np.argsort(-carried[used], kind="stable")]

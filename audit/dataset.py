@@ -315,7 +315,7 @@ def _refusals(rows: pl.DataFrame) -> pl.DataFrame:
     return (
         rows.filter(pl.col("reason").is_not_null())
         .group_by("reason", "label", "table")
-        .agg(pl.len().alias("rows"), pl.col("instance").n_unique().alias("instances"))
+        .agg(pl.len().alias("rows"), pl.col("instance").drop_nulls().n_unique().alias("instances"))
         .sort("reason", "label", "table", nulls_last=True)
     )
 

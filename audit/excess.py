@@ -11,31 +11,19 @@ import polars as pl
 
 from audit.dag import FloatArray, IntArray, Sparse
 from audit.engine.entailed import count_entailed, sole_labels
-from audit.engine.expectation import (
-    Comparisons,
-    Margins,
-    Stratified,
-    comparisons,
-    margins,
-    stratify,
-)
+from audit.engine.expectation import Comparisons, Stratified, comparisons, stratify
 from audit.engine.fdr import family_size, in_family, selected_level
-from audit.engine.folding import fold, most_specific, pairs_above
+from audit.engine.folding import fold, most_specific, pairs_above, topmost
 from audit.engine.intervals import LEVEL
 from audit.engine.judgement import Judged, judge
-from audit.engine.ratios import (
-    ratio_bounds,
-    ratio_without,
-    resampled_spread,
-    resamples,
-)
+from audit.engine.ratios import ratio_bounds
 from audit.engine.records import Records, records
-from audit.engine.resampling import poisson_weights, unit_keys
+from audit.engine.remeasured import CountRatios, InstanceRatios, Ratios
 from audit.engine.strata import LEAST_LABELS, length_cuts, length_histogram, strata_of
 from audit.hierarchy import Hierarchy
 from audit.pair_table import JUDGED
 from audit.policy import Policy
-from audit.progress import Progress, blocks, silent
+from audit.progress import Progress, silent
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,6 +43,23 @@ class Labelled:
     units: Sequence[str]
     group_of: IntArray | None = None
     categories: Sequence[IntArray] = ()
+
+
+@dataclass(frozen=True, eq=False)
+class CountedPairs:
+    """A dataset as far as the judgement of its pairs needs no single instance.
+
+    Args:
+        strata: Its instances of two direct labels or more, by the length bins of ``cuts``.
+        support: Instances carrying each node, shape (n_nodes,).
+        lengths: How many instances have each number of direct labels, from 0.
+        cuts: First number of direct labels of each length bin, ascending.
+    """
+
+    strata: Stratified
+    support: IntArray
+    lengths: IntArray
+    cuts: IntArray
 
 
 @dataclass(frozen=True, eq=False)
@@ -113,37 +118,77 @@ def judge_pairs(
     sole = sole_labels(labelled.direct, hierarchy.closure)
     pairs = pairs.with_columns(_entailed(pairs, sole))
     lengths = np.diff(labelled.direct.indptr).astype(np.int64)
-    cuts = length_cuts(length_histogram(lengths))
-    why_not = _why_not(lengths)
-    limit, n = policy.expected_support.value, len(lengths)
-    family = 0 if why_not else family_size(labelled.support, hierarchy.closure, limit, n)
+    histogram = length_histogram(lengths)
+    cuts = length_cuts(histogram)
     number = strata_of(lengths, cuts, labelled.categories)
-    release = _Release(
-        hierarchy,
-        labelled,
-        stratify(labelled.direct, sole, number),
-        records(sole, number, labelled.group_of),
-    )
+    strata = stratify(labelled.direct, sole, number)
+    own = records(sole, number, labelled.group_of)
+    counted = CountedPairs(strata, labelled.support, histogram, cuts)
+    ratios = InstanceRatios(strata, own, labelled.units, seed, progress)
+    grouped = None if labelled.group_of is None else own
+    return _judged(hierarchy, counted, pairs, policy, ratios, grouped)
+
+
+def judge_counted_pairs(
+    hierarchy: Hierarchy,
+    counted: CountedPairs,
+    pairs: pl.DataFrame,
+    policy: Policy,
+    *,
+    progress: Progress = silent,
+) -> tuple[pl.DataFrame, Excess]:
+    """Judge the pairs of a pair table from counts alone, every instance being its own group.
+
+    Which pairs are judged, what is expected of them, p, q and which pass are as `judge_pairs` finds
+    them without groups and further strata. Two things only instances can tell:
+
+    - A pair above others that pass is measured again as if no instance carried two of those, with
+      its expectation unchanged. That is never more than what is left, so that more is folded where
+      instances carry several. What is folded explains nothing further up.
+    - Intervals have the spread of a Poisson number of joint instances. The error of the expectation
+      is not in them, so that they are never wider than resampled ones.
+
+    Args:
+        hierarchy: The hierarchy.
+        counted: The dataset.
+        pairs: Every pair with a joint instance, from `pair_table`, with ``joint_entailed``.
+        policy: As for `judge_pairs`.
+        progress: What is told that pairs are judged.
+
+    Returns:
+        The table with the columns of `JUDGED`, and what was found.
+    """
+    progress("judging pairs")
+    return _judged(hierarchy, counted, pairs, policy, CountRatios())
+
+
+def _judged(
+    hierarchy: Hierarchy,
+    counted: CountedPairs,
+    pairs: pl.DataFrame,
+    policy: Policy,
+    ratios: Ratios,
+    grouped: Records | None = None,
+) -> tuple[pl.DataFrame, Excess]:
+    """The table judged, and what was found; ``grouped`` only where instances have groups."""
+    why_not = _why_not(counted.lengths)
+    limit, n = policy.expected_support.value, int(counted.lengths.sum())
+    rate = policy.false_discovery_rate.value
+    family = 0 if why_not else family_size(counted.support, hierarchy.closure, limit, n)
     lines = _members(pairs, n, limit) if family else np.empty(0, np.int64)
-    judged = _judged(release, *_asked(release, pairs, lines), family, policy)
-    passing = _passing(release, judged, policy)
-    folded = _folded(release, judged.given[passing], policy)
+    judged = judge(
+        counted.strata, *_asked(hierarchy, pairs, lines), family, grouped=grouped, rate=rate
+    )
+    passing = _passing(hierarchy, judged, policy)
+    flagged = judged[passing]
+    folded = _folded(hierarchy, ratios, flagged, policy)
     standing = passing[[place for place in range(len(passing)) if place not in folded]]
-    level = selected_level(policy.false_discovery_rate.value, len(passing), family)
-    low, high = _intervals(release, judged, standing, level, seed, progress)
-    found = _found(release, judged, passing, folded, lines)
+    level = selected_level(rate, len(passing), family)
+    low, high = _intervals(ratios, judged, standing, level)
+    found = _found(hierarchy, counted.support, flagged, folded, lines[passing])
     columns = _columns(judged, low, high, lines, len(pairs))
-    return pairs.with_columns(columns), Excess(family, tuple(cuts.tolist()), level, found, why_not)
-
-
-@dataclass(frozen=True, eq=False)
-class _Release:
-    """A dataset in the forms that its pairs are judged in."""
-
-    hierarchy: Hierarchy
-    labelled: Labelled
-    strata: Stratified
-    records: Records
+    cuts = tuple(counted.cuts.tolist())
+    return pairs.with_columns(columns), Excess(family, cuts, level, found, why_not)
 
 
 def _entailed(pairs: pl.DataFrame, sole: Sparse) -> pl.Series:
@@ -162,7 +207,7 @@ def _ends(pairs: pl.DataFrame) -> tuple[IntArray, IntArray]:
 
 
 def _why_not(lengths: IntArray) -> str:
-    if lengths.max(initial=0) < LEAST_LABELS:
+    if not lengths[LEAST_LABELS:].any():
         return "no instance has two labels, so no two nodes can meet through different ones"
     return ""
 
@@ -175,108 +220,72 @@ def _members(pairs: pl.DataFrame, instances: int, limit: float) -> IntArray:
 
 
 def _asked(
-    release: _Release, pairs: pl.DataFrame, lines: IntArray
+    hierarchy: Hierarchy, pairs: pl.DataFrame, lines: IntArray
 ) -> tuple[Comparisons, FloatArray]:
     """The comparisons of some lines, and the joint instances that no one label explains."""
     members = pairs.select("a", "b", "relation", "joint", "joint_entailed")[lines]
     a, b = _ends(members)
     siblings = (members["relation"] == "sibling").to_numpy()
     observed = (members["joint"] - members["joint_entailed"]).to_numpy().astype(np.float64)
-    return comparisons(a, b, siblings, release.hierarchy.edges), observed
+    return comparisons(a, b, siblings, hierarchy.edges), observed
 
 
-def _judged(
-    release: _Release, asked: Comparisons, observed: FloatArray, family: int, policy: Policy
-) -> Judged:
-    return judge(
-        release.strata,
-        asked,
-        observed,
-        family,
-        grouped=None if release.labelled.group_of is None else release.records,
-        rate=policy.false_discovery_rate.value,
-    )
-
-
-def _passing(release: _Release, judged: Judged, policy: Policy) -> IntArray:
+def _passing(hierarchy: Hierarchy, judged: Judged, policy: Policy) -> IntArray:
     """Places of the pairs whose excess is large and no chance, the deepest first."""
     large = judged.observed >= policy.excess_ratio.value * judged.expected
     sure = judged.q_value <= policy.false_discovery_rate.value
     passing = np.flatnonzero(large & sure & (judged.expected > 0))
-    depth, given = release.hierarchy.depth, judged.given[passing]
+    depth, given = hierarchy.depth, judged.given[passing]
     return passing[np.lexsort((given.b, given.a, -(depth[given.a] + depth[given.b])))]
 
 
-def _folded(release: _Release, given: Comparisons, policy: Policy) -> dict[int, tuple[int, ...]]:
-    """For each pair that others explain those pairs, as places in ``given``."""
-    tables = margins(release.strata, given)
-    joint = [release.records.joint(*pair) for pair in _pairs(given)]
-    nothing = np.empty(0, np.int64)
+def _folded(
+    hierarchy: Hierarchy, ratios: Ratios, flagged: Judged, policy: Policy
+) -> dict[int, tuple[int, ...]]:
+    """For each pair that others explain those pairs, as places in ``flagged``."""
+    without, given = ratios.without(flagged), flagged.given
+    above = pairs_above(given.a, given.b, hierarchy.closure)
 
-    def holds(place: int, left_out: IntArray) -> bool:
-        ratio = ratio_without(
-            release.strata,
-            release.records,
-            Margins(*(m[:, place] for m in (tables.n, tables.first, tables.second))),
-            by_length=bool(given.by_length[place]),
-            joint=joint[place],
-            left_out=left_out,
-        )
+    def holds(place: int, below: Sequence[int]) -> bool:
+        ratio = without(place, topmost(below, above))
         low, _ = ratio_bounds(ratio.value, ratio.spread, LEVEL)
         return low >= policy.excess_ratio.value
 
-    def without(place: int, below: Sequence[int]) -> bool:
-        return holds(place, np.unique(np.concatenate([joint[other] for other in below])))
-
-    above = pairs_above(given.a, given.b, release.hierarchy.closure)
-    return fold(range(len(given)), above, without, lambda place: holds(place, nothing))
-
-
-def _pairs(given: Comparisons) -> list[tuple[int, int]]:
-    return list(zip(given.a.tolist(), given.b.tolist(), strict=True))
+    return fold(range(len(flagged)), above, holds, lambda place: holds(place, ()))
 
 
 def _intervals(
-    release: _Release,
-    judged: Judged,
-    standing: IntArray,
-    level: float,
-    seed: int,
-    progress: Progress,
+    ratios: Ratios, judged: Judged, standing: IntArray, level: float
 ) -> tuple[FloatArray, FloatArray]:
-    """Bounds of the ratios of what is reported, by resampling groups; NaN elsewhere."""
-    low, high = np.full((2, len(judged.observed)), np.nan)
-    if len(standing):
-        instances = release.records.instance.tolist()
-        keys = unit_keys([release.labelled.units[i] for i in instances], seed)
-        drawn = resamples(release.strata, release.records, poisson_weights(keys))
-        for number in blocks(progress, "resampling pairs", range(len(standing)), "pairs"):
-            place = int(standing[number])
-            one = judged.given[np.array([place])]
-            spread = resampled_spread(release.strata, release.records, one, drawn)
-            ratio = float(judged.observed[place] / judged.expected[place])
-            low[place], high[place] = ratio_bounds(ratio, spread, level)
+    """Bounds of the ratios of what is reported; NaN elsewhere."""
+    low, high = np.full((2, len(judged)), np.nan)
+    spreads = ratios.spreads(judged[standing])
+    for place, spread in zip(standing.tolist(), spreads, strict=True):
+        ratio = float(judged.observed[place] / judged.expected[place])
+        low[place], high[place] = ratio_bounds(ratio, spread, level)
     return low, high
 
 
 def _found(
-    release: _Release,
-    judged: Judged,
-    passing: IntArray,
+    hierarchy: Hierarchy,
+    support: IntArray,
+    flagged: Judged,
     folded: Mapping[int, tuple[int, ...]],
     lines: IntArray,
 ) -> pl.DataFrame:
-    support, children = release.labelled.support, release.hierarchy.child_matrix
+    """The pairs that pass, with their lines, and the lines of those that explain them."""
+    named = (
+        sorted(most_specific(node, support, hierarchy.child_matrix) for node in pair)
+        for pair in flagged.given.pairs()
+    )
     rows = [
         (
             int(lines[place]),
-            *sorted(most_specific(node, support, children) for node in pair),
-            int(judged.observed[place]),
-            [int(lines[passing[other]]) for other in folded.get(number, ())],
+            *ends,
+            int(flagged.observed[place]),
+            [int(lines[other]) for other in folded.get(place, ())],
         )
-        for number, (place, pair) in enumerate(
-            zip(passing.tolist(), _pairs(judged.given[passing]), strict=True)
-        )
+        for place, ends in enumerate(named)
     ]
     return pl.DataFrame(rows, schema=_FOUND, orient="row")
 

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from typing import Any
 
+import numpy as np
 import polars as pl
 
+from audit.dag import IntArray
 from audit.dataset import REASONS, Ledger, map_labels
 from audit.hierarchy import Hierarchy
 from audit.loaders.format import INSTANCES, ROWS, RawLabels
 
-LABELS = {"label": pl.String, "homeless": pl.Boolean, "rows": pl.Int64}
+LABELS: dict[str, Any] = {"label": pl.String, "homeless": pl.Boolean, "rows": pl.Int64}
 """Assertions by label, and whether they lack an instance."""
 
 
@@ -21,32 +24,67 @@ class LabelNodes:
 
     Args:
         hierarchy: With a node for every label that was kept.
-        nodes: ``label, node`` (index) of the labels that have one.
-        rows_read: Assertions of the source.
-        refusals: ``reason, label, rows``: what is refused, a row a label.
+        written: ``label, homeless, rows, number, reason, node, listed, added``: the labels as
+            written; ``number`` is null where rows have no instance, ``node`` and what follows it
+            where they are refused.
+        node_of: Node of each number, shape (n_labels,); -1: refused.
+        reason_of: Place in `REASONS` of each number, shape (n_labels,); -1: not refused.
     """
 
     hierarchy: Hierarchy
-    nodes: pl.DataFrame
-    rows_read: int
-    refusals: pl.DataFrame
+    written: pl.DataFrame
+    node_of: IntArray
+    reason_of: IntArray
+
+    @property
+    def counts(self) -> pl.DataFrame:
+        """How often each label is asserted, as `label_counts` gives it."""
+        return self.written.select(*LABELS)
+
+    def numbered(self, rows: pl.DataFrame) -> pl.DataFrame:
+        """Rows as `audit.contiguous.ROWS`, from those of `audit.loaders.batches.labels_of`."""
+        numbers = self.written.filter(~pl.col("homeless")).select("label", "number")
+        joined = rows.join(numbers, on="label", how="left", nulls_equal=True, maintain_order="left")
+        return joined.select("instance", pl.when("counted").then("number").alias("label"), "row")
 
     def ledger(self, instances: int, without_labels: int) -> Ledger:
         """What became of every row, once the instances are counted; groups are not read."""
-        refused = dict(self.refusals.group_by("reason").agg(pl.col("rows").sum()).iter_rows())
+        refused = dict(self.refusals().group_by("reason").agg(pl.col("rows").sum()).iter_rows())
+        read = int(self.written["rows"].sum())
         return Ledger(
-            rows_read=self.rows_read,
-            rows_mapped=self.rows_read - sum(refused.values()),
+            rows_read=read,
+            rows_mapped=read - sum(refused.values()),
             refused={reason: refused[reason] for reason in REASONS if reason in refused},
             instances=instances,
             instances_without_labels=without_labels,
             groups=None,
         )
 
+    def refusals(self, instances: IntArray | None = None) -> pl.DataFrame:
+        """What was refused, as a dataset tells it.
 
-def with_nodes(rows: pl.DataFrame, nodes: pl.DataFrame) -> pl.DataFrame:
-    """Rows with the index of the ``node`` of their ``label``, null where ``nodes`` has none."""
-    return rows.join(nodes, on="label", how="left", maintain_order="left")
+        Args:
+            instances: With each label, by number, shape (n_labels,); None: not counted yet.
+        """
+        refused = self._with(instances).filter(pl.col("reason").is_not_null())
+        by_label = refused.group_by("reason", "label", "table").agg(
+            pl.col("rows", "instances").sum()
+        )
+        return by_label.sort("reason", "label", "table", nulls_last=True)
+
+    def mappings(self, instances: IntArray) -> pl.DataFrame:
+        """What was mapped, as a dataset tells it; parameters as of `refusals`."""
+        mapped = self._with(instances).filter(pl.col("node").is_not_null())
+        columns = ("label", "table", "node", "listed", "added", "rows", "instances")
+        return mapped.select(columns).sort("label")
+
+    def _with(self, instances: IntArray | None) -> pl.DataFrame:
+        counts = np.zeros(len(self.node_of), np.int64) if instances is None else instances
+        counted = pl.DataFrame({"number": np.arange(len(counts)), "instances": counts})
+        joined = self.written.join(counted, on="number", how="left").with_columns(
+            pl.col("instances").fill_null(0), table=pl.lit(None, pl.String)
+        )
+        return joined.with_columns(pl.col("rows", "instances").cast(pl.UInt32))
 
 
 def label_counts(rows: pl.DataFrame) -> pl.DataFrame:
@@ -64,20 +102,30 @@ def summed_counts(counts: Iterable[pl.DataFrame]) -> pl.DataFrame:
 
 def label_nodes(counts: pl.DataFrame, hierarchy: Hierarchy) -> LabelNodes:
     """Map each different label once."""
-    asked = counts.filter(pl.col("label").is_not_null() & ~pl.col("homeless"))["label"]
-    placed = map_labels(_each_once(asked), hierarchy)
-    nodes = pl.DataFrame({"node": placed.hierarchy.nodes}).with_row_index("index")
-    mapped = placed.mappings.select("label", "node").join(nodes, on="node", how="left")
-    reasons = counts.join(placed.refusals.select("label", "reason"), on="label", how="left")
     homeless, missing = pl.col("homeless"), pl.col("label").is_null()
+    placed = map_labels(_each_once(counts.filter(~homeless & ~missing)["label"]), hierarchy)
+    mapped = placed.mappings.select("label", "node", "listed", "added")
+    refused = placed.refusals.select("label", reason_told="reason")
+    told = counts.join(refused, on="label", how="left").join(mapped, on="label", how="left")
     reason = pl.when(homeless).then(pl.lit("bad_row")).when(missing).then(pl.lit("missing_code"))
-    refused = reasons.with_columns(reason=reason.otherwise("reason")).drop_nulls("reason")
+    written = told.with_columns(
+        number=pl.when(~homeless).then((~homeless).cum_sum().cast(pl.Int64) - 1),
+        reason=reason.otherwise("reason_told"),
+        **{name: pl.when(~homeless).then(name) for name in ("node", "listed", "added")},
+    ).drop("reason_told")
+    numbered = written.filter(~homeless)
+    places = {node: index for index, node in enumerate(placed.hierarchy.nodes)}
+    reasons = {reason: index for index, reason in enumerate(REASONS)}
     return LabelNodes(
         hierarchy=placed.hierarchy,
-        nodes=mapped.select("label", pl.col("index").cast(pl.Int64).alias("node")),
-        rows_read=int(counts["rows"].sum()),
-        refusals=refused.select("reason", "label", "rows").sort("reason", "label", nulls_last=True),
+        written=written,
+        node_of=_looked_up(numbered["node"], places),
+        reason_of=_looked_up(numbered["reason"], reasons),
     )
+
+
+def _looked_up(values: pl.Series, places: Mapping[str, int]) -> IntArray:
+    return np.array([places.get(value, -1) for value in values], np.int64)
 
 
 def _each_once(labels: pl.Series) -> RawLabels:

@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Literal
+from typing import Literal, cast
 
 import numpy as np
 import polars as pl
 
 from audit.dag import IntArray, Sparse
-from audit.dataset import LabelDataset
+from audit.dataset import LabelDataset, Ledger
 from audit.engine.below import LabelsBelow
 from audit.engine.pairs import count_pairs, support
 from audit.engine.propagation import aggregate
+from audit.engine.record_counts import RecordCounts
 from audit.excess import Excess, Labelled, judge_pairs
 from audit.hierarchy import Hierarchy
 from audit.measure_model import ModelMeasurements, measure_model
@@ -22,66 +23,54 @@ from audit.pair_table import pair_table
 from audit.policy import Policy
 from audit.predictions import Predictions
 from audit.progress import Progress, silent
+from audit.record_rows import records_of
 from audit.residual_use import ResidualUse, below_of, residual_use
-from audit.residuals import Residual, residual_nodes
+from audit.residuals import Residual, residual_kinds, residual_nodes
 from audit.validity import validity
 
 
 @dataclass(frozen=True, eq=False)
-class Measurements:
-    """All that checks may look at: the dataset, the policy, and what was counted."""
+class Counted:
+    """What an audit knows from counts alone, however many instances there were."""
 
-    dataset: LabelDataset
+    hierarchy: Hierarchy
+    """With a node for every label that was kept."""
     policy: Policy
     labelled_ancestors: Literal["fault", "allowed"]
     """As the policy decides, else the hierarchy."""
-    aggregated: Sparse
-    """Aggregated values of labels, shape (n_instances, n_nodes), int64."""
+    ledger: Ledger
+    """What became of every row."""
+    mappings: pl.DataFrame
+    """What was mapped, a row a label, as `LabelDataset.mappings` has it."""
+    refusals: pl.DataFrame
+    """What was refused, a row a label, as `LabelDataset.refusals` has it."""
     residual: Mapping[int, Residual]
     """Residual nodes by index."""
+    support: IntArray
+    """Instances carrying each node, shape (n_nodes,)."""
+    direct_support: IntArray
+    """Instances with each node as a label, shape (n_nodes,)."""
+    records: RecordCounts
+    """Instances by what their own rows and labels are like."""
     pairs: pl.DataFrame
-    """Every pair with a joint instance, as `pair_table` counts and `judge_pairs` judges it."""
+    """Every pair with a joint instance, as `pair_table` counts and `audit.excess` judges it."""
     excess: Excess
     """Which pairs were judged, and which of them meet too often."""
     residual_use: ResidualUse
     """How often only catch-alls are used below each parent."""
     validity: pl.DataFrame
-    """What the code of each row was on its day: `audit.validity.VALIDITY`."""
-    reference: pl.DataFrame | None
-    """The residual table of an earlier run to compare with; None without one."""
-    model: ModelMeasurements | None
-    """What was measured of a model; None without predictions."""
+    """What the code of each row was on its day: `audit.validity.VALIDITY`; empty where days were
+    not counted by."""
 
     @property
-    def hierarchy(self) -> Hierarchy:
-        """The dataset's hierarchy."""
-        return self.dataset.hierarchy
+    def instances(self) -> int:
+        """How many there are, those without labels included."""
+        return self.ledger.instances
 
     @property
-    def columns(self) -> tuple[str, ...]:
-        """Columns that part the instances: the split, and further ones not read for days alone."""
-        further = self.dataset.strata
-        return ("split", *(name for name in further if name not in self.policy.day_columns))
-
-    @cached_property
-    def support(self) -> IntArray:
-        """Instances carrying each node, shape (n_nodes,)."""
-        return support(self.aggregated)
-
-    @cached_property
-    def direct_support(self) -> IntArray:
-        """Instances with each node as a label, shape (n_nodes,)."""
-        return support(self.dataset.direct)
-
-    @cached_property
-    def below(self) -> LabelsBelow:
-        """Labels strictly below each node, residual ones apart."""
-        return below_of(self.dataset, list(self.residual))
-
-    @cached_property
-    def group_of(self) -> IntArray | None:
-        """Number of each instance's group, shape (n_instances,); None without groups."""
-        return _group_numbers(self.dataset)
+    def labelled(self) -> int:
+        """How many instances have a label."""
+        return self.ledger.instances - self.ledger.instances_without_labels
 
     @property
     def residuals(self) -> pl.DataFrame:
@@ -98,6 +87,42 @@ class Measurements:
             pl.Series("residual", [r.kind if r else None for r in kinds], pl.String),
             pl.Series("residual_rule", [r.rule if r else None for r in kinds], pl.String),
         )
+
+
+def _records(measured: Measurements) -> RecordCounts:
+    kinds = residual_kinds(measured.hierarchy, measured.policy)
+    return records_of(measured.dataset, kinds)
+
+
+@dataclass(frozen=True, eq=False)
+class Measurements(Counted):
+    """All that checks may look at: what was counted, and the instances themselves."""
+
+    records: RecordCounts = field(init=False, default=cast(RecordCounts, cached_property(_records)))
+    """Counted when first asked for: checks in memory look at the rows themselves."""
+    dataset: LabelDataset
+    aggregated: Sparse
+    """Aggregated values of labels, shape (n_instances, n_nodes), int64."""
+    reference: pl.DataFrame | None
+    """The residual table of an earlier run to compare with; None without one."""
+    model: ModelMeasurements | None
+    """What was measured of a model; None without predictions."""
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """Columns that part the instances: the split, and further ones not read for days alone."""
+        further = self.dataset.strata
+        return ("split", *(name for name in further if name not in self.policy.day_columns))
+
+    @cached_property
+    def below(self) -> LabelsBelow:
+        """Labels strictly below each node, residual ones apart."""
+        return below_of(self.dataset, list(self.residual))
+
+    @cached_property
+    def group_of(self) -> IntArray | None:
+        """Number of each instance's group, shape (n_instances,); None without groups."""
+        return _group_numbers(self.dataset)
 
 
 def measure(
@@ -120,17 +145,23 @@ def measure(
     labelled = _labelled(dataset, policy, supports)
     pairs, excess = judge_pairs(hierarchy, labelled, counted, policy, seed=seed, progress=progress)
     return Measurements(
-        dataset=dataset,
+        hierarchy=hierarchy,
         policy=policy,
         labelled_ancestors=policy.labelled_ancestors or hierarchy.labelled_ancestors,
-        aggregated=aggregated,
+        ledger=dataset.ledger,
+        mappings=dataset.mappings,
+        refusals=dataset.refusals,
         residual=residual,
+        support=supports,
+        direct_support=support(dataset.direct),
         pairs=pairs,
         excess=excess,
         residual_use=residual_use(
             dataset, residual, _group_numbers(dataset), policy.residual_instances.value
         ),
         validity=validity(dataset, policy.code_dates),
+        dataset=dataset,
+        aggregated=aggregated,
         reference=reference,
         model=None
         if predictions is None

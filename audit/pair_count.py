@@ -2,36 +2,89 @@
 
 from __future__ import annotations
 
+import hashlib
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 
 import numpy as np
 import polars as pl
 import pyarrow.parquet as pq
 
+from audit.dag import IntArray
 from audit.dataset import Ledger
+from audit.disk import written_whole
 from audit.engine.pairs import PairCounts
+from audit.engine.record_counts import RecordCounts
 from audit.engine.tally import PairTally
 from audit.hierarchy import Hierarchy
 from audit.label_nodes import LabelNodes
-from audit.spill import written_whole
+from audit.strata_counts import StratumCounts
 
 
 @dataclass(frozen=True, eq=False)
 class PairCount:
-    """What was counted of a source.
+    """What was counted of a source: all that an audit of counts knows.
 
     Args:
-        hierarchy: With a node for every label that was kept.
+        labels: The labels of the source, mapped.
         tally: Instances, supports and pairs, by index of node.
-        ledger: What became of every row.
-        refusals: ``reason, label, rows``: what was refused, a row a label.
+        records: Counts of instances beside those of pairs.
+        strata: Pairs by number of labels.
+        residual: Of each node 0 specific, 1 other, 2 unspecified, shape (n_nodes,).
     """
 
-    hierarchy: Hierarchy
+    labels: LabelNodes
     tally: PairTally
-    ledger: Ledger
-    refusals: pl.DataFrame
+    records: RecordCounts
+    strata: StratumCounts
+    residual: IntArray
+
+    @property
+    def hierarchy(self) -> Hierarchy:
+        """With a node for every label that was kept."""
+        return self.labels.hierarchy
+
+    @property
+    def record_frame(self) -> pl.DataFrame:
+        """The counts of instances beside those of pairs: ``kind, key, count``."""
+        frames = (
+            pl.DataFrame({"key": sums.keys, "count": sums.joint}).select(
+                pl.lit(kind).alias("kind"), "key", "count"
+            )
+            for kind, sums in self.records
+        )
+        return pl.concat(frames)
+
+    @property
+    def digest(self) -> str:
+        """Tells it from other counts, by all of it but its pairs."""
+        digest = hashlib.sha256(self.tally.support.tobytes())
+        for frame in (self.labels.counts, self.record_frame):
+            digest.update(frame.write_csv().encode())
+        return digest.hexdigest()
+
+    def __len__(self) -> int:
+        return self.tally.instances
+
+    @cached_property
+    def ledger(self) -> Ledger:
+        """What became of every row."""
+        return self.labels.ledger(self.tally.instances, int(self.tally.lengths[:1].sum()))
+
+    @cached_property
+    def refusals(self) -> pl.DataFrame:
+        """What was refused, a row a label: as `LabelDataset.refusals`."""
+        return self.labels.refusals(self._labelled)
+
+    @cached_property
+    def mappings(self) -> pl.DataFrame:
+        """What was mapped, a row a label: as `LabelDataset.mappings`."""
+        return self.labels.mappings(self._labelled)
+
+    @property
+    def _labelled(self) -> IntArray:
+        return self.records.at("label", len(self.labels.node_of))
 
     @property
     def pairs(self) -> PairCounts:
@@ -65,11 +118,3 @@ class PairCount:
         with written_whole(Path(path)) as begun, pq.ParquetWriter(begun, schema) as writer:
             for pairs in self.tally.blocks():
                 writer.write_table(self.frame(pairs).to_arrow().cast(schema))
-
-
-def counted(labels: LabelNodes, tally: PairTally) -> PairCount:
-    """The count of a source, from its labels and the tally of its instances."""
-    empty = int(tally.lengths[:1].sum())
-    return PairCount(
-        labels.hierarchy, tally, labels.ledger(tally.instances, empty), labels.refusals
-    )

@@ -10,8 +10,8 @@ import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from audit.disk import written_whole
 from audit.loaders.batches import rows_of
-from audit.spill import written_whole
 
 EXPANSION = 40
 """Bytes of memory at most for a byte of the file, packed as it may be."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -14,11 +14,10 @@ from audit.dataset import LabelDataset
 from audit.engine.below import LabelsBelow, count_below, labels_below
 from audit.engine.intervals import LEVEL, at_freedom, effective_n, wilson
 from audit.engine.pairs import support
+from audit.engine.record_counts import RESIDUAL_KINDS, RecordCounts
 from audit.engine.shrinkage import BetaPrior, beta_prior
 from audit.hierarchy import Hierarchy
 from audit.residuals import Residual
-
-ResidualKind = Literal["all", "other", "unspecified"]
 
 RESIDUALS: dict[str, Any] = {
     "parent": pl.String,
@@ -76,6 +75,11 @@ class Share:
         return prior.shrunk(self.value * worth, worth)
 
 
+def alone(k: int, n: int) -> Share:
+    """The share k / n of instances each of which is its own group."""
+    return Share(k, n, float(n), n)
+
+
 def residual_share(labelled: IntArray, residual: IntArray, group_of: IntArray | None) -> Share:
     """The share of the instances below a parent that are residual throughout.
 
@@ -86,7 +90,7 @@ def residual_share(labelled: IntArray, residual: IntArray, group_of: IntArray | 
     """
     k, n = len(residual), len(labelled)
     if group_of is None or not n:
-        return Share(k, n, float(n), n)
+        return alone(k, n)
     groups, n_by_group = np.unique(group_of[labelled], return_counts=True)
     k_by_group = np.bincount(np.searchsorted(groups, group_of[residual]), minlength=len(groups))
     effective = effective_n(k_by_group.astype(np.float64), n_by_group.astype(np.float64))
@@ -130,17 +134,55 @@ def residual_use(
         group_of: Group number of each instance; None without groups.
         least: Instances below a parent from which its share is one that the prior is fitted to.
     """
-    hierarchy, labelled_at = dataset.hierarchy, support(dataset.direct)
-    parents = judged_parents(hierarchy, residual).tolist()
-    rows, priors = list[tuple[Any, ...]](), dict[str, BetaPrior | None]()
-    for kind, below in _below_by_kind(dataset, residual).items():
-        shares = {
+    parents = judged_parents(dataset.hierarchy, residual).tolist()
+    shares = {
+        kind: {
             parent: residual_share(labelled, below.only_residual(parent), group_of)
             for parent in parents
             if len(labelled := below.labelled(parent))
         }
-        prior = priors[kind] = _prior(list(shares.values()), least)
-        for parent, share in shares.items():
+        for kind, below in _below_by_kind(dataset, residual).items()
+    }
+    return _drawn(dataset.hierarchy, shares, support(dataset.direct), least)
+
+
+def residual_use_of_counts(
+    records: RecordCounts,
+    hierarchy: Hierarchy,
+    residual: Mapping[int, Residual],
+    direct_support: IntArray,
+    least: float,
+) -> ResidualUse:
+    """The same from counts alone, every instance being its own group.
+
+    Args:
+        records: Their ``below`` and ``only_residual`` are used.
+        hierarchy: The hierarchy.
+        residual: Residual nodes by index.
+        direct_support: Instances with each node as a label, shape (n_nodes,).
+        least: As for `residual_use`.
+    """
+    parents, n_nodes = judged_parents(hierarchy, residual).tolist(), len(hierarchy)
+    below = records.at("below", n_nodes).tolist()
+    only = records.at("only_residual", len(RESIDUAL_KINDS) * n_nodes).reshape(-1, n_nodes)
+    shares = {
+        kind: {parent: alone(k[parent], below[parent]) for parent in parents if below[parent]}
+        for kind, k in zip(RESIDUAL_KINDS, only.tolist(), strict=True)
+    }
+    return _drawn(hierarchy, shares, direct_support, least)
+
+
+def _drawn(
+    hierarchy: Hierarchy,
+    shares: Mapping[str, Mapping[int, Share]],
+    labelled_at: IntArray,
+    least: float,
+) -> ResidualUse:
+    """The table of the shares by kind and parent, drawn toward what is usual of their kind."""
+    rows, priors = list[tuple[Any, ...]](), dict[str, BetaPrior | None]()
+    for kind, by_parent in shares.items():
+        prior = priors[kind] = _prior(list(by_parent.values()), least)
+        for parent, share in by_parent.items():
             counted = (share.k, share.n, int(labelled_at[parent]), share.groups, share.effective)
             drawn = (share.value, share.shrunk(prior), *share.interval(prior))
             rows.append((hierarchy.nodes[parent], kind, *counted, *drawn))
@@ -156,7 +198,7 @@ def below_of(dataset: LabelDataset, residual: list[int]) -> LabelsBelow:
 
 def _below_by_kind(
     dataset: LabelDataset, residual: Mapping[int, Residual]
-) -> dict[ResidualKind, LabelsBelow]:
+) -> dict[str, LabelsBelow]:
     """Labels strictly below each node, once for each kind of residual node."""
     every, strict_closure = below_of(dataset, list(residual)), dataset.hierarchy.strict_closure
     other, unspecified = (

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from typing import Literal, TypeAlias
+from typing import Literal, TypeAlias, get_args
 
 import numpy as np
 
+from audit.dag import IntArray
 from audit.hierarchy import Hierarchy
 from audit.policy import Policy
 
 Kind: TypeAlias = Literal["other", "unspecified"]
+KINDS: tuple[Kind, ...] = get_args(Kind)
 
 _NOT_MEANT = re.compile(r"other than|type ii\b[^,;]*? or unspecified type|not stated as")
 _OTHER = re.compile(r"\b(other|nec)\b|not elsewhere classified")
@@ -50,6 +52,14 @@ def residual_nodes(hierarchy: Hierarchy, policy: Policy) -> dict[int, Residual]:
         if residual:
             found[index] = residual
     return found
+
+
+def residual_kinds(hierarchy: Hierarchy, policy: Policy) -> IntArray:
+    """Of each node 0 specific, 1 other, 2 unspecified, shape (n_nodes,)."""
+    kinds = np.zeros(len(hierarchy), np.int64)
+    for index, found in residual_nodes(hierarchy, policy).items():
+        kinds[index] = 1 + KINDS.index(found.kind)
+    return kinds
 
 
 def by_title(title: str) -> Residual | None:

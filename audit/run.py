@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping
-from dataclasses import replace
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from datetime import date
 from importlib.metadata import version
 from itertools import permutations, product
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
 from audit.checks import CHECKS
-from audit.checks.check import Check
+from audit.checks.check import Check, not_on_counts
 from audit.dag import row
 from audit.dataset import LabelDataset
 from audit.drift import drift_tables
@@ -28,8 +30,10 @@ from audit.judge import (
     refuse_reference,
     refuse_unknown_names,
 )
-from audit.measure import Measurements, measure
+from audit.measure import Counted, Measurements, measure
+from audit.measure_counts import measure_counts
 from audit.measure_model import ModelMeasurements
+from audit.pair_count import PairCount
 from audit.pair_table import described
 from audit.policy import Policy, policy_for
 from audit.predictions import Predictions
@@ -38,6 +42,8 @@ from audit.result import STRATA, AuditResult, CheckResult
 from audit.validity import days_of
 
 DISTRIBUTION = "hierarchy-audit"
+COUNTED = "counted"
+"""Format of data that were counted in batches: there are no instances to look at."""
 
 
 def run_audit(
@@ -75,10 +81,7 @@ def run_audit(
 
     Time and memory grow with the sum over instances of (nodes per instance)^2.
     """
-    policy = policy_for(dataset.hierarchy.name, policy)
-    refuse_unknown_names(policy, set(dataset.hierarchy.nodes), dataset.hierarchy.name)
-    refuse_reference(dataset.hierarchy.name, policy, reference)
-    _refuse_nested_sides(policy, dataset.hierarchy)
+    policy = _policy_of(dataset.hierarchy, policy, reference)
     _refuse_absent_columns(policy, dataset)
     today = today or judging_date()
     _refuse_days_to_come(policy, dataset, today)
@@ -92,27 +95,123 @@ def run_audit(
         device=device,
         progress=progress,
     )
-    min_cell = policy.min_cell_for(dataset.persons)
-    found = AuditResult(
-        identity=_identity(dataset, policy),
-        ledger=_ledger(dataset) | {"predictions": _prediction_ledger(measured)},
+    found = _result(
+        measured,
+        _Origin(
+            format=dataset.format,
+            sha256=_data_digest(dataset),
+            persons=dataset.persons,
+            labels_per_instance=np.diff(dataset.direct.indptr),
+        ),
+        checks=_all_applied(lambda check: check.run(measured), progress),
+        predictions=_prediction_ledger(measured),
+    )
+    model = {**_of_model(measured.model), **_of_drift(measured)}
+    inputs = _inputs(dataset, predictions)
+    return judged(replace(found, inputs=inputs, **model), policy, today=today, reference=reference)
+
+
+def run_counted_audit(
+    count: PairCount,
+    policy: Policy | None = None,
+    *,
+    sources: Sequence[Path] = (),
+    added_to: str | None = None,
+    reference: AuditResult | None = None,
+    today: date | None = None,
+    progress: Progress = silent,
+) -> AuditResult:
+    """Audit what was counted of data that need not be in memory, or on this machine.
+
+    Numbers and findings are those of `run_audit` without groups, as far as counts can tell: a check
+    that needs the instances one by one is not applicable, and findings on pairs are folded and
+    given intervals by `audit.excess.judge_counted_pairs`.
+
+    Args:
+        count: From `audit.stream.count_pairs` or `audit.spark.count_pairs`.
+        policy: As of `run_audit`; it names no column.
+        sources: The files that were counted; none: the counts themselves tell the data.
+        added_to: Digest of the data that they were added to; None: to none.
+        reference: As of `run_audit`.
+        today: As of `run_audit`.
+        progress: What is told how far the audit is.
+
+    Raises:
+        PolicyError: As `run_audit`, and if the policy names a column.
+        InputError: If the reference is a run of another hierarchy.
+
+    Time and memory grow with the pairs that have a joint instance.
+    """
+    policy = _policy_of(count.hierarchy, policy, reference)
+    _refuse_columns(policy)
+    measured = measure_counts(count, policy, progress)
+    lengths = count.tally.lengths
+    persons = count.hierarchy.coding is not None and count.hierarchy.coding.persons
+    found = _result(
+        measured,
+        _Origin(
+            format=COUNTED,
+            sha256=_count_digest(count, sources, added_to),
+            persons=persons,
+            labels_per_instance=np.repeat(np.arange(len(lengths)), lengths),
+        ),
+        checks=_all_applied(lambda check: _on_counts(check, measured), progress),
+    )
+    inputs = tuple(input_record("data", path) for path in sources)
+    return judged(
+        replace(found, inputs=inputs),
+        policy,
+        today=today or judging_date(),
+        reference=reference,
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class _Origin:
+    """What a result tells of its data beside what was measured."""
+
+    format: str
+    sha256: str
+    persons: bool
+    labels_per_instance: NDArray[Any]
+
+
+def _policy_of(
+    hierarchy: Hierarchy, policy: Policy | None, reference: AuditResult | None
+) -> Policy:
+    """The policy with what the hierarchy's own decides, if it can be applied."""
+    policy = policy_for(hierarchy.name, policy)
+    refuse_unknown_names(policy, set(hierarchy.nodes), hierarchy.name)
+    refuse_reference(hierarchy.name, policy, reference)
+    _refuse_nested_sides(policy, hierarchy)
+    return policy
+
+
+def _result(
+    measured: Counted,
+    origin: _Origin,
+    *,
+    checks: tuple[CheckResult, ...],
+    predictions: dict[str, Any] | None = None,
+) -> AuditResult:
+    policy, hierarchy = measured.policy, measured.hierarchy
+    min_cell = policy.min_cell_for(origin.persons)
+    return AuditResult(
+        identity=_identity(hierarchy, policy, origin),
+        ledger=_ledger(measured, origin) | {"predictions": predictions},
         policy=policy_as_applied(
             policy,
             min_cell=min_cell,
             labelled_ancestors=measured.labelled_ancestors,
         ),
-        checks=_all_applied(measured, progress),
+        checks=checks,
         nodes=measured.nodes,
-        edges=dataset.hierarchy.edge_frame(),
-        pairs=described(measured.pairs, len(dataset)),
+        edges=hierarchy.edge_frame(),
+        pairs=described(measured.pairs, measured.instances),
         residuals=measured.residuals,
         strata=pl.DataFrame({"least_labels": measured.excess.cuts}, schema=STRATA),
         counted_with=policy.model_dump(mode="json") | {"min_cell": min_cell},
-        inputs=_inputs(dataset, predictions),
-        **_of_model(measured.model),
-        **_of_drift(measured),
     )
-    return judged(found, policy, today=today, reference=reference)
 
 
 def _of_drift(measured: Measurements) -> dict[str, Any]:
@@ -170,6 +269,15 @@ def _refuse_absent_columns(policy: Policy, dataset: LabelDataset) -> None:
         )
 
 
+def _refuse_columns(policy: Policy) -> None:
+    if policy.columns:
+        raise PolicyError(
+            "a policy that names no column is required where data are only counted",
+            found=f"{first_cases(policy.columns)}",
+            hint="leave strata, drift and code_dates out, or audit the data in memory",
+        )
+
+
 def _refuse_days_to_come(policy: Policy, dataset: LabelDataset, today: date) -> None:
     if policy.code_dates is None:
         return
@@ -195,14 +303,20 @@ def with_inputs(result: AuditResult, files: Mapping[str, Path | None]) -> AuditR
     return replace(result, inputs=(*result.inputs, *read))
 
 
-def _all_applied(measured: Measurements, progress: Progress) -> tuple[CheckResult, ...]:
+def _all_applied(
+    apply: Callable[[Check], CheckResult], progress: Progress
+) -> tuple[CheckResult, ...]:
     each = blocks(progress, "applying checks", range(len(CHECKS)), "checks")
-    return tuple(_applied(CHECKS[place], measured) for place in each)
+    return tuple(_applied(CHECKS[place], apply) for place in each)
 
 
-def _applied(check: Check, measured: Measurements) -> CheckResult:
+def _on_counts(check: Check, measured: Counted) -> CheckResult:
+    return not_on_counts(check) if check.on_counts is None else check.on_counts(measured)
+
+
+def _applied(check: Check, apply: Callable[[Check], CheckResult]) -> CheckResult:
     try:
-        return check.run(measured)
+        return apply(check)
     except Exception as error:  # one broken check must not lose the others
         return CheckResult(
             name=check.name,
@@ -232,14 +346,9 @@ def _prediction_ledger(measured: Measurements) -> dict[str, Any] | None:
     }
 
 
-def _identity(dataset: LabelDataset, policy: Policy) -> dict[str, Any]:
-    hierarchy = dataset.hierarchy
+def _identity(hierarchy: Hierarchy, policy: Policy, origin: _Origin) -> dict[str, Any]:
     return {
-        "data": {
-            "sha256": _data_digest(dataset),
-            "format": dataset.format,
-            "title": policy.title,
-        },
+        "data": {"sha256": origin.sha256, "format": origin.format, "title": policy.title},
         "hierarchy": {
             "name": hierarchy.name,
             "sha256": hierarchy.sha256,
@@ -254,18 +363,28 @@ def _identity(dataset: LabelDataset, policy: Policy) -> dict[str, Any]:
 
 def _data_digest(dataset: LabelDataset) -> str:
     """Digest of the files' contents in order; of the mapped labels where there are no files."""
-    digest = hashlib.sha256()
-    for source in dataset.sources:
+    frames = () if dataset.sources else (dataset.instances, dataset.assertions)
+    return _digest(dataset.sources, frames)
+
+
+def _count_digest(count: PairCount, sources: Sequence[Path], added_to: str | None) -> str:
+    """Digest of the files' contents in order, or of the counts; after that of earlier data."""
+    frames = () if sources else (count.labels.counts, count.record_frame)
+    return _digest(sources, frames, added_to or "")
+
+
+def _digest(sources: Iterable[Path], frames: Iterable[pl.DataFrame], before: str = "") -> str:
+    digest = hashlib.sha256(bytes.fromhex(before))
+    for source in sources:
         digest.update(bytes.fromhex(sha256_of(source)))
-    if not dataset.sources:
-        for frame in (dataset.instances, dataset.assertions):
-            digest.update(frame.write_csv().encode())
+    for frame in frames:
+        digest.update(frame.write_csv().encode())
     return digest.hexdigest()
 
 
-def _ledger(dataset: LabelDataset) -> dict[str, Any]:
-    ledger = dataset.ledger
-    per_instance = pl.Series(dataset.direct.sum(axis=1))
+def _ledger(measured: Counted, origin: _Origin) -> dict[str, Any]:
+    ledger = measured.ledger
+    per_instance = pl.Series(origin.labels_per_instance)
     return {
         "rows_read": ledger.rows_read,
         "rows_mapped": ledger.rows_mapped,
@@ -273,7 +392,7 @@ def _ledger(dataset: LabelDataset) -> dict[str, Any]:
         "instances": ledger.instances,
         "instances_without_labels": ledger.instances_without_labels,
         "groups": ledger.groups,
-        "repeated_edges": dataset.hierarchy.repeated_edges,
+        "repeated_edges": measured.hierarchy.repeated_edges,
         "labels_per_instance": {
             "median": per_instance.median(),
             "p90": per_instance.quantile(0.9, "nearest"),

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from datetime import date
 from pathlib import Path
-from typing import Annotated, TypeAlias
+from typing import Annotated, Literal, TypeAlias
 
 from pydantic import BaseModel, ConfigDict, PlainSerializer, field_serializer
 
@@ -19,11 +19,17 @@ from audit.policy import Policy, load_policy, policy_for
 from audit.predictions import Predictions, load_predictions
 from audit.progress import Progress, silent
 from audit.result import AuditResult
-from audit.run import run_audit, with_inputs
+from audit.run import with_inputs
 from audit.run_folder import RESULT, read_run
 
 _Path: TypeAlias = Annotated[Path, PlainSerializer(lambda path: str(path.absolute()))]
 """As typed, and stored so that it holds from any folder."""
+_Dataset: TypeAlias = Annotated[
+    Path, PlainSerializer(lambda path: str(path.absolute() if path.exists() else path))
+]
+"""The same; what is not there names a table."""
+
+Engine: TypeAlias = Literal["memory", "stream", "spark"]
 
 
 class Settings(BaseModel):
@@ -49,11 +55,15 @@ class Settings(BaseModel):
         reference: Folder of an earlier run.
         seed: Of the resampling behind intervals.
         today: The day on which waivers hold or have expired.
+        engine: What counts: all in memory, batches of a file, or Apache Spark.
+        memory: Bytes that a count in batches may take; None: `audit.plan.MEMORY`.
+        master: Where Spark runs; None: where its own settings say.
+        add_to: Folder of a run whose counts those of the dataset are added to.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    dataset: _Path
+    dataset: _Dataset
     hierarchy: str
     format: str | None = None
     id: str | None = None
@@ -72,6 +82,10 @@ class Settings(BaseModel):
     reference: _Path | None = None
     seed: int = 0
     today: date
+    engine: Engine = "memory"
+    memory: int | None = None
+    master: str | None = None
+    add_to: _Path | None = None
 
     def stated_policy(self) -> Policy | None:
         """The policy file with ``min_cell`` over it; None where neither says anything."""
@@ -123,28 +137,8 @@ class Settings(BaseModel):
         progress("reading predictions", read, read, "instances")
         return labels, predictions
 
-    def audit(
-        self,
-        labels: LabelDataset,
-        predictions: Predictions | None,
-        policy: Policy | None,
-        reference: AuditResult | None,
-        progress: Progress = silent,
-    ) -> AuditResult:
-        """The result of what was read, with every file that decided it among its inputs."""
-        result = run_audit(
-            labels,
-            policy=policy,
-            predictions=predictions,
-            seed=self.seed,
-            reference=reference,
-            today=self.today,
-            device=self.device,
-            progress=progress,
-        )
-        return with_inputs(result, self._files(policy))
-
-    def _files(self, policy: Policy | None) -> Mapping[str, Path | None]:
+    def files(self, policy: Policy | None) -> Mapping[str, Path | None]:
+        """The files beside the data that decide the result, each by its role."""
         dates = policy.code_dates if policy else None
         return {
             "hierarchy": None if is_built_in(self.hierarchy) else Path(self.hierarchy),
@@ -152,6 +146,7 @@ class Settings(BaseModel):
             "code_dates": self.policy.parent / dates.file if self.policy and dates else None,
             "classes": self.classes,
             "reference": self.reference and self.reference / RESULT,
+            "added_to": self.add_to and self.add_to / RESULT,
         }
 
     @field_serializer("hierarchy")

@@ -2,47 +2,50 @@
 
 from __future__ import annotations
 
-import errno
-import shutil
-import tempfile
-import weakref
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any, TypeAlias
 
 import numpy as np
-import polars as pl
-import pyarrow as pa
-import pyarrow.parquet as pq
+from numpy.typing import NDArray
 
-from audit.engine.tally import SortedTail, Sums, summed
-from audit.errors import OutputError
+from audit.engine.sums import SortedTail, Sums, summed
+from audit.errors import InputError
+from audit.sums_file import SumsFile, write_sums
 
-ROWS_PER_GROUP = 262_144
-"""Pairs that are read back at a time."""
+AnyArray: TypeAlias = NDArray[Any]
+Arrays: TypeAlias = dict[str, AnyArray]
+
 LAST = 2**63 - 1
 """Beyond every key."""
+
+_COLUMNS = ("keys", "joint", "confusion")
 
 
 class SpilledTail:
     """Sums of pairs of which no more than a budget is held in memory.
 
     Args:
-        folder: Where runs are written; None: a temporary folder that goes with this object.
+        folder: Where runs are written.
         memory: Bytes that the sums in memory may take.
-        runs: Runs that were written before, oldest first.
+        name: What its runs are called, to tell them from those of others in the folder.
+        runs: Names of the runs that were written before, and count.
+        written: How many it wrote before.
         parts: What was held beside them.
     """
 
     def __init__(
         self,
-        folder: Path | None,
+        folder: Path,
         memory: int,
-        runs: Sequence[Path] = (),
+        name: str = "run",
+        runs: Sequence[str] = (),
+        written: int = 0,
         parts: Sequence[Sums] = (),
     ) -> None:
-        self.folder, self.memory, self.runs = folder, memory, list(runs)
+        self.folder, self.memory, self.name, self.written = folder, memory, name, written
         self.held = SortedTail(parts)
+        self.runs = [SumsFile(folder / run) for run in runs]
 
     def add(self, sums: Sums) -> None:
         """Add the sums of a batch; what is held goes to the disk where it exceeds the budget.
@@ -54,61 +57,59 @@ class SpilledTail:
         if self.held.nbytes > self.memory:
             self._spill()
 
+    def absorb(self, other: SpilledTail) -> None:
+        """Take over the sums of another in the same folder, which is empty then."""
+        self.runs += other.runs
+        for part in other.held.parts:
+            self.add(part)
+        other.clear()
+
     def between(self, first: int, stop: int) -> Sums:
         """The sums of the keys from ``first`` to before ``stop``."""
-        runs = [_read(run, first, stop) for run in self.runs]
+        runs = [run.between(first, stop) for run in self.runs]
         return summed([*runs, self.held.between(first, stop)])
 
+    def clear(self) -> None:
+        """Forget all sums; the runs stay, for a count that goes on from an earlier state."""
+        self.runs, self.held = [], SortedTail()
+
+    def state(self) -> Arrays:
+        """What `restored` goes on with."""
+        names = [run.path.name for run in self.runs]
+        state: Arrays = {"runs": np.array(names, np.str_), "written": np.array(self.written)}
+        for number, part in enumerate(self.held.parts):
+            state |= {f"{number:04d}.{name}": getattr(part, name) for name in _COLUMNS}
+        return state
+
+    @classmethod
+    def restored(
+        cls, folder: Path, memory: int, name: str, state: Mapping[str, AnyArray]
+    ) -> SpilledTail:
+        """A tail that goes on from what `state` gave; empty where that is.
+
+        Raises:
+            InputError: If a run that was written before is gone.
+        """
+        if not state:
+            return cls(folder, memory, name)
+        for run in state["runs"].tolist():
+            _refuse_gone(folder / run)
+        numbers = sorted({key.split(".")[0] for key in state if "." in key})
+        parts = [Sums(*(state[f"{number}.{column}"] for column in _COLUMNS)) for number in numbers]
+        return cls(folder, memory, name, state["runs"].tolist(), int(state["written"]), parts)
+
     def _spill(self) -> None:
-        if self.folder is None:
-            self.folder = Path(tempfile.mkdtemp(prefix="audit-pairs-"))
-            weakref.finalize(self, shutil.rmtree, self.folder, ignore_errors=True)
-        run = run_file(self.folder, len(self.runs))
-        _write(self.held.between(0, LAST), run)
-        self.runs.append(run)
-        self.held = SortedTail()
+        run = self.folder / f"{self.name}-{self.written:06d}.parquet"
+        write_sums([self.held.between(0, LAST)], run)
+        self.runs.append(SumsFile(run))
+        self.written, self.held = self.written + 1, SortedTail()
 
 
-def run_file(folder: Path, number: int) -> Path:
-    """The file of a run, numbered from 0."""
-    return folder / f"run-{number:06d}.parquet"
-
-
-@contextmanager
-def written_whole(path: Path) -> Iterator[Path]:
-    """Where to write a file that takes its place only once it is whole.
-
-    Raises:
-        OutputError: If the disk is full or the folder may not be written; what was begun is gone.
-    """
-    begun = path.with_name(f".{path.name}.begun")
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        yield begun
-        begun.replace(path)
-    except OSError as error:
-        raise OutputError(
-            "room on the disk is required" if _is_full(error) else "a writable folder is required",
-            found=error.strerror or str(error),
-            where=path.parent,
-            hint="free some, or name another folder; what was counted before is kept",
-        ) from None
-    finally:
-        begun.unlink(missing_ok=True)
-
-
-def _is_full(error: OSError) -> bool:
-    return error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
-
-
-def _write(sums: Sums, run: Path) -> None:
-    table = pa.table({"key": sums.keys, "joint": sums.joint, "confusion": sums.confusion})
-    with written_whole(run) as begun:
-        pq.write_table(table, begun, row_group_size=ROWS_PER_GROUP, compression="zstd")
-
-
-def _read(run: Path, first: int, stop: int) -> Sums:
-    within = pl.col("key").is_between(first, stop, closed="left")
-    frame = pl.scan_parquet(run).filter(within).collect()
-    key, joint, confusion = (frame[name].to_numpy() for name in ("key", "joint", "confusion"))
-    return Sums(key.astype(np.int64), joint.astype(np.int64), confusion.astype(np.float64))
+def _refuse_gone(file: Path) -> None:
+    if not file.exists():
+        raise InputError(
+            "the files beside a checkpoint are required",
+            found="nothing there",
+            where=file,
+            hint="count without resume",
+        )

@@ -5,24 +5,42 @@ from __future__ import annotations
 import signal
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from dataclasses import dataclass, field
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import Any, Protocol
 
-from audit.checkpoint import identity_of, read_checkpoint, unpacked, write_checkpoint
-from audit.counting import Counting, Source, count_labels
-from audit.engine.joint import can_compile
+import polars as pl
+
+from audit.added_counts import with_added
+from audit.checkpoint import (
+    files_beside,
+    identity_of,
+    packed,
+    read_checkpoint,
+    under,
+    unpacked,
+    within,
+    write_checkpoint,
+)
+from audit.counting import Recording, Tallying
+from audit.disk import PassingFolder
+from audit.engine.joint import can_compile, cores
 from audit.errors import InputError
 from audit.hierarchies import load_hierarchy
 from audit.hierarchy import Hierarchy
-from audit.label_nodes import label_nodes
+from audit.label_nodes import label_counts, summed_counts
+from audit.loaders.batches import Rows, rows_of
 from audit.pair_count import PairCount
+from audit.plan import MEMORY, Asked, planned
+from audit.policy import Policy
 from audit.progress import Progress, silent
 from audit.regrouped import regrouped
+from audit.spill import Arrays
 
-MEMORY = 2 * 2**30
-"""Bytes that a count may take beside the program itself, unless told otherwise."""
 BYTES_PER_ROW = 1_000
 """Memory that counting one row of a batch takes at most, all threads together."""
 ROWS_AT_ONCE = 1_000_000
@@ -42,6 +60,8 @@ def count_pairs(
     batch: int | None = None,
     memory: int = MEMORY,
     sort: bool = False,
+    policy: Policy | None = None,
+    added_to: PairCount | None = None,
     checkpoint: str | Path | None = None,
     resume: bool = False,
     progress: Progress = silent,
@@ -49,7 +69,8 @@ def count_pairs(
     """Count the pairs of a CSV, TSV, Parquet or JSON-lines file without loading it.
 
     The file is read twice: once for its different labels, which are mapped as
-    `audit.load_labels` maps them, once to count.
+    `audit.load_labels` maps them, once to count. The labels of instances lie on the disk until
+    their pairs are counted, four bytes each.
 
     Args:
         path: The file: a row an assertion, or, in Parquet and JSON lines, a row an instance with
@@ -61,78 +82,166 @@ def count_pairs(
         memory: Bytes that may be taken beside the program itself, the result and 8 bytes an
             instance. Pairs of rare nodes beyond it are kept on the disk.
         sort: Bring the rows of each instance together first, through files on the disk.
-        checkpoint: File that keeps the count, so that it can go on after an interruption; pairs on
-            the disk lie beside it. Ctrl-C is answered after the batch, once it is written.
+        policy: Its lists of residual nodes are used; None: the hierarchy's built-in policy's.
+        added_to: What was counted of other instances with the same hierarchy and policy; the result
+            holds both, at the strata of that count.
+        checkpoint: File that keeps the count, so that it can go on after an interruption; its
+            further files lie beside it. Ctrl-C is answered after the batch, once it is written.
         resume: Go on from the checkpoint, if there is one; the result has the same bytes as an
             uninterrupted one's.
         progress: What is told how far the count is.
 
     Raises:
         InputError: If the file or the checkpoint is damaged, the checkpoint is of another input,
-            there is no row, or memory is too small for one batch.
+            there is no row, or memory is too small for one batch; or if the count that it is added
+            to took nodes otherwise.
         SchemaError: If a column is missing, or an instance comes back after it ended.
         OutputError: If the disk takes no more; a checkpoint stays as it was.
     """
     known = hierarchy if isinstance(hierarchy, Hierarchy) else load_hierarchy(hierarchy)
+    asked = Asked(known, policy, memory, added_to)
     at_once = _rows_at_once(batch, memory)
+    kept = _Kept(Path(checkpoint), resume) if checkpoint else None
     if not sort:
-        source = Source(Path(path), instance, label, at_once)
-        return _count(source, known, memory, checkpoint, resume, progress)
+        return _count(_Source(Path(path), instance, label, at_once), asked, kept, progress)
     with TemporaryDirectory(prefix="audit-sorted-") as folder:
         together = regrouped(
             Path(path), instance, label, Path(folder), memory=memory // 4, at_once=at_once
         )
-        source = Source(together, "instance", "labels", at_once)
-        return _count(source, known, memory, checkpoint, resume, progress)
+        return _count(_Source(together, "instance", "labels", at_once), asked, kept, progress)
 
 
-def _count(
-    source: Source,
-    hierarchy: Hierarchy,
-    memory: int,
-    checkpoint: str | Path | None,
-    resume: bool,
-    progress: Progress,
-) -> PairCount:
-    if checkpoint is None:
-        labels = count_labels(source, progress)
-        counting = Counting(source, labels, label_nodes(labels, hierarchy), memory)
-        for _ in counting.batches(progress):
-            pass
-        return counting.result()
-    kept = Path(checkpoint)
-    settings = {
-        "hierarchy": hierarchy.sha256,
-        "columns": [source.instance, source.label],
-        "compiled": can_compile(),
-    }
-    identity = identity_of(source.path, rows_at_once=source.at_once, memory=memory, **settings)
-    stored = read_checkpoint(kept, identity) if _goes_on(kept, resume) else {}
-    labels = unpacked(stored["labels"]) if stored else count_labels(source, progress)
-    beside = kept.with_name(f"{kept.name}.pairs")
-    placed = label_nodes(labels, hierarchy)
-    counting = Counting(source, labels, placed, memory, beside, stored)
-    written = time.monotonic()
+@dataclass(frozen=True)
+class _Source:
+    """A file of labels, read some rows at a time."""
+
+    path: Path
+    instance: str
+    label: str
+    at_once: int
+
+    def rows(self, start: int = 0) -> Iterator[Rows]:
+        return rows_of(self.path, self.instance, self.label, at_once=self.at_once, start=start)
+
+
+@dataclass
+class _Kept:
+    """Where a count is kept, when it was last, and whether it is to stop."""
+
+    path: Path
+    resume: bool
+    written: float = field(default_factory=time.monotonic)
+
+    def stored(self, identity: dict[str, object]) -> Arrays:
+        """What an earlier count left; nothing where there is none."""
+        if self.path.exists() and not self.resume:
+            raise InputError(
+                "a checkpoint that does not exist yet is required",
+                found="one that an earlier count left",
+                where=self.path,
+                hint="go on with it by resume=True (--resume), or remove it",
+            )
+        return read_checkpoint(self.path, identity) if self.path.exists() else {}
+
+
+class _Keep(Protocol):
+    """Keeps a count now and then, always where it ended, and stops it where that was asked for."""
+
+    def __call__(self, state: Callable[[], Arrays], ended: bool = False, /) -> None: ...
+
+
+@dataclass(frozen=True, eq=False)
+class _Place:
+    """Where a count under way has its files, what they go with, and what was kept of it."""
+
+    folder: Path
+    holder: object
+    stored: Arrays
+    keep: _Keep
+
+
+def _count(source: _Source, asked: Asked, kept: _Kept | None, progress: Progress) -> PairCount:
+    if kept is None:
+        counts, holder = _count_labels(source, progress), PassingFolder()
+        place = _Place(holder.path, holder, {}, _never)
+        return _counted(source, asked, counts, place, progress)
+    identity = _identity(source, asked)
+    stored = kept.stored(identity)
+    labels = stored.get("labels")
+    counts = _count_labels(source, progress) if labels is None else unpacked(labels)
     with _interrupts() as stopped:
-        for _ in counting.batches(progress):
-            if stopped.is_set() or time.monotonic() - written >= SECONDS_BETWEEN:
-                write_checkpoint(kept, identity, counting.state())
-                written = time.monotonic()
+
+        def keep(state: Callable[[], Arrays], ended: bool = False, /) -> None:
+            if ended or stopped.is_set() or time.monotonic() - kept.written >= SECONDS_BETWEEN:
+                write_checkpoint(kept.path, identity, state())
+                kept.written = time.monotonic()
             if stopped.is_set():
                 raise KeyboardInterrupt
-    write_checkpoint(kept, identity, counting.state())
-    return counting.result()
+
+        place = _Place(files_beside(kept.path), None, stored, keep)
+        return _counted(source, asked, counts, place, progress)
 
 
-def _goes_on(checkpoint: Path, resume: bool) -> bool:
-    if checkpoint.exists() and not resume:
-        raise InputError(
-            "a checkpoint that does not exist yet is required",
-            found="one that an earlier count left",
-            where=checkpoint,
-            hint="go on with it by resume=True, or remove it",
-        )
-    return checkpoint.exists()
+def _never(state: Callable[[], Arrays], ended: bool = False, /) -> None:
+    """Keep nothing."""
+
+
+def _counted(
+    source: _Source,
+    asked: Asked,
+    counts: pl.DataFrame,
+    place: _Place,
+    progress: Progress,
+) -> PairCount:
+    plan = planned(asked, counts, place.folder, source.path)
+    with ThreadPoolExecutor(cores()) as threads:
+        recording = Recording(plan, threads, within(place.stored, "records"))
+
+        def so_far() -> Arrays:
+            return {"labels": packed(counts), **under("records", recording.state())}
+
+        total = int(counts["rows"].sum())
+        for rows in () if recording.ended else source.rows(recording.position):
+            recording.add(plan.labels.numbered(rows.labels), rows.stop)
+            progress("reading instances", rows.stop, max(total, rows.stop), "rows")
+            place.keep(so_far)
+        recording.end()
+        tallying = Tallying(plan, recording, threads, within(place.stored, "pairs"))
+
+        def further() -> Arrays:
+            return so_far() | under("pairs", tallying.state())
+
+        for done in tallying.batches():
+            progress("counting pairs", done, tallying.instances, "instances")
+            place.keep(further)
+        place.keep(further, True)
+        count = tallying.result(place.holder)
+    return count if asked.added_to is None else with_added(count, asked.added_to, place.folder)
+
+
+def _count_labels(source: _Source, progress: Progress) -> pl.DataFrame:
+    """How often each label is asserted; a file without a row raises InputError."""
+    counts, read = summed_counts([]), 0
+    for rows in source.rows():
+        counts, read = summed_counts([counts, label_counts(rows.labels)]), rows.stop
+        progress("reading labels", read, None, "rows")
+    if not read:
+        raise InputError("a dataset with rows is required", found="none", where=source.path)
+    return counts
+
+
+def _identity(source: _Source, asked: Asked) -> dict[str, Any]:
+    """What must be the same for a count to go on."""
+    return identity_of(
+        source.path,
+        rows_at_once=source.at_once,
+        memory=asked.memory,
+        hierarchy=asked.hierarchy.sha256,
+        columns=[source.instance, source.label],
+        compiled=can_compile(),
+        policy=asked.policy and asked.policy.sha256,
+        added_to=asked.added_to and asked.added_to.digest,
+    )
 
 
 def _rows_at_once(batch: int | None, memory: int) -> int:

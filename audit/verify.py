@@ -11,6 +11,7 @@ from typing import Literal, TypeAlias
 
 from pydantic import ValidationError
 
+from audit.audited import audited
 from audit.errors import AuditError, first_cases
 from audit.files import sha256_of
 from audit.policy import Policy
@@ -238,15 +239,14 @@ def _recomputed(run: SealedRun, settings: Settings, judging: Judging | None) -> 
 
 def _audited_again(settings: Settings) -> AuditResult:
     policy = settings.stated_policy()
-    return settings.audit(*settings.read(policy), policy, settings.reference_run())
+    return audited(settings, policy, settings.reference_run()).result
 
 
 def _judged_again(run: SealedRun, settings: Settings, judging: Judging) -> AuditResult:
     """Counted by the policy that the run keeps, then judged as it was judged last."""
     counted = Policy.model_validate_json(run.content(f"{RESTRICTED}/{POLICY}"))
     counted = counted.model_copy(update={"ratchet": False})
-    earlier = settings.reference_run()
-    return judging.judge(settings.audit(*settings.read(counted), counted, earlier))
+    return judging.judge(audited(settings, counted, settings.reference_run()).result)
 
 
 def _apart(run: SealedRun, given: bytes) -> str:

@@ -123,7 +123,8 @@ def _flat(world: FlatWorld, seed: int) -> LabelDataset:
 def _judged(dataset: LabelDataset, off: str, world: str) -> Found:
     hierarchy, policy, n = dataset.hierarchy, Policy(), len(dataset)
     sole = sole_labels(dataset.direct, hierarchy.closure)
-    strata = stratify(dataset.direct, sole, _strata(dataset, off))
+    number = _strata(dataset, off)
+    strata = stratify(dataset.direct, sole, number)
     if off == "Hajek's correction":
         strata = replace(strata, free=np.full(len(strata.free), np.inf))
     asked, observed, family = _family(dataset, off)
@@ -136,7 +137,7 @@ def _judged(dataset: LabelDataset, off: str, world: str) -> Found:
         tested = np.flatnonzero(benjamini_hochberg(p_value, family) <= rate)
         among = grouped_p_value(
             strata,
-            records(sole, strata.number, group),
+            records(sole, number, group),
             asked[tested],
             observed[tested],
             expected[tested],

@@ -23,29 +23,37 @@ MAY_IMPORT: dict[str, set[str]] = {
     "hierarchies": {"errors", "files", "hierarchy", "integrity"},
     "loaders": {"dag", "errors", "files"},
     "dataset": {"dag", "errors", "files", "hierarchies", "hierarchy", "loaders", "weighted"},
-    "spill": {"engine", "errors"},
-    "checkpoint": {"errors", "spill"},
-    "contiguous": {"dag", "errors"},
-    "regrouped": {"loaders", "spill"},
-    "label_nodes": {"dataset", "hierarchy", "loaders"},
-    "pair_count": {"dataset", "engine", "hierarchy", "label_nodes", "spill"},
-    "counting": {"checkpoint", "contiguous", "dag", "engine", "errors", "label_nodes", "loaders"}
-    | {"pair_count", "progress", "spill"},
-    "stream": {
-        "checkpoint",
-        "counting",
-        "engine",
-        "errors",
-        "hierarchies",
-        "hierarchy",
-        "label_nodes",
-    }
-    | {"pair_count", "progress", "regrouped"},
-    "spark": {"contiguous", "dag", "engine", "hierarchies", "hierarchy", "label_nodes", "loaders"}
-    | {"pair_count"},
+    "disk": {"errors"},
+    "sizes": {"errors"},
+    "sums_file": {"dag", "disk", "engine", "errors"},
+    "spill": {"engine", "errors", "sums_file"},
+    "checkpoint": {"disk", "errors", "spill"},
+    "contiguous": {"engine", "errors"},
+    "spool": {"dag", "disk", "errors"},
+    "regrouped": {"disk", "loaders"},
+    "label_nodes": {"dag", "dataset", "hierarchy", "loaders"},
+    "strata_counts": {"checkpoint", "dag", "engine", "spill", "sums_file"},
+    "pair_count": {"dag", "dataset", "disk", "engine", "hierarchy", "label_nodes"}
+    | {"strata_counts"},
+    "kept_counts": {"dag", "disk", "engine", "errors", "files", "hierarchy", "label_nodes"}
+    | {"pair_count", "spill", "strata_counts", "sums_file"},
     "code_dates": {"errors", "files"},
     "policy": {"code_dates", "errors", "files"},
-    "residuals": {"hierarchy", "policy"},
+    "residuals": {"dag", "hierarchy", "policy"},
+    "added_counts": {"dag", "engine", "errors", "label_nodes", "pair_count", "strata_counts"}
+    | {"sums_file"},
+    "plan": {"added_counts", "dag", "engine", "hierarchy", "label_nodes", "pair_count", "policy"}
+    | {"residuals"},
+    "counting": {"checkpoint", "contiguous", "dag", "engine", "label_nodes", "pair_count", "plan"}
+    | {"spill", "spool", "strata_counts"},
+    "stream": {"added_counts", "checkpoint", "counting", "disk", "engine", "errors"}
+    | {"hierarchies", "hierarchy", "label_nodes", "loaders", "pair_count", "plan", "policy"}
+    | {"progress", "regrouped", "spill"},
+    "spark": {"added_counts", "counting", "dag", "disk", "engine", "hierarchies", "hierarchy"}
+    | {"label_nodes", "loaders", "pair_count", "plan", "policy", "progress", "strata_counts"}
+    | {"sums_file"},
+    "spark_session": {"errors", "loaders"},
+    "record_rows": {"dag", "dataset", "engine"},
     "predictions": {"dag", "dataset", "errors", "hierarchy", "loaders", "policy", "weighted"},
     "pair_table": {"dag", "engine", "hierarchy"},
     "excess": {"dag", "engine", "hierarchy", "pair_table", "policy", "progress"},
@@ -55,7 +63,9 @@ MAY_IMPORT: dict[str, set[str]] = {
     "residual_use": {"dag", "dataset", "engine", "hierarchy", "residuals"},
     "validity": {"code_dates", "dataset", "errors", "hierarchy", "policy"},
     "measure": {"dag", "dataset", "engine", "excess", "hierarchy", "measure_model", "pair_table"}
-    | {"policy", "predictions", "progress", "residual_use", "residuals", "validity"},
+    | {"policy", "predictions", "progress", "record_rows", "residual_use", "residuals", "validity"},
+    "measure_counts": {"engine", "excess", "measure", "pair_count", "pair_table", "policy"}
+    | {"progress", "residual_use", "residuals", "validity"},
     "residual_differences": {"dag", "engine", "measure", "residual_use"},
     "drift": {"dag", "engine", "measure"},
     "coverage": {"disclosure"},
@@ -66,28 +76,30 @@ MAY_IMPORT: dict[str, set[str]] = {
     "result": {"coverage", "disclosure", "model_overview", "overview", "published"}
     | {"since_reference"},
     "earlier_table": {"disclosure"},
-    "checks": {"dag", "disclosure", "engine", "hierarchy", "integrity", "measure", "measure_model"}
-    | {"policy", "residual_differences", "residual_use", "result", "validity"},
+    "checks": {"dag", "dataset", "disclosure", "engine", "hierarchy", "integrity", "measure"}
+    | {"measure_model", "policy", "residual_differences", "residual_use", "result", "validity"},
     "preference": {"dag", "engine", "errors", "files", "hierarchies", "hierarchy", "metrics"},
     "judge": {"checks", "disclosure", "engine", "errors", "policy", "result", "since_reference"},
     "run": {"checks", "dag", "dataset", "drift", "errors", "files", "hierarchy", "judge", "measure"}
-    | {"measure_model"}
+    | {"measure_counts", "measure_model", "pair_count"}
     | {"pair_table", "policy", "predictions", "progress", "result", "validity"},
     "run_folder": {"disclosure", "earlier_table", "errors", "files", "result"},
     "settings": {"dataset", "engine", "hierarchies", "judge", "loaders", "policy", "predictions"}
     | {"progress", "result", "run", "run_folder"},
     "instances": {"dataset", "errors", "hierarchy", "predictions", "run_folder", "weighted"},
+    "audited": {"checkpoint", "errors", "files", "hierarchies", "hierarchy", "instances", "judge"}
+    | {"kept_counts", "loaders", "pair_count", "plan", "policy", "progress", "result", "run"}
+    | {"run_folder", "settings", "spark", "spark_session", "stream"},
     "compare": {"dag", "disclosure", "engine", "errors", "files", "judge", "published", "result"}
     | {"run_folder"},
     "sealed": {"compare", "errors", "files", "result", "run_folder", "settings"},
     "reported": set(),
-    "verify": {"errors", "files", "policy", "reported", "result", "run_folder", "sealed"}
+    "verify": {"audited", "errors", "files", "policy", "reported", "result", "run_folder", "sealed"}
     | {"settings"},
     "terminal": {"preference", "progress", "verify"},
-    "cli": {"checks", "compare", "dataset", "errors", "hierarchies", "instances", "judge"}
-    | {"loaders", "metrics"}
-    | {"policy", "predictions", "preference", "progress", "reports", "result", "run"}
-    | {"run_folder", "settings", "terminal", "verify"},
+    "cli": {"audited", "checks", "compare", "errors", "hierarchies", "instances", "judge"}
+    | {"loaders", "metrics", "preference", "progress", "reports", "result", "run_folder"}
+    | {"settings", "sizes", "terminal", "verify"},
 }
 """Rooms and files of ``audit``, in the order in which data flows through them."""
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from audit.measure import Measurements
+from audit.measure import Counted, Measurements
 from audit.policy import ANY_CHECK, Waiver
 from audit.result import CheckResult
 
@@ -51,6 +51,7 @@ class Check:
         run: Applies it.
         limits: Thresholds that its findings can be judged by again.
         counts_with: Thresholds that it counts with: by another value it has to run again.
+        on_counts: Applies it to counts alone; None: it needs the instances.
     """
 
     name: str
@@ -58,6 +59,18 @@ class Check:
     run: Callable[[Measurements], CheckResult]
     limits: tuple[Limit, ...] = ()
     counts_with: tuple[str, ...] = ()
+    on_counts: Callable[[Counted], CheckResult] | None = None
+
+
+def not_on_counts(check: Check) -> CheckResult:
+    """What a check that needs the instances says of counts alone."""
+    return CheckResult(
+        name=check.name,
+        title=check.title,
+        denominator=0,
+        denominator_unit="instances",
+        not_applicable="needs the instances one by one, which a count does not keep",
+    )
 
 
 @dataclass(frozen=True)

@@ -2,32 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator
+from functools import partial
 from itertools import combinations
 
 import numpy as np
+import polars as pl
 from scipy.sparse import csr_array
 
-from audit.checks.check import TOP_PARTS, Check
+from audit.checks.branch_meetings import (
+    Meeting,
+    lowest_pairs,
+    met_through_two,
+    ordered,
+    parts_of_counts,
+    parts_of_instances,
+)
+from audit.checks.check import Check
 from audit.dag import BoolArray, IntArray, Sparse, row
 from audit.disclosure import Quantity, count, derived
-from audit.measure import Measurements
-from audit.policy import BranchRule
+from audit.measure import Counted, Measurements
 from audit.result import CheckResult, Finding, Part
 
 _NAME = "cross_branch"
 _TITLE = "Do instances carry nodes of branches that were meant to exclude each other?"
-
-
-@dataclass(frozen=True)
-class _Meeting:
-    """Two branches, the rule about them, and the instances with a label of each."""
-
-    a: int
-    b: int
-    rule: BranchRule
-    instances: IntArray
 
 
 def run(measured: Measurements) -> CheckResult:
@@ -36,6 +34,15 @@ def run(measured: Measurements) -> CheckResult:
     An instance counts where it has two different labels, one in each branch: a single label that
     lies in both says nothing. A branch that lies below another cannot exclude it.
     """
+    return _result(measured, partial(_of_instances, measured, csr_array(measured.aggregated.T)))
+
+
+def on_counts(measured: Counted) -> CheckResult:
+    """The same from counts alone, which do not tell what stands first."""
+    return _result(measured, partial(_of_counts, measured, lowest_pairs(measured)))
+
+
+def _result(measured: Counted, told: Callable[[Meeting], Iterator[Finding]]) -> CheckResult:
     hierarchy = measured.hierarchy
     used = [int(i) for i in hierarchy.branches if measured.support[i]]
     pairs = [pair for pair in combinations(used, 2) if not _nested(measured, *pair)]
@@ -47,7 +54,7 @@ def run(measured: Measurements) -> CheckResult:
         title=_TITLE,
         denominator=len(pairs),
         denominator_unit="pairs of branches in use",
-        findings=tuple(f for meeting in meetings for f in _findings(measured, meeting)),
+        findings=tuple(finding for meeting in meetings for finding in told(meeting)),
         not_applicable=_why_not(pairs, flat),
     )
 
@@ -58,23 +65,33 @@ def _why_not(pairs: list[tuple[int, int]], flat: bool) -> str:
     return "every branch in use is a single node: the hierarchy sets nothing apart" if flat else ""
 
 
-def _nested(measured: Measurements, a: int, b: int) -> bool:
+def _nested(measured: Counted, a: int, b: int) -> bool:
     below = measured.hierarchy.below
     return b in row(below, a) or a in row(below, b)
 
 
-def _meetings(measured: Measurements, pairs: list[tuple[int, int]]) -> Iterator[_Meeting]:
-    names = measured.hierarchy.nodes
-    carriers = csr_array(measured.aggregated.T)
+def _meetings(measured: Counted, pairs: list[tuple[int, int]]) -> Iterator[Meeting]:
+    names, policy = measured.hierarchy.nodes, measured.policy
+    branches = sorted({branch for pair in pairs for branch in pair})
+    both = pl.col("a").is_in(branches) & pl.col("b").is_in(branches)
+    met = {(a, b): n for a, b, n in met_through_two(measured).filter(both).iter_rows()}
     for a, b in pairs:
-        rule = measured.policy.rule_for(names[a], names[b])
-        both = np.intersect1d(row(carriers, a), row(carriers, b), assume_unique=True)
-        if rule.rule != "expected" and len(both):
-            if not rule.fits_in_order(names[a], names[b]):
-                a, b = b, a
-            instances = _with_two_labels(measured, a, b, both)
-            if len(instances):
-                yield _Meeting(a, b, rule, instances)
+        rule, instances = policy.rule_for(names[a], names[b]), met.get((a, b), 0)
+        if rule.rule != "expected" and instances:
+            in_order = rule.fits_in_order(names[a], names[b])
+            yield Meeting(*((a, b) if in_order else (b, a)), rule, instances)
+
+
+def _of_instances(measured: Measurements, carriers: Sparse, meeting: Meeting) -> Iterator[Finding]:
+    both = np.intersect1d(row(carriers, meeting.a), row(carriers, meeting.b), assume_unique=True)
+    instances = _with_two_labels(measured, meeting.a, meeting.b, both)
+    yield _finding(measured, meeting, parts_of_instances(measured, meeting, instances))
+    if meeting.rule.alone_or_first:
+        yield from _not_first(measured, meeting, instances)
+
+
+def _of_counts(measured: Counted, lowest: pl.DataFrame, meeting: Meeting) -> Iterator[Finding]:
+    yield _finding(measured, meeting, parts_of_counts(measured, lowest, meeting))
 
 
 def _with_two_labels(measured: Measurements, a: int, b: int, both: IntArray) -> IntArray:
@@ -93,13 +110,7 @@ def _column(values: Sparse, node: int) -> IntArray:
     return dense.ravel()
 
 
-def _findings(measured: Measurements, meeting: _Meeting) -> Iterator[Finding]:
-    yield _meeting_finding(measured, meeting)
-    if meeting.rule.alone_or_first:
-        yield from _not_first(measured, meeting)
-
-
-def _meeting_finding(measured: Measurements, meeting: _Meeting) -> Finding:
+def _finding(measured: Counted, meeting: Meeting, parts: tuple[Part, ...]) -> Finding:
     a, b = (measured.hierarchy.describe(i) for i in (meeting.a, meeting.b))
     disjoint = meeting.rule.rule == "disjoint"
     verb = "although the policy keeps the two apart" if disjoint else "which the policy watches"
@@ -109,19 +120,19 @@ def _meeting_finding(measured: Measurements, meeting: _Meeting) -> Finding:
         nodes=(measured.hierarchy.nodes[meeting.a], measured.hierarchy.nodes[meeting.b]),
         statement=f"{{instances}} of {{of}} instances ({{share}}) carry nodes of both {a} and {b}, "
         f"{verb}. {meeting.rule.reason}",
-        evidence=_evidence(measured, meeting, len(meeting.instances)),
+        evidence=_evidence(measured, meeting, meeting.instances),
         curator="Decide for each line of the breakdown whether the two belong on one record, and "
         "write the decision into the policy as expected or disjoint.",
         data_user="Do not treat the two branches as alternatives of each other.",
-        touched=len(meeting.instances),
-        parts=_parts(measured, meeting),
+        touched=meeting.instances,
+        parts=parts,
     )
 
 
 def _evidence(
-    measured: Measurements, meeting: _Meeting, instances: int, *within: int
+    measured: Counted, meeting: Meeting, instances: int, *within: int
 ) -> dict[str, Quantity]:
-    total = len(measured.dataset)
+    total = measured.instances
     margins = [int(measured.support[i]) for i in (meeting.a, meeting.b)]
     return {
         "instances": count(instances, total, *margins, *within),
@@ -132,11 +143,11 @@ def _evidence(
     }
 
 
-def _not_first(measured: Measurements, meeting: _Meeting) -> Iterator[Finding]:
+def _not_first(measured: Measurements, meeting: Meeting, instances: IntArray) -> Iterator[Finding]:
     """A finding on the nodes that should stand alone or first, where they do neither."""
     alone = [node for node in meeting.rule.alone_or_first if node in measured.hierarchy]
     labels = _below_any(measured, alone)
-    misplaced = meeting.instances[_misplaced(measured, labels)[meeting.instances]]
+    misplaced = instances[_misplaced(measured, labels)[instances]]
     if len(misplaced) == 0:
         return
     direct = measured.dataset.direct[misplaced]
@@ -148,11 +159,11 @@ def _not_first(measured: Measurements, meeting: _Meeting) -> Iterator[Finding]:
         nodes=(measured.hierarchy.nodes[meeting.a], measured.hierarchy.nodes[meeting.b]),
         statement=f"{{instances}} of {{of}} instances ({{share}}) carry a code of {names} beside "
         f"{measured.hierarchy.describe(meeting.b)}, though it should stand alone or first.",
-        evidence=_evidence(measured, meeting, len(misplaced), len(meeting.instances)),
+        evidence=_evidence(measured, meeting, len(misplaced), meeting.instances),
         curator="Check these records: either the code is not meant, or it belongs in first place.",
         data_user="Do not read these codes as the reason for the encounter.",
         touched=len(misplaced),
-        parts=_ordered(measured, parts, len(misplaced)),
+        parts=ordered(measured, parts, len(misplaced)),
         key=(measured.hierarchy.nodes[meeting.a], measured.hierarchy.nodes[meeting.b], "first"),
     )
 
@@ -182,54 +193,4 @@ def _carrying(measured: Measurements, direct: Sparse, node: str) -> int:
     return int((direct[:, below].sum(axis=1) > 0).sum())
 
 
-def _ordered(
-    measured: Measurements, parts: list[tuple[int, str]], touched: int
-) -> tuple[Part, ...]:
-    total, hierarchy = len(measured.dataset), measured.hierarchy
-    used = sorted(((n, node) for n, node in parts if n), key=lambda part: (-part[0], part[1]))
-    return tuple(
-        Part(
-            (node,),
-            {"instances": count(n, total, touched, int(measured.support[hierarchy.index(node)]))},
-        )
-        for n, node in used[:TOP_PARTS]
-    )
-
-
-def _parts(measured: Measurements, meeting: _Meeting) -> tuple[Part, ...]:
-    """The meeting by nodes of the first branch, or by pairs of labels, the largest first."""
-    depth = meeting.rule.break_down_depth
-    if depth is None:
-        return _label_pairs(measured, meeting)
-    below = row(measured.hierarchy.below, meeting.a)
-    nodes = below[measured.hierarchy.depth[below] == depth]
-    carried = measured.aggregated[meeting.instances][:, nodes]
-    counts = np.bincount(carried.indices, minlength=len(nodes))
-    return _ordered(
-        measured,
-        [(int(n), measured.hierarchy.nodes[i]) for n, i in zip(counts, nodes, strict=True)],
-        len(meeting.instances),
-    )
-
-
-def _label_pairs(measured: Measurements, meeting: _Meeting) -> tuple[Part, ...]:
-    hierarchy, labelled = measured.hierarchy, measured.direct_support.tolist()
-    totals = (len(measured.dataset), len(meeting.instances))
-    left, right = (row(hierarchy.below, i) for i in (meeting.a, meeting.b))
-    direct = measured.dataset.direct[meeting.instances]
-    together = csr_array(direct[:, left].T @ direct[:, right]).tocoo()
-    nodes_a, nodes_b = left[together.row], right[together.col]
-    nested = np.isin(nodes_a, right) & np.isin(nodes_b, left)
-    different = (nodes_a != nodes_b) & ~(nested & (nodes_a > nodes_b))
-    nodes_a, nodes_b, joint = nodes_a[different], nodes_b[different], together.data[different]
-    top = np.lexsort((nodes_b, nodes_a, -joint))[:TOP_PARTS]
-    return tuple(
-        Part(
-            (hierarchy.nodes[a], hierarchy.nodes[b]),
-            {"instances": count(n, *totals, labelled[a], labelled[b])},
-        )
-        for a, b, n in zip(nodes_a[top], nodes_b[top], joint[top].tolist(), strict=True)
-    )
-
-
-CHECK = Check(_NAME, _TITLE, run)
+CHECK = Check(_NAME, _TITLE, run, on_counts=on_counts)

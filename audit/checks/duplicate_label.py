@@ -2,17 +2,31 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 import polars as pl
 
 from audit.checks.check import TOP_PARTS, Check
 from audit.checks.duplicate_instance import met_twice
+from audit.dag import IntArray
 from audit.disclosure import Quantity, count, derived
-from audit.measure import Measurements
+from audit.measure import Counted, Measurements
 from audit.result import CheckResult, Finding, Part
 
 _NAME = "duplicate_label"
 _TITLE = "Does an instance carry the same label more than once?"
+
+
+@dataclass(frozen=True, eq=False)
+class _Repeats:
+    """Labels that instances have in several rows."""
+
+    instances: int
+    extra: int
+    """Rows beyond the first of their instance and label."""
+    by_node: IntArray
+    """Instances by the label that they repeat, shape (n_nodes,)."""
 
 
 def run(measured: Measurements) -> CheckResult:
@@ -20,29 +34,49 @@ def run(measured: Measurements) -> CheckResult:
 
     Instances that stand in two places with equal labels are left to ``duplicate_instance``.
     """
-    labelled = len(measured.dataset) - measured.dataset.ledger.instances_without_labels
+    elsewhere = pl.Series(met_twice(measured).astype(np.uint32))
+    assertions = measured.dataset.assertions.filter(~pl.col("instance").is_in(elsewhere.implode()))
+    by_label = assertions.group_by("instance", "node").agg(rows=pl.len())
+    repeated = by_label.filter(pl.col("rows") > 1)
+    by_node = np.bincount(repeated["node"].to_numpy(), minlength=len(measured.hierarchy))
+    extra = int(repeated["rows"].sum()) - len(repeated)
+    return _result(measured, _Repeats(repeated["instance"].n_unique(), extra, by_node))
+
+
+def on_counts(measured: Counted) -> CheckResult:
+    """The same from counts alone, which do not tell who stands in two places."""
+    records = measured.records
+    repeats = _Repeats(
+        records.total("repeated_instances"),
+        records.total("repeated_rows"),
+        records.at("repeated", len(measured.hierarchy)),
+    )
+    return _result(measured, repeats)
+
+
+def _result(measured: Counted, repeats: _Repeats) -> CheckResult:
     return CheckResult(
         name=_NAME,
         title=_TITLE,
-        denominator=labelled,
+        denominator=measured.labelled,
         denominator_unit="instances with labels",
-        findings=_finding(measured, labelled),
-        not_applicable="" if labelled else "no instance has a label",
+        findings=_finding(measured, repeats),
+        not_applicable="" if measured.labelled else "no instance has a label",
     )
 
 
-def _finding(measured: Measurements, labelled: int) -> tuple[Finding, ...]:
-    repeated = _repeated(measured)
-    if repeated.is_empty():
+def _finding(measured: Counted, repeats: _Repeats) -> tuple[Finding, ...]:
+    touched, labelled = repeats.instances, measured.labelled
+    if not touched:
         return ()
-    touched, extra = repeated["instance"].n_unique(), int(repeated["rows"].sum()) - len(repeated)
-    by_node = repeated.group_by("node").len().sort(["len", "node"], descending=[True, False])
+    nodes = np.flatnonzero(repeats.by_node)
+    most = nodes[np.argsort(-repeats.by_node[nodes], kind="stable")][:TOP_PARTS]
     parts = tuple(
         Part(
             (measured.hierarchy.nodes[node],),
             {"instances": count(n, touched, int(measured.direct_support[node]))},
         )
-        for node, n in by_node.head(TOP_PARTS).iter_rows()
+        for node, n in zip(most.tolist(), repeats.by_node[most].tolist(), strict=True)
     )
     return (
         Finding(
@@ -55,8 +89,8 @@ def _finding(measured: Measurements, labelled: int) -> tuple[Finding, ...]:
                 "instances": count(touched, labelled),
                 "of": Quantity(labelled),
                 "share": derived(touched / labelled, "instances"),
-                "extra": count(extra, measured.dataset.ledger.rows_mapped),
-                "labels": Quantity(len(by_node)),
+                "extra": count(repeats.extra, measured.ledger.rows_mapped),
+                "labels": Quantity(len(nodes)),
             },
             curator="Say in the release notes whether a repeated label means that something was "
             "done twice, or that a row was entered twice.",
@@ -68,12 +102,4 @@ def _finding(measured: Measurements, labelled: int) -> tuple[Finding, ...]:
     )
 
 
-def _repeated(measured: Measurements) -> pl.DataFrame:
-    """``instance, node, rows``: labels that an instance has in several rows."""
-    elsewhere = pl.Series(met_twice(measured).astype(np.uint32))
-    assertions = measured.dataset.assertions.filter(~pl.col("instance").is_in(elsewhere.implode()))
-    by_label = assertions.group_by("instance", "node").agg(rows=pl.len())
-    return by_label.filter(pl.col("rows") > 1)
-
-
-CHECK = Check(_NAME, _TITLE, run)
+CHECK = Check(_NAME, _TITLE, run, on_counts=on_counts)

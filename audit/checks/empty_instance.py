@@ -3,60 +3,82 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 
 import numpy as np
 import polars as pl
 
 from audit.checks.check import TOP_PARTS, Check
-from audit.dag import IntArray
+from audit.dataset import REASONS
 from audit.disclosure import Quantity, count, derived
-from audit.measure import Measurements
+from audit.measure import Counted, Measurements
 from audit.result import CheckResult, Finding, Part
 
 _NAME = "empty_instance"
 _TITLE = "Does every instance have a label?"
 
 
+@dataclass(frozen=True)
+class _Refused:
+    """Instances whose labels were all refused; one refused for several reasons is in each."""
+
+    instances: int
+    by_reason: list[tuple[str, int]]
+
+
 def run(measured: Measurements) -> CheckResult:
     """Report instances whose labels were all refused, and apart from them those without any row."""
-    total, ledger = len(measured.dataset), measured.dataset.ledger
+    empty = np.flatnonzero(np.diff(measured.dataset.direct.indptr) == 0)
+    chosen = pl.Series(empty.astype(np.uint32)).implode()
+    rows = measured.dataset.refused.filter(pl.col("instance").is_in(chosen))
+    by_reason = rows.group_by("reason").len()
+    return _result(measured, _Refused(rows["instance"].n_unique(), list(by_reason.iter_rows())))
+
+
+def on_counts(measured: Counted) -> CheckResult:
+    """The same from counts alone."""
+    by_place = measured.records.at("refused", len(REASONS)).tolist()
+    by_reason = [(reason, n) for reason, n in zip(REASONS, by_place, strict=True) if n]
+    return _result(measured, _Refused(measured.records.total("all_refused"), by_reason))
+
+
+def _result(measured: Counted, refused: _Refused) -> CheckResult:
+    read = measured.ledger.rows_read
     return CheckResult(
         name=_NAME,
         title=_TITLE,
-        denominator=total,
+        denominator=measured.instances,
         denominator_unit="instances",
-        findings=tuple(_findings(measured)) if ledger.rows_read else (),
-        not_applicable="" if ledger.rows_read else "no row was read",
+        findings=tuple(_findings(measured, refused)) if read else (),
+        not_applicable="" if read else "no row was read",
     )
 
 
-def _findings(measured: Measurements) -> Iterator[Finding]:
-    empty = np.flatnonzero(np.diff(measured.dataset.direct.indptr) == 0)
-    refused = np.intersect1d(empty, measured.dataset.refused["instance"].to_numpy())
-    without = np.setdiff1d(empty, refused)
-    if len(refused):
+def _findings(measured: Counted, refused: _Refused) -> Iterator[Finding]:
+    without = measured.ledger.instances_without_labels - refused.instances
+    if refused.instances:
         yield _refused_finding(measured, refused)
-    if len(without):
+    if without:
         yield _unlabelled_finding(measured, without)
 
 
-def _refused_finding(measured: Measurements, instances: IntArray) -> Finding:
+def _refused_finding(measured: Counted, refused: _Refused) -> Finding:
     return Finding(
         check=_NAME,
         severity="warning",
         nodes=(measured.hierarchy.nodes[measured.hierarchy.root],),
         statement="{instances} of {of} instances ({share}) have no label because all of theirs "
         "were refused: they look empty and are not.",
-        evidence=_evidence(measured, instances),
+        evidence=_evidence(measured, refused.instances),
         curator="Mend the refused labels; the checks on codes tell which they are.",
         data_user="Leave these instances out: they are unknown, not negative.",
-        touched=len(instances),
-        parts=_by_reason(measured, instances),
+        touched=refused.instances,
+        parts=_parts(refused),
         key=("refused",),
     )
 
 
-def _unlabelled_finding(measured: Measurements, instances: IntArray) -> Finding:
+def _unlabelled_finding(measured: Counted, instances: int) -> Finding:
     return Finding(
         check=_NAME,
         severity="note",
@@ -65,33 +87,27 @@ def _unlabelled_finding(measured: Measurements, instances: IntArray) -> Finding:
         evidence=_evidence(measured, instances),
         curator="Say whether nothing applied to these instances or nobody has labelled them yet.",
         data_user="Do not read them as negative for every node before you know which it is.",
-        touched=len(instances),
+        touched=instances,
         key=("unlabelled",),
     )
 
 
-def _evidence(measured: Measurements, instances: IntArray) -> dict[str, Quantity]:
-    total, empty = len(measured.dataset), measured.dataset.ledger.instances_without_labels
+def _evidence(measured: Counted, instances: int) -> dict[str, Quantity]:
+    total, empty = measured.instances, measured.ledger.instances_without_labels
     return {
-        "instances": count(len(instances), total, empty),
+        "instances": count(instances, total, empty),
         "of": Quantity(total),
-        "share": derived(len(instances) / total, "instances"),
+        "share": derived(instances / total, "instances"),
     }
 
 
-def _by_reason(measured: Measurements, instances: IntArray) -> tuple[Part, ...]:
-    """The reasons of the ledger; an instance with labels refused for several counts in each."""
-    chosen = pl.Series(instances.astype(np.uint32)).implode()
-    by_reason = (
-        measured.dataset.refused.filter(pl.col("instance").is_in(chosen))
-        .group_by("reason")
-        .len()
-        .sort(["len", "reason"], descending=[True, False])
-    )
+def _parts(refused: _Refused) -> tuple[Part, ...]:
+    """The reasons of the ledger, the most frequent first."""
+    ordered = sorted(refused.by_reason, key=lambda line: (-line[1], line[0]))
     return tuple(
-        Part((reason,), {"instances": count(n, len(instances))})
-        for reason, n in by_reason.head(TOP_PARTS).iter_rows()
+        Part((reason,), {"instances": count(n, refused.instances)})
+        for reason, n in ordered[:TOP_PARTS]
     )
 
 
-CHECK = Check(_NAME, _TITLE, run)
+CHECK = Check(_NAME, _TITLE, run, on_counts=on_counts)

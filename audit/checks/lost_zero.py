@@ -9,7 +9,7 @@ from audit.checks.refusals import finding_of_labels, label_parts
 from audit.checks.written import LOST_ZERO, MAYBE_LOST_ZERO, integrity_of, lines, read_again
 from audit.disclosure import Quantity, count
 from audit.integrity import Integrity
-from audit.measure import Measurements
+from audit.measure import Counted
 from audit.result import CheckResult, Finding
 
 _NAME = "lost_zero"
@@ -18,27 +18,27 @@ _CURATOR = "Export the codes again as text: on the way they were taken for numbe
 _DATA_USER = "Do not count codes that could be another with a 0 in front, until this is mended."
 
 
-def run(measured: Measurements) -> CheckResult:
+def run(measured: Counted) -> CheckResult:
     """Report labels that are a code only with a 0 put back, or a code set without any 0."""
     integrity = integrity_of(measured)
     why_not = _why_not(measured, integrity)
     return CheckResult(
         name=_NAME,
         title=_TITLE,
-        denominator=measured.dataset.ledger.rows_read,
+        denominator=measured.ledger.rows_read,
         denominator_unit="rows",
         findings=() if why_not or integrity is None else _findings(measured, integrity),
         not_applicable=why_not,
     )
 
 
-def _why_not(measured: Measurements, integrity: Integrity | None) -> str:
+def _why_not(measured: Counted, integrity: Integrity | None) -> str:
     if integrity is None or not integrity.zero_tables:
         return "no code of this hierarchy is known to start with 0"
-    return "" if measured.dataset.ledger.rows_read else "no row was read"
+    return "" if measured.ledger.rows_read else "no row was read"
 
 
-def _findings(measured: Measurements, integrity: Integrity) -> tuple[Finding, ...]:
+def _findings(measured: Counted, integrity: Integrity) -> tuple[Finding, ...]:
     labels = read_again(measured, integrity)
     return tuple(
         finding
@@ -47,7 +47,7 @@ def _findings(measured: Measurements, integrity: Integrity) -> tuple[Finding, ..
     )
 
 
-def _of_code_set(measured: Measurements, table: str, labels: pl.DataFrame) -> tuple[Finding, ...]:
+def _of_code_set(measured: Counted, table: str, labels: pl.DataFrame) -> tuple[Finding, ...]:
     read = int(labels["rows"].sum())
     expected = measured.policy.leading_zero_share.value * read
     zeros = labels["label"].str.strip_chars_start().str.starts_with("0").any()
@@ -56,9 +56,7 @@ def _of_code_set(measured: Measurements, table: str, labels: pl.DataFrame) -> tu
     return (_none_left(measured, table, labels, read, int(expected)),)
 
 
-def _rows(
-    measured: Measurements, table: str, labels: pl.DataFrame, read: int
-) -> tuple[Finding, ...]:
+def _rows(measured: Counted, table: str, labels: pl.DataFrame, read: int) -> tuple[Finding, ...]:
     """A finding on the labels that are a code only with a 0 put back; none without such labels."""
     return finding_of_labels(
         measured,
@@ -78,7 +76,7 @@ def _rows(
 
 
 def _none_left(
-    measured: Measurements, table: str, labels: pl.DataFrame, read: int, expected: int
+    measured: Counted, table: str, labels: pl.DataFrame, read: int, expected: int
 ) -> Finding:
     """The finding that no row of a code set starts with 0, with the labels that could."""
     could = lines(measured, labels.filter(LOST_ZERO | MAYBE_LOST_ZERO), "with_zeros")
@@ -109,4 +107,10 @@ def _rows_of(labels: pl.DataFrame, which: pl.Expr) -> int:
     return int(labels.filter(which)["rows"].sum())
 
 
-CHECK = Check(_NAME, _TITLE, run, counts_with=("leading_zero_share", "leading_zero_rows"))
+CHECK = Check(
+    _NAME,
+    _TITLE,
+    run,
+    counts_with=("leading_zero_share", "leading_zero_rows"),
+    on_counts=run,
+)

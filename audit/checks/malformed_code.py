@@ -6,23 +6,23 @@ import polars as pl
 
 from audit.checks.check import Check
 from audit.checks.refusals import finding_of_labels
-from audit.measure import Measurements
+from audit.measure import Counted
 from audit.result import CheckResult
 
 _NAME = "malformed_code"
 _TITLE = "Does every label have the shape of a code?"
 
 
-def run(measured: Measurements) -> CheckResult:
+def run(measured: Counted) -> CheckResult:
     """Report labels refused for their shape; not applicable without rules of spelling."""
     return CheckResult(
         name=_NAME,
         title=_TITLE,
-        denominator=measured.dataset.ledger.rows_read,
+        denominator=measured.ledger.rows_read,
         denominator_unit="rows",
         findings=finding_of_labels(
             measured,
-            measured.dataset.refusals.filter(pl.col("reason") == _NAME),
+            measured.refusals.filter(pl.col("reason") == _NAME),
             check=_NAME,
             key="refused",
             severity="error",
@@ -35,10 +35,10 @@ def run(measured: Measurements) -> CheckResult:
     )
 
 
-def _why_not(measured: Measurements) -> str:
+def _why_not(measured: Counted) -> str:
     if not measured.hierarchy.coding:
         return "this hierarchy has no rules for the shape of a label"
-    return "" if measured.dataset.ledger.rows_read else "no row was read"
+    return "" if measured.ledger.rows_read else "no row was read"
 
 
-CHECK = Check(_NAME, _TITLE, run)
+CHECK = Check(_NAME, _TITLE, run, on_counts=run)

@@ -8,7 +8,7 @@ from audit.checks.check import Check
 from audit.checks.refusals import finding_of_labels
 from audit.checks.written import integrity_of, written
 from audit.integrity import Integrity
-from audit.measure import Measurements
+from audit.measure import Counted
 from audit.result import CheckResult, Finding
 
 _NAME = "mixed_versions"
@@ -17,9 +17,9 @@ _CURATOR = "Publish the versions apart, or with a column that says which version
 _DATA_USER = "Audit the rows of the other version with its own hierarchy; here they count nowhere."
 
 
-def run(measured: Measurements) -> CheckResult:
+def run(measured: Counted) -> CheckResult:
     """Report rows that the data marks as another version, and refused labels shaped like one."""
-    integrity, read = integrity_of(measured), measured.dataset.ledger.rows_read
+    integrity, read = integrity_of(measured), measured.ledger.rows_read
     asked = integrity is not None and integrity.other_version is not None
     return CheckResult(
         name=_NAME,
@@ -37,10 +37,10 @@ def _why_not(asked: bool, read: int) -> str:
     return "" if read else "no row was read"
 
 
-def _marked(measured: Measurements) -> tuple[Finding, ...]:
+def _marked(measured: Counted) -> tuple[Finding, ...]:
     return finding_of_labels(
         measured,
-        measured.dataset.refusals.filter(pl.col("reason") == "other_version"),
+        measured.refusals.filter(pl.col("reason") == "other_version"),
         check=_NAME,
         key="marked",
         severity="warning",
@@ -51,7 +51,7 @@ def _marked(measured: Measurements) -> tuple[Finding, ...]:
     )
 
 
-def _shaped(measured: Measurements, integrity: Integrity) -> tuple[Finding, ...]:
+def _shaped(measured: Counted, integrity: Integrity) -> tuple[Finding, ...]:
     return finding_of_labels(
         measured,
         _shaped_otherwise(measured, integrity),
@@ -66,11 +66,11 @@ def _shaped(measured: Measurements, integrity: Integrity) -> tuple[Finding, ...]
     )
 
 
-def _shaped_otherwise(measured: Measurements, integrity: Integrity) -> pl.DataFrame:
+def _shaped_otherwise(measured: Counted, integrity: Integrity) -> pl.DataFrame:
     refused = written(measured).filter(pl.col("node").is_null())
     shape = integrity.other_version
     shaped = [shape is not None and shape(label) for label in refused["label"]]
     return refused.filter(pl.Series(shaped, dtype=pl.Boolean))
 
 
-CHECK = Check(_NAME, _TITLE, run)
+CHECK = Check(_NAME, _TITLE, run, on_counts=run)

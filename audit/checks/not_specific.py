@@ -11,7 +11,7 @@ from audit.checks.on_day import among_not_dated, finding_on_day, not_dated, told
 from audit.checks.refusals import finding_of_labels
 from audit.checks.written import integrity_of
 from audit.integrity import Integrity
-from audit.measure import Measurements
+from audit.measure import Counted
 from audit.result import CheckResult, Finding
 from audit.validity import HEADING
 
@@ -24,12 +24,12 @@ _DATA_USER = (
 )
 
 
-def run(measured: Measurements) -> CheckResult:
+def run(measured: Counted) -> CheckResult:
     """Report labels that were headings on their day, by the dates that the policy names.
 
     Where no date can tell, report labels at headings of the code sets that are listed completely.
     """
-    integrity, read = integrity_of(measured), measured.dataset.ledger.rows_read
+    integrity, read = integrity_of(measured), measured.ledger.rows_read
     listed = integrity is not None and bool(measured.hierarchy.complete_tables)
     return CheckResult(
         name=_NAME,
@@ -50,7 +50,7 @@ def _why_not(can_tell: bool, read: int) -> str:
     return "" if read else "no row was read"
 
 
-def _on_their_day(measured: Measurements) -> tuple[Finding, ...]:
+def _on_their_day(measured: Counted) -> tuple[Finding, ...]:
     return finding_on_day(
         measured,
         HEADING,
@@ -64,7 +64,7 @@ def _on_their_day(measured: Measurements) -> tuple[Finding, ...]:
     )
 
 
-def _in_the_lists(measured: Measurements, integrity: Integrity) -> Iterator[Finding]:
+def _in_the_lists(measured: Counted, integrity: Integrity) -> Iterator[Finding]:
     """A note on each complete code set with labels at its headings."""
     headings = not_dated(measured, _headings(measured, integrity))
     for table in sorted(measured.hierarchy.complete_tables):
@@ -87,9 +87,9 @@ def _in_the_lists(measured: Measurements, integrity: Integrity) -> Iterator[Find
         )
 
 
-def _headings(measured: Measurements, integrity: Integrity) -> pl.DataFrame:
+def _headings(measured: Counted, integrity: Integrity) -> pl.DataFrame:
     """``label, rows, instances, code_set`` of labels that are not assignable."""
-    mappings = measured.dataset.mappings
+    mappings = measured.mappings
     code_sets = {
         node: _code_set_below(measured, integrity, node)
         for node in mappings["node"].unique()
@@ -103,7 +103,7 @@ def _headings(measured: Measurements, integrity: Integrity) -> pl.DataFrame:
     ).drop_nulls("code_set")
 
 
-def _code_set_below(measured: Measurements, integrity: Integrity, node: str) -> str | None:
+def _code_set_below(measured: Counted, integrity: Integrity, node: str) -> str | None:
     """The code set of the first assignable node below a node; None where there is none."""
     hierarchy = measured.hierarchy
     below = hierarchy.descendants(node)
@@ -111,4 +111,4 @@ def _code_set_below(measured: Measurements, integrity: Integrity, node: str) -> 
     return next(map(integrity.table_of, assignable), None)
 
 
-CHECK = Check(_NAME, _TITLE, run)
+CHECK = Check(_NAME, _TITLE, run, on_counts=run)

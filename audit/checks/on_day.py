@@ -8,7 +8,7 @@ import polars as pl
 
 from audit.checks.refusals import finding_of_labels
 from audit.disclosure import Quantity, count
-from audit.measure import Measurements
+from audit.measure import Counted
 from audit.result import Finding
 from audit.validity import HEADING, INVALID
 
@@ -16,7 +16,7 @@ _NOT_DATED = pl.col("on_day").is_null()
 
 
 def finding_on_day(
-    measured: Measurements,
+    measured: Counted,
     on_day: str,
     *,
     check: str,
@@ -42,7 +42,7 @@ def finding_on_day(
     dates = measured.policy.code_dates
     if dates is None or found.is_empty():
         return ()
-    mapped, dated = measured.dataset.ledger.rows_mapped, _rows(measured, ~_NOT_DATED)
+    mapped, dated = measured.ledger.rows_mapped, _rows(measured, ~_NOT_DATED)
     otherwise = _rows(measured, pl.col("on_day") == (HEADING if on_day == INVALID else INVALID))
     return finding_of_labels(
         measured,
@@ -63,7 +63,7 @@ def finding_on_day(
     )
 
 
-def not_dated(measured: Measurements, labels: pl.DataFrame) -> pl.DataFrame:
+def not_dated(measured: Counted, labels: pl.DataFrame) -> pl.DataFrame:
     """Labels by the rows that dates cannot judge: all of their rows where none are given.
 
     Args:
@@ -76,23 +76,23 @@ def not_dated(measured: Measurements, labels: pl.DataFrame) -> pl.DataFrame:
     return labels.drop("rows", "instances").unique().join(left, on="label")
 
 
-def among_not_dated(measured: Measurements, labels: pl.DataFrame) -> Mapping[str, Quantity]:
+def among_not_dated(measured: Counted, labels: pl.DataFrame) -> Mapping[str, Quantity]:
     """Evidence of a finding about labels `not_dated`; none where no dates are given."""
     if measured.policy.code_dates is None:
         return {}
-    ledger, left = measured.dataset.ledger, _rows(measured, _NOT_DATED)
+    ledger, left = measured.ledger, _rows(measured, _NOT_DATED)
     return {
         "rows": count(int(labels["rows"].sum()), left, ledger.rows_read),
         "not_dated": count(left, ledger.rows_mapped),
     }
 
 
-def told_of_not_dated(measured: Measurements) -> str:
+def told_of_not_dated(measured: Counted) -> str:
     """A sentence on ``{not_dated}``; empty where no dates are given."""
     if measured.policy.code_dates is None:
         return ""
     return " They are among {not_dated} rows that have no day, or whose code has no dates."
 
 
-def _rows(measured: Measurements, which: pl.Expr) -> int:
+def _rows(measured: Counted, which: pl.Expr) -> int:
     return int(measured.validity.filter(which)["rows"].sum())

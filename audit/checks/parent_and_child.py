@@ -8,7 +8,7 @@ from scipy.sparse import csr_array
 
 from audit.checks.check import TOP_PARTS, Check
 from audit.disclosure import Quantity, count, derived
-from audit.measure import Measurements
+from audit.measure import Counted, Measurements
 from audit.result import CheckResult, Finding, Part
 
 _NAME = "parent_and_child"
@@ -17,15 +17,39 @@ _TITLE = "Is an instance labelled with a node and with its own ancestor?"
 
 def run(measured: Measurements) -> CheckResult:
     """Report instances whose labels hold a node and its ancestor, once, with the top pairs."""
-    allowed = measured.labelled_ancestors == "allowed"
-    labelled = len(measured.dataset) - measured.dataset.ledger.instances_without_labels
+    return _result(measured, () if _allowed(measured) else _of_instances(measured))
+
+
+def on_counts(measured: Counted) -> CheckResult:
+    """The same from counts alone."""
+    return _result(measured, () if _allowed(measured) else _of_counts(measured))
+
+
+def _allowed(measured: Counted) -> bool:
+    return measured.labelled_ancestors == "allowed"
+
+
+def _of_instances(measured: Measurements) -> tuple[Finding, ...]:
+    pairs = _labelled_pairs(measured)
+    by_pair = pairs.group_by("node", "ancestor").agg(instances=pl.len())
+    return _finding(measured, pairs["instance"].n_unique(), by_pair)
+
+
+def _of_counts(measured: Counted) -> tuple[Finding, ...]:
+    nested = measured.records.of("nested")
+    node, ancestor = np.divmod(nested.keys, len(measured.hierarchy))
+    by_pair = pl.DataFrame({"node": node, "ancestor": ancestor, "instances": nested.joint})
+    return _finding(measured, measured.records.total("nested_instances"), by_pair)
+
+
+def _result(measured: Counted, findings: tuple[Finding, ...]) -> CheckResult:
     return CheckResult(
         name=_NAME,
         title=_TITLE,
-        denominator=labelled,
+        denominator=measured.labelled,
         denominator_unit="instances with labels",
-        findings=() if allowed else _finding(measured, labelled),
-        not_applicable=_why_not(allowed, labelled),
+        findings=findings,
+        not_applicable=_why_not(_allowed(measured), measured.labelled),
     )
 
 
@@ -35,16 +59,12 @@ def _why_not(allowed: bool, labelled: int) -> str:
     return "" if labelled else "no instance has a label"
 
 
-def _finding(measured: Measurements, labelled: int) -> tuple[Finding, ...]:
-    pairs = _labelled_pairs(measured)
-    if pairs.is_empty():
+def _finding(measured: Counted, touched: int, by_pair: pl.DataFrame) -> tuple[Finding, ...]:
+    """One finding on the instances touched, by ``node, ancestor, instances`` of each pair."""
+    if not touched:
         return ()
-    touched = pairs["instance"].n_unique()
-    by_pair = (
-        pairs.group_by("ancestor", "node")
-        .len()
-        .sort(["len", "node", "ancestor"], descending=[True, False, False])
-    )
+    labelled, order = measured.labelled, ["instances", "node", "ancestor"]
+    top = by_pair.sort(order, descending=[True, False, False]).head(TOP_PARTS)
     ids = measured.hierarchy.nodes
     support = measured.direct_support
     parts = tuple(
@@ -52,7 +72,7 @@ def _finding(measured: Measurements, labelled: int) -> tuple[Finding, ...]:
             (ids[node], ids[ancestor]),
             {"instances": count(both, touched, int(support[node]), int(support[ancestor]))},
         )
-        for ancestor, node, both in by_pair.head(TOP_PARTS).iter_rows()
+        for node, ancestor, both in top.select("node", "ancestor", "instances").iter_rows()
     )
     return (
         Finding(
@@ -94,4 +114,4 @@ def _labelled_pairs(measured: Measurements) -> pl.DataFrame:
     )
 
 
-CHECK = Check(_NAME, _TITLE, run)
+CHECK = Check(_NAME, _TITLE, run, on_counts=on_counts)

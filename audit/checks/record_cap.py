@@ -13,7 +13,7 @@ from audit.dag import IntArray
 from audit.disclosure import Quantity, count, derived
 from audit.engine.fdr import benjamini_hochberg
 from audit.engine.intervals import wilson
-from audit.measure import Measurements
+from audit.measure import Counted, Measurements
 from audit.result import CheckResult, Finding
 
 _NAME = "record_cap"
@@ -63,7 +63,15 @@ def run(measured: Measurements) -> CheckResult:
     It is looked for in the release, and in each value of the split and the strata: a form may have
     held only so many labels in one period. A cap of the release is not told again of its parts.
     """
-    scopes = list(_scopes(measured))
+    return _result(measured, list(_scopes(measured)))
+
+
+def on_counts(measured: Counted) -> CheckResult:
+    """The same of the release alone, by rows: counts keep neither positions nor columns."""
+    return _result(measured, [_Scope("", "", measured.records.at("rows", 0))])
+
+
+def _result(measured: Counted, scopes: list[_Scope]) -> CheckResult:
     judged = [(scope, pile) for scope in scopes if (pile := pile_of(scope.counts))]
     return CheckResult(
         name=_NAME,
@@ -141,7 +149,7 @@ def pile_of(counts: IntArray) -> Pile | None:
     return Pile(length, at, longer, rise * near, rise, p_value)
 
 
-def _findings(measured: Measurements, judged: list[tuple[_Scope, Pile]]) -> Iterator[Finding]:
+def _findings(measured: Counted, judged: list[tuple[_Scope, Pile]]) -> Iterator[Finding]:
     p_values = np.array([pile.p_value for _, pile in judged])
     told = set[int]()  # the cap of the release, which comes first
     for (scope, pile), q in zip(judged, benjamini_hochberg(p_values, len(judged)), strict=True):
@@ -153,9 +161,7 @@ def _findings(measured: Measurements, judged: list[tuple[_Scope, Pile]]) -> Iter
             yield _finding(measured, scope, pile, float(q), len(judged))
 
 
-def _finding(
-    measured: Measurements, scope: _Scope, pile: Pile, q_value: float, family: int
-) -> Finding:
+def _finding(measured: Counted, scope: _Scope, pile: Pile, q_value: float, family: int) -> Finding:
     near, far = (int(scope.counts[pile.length - step]) for step in (1, 2))
     low, high = _ratio_interval(pile, near)
     sources = ("instances", "one_shorter", "two_shorter")
@@ -169,7 +175,7 @@ def _finding(
         "may have been cut.",
         evidence={
             "instances": count(pile.at, scope.total),
-            "of": count(scope.total, len(measured.dataset)),
+            "of": count(scope.total, measured.instances),
             "share": derived(pile.at / scope.total, "instances", "of"),
             "length": Quantity(pile.length),
             "longer": count(pile.longer, scope.total),
@@ -197,4 +203,4 @@ def _ratio_interval(pile: Pile, near: int) -> tuple[float, float | None]:
     return low / (1 - low) / pile.rise, high / (1 - high) / pile.rise if high < 1 else None
 
 
-CHECK = Check(_NAME, _TITLE, run, counts_with=("false_discovery_rate",))
+CHECK = Check(_NAME, _TITLE, run, counts_with=("false_discovery_rate",), on_counts=on_counts)

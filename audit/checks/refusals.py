@@ -9,14 +9,14 @@ import polars as pl
 
 from audit.checks.check import TOP_PARTS
 from audit.disclosure import Quantity, count, derived
-from audit.measure import Measurements
+from audit.measure import Counted
 from audit.result import Finding, Part, Severity
 
 _NOTHING: Mapping[str, Quantity] = MappingProxyType({})
 
 
 def finding_of_labels(
-    measured: Measurements,
+    measured: Counted,
     labels: pl.DataFrame,
     *,
     check: str,
@@ -49,7 +49,7 @@ def finding_of_labels(
         return ()
     ordered = labels.sort(["instances", "label"], descending=[True, False])
     rows = int(labels["rows"].sum())
-    read = measured.dataset.ledger.rows_read if of is None else of
+    read = measured.ledger.rows_read if of is None else of
     parts = label_parts(measured, ordered)
     return (
         Finding(
@@ -73,9 +73,9 @@ def finding_of_labels(
     )
 
 
-def label_parts(measured: Measurements, ordered: pl.DataFrame) -> tuple[Part, ...]:
+def label_parts(measured: Counted, ordered: pl.DataFrame) -> tuple[Part, ...]:
     """The first of some labels, a line each; columns as in `finding_of_labels`."""
-    total = len(measured.dataset)
+    total = measured.instances
     return tuple(
         Part(
             (line["label"],),

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -9,10 +11,11 @@ import polars as pl
 
 from audit.checks.check import TOP_PARTS, Check, Limit
 from audit.checks.differing import differing
-from audit.dag import BoolArray, row
+from audit.dag import row
 from audit.disclosure import Quantity, count, derived
-from audit.measure import Measurements
-from audit.residual_use import residual_share
+from audit.hierarchy import Hierarchy
+from audit.measure import Counted, Measurements
+from audit.residual_use import Share, alone, residual_share
 from audit.result import CheckResult, Finding, Part, finding_id
 
 _NAME = "residual_overuse"
@@ -26,9 +29,26 @@ def run(measured: Measurements) -> CheckResult:
     below it without the instances that its flagged descendants explain is folded into them. A
     share that differs between values of a column, or from the reference, is a note.
     """
+    return _result(measured, partial(_without_instances, measured), differing(measured))
+
+
+def on_counts(measured: Counted) -> CheckResult:
+    """The same from counts alone: parents are folded by counts, and no difference is told."""
+    counted = _judged(measured).select("parent", "k", "n").iter_rows()
+    shares = {measured.hierarchy.index(parent): alone(k, n) for parent, k, n in counted}
+    return _result(measured, partial(_without_counts, measured.hierarchy, shares))
+
+
+_ShareWithout = Callable[[int, list[int]], Share]
+"""The share of a parent without the instances labelled below some descendants of it."""
+
+
+def _result(
+    measured: Counted, share_without: _ShareWithout, differences: tuple[Finding, ...] = ()
+) -> CheckResult:
     judged = _judged(measured)
     high = _high(measured, judged)
-    explained = _explained(measured, _indices(measured, high))
+    explained = _explained(measured, _indices(measured, high), share_without)
     return CheckResult(
         name=_NAME,
         title=_TITLE,
@@ -39,24 +59,24 @@ def run(measured: Measurements) -> CheckResult:
                 _finding(measured, counted, explained[measured.hierarchy.index(counted["parent"])])
                 for counted in high.iter_rows(named=True)
             ),
-            *differing(measured),
+            *differences,
         ),
         not_applicable="" if len(judged) else _why_not(measured),
     )
 
 
-def _why_not(measured: Measurements) -> str:
+def _why_not(measured: Counted) -> str:
     if not measured.residual:
         return "no assignable node of this hierarchy is residual"
     return "no parent with residual and specific nodes below has enough instances"
 
 
-def _judged(measured: Measurements) -> pl.DataFrame:
+def _judged(measured: Counted) -> pl.DataFrame:
     enough = pl.col("n") >= measured.policy.residual_instances.value
     return measured.residuals.filter((pl.col("residual") == "all") & enough)
 
 
-def _high(measured: Measurements, judged: pl.DataFrame) -> pl.DataFrame:
+def _high(measured: Counted, judged: pl.DataFrame) -> pl.DataFrame:
     return judged.filter(pl.col("low") > measured.policy.residual_share.value)
 
 
@@ -64,39 +84,56 @@ def standing_parents(measured: Measurements) -> dict[int, dict[str, Any]]:
     """Line of the residual table of each parent that is reported, by its index, deepest first."""
     high = _high(measured, _judged(measured))
     by_parent = dict(zip(_indices(measured, high), high.iter_rows(named=True), strict=True))
-    explained = _explained(measured, list(by_parent))
+    explained = _explained(measured, list(by_parent), partial(_without_instances, measured))
     return {parent: by_parent[parent] for parent, by in explained.items() if not by}
 
 
-def _indices(measured: Measurements, high: pl.DataFrame) -> list[int]:
+def _indices(measured: Counted, high: pl.DataFrame) -> list[int]:
     return [measured.hierarchy.index(parent) for parent in high["parent"]]
 
 
-def _explained(measured: Measurements, parents: list[int]) -> dict[int, list[int]]:
+def _explained(
+    measured: Counted, parents: list[int], share_without: _ShareWithout
+) -> dict[int, list[int]]:
     """The standing descendants that explain each parent, deepest parent first; none: it stands."""
     hierarchy, explained = measured.hierarchy, dict[int, list[int]]()
     for parent in sorted(parents, key=lambda i: (hierarchy.height[i], i)):
         below = set(row(hierarchy.below, parent).tolist())
         flagged = [i for i, by in explained.items() if not by and i in below]
-        without = np.zeros(len(measured.dataset), np.bool_)
-        for i in flagged:
-            without[measured.below.labelled(i)] = True
-        stands = not without.any() or _high_without(measured, parent, without)
+        stands = not flagged or _is_high(measured, share_without(parent, flagged))
         explained[parent] = [] if stands else flagged
     return explained
 
 
-def _high_without(measured: Measurements, parent: int, explained: BoolArray) -> bool:
-    labelled = measured.below.labelled(parent)
-    only = measured.below.only_residual(parent)
-    labelled, only = labelled[~explained[labelled]], only[~explained[only]]
-    share = residual_share(labelled, only, measured.group_of)
+def _is_high(measured: Counted, share: Share) -> bool:
     low, _ = share.interval(measured.residual_use.prior)
     policy = measured.policy
-    return len(labelled) >= policy.residual_instances.value and low > policy.residual_share.value
+    return share.n >= policy.residual_instances.value and low > policy.residual_share.value
 
 
-def _finding(measured: Measurements, counted: dict[str, Any], explained_by: list[int]) -> Finding:
+def _without_instances(measured: Measurements, parent: int, flagged: list[int]) -> Share:
+    left_out = np.zeros(len(measured.dataset), np.bool_)
+    for i in flagged:
+        left_out[measured.below.labelled(i)] = True
+    labelled, only = measured.below.labelled(parent), measured.below.only_residual(parent)
+    return residual_share(labelled[~left_out[labelled]], only[~left_out[only]], measured.group_of)
+
+
+def _without_counts(
+    hierarchy: Hierarchy, shares: Mapping[int, Share], parent: int, flagged: list[int]
+) -> Share:
+    """As if no instance labelled below one of the descendants had a label elsewhere below.
+
+    Of descendants below each other the topmost counts for all.
+    """
+    above, among = hierarchy.strict_closure, set(flagged)
+    top = [i for i in flagged if among.isdisjoint(row(above, i).tolist())]
+    n = max(shares[parent].n - sum(shares[i].n for i in top), 0)
+    k = max(shares[parent].k - sum(shares[i].k for i in top), 0)
+    return alone(min(k, n), n)
+
+
+def _finding(measured: Counted, counted: dict[str, Any], explained_by: list[int]) -> Finding:
     node = counted["parent"]
     parent = measured.hierarchy.index(node)
     k, n, at_parent = (int(counted[name]) for name in ("k", "n", "at_parent"))
@@ -109,13 +146,13 @@ def _finding(measured: Measurements, counted: dict[str, Any], explained_by: list
         "({share}) carry only residual labels: the residual share is high, above {limit}.",
         evidence={
             "instances": count(k, n),
-            "of": count(n, len(measured.dataset)),
+            "of": count(n, measured.instances),
             "share": derived(share, "instances", "of"),
             "shrunk_share": derived(float(counted["shrunk"]), "instances", "of"),
             "low": derived(low, "instances", "of"),
             "high": derived(high, "instances", "of"),
             "limit": Quantity(measured.policy.residual_share.value),
-            "labelled_at_parent": count(at_parent, len(measured.dataset)),
+            "labelled_at_parent": count(at_parent, measured.instances),
         },
         curator="Review a sample of these records: was a specific node known and not used? Say in "
         "the release notes that this part of the hierarchy is coded coarsely.",
@@ -127,9 +164,9 @@ def _finding(measured: Measurements, counted: dict[str, Any], explained_by: list
     )
 
 
-def _parts(measured: Measurements, parent: int, labelled: int) -> tuple[Part, ...]:
+def _parts(measured: Counted, parent: int, labelled: int) -> tuple[Part, ...]:
     """The residual nodes below a parent, most used first."""
-    hierarchy, total = measured.hierarchy, len(measured.dataset)
+    hierarchy, total = measured.hierarchy, measured.instances
     used = [
         (int(measured.direct_support[i]), hierarchy.nodes[i], measured.residual[i].kind)
         for i in row(hierarchy.below, parent).tolist()
@@ -151,4 +188,5 @@ CHECK = Check(
         Limit("q_value", "<=", "false_discovery_rate"),
     ),
     counts_with=("residual_instances", "residual_difference"),
+    on_counts=on_counts,
 )

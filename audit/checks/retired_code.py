@@ -6,7 +6,7 @@ from audit.checks.check import Check
 from audit.checks.on_day import among_not_dated, finding_on_day, not_dated, told_of_not_dated
 from audit.checks.refusals import finding_of_labels
 from audit.checks.written import explained, integrity_of, unexplained
-from audit.measure import Measurements
+from audit.measure import Counted
 from audit.result import CheckResult, Finding
 from audit.validity import INVALID
 
@@ -16,13 +16,13 @@ _TITLE = (
 )
 
 
-def run(measured: Measurements) -> CheckResult:
+def run(measured: Counted) -> CheckResult:
     """Report codes that were not valid on their day, by the dates that the policy names.
 
     Where no date can tell, report codes below a known category that the complete list of an edition
     lacks.
     """
-    integrity, read = integrity_of(measured), measured.dataset.ledger.rows_read
+    integrity, read = integrity_of(measured), measured.ledger.rows_read
     listed = integrity is not None and bool(integrity.editions)
     return CheckResult(
         name=_NAME,
@@ -40,7 +40,7 @@ def _why_not(can_tell: bool, read: int) -> str:
     return "" if read else "no row was read"
 
 
-def _on_their_day(measured: Measurements) -> tuple[Finding, ...]:
+def _on_their_day(measured: Counted) -> tuple[Finding, ...]:
     return finding_on_day(
         measured,
         INVALID,
@@ -55,7 +55,7 @@ def _on_their_day(measured: Measurements) -> tuple[Finding, ...]:
     )
 
 
-def _in_no_list(measured: Measurements) -> tuple[Finding, ...]:
+def _in_no_list(measured: Counted) -> tuple[Finding, ...]:
     retired = not_dated(measured, unexplained(measured).drop_nulls("edition"))
     editions = " and ".join(retired["edition"].unique().sort())
     return finding_of_labels(
@@ -74,4 +74,4 @@ def _in_no_list(measured: Measurements) -> tuple[Finding, ...]:
     )
 
 
-CHECK = Check(_NAME, _TITLE, run)
+CHECK = Check(_NAME, _TITLE, run, on_counts=run)

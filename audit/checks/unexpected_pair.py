@@ -8,7 +8,7 @@ import polars as pl
 
 from audit.checks.check import Check, Limit
 from audit.disclosure import Quantity, count, derived
-from audit.measure import Measurements
+from audit.measure import Counted
 from audit.result import CheckResult, Finding, finding_id
 
 _NAME = "unexpected_pair"
@@ -19,7 +19,7 @@ _EXPLAINS = {
 }
 
 
-def run(measured: Measurements) -> CheckResult:
+def run(measured: Counted) -> CheckResult:
     """Report pairs whose excess over the fair expectation is large and no chance."""
     return CheckResult(
         name=_NAME,
@@ -31,11 +31,11 @@ def run(measured: Measurements) -> CheckResult:
     )
 
 
-def _why_not(measured: Measurements) -> str:
+def _why_not(measured: Counted) -> str:
     return measured.excess.why_not or "no two nodes are frequent enough to be judged"
 
 
-def _findings(measured: Measurements) -> tuple[Finding, ...]:
+def _findings(measured: Counted) -> tuple[Finding, ...]:
     """One finding for all pairs of the same chains, a standing one if there is one."""
     nodes, found = measured.hierarchy.nodes, measured.excess.found
     ids = {
@@ -50,7 +50,7 @@ def _findings(measured: Measurements) -> tuple[Finding, ...]:
     return tuple(findings.values())
 
 
-def _described(measured: Measurements, found: pl.DataFrame) -> list[dict[str, Any]]:
+def _described(measured: Counted, found: pl.DataFrame) -> list[dict[str, Any]]:
     """Each pair with its line of the pair table."""
     judged = measured.pairs[found["line"]].select(
         "relation", "expected_given", "ratio", "ratio_low", "ratio_high",
@@ -59,8 +59,8 @@ def _described(measured: Measurements, found: pl.DataFrame) -> list[dict[str, An
     return pl.concat([found, judged], how="horizontal").to_dicts()
 
 
-def _finding(measured: Measurements, row: dict[str, Any], into: tuple[str, ...]) -> Finding:
-    hierarchy, n = measured.hierarchy, len(measured.dataset)
+def _finding(measured: Counted, row: dict[str, Any], into: tuple[str, ...]) -> Finding:
+    hierarchy, n = measured.hierarchy, measured.instances
     a, b = hierarchy.describe(row["a"]), hierarchy.describe(row["b"])
     given = "length" if row["relation"] == "sibling" else "parents"
     support_a, support_b = (int(measured.support[row[end]]) for end in ("a", "b"))
@@ -104,4 +104,5 @@ CHECK = Check(
         Limit("q_value", "<=", "false_discovery_rate"),
     ),
     counts_with=("expected_support",),
+    on_counts=run,
 )

@@ -7,14 +7,14 @@ import polars as pl
 from audit.checks.check import Check
 from audit.checks.refusals import finding_of_labels
 from audit.checks.written import unexplained
-from audit.measure import Measurements
+from audit.measure import Counted
 from audit.result import CheckResult, Finding
 
 _NAME = "unknown_code"
 _TITLE = "Is every label a node of the hierarchy?"
 
 
-def run(measured: Measurements) -> CheckResult:
+def run(measured: Counted) -> CheckResult:
     """Report refused labels, and codes that stand in no list whose edition is not known.
 
     Where the edition is known, `retired_code` tells of the codes that it lacks.
@@ -22,17 +22,17 @@ def run(measured: Measurements) -> CheckResult:
     return CheckResult(
         name=_NAME,
         title=_TITLE,
-        denominator=measured.dataset.ledger.rows_read,
+        denominator=measured.ledger.rows_read,
         denominator_unit="rows",
         findings=(*_refused(measured), *_unlisted(measured)),
-        not_applicable="" if measured.dataset.ledger.rows_read else "no row was read",
+        not_applicable="" if measured.ledger.rows_read else "no row was read",
     )
 
 
-def _refused(measured: Measurements) -> tuple[Finding, ...]:
+def _refused(measured: Counted) -> tuple[Finding, ...]:
     return finding_of_labels(
         measured,
-        measured.dataset.refusals.filter(pl.col("reason") == _NAME),
+        measured.refusals.filter(pl.col("reason") == _NAME),
         check=_NAME,
         key="refused",
         severity="error",
@@ -43,7 +43,7 @@ def _refused(measured: Measurements) -> tuple[Finding, ...]:
     )
 
 
-def _unlisted(measured: Measurements) -> tuple[Finding, ...]:
+def _unlisted(measured: Counted) -> tuple[Finding, ...]:
     return finding_of_labels(
         measured,
         unexplained(measured).filter(pl.col("edition").is_null()),
@@ -58,4 +58,4 @@ def _unlisted(measured: Measurements) -> tuple[Finding, ...]:
     )
 
 
-CHECK = Check(_NAME, _TITLE, run)
+CHECK = Check(_NAME, _TITLE, run, on_counts=run)

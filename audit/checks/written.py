@@ -5,7 +5,7 @@ from __future__ import annotations
 import polars as pl
 
 from audit.integrity import Integrity
-from audit.measure import Measurements
+from audit.measure import Counted
 
 LOST_ZEROS = ("0", "00")
 """What a code may have lost in front when it was read as a number."""
@@ -38,25 +38,25 @@ FITS_ELSEWHERE_ALONE = ~pl.col("may_be_valid") & _IS_ELSEWHERE
 """It is a valid code of another table and none of its own."""
 
 
-def integrity_of(measured: Measurements) -> Integrity | None:
+def integrity_of(measured: Counted) -> Integrity | None:
     """What can be asked of the codes of the hierarchy; None: nothing."""
     coding = measured.hierarchy.coding
     return None if coding is None else coding.integrity
 
 
-def written(measured: Measurements) -> pl.DataFrame:
+def written(measured: Counted) -> pl.DataFrame:
     """``label, table, node, listed, rows, instances``: every label with a text, a row a label.
 
     ``node`` is null and ``listed`` False where the label was refused for its text.
     """
-    refused = measured.dataset.refusals.filter(pl.col("reason").is_in(_OF_TEXT)).with_columns(
+    refused = measured.refusals.filter(pl.col("reason").is_in(_OF_TEXT)).with_columns(
         node=pl.lit(None, pl.String), listed=pl.lit(False)
     )
     columns = ("label", "table", "node", "listed", "rows", "instances")
-    return pl.concat([measured.dataset.mappings.select(columns), refused.select(columns)])
+    return pl.concat([measured.mappings.select(columns), refused.select(columns)])
 
 
-def read_again(measured: Measurements, integrity: Integrity) -> pl.DataFrame:
+def read_again(measured: Counted, integrity: Integrity) -> pl.DataFrame:
     """Labels as `written`, with the valid codes that they would be if they had been damaged.
 
     Further columns: ``with_zeros``, the codes that it is with a lost 0 put back; ``elsewhere``,
@@ -82,7 +82,7 @@ def read_again(measured: Measurements, integrity: Integrity) -> pl.DataFrame:
     ).with_columns(may_be_valid=valid | (pl.col("node").is_not_null() & ~listed))
 
 
-def unexplained(measured: Measurements) -> pl.DataFrame:
+def unexplained(measured: Counted) -> pl.DataFrame:
     """Codes kept though a complete list lacks them, where neither fault explains it.
 
     Columns ``label`` (the code as it is spelled), ``rows, instances, edition``: that of the list,
@@ -100,7 +100,7 @@ def unexplained(measured: Measurements) -> pl.DataFrame:
     )
 
 
-def explained(measured: Measurements) -> set[str]:
+def explained(measured: Counted) -> set[str]:
     """Nodes of labels that a lost 0 or the wrong table explains: other checks tell of these."""
     integrity = integrity_of(measured)
     if integrity is None:
@@ -109,7 +109,7 @@ def explained(measured: Measurements) -> set[str]:
     return set(labels["node"].drop_nulls())
 
 
-def lines(measured: Measurements, labels: pl.DataFrame, codes: str) -> pl.DataFrame:
+def lines(measured: Counted, labels: pl.DataFrame, codes: str) -> pl.DataFrame:
     """``label, rows, instances, stands_for`` of labels, the last told from a column of codes."""
     hierarchy = measured.hierarchy
     told = [
@@ -134,8 +134,8 @@ def _elsewhere(integrity: Integrity, label: str, table: str | None) -> set[str]:
     return {code for other in others for code in integrity.readings(label, other)}
 
 
-def _valid_codes(measured: Measurements) -> set[str]:
-    hierarchy, mappings = measured.hierarchy, measured.dataset.mappings
+def _valid_codes(measured: Counted) -> set[str]:
+    hierarchy, mappings = measured.hierarchy, measured.mappings
     from_labels = set(mappings.filter("added")["node"])
     assignable = zip(hierarchy.nodes, hierarchy.assignable.tolist(), strict=True)
     return {node for node, may in assignable if may} - from_labels

@@ -14,7 +14,7 @@ from audit.checks.written import (
     read_again,
     written,
 )
-from audit.measure import Measurements
+from audit.measure import Counted
 from audit.result import CheckResult, Finding
 
 _NAME = "wrong_table"
@@ -24,7 +24,7 @@ _MOST = 0.5
 """Share of a table's rows above which the table itself is wrong, not its rows."""
 
 
-def run(measured: Measurements) -> CheckResult:
+def run(measured: Counted) -> CheckResult:
     """Report labels that are no code of their table and one of another; or the whole table."""
     integrity = integrity_of(measured)
     labels = written(measured) if integrity is None else read_again(measured, integrity)
@@ -52,7 +52,7 @@ def _why_not(tables: tuple[str, ...], read: int) -> str:
 
 
 def _of_table(
-    measured: Measurements, table: str, labels: pl.DataFrame, read: int
+    measured: Counted, table: str, labels: pl.DataFrame, read: int
 ) -> tuple[Finding, ...]:
     foreign = labels.filter(FITS_ELSEWHERE_ALONE)
     if int(foreign["rows"].sum()) > _MOST * read:
@@ -60,9 +60,7 @@ def _of_table(
     return _rows(measured, table, labels.filter(WRONG_TABLE), read)
 
 
-def _whole(
-    measured: Measurements, table: str, foreign: pl.DataFrame, read: int
-) -> tuple[Finding, ...]:
+def _whole(measured: Counted, table: str, foreign: pl.DataFrame, read: int) -> tuple[Finding, ...]:
     return finding_of_labels(
         measured,
         lines(measured, foreign, "elsewhere"),
@@ -79,9 +77,7 @@ def _whole(
     )
 
 
-def _rows(
-    measured: Measurements, table: str, misplaced: pl.DataFrame, read: int
-) -> tuple[Finding, ...]:
+def _rows(measured: Counted, table: str, misplaced: pl.DataFrame, read: int) -> tuple[Finding, ...]:
     return finding_of_labels(
         measured,
         lines(measured, misplaced, "elsewhere"),
@@ -98,4 +94,4 @@ def _rows(
     )
 
 
-CHECK = Check(_NAME, _TITLE, run)
+CHECK = Check(_NAME, _TITLE, run, on_counts=run)

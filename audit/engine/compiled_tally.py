@@ -54,6 +54,37 @@ def add_pairs(
 
 
 @njit(cache=True, nogil=True)
+def pairs_outside(
+    starts: NDArray[np.int64],
+    nodes: NDArray[np.int64],
+    values: NDArray[np.int32],
+    outside: NDArray[np.bool_],
+    entropy: NDArray[np.float64],
+    keys: NDArray[np.int64],
+    bits: NDArray[np.float64],
+) -> None:
+    """List the pairs of instances of which a node has no slot.
+
+    Args:
+        starts: Where the nodes of each instance begin, shape (n_instances + 1,).
+        nodes: Nodes of the instances, ascending within each, shape (n_stored,).
+        values: Their values, shape (n_stored,).
+        outside: Which nodes have no slot, shape (n_nodes,).
+        entropy: Entropy of two values in bits, by both values.
+        keys: Filled with ``a * n_nodes + b`` of each pair, a before b, shape (n_pairs,).
+        bits: Filled with its entropy, shape (n_pairs,).
+    """
+    place, n_nodes = 0, len(outside)
+    for instance in range(len(starts) - 1):
+        for second in range(starts[instance], starts[instance + 1]):
+            for first in range(starts[instance], second):
+                if outside[nodes[first]] or outside[nodes[second]]:
+                    keys[place] = nodes[first] * n_nodes + nodes[second]
+                    bits[place] = entropy[values[first], values[second]]
+                    place += 1
+
+
+@njit(cache=True, nogil=True)
 def entailed_by_label(
     starts: NDArray[np.int64],
     labels: NDArray[np.int64],

@@ -8,13 +8,15 @@ instances are those that carry a parent of each; given `length`, all of the stra
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
+
+from audit.engine.sums import Sums
 
 Sparse: TypeAlias = csr_array[Any, tuple[int, int]]
 IntArray: TypeAlias = NDArray[np.int64]
@@ -59,6 +61,10 @@ class Comparisons:
             self.parent_b[chosen],
         )
 
+    def pairs(self) -> list[tuple[int, int]]:
+        """The two nodes of each comparison."""
+        return list(zip(self.a.tolist(), self.b.tolist(), strict=True))
+
     @property
     def by_length(self) -> BoolArray:
         """Whether a comparison is given length, shape (n,)."""
@@ -94,21 +100,22 @@ class Stratified:
     """Instances of two direct labels or more, stratum by stratum.
 
     Args:
-        number: Stratum of each instance, shape (n_instances,); -1 for none.
-        carried: Nodes in use that the instances of each stratum carry, 0/1.
-        position: Column of each node in ``carried``, shape (n_nodes,); -1 for one not in use.
+        position: Column of each node in ``support``, shape (n_nodes,); nodes that no instance
+            carries share the last, which is empty.
         size: Instances of each stratum, shape (n_strata,).
-        support: Instances of each stratum carrying each node in use, shape (n_strata, n_used).
+        support: Instances of each stratum carrying each node, shape (n_strata, n_columns).
         free: Sum over nodes of share * (1 - share) of direct labels, shape (n_strata,): how much
             of the records' length nodes compete for.
+        beside: The instances of a stratum that carry the nodes of some columns and those of each
+            column, shape (n_chosen, n_columns), from its number and those columns. One of the two
+            nodes has a child.
     """
 
-    number: IntArray
-    carried: tuple[Sparse, ...]
     position: IntArray
     size: IntArray
     support: IntArray
     free: FloatArray
+    beside: Callable[[int, IntArray], Sparse]
 
 
 def stratify(direct: Sparse, carried: Sparse, number: IntArray) -> Stratified:
@@ -120,28 +127,78 @@ def stratify(direct: Sparse, carried: Sparse, number: IntArray) -> Stratified:
         number: Stratum of each instance, shape (n_instances,), from `audit.engine.strata`.
     """
     used = np.unique(carried.indices)
-    position = np.full(carried.shape[1], -1, np.int64)
-    position[used] = np.arange(len(used))
+    position, width = _positions(used, carried.shape[1]), len(used) + 1
     strata = range(int(number.max(initial=-1)) + 1)
     members = [np.flatnonzero(number == stratum) for stratum in strata]
-    parts = [_ones(csr_array(carried[rows]), position, len(used)) for rows in members]
-    shares = [_columns(csr_array(direct[rows])) / len(rows) for rows in members]
-    return Stratified(
-        number=number,
-        carried=tuple(parts),
-        position=position,
-        size=np.array([len(rows) for rows in members], np.int64),
-        support=np.array([_columns(part) for part in parts], np.int64).reshape(
-            len(parts), len(used)
-        ),
-        free=np.array([np.sort(share * (1 - share)).sum() for share in shares], np.float64),
-    )
+    parts = [_ones(csr_array(carried[rows]), position, width) for rows in members]
+    labels = [_columns(csr_array(direct[rows])) for rows in members]
+    support = np.array([_columns(part) for part in parts], np.int64).reshape(len(parts), width)
+    size = np.array([len(rows) for rows in members], np.int64)
+
+    def beside(stratum: int, columns: IntArray) -> Sparse:
+        return csr_array(parts[stratum][:, columns].T @ parts[stratum])
+
+    return Stratified(position, size, support, _free(labels, size), beside)
 
 
-def _ones(carried: Sparse, position: IntArray, n_used: int) -> Sparse:
+def stratify_counts(
+    size: IntArray, support: IntArray, direct: IntArray, joint: Callable[[int], Sums]
+) -> Stratified:
+    """The strata of a dataset of which only counts are there; what is expected is the same.
+
+    Args:
+        size: Instances of each stratum, shape (n_strata,); a stratum without any is left out.
+        support: Instances of each stratum carrying each node, shape (n_strata, n_nodes).
+        direct: Instances of each stratum with each node as a label, shape (n_strata, n_nodes).
+        joint: The joint counts of a stratum, from its number in ``size``: every pair of nodes with
+            a joint instance there, but for those of two leaves. Each `expect` asks once for
+            each stratum, and gives it up before the next.
+    """
+    kept = np.flatnonzero(size)
+    used = np.flatnonzero(support[kept].any(axis=0))
+    position = _positions(used, support.shape[1])
+    own = np.zeros((len(kept), len(used) + 1), np.int64)
+    own[:, :-1] = support[np.ix_(kept, used)]
+
+    def beside(stratum: int, columns: IntArray) -> Sparse:
+        sums = joint(int(kept[stratum]))
+        narrow = np.min_scalar_type(size[kept[stratum]])
+        return _rows_beside(sums, position, own[stratum], columns, narrow)
+
+    return Stratified(position, size[kept], own, _free(direct[kept], size[kept]), beside)
+
+
+def _positions(used: NDArray[np.integer[Any]], n_nodes: int) -> IntArray:
+    position = np.full(n_nodes, len(used), np.int64)
+    position[used] = np.arange(len(used))
+    return position
+
+
+def _free(labels: Iterable[IntArray], size: IntArray) -> FloatArray:
+    """What nodes compete for in each stratum, from the support of its direct labels."""
+    shares = (own / n for own, n in zip(labels, size, strict=True))
+    return np.array([np.sort(share * (1 - share)).sum() for share in shares], np.float64)
+
+
+def _ones(carried: Sparse, position: IntArray, width: int) -> Sparse:
     ones = np.ones(carried.nnz, np.int32)
     columns = position[carried.indices].astype(np.int32)
-    return csr_array((ones, columns, carried.indptr), shape=(carried.shape[0], n_used))
+    return csr_array((ones, columns, carried.indptr), shape=(carried.shape[0], width))
+
+
+def _rows_beside(
+    sums: Sums, position: IntArray, own: IntArray, columns: IntArray, dtype: np.dtype[Any]
+) -> Sparse:
+    """Some rows of the symmetric matrix of joint counts, supports on its diagonal."""
+    a, b = (position[node].astype(np.int32) for node in np.divmod(sums.keys, len(position)))
+    line = np.full(len(own), -1, np.int32)
+    line[columns] = np.arange(len(columns))
+    row = np.concatenate([line[a], line[b], np.arange(len(columns), dtype=np.int32)])
+    column = np.concatenate([b, a, columns.astype(np.int32)])
+    value = np.concatenate([sums.joint, sums.joint, own[columns]]).astype(dtype)
+    wanted = row >= 0
+    places = (row[wanted], column[wanted])
+    return csr_array((value[wanted], places), shape=(len(columns), len(own)))
 
 
 def _columns(matrix: Sparse) -> IntArray:
@@ -193,10 +250,7 @@ def _given_length(strata: Stratified, asked: Comparisons) -> _Tables:
 
 
 def _given_parents(strata: Stratified, asked: Comparisons) -> _Tables:
-    """Joint counts of a stratum are one sparse product, looked up for some comparisons at a time.
-
-    Every count wanted is one of a node beside a parent.
-    """
+    """Every count wanted is one of a node beside a parent."""
     parents = np.unique(np.concatenate([asked.parent_a, asked.parent_b]))
     line = np.full(len(strata.position), -1, np.int64)
     line[parents] = np.arange(len(parents))
@@ -204,11 +258,17 @@ def _given_parents(strata: Stratified, asked: Comparisons) -> _Tables:
     of_a, of_b = line[asked.parent_a] * width, line[asked.parent_b] * width
     cells = (of_b + at[asked.parent_a], of_b + at[asked.a], of_a + at[asked.b])
     del asked, of_a, of_b
-    for stratum, carried in enumerate(strata.carried if count else ()):
-        joint = _lookup(csr_array(carried[:, at[parents]].T @ carried))
-        for start in range(0, count, CHUNK):
-            chunk = slice(start, start + CHUNK)
-            yield stratum, chunk, Margins(*(joint(cell[chunk]) for cell in cells))
+    for stratum in range(len(strata.size) if count else 0):
+        yield from _tables(stratum, _lookup(strata.beside(stratum, at[parents])), cells)
+
+
+def _tables(
+    stratum: int, joint: Callable[[IntArray], FloatArray], cells: Sequence[IntArray]
+) -> _Tables:
+    """Tables of a stratum, some at a time; its joint counts are given up at the end."""
+    for start in range(0, len(cells[0]), CHUNK):
+        chunk = slice(start, start + CHUNK)
+        yield stratum, chunk, Margins(*(joint(cell[chunk]) for cell in cells))
 
 
 def _lookup(joint: Sparse) -> Callable[[IntArray], FloatArray]:

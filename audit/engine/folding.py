@@ -84,6 +84,20 @@ def _standing(into: Mapping[int, tuple[int, ...]], finding: int) -> tuple[int, .
     return tuple(sorted({end for other in into[finding] for end in _standing(into, other)}))
 
 
+def topmost(findings: Sequence[int], above: Sequence[Sequence[int]]) -> list[int]:
+    """Those of some findings that lie below no other of them, in the order given.
+
+    Args:
+        findings: Places in ``above``.
+        above: For each finding those above it.
+
+    >>> topmost([0, 1, 2], [[2, 3], [3], [3], []])
+    [1, 2]
+    """
+    others = set(findings)
+    return [finding for finding in findings if others.isdisjoint(above[finding])]
+
+
 def most_specific(node: int, support: IntArray, children: Sparse) -> int:
     """The end of the chain of nodes with equal support that begins at a node.
 

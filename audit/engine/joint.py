@@ -70,7 +70,9 @@ def can_compile() -> bool:
 
 
 def cores() -> int:
-    """Processor cores that this process may use."""
+    """Processor cores that this process may use; as many as ``AUDIT_JOBS`` says where it is set."""
+    if asked := os.environ.get("AUDIT_JOBS"):
+        return max(int(asked), 1)
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1

@@ -39,6 +39,18 @@ class Judged:
     p_value: FloatArray
     q_value: FloatArray
 
+    def __len__(self) -> int:
+        return len(self.observed)
+
+    def __getitem__(self, chosen: IntArray) -> Judged:
+        return Judged(
+            self.given[chosen],
+            self.observed[chosen],
+            self.expected[chosen],
+            self.p_value[chosen],
+            self.q_value[chosen],
+        )
+
 
 def judge(
     strata: Stratified,

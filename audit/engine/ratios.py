@@ -51,6 +51,15 @@ def joint_spread(records: Records, rows: IntArray) -> float:
     return float(np.sqrt((counts.astype(np.float64) ** 2).sum()) / len(rows))
 
 
+def poisson_spread(count: float) -> float:
+    """Spread of a number of joint instances each of which stands alone; infinite for none.
+
+    >>> poisson_spread(16)
+    0.25
+    """
+    return math.sqrt(count) / count if count > 0 else math.inf
+
+
 @dataclass(frozen=True, eq=False)
 class Resamples:
     """Weights of instances in each bootstrap replicate, and the size of each stratum in it.

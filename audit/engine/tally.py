@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import Any, Protocol, TypeAlias
+from itertools import pairwise
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,10 +17,12 @@ from audit.engine.joint import can_compile, cores
 from audit.engine.pairs import PairCounts, binary_entropy, count_pairs, support
 from audit.engine.propagation import aggregate
 from audit.engine.strata import length_histogram, merged_histogram
+from audit.engine.sums import NOTHING, SortedTail, Sums, Tail, listed, summed
 
 Sparse: TypeAlias = csr_array[Any, tuple[int, int]]
 IntArray: TypeAlias = NDArray[np.int64]
 FloatArray: TypeAlias = NDArray[np.float64]
+BoolArray: TypeAlias = NDArray[np.bool_]
 
 SQUARE = 512 * 2**20
 """Bytes that the joint counts and confusion of the nodes met first may take."""
@@ -29,85 +32,10 @@ SLOTS_PER_THREAD = 64
 """Nodes whose pairs a thread of compiled loops counts at a time."""
 MOST_VALUES = 2_000
 """Values above which entropies are not looked up in a table."""
+PAIRS_AT_ONCE = 4_000_000
+"""Pairs of nodes without a slot that compiled loops list at a time."""
 MOST_ABOVE = 20_000_000
 """Pairs of nodes above one label, summed over labels, up to which compiled loops count them."""
-
-
-@dataclass(frozen=True)
-class Sums:
-    """Sums of some pairs.
-
-    Args:
-        keys: ``a * n_nodes + b``, ascending and different, shape (n_pairs,).
-        joint: Instances carrying both nodes, shape (n_pairs,).
-        confusion: Summed entropies of the two values in bits, shape (n_pairs,).
-    """
-
-    keys: IntArray
-    joint: IntArray
-    confusion: FloatArray
-
-    def __len__(self) -> int:
-        return len(self.keys)
-
-    def __getitem__(self, chosen: Any) -> Sums:
-        return Sums(self.keys[chosen], self.joint[chosen], self.confusion[chosen])
-
-    @property
-    def nbytes(self) -> int:
-        """Bytes that the arrays take."""
-        return self.keys.nbytes + self.joint.nbytes + self.confusion.nbytes
-
-
-def summed(parts: Sequence[Sums]) -> Sums:
-    """The sums of several parts by pair, those of a pair added in the order of the parts."""
-    keys = np.concatenate([part.keys for part in parts])
-    order = np.argsort(keys, kind="stable")
-    keys = keys[order]
-    starts = np.flatnonzero(np.diff(keys, prepend=-1))
-    if not len(keys):
-        return Sums(keys, np.empty(0, np.int64), np.empty(0))
-    joint = np.concatenate([part.joint for part in parts])[order]
-    confusion = np.concatenate([part.confusion for part in parts])[order]
-    return Sums(keys[starts], np.add.reduceat(joint, starts), np.add.reduceat(confusion, starts))
-
-
-class Tail(Protocol):
-    """Where the sums of pairs of rare nodes are kept."""
-
-    def add(self, sums: Sums) -> None:
-        """Add the sums of a batch."""
-
-    def between(self, first: int, stop: int) -> Sums:
-        """The sums of the keys from ``first`` to before ``stop``."""
-
-
-class SortedTail:
-    """Sums in memory: what came in since is merged once it outgrows what was merged before."""
-
-    def __init__(self, parts: Sequence[Sums] = ()) -> None:
-        self.parts = list(parts)
-
-    def add(self, sums: Sums) -> None:
-        """Add the sums of a batch; time grows with the logarithm of the number of batches."""
-        self.parts.append(sums)
-        while len(self.parts) > 1 and len(self.parts[-2]) <= 2 * len(self.parts[-1]):
-            last = self.parts.pop()
-            self.parts[-1] = summed([self.parts[-1], last])
-
-    def between(self, first: int, stop: int) -> Sums:
-        """The sums of the keys from ``first`` to before ``stop``."""
-        ends = [np.searchsorted(part.keys, (first, stop)) for part in self.parts]
-        parts = [part[slice(*end)] for part, end in zip(self.parts, ends, strict=True)]
-        return summed([_NOTHING, *parts])
-
-    @property
-    def nbytes(self) -> int:
-        """Bytes that the arrays take."""
-        return sum(part.nbytes for part in self.parts)
-
-
-_NOTHING = Sums(np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0))
 
 
 @dataclass(frozen=True, eq=False)
@@ -191,6 +119,7 @@ class PairTally:
         closure: 1 where a is i or an ancestor of i, shape (n_nodes, n_nodes).
         square: Bytes that the triangle may take.
         tail: Keeps the pairs of other nodes; None: in memory.
+        first: Nodes to have their pairs in the triangle before others; None: those met first.
         compiled: Whether numba's loops count; None: where it is installed. Counts are the same,
             confusion to rounding.
     """
@@ -201,6 +130,7 @@ class PairTally:
         *,
         square: int = SQUARE,
         tail: Tail | None = None,
+        first: IntArray | None = None,
         compiled: bool | None = None,
     ) -> None:
         self.closure = closure
@@ -213,6 +143,8 @@ class PairTally:
         self._capacity = min(_slots_in(square), self.n_nodes)
         self._slot = np.full(self.n_nodes, -1, np.int64)
         self._taken = np.empty(0, np.int64)
+        if first is not None:
+            self._give(first)
         self._joint = np.zeros(_places(self._capacity), np.int64)
         self._confusion = np.zeros(_places(self._capacity))
 
@@ -230,15 +162,46 @@ class PairTally:
         margins = (other.lengths, other.direct_support, other.support)
         self.add_counted(Batch(*margins, other.entailed), other.blocks())
 
+    def add_empty(self, instances: int) -> None:
+        """Count instances without labels."""
+        self.lengths = merged_histogram(self.lengths, np.array([instances], np.int64))
+
+    def absorb(self, other: PairTally) -> None:
+        """Add a tally that has the same nodes in its triangle, and empty it."""
+        margins = (other.lengths, other.direct_support, other.support)
+        self.add_counted(Batch(*margins, other.entailed), ())
+        self._joint += other._joint
+        self._confusion += other._confusion
+        self.tail.absorb(other.tail)
+        other.clear()
+
+    def clear(self) -> None:
+        """Forget all counts; what has a place in the triangle keeps it."""
+        self.lengths = np.zeros(0, np.int64)
+        for counts in (self.direct_support, self.support, self._joint, self._confusion):
+            counts.fill(0)
+        self.tail.clear()
+        self._entailed.clear()
+
     def add(self, batch: Batch, aggregated: Sparse) -> None:
         """Add what was counted of a batch, and its pairs."""
         self.add_counted(batch, ())
-        inside = bool((self._slot[batch.support > 0] >= 0).all())
-        values = aggregated.data.max(initial=0)
-        if self.compiled and inside and values < MOST_VALUES:
-            self._add_by_loops(aggregated, int(values))
-        else:
+        most = int(aggregated.data.max(initial=0))
+        if not self.compiled or most >= MOST_VALUES:
             self._add_pairs(count_pairs(aggregated))
+            return
+        values = np.arange(1, most + 1, dtype=np.float64)
+        entropy = np.zeros((most + 1, most + 1))
+        entropy[1:, 1:] = binary_entropy(values[:, None], values[None])
+        outside = self._slot < 0
+        if outside[batch.support > 0].any():
+            self._add_outside(aggregated, outside, entropy)
+            inside = aggregated.copy()
+            inside.data[outside[inside.indices]] = 0
+            inside.eliminate_zeros()
+            self._add_inside(inside, entropy)
+        else:
+            self._add_inside(aggregated, entropy)
 
     def add_counted(self, batch: Batch, pairs: Iterable[PairCounts]) -> None:
         """Add what was counted elsewhere, each pair once."""
@@ -252,12 +215,21 @@ class PairTally:
 
     def blocks(self) -> Iterator[PairCounts]:
         """Every pair with a joint instance in order, some first nodes at a time."""
+        for sums in self.sums():
+            a, b = np.divmod(sums.keys, self.n_nodes)
+            yield PairCounts(a, b, sums.joint, sums.confusion)
+
+    def sums(self) -> Iterator[Sums]:
+        """The sums of every pair with a joint instance, in order, some first nodes at a time."""
         for start in range(0, self.n_nodes, NODES_PER_BLOCK):
             stop = min(start + NODES_PER_BLOCK, self.n_nodes)
             tail = self.tail.between(start * self.n_nodes, stop * self.n_nodes)
-            both = summed([self._square(start, stop), tail])
-            a, b = np.divmod(both.keys, self.n_nodes)
-            yield PairCounts(a, b, both.joint, both.confusion)
+            yield summed([self._square(start, stop), tail])
+
+    def beside(self, nodes: BoolArray) -> Iterator[Sums]:
+        """Those of the pairs that have one of some nodes, ``nodes`` being of shape (n_nodes,)."""
+        for sums in self.sums():
+            yield sums[nodes[sums.keys // self.n_nodes] | nodes[sums.keys % self.n_nodes]]
 
     def counts(self) -> PairCounts:
         """Every pair with a joint instance, as `audit.engine.pairs.count_pairs` gives them."""
@@ -305,8 +277,10 @@ class PairTally:
 
     def _give_slots(self, carried: IntArray) -> None:
         new = np.flatnonzero((carried > 0) & (self._slot < 0))
-        free = self._capacity - len(self._taken)
-        new = new[np.argsort(-carried[new], kind="stable")][:free]
+        self._give(new[np.argsort(-carried[new], kind="stable")])
+
+    def _give(self, nodes: IntArray) -> None:
+        new = nodes[: self._capacity - len(self._taken)]
         self._slot[new] = len(self._taken) + np.arange(len(new))
         self._taken = np.concatenate([self._taken, new])
 
@@ -321,7 +295,25 @@ class PairTally:
             keys = pairs.a[outside] * self.n_nodes + pairs.b[outside]
             self.tail.add(Sums(keys, pairs.joint[outside], pairs.confusion_sum[outside]))
 
-    def _add_by_loops(self, aggregated: Sparse, most: int) -> None:
+    def _add_outside(self, aggregated: Sparse, outside: BoolArray, entropy: FloatArray) -> None:
+        """Add the pairs of which a node has no slot."""
+        from audit.engine.compiled_tally import pairs_outside
+
+        stored = aggregated.indptr.astype(np.int64)
+        rare = np.concatenate([[0], np.cumsum(outside[aggregated.indices])])[stored]
+        many, without = np.diff(stored), np.diff(stored - rare)
+        met = np.cumsum(many * (many - 1) // 2 - without * (without - 1) // 2)
+        bounds = np.searchsorted(met, np.arange(PAIRS_AT_ONCE, met[-1], PAIRS_AT_ONCE), "right")
+        for start, stop in pairwise(np.unique([0, *bounds, len(met)]).tolist()):
+            some = slice(stored[start], stored[stop])
+            count = int(met[stop - 1] - (met[start - 1] if start else 0))
+            keys, bits = np.empty(count, np.int64), np.empty(count)
+            nodes, values = aggregated.indices[some], aggregated.data[some].astype(np.int32)
+            places = stored[start : stop + 1] - stored[start]
+            pairs_outside(places, nodes.astype(np.int64), values, outside, entropy, keys, bits)
+            self.tail.add(listed(keys, bits))
+
+    def _add_inside(self, aggregated: Sparse, entropy: FloatArray) -> None:
         """Add pairs whose nodes all have slots; threads share the slots, none the sums."""
         from audit.engine.compiled_tally import add_pairs
 
@@ -332,9 +324,6 @@ class PairTally:
         by_slot = csc_array(csr_array((place, rows.indices, rows.indptr), shape=shape))
         begins = rows.indptr[:-1].astype(np.int32)[by_slot.indices]
         columns, starts = rows.indices.astype(np.int32), by_slot.indptr.astype(np.int32)
-        values = np.arange(1, most + 1, dtype=np.float64)
-        entropy = np.zeros((most + 1, most + 1))
-        entropy[1:, 1:] = binary_entropy(values[:, None], values[None])
 
         def count(first: int) -> None:
             stop = min(first + SLOTS_PER_THREAD, shape[1])
@@ -349,7 +338,7 @@ class PairTally:
     def _square(self, start: int, stop: int) -> Sums:
         """The triangle's sums of the pairs with a first node in a range."""
         nodes = np.sort(self._taken)
-        parts = [_NOTHING]
+        parts = [NOTHING]
         for place in range(*np.searchsorted(nodes, (start, stop))):
             second = nodes[place + 1 :]
             places = _place(self._slot[nodes[place]], self._slot[second])

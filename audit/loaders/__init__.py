@@ -63,7 +63,7 @@ def read_labels(path: Path, columns: Columns, format: str | None = None) -> RawL
     """
     if not path.exists():
         raise InputError("a dataset file or folder is required", found="nothing there", where=path)
-    chosen = _format_of(path, format)
+    chosen = format_of(path, format)
     return replace(chosen.read(path, columns), format=chosen.name)
 
 
@@ -101,7 +101,13 @@ def read_predictions(
     )
 
 
-def _format_of(path: Path, name: str | None) -> LabelFormat:
+def format_of(path: Path, name: str | None) -> LabelFormat:
+    """The named format, or the one that matches a dataset.
+
+    Raises:
+        FormatError: If not exactly one does.
+        InputError: If it cannot be read, or holds pickled objects.
+    """
     head = b"" if path.is_dir() else _head(path)
     matching = [
         known for known in FORMATS if (known.name == name if name else known.matches(path, head))

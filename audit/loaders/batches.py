@@ -16,13 +16,24 @@ import pyarrow.parquet as pq
 
 from audit.errors import InputError, SchemaError
 from audit.files import first_bytes, refuse_pickle
-from audit.loaders.common import column_for, is_parquet, names_of, pick, separator_of
-from audit.loaders.jsonl import frame_of, matches, objects_on
+from audit.loaders.common import (
+    column_for,
+    id_among,
+    is_parquet,
+    names_of,
+    pick,
+    separator_of,
+    table_schema,
+)
+from audit.loaders.jsonl import frame_of, matches, nested, objects_on
+from audit.loaders.long import label_column
 
 PARTS_OF_BATCH = 8
 """Parts of a Parquet row group that make a batch."""
 CSV_BLOCK = 4 * 2**20
 """Bytes of a text table that are parsed at a time."""
+LINES_LOOKED_AT = 1_000
+"""JSON lines whose keys tell which hold the id and the labels."""
 
 
 @dataclass(frozen=True)
@@ -70,6 +81,29 @@ def rows_of(
         stop = start + frame.height
         yield Rows(start, stop, labels_of(frame, path, start))
         start = stop
+
+
+def columns_of(path: Path, instance: str | None, label: str | None) -> tuple[str, str]:
+    """The columns, or keys, of the instance's id and of the label, as `audit.load_labels` finds.
+
+    Args:
+        path: What `rows_of` reads; of JSON lines the first `LINES_LOOKED_AT` tell the keys.
+        instance: The one that is named; None: found.
+        label: Likewise.
+
+    Raises:
+        InputError: If the file cannot be read.
+        SchemaError: If a column does not exist, or several could be meant.
+    """
+    refuse_pickle(path)
+    if not is_parquet(path) and matches(path, first_bytes(path)):
+        lines = list(islice(objects_on(_lines(path), path), LINES_LOOKED_AT))
+        names = list(dict.fromkeys(key for _, line in lines for key in line))
+        labels = column_for("labels", label or "labels", names, path)
+        return id_among(names, instance, {labels, *nested(lines)}, path), labels
+    schema = table_schema(path)
+    labels = label_column(schema, label, path)
+    return id_among(list(schema), instance, {labels}, path), labels
 
 
 def labels_of(frame: pl.DataFrame, path: Path, first: int = 0) -> pl.DataFrame:

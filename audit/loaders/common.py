@@ -46,6 +46,13 @@ def schema_of(path: Path, head: bytes) -> dict[str, pl.DataType]:
     return {name.strip().lower(): pl.String() for name in _first_row(head_lines(path, head))}
 
 
+def table_schema(path: Path) -> dict[str, pl.DataType]:
+    """Columns of a table as written and their types; those of text are text."""
+    if is_parquet(path):
+        return _parquet_schema(path)
+    return {name: pl.String() for name in names_of(path)}
+
+
 def names_of(path: Path) -> list[str]:
     """Columns of a table as written, without reading the data; none where the file is no table."""
     if is_parquet(path):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 
 import polars as pl
@@ -29,7 +30,7 @@ def read(path: Path, columns: Columns) -> RawLabels:
         SchemaError: If a column is missing, or several could be meant.
     """
     frame = read_table(path, separator=separator_of(path))
-    label = _label_column(frame, columns.label, path)
+    label = label_column(frame.schema, columns.label, path)
     listed = _is_list(frame.schema[label])
     roles = columns.beside
     named = {role: name for role, name in roles.items() if name}
@@ -47,8 +48,13 @@ def matches(path: Path, head: bytes) -> bool:
     return "label" in schema or _is_list(schema.get("labels"))
 
 
-def _label_column(frame: pl.DataFrame, named: str | None, path: Path) -> str:
-    found = [name for name, dtype in frame.schema.items() if _holds_labels(name, dtype)]
+def label_column(schema: Mapping[str, pl.DataType], named: str | None, path: Path) -> str:
+    """The column that holds labels, or lists of them: the one named, else the only one.
+
+    Raises:
+        SchemaError: If there is none, or several could be meant.
+    """
+    found = [name for name, dtype in schema.items() if _holds_labels(name, dtype)]
     if named is None and len(found) > 1:
         raise SchemaError(
             "exactly one column must hold the labels",
@@ -56,7 +62,7 @@ def _label_column(frame: pl.DataFrame, named: str | None, path: Path) -> str:
             where=path,
             hint="name it with --label",
         )
-    return column_for("label", named or "".join(found) or "label", frame.columns, path)
+    return column_for("label", named or "".join(found) or "label", list(schema), path)
 
 
 def _holds_labels(name: str, dtype: pl.DataType) -> bool:

@@ -6,23 +6,28 @@ import re
 from collections.abc import Iterator
 from dataclasses import replace
 from datetime import date
+from functools import cache
 from pathlib import Path
 from urllib.parse import quote, unquote
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 import audit
 from audit.checks import ALL_CHECKS, CHECKS, ON_WAIVERS
-from audit.checks.check import Check, WaiverCheck, WaiverUse
+from audit.checks.check import Check, WaiverCheck, WaiverUse, not_on_counts
 from audit.dataset import LabelDataset
 from audit.hierarchy import Exclusion, Exclusions, Hierarchy
-from audit.measure import Measurements, measure
-from audit.policy import BranchRule, Exclusive, Policy, Waiver, policy_for
+from audit.measure import Counted, Measurements, measure
+from audit.policy import BranchRule, Exclusive, Policy, Threshold, Waiver, policy_for
 from audit.result import CheckResult, Finding
 from fixtures.coded import icd9cm_and_procedures
 from fixtures.coded import measured as damaged_in
+from fixtures.counted import counted_of, standing_alone
 from fixtures.labelled import labelled, repeated, tree
 from fixtures.predicted import predicted
+from fixtures.strategies import hierarchies, trees
 
 ROOT = Path(__file__).parents[2]
 NAMES = (
@@ -336,3 +341,89 @@ def test_the_dataset_without_labels_has_instances() -> None:
     dataset: LabelDataset = DATASETS["without labels"]().dataset
 
     assert (dataset.ledger.instances, dataset.ledger.instances_without_labels) == (2, 2)
+
+
+ON_COUNTS = tuple(check for check in CHECKS if check.on_counts)
+TOLD_OTHERWISE = {"residual_overuse": {"folded_into": ()}, "cross_branch": {"parts": ()}}
+"""What counts tell in a way of their own: the checks' own tests say how."""
+
+
+@cache
+def both_ways(name: str) -> tuple[Measurements, Counted]:
+    measured = standing_alone(DATASETS[name]())
+    return measured, counted_of(measured)
+
+
+def alike(result: CheckResult) -> CheckResult:
+    """The result without what counts tell otherwise."""
+    bare = TOLD_OTHERWISE.get(result.name, {})
+    return replace(result, findings=tuple(replace(f, **bare) for f in result.findings))  # type: ignore[arg-type]
+
+
+def same_on_counts(check: Check, measured: Measurements, counted: Counted) -> bool:
+    assert check.on_counts
+    return alike(check.on_counts(counted)) == alike(check.run(measured))
+
+
+def test_checks_on_counts_are_those_that_look_at_no_instance_beside_another() -> None:
+    assert [check.name for check in ON_COUNTS] == [
+        "unknown_code", "malformed_code", "lost_zero", "wrong_table", "retired_code",
+        "mixed_versions", "not_specific", "parent_and_child", "duplicate_label", "empty_instance",
+        "record_cap", "residual_overuse", "cross_branch", "unexpected_pair",
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize("name", DATASETS)
+def test_on_counts_it_tells_the_same(name: str) -> None:
+    measured, counted = both_ways(name)
+
+    assert [c.name for c in ON_COUNTS if not same_on_counts(c, measured, counted)] == []
+
+
+@pytest.mark.parametrize("check", ON_COUNTS, ids=lambda check: check.name)
+def test_on_counts_it_finds_something_somewhere(check: Check) -> None:
+    assert check.on_counts
+    assert any(check.on_counts(both_ways(name)[1]).findings for name in DATASETS)
+
+
+@st.composite
+def releases(draw: st.DrawFn) -> Measurements:
+    """Any labels, repeated and refused ones too, under a policy that reports nearly everything."""
+    hierarchy = draw(st.one_of(trees(), hierarchies()))
+    nodes = st.sampled_from(hierarchy.nodes)
+    label = st.one_of(nodes, nodes, nodes, st.sampled_from(["no such node", None]))
+    sets = st.tuples(st.sampled_from([1, 2, 25]), st.lists(label, max_size=5))
+    drawn = draw(st.lists(sets, min_size=1, max_size=5))
+    each = [labels for times, labels in drawn for _ in range(times)]
+    rule = BranchRule(
+        branches=("*", "*"),
+        rule=draw(st.sampled_from(["watch", "disjoint"])),
+        reason="So.",
+        break_down_depth=draw(st.sampled_from([None, 1, 2])),
+    )
+    policy = Policy(
+        labelled_ancestors="fault",
+        residual_nodes=tuple(sorted(draw(st.sets(nodes)))),
+        residual_instances=Threshold(value=1, reason=""),
+        residual_share=Threshold(value=0.1, reason=""),
+        expected_support=Threshold(value=0.01, reason=""),
+        false_discovery_rate=Threshold(value=0.5, reason=""),
+        branch_rules=(rule,),
+    )
+    return measure(labelled(hierarchy, {f"i{n:03}": own for n, own in enumerate(each)}), policy)
+
+
+@given(releases())
+def test_on_counts_of_any_release_it_tells_the_same(measured: Measurements) -> None:
+    counted = counted_of(measured)
+
+    assert [c.name for c in ON_COUNTS if not same_on_counts(c, measured, counted)] == []
+
+
+def test_what_needs_the_instances_says_so() -> None:
+    for check in CHECKS:
+        result = not_on_counts(check)
+
+        assert (result.name, result.title, result.denominator) == (check.name, check.title, 0)
+        assert (result.status, result.findings) == ("not_applicable", ())
+        assert "one by one" in result.not_applicable

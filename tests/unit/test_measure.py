@@ -177,3 +177,9 @@ def test_the_policy_overrules_whether_labelled_ancestors_are_a_fault(
 
     assert measure(dataset, Policy()).labelled_ancestors == "allowed"
     assert measure(dataset, Policy(labelled_ancestors="fault")).labelled_ancestors == "fault"
+
+
+def test_instances_are_counted_one_by_one_when_first_asked_for(measured: Measurements) -> None:
+    assert "records" not in vars(measured)
+    assert measured.records.total("length") == measured.instances == 5
+    assert vars(measured)["records"] is measured.records

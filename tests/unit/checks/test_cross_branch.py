@@ -6,13 +6,18 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from audit.checks.cross_branch import CHECK
+from audit.checks.cross_branch import CHECK, on_counts
 from audit.hierarchy import Hierarchy
 from audit.measure import measure
 from audit.policy import BranchRule, Policy
 from audit.result import CheckResult
+from fixtures import brute_force as plain
+from fixtures.counted import counted_of
 from fixtures.labelled import labelled, tree
+from fixtures.strategies import hierarchies, label_sets, trees
 
 
 def rule(a: str, b: str, kind: str, **more: Any) -> BranchRule:
@@ -105,7 +110,8 @@ def test_a_meeting_is_broken_down_by_nodes_of_the_first_branch(toy_hierarchy: Hi
 def test_the_first_branch_is_the_rule_s_first_also_where_it_is_a_star(
     toy_hierarchy: Hierarchy, pair: tuple[str, str]
 ) -> None:
-    swapped = checked(toy_hierarchy, LABELS, rule(*reversed(pair), "watch"))  # type: ignore[arg-type]
+    first, second = pair
+    swapped = checked(toy_hierarchy, LABELS, rule(second, first, "watch"))
 
     assert list(meetings(checked(toy_hierarchy, LABELS, rule(*pair, "watch")))) == [
         ("animal", "tool")
@@ -181,3 +187,85 @@ def test_a_branch_below_another_cannot_exclude_it() -> None:
 
     assert found.denominator == 2
     assert meetings(found) == {("animal", "tool"): 1, ("dog", "tool"): 1}
+
+
+def counted(
+    hierarchy: Hierarchy, labels: Mapping[str, Sequence[str]], *rules: BranchRule
+) -> CheckResult:
+    return on_counts(counted_of(measure(labelled(hierarchy, labels), Policy(branch_rules=rules))))
+
+
+def parts(found: CheckResult) -> list[dict[tuple[str, ...], object]]:
+    return [{p.nodes: p.evidence["instances"].value for p in f.parts} for f in found.findings]
+
+
+ANY = rule("*", "*", "watch")
+
+
+@given(hierarchies(titled=False).flatmap(lambda h: st.tuples(st.just(h), label_sets(h))))
+def test_meetings_equal_plain_python_by_instances_and_by_counts(
+    drawn: tuple[Hierarchy, list[frozenset[str]]],
+) -> None:
+    hierarchy, sets = drawn
+    labels = {f"i{n}": set(each) for n, each in enumerate(sets)}
+    parents = plain.parents_of(hierarchy.nodes, hierarchy.edge_frame().iter_rows())
+    branches = [hierarchy.nodes[i] for i in hierarchy.branches]
+    apart = [
+        (a, b)
+        for a in branches
+        for b in branches
+        if a < b and hierarchy.relation(a, b) != "ancestor"
+    ]
+    met = {pair: len(plain.with_two_labels(parents, labels, *pair)) for pair in apart}
+    written = {i: sorted(each) for i, each in labels.items()}
+    expected = {pair: n for pair, n in met.items() if n}
+
+    assert meetings(checked(hierarchy, written, ANY)) == expected
+    assert meetings(counted(hierarchy, written, ANY)) == expected
+
+
+@given(trees(titled=False).flatmap(lambda h: st.tuples(st.just(h), label_sets(h))))
+def test_on_counts_a_tree_is_broken_down_by_depth_alike(
+    drawn: tuple[Hierarchy, list[frozenset[str]]],
+) -> None:
+    hierarchy, sets = drawn
+    labels = {f"i{n}": sorted(each) for n, each in enumerate(sets)}
+    by_depth = rule("*", "*", "watch", break_down_depth=2)
+
+    assert counted(hierarchy, labels, by_depth) == checked(hierarchy, labels, by_depth)
+
+
+@given(hierarchies(titled=False).flatmap(lambda h: st.tuples(st.just(h), label_sets(h))))
+def test_on_counts_labels_at_leaves_are_broken_down_by_pairs_alike(
+    drawn: tuple[Hierarchy, list[frozenset[str]]],
+) -> None:
+    hierarchy, sets = drawn
+    leaves = {n for n, h in zip(hierarchy.nodes, hierarchy.height.tolist(), strict=True) if not h}
+    labels = {f"i{n}": sorted(each & leaves) for n, each in enumerate(sets)}
+
+    assert counted(hierarchy, labels, ANY) == checked(hierarchy, labels, ANY)
+
+
+def test_on_counts_a_label_above_another_label_is_in_no_pair(toy_hierarchy: Hierarchy) -> None:
+    labels = {"a": ["mammal", "tool"], "b": ["cow", "tool"], "c": ["bird", "tool"]}
+
+    assert parts(checked(toy_hierarchy, labels)) == [
+        {("bird", "tool"): 1, ("cow", "tool"): 1, ("mammal", "tool"): 1}
+    ]
+    assert parts(counted(toy_hierarchy, labels)) == [{("bird", "tool"): 1, ("cow", "tool"): 1}]
+
+
+def test_on_counts_a_node_of_both_branches_counts_what_meets_through_another_label(
+    toy_hierarchy: Hierarchy,
+) -> None:
+    labels = {"a": ["dog", "cow"], "b": ["dog", "pet"], "c": ["dog"]}
+    by_depth = rule("animal", "pet", "watch", break_down_depth=2)
+
+    assert meetings(counted(toy_hierarchy, labels, by_depth)) == {("animal", "pet"): 2}
+    assert parts(counted(toy_hierarchy, labels, by_depth)) == [{("mammal",): 2}]
+
+
+def test_on_counts_nobody_is_told_to_stand_first(toy_hierarchy: Hierarchy) -> None:
+    found = counted(toy_hierarchy, {"a": ["cow", "tool"]}, ALONE)
+
+    assert [finding.severity for finding in found.findings] == ["note"]

@@ -4,11 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from audit.checks.residual_overuse import CHECK
+from hypothesis import given
+from hypothesis import strategies as st
+
+from audit.checks.residual_overuse import CHECK, on_counts
+from audit.hierarchy import Hierarchy
 from audit.measure import measure
 from audit.policy import Policy, Threshold
 from audit.result import CheckResult
+from fixtures.counted import counted_of
 from fixtures.labelled import labelled, repeated, tree
+from fixtures.strategies import trees
 
 BODY = tree(
     "chest belly < body",
@@ -158,3 +164,75 @@ def test_two_patients_with_many_stays_do_not_make_a_share_high() -> None:
 
     assert flagged(checked(counts)) == ["lung"]
     assert flagged(checked(counts, groups=dict(zip(names, patients, strict=True)))) == []
+
+
+ORGANS = ("lung", "heart", "aorta", "liver", "spleen")
+TRUNK = tree(
+    "chest liver spleen < trunk",
+    "lung heart aorta < chest",
+    *(f"{organ}_other {organ}_known < {organ}" for organ in ORGANS),
+    titles={f"{organ}_other": "Other" for organ in ORGANS},
+)
+FROM_TEN = Policy(residual_instances=Threshold(value=10, reason=""))
+
+
+def standing_both_ways(*counts: tuple[int, Sequence[str]]) -> tuple[list[str], list[str]]:
+    """Parents of the trunk that stand by instances, and by counts alone."""
+    measured = measure(labelled(TRUNK, repeated(counts)), FROM_TEN)
+    return flagged(CHECK.run(measured)), flagged(on_counts(counted_of(measured)))
+
+
+def test_on_counts_parents_are_folded_into_the_child_that_explains_them() -> None:
+    assert standing_both_ways((60, ["lung_other"]), (20, ["heart_known"])) == (["lung"], ["lung"])
+
+
+def test_on_counts_of_flagged_nodes_below_each_other_the_topmost_is_left_out() -> None:
+    few = [(9, [f"{organ}_other"]) for organ in ORGANS if organ != "lung"]
+    by_instances, by_counts = standing_both_ways((40, ["lung_other"]), *few)
+
+    # chest has 18 beside lung, and trunk 18 beside chest; without chest and lung it would have none
+    assert by_instances == by_counts == ["chest", "lung", "trunk"]
+
+
+def test_on_counts_instances_below_two_flagged_nodes_are_taken_for_different_ones() -> None:
+    both, few = ["lung_other", "liver_other"], [(9, ["heart_other"]), (9, ["spleen_other"])]
+    by_instances, by_counts = standing_both_ways((40, both), *few)
+
+    # without the 40 below lung and liver 18 of 18 are left below trunk; 58 - 40 - 40 are none
+    assert by_instances == ["liver", "lung", "trunk"]
+    assert by_counts == ["liver", "lung"]
+
+
+def test_on_counts_a_label_elsewhere_below_is_not_seen() -> None:
+    counts = [(100, ["lung_other"]), (60, ["lung_other", "liver_known"]), (20, ["liver_other"])]
+    by_instances, by_counts = standing_both_ways(*counts)
+
+    # below trunk 120 of 180 are residual; 20 of 20 without lung, by counts 120 - 160, which is none
+    assert by_instances == ["lung", "trunk"]
+    assert by_counts == ["lung"]
+
+
+def test_on_counts_no_difference_is_told() -> None:
+    labels = repeated([(60, ["lung_other"]), (60, ["lung_known"])])
+    splits = {i: "train" if i < "i0060" else "test" for i in labels}
+    measured = measure(labelled(TRUNK, labels, splits=splits), Policy())
+
+    assert {finding.severity for finding in CHECK.run(measured).findings} == {"note"}
+    assert on_counts(counted_of(measured)).status == "pass"
+
+
+@given(trees(titled=False), st.data())
+def test_on_counts_folding_is_equal_where_each_instance_has_one_label(
+    hierarchy: Hierarchy, data: st.DataObject
+) -> None:
+    nodes = st.sampled_from(hierarchy.nodes)
+    policy = Policy(
+        residual_nodes=tuple(data.draw(st.sets(nodes))),
+        residual_instances=Threshold(value=4, reason=""),
+        residual_share=Threshold(value=0.3, reason=""),
+    )
+    often = st.tuples(st.sampled_from([1, 5, 20]), nodes.map(lambda node: [node]))
+    counts = data.draw(st.lists(often, max_size=8))
+    measured = measure(labelled(hierarchy, repeated(counts)), policy)
+
+    assert on_counts(counted_of(measured)) == CHECK.run(measured)

@@ -131,3 +131,16 @@ def test_no_comparison_expects_nothing() -> None:
     asked = comparisons(none, none, none.astype(bool), csr_array(EDGES))
 
     assert len(expect(stratify(*release()), asked).joint) == 0
+
+
+def test_a_node_that_no_record_carries_expects_nothing() -> None:
+    direct, carried, number = release()
+    own = stratify(direct[:2], carried[:2], number[:2])  # a, b and what is above them
+    a, b = np.array([[A, C, A], [C, B, B]])
+    asked = comparisons(a, b, np.array([False, False, False]), csr_array(EDGES))
+    found = expect(own, asked)
+    unused = (asked.a == C) | (asked.b == C)
+
+    assert found.joint[~unused].tolist() == [1]
+    assert found.joint[unused].tolist() == [0] * 4
+    assert found.n[unused].tolist() == [2] * 4

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 from scipy.sparse import csr_array
 
-from audit.engine.folding import fold, most_specific, pairs_above
+from audit.engine.folding import fold, most_specific, pairs_above, topmost
 
 DEEP, DEEP_TOO, MIDDLE, TOP = range(4)
 ABOVE = [[MIDDLE, TOP], [MIDDLE, TOP], [TOP], []]
@@ -86,3 +86,9 @@ def test_a_chain_ends_where_two_children_have_the_support_of_their_parent() -> N
     children = csr_array(np.array([[0, 1, 1], [0, 0, 0], [0, 0, 0]]))
 
     assert most_specific(0, np.array([3, 3, 3]), children) == 0
+
+
+def test_the_topmost_of_some_findings_lie_below_none_of_them() -> None:
+    assert topmost([DEEP, DEEP_TOO, MIDDLE], ABOVE) == [MIDDLE]
+    assert topmost([DEEP_TOO, DEEP], ABOVE) == [DEEP_TOO, DEEP]
+    assert topmost([], ABOVE) == []

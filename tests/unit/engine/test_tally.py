@@ -12,7 +12,8 @@ from audit.engine.entailed import count_entailed, sole_labels
 from audit.engine.pairs import PairCounts, count_pairs, support
 from audit.engine.propagation import aggregate
 from audit.engine.strata import length_histogram
-from audit.engine.tally import PairTally, SortedTail, Sparse, Sums, summed
+from audit.engine.sums import SortedTail, Sums, summed
+from audit.engine.tally import PairTally, Sparse
 from fixtures.strategies import hierarchies
 
 SQUARES = (0, 40, 2**20)

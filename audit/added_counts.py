@@ -1,0 +1,148 @@
+"""Counts of two sets of instances together, the earlier ones as a run kept them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+
+from audit.dag import IntArray
+from audit.engine.pairs import PairCounts
+from audit.engine.record_counts import KINDS, Kind, RecordCounts
+from audit.engine.sums import Sums, summed
+from audit.engine.tally import Batch
+from audit.errors import InputError, first_cases
+from audit.label_nodes import LabelNodes
+from audit.pair_count import PairCount
+from audit.strata_counts import StratumCounts
+from audit.sums_file import write_sums
+
+
+def refuse_other_nodes(before: PairCount, labels: LabelNodes, residual: IntArray) -> None:
+    """Raise InputError where the nodes of an earlier count are not what they were.
+
+    Args:
+        before: The earlier count.
+        labels: The labels of both counts, mapped.
+        residual: As of `PairCount`, for the nodes of ``labels``.
+    """
+    old, new = before.hierarchy, labels.hierarchy
+    at = _places(before, labels)
+    hint = "audit all data together"
+    turned = (old.height == 0) & (new.height[at] > 0)
+    if turned.any():
+        raise InputError(
+            "labels that hang below no leaf of the earlier count are required",
+            found=f"labels below {first_cases(np.array(old.nodes)[turned].tolist())}",
+            hint=hint,
+        )
+    otherwise = residual[at] != before.residual
+    if otherwise.any():
+        raise InputError(
+            "the same residual nodes as in the earlier count are required",
+            found=f"a policy that takes {first_cases(np.array(old.nodes)[otherwise].tolist())} "
+            "otherwise",
+            hint=hint,
+        )
+
+
+def with_added(count: PairCount, before: PairCount, folder: Path) -> PairCount:
+    """Both counts together; the first is used up.
+
+    Args:
+        count: Of the later instances, its labels mapped beside those of the earlier ones, its
+            strata cut as theirs.
+        before: Of the earlier instances.
+        folder: Where the counts of the strata go.
+    """
+    at, n = _places(before, count.labels), len(count.hierarchy)
+    tally = before.tally
+    counted = Batch(
+        lengths=tally.lengths,
+        direct=_moved(tally.direct_support, at, n),
+        support=_moved(tally.support, at, n),
+        entailed=_rekeyed(tally.entailed, at, tally.n_nodes, n),
+    )
+    count.tally.add_counted(counted, (_moved_pairs(pairs, at) for pairs in tally.blocks()))
+    count.records.add(_moved_records(before, count, at))
+    return PairCount(
+        labels=count.labels,
+        tally=count.tally,
+        records=count.records,
+        strata=_strata(count.strata, before.strata, at, folder),
+        residual=count.residual,
+    )
+
+
+def _places(before: PairCount, labels: LabelNodes) -> IntArray:
+    """Index that each node of the earlier count has now, ascending."""
+    index = labels.hierarchy.index
+    return np.array([index(node) for node in before.hierarchy.nodes], np.int64)
+
+
+def _moved(counts: IntArray, at: IntArray, size: int) -> IntArray:
+    """Counts by node, shape (..., n_nodes), where the nodes are now."""
+    found = np.zeros((*counts.shape[:-1], size), np.int64)
+    found[..., at] = counts
+    return found
+
+
+def _moved_pairs(pairs: PairCounts, at: IntArray) -> PairCounts:
+    return PairCounts(at[pairs.a], at[pairs.b], pairs.joint, pairs.confusion_sum)
+
+
+def _rekeyed(sums: Sums, at: IntArray, n_before: int, n: int) -> Sums:
+    """Sums by ``first * n_before + node``, with ``n`` nodes; they stay in order."""
+    first, node = np.divmod(sums.keys, n_before)
+    return Sums(at[first] * n + at[node], sums.joint, sums.confusion)
+
+
+def _moved_records(before: PairCount, count: PairCount, at: IntArray) -> RecordCounts:
+    n_before, n = before.tally.n_nodes, count.tally.n_nodes
+    by_node: tuple[Kind, ...] = ("repeated", "below")
+    moved: dict[Kind, Sums] = {}
+    for kind in KINDS:
+        sums = before.records.of(kind)
+        if kind in by_node:
+            sums = Sums(at[sums.keys], sums.joint, sums.confusion)
+        elif kind == "nested":
+            sums = _rekeyed(sums, at, n_before, n)
+        elif kind == "only_residual":
+            which, node = np.divmod(sums.keys, n_before)
+            sums = Sums(which * n + at[node], sums.joint, sums.confusion)
+        elif kind == "label":
+            numbers = _numbers(before.labels, count.labels)
+            order = np.argsort(numbers[sums.keys], kind="stable")
+            sums = Sums(numbers[sums.keys], sums.joint, sums.confusion)[order]
+        moved[kind] = sums
+    return RecordCounts(moved)
+
+
+def _numbers(before: LabelNodes, labels: LabelNodes) -> IntArray:
+    """Number that each label of the earlier count has now."""
+    old, new = (
+        found.written.filter(~pl.col("homeless")).select("label", "number")
+        for found in (before, labels)
+    )
+    joined = old.join(new, on="label", nulls_equal=True, how="left", maintain_order="left")
+    return joined["number_right"].to_numpy()
+
+
+def _strata(
+    count: StratumCounts, before: StratumCounts, at: IntArray, folder: Path
+) -> StratumCounts:
+    n_before, n = before.support.shape[1], count.support.shape[1]
+    files = []
+    for stratum in range(len(count.cuts)):
+        files.append(folder / f"together-{stratum:03d}.parquet")
+        old = _rekeyed(before.pairs(stratum), at, n_before, n)
+        write_sums([summed([old, count.pairs(stratum)])], files[-1], confusion=False)
+    return StratumCounts(
+        cuts=count.cuts,
+        size=count.size + before.size,
+        support=count.support + _moved(before.support, at, n),
+        direct=count.direct + _moved(before.direct, at, n),
+        files=tuple(files),
+        holder=count.holder,
+    )

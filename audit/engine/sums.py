@@ -1,0 +1,123 @@
+"""Sums by key: what tallies are made of, added up batch by batch."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol, Self, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+IntArray: TypeAlias = NDArray[np.int64]
+FloatArray: TypeAlias = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Sums:
+    """Sums of some pairs.
+
+    Args:
+        keys: ``a * n_nodes + b``, ascending and different, shape (n_pairs,).
+        joint: Instances carrying both nodes, shape (n_pairs,).
+        confusion: Summed entropies of the two values in bits, shape (n_pairs,).
+    """
+
+    keys: IntArray
+    joint: IntArray
+    confusion: FloatArray
+
+    def __len__(self) -> int:
+        return len(self.keys)
+
+    def __getitem__(self, chosen: Any) -> Sums:
+        return Sums(self.keys[chosen], self.joint[chosen], self.confusion[chosen])
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes that the arrays take."""
+        return self.keys.nbytes + self.joint.nbytes + self.confusion.nbytes
+
+
+def summed(parts: Sequence[Sums]) -> Sums:
+    """The sums of several parts by pair, those of a pair added in the order of the parts."""
+    keys = np.concatenate([part.keys for part in parts])
+    order = np.argsort(keys, kind="stable")
+    keys = keys[order]
+    starts = np.flatnonzero(np.diff(keys, prepend=-1))
+    if not len(keys):
+        return Sums(keys, np.empty(0, np.int64), np.empty(0))
+    joint = np.concatenate([part.joint for part in parts])[order]
+    confusion = np.concatenate([part.confusion for part in parts])[order]
+    return Sums(keys[starts], np.add.reduceat(joint, starts), np.add.reduceat(confusion, starts))
+
+
+def listed(keys: IntArray, bits: FloatArray) -> Sums:
+    """The sums of pairs that stand once for each instance.
+
+    Args:
+        keys: Of each, in any order, shape (n,).
+        bits: Its entropy, shape (n,).
+    """
+    order = np.argsort(keys, kind="stable")
+    keys = keys[order]
+    starts = np.flatnonzero(np.diff(keys, prepend=-1))
+    if not len(keys):
+        return NOTHING
+    joint = np.diff(starts, append=len(keys))
+    return Sums(keys[starts], joint, np.add.reduceat(bits[order], starts))
+
+
+class Tail(Protocol):
+    """Where the sums of pairs of rare nodes are kept."""
+
+    def add(self, sums: Sums) -> None:
+        """Add the sums of a batch."""
+
+    def between(self, first: int, stop: int) -> Sums:
+        """The sums of the keys from ``first`` to before ``stop``."""
+
+    def absorb(self, other: Self) -> None:
+        """Take over the sums of another, which is empty then."""
+
+    def clear(self) -> None:
+        """Forget all sums."""
+
+
+class SortedTail:
+    """Sums in memory: what came in since is merged once it outgrows what was merged before."""
+
+    def __init__(self, parts: Sequence[Sums] = ()) -> None:
+        self.parts = list(parts)
+
+    def add(self, sums: Sums) -> None:
+        """Add the sums of a batch; time grows with the logarithm of the number of batches."""
+        self.parts.append(sums)
+        while len(self.parts) > 1 and len(self.parts[-2]) <= 2 * len(self.parts[-1]):
+            last = self.parts.pop()
+            self.parts[-1] = summed([self.parts[-1], last])
+
+    def between(self, first: int, stop: int) -> Sums:
+        """The sums of the keys from ``first`` to before ``stop``."""
+        ends = [np.searchsorted(part.keys, (first, stop)) for part in self.parts]
+        parts = [part[slice(*end)] for part, end in zip(self.parts, ends, strict=True)]
+        return summed([NOTHING, *parts])
+
+    def absorb(self, other: SortedTail) -> None:
+        """Take over the sums of another, which is empty then."""
+        for part in other.parts:
+            self.add(part)
+        other.clear()
+
+    def clear(self) -> None:
+        """Forget all sums."""
+        self.parts.clear()
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes that the arrays take."""
+        return sum(part.nbytes for part in self.parts)
+
+
+NOTHING = Sums(np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0))
+"""The sums of no pair."""

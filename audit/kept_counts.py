@@ -1,0 +1,204 @@
+"""Counts kept in a run, so that those of further instances can be added to them."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterable
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pyarrow.parquet as pq
+
+from audit.dag import IntArray
+from audit.disk import on_disk
+from audit.engine.record_counts import KINDS, RecordCounts
+from audit.engine.sums import Sums
+from audit.engine.tally import Batch, PairTally
+from audit.errors import InputError
+from audit.files import read_table
+from audit.hierarchy import Hierarchy
+from audit.label_nodes import LABELS, label_nodes
+from audit.pair_count import PairCount
+from audit.spill import SpilledTail
+from audit.strata_counts import StratumCounts
+from audit.sums_file import write_sums
+
+FOLDER = "counts"
+"""Where they are, below the restricted part of a run."""
+
+_SOURCES, _LABELS, _NODES, _RECORDS, _PAIRS, _ENTAILED, _STRATA, _MARGINS = (
+    f"{name}.parquet"
+    for name in ("sources", "labels", "nodes", "records", "pairs", "entailed", "strata", "margins")
+)
+_COLUMNS = {
+    _SOURCES: ("sha256",),
+    _LABELS: tuple(LABELS),
+    _NODES: ("node", "parents", "direct", "support", "residual"),
+    _RECORDS: ("kind", "key", "count"),
+    _ENTAILED: ("key", "joint"),
+    _STRATA: ("least_labels", "instances"),
+    _MARGINS: ("stratum", "node", "support", "direct"),
+}
+
+
+def write_counts(count: PairCount, folder: Path, sources: Iterable[str] = ()) -> None:
+    """Write a count; the same count gives the same bytes.
+
+    Args:
+        count: What was counted.
+        folder: Where it goes.
+        sources: Digests of all files that were counted.
+
+    Raises:
+        OutputError: If the disk takes no more.
+    """
+    entailed, strata = count.tally.entailed, count.strata
+    tables = {
+        _SOURCES: pl.DataFrame({"sha256": sorted(sources)}, {"sha256": pl.String}),
+        _LABELS: count.labels.counts,
+        _NODES: _nodes(count),
+        _RECORDS: count.record_frame,
+        _ENTAILED: pl.DataFrame({"key": entailed.keys, "joint": entailed.joint}),
+        _STRATA: pl.DataFrame({"least_labels": strata.cuts, "instances": strata.size}),
+        _MARGINS: _margins(strata),
+    }
+    with on_disk(folder):
+        folder.mkdir(parents=True, exist_ok=True)
+        for name, table in tables.items():
+            pq.write_table(table.to_arrow(), folder / name)
+        write_sums(count.tally.sums(), folder / _PAIRS)
+        for stratum, file in enumerate(strata.files):
+            shutil.copy2(file, _stratum_file(folder, stratum))
+
+
+def read_counts(folder: Path, hierarchy: Hierarchy) -> PairCount:
+    """A count that was kept; pairs stay on the disk until they are asked for.
+
+    Args:
+        folder: Where `write_counts` wrote it.
+        hierarchy: The hierarchy that it was counted with, before labels added nodes to it.
+
+    Raises:
+        InputError: If there is none, it is damaged, or it is of another hierarchy.
+    """
+    if not (folder / _STRATA).is_file():
+        raise InputError(
+            "a run that keeps its counts is required",
+            found="none",
+            where=folder,
+            hint="make it with: audit run ... --memory SIZE, or --engine spark",
+        )
+    labels = label_nodes(_read(folder, _LABELS), hierarchy)
+    nodes, placed = _read(folder, _NODES), _placed(labels.hierarchy)
+    if not nodes.select(placed.columns).equals(placed):
+        raise InputError(
+            "the hierarchy that the earlier data were counted with is required",
+            found=f"another of {len(labels.hierarchy):,} nodes",
+            where=folder,
+            hint="audit all data together",
+        )
+    records = _read_records(_read(folder, _RECORDS))
+    return PairCount(
+        labels=labels,
+        tally=_read_tally(folder, labels.hierarchy, nodes, records),
+        records=records,
+        strata=_read_strata(folder, len(nodes)),
+        residual=nodes["residual"].to_numpy(),
+    )
+
+
+def counted_sources(folder: Path) -> frozenset[str]:
+    """Digests of all files that a count that was kept is of."""
+    return frozenset(_read(folder, _SOURCES)["sha256"])
+
+
+def _read(folder: Path, name: str) -> pl.DataFrame:
+    """A table that was kept, if it is one."""
+    table = read_table(folder / name)
+    if table.columns != list(_COLUMNS[name]):
+        raise InputError(
+            f"a table of {', '.join(_COLUMNS[name])} is required",
+            found=f"one of {', '.join(table.columns)}",
+            where=folder / name,
+            hint="audit all data together",
+        )
+    return table
+
+
+def _placed(hierarchy: Hierarchy) -> pl.DataFrame:
+    """``node, parents``: what a count rests on."""
+    parents = [list(hierarchy.parents(node)) for node in hierarchy.nodes]
+    return pl.DataFrame(
+        {
+            "node": pl.Series(hierarchy.nodes, dtype=pl.String),
+            "parents": pl.Series(parents, dtype=pl.List(pl.String)),
+        }
+    )
+
+
+def _nodes(count: PairCount) -> pl.DataFrame:
+    return _placed(count.hierarchy).with_columns(
+        pl.Series("direct", count.tally.direct_support),
+        pl.Series("support", count.tally.support),
+        pl.Series("residual", count.residual),
+    )
+
+
+def _read_records(table: pl.DataFrame) -> RecordCounts:
+    found = {}
+    for kind in KINDS:
+        some = table.filter(kind=kind)
+        found[kind] = _sums(some["key"].to_numpy(), some["count"].to_numpy())
+    return RecordCounts(found)
+
+
+def _sums(keys: IntArray, counts: IntArray) -> Sums:
+    return Sums(keys, counts, np.zeros(len(keys)))
+
+
+def _read_tally(
+    folder: Path, hierarchy: Hierarchy, nodes: pl.DataFrame, records: RecordCounts
+) -> PairTally:
+    tail = SpilledTail(folder, memory=0, runs=[_PAIRS])
+    tally = PairTally(hierarchy.closure, square=0, tail=tail)
+    entailed = _read(folder, _ENTAILED)
+    counted = Batch(
+        lengths=records.at("length", 0),
+        direct=nodes["direct"].to_numpy(),
+        support=nodes["support"].to_numpy(),
+        entailed=_sums(entailed["key"].to_numpy(), entailed["joint"].to_numpy()),
+    )
+    tally.add_counted(counted, ())
+    return tally
+
+
+def _margins(strata: StratumCounts) -> pl.DataFrame:
+    """``stratum, node`` (index), ``support, direct``: a row a node that a stratum carries."""
+    stratum, node = np.nonzero(strata.support)
+    return pl.DataFrame(
+        {
+            "stratum": stratum,
+            "node": node,
+            "support": strata.support[stratum, node],
+            "direct": strata.direct[stratum, node],
+        }
+    )
+
+
+def _read_strata(folder: Path, n_nodes: int) -> StratumCounts:
+    strata, margins = _read(folder, _STRATA), _read(folder, _MARGINS)
+    support, direct = np.zeros((2, len(strata), n_nodes), np.int64)
+    place = (margins["stratum"].to_numpy(), margins["node"].to_numpy())
+    support[place], direct[place] = margins["support"].to_numpy(), margins["direct"].to_numpy()
+    return StratumCounts(
+        cuts=strata["least_labels"].to_numpy(),
+        size=strata["instances"].to_numpy(),
+        support=support,
+        direct=direct,
+        files=tuple(_stratum_file(folder, number) for number in range(len(strata))),
+    )
+
+
+def _stratum_file(folder: Path, stratum: int) -> Path:
+    return folder / f"stratum-{stratum:03d}.parquet"

@@ -1,0 +1,89 @@
+"""What a count is made by: its labels as nodes, its strata, and where it may keep what."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import polars as pl
+
+from audit.added_counts import refuse_other_nodes
+from audit.dag import IntArray
+from audit.engine.record_counts import Mapped
+from audit.hierarchy import Hierarchy
+from audit.label_nodes import LabelNodes, label_nodes, summed_counts
+from audit.pair_count import PairCount
+from audit.policy import Policy, policy_for
+from audit.residuals import residual_kinds
+
+MEMORY = 2 * 2**30
+"""Bytes that a count may take beside the program itself, unless told otherwise."""
+
+
+@dataclass(frozen=True, eq=False)
+class Asked:
+    """What is to be counted, and how.
+
+    Args:
+        hierarchy: The hierarchy, as its file has it.
+        policy: Its lists of residual nodes are used; what it does not state, and all where it is
+            None, the hierarchy's built-in policy decides.
+        memory: Bytes that may be taken.
+        added_to: What was counted of other instances, which the result holds too.
+    """
+
+    hierarchy: Hierarchy
+    policy: Policy | None
+    memory: int
+    added_to: PairCount | None
+
+
+@dataclass(frozen=True, eq=False)
+class Plan:
+    """What a count is made by.
+
+    Args:
+        labels: The labels of the source, mapped.
+        residual: Of each node 0 specific, 1 other, 2 unspecified, shape (n_nodes,).
+        cuts: First number of direct labels of each stratum; None: as the instances have it.
+        memory: Bytes that may be taken.
+        folder: Where instances and counts are kept on the disk.
+        where: The source, for messages.
+    """
+
+    labels: LabelNodes
+    residual: IntArray
+    cuts: IntArray | None
+    memory: int
+    folder: Path
+    where: object
+
+    @property
+    def mapped(self) -> Mapped:
+        """What the counts of instances need."""
+        labels = self.labels
+        closure = labels.hierarchy.strict_closure
+        return Mapped(labels.node_of, labels.reason_of, self.residual, closure)
+
+
+def planned(asked: Asked, counts: pl.DataFrame, folder: Path, where: object) -> Plan:
+    """The plan of a count whose labels are known.
+
+    Args:
+        asked: What is to be counted.
+        counts: Its labels, from `audit.label_nodes.label_counts`.
+        folder: Where instances and counts are kept on the disk.
+        where: The source, for messages.
+
+    Raises:
+        InputError: If the count that it is added to took nodes otherwise.
+    """
+    before = asked.added_to
+    every = counts if before is None else summed_counts([counts, before.labels.counts])
+    labels = label_nodes(every, asked.hierarchy)
+    policy = policy_for(labels.hierarchy.name, asked.policy)
+    residual = residual_kinds(labels.hierarchy, policy)
+    if before is not None:
+        refuse_other_nodes(before, labels, residual)
+    cuts = None if before is None else before.strata.cuts
+    return Plan(labels, residual, cuts, asked.memory, folder, where)

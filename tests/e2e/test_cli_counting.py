@@ -1,0 +1,438 @@
+"""``audit run`` on data that are only counted: in batches, added to a run, and on Spark."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pyarrow.parquet as pq
+import pytest
+from polars.testing import assert_frame_equal
+from typer.testing import CliRunner, Result
+
+from audit.cli import app
+from fixtures.toy import EDGES
+
+AUDIT = str(Path(sys.executable).with_name("audit"))
+LABELS = ("dog", "cow", "bird", "tool", "pet", "animal", "unicorn", " cow ", None)
+NEED_INSTANCES = {"duplicate_instance", "principal_position", "sibling_exclusive", "excludes1"}
+NEED_INSTANCES |= {"split_leak", "group_confined", "model_confuses", "model_habit"}
+SMALL = "20MB"
+"""Memory for batches of 10,000 rows, the smallest."""
+
+
+def audit(*arguments: object) -> Result:
+    return CliRunner().invoke(app, [str(argument) for argument in arguments])
+
+
+def arguments(data: Path, out: Path, *options: object) -> list[str]:
+    hierarchy = data.parent / "toy.csv"
+    run = ["run", data, "--hierarchy", hierarchy, "--out", out, "--no-pdf", *options]
+    return [str(argument) for argument in run]
+
+
+def run(data: Path, out: Path, *options: object) -> Path:
+    done = audit(*arguments(data, out, *options))
+    assert done.exit_code == 0, done.output
+    return out
+
+
+def installed(data: Path, out: Path, *options: object, **variables: str) -> subprocess.Popen[str]:
+    """The command as it is installed, in a process of its own."""
+    return subprocess.Popen(
+        [AUDIT, *arguments(data, out, *options)],
+        env=os.environ | variables,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+
+
+def refused(result: Result) -> str:
+    """The one message of a mistake of the user's: exit status 2 and no traceback."""
+    assert result.exit_code == 2, result.output
+    assert isinstance(result.exception, SystemExit)
+    assert result.stdout == ""
+    assert result.stderr.startswith("Error: ")
+    assert "Traceback" not in result.stderr
+    return result.stderr
+
+
+def left_in(folder: Path) -> set[str]:
+    return {path.name for path in folder.iterdir()}
+
+
+def result_of(folder: Path) -> Any:
+    return json.loads((folder / "result.json").read_bytes())
+
+
+def table(folder: Path, name: str) -> pl.DataFrame:
+    return pl.read_parquet(folder / "restricted" / f"{name}.parquet")
+
+
+def drawn(instances: int, seed: int = 3) -> pl.DataFrame:
+    """``instance, label``: of each instance from one to four rows."""
+    rng = np.random.default_rng(seed)
+    rows = rng.integers(1, 5, size=instances)
+    label = rng.choice(
+        len(LABELS), size=rows.sum(), p=[0.25, 0.2, 0.15, 0.15, 0.1, 0.05, *[0.1 / 3] * 3]
+    )
+    return pl.DataFrame(
+        {
+            "instance": [f"i{number}" for number in np.repeat(np.arange(instances), rows).tolist()],
+            "label": [LABELS[place] for place in label.tolist()],
+        },
+        schema={"instance": pl.String, "label": pl.String},
+    )
+
+
+def listed(frame: pl.DataFrame) -> str:
+    lists = frame.group_by("instance", maintain_order=True).agg(labels="label")
+    lines = ({"id": i, "labels": labels} for i, labels in lists.iter_rows())
+    return "".join(f"{json.dumps(line)}\n" for line in lines)
+
+
+def write_toy(place: Path) -> None:
+    edges = "\n".join(",".join(edge) for edge in EDGES)
+    (place / "toy.csv").write_text(f"child,parent\n{edges}\n")
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A release in three formats and in two parts, and runs of it in memory and counted."""
+    place = tmp_path_factory.mktemp("counted")
+    write_toy(place)
+    frame = drawn(600)
+    frame.write_parquet(place / "rows.parquet", row_group_size=200)
+    frame.write_csv(place / "rows.csv")
+    (place / "rows.jsonl").write_text(listed(frame))
+    earlier = pl.col("instance").str.slice(1).cast(pl.Int64) < 300
+    frame.filter(earlier).write_parquet(place / "first.parquet")
+    frame.filter(~earlier).write_parquet(place / "second.parquet")
+    run(place / "rows.parquet", place / "loaded")
+    run(place / "rows.parquet", place / "counted", "--memory", "1GB")
+    run(place / "first.parquet", place / "first", "--memory", "0.5 GiB")
+    run(place / "second.parquet", place / "both", "--add-to", place / "first")
+    return place
+
+
+@pytest.fixture
+def out(tmp_path: Path) -> Path:
+    return tmp_path / "out" / "run"
+
+
+def assert_same_tables(found: Path, expected: Path, names: Iterable[str]) -> None:
+    """Equal to the last bit, but for confusion, which is a sum of fractions."""
+    for name in names:
+        one, other = table(found, name), table(expected, name)
+        if name == "pairs":
+            np.testing.assert_allclose(one["confusion"], other["confusion"], rtol=1e-12, atol=1e-15)
+            intervals = ("confusion", "ratio_low", "ratio_high")
+            one, other = one.drop(intervals), other.drop(intervals)
+        assert_frame_equal(one, other, check_exact=True)
+
+
+# --- what it tells --------------------------------------------------------------------------
+
+TABLES = ("nodes", "edges", "pairs", "residuals", "strata")
+
+
+def test_counts_tell_what_the_loaded_data_tell(place: Path) -> None:
+    assert_same_tables(place / "counted", place / "loaded", TABLES)
+    counted, loaded = result_of(place / "counted"), result_of(place / "loaded")
+    assert counted["ledger"] == loaded["ledger"]
+    assert counted["identity"]["data"]["sha256"] == loaded["identity"]["data"]["sha256"]
+    assert counted["overview"] == loaded["overview"]
+
+
+def test_every_check_finds_the_same_or_says_that_it_needs_the_instances(place: Path) -> None:
+    both = zip(
+        result_of(place / "counted")["checks"], result_of(place / "loaded")["checks"], strict=True
+    )
+    needing = set()
+    for counted, loaded in both:
+        if "instances one by one" in str(counted):
+            assert counted["status"] == "not_applicable"
+            needing.add(counted["name"])
+        else:
+            assert without_breakdown(counted) == without_breakdown(loaded)
+    assert needing == NEED_INSTANCES
+
+
+def without_breakdown(check: dict[str, Any]) -> dict[str, Any]:
+    """Counts break meetings of branches down by the lowest nodes that meet, not by labels."""
+    if check["name"] != "cross_branch":
+        return check
+    return check | {"findings": [finding | {"parts": []} for finding in check["findings"]]}
+
+
+@pytest.mark.parametrize("name", ["rows.csv", "rows.jsonl"])
+def test_each_format_gives_the_same(place: Path, out: Path, name: str) -> None:
+    run(place / name, out, "--engine", "stream")
+
+    assert_same_tables(out, place / "counted", TABLES)
+
+
+def test_little_memory_and_one_thread_give_the_same_bytes(place: Path, out: Path) -> None:
+    with installed(place / "rows.parquet", out, "--memory", SMALL, "--jobs", "1") as child:
+        _, told = child.communicate()
+
+    assert (child.returncode, told) == (0, "")
+    assert (out / "result.json").read_bytes() == (place / "counted/result.json").read_bytes()
+    assert left_in(out.parent) == {"run"}
+
+
+def test_a_table_of_a_release_can_be_read_as_a_plain_one(place: Path, out: Path) -> None:
+    rows = "1,7,4019\n1,7,25000\n2,8,4019\n"
+    data = out.parent.with_name("DIAGNOSES_ICD.csv")
+    data.write_text(f"SUBJECT_ID,HADM_ID,ICD9_CODE\n{rows}")
+    write_toy(data.parent)
+    columns = ("--id", "HADM_ID", "--label", "ICD9_CODE", "--hierarchy", "icd9cm")
+
+    message = refused(audit(*arguments(data, out, "--memory", "1GB")))
+    assert "Found: mimic3" in message
+    assert "--format long" in message
+    run(data, out, "--memory", "1GB", "--format", "long", *columns)
+    assert result_of(out)["ledger"]["rows_mapped"] == 3
+
+
+@pytest.mark.parametrize("name", ["counted", "both"])
+def test_a_counted_run_can_be_made_again(place: Path, name: str) -> None:
+    done = audit("verify", place / name, "--recompute", "--json")
+
+    assert done.exit_code == 0, done.output
+    outcomes = {one["name"]: one["outcome"] for one in json.loads(done.stdout)["verdicts"]}
+    assert outcomes.pop("report.pdf") == "not checked"
+    assert set(outcomes.values()) == {"holds"}
+
+
+def test_titles_are_among_the_inputs(place: Path, out: Path) -> None:
+    titles = out.parent.with_name("titles.csv")
+    titles.write_text("code,title\ndog,The dog\n")
+    run(place / "rows.parquet", out, "--engine", "stream", "--titles", titles)
+    inputs = json.loads((out / "manifest.json").read_text())["inputs"]
+
+    assert [source["path"] for source in inputs if source["role"] == "titles"] == [str(titles)]
+    assert table(out, "nodes").filter(node="dog")["title"].item() == "The dog"
+
+
+# --- added to a run -------------------------------------------------------------------------
+
+
+def test_what_is_added_gives_what_all_at_once_gives(place: Path) -> None:
+    """Both parts hold every number of labels, so that the stored cut points are those of all."""
+    assert_same_tables(place / "both", place / "counted", TABLES)
+    both, counted = result_of(place / "both"), result_of(place / "counted")
+    assert both["checks"] == counted["checks"]
+    assert both["ledger"] == counted["ledger"]
+    assert both["identity"]["data"] != counted["identity"]["data"]
+
+
+def test_cut_points_stay_those_of_the_run(place: Path, out: Path, tmp_path: Path) -> None:
+    longer = tmp_path / "longer.csv"
+    pairs = [("long", label) for label in ("dog", "cow", "bird", "tool", "pet", "animal")]
+    pl.DataFrame(pairs, schema=["instance", "label"], orient="row").write_csv(longer)
+    write_toy(tmp_path)
+    run(longer, out, "--add-to", place / "first")
+
+    assert_frame_equal(table(out, "strata"), table(place / "first", "strata"))
+    assert result_of(out)["ledger"]["instances"] == 301
+
+
+@pytest.mark.parametrize("name", ["first", "second"])
+def test_a_file_is_added_once(place: Path, out: Path, name: str) -> None:
+    data = place / f"{name}.parquet"
+    message = refused(audit(*arguments(data, out, "--add-to", place / "both")))
+
+    assert f"the same bytes as of a file that it counted: '{name}.parquet'" in message
+    assert not out.parent.exists()
+
+
+def test_only_a_run_that_keeps_counts_can_be_added_to(place: Path, out: Path) -> None:
+    message = refused(
+        audit(*arguments(place / "second.parquet", out, "--add-to", place / "loaded"))
+    )
+
+    assert "a run that keeps its counts is required" in message
+
+
+# --- interrupted ----------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def long(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A file that takes a while, and its run without an interruption."""
+    place = tmp_path_factory.mktemp("long")
+    write_toy(place)
+    drawn(150_000).write_parquet(place / "rows.parquet")
+    drawn(10).write_parquet(place / "other.parquet")
+    run(place / "rows.parquet", place / "whole", "--memory", SMALL)
+    return place
+
+
+def test_an_interrupted_count_goes_on_to_the_same_bytes(long: Path, out: Path) -> None:
+    data, options = long / "rows.parquet", ("--memory", SMALL)
+    with installed(data, out, *options) as child:
+        while child.poll() is None and not (out.parent / ".run.count.files" / "labels").exists():
+            time.sleep(0.002)
+        child.send_signal(signal.SIGINT)
+        shown, told = child.communicate()
+
+    assert (child.returncode, shown) == (130, "")
+    assert told.startswith("Interrupted. The same command with --resume goes on.")
+    assert "Traceback" not in told
+    assert left_in(out.parent) == {".run.count", ".run.count.files"}
+
+    again = refused(audit(*arguments(data, out, *options)))
+    assert "--resume" in again
+    other = refused(audit(*arguments(long / "other.parquet", out, *options, "--resume")))
+    assert "a checkpoint of the same input and settings is required" in other
+    more = refused(audit(*arguments(data, out, "--memory", "40MB", "--resume")))
+    assert "another memory" in more
+
+    run(data, out, *options, "--resume")
+    assert (out / "result.json").read_bytes() == (long / "whole/result.json").read_bytes()
+    assert left_in(out.parent) == {"run"}
+
+
+def test_resume_without_a_checkpoint_starts(place: Path, out: Path) -> None:
+    run(place / "rows.parquet", out, "--resume")
+
+    assert (out / "result.json").read_bytes() == (place / "counted/result.json").read_bytes()
+    assert left_in(out.parent) == {"run"}
+
+
+# --- refused --------------------------------------------------------------------------------
+
+STRATA = 'strata = ["site"]\n'
+REFUSED: dict[str, tuple[tuple[str, ...], str]] = {
+    "no size": (("--memory", "lots"), "a size is required, such as 500MB, 4GB or 2GiB"),
+    "no memory": (("--memory", "0"), "Hint: give more memory"),
+    "little memory": (("--memory", "1MB"), "memory of at least 19 MiB is required"),
+    "memory of Spark": (("--memory", "4GB", "--engine", "spark"), "--memory goes with --engine st"),
+    "memory loaded": (("--memory", "4GB", "--engine", "memory"), "--memory goes with --engine st"),
+    "resume loaded": (("--resume", "--engine", "memory"), "--resume goes with --engine stream"),
+    "added loaded": (("--add-to", "first", "--engine", "memory"), "--add-to goes with"),
+    "master of none": (("--master", "local[2]"), "--master goes with --engine spark"),
+    "groups": (("--memory", "1GB", "--group", "patient"), "Found: --group\n"),
+    "splits": (("--memory", "1GB", "--split", "split"), "Found: --split\n"),
+    "a model": (("--memory", "1GB", "--predictions", "p.psv"), "Found: --predictions\n"),
+    "instances": (("--memory", "1GB", "--keep-instances"), "Found: --keep-instances\n"),
+    "strata": (("--memory", "1GB", "--policy", "policy.toml"), "Found: strata, drift or code_date"),
+    "a ratchet": (("--memory", "1GB", "--policy", "ratchet.toml"), "judges by an earlier run"),
+    "no such column": (("--memory", "1GB", "--id", "nowhere"), "Hint: name another with --id"),
+}
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_what_cannot_be_is_one_message_and_leaves_nothing(
+    place: Path, out: Path, name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(place)
+    (place / "policy.toml").write_text(STRATA)
+    (place / "ratchet.toml").write_text("ratchet = true\n")
+    options, told = REFUSED[name]
+    message = refused(audit(*arguments(place / "rows.parquet", out, *options)))
+
+    assert told in message
+    assert not out.parent.exists()
+
+
+def damaged(data: Path, path: Path, group: int) -> None:
+    """The file with the labels of a row group overwritten."""
+    column = pq.ParquetFile(data).metadata.row_group(group).column(1)
+    content = bytearray(data.read_bytes())
+    first = column.dictionary_page_offset or column.data_page_offset
+    content[first : first + column.total_compressed_size] = b"\xff" * column.total_compressed_size
+    path.write_bytes(content)
+
+
+def test_a_damaged_row_group_is_named(place: Path, out: Path, tmp_path: Path) -> None:
+    damaged(place / "rows.parquet", tmp_path / "damaged.parquet", 3)
+    write_toy(tmp_path)
+    message = refused(audit(*arguments(tmp_path / "damaged.parquet", out, "--memory", "1GB")))
+
+    assert "damage in row group 3 (from 0)" in message
+    assert not out.parent.exists()
+
+
+@pytest.mark.parametrize("rows", [3, 40_000])
+def test_an_instance_that_comes_back_leaves_nothing(tmp_path: Path, out: Path, rows: int) -> None:
+    frame = pl.concat([drawn(rows), drawn(1)])
+    frame.write_parquet(tmp_path / "rows.parquet")
+    write_toy(tmp_path)
+    message = refused(audit(*arguments(tmp_path / "rows.parquet", out, "--memory", SMALL)))
+
+    assert "the rows of an instance must follow each other" in message
+    assert not out.parent.exists() or left_in(out.parent) == set()
+
+
+@pytest.mark.parametrize(("name", "found"), [("folder", "a folder"), ("gone.csv", "nothing there")])
+def test_batches_are_of_one_file(place: Path, out: Path, name: str, found: str) -> None:
+    (place / "folder").mkdir(exist_ok=True)
+    message = refused(audit(*arguments(place / name, out, "--memory", "1GB")))
+
+    assert f"Found: {found}" in message
+    assert not out.parent.exists()
+
+
+def test_a_run_is_not_replaced_without_being_asked(place: Path) -> None:
+    before = (place / "counted" / "result.json").read_bytes()
+    message = refused(
+        audit(*arguments(place / "second.parquet", place / "counted", "--add-to", place / "first"))
+    )
+
+    assert "add --overwrite" in message
+    assert (place / "counted" / "result.json").read_bytes() == before
+
+
+# --- on Spark -------------------------------------------------------------------------------
+
+SPARK = "--conf spark.sql.shuffle.partitions=2 --conf spark.ui.enabled=false pyspark-shell"
+
+
+@pytest.mark.skipif(shutil.which("java") is None, reason="needs Java 17")
+def test_spark_gives_the_same_bytes(place: Path, out: Path) -> None:
+    pytest.importorskip("pyspark", reason="needs the extra spark")
+    options = ("--engine", "spark", "--master", "local[2]")
+    with installed(place / "rows.parquet", out, *options, PYSPARK_SUBMIT_ARGS=SPARK) as child:
+        _, told = child.communicate()
+
+    assert child.returncode == 0, told
+    assert_same_tables(out, place / "counted", TABLES)
+    assert (out / "result.json").read_bytes() == (place / "counted/result.json").read_bytes()
+    assert left_in(out.parent) == {"run"}
+
+
+def test_spark_without_java_is_one_message(
+    place: Path, out: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("pyspark", reason="needs the extra spark")
+    monkeypatch.setenv("PATH", "")
+    monkeypatch.delenv("JAVA_HOME", raising=False)
+    message = refused(audit(*arguments(place / "rows.parquet", out, "--engine", "spark")))
+    assert "Java 17 is required for --engine spark" in message
+
+    monkeypatch.setenv("JAVA_HOME", str(place))
+    message = refused(audit(*arguments(place / "rows.parquet", out, "--engine", "spark")))
+    assert f"no java in JAVA_HOME: {place}" in message
+    assert not out.parent.exists()
+
+
+@pytest.mark.skipif(shutil.which("java") is None, reason="needs Java 17")
+def test_spark_is_not_started_for_a_file_that_is_not_there(place: Path, out: Path) -> None:
+    pytest.importorskip("pyspark", reason="needs the extra spark")
+    message = refused(audit(*arguments(place / "gone.parquet", out, "--engine", "spark")))
+
+    assert "a file, a folder or the name of a table is required" in message
+    assert not out.parent.exists()

@@ -1,0 +1,151 @@
+"""Every count of whole instances equals that of plain Python, in batches of any size and order."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from hypothesis import given
+from hypothesis import strategies as st
+
+from audit.dag import Sparse
+from audit.engine.record_counts import KINDS, Mapped, RecordCounts, RecordRows, count_records
+from audit.hierarchy import Hierarchy
+from fixtures.brute_force import parents_of
+from fixtures.brute_force_counts import Counts, Rows, Spelled, record_counts
+from fixtures.labelled import tree
+from fixtures.named_counts import named_records
+from fixtures.strategies import hierarchies
+
+REASONS = ("no such code", "no code at all", "another version")
+NOT_TO_COUNT = "."
+"""Written of a row without a label that counts."""
+
+
+@dataclass(frozen=True)
+class Written:
+    """A drawn release: what its labels mean, and the labels of each instance."""
+
+    hierarchy: Hierarchy
+    spelled: Spelled
+    rows: Rows
+
+    @property
+    def labels(self) -> list[str | None]:
+        """Those that count, by number; refused ones between others."""
+        return sorted([*self.spelled.node_of, *self.spelled.reason_of], key=str)
+
+    @property
+    def mapped(self) -> Mapped:
+        node_of, reason_of, kind_of = (
+            self.spelled.node_of,
+            self.spelled.reason_of,
+            self.spelled.residual,
+        )
+        kinds = (None, "other", "unspecified")
+        nodes = self.hierarchy.nodes
+        return Mapped(
+            _whole(nodes.index(node_of[w]) if w in node_of else -1 for w in self.labels),
+            _whole(REASONS.index(reason_of[w]) if w in reason_of else -1 for w in self.labels),
+            _whole(kinds.index(kind_of.get(node)) for node in nodes),
+            self.hierarchy.strict_closure,
+        )
+
+    def counted(self, instances: Sequence[str]) -> tuple[RecordCounts, Sparse]:
+        """What is counted of some instances, those without rows behind the others."""
+        labels, some = self.labels, sorted(instances, key=lambda i: not self.rows[i])
+        number = [n for n, instance in enumerate(some) for _ in self.rows[instance]]
+        label = [
+            -1 if written == NOT_TO_COUNT else labels.index(written)
+            for instance in some
+            for written in self.rows[instance]
+        ]
+        return count_records(RecordRows(_whole(number), _whole(label), len(some)), self.mapped)
+
+    def named(self, counts: RecordCounts) -> Counts:
+        return named_records(counts, self.labels, self.hierarchy.nodes, REASONS)
+
+    @property
+    def expected(self) -> Counts:
+        parents = parents_of(self.hierarchy.nodes, self.hierarchy.edge_frame().iter_rows())
+        counting = {i: [w for w in own if w != NOT_TO_COUNT] for i, own in self.rows.items()}
+        return {kind: {} for kind in KINDS} | record_counts(parents, counting, self.spelled)
+
+
+def _whole(numbers: object) -> np.ndarray:
+    return np.array(list(numbers), np.int64)  # type: ignore[call-overload]
+
+
+@st.composite
+def drawn(draw: st.DrawFn) -> Written:
+    """Nodes spelled in two ways, refused labels, rows without a label, instances without rows."""
+    hierarchy = draw(hierarchies(max_nodes=7, titled=False))
+    node_of: dict[str | None, str] = {
+        f"{node}{mark}": node for node in hierarchy.nodes for mark in ("", " again")
+    }
+    reason_of: dict[str | None, str] = {f"refused {n}": REASONS[n % 3] for n in range(4)}
+    residual = draw(
+        st.dictionaries(st.sampled_from(hierarchy.nodes), st.sampled_from(["other", "unspecified"]))
+    )
+    written = st.one_of(st.sampled_from(list(node_of)), st.sampled_from([*reason_of, NOT_TO_COUNT]))
+    rows = draw(st.lists(st.lists(written, max_size=6), max_size=7))
+    return Written(
+        hierarchy,
+        Spelled(node_of, reason_of, residual),
+        {f"i{n}": own for n, own in enumerate(rows)},
+    )
+
+
+@given(drawn())
+def test_every_kind_equals_plain_python(release: Written) -> None:
+    counts, direct = release.counted(list(release.rows))
+
+    assert release.named(counts) == release.expected
+    assert direct.has_canonical_format
+    node_of, some = release.spelled.node_of, sorted(release.rows, key=lambda i: not release.rows[i])
+    assert [
+        {release.hierarchy.nodes[place] for place in direct.indices[slice(*ends)]}
+        for ends in zip(direct.indptr, direct.indptr[1:], strict=False)
+    ] == [{node_of[w] for w in release.rows[i] if w in node_of} for i in some]
+    assert set(direct.data.tolist()) <= {1}
+
+
+@given(drawn(), st.randoms(use_true_random=False), st.integers(1, 4))
+def test_batches_add_up_in_any_order(release: Written, random: object, size: int) -> None:
+    instances = list(release.rows)
+    random.shuffle(instances)  # type: ignore[attr-defined]
+    together = RecordCounts()
+    for start in range(0, len(instances), size):
+        counts, _ = release.counted(instances[start : start + size])
+        together.add(counts)
+
+    assert release.named(together) == release.expected
+    of_all, _ = release.counted(list(release.rows))
+    for kind in KINDS:
+        assert together.of(kind).keys.tolist() == of_all.of(kind).keys.tolist()
+
+
+def test_a_label_below_two_parents_counts_once_for_each_node_above() -> None:
+    diamond = tree("left right < top", "both < left", "both < right", "lone < right")
+    spelled = Spelled({node: node for node in diamond.nodes}, {}, {"both": "other"})
+    rows = {"a": ["both", "both", "left"], "b": ["both", "lone"]}
+    counts = Written(diamond, spelled, rows)
+    found = counts.named(counts.counted(["a", "b"])[0])
+
+    assert found["below"] == {"left": 2, "right": 2, "top": 2}
+    assert found["nested"] == {("both", "left"): 1}
+    assert found["repeated_rows"] == {None: 1}
+    assert found["only_residual"] == {
+        (kind, node): n for kind in ("all", "other") for node, n in (("left", 2), ("right", 1))
+    }
+
+
+def test_what_is_asked_for_by_key_is_as_long_as_asked() -> None:
+    spelled = Spelled({"a": "a"}, {}, {})
+    counts, _ = Written(tree("a b < top"), spelled, {"i": ["a"]}).counted(["i"])
+
+    assert counts.at("below", 3).tolist() == [0, 0, 1]
+    assert counts.at("length", 0).tolist() == [0, 1]
+    assert counts.at("nested", 2).tolist() == [0, 0]
+    assert (counts.total("length"), counts.total("nested")) == (1, 0)
