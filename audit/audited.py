@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from audit.checkpoint import files_beside
+from audit.disk import alone_in
 from audit.errors import InputError, first_cases
 from audit.files import sha256_of
 from audit.hierarchies import load_hierarchy
@@ -27,6 +28,7 @@ from audit.progress import Progress, silent
 from audit.result import AuditResult
 from audit.run import input_record, run_audit, run_counted_audit, with_inputs
 from audit.run_folder import RESTRICTED, read_run
+from audit.sealed import SealedRun
 from audit.settings import Engine, Settings
 
 COUNTABLE = ("long", "jsonl")
@@ -38,19 +40,27 @@ def keeping_count(out: Path, engine: Engine) -> Iterator[Path | None]:
     """Where a count in batches for a run keeps itself, beside the run; None: nothing is kept.
 
     What it kept is gone once the block has made the run, and where it is not enough to go on with.
+
+    Raises:
+        OutputError: If another count for the same run is under way.
     """
     if engine != "stream":
         yield None
         return
     out = out.absolute()
     checkpoint = out.with_name(f".{out.name}.count")
-    try:
-        yield checkpoint
-    except BaseException:
-        if not checkpoint.exists():
-            _remove(checkpoint)
-        raise
-    _remove(checkpoint)
+    made = [folder for folder in out.parents if not folder.exists()]
+    with alone_in(files_beside(checkpoint)):
+        try:
+            yield checkpoint
+        except BaseException:
+            if not checkpoint.exists():
+                _remove(checkpoint)
+                with suppress(OSError):  # what others put there stays
+                    for folder in made:
+                        folder.rmdir()
+            raise
+        _remove(checkpoint)
 
 
 def _remove(checkpoint: Path) -> None:
@@ -182,7 +192,21 @@ class _Before:
     @classmethod
     def of(cls, run: Path, hierarchy: Hierarchy) -> _Before:
         data, folder = read_run(run).identity["data"], run / RESTRICTED / FOLDER
+        _refuse_changed(SealedRun(run))
         return cls(read_counts(folder, hierarchy), data["sha256"], counted_sources(folder))
+
+
+def _refuse_changed(run: SealedRun) -> None:
+    counts = f"{RESTRICTED}/{FOLDER}/"
+    listed = [name for name in run.outputs if name.startswith(counts)]
+    changed = [name for name in listed if not run.intact(name)]
+    if changed or run.manifest is None:
+        raise InputError(
+            "the counts of a run as they were sealed are required",
+            found=f"other bytes in {first_cases(changed)}" if changed else "a changed manifest",
+            where=run.folder,
+            hint="audit all data together",
+        )
 
 
 def _on_spark(settings: Settings, hierarchy: Hierarchy, asked: Mapping[str, Any]) -> PairCount:

@@ -65,7 +65,7 @@ def read_checkpoint(path: Path, identity: Mapping[str, Any]) -> Arrays:
             "a checkpoint of the same input and settings is required",
             found=f"another {', '.join(other)}",
             where=path,
-            hint="count without resume, or name another checkpoint",
+            hint="remove it to count anew",
         )
     return arrays
 
@@ -103,5 +103,5 @@ def _reading(path: Path) -> Iterator[None]:
             "a whole checkpoint is required",
             found=str(error).splitlines()[0] if str(error) else type(error).__name__,
             where=path,
-            hint="count without resume",
+            hint="remove it to count anew",
         ) from None

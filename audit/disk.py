@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import os
 import shutil
 import tempfile
 import weakref
@@ -36,6 +37,37 @@ def written_whole(path: Path) -> Iterator[Path]:
             begun.replace(path)
         finally:
             begun.unlink(missing_ok=True)
+
+
+@contextmanager
+def alone_in(folder: Path) -> Iterator[None]:
+    """A folder that no other process works in; on Windows it cannot be told.
+
+    Raises:
+        OutputError: If another works in it, or it cannot be made.
+    """
+    with on_disk(folder):
+        folder.mkdir(parents=True, exist_ok=True)
+    if os.name == "nt":
+        yield
+        return
+    import fcntl
+
+    held = os.open(folder, os.O_RDONLY)
+    try:
+        fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        os.close(held)
+        raise OutputError(
+            "a folder that no other count works in is required",
+            found="another that is under way",
+            where=folder,
+            hint="wait for it, or choose another place with --out",
+        ) from None
+    try:
+        yield
+    finally:
+        os.close(held)
 
 
 @contextmanager

@@ -96,7 +96,7 @@ def count_pairs(
     rows, holder = df.select(instance, label), PassingFolder()
     progress("reading labels")
     read = _mapped(rows, _label_counts, _LABELS).groupBy("label", "homeless").sum("rows")
-    labels = summed_counts([_collected(read, _LABELS)])
+    labels = summed_counts([_collected(read.coalesce(_tasks(rows)), _LABELS)])
     plan = planned(Asked(known, policy, MEMORY, added_to), labels, holder.path, WHERE)
     if plan.cuts is None:
         progress("counting labels of instances")
@@ -110,7 +110,8 @@ def _cuts(rows: DataFrame, labels: LabelNodes) -> IntArray:
     """First length of each stratum, from the number of different nodes of each instance."""
     nodes = _mapped(rows, partial(_with_nodes, labels), _NODES).distinct()
     lengths = nodes.groupBy("instance").count().withColumnRenamed("count", "length")
-    by_length = pl.DataFrame(pl.from_arrow(lengths.groupBy("length").count().toArrow()))
+    counted = lengths.groupBy("length").count().coalesce(_tasks(rows))
+    by_length = pl.DataFrame(pl.from_arrow(counted.toArrow()))
     histogram = np.zeros(int(by_length["length"].max() or 0) + 1, np.int64)  # type: ignore[arg-type]
     histogram[by_length["length"].to_numpy()] = by_length["count"].to_numpy()
     return length_cuts(histogram)
@@ -119,10 +120,14 @@ def _cuts(rows: DataFrame, labels: LabelNodes) -> IntArray:
 def _tallies(rows: DataFrame, plan: Plan) -> DataFrame:
     """The tallies of all tasks, added up; a task a core, since each gives all pairs that it met."""
     numbered = _mapped(rows, partial(_with_numbers, plan.labels), _NUMBERED)
-    tasks = rows.sparkSession.sparkContext.defaultParallelism
-    together = numbered.repartition(tasks, "instance").sortWithinPartitions("instance")
+    together = numbered.repartition(_tasks(rows), "instance").sortWithinPartitions("instance")
     tallies = _mapped(together, partial(_tallied, plan), _TALLY)
-    return tallies.groupBy("stratum", "kind", "key").sum("count", "bits")
+    return tallies.groupBy("stratum", "kind", "key").sum("count", "bits").coalesce(_tasks(rows))
+
+
+def _tasks(rows: DataFrame) -> int:
+    """One a core; Spark's own number of partitions is for more rows than are left here."""
+    return rows.sparkSession.sparkContext.defaultParallelism
 
 
 def _counted(sums: DataFrame, plan: Plan, holder: PassingFolder) -> PairCount:

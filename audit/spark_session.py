@@ -41,7 +41,7 @@ class Read:
 
 @contextmanager
 def reading(dataset: Path, master: str | None, id: str | None, label: str | None) -> Iterator[Read]:
-    """A dataset in a session that ends with the block.
+    """A dataset in a session that ends with the block, or in the one that was active before.
 
     Args:
         dataset: A file or folder of Parquet, CSV, TSV or JSON lines, or the name of a table.
@@ -57,7 +57,9 @@ def reading(dataset: Path, master: str | None, id: str | None, label: str | None
     _refuse_nothing_there(dataset)
     from py4j.protocol import Py4JError  # type: ignore[import-untyped]
     from pyspark.errors import PySparkException
+    from pyspark.sql import SparkSession
 
+    active = SparkSession.getActiveSession()
     try:
         session = _session(master)
     except (PySparkException, Py4JError) as error:
@@ -77,7 +79,8 @@ def reading(dataset: Path, master: str | None, id: str | None, label: str | None
             "a dataset that Spark can read is required", found=_cause(error), where=dataset
         ) from None
     finally:
-        session.stop()
+        if active is None:
+            session.stop()
 
 
 def _refuse_missing() -> None:

@@ -111,5 +111,5 @@ def _refuse_gone(file: Path) -> None:
             "the files beside a checkpoint are required",
             found="nothing there",
             where=file,
-            hint="count without resume",
+            hint="remove the checkpoint to count anew",
         )

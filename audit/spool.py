@@ -94,7 +94,7 @@ def _cut(file: Path, size: int) -> None:
             "the files beside a checkpoint are required",
             found="less than the checkpoint counts on" if file.exists() else "nothing there",
             where=file,
-            hint="count without resume",
+            hint="remove the checkpoint to count anew",
         )
     with file.open("r+b") as stream:
         stream.truncate(size)

@@ -145,9 +145,9 @@ class _Kept:
 
 
 class _Keep(Protocol):
-    """Keeps a count now and then, always where it ended, and stops it where that was asked for."""
+    """Keeps a count now and then, and stops it where that was asked for."""
 
-    def __call__(self, state: Callable[[], Arrays], ended: bool = False, /) -> None: ...
+    def __call__(self, state: Callable[[], Arrays], /) -> None: ...
 
 
 @dataclass(frozen=True, eq=False)
@@ -171,8 +171,8 @@ def _count(source: _Source, asked: Asked, kept: _Kept | None, progress: Progress
     counts = _count_labels(source, progress) if labels is None else unpacked(labels)
     with _interrupts() as stopped:
 
-        def keep(state: Callable[[], Arrays], ended: bool = False, /) -> None:
-            if ended or stopped.is_set() or time.monotonic() - kept.written >= SECONDS_BETWEEN:
+        def keep(state: Callable[[], Arrays], /) -> None:
+            if stopped.is_set() or time.monotonic() - kept.written >= SECONDS_BETWEEN:
                 write_checkpoint(kept.path, identity, state())
                 kept.written = time.monotonic()
             if stopped.is_set():
@@ -182,7 +182,7 @@ def _count(source: _Source, asked: Asked, kept: _Kept | None, progress: Progress
         return _counted(source, asked, counts, place, progress)
 
 
-def _never(state: Callable[[], Arrays], ended: bool = False, /) -> None:
+def _never(state: Callable[[], Arrays], /) -> None:
     """Keep nothing."""
 
 
@@ -214,7 +214,6 @@ def _counted(
         for done in tallying.batches():
             progress("counting pairs", done, tallying.instances, "instances")
             place.keep(further)
-        place.keep(further, True)
         count = tallying.result(place.holder)
     return count if asked.added_to is None else with_added(count, asked.added_to, place.folder)
 
@@ -251,10 +250,12 @@ def _rows_at_once(batch: int | None, memory: int) -> int:
         needed = 2 * BYTES_PER_ROW * max(rows, LEAST_ROWS)
         raise InputError(
             f"memory of at least {needed / 2**20:,.0f} MiB is required"
-            if rows > 0
+            if batch is None or batch > 0
             else "a batch of at least one row is required",
             found=f"{memory / 2**20:,.0f} MiB for batches of {rows:,} rows",
-            hint="give more memory, or count fewer rows at a time",
+            hint="give more memory"
+            if batch is None
+            else "give more memory, or count fewer rows at a time",
         )
     return rows
 

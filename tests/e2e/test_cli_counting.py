@@ -266,6 +266,18 @@ def test_only_a_run_that_keeps_counts_can_be_added_to(place: Path, out: Path) ->
     assert "a run that keeps its counts is required" in message
 
 
+def test_counts_that_were_changed_are_not_added_to(place: Path, out: Path, tmp_path: Path) -> None:
+    changed = Path(shutil.copytree(place / "first", tmp_path / "changed"))
+    file = changed / "restricted" / "counts" / "records.parquet"
+    content = bytearray(file.read_bytes())
+    content[len(content) // 2] ^= 1
+    file.write_bytes(bytes(content))
+
+    message = refused(audit(*arguments(place / "second.parquet", out, "--add-to", changed)))
+
+    assert "other bytes in 'restricted/counts/records.parquet'" in message
+
+
 # --- interrupted ----------------------------------------------------------------------------
 
 
@@ -303,6 +315,19 @@ def test_an_interrupted_count_goes_on_to_the_same_bytes(long: Path, out: Path) -
     run(data, out, *options, "--resume")
     assert (out / "result.json").read_bytes() == (long / "whole/result.json").read_bytes()
     assert left_in(out.parent) == {"run"}
+
+
+def test_one_count_at_a_time_for_a_run(long: Path, out: Path) -> None:
+    data, options = long / "rows.parquet", ("--memory", SMALL)
+    with installed(data, out, *options) as child:
+        while child.poll() is None and not (out.parent / ".run.count.files" / "labels").exists():
+            time.sleep(0.002)
+        second = refused(audit(*arguments(data, out, *options)))
+        child.send_signal(signal.SIGINT)
+        child.communicate()
+
+    assert "another that is under way" in second
+    assert child.returncode == 130
 
 
 def test_resume_without_a_checkpoint_starts(place: Path, out: Path) -> None:

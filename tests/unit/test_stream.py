@@ -383,7 +383,8 @@ def test_ctrl_c_in_another_process(tmp_path: Path) -> None:
 
 def test_a_checkpoint_of_another_input_is_refused(tmp_path: Path) -> None:
     path, checkpoint = long_file(tmp_path), tmp_path / "count"
-    count_pairs(path, toy(), checkpoint=checkpoint)
+    with pytest.raises(KeyboardInterrupt):
+        count_pairs(path, toy(), checkpoint=checkpoint, progress=interrupting(1))
     kept = checkpoint.read_bytes()
 
     with pytest.raises(InputError, match="an earlier count left"):
@@ -399,7 +400,8 @@ def test_a_checkpoint_of_another_input_is_refused(tmp_path: Path) -> None:
 @pytest.mark.parametrize("kept", [0, 10, 2000])
 def test_a_cut_checkpoint_is_refused(tmp_path: Path, kept: int) -> None:
     path, checkpoint = long_file(tmp_path), tmp_path / "count"
-    count_pairs(path, toy(), checkpoint=checkpoint)
+    with pytest.raises(KeyboardInterrupt):
+        count_pairs(path, toy(), checkpoint=checkpoint, progress=interrupting(1))
     checkpoint.write_bytes(checkpoint.read_bytes()[:kept])
 
     with pytest.raises(InputError, match="whole checkpoint"):
