@@ -112,7 +112,9 @@ def test_a_cut_file_is_refused(tmp_path: Path) -> None:
     (file,) = tmp_path.iterdir()
     file.write_bytes(file.read_bytes()[:-1])
 
-    with pytest.raises(InputError, match=r"(?s)less than the checkpoint counts on.*remove the checkpoint"):
+    with pytest.raises(
+        InputError, match=r"(?s)less than the checkpoint counts on.*remove the checkpoint"
+    ):
         Spool(tmp_path, N_NODES, spool.instances)
 
 
