@@ -146,7 +146,7 @@ def finding_id(check: str, *parts: str) -> str:
     return ":".join(quote(part, safe="") for part in (check, *parts))
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class CheckResult:
     """What one check found.
 
@@ -168,7 +168,7 @@ class CheckResult:
     not_applicable: str = ""
     crashed: str = ""
 
-    @property
+    @cached_property
     def standing(self) -> tuple[Finding, ...]:
         """Findings that no other explains, in report order: those that are shown and counted."""
         there = [finding for finding in self.in_order() if not finding.judgement.dropped]

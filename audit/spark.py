@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
@@ -42,6 +43,8 @@ Task: TypeAlias = Callable[[Iterable[pl.DataFrame]], Frames]
 
 ROWS_AT_ONCE = 250_000
 """Rows that a task counts at a time."""
+PARTS = 32
+"""Parts in which the sums of tallies come to the driver, so that each is small."""
 WHERE = Path("rows")
 """What messages call the rows of a frame."""
 WHOLE = ("direct", "support", "pair", "entailed", *KINDS)
@@ -122,7 +125,8 @@ def _tallies(rows: DataFrame, plan: Plan) -> DataFrame:
     numbered = _mapped(rows, partial(_with_numbers, plan.labels), _NUMBERED)
     together = numbered.repartition(_tasks(rows), "instance").sortWithinPartitions("instance")
     tallies = _mapped(together, partial(_tallied, plan), _TALLY)
-    return tallies.groupBy("stratum", "kind", "key").sum("count", "bits").coalesce(_tasks(rows))
+    by = ("stratum", "kind", "key")
+    return tallies.repartition(max(PARTS, _tasks(rows)), *by).groupBy(*by).sum("count", "bits")
 
 
 def _tasks(rows: DataFrame) -> int:
@@ -198,7 +202,8 @@ def _with_nodes(labels: LabelNodes, frames: Iterable[pl.DataFrame]) -> Frames:
 
 
 def _tallied(plan: Plan, frames: Iterable[pl.DataFrame]) -> Frames:
-    """The tally of a partition whose rows are sorted by instance."""
+    """The tally of a partition whose rows are sorted by instance, on one core."""
+    os.environ["AUDIT_JOBS"] = "1"
     with TemporaryDirectory() as folder, ThreadPoolExecutor(1) as threads:
         here = replace(plan, folder=Path(folder))
         recording = Recording(here, threads, {})

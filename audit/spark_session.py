@@ -76,7 +76,9 @@ def reading(dataset: Path, master: str | None, id: str | None, label: str | None
         yield Read(rows, id_among(list(schema), id, {label}, dataset), label)
     except (PySparkException, Py4JError) as error:
         raise InputError(
-            "a dataset that Spark can read is required", found=_cause(error), where=dataset
+            "a dataset that Spark can read, and a job that it can end, are required",
+            found=_cause(error),
+            where=dataset,
         ) from None
     finally:
         if active is None:

@@ -50,7 +50,7 @@ class TallyByStratum:
 
     Args:
         closure: 1 where a is i or an ancestor of i, shape (n_nodes, n_nodes).
-        first: Nodes to have their pairs in memory before others.
+        first: Nodes to have their pairs in memory, the most frequent before others.
         memory: Bytes that may be taken.
         folder: Where the counts of strata go, and those of pairs of rare nodes.
         stored: What `state` gave, to go on there.
@@ -116,7 +116,7 @@ class TallyByStratum:
 def _tally(
     closure: Sparse, first: IntArray, square: int, tail: SpilledTail, stored: Arrays
 ) -> PairTally:
-    tally = PairTally(closure, square=square, tail=tail, first=None if stored else first)
+    tally = PairTally(closure, square=square, tail=tail, first=first)
     if stored:
         tally.restore(stored)
     return tally

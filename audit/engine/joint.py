@@ -47,11 +47,11 @@ def joint_counts(
     """
     if compiled is None:
         compiled = increments(carried) >= WORTH_COMPILING and can_compile()
-    parts: tuple[list[Any], list[Any], list[Any]] = [], [], []
+    growing = _Growing(np.int64), _Growing(np.int32), _Growing(np.int32)
     for block in (_by_loops if compiled else _by_products)(carried, progress):
-        for part, array in zip(parts, block, strict=True):
-            part.append(array)
-    widths, seconds, counts = map(_joined, parts)
+        for whole, part in zip(growing, block, strict=True):
+            whole.add(part)
+    widths, seconds, counts = (whole.all() for whole in growing)
     starts = np.zeros(carried.shape[1] + 1, np.int32 if len(counts) < 2**31 else np.int64)
     np.cumsum(widths, out=starts[1:])
     shape = (carried.shape[1], carried.shape[1])
@@ -78,11 +78,21 @@ def cores() -> int:
     return os.cpu_count() or 1
 
 
-def _joined(parts: list[NDArray[Any]]) -> NDArray[Any]:
-    """One array of the parts, which are given up, so that memory holds them once."""
-    joined = np.concatenate(parts)
-    parts.clear()
-    return joined
+class _Growing:
+    """An array of parts that come one by one, grown in place, so that memory holds them once."""
+
+    def __init__(self, kind: type[np.integer[Any]]) -> None:
+        self.array, self.size = np.empty(0, kind), 0
+
+    def add(self, part: NDArray[Any]) -> None:
+        start, self.size = self.size, self.size + len(part)
+        if self.size > len(self.array):
+            self.array.resize(max(self.size, len(self.array) * 9 // 8), refcheck=False)
+        self.array[start : self.size] = part
+
+    def all(self) -> NDArray[Any]:
+        self.array.resize(self.size, refcheck=False)
+        return self.array
 
 
 def _starts(carried: Sparse, width: int, progress: Progress) -> Iterator[int]:

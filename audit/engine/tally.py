@@ -119,7 +119,8 @@ class PairTally:
         closure: 1 where a is i or an ancestor of i, shape (n_nodes, n_nodes).
         square: Bytes that the triangle may take.
         tail: Keeps the pairs of other nodes; None: in memory.
-        first: Nodes to have their pairs in the triangle before others; None: those met first.
+        first: Nodes to have their pairs in the triangle, as many as it holds, and no others; None:
+            those met first.
         compiled: Whether numba's loops count; None: where it is installed. Counts are the same,
             confusion to rounding.
     """
@@ -140,7 +141,7 @@ class PairTally:
         self.direct_support, self.support = np.zeros((2, self.n_nodes), np.int64)
         self.tail = SortedTail() if tail is None else tail
         self._entailed = SortedTail()
-        self._capacity = min(_slots_in(square), self.n_nodes)
+        self._capacity = min(_slots_in(square), self.n_nodes if first is None else len(first))
         self._slot = np.full(self.n_nodes, -1, np.int64)
         self._taken = np.empty(0, np.int64)
         if first is not None:
