@@ -131,7 +131,7 @@ def _tallies(rows: DataFrame, plan: Plan) -> DataFrame:
 
 def _tasks(rows: DataFrame) -> int:
     """One a core; Spark's own number of partitions is for more rows than are left here."""
-    return rows.sparkSession.sparkContext.defaultParallelism
+    return int(rows.sparkSession.sparkContext.defaultParallelism)
 
 
 def _counted(sums: DataFrame, plan: Plan, holder: PassingFolder) -> PairCount:

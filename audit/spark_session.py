@@ -55,7 +55,7 @@ def reading(dataset: Path, master: str | None, id: str | None, label: str | None
     """
     _refuse_missing()
     _refuse_nothing_there(dataset)
-    from py4j.protocol import Py4JError  # type: ignore[import-untyped]
+    from py4j.protocol import Py4JError
     from pyspark.errors import PySparkException
     from pyspark.sql import SparkSession
 
