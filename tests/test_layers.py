@@ -87,7 +87,17 @@ MAY_IMPORT: dict[str, set[str]] = {
     "settings": {"dataset", "engine", "hierarchies", "judge", "loaders", "policy", "predictions"}
     | {"progress", "result", "run", "run_folder"},
     "instances": {"dataset", "errors", "hierarchy", "predictions", "run_folder", "weighted"},
-    "audited": {"checkpoint", "errors", "files", "hierarchies", "hierarchy", "instances", "judge"}
+    "audited": {
+        "disk",
+        "sealed",
+        "checkpoint",
+        "errors",
+        "files",
+        "hierarchies",
+        "hierarchy",
+        "instances",
+        "judge",
+    }
     | {"kept_counts", "loaders", "pair_count", "plan", "policy", "progress", "result", "run"}
     | {"run_folder", "settings", "spark", "spark_session", "stream"},
     "compare": {"dag", "disclosure", "engine", "errors", "files", "judge", "published", "result"}
