@@ -87,6 +87,9 @@ MAY_IMPORT: dict[str, set[str]] = {
     "settings": {"dataset", "engine", "hierarchies", "judge", "loaders", "policy", "predictions"}
     | {"progress", "result", "run", "run_folder"},
     "instances": {"dataset", "errors", "hierarchy", "predictions", "run_folder", "weighted"},
+    "compare": {"dag", "disclosure", "engine", "errors", "files", "judge", "published", "result"}
+    | {"run_folder"},
+    "sealed": {"compare", "errors", "files", "result", "run_folder", "settings"},
     "audited": {
         "disk",
         "sealed",
@@ -100,9 +103,6 @@ MAY_IMPORT: dict[str, set[str]] = {
     }
     | {"kept_counts", "loaders", "pair_count", "plan", "policy", "progress", "result", "run"}
     | {"run_folder", "settings", "spark", "spark_session", "stream"},
-    "compare": {"dag", "disclosure", "engine", "errors", "files", "judge", "published", "result"}
-    | {"run_folder"},
-    "sealed": {"compare", "errors", "files", "result", "run_folder", "settings"},
     "reported": set(),
     "verify": {"audited", "errors", "files", "policy", "reported", "result", "run_folder", "sealed"}
     | {"settings"},
