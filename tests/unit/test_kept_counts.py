@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import resource
 import tempfile
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 import numpy as np
@@ -25,6 +22,7 @@ from audit.pair_count import PairCount
 from audit.policy import Policy
 from audit.stream import count_pairs
 from fixtures.brute_force_counts import Rows
+from fixtures.full_disk import full_disk
 from fixtures.labelled import tree
 from fixtures.named_counts import LABEL, write_rows
 from fixtures.toy import EDGES, toy
@@ -170,17 +168,6 @@ def test_whatever_file_is_damaged_is_told(tmp_path: Path, how: str) -> None:
             read_all(tmp_path)
         (tmp_path / name).write_bytes(content)
     assert_same(read_counts(tmp_path, toy()), count(ROWS, toy()))
-
-
-@contextmanager
-def full_disk(size: int) -> Iterator[None]:
-    """Files cannot grow beyond a size, as on a disk that is full then."""
-    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (size, hard))
-    try:
-        yield
-    finally:
-        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
 
 
 @pytest.mark.parametrize("size", [100, 1200])

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import resource
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -23,6 +22,7 @@ from audit.strata_counts import NO_STRATUM, TallyByStratum
 from audit.stream import count_pairs
 from fixtures import brute_force as plain
 from fixtures.brute_force_counts import strata
+from fixtures.full_disk import full_disk
 from fixtures.labelled import tree
 from fixtures.named_counts import (
     LABEL,
@@ -213,14 +213,3 @@ def test_a_stratum_on_a_full_disk_leaves_nothing_half_written(tmp_path: Path) ->
     with pytest.raises(OutputError, match="room on the disk"), full_disk(100):
         counting.end(0)
     assert list(tmp_path.iterdir()) == []
-
-
-@contextmanager
-def full_disk(size: int) -> Iterator[None]:
-    """Files cannot grow beyond a size, as on a disk that is full then."""
-    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (size, hard))
-    try:
-        yield
-    finally:
-        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import gc
 import os
-import resource
 import signal
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -34,6 +32,7 @@ from audit.hierarchy import Hierarchy
 from audit.pair_count import PairCount
 from audit.spill import SpilledTail
 from audit.stream import count_pairs
+from fixtures.full_disk import full_disk
 from fixtures.toy import toy
 
 FORMATS = ("csv", "tsv", "csv.gz", "parquet", "lists.parquet", "jsonl")
@@ -225,17 +224,6 @@ def test_spilled_pairs_add_up(tmp_path: Path) -> None:
     np.testing.assert_allclose(
         spilled.counts().confusion_sum, whole.counts().confusion_sum, rtol=1e-12
     )
-
-
-@contextmanager
-def full_disk(size: int) -> Iterator[None]:
-    """Files cannot grow beyond a size, as on a disk that is full then."""
-    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (size, hard))
-    try:
-        yield
-    finally:
-        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
 
 
 def test_a_full_disk_leaves_nothing_half_written(tmp_path: Path) -> None:
