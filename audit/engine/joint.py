@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import mmap
 import os
+from collections import deque
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from importlib.util import find_spec
+from itertools import islice
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -20,10 +23,12 @@ _Block: TypeAlias = tuple[NDArray[Any], NDArray[np.int32], NDArray[Any]]
 
 NODES_PER_BLOCK = 512
 """First nodes whose pairs are counted at a time."""
-NODES_PER_THREAD = 64
+NODES_PER_THREAD = 32
 """The same, of a thread of compiled loops."""
 WORTH_COMPILING = 20_000_000
 """Increments from which loading compiled loops saves time."""
+VALUES_PER_CHUNK = 1 << 19
+"""Values of a growing array that are kept together."""
 
 
 def joint_counts(
@@ -79,20 +84,33 @@ def cores() -> int:
 
 
 class _Growing:
-    """An array of parts that come one by one, grown in place, so that memory holds them once."""
+    """An array of parts that come one by one; memory holds each value once, also at the end.
+
+    Parts stand in anonymous maps, because what ``malloc`` frees it may keep.
+    """
 
     def __init__(self, kind: type[np.integer[Any]]) -> None:
-        self.array, self.size = np.empty(0, kind), 0
+        self.kind = np.dtype(kind)
+        self.size = 0
+        self.chunks: deque[NDArray[Any]] = deque()
 
     def add(self, part: NDArray[Any]) -> None:
-        start, self.size = self.size, self.size + len(part)
-        if self.size > len(self.array):
-            self.array.resize(max(self.size, len(self.array) * 9 // 8), refcheck=False)
-        self.array[start : self.size] = part
+        while len(part):
+            used = self.size % VALUES_PER_CHUNK
+            if not used:
+                room = mmap.mmap(-1, VALUES_PER_CHUNK * self.kind.itemsize)
+                self.chunks.append(np.frombuffer(room, self.kind))
+            fits = part[: VALUES_PER_CHUNK - used]
+            self.chunks[-1][used : used + len(fits)] = fits
+            self.size += len(fits)
+            part = part[len(fits) :]
 
     def all(self) -> NDArray[Any]:
-        self.array.resize(self.size, refcheck=False)
-        return self.array
+        whole = np.empty(self.size, self.kind)
+        for start in range(0, self.size, VALUES_PER_CHUNK):
+            into = whole[start : start + VALUES_PER_CHUNK]
+            into[:] = self.chunks.popleft()[: len(into)]
+        return whole
 
 
 def _starts(carried: Sparse, width: int, progress: Progress) -> Iterator[int]:
@@ -127,9 +145,11 @@ def _by_loops(carried: Sparse, progress: Progress) -> Iterator[_Block]:
         return block
 
     with ThreadPoolExecutor(cores()) as threads:
-        counted = threads.map(count, range(0, max(n_nodes, 1), NODES_PER_THREAD))
+        starts = iter(range(0, max(n_nodes, 1), NODES_PER_THREAD))
+        under_way = deque(threads.submit(count, start) for start in islice(starts, 2 * cores()))
         for _ in _starts(carried, NODES_PER_THREAD, progress):
-            yield next(counted)
+            yield under_way.popleft().result()
+            under_way.extend(threads.submit(count, start) for start in islice(starts, 1))
 
 
 def _with_data(pattern: Sparse, data: NDArray[Any]) -> Sparse:
