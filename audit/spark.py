@@ -2,67 +2,50 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 import polars as pl
 import pyarrow as pa
 
+from audit import spark_tasks as tasks
 from audit.added_counts import with_added
-from audit.counting import Recording, Tallying
-from audit.dag import FloatArray, IntArray
+from audit.dag import IntArray
 from audit.disk import PassingFolder
 from audit.engine.pairs import PairCounts
 from audit.engine.record_counts import KINDS, RecordCounts
 from audit.engine.strata import length_cuts
-from audit.engine.sums import Sums
+from audit.engine.sums import NOTHING, Sums, summed
 from audit.engine.tally import Batch, PairTally
 from audit.hierarchies import load_hierarchy
 from audit.hierarchy import Hierarchy
-from audit.label_nodes import LabelNodes, label_counts, summed_counts
-from audit.loaders.batches import labels_of
+from audit.label_nodes import summed_counts
 from audit.pair_count import PairCount
 from audit.plan import MEMORY, Asked, Plan, planned
 from audit.policy import Policy
 from audit.progress import Progress, silent
+from audit.spark_tasks import ALL, DIRECT, Frames
 from audit.strata_counts import StratumCounts
-from audit.sums_file import write_sums
+from audit.sums_file import unpacked_sums, write_sums
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
-Frames: TypeAlias = Iterator[pl.DataFrame]
 Task: TypeAlias = Callable[[Iterable[pl.DataFrame]], Frames]
 
-ROWS_AT_ONCE = 250_000
-"""Rows that a task counts at a time."""
-PARTS = 32
-"""Parts in which the sums of tallies come to the driver, so that each is small."""
-WHERE = Path("rows")
-"""What messages call the rows of a frame."""
-WHOLE = ("direct", "support", "pair", "entailed", *KINDS)
-"""What rows of a tally's table count over all strata, by number."""
-BY_STRATUM = ("size", "support", "direct", "pair")
-"""What they count within a stratum, by number."""
-ALL = -1
-"""The stratum of what is counted over all."""
-
-_TEXT, _LONG, _INT = pa.string(), pa.int64(), pa.int32()
-_LABELS = pa.schema({"label": _TEXT, "homeless": pa.bool_(), "rows": _LONG})
-_NUMBERED = pa.schema({"instance": _TEXT, "label": _LONG})
-_NODES = pa.schema({"instance": _TEXT, "node": _LONG})
-_TALLY = pa.schema(
-    {"stratum": _INT, "kind": _INT, "key": _LONG, "count": _LONG, "bits": pa.float64()}
-)
-_SPARK = {_TEXT: "string", pa.bool_(): "boolean", _LONG: "long", _INT: "int"}
-_SPARK[pa.float64()] = "double"
+_SPARK = {
+    pa.string(): "string",
+    pa.bool_(): "boolean",
+    pa.int64(): "long",
+    pa.int32(): "int",
+    pa.binary(): "binary",
+    pa.list_(pa.int32()): "array<int>",
+}
 
 
 def count_pairs(
@@ -77,8 +60,9 @@ def count_pairs(
 ) -> PairCount:
     """Count the pairs of a Spark DataFrame as `audit.stream.count_pairs` counts those of a file.
 
-    Rows are brought together by instance, each task makes a tally of its instances, and Spark adds
-    the tallies up, within each task and then over all. A task that is lost is made again by Spark.
+    Rows are brought together by instance, and instances by their number of labels, so that a task
+    counts the pairs of few strata. Tallies come packed by range of pairs, and tasks add up those of
+    a range. A task that is lost is made again by Spark.
 
     Args:
         df: A row an assertion, or a row an instance with an array of labels; in any order.
@@ -98,75 +82,119 @@ def count_pairs(
     known = hierarchy if isinstance(hierarchy, Hierarchy) else load_hierarchy(hierarchy)
     rows, holder = df.select(instance, label), PassingFolder()
     progress("reading labels")
-    read = _mapped(rows, _label_counts, _LABELS).groupBy("label", "homeless").sum("rows")
-    labels = summed_counts([_collected(read.coalesce(_tasks(rows)), _LABELS)])
-    plan = planned(Asked(known, policy, MEMORY, added_to), labels, holder.path, WHERE)
-    if plan.cuts is None:
-        progress("counting labels of instances")
-        plan = replace(plan, cuts=_cuts(rows, plan.labels))
-    progress("counting pairs")
-    count = _counted(_tallies(rows, plan), plan, holder)
+    read = _mapped(rows, tasks.counted_labels, tasks.LABELS).groupBy("label", "homeless")
+    labels = summed_counts([_collected(read.sum("rows").coalesce(_cores(rows)), tasks.LABELS)])
+    plan = planned(Asked(known, policy, MEMORY, added_to), labels, holder.path, tasks.WHERE)
+    progress("reading instances")
+    with _kept(_recorded(rows, plan)) as recorded:
+        records = _record_counts(recorded)
+        if plan.cuts is None:
+            plan = replace(plan, cuts=length_cuts(records.at("length", 0)))
+        progress("counting pairs")
+        with _kept(_tallies(recorded, plan)) as tallies:
+            count = _counted(tallies, records, plan, holder)
     return count if added_to is None else with_added(count, added_to, holder.path)
 
 
-def _cuts(rows: DataFrame, labels: LabelNodes) -> IntArray:
-    """First length of each stratum, from the number of different nodes of each instance."""
-    nodes = _mapped(rows, partial(_with_nodes, labels), _NODES).distinct()
-    lengths = nodes.groupBy("instance").count().withColumnRenamed("count", "length")
-    counted = lengths.groupBy("length").count().coalesce(_tasks(rows))
-    by_length = pl.DataFrame(pl.from_arrow(counted.toArrow()))
-    histogram = np.zeros(int(by_length["length"].max() or 0) + 1, np.int64)  # type: ignore[arg-type]
-    histogram[by_length["length"].to_numpy()] = by_length["count"].to_numpy()
-    return length_cuts(histogram)
+def _recorded(rows: DataFrame, plan: Plan) -> DataFrame:
+    """Instances counted one by one, and their direct labels."""
+    numbered = _mapped(rows, partial(tasks.numbered, plan.labels), tasks.NUMBERED)
+    together = numbered.repartition(_cores(rows), "instance").sortWithinPartitions("instance")
+    return _mapped(together, partial(tasks.recorded, plan), tasks.RECORDED)
 
 
-def _tallies(rows: DataFrame, plan: Plan) -> DataFrame:
-    """The tallies of all tasks, added up; a task a core, since each gives all pairs that it met."""
-    numbered = _mapped(rows, partial(_with_numbers, plan.labels), _NUMBERED)
-    together = numbered.repartition(_tasks(rows), "instance").sortWithinPartitions("instance")
-    tallies = _mapped(together, partial(_tallied, plan), _TALLY)
-    by = ("stratum", "kind", "key")
-    return tallies.repartition(max(PARTS, _tasks(rows)), *by).groupBy(*by).sum("count", "bits")
+def _record_counts(recorded: DataFrame) -> RecordCounts:
+    counts = recorded.filter(recorded.kind != DIRECT)
+    table = counts.selectExpr(f"{ALL} stratum", "kind", "0 part", "packed sums")
+    added = _Collected(_added(table))
+    return RecordCounts({kind: added.sums(kind) for kind in KINDS})
 
 
-def _tasks(rows: DataFrame) -> int:
-    """One a core; Spark's own number of partitions is for more rows than are left here."""
-    return int(rows.sparkSession.sparkContext.defaultParallelism)
+def _tallies(recorded: DataFrame, plan: Plan) -> DataFrame:
+    """The pairs, added up; those of few lengths a task, since it gives all pairs that it met."""
+    direct, by = recorded.filter(recorded.kind == DIRECT), ("length", "spread")
+    shared = direct.repartitionByRange(_cores(direct), *by).sortWithinPartitions(*by)
+    task = partial(tasks.tallied, plan, tasks.layout_of(plan.labels))
+    return _added(_mapped(shared, task, tasks.TALLIES))
 
 
-def _counted(sums: DataFrame, plan: Plan, holder: PassingFolder) -> PairCount:
+def _added(tallies: DataFrame) -> DataFrame:
+    """The tallies of all tasks, those of the same stratum, kind and part added up."""
+    by = ("stratum", "kind", "part")
+    together = tallies.repartition(_cores(tallies), *by).sortWithinPartitions(*by)
+    return _mapped(together, tasks.added, tasks.TALLIES)
+
+
+def _cores(df: DataFrame) -> int:
+    """A task a core; Spark's own number of partitions is for more rows than are left here."""
+    return int(df.sparkSession.sparkContext.defaultParallelism)
+
+
+def _counted(
+    tallies: DataFrame, records: RecordCounts, plan: Plan, holder: PassingFolder
+) -> PairCount:
     """The count on the driver, a stratum at a time."""
-    from pyspark import StorageLevel
-
-    kept = sums.persist(StorageLevel.DISK_ONLY)
-    try:
-        table = _Table(_collected(kept.filter(kept.stratum == ALL), _TALLY), WHOLE)
-        n_nodes, strata = len(plan.labels.hierarchy), []
-        for stratum in range(0 if plan.cuts is None else len(plan.cuts)):
-            part = _Table(_collected(kept.filter(kept.stratum == stratum), _TALLY), BY_STRATUM)
-            file = holder.path / f"stratum-{stratum:03d}.parquet"
-            write_sums([part.sums("pair")], file, confusion=False)
-            margins = (part.margin(name, n_nodes) for name in ("support", "direct"))
-            strata.append((part.margin("size", 1)[0], *margins, file))
-    finally:
-        kept.unpersist()
-    size, support, direct, files = zip(*strata, strict=True)
+    n_nodes, margins, files = len(plan.labels.hierarchy), [], []
+    for stratum in range(len(np.asarray(plan.cuts))):
+        part = _Collected(tallies.filter(tallies.stratum == stratum))
+        files.append(holder.path / f"stratum-{stratum:03d}.parquet")
+        write_sums(part.parts("pair"), files[-1], confusion=False)
+        margins.append(
+            (part.margin("size", 1)[0], *(part.margin(of, n_nodes) for of in ("support", "direct")))
+        )
+    size, support, direct = (np.array(column) for column in zip(*margins, strict=True))
+    whole = _Collected(tallies.filter(tallies.stratum == ALL))
     tally = PairTally(plan.labels.hierarchy.closure)
-    tally.add_counted(*table.batch(n_nodes))
+    tally.add_counted(
+        Batch(
+            lengths=records.at("length", 0),
+            direct=whole.margin("direct", n_nodes),
+            support=whole.margin("support", n_nodes),
+            entailed=whole.sums("entailed"),
+        ),
+        (_pairs(sums, n_nodes) for sums in whole.parts("pair")),
+    )
     return PairCount(
         labels=plan.labels,
         tally=tally,
-        records=RecordCounts({kind: table.sums(kind) for kind in KINDS}),
-        strata=StratumCounts(
-            cuts=np.asarray(plan.cuts, np.int64),
-            size=np.array(size, np.int64),
-            support=np.array(support, np.int64),
-            direct=np.array(direct, np.int64),
-            files=files,
-            holder=holder,
-        ),
+        records=records,
+        strata=StratumCounts(np.asarray(plan.cuts), size, support, direct, tuple(files), holder),
         residual=plan.residual,
     )
+
+
+class _Collected:
+    """Packed sums of a stratum on the driver."""
+
+    def __init__(self, rows: DataFrame) -> None:
+        self.rows = _collected(rows, tasks.TALLIES).sort("kind", "part")
+
+    def parts(self, kind: str) -> Iterator[Sums]:
+        """The sums of a kind, a part at a time."""
+        return map(unpacked_sums, self.rows.filter(kind=kind)["sums"])
+
+    def sums(self, kind: str) -> Sums:
+        return summed([NOTHING, *self.parts(kind)])
+
+    def margin(self, kind: str, size: int) -> IntArray:
+        """The counts of a kind by key, shape (size,)."""
+        sums, full = self.sums(kind), np.zeros(size, np.int64)
+        full[sums.keys] = sums.joint
+        return full
+
+
+def _pairs(sums: Sums, n_nodes: int) -> PairCounts:
+    return PairCounts(*np.divmod(sums.keys, n_nodes), sums.joint, sums.confusion)
+
+
+@contextmanager
+def _kept(df: DataFrame) -> Iterator[DataFrame]:
+    """Rows that several jobs read and one makes."""
+    kept = df.persist()
+    try:
+        yield kept
+    finally:
+        kept.unpersist()
 
 
 def _mapped(df: DataFrame, task: Task, schema: pa.Schema) -> DataFrame:
@@ -182,104 +210,3 @@ def _mapped(df: DataFrame, task: Task, schema: pa.Schema) -> DataFrame:
 def _collected(df: DataFrame, schema: pa.Schema) -> pl.DataFrame:
     """Summed rows on the driver, under the names that they had before."""
     return pl.DataFrame(pl.from_arrow(df.toArrow().rename_columns(schema.names).cast(schema)))
-
-
-def _label_counts(frames: Iterable[pl.DataFrame]) -> Frames:
-    yield summed_counts(label_counts(labels_of(frame, WHERE)) for frame in frames)
-
-
-def _with_numbers(labels: LabelNodes, frames: Iterable[pl.DataFrame]) -> Frames:
-    for frame in frames:
-        yield labels.numbered(labels_of(frame, WHERE))
-
-
-def _with_nodes(labels: LabelNodes, frames: Iterable[pl.DataFrame]) -> Frames:
-    """The rows that have an instance and a node."""
-    for rows in _with_numbers(labels, frames):
-        numbered = rows.drop_nulls(["instance", "label"])
-        node = pl.Series("node", labels.node_of[numbered["label"].to_numpy()])
-        yield numbered.with_columns(node).filter(pl.col("node") >= 0)
-
-
-def _tallied(plan: Plan, frames: Iterable[pl.DataFrame]) -> Frames:
-    """The tally of a partition whose rows are sorted by instance, on one core."""
-    os.environ["AUDIT_JOBS"] = "1"
-    with TemporaryDirectory() as folder, ThreadPoolExecutor(1) as threads:
-        here = replace(plan, folder=Path(folder))
-        recording = Recording(here, threads, {})
-        for frame in _gathered(frames):
-            recording.add(frame.with_columns(row=pl.lit(0, pl.Int64)), 0)
-        recording.end()
-        tallying = Tallying(here, recording, threads, {})
-        for _ in tallying.batches():
-            pass
-        yield from _table(tallying.result(None))
-
-
-def _gathered(frames: Iterable[pl.DataFrame]) -> Frames:
-    held: list[pl.DataFrame] = []
-    for frame in frames:
-        held.append(frame)
-        if sum(part.height for part in held) >= ROWS_AT_ONCE:
-            yield pl.concat(held)
-            held = []
-    if held:
-        yield pl.concat(held)
-
-
-def _table(count: PairCount) -> Frames:
-    """A count as rows that add up."""
-    tally, strata = count.tally, count.strata
-    margins = {"direct": tally.direct_support, "support": tally.support}
-    sums = {name: _some(counts) for name, counts in margins.items()}
-    for name, counted in [*sums.items(), ("entailed", tally.entailed), *count.records]:
-        yield _rows(ALL, WHOLE.index(name), counted)
-    for pairs in tally.blocks():
-        keys = pairs.a * tally.n_nodes + pairs.b
-        yield _rows(ALL, WHOLE.index("pair"), Sums(keys, pairs.joint, pairs.confusion_sum))
-    for stratum in range(len(strata.cuts)):
-        parts = (strata.size[[stratum]], strata.support[stratum], strata.direct[stratum])
-        counts = [*map(_some, parts), strata.pairs(stratum)]
-        for kind, counted in enumerate(counts):
-            yield _rows(stratum, kind, counted)
-
-
-def _some(counts: IntArray) -> Sums:
-    some = np.flatnonzero(counts)
-    return Sums(some, counts[some], np.zeros(len(some)))
-
-
-def _rows(stratum: int, kind: int, sums: Sums) -> pl.DataFrame:
-    frame = pl.DataFrame({"key": sums.keys, "count": sums.joint, "bits": sums.confusion})
-    return frame.with_columns(stratum=pl.lit(stratum, pl.Int32), kind=pl.lit(kind, pl.Int32))
-
-
-class _Table:
-    """Summed rows of tallies by what they count, in order of their keys."""
-
-    def __init__(self, rows: pl.DataFrame, kinds: tuple[str, ...]) -> None:
-        self.rows, self.kinds = rows.sort("kind", "key"), kinds
-
-    def sums(self, kind: str) -> Sums:
-        some = self.rows.filter(kind=self.kinds.index(kind))
-        keys, count = (some[name].to_numpy() for name in ("key", "count"))
-        bits: FloatArray = some["bits"].to_numpy()
-        return Sums(keys, count, bits)
-
-    def margin(self, kind: str, size: int) -> IntArray:
-        sums = self.sums(kind)
-        full = np.zeros(max(size, int(sums.keys.max(initial=-1)) + 1), np.int64)
-        full[sums.keys] = sums.joint
-        return full
-
-    def batch(self, n_nodes: int) -> tuple[Batch, list[PairCounts]]:
-        """All instances as one batch, and its pairs."""
-        counted = Batch(
-            lengths=self.margin("length", 0),
-            direct=self.margin("direct", n_nodes),
-            support=self.margin("support", n_nodes),
-            entailed=self.sums("entailed"),
-        )
-        pair = self.sums("pair")
-        pairs = PairCounts(*np.divmod(pair.keys, n_nodes), pair.joint, pair.confusion)
-        return counted, [pairs]

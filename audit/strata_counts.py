@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -43,6 +44,10 @@ class StratumCounts:
     def pairs(self, stratum: int) -> Sums:
         """The joint counts of a stratum's pairs of which a node has a child."""
         return SumsFile(self.files[stratum]).all()
+
+    def blocks(self, stratum: int, first: int, stop: int) -> Iterator[Sums]:
+        """The same from key ``first`` to before ``stop``, in order, some at a time."""
+        return SumsFile(self.files[stratum]).blocks(first, stop)
 
 
 class TallyByStratum:

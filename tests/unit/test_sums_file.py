@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from audit.engine.sums import NOTHING, Sums
 from audit.errors import InputError
-from audit.sums_file import SumsFile, write_sums
+from audit.sums_file import SumsFile, packed_sums, unpacked_sums, write_sums
 
 Row = tuple[int, int, float]
 
@@ -94,3 +94,26 @@ def test_what_is_no_such_file_is_told(tmp_path: Path, content: bytes | None) -> 
 
     with pytest.raises(InputError, match="a whole file of counts is required"):
         SumsFile(tmp_path / "sums").all()
+
+
+@given(
+    st.dictionaries(
+        st.integers(0, 2**63 - 2),
+        st.tuples(st.integers(1, 2**40), st.floats(0, 1e9, allow_nan=False)),
+        max_size=30,
+    ),
+    st.booleans(),
+)
+def test_what_was_packed_is_unpacked(met: dict[int, tuple[int, float]], confusion: bool) -> None:
+    keys = sorted(met)
+    joint, bits = (np.array([met[key][place] for key in keys]) for place in (0, 1))
+    sums = Sums(np.array(keys, np.int64), joint.astype(np.int64), bits * confusion)
+
+    assert rows_of(unpacked_sums(packed_sums(sums))) == rows_of(sums)
+
+
+def test_counts_alone_are_packed_without_entropies() -> None:
+    sums = sums_of(range(10_000))
+    alone = Sums(sums.keys, sums.joint, np.zeros(len(sums)))
+
+    assert len(packed_sums(alone)) < len(packed_sums(sums)) / 2

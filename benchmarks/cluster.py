@@ -1,0 +1,77 @@
+"""Counting pairs on Apache Spark with one worker and with two, in turns.
+
+``python benchmarks/cluster.py [--instances N]`` draws a release as ``benchmarks/streaming.py``
+does and counts it in child processes. The start of Java is not part of the time, that of the
+Python workers is.
+"""
+
+from __future__ import annotations
+
+import argparse
+import statistics
+import sys
+import tempfile
+import time
+from pathlib import Path
+from typing import Any
+
+from measure import Taken, keep, run, stay_on_cores, surroundings
+from streaming import drawn, records, write
+
+from audit.spark import count_pairs
+from audit.spark_session import reading
+
+WORKERS = (1, 2)
+ROUNDS = 3
+
+
+def count(path: Path, workers: int) -> float:
+    """Seconds that a session with so many workers takes to count a file."""
+    with reading(path, f"local[{workers}]", None, None) as read:
+        read.rows.count()
+        started = time.perf_counter()
+        count_pairs(read.rows, "icd9cm", instance=read.id, label=read.label)
+        return time.perf_counter() - started
+
+
+def seconds(taken: Taken) -> float:
+    """What a child process said of itself; Spark writes before it."""
+    return float(taken.output.split()[-1])
+
+
+def main() -> None:
+    """Measure both, or count one file."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--instances", type=int, default=1_000_000)
+    parser.add_argument("--rounds", type=int, default=ROUNDS)
+    parser.add_argument("--count", type=Path)
+    parser.add_argument("--workers", type=int)
+    given = parser.parse_args()
+    if given.count:
+        print(count(given.count, given.workers))
+        return
+    cores = stay_on_cores()
+    rounds: dict[int, list[Taken]] = {workers: [] for workers in WORKERS}
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "release.parquet"
+        write(drawn(records(), given.instances), path)
+        for _ in range(given.rounds):
+            for workers, taken in rounds.items():
+                command = [sys.executable, __file__, "--count", str(path)]
+                taken.append(run([*command, "--workers", str(workers)]))
+                print(f"{workers}: {seconds(taken[-1]):.1f} s", flush=True)
+    walls = {workers: [*map(seconds, taken)] for workers, taken in rounds.items()}
+    ratios = [one / two for one, two in zip(*walls.values(), strict=True)]
+    result: dict[str, Any] = {
+        "surroundings": surroundings(cores),
+        "instances": given.instances,
+        "wall": walls,
+        "wall_median": {workers: statistics.median(wall) for workers, wall in walls.items()},
+        "ratio": {"median": statistics.median(ratios), "low": min(ratios), "high": max(ratios)},
+    }
+    print(result["wall_median"], result["ratio"])
+    print(keep("cluster", result))
+
+
+if __name__ == "__main__":
+    main()
