@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,19 +11,30 @@ import polars as pl
 
 from audit.dag import FloatArray, IntArray, Sparse
 from audit.engine.entailed import count_entailed, sole_labels
-from audit.engine.expectation import Comparisons, Stratified, comparisons, stratify
-from audit.engine.fdr import family_size, in_family, selected_level
+from audit.engine.expectation import Stratified, stratify
+from audit.engine.fdr import benjamini_hochberg, family_size, selected_level
 from audit.engine.folding import fold, most_specific, pairs_above, topmost
 from audit.engine.intervals import LEVEL
-from audit.engine.judgement import Judged, judge
+from audit.engine.judgement import Judged
 from audit.engine.ratios import ratio_bounds
-from audit.engine.records import Records, records
+from audit.engine.records import records
 from audit.engine.remeasured import CountRatios, InstanceRatios, Ratios
 from audit.engine.strata import LEAST_LABELS, length_cuts, length_histogram, strata_of
 from audit.hierarchy import Hierarchy
-from audit.pair_table import JUDGED
 from audit.policy import Policy
 from audit.progress import Progress, silent
+from audit.verdicts import (
+    Grouped,
+    Verdicts,
+    Weighed,
+    ends_of,
+    judged_columns,
+    weigh,
+    with_verdicts,
+)
+
+PAIRS_AT_ONCE = 2_000_000
+"""Pairs of a count that are judged together."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,8 +82,8 @@ class Excess:
         cuts: First number of direct labels of each length bin.
         level: Coverage of the intervals, corrected for the selection of what is reported.
         found: ``line`` (of the pair table), ``a, b`` (indices of the nodes that name the pair: the
-            ends of their chains, in node order), ``observed``, ``folded_into`` (lines); a row a
-            pair that passes, the deepest first.
+            ends of their chains, in node order), ``siblings``, ``observed``, ``folded_into``
+            (lines), and the columns of `JUDGED`; a row a pair that passes, the deepest first.
         why_not: Why no pair could be judged; empty where some could.
     """
 
@@ -87,6 +98,7 @@ _FOUND: dict[str, Any] = {
     "line": pl.Int64,
     "a": pl.Int64,
     "b": pl.Int64,
+    "siblings": pl.Boolean,
     "observed": pl.Int64,
     "folded_into": pl.List(pl.Int64),
 }
@@ -124,19 +136,23 @@ def judge_pairs(
     strata = stratify(labelled.direct, sole, number)
     own = records(sole, number, labelled.group_of)
     counted = CountedPairs(strata, labelled.support, histogram, cuts)
+    family = _family(hierarchy, counted, policy)
+    grouped = None if labelled.group_of is None else Grouped(own, family)
+    lines = pairs.with_row_index("line")[: len(pairs) if family else 0]
+    weighed = weigh(hierarchy, strata, lines, policy, len(lengths), grouped)
     ratios = InstanceRatios(strata, own, labelled.units, seed, progress)
-    grouped = None if labelled.group_of is None else own
-    return _judged(hierarchy, counted, pairs, policy, ratios, grouped)
+    verdicts, excess = _judged(hierarchy, counted, weighed, policy, family, ratios)
+    return with_verdicts(pairs, verdicts), excess
 
 
 def judge_counted_pairs(
     hierarchy: Hierarchy,
     counted: CountedPairs,
-    pairs: pl.DataFrame,
+    pairs: Iterable[pl.DataFrame],
     policy: Policy,
     *,
     progress: Progress = silent,
-) -> tuple[pl.DataFrame, Excess]:
+) -> tuple[Verdicts, Excess]:
     """Judge the pairs of a pair table from counts alone, every instance being its own group.
 
     Which pairs are judged, what is expected of them, p, q and which pass are as `judge_pairs` finds
@@ -151,59 +167,89 @@ def judge_counted_pairs(
     Args:
         hierarchy: The hierarchy.
         counted: The dataset.
-        pairs: Every pair with a joint instance, from `pair_table`, with ``joint_entailed``.
+        pairs: Pairs with a joint instance, from `pair_table`, with ``joint_entailed`` and the
+            ``line`` of each in the whole table; in order, some at a time. Those that
+            `audit.engine.fdr.in_family` leaves out may be missing.
         policy: As for `judge_pairs`.
         progress: What is told that pairs are judged.
 
     Returns:
-        The table with the columns of `JUDGED`, and what was found.
+        How the pairs were judged, for `with_verdicts`, and what was found.
+
+    Memory grows with the pairs judged, some 60 bytes each.
     """
     progress("judging pairs")
-    return _judged(hierarchy, counted, pairs, policy, CountRatios())
+    family, n = _family(hierarchy, counted, policy), int(counted.lengths.sum())
+    parts = [
+        weigh(hierarchy, counted.strata, some, policy, n)
+        for some in _together(pairs if family else ())
+    ]
+    weighed = Weighed.joined(parts)
+    return _judged(hierarchy, counted, weighed, policy, family, CountRatios())
+
+
+def _together(pairs: Iterable[pl.DataFrame]) -> Iterator[pl.DataFrame]:
+    """The same pairs, `PAIRS_AT_ONCE` or more at a time but for the last."""
+    held: list[pl.DataFrame] = []
+    for some in pairs:
+        held.append(some)
+        if sum(map(len, held)) >= PAIRS_AT_ONCE:
+            yield pl.concat(held)
+            held = []
+    if held:
+        yield pl.concat(held)
+
+
+def _family(hierarchy: Hierarchy, counted: CountedPairs, policy: Policy) -> int:
+    """Pairs to judge, those without a joint instance included."""
+    if _why_not(counted.lengths):
+        return 0
+    limit, n = policy.expected_support.value, int(counted.lengths.sum())
+    return family_size(counted.support, hierarchy.closure, limit, n)
 
 
 def _judged(
     hierarchy: Hierarchy,
     counted: CountedPairs,
-    pairs: pl.DataFrame,
+    weighed: Weighed,
     policy: Policy,
+    family: int,
     ratios: Ratios,
-    grouped: Records | None = None,
-) -> tuple[pl.DataFrame, Excess]:
-    """The table judged, and what was found; ``grouped`` only where instances have groups."""
-    why_not = _why_not(counted.lengths)
-    limit, n = policy.expected_support.value, int(counted.lengths.sum())
+) -> tuple[Verdicts, Excess]:
+    """The verdicts, and what was found."""
     rate = policy.false_discovery_rate.value
-    family = 0 if why_not else family_size(counted.support, hierarchy.closure, limit, n)
-    lines = _members(pairs, n, limit) if family else np.empty(0, np.int64)
-    judged = judge(
-        counted.strata, *_asked(hierarchy, pairs, lines), family, grouped=grouped, rate=rate
-    )
-    passing = _passing(hierarchy, judged, policy)
-    flagged = judged[passing]
+    q_value = benjamini_hochberg(weighed.p_value, family)
+    passing = _passing(hierarchy, weighed, q_value, rate)
+    places, flagged = weighed.places[passing], weighed.judged[passing]
     folded = _folded(hierarchy, ratios, flagged, policy)
-    standing = passing[[place for place in range(len(passing)) if place not in folded]]
+    standing = np.array([i for i in range(len(passing)) if i not in folded], np.int64)
     level = selected_level(rate, len(passing), family)
-    low, high = _intervals(ratios, judged, standing, level)
-    found = _found(hierarchy, counted.support, flagged, folded, lines[passing])
-    columns = _columns(judged, low, high, lines, len(pairs))
-    cuts = tuple(counted.cuts.tolist())
-    return pairs.with_columns(columns), Excess(family, cuts, level, found, why_not)
+    lines = weighed.lines[places]
+    reported = judged_columns(
+        flagged.observed,
+        flagged.expected,
+        _intervals(ratios, flagged, standing, level),
+        flagged.p_value,
+        q_value[places],
+    )
+    found = _found(hierarchy, counted.support, flagged, folded, lines.tolist())
+    bounds = reported.select("ratio_low", "ratio_high").insert_column(0, found["line"])
+    verdicts = Verdicts(
+        weighed.lines, weighed.expected, weighed.p_value, q_value, bounds.sort("line")
+    )
+    told = pl.concat([found, reported], how="horizontal")
+    why_not = _why_not(counted.lengths)
+    return verdicts, Excess(family, tuple(counted.cuts.tolist()), level, told, why_not)
 
 
 def _entailed(pairs: pl.DataFrame, sole: Sparse) -> pl.Series:
     """Joint instances of each line that one label alone explains."""
     counts = count_entailed(sole).tocoo()
     entailed = np.zeros(len(pairs), np.int64)
-    a, b = _ends(pairs)
+    a, b = ends_of(pairs)
     keys, n = a * sole.shape[1] + b, np.int64(sole.shape[1])
     entailed[np.searchsorted(keys, counts.row.astype(np.int64) * n + counts.col)] = counts.data
     return pl.Series("joint_entailed", entailed)
-
-
-def _ends(pairs: pl.DataFrame) -> tuple[IntArray, IntArray]:
-    a, b = (pairs[end].to_physical().to_numpy().astype(np.int64) for end in ("a", "b"))
-    return a, b
 
 
 def _why_not(lengths: IntArray) -> str:
@@ -212,30 +258,10 @@ def _why_not(lengths: IntArray) -> str:
     return ""
 
 
-def _members(pairs: pl.DataFrame, instances: int, limit: float) -> IntArray:
-    """Lines of the table that belong to the family."""
-    support_a, support_b = (pairs[name].to_numpy() for name in ("support_a", "support_b"))
-    apart = (pairs["relation"] != "ancestor").to_numpy()
-    return np.flatnonzero(apart & in_family(support_a, support_b, instances, limit))
-
-
-def _asked(
-    hierarchy: Hierarchy, pairs: pl.DataFrame, lines: IntArray
-) -> tuple[Comparisons, FloatArray]:
-    """The comparisons of some lines, and the joint instances that no one label explains."""
-    members = pairs.select("a", "b", "relation", "joint", "joint_entailed")[lines]
-    a, b = _ends(members)
-    siblings = (members["relation"] == "sibling").to_numpy()
-    observed = (members["joint"] - members["joint_entailed"]).to_numpy().astype(np.float64)
-    return comparisons(a, b, siblings, hierarchy.edges), observed
-
-
-def _passing(hierarchy: Hierarchy, judged: Judged, policy: Policy) -> IntArray:
-    """Places of the pairs whose excess is large and no chance, the deepest first."""
-    large = judged.observed >= policy.excess_ratio.value * judged.expected
-    sure = judged.q_value <= policy.false_discovery_rate.value
-    passing = np.flatnonzero(large & sure & (judged.expected > 0))
-    depth, given = hierarchy.depth, judged.given[passing]
+def _passing(hierarchy: Hierarchy, weighed: Weighed, q_value: FloatArray, rate: float) -> IntArray:
+    """Which of those that may pass do, the deepest first."""
+    passing = np.flatnonzero(q_value[weighed.places] <= rate)
+    depth, given = hierarchy.depth, weighed.judged.given[passing]
     return passing[np.lexsort((given.b, given.a, -(depth[given.a] + depth[given.b])))]
 
 
@@ -255,13 +281,13 @@ def _folded(
 
 
 def _intervals(
-    ratios: Ratios, judged: Judged, standing: IntArray, level: float
+    ratios: Ratios, flagged: Judged, standing: IntArray, level: float
 ) -> tuple[FloatArray, FloatArray]:
     """Bounds of the ratios of what is reported; NaN elsewhere."""
-    low, high = np.full((2, len(judged)), np.nan)
-    spreads = ratios.spreads(judged[standing])
+    low, high = np.full((2, len(flagged)), np.nan)
+    spreads = ratios.spreads(flagged[standing])
     for place, spread in zip(standing.tolist(), spreads, strict=True):
-        ratio = float(judged.observed[place] / judged.expected[place])
+        ratio = float(flagged.observed[place] / flagged.expected[place])
         low[place], high[place] = ratio_bounds(ratio, spread, level)
     return low, high
 
@@ -271,39 +297,22 @@ def _found(
     support: IntArray,
     flagged: Judged,
     folded: Mapping[int, tuple[int, ...]],
-    lines: IntArray,
+    lines: list[int],
 ) -> pl.DataFrame:
     """The pairs that pass, with their lines, and the lines of those that explain them."""
     named = (
         sorted(most_specific(node, support, hierarchy.child_matrix) for node in pair)
         for pair in flagged.given.pairs()
     )
+    siblings, observed = flagged.given.by_length.tolist(), flagged.observed.tolist()
     rows = [
         (
-            int(lines[place]),
+            lines[place],
             *ends,
-            int(flagged.observed[place]),
-            [int(lines[other]) for other in folded.get(place, ())],
+            siblings[place],
+            int(observed[place]),
+            [lines[other] for other in folded.get(place, ())],
         )
         for place, ends in enumerate(named)
     ]
     return pl.DataFrame(rows, schema=_FOUND, orient="row")
-
-
-def _columns(
-    judged: Judged, low: FloatArray, high: FloatArray, lines: IntArray, height: int
-) -> list[pl.Series]:
-    """The columns of `JUDGED` for the whole table."""
-    ratio = np.divide(
-        judged.observed,
-        judged.expected,
-        out=np.full(len(lines), np.nan),
-        where=judged.expected > 0,
-    )
-    values = (judged.expected, ratio, low, high, judged.p_value, judged.q_value)
-    columns = []
-    for name, of_lines in zip(JUDGED, values, strict=True):
-        column = np.full(height, np.nan)
-        column[lines] = of_lines
-        columns.append(pl.Series(name, column, nan_to_null=True))
-    return columns

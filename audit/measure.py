@@ -52,7 +52,7 @@ class Counted:
     """Instances with each node as a label, shape (n_nodes,)."""
     records: RecordCounts
     """Instances by what their own rows and labels are like."""
-    pairs: pl.DataFrame
+    pairs: pl.LazyFrame
     """Every pair with a joint instance, as `pair_table` counts and `audit.excess` judges it."""
     excess: Excess
     """Which pairs were judged, and which of them meet too often."""
@@ -61,6 +61,8 @@ class Counted:
     validity: pl.DataFrame
     """What the code of each row was on its day: `audit.validity.VALIDITY`; empty where days were
     not counted by."""
+    held: object = field(default=None, kw_only=True)
+    """What the table of pairs lies in while it is on the disk; None: it is in memory."""
 
     @property
     def instances(self) -> int:
@@ -154,7 +156,7 @@ def measure(
         residual=residual,
         support=supports,
         direct_support=support(dataset.direct),
-        pairs=pairs,
+        pairs=pairs.lazy(),
         excess=excess,
         residual_use=residual_use(
             dataset, residual, _group_numbers(dataset), policy.residual_instances.value

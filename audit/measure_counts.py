@@ -2,35 +2,44 @@
 
 from __future__ import annotations
 
-import polars as pl
+from collections.abc import Iterator
+from pathlib import Path
 
+import numpy as np
+import polars as pl
+import pyarrow.parquet as pq
+
+from audit.disk import PassingFolder, on_disk
 from audit.engine.expectation import stratify_counts
+from audit.engine.fdr import in_family
+from audit.engine.pairs import PairCounts
 from audit.excess import CountedPairs, judge_counted_pairs
 from audit.measure import Counted
 from audit.pair_count import PairCount
-from audit.pair_table import pair_table
+from audit.pair_table import named, numbered, pair_table
 from audit.policy import Policy
 from audit.progress import Progress, silent
 from audit.residual_use import residual_use_of_counts
 from audit.residuals import residual_nodes
 from audit.validity import VALIDITY
+from audit.verdicts import Verdicts, with_verdicts
 
 
 def measure_counts(count: PairCount, policy: Policy, progress: Progress = silent) -> Counted:
     """Judge the pairs of a count and measure residual use, every instance being its own group.
 
-    Memory grows with the pairs that have a joint instance.
+    Memory grows with the pairs that are judged; the table of all pairs lies on the disk.
+
+    Raises:
+        OutputError: If the disk takes no more.
     """
     hierarchy, tally, strata = count.hierarchy, count.tally, count.strata
     residual = residual_nodes(hierarchy, policy)
-    pairs = count.pairs
-    table = pair_table(hierarchy, pairs, tally.support).with_columns(
-        pl.Series("joint_entailed", tally.joint_entailed(pairs))
-    )
-    del pairs
-    stratified = stratify_counts(strata.size, strata.support, strata.direct, strata.pairs)
+    stratified = stratify_counts(strata.size, strata.support, strata.direct, strata.blocks)
     counted = CountedPairs(stratified, tally.support, tally.lengths, strata.cuts)
-    judged, excess = judge_counted_pairs(hierarchy, counted, table, policy, progress=progress)
+    frequent = _frequent(count, policy.expected_support.value)
+    verdicts, excess = judge_counted_pairs(hierarchy, counted, frequent, policy, progress=progress)
+    held = PassingFolder()
     return Counted(
         hierarchy=hierarchy,
         policy=policy,
@@ -42,7 +51,7 @@ def measure_counts(count: PairCount, policy: Policy, progress: Progress = silent
         support=tally.support,
         direct_support=tally.direct_support,
         records=count.records,
-        pairs=judged,
+        pairs=named(_on_disk(count, verdicts, held.path / "pairs.parquet"), hierarchy),
         excess=excess,
         residual_use=residual_use_of_counts(
             count.records,
@@ -52,4 +61,36 @@ def measure_counts(count: PairCount, policy: Policy, progress: Progress = silent
             policy.residual_instances.value,
         ),
         validity=pl.DataFrame(schema=VALIDITY),
+        held=held,
     )
+
+
+def _frequent(count: PairCount, limit: float) -> Iterator[pl.DataFrame]:
+    """Lines of the pair table that may be judged, each with its number."""
+    support, line = count.tally.support, 0
+    for pairs in count.tally.blocks():
+        ends = support[pairs.a], support[pairs.b]
+        some = np.flatnonzero(in_family(*ends, count.tally.instances, limit))
+        yield _table(count, pairs[some]).with_columns(line=pl.Series(line + some))
+        line += len(pairs)
+
+
+def _table(count: PairCount, pairs: PairCounts) -> pl.DataFrame:
+    return pair_table(count.hierarchy, pairs, count.tally.support).with_columns(
+        joint_entailed=pl.Series(count.tally.joint_entailed(pairs))
+    )
+
+
+def _on_disk(count: PairCount, verdicts: Verdicts, file: Path) -> pl.LazyFrame:
+    """The judged pair table with numbers for names, as it is read some lines at a time."""
+    schema = _numbers(count, PairCounts.none(), verdicts, 0).to_arrow().schema
+    line = 0
+    with on_disk(file.parent), pq.ParquetWriter(file, schema, compression="lz4") as writer:
+        for pairs in count.tally.blocks():
+            writer.write_table(_numbers(count, pairs, verdicts, line).to_arrow().cast(schema))
+            line += len(pairs)
+    return pl.scan_parquet(file)
+
+
+def _numbers(count: PairCount, pairs: PairCounts, verdicts: Verdicts, line: int) -> pl.DataFrame:
+    return with_verdicts(numbered(_table(count, pairs)), verdicts, line)

@@ -56,7 +56,7 @@ class ModelMeasurements:
 
     def described(self) -> pl.LazyFrame:
         """The pair table as it is published."""
-        lazy = described(self.pairs, len(self.predictions))
+        lazy = described(self.pairs.lazy(), len(self.predictions))
         further = self.pairs.lazy().select("co_predicted", "confusion_low", "confusion_high")
         return pl.concat([lazy, further], how="horizontal")
 
@@ -149,7 +149,7 @@ def _with_intervals(
     labelled = pl.Series(
         [hierarchy.nodes[i] for i in np.unique(dataset.direct.indices)], dtype=pl.String
     )
-    numbered = described(pairs, len(predictions)).with_row_index("row")
+    numbered = described(pairs.lazy(), len(predictions)).with_row_index("row")
     top = most_confused(numbered, labelled).collect()
     found = pair_confusions(
         hierarchy,

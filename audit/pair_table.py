@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 import polars as pl
 
@@ -31,6 +33,21 @@ def pair_table(hierarchy: Hierarchy, counts: PairCounts, supports: IntArray) -> 
     )
 
 
+_NAMED = ("a", "b", "relation", "lca")
+
+
+def numbered(pairs: pl.DataFrame) -> pl.DataFrame:
+    """A pair table with the numbers of its names."""
+    return pairs.with_columns(pl.col(_NAMED).to_physical().cast(pl.UInt32))
+
+
+def named(pairs: pl.LazyFrame, hierarchy: Hierarchy) -> pl.LazyFrame:
+    """What `numbered` gave, with its names again."""
+    ids, relations = pl.Enum(hierarchy.nodes), pl.Enum(RELATIONS)
+    nodes, relation = pl.col("a", "b", "lca"), pl.col("relation")
+    return pairs.with_columns(nodes.cat.to(ids), relation.cat.to(relations))
+
+
 def most_confused(pairs: pl.LazyFrame, labelled: pl.Series) -> pl.LazyFrame:
     """The `MOST_CONFUSED` unrelated pairs of labels with the highest confusion, highest first.
 
@@ -55,7 +72,7 @@ JUDGED = ("expected_given", "ratio", "ratio_low", "ratio_high", "p_value", "q_va
 """Columns that say how a pair was judged; null where it was not."""
 
 
-def described(pairs: pl.DataFrame, instances: int) -> pl.LazyFrame:
+def described(pairs: pl.LazyFrame, instances: int) -> pl.LazyFrame:
     """The pair table as it is published: with rate, confusion, expectation and lift, lazily.
 
     ``given`` says what a fair expectation of the pair conditions on: ``length`` for siblings,
@@ -63,16 +80,16 @@ def described(pairs: pl.DataFrame, instances: int) -> pl.LazyFrame:
     ``joint_entailed`` and `JUDGED` is null: pairs of a model are not judged.
     """
     independent = pl.col("support_a") * pl.col("support_b") / max(instances, 1)
-    relation = pl.col("relation").cast(pl.String)
-    return pairs.lazy().select(
+    relation, there = pl.col("relation").cast(pl.String), pairs.collect_schema().names()
+    return pairs.select(
         pl.col("a", "b").cast(pl.String),
         pl.col("support_a", "support_b", "joint"),
-        _if_there(pairs, "joint_entailed", pl.Int64),
+        _if_there(there, "joint_entailed", pl.Int64),
         (pl.col("joint") / max(instances, 1)).alias("rate"),
         (pl.col("confusion_sum") / max(instances, 1)).alias("confusion"),
         independent.alias("expected"),
         (pl.col("joint") / independent).alias("lift"),
-        *(_if_there(pairs, name, pl.Float64) for name in JUDGED),
+        *(_if_there(there, name, pl.Float64) for name in JUDGED),
         relation,
         pl.col("lca").cast(pl.String),
         pl.when(relation == "sibling")
@@ -83,5 +100,5 @@ def described(pairs: pl.DataFrame, instances: int) -> pl.LazyFrame:
     )
 
 
-def _if_there(pairs: pl.DataFrame, name: str, dtype: type[pl.DataType]) -> pl.Expr:
-    return pl.col(name) if name in pairs.columns else pl.lit(None, dtype).alias(name)
+def _if_there(there: Sequence[str], name: str, dtype: type[pl.DataType]) -> pl.Expr:
+    return pl.col(name) if name in there else pl.lit(None, dtype).alias(name)

@@ -257,6 +257,8 @@ class AuditResult:
     """``role, path, sha256`` of each file read; for the manifest alone."""
     reference: Remembered | None = None
     """What is kept of the run that findings are known from; None without one."""
+    held: object = None
+    """What the table of pairs lies in while it is in no run folder; None: it needs nothing."""
     sha256: str | None = None
     """Digest of the ``result.json`` it was read from; None where it comes from no run."""
 

@@ -208,6 +208,7 @@ def _result(
         nodes=measured.nodes,
         edges=hierarchy.edge_frame(),
         pairs=described(measured.pairs, measured.instances),
+        held=measured.held,
         residuals=measured.residuals,
         strata=pl.DataFrame({"least_labels": measured.excess.cuts}, schema=STRATA),
         counted_with=policy.model_dump(mode="json") | {"min_cell": min_cell},

@@ -49,14 +49,16 @@ MAY_IMPORT: dict[str, set[str]] = {
     "stream": {"added_counts", "checkpoint", "counting", "disk", "engine", "errors"}
     | {"hierarchies", "hierarchy", "label_nodes", "loaders", "pair_count", "plan", "policy"}
     | {"progress", "regrouped", "spill"},
-    "spark": {"added_counts", "counting", "dag", "disk", "engine", "hierarchies", "hierarchy"}
-    | {"label_nodes", "loaders", "pair_count", "plan", "policy", "progress", "strata_counts"}
-    | {"sums_file"},
+    "spark_tasks": {"counting", "dag", "engine", "label_nodes", "loaders", "plan", "spill", "spool"}
+    | {"strata_counts", "sums_file"},
+    "spark": {"added_counts", "dag", "disk", "engine", "hierarchies", "hierarchy", "label_nodes"}
+    | {"pair_count", "plan", "policy", "progress", "spark_tasks", "strata_counts", "sums_file"},
     "spark_session": {"errors", "loaders"},
     "record_rows": {"dag", "dataset", "engine"},
     "predictions": {"dag", "dataset", "errors", "hierarchy", "loaders", "policy", "weighted"},
     "pair_table": {"dag", "engine", "hierarchy"},
-    "excess": {"dag", "engine", "hierarchy", "pair_table", "policy", "progress"},
+    "verdicts": {"dag", "engine", "hierarchy", "pair_table", "policy"},
+    "excess": {"dag", "engine", "hierarchy", "policy", "progress", "verdicts"},
     "metrics": {"dag", "engine", "errors", "hierarchy", "pair_table", "progress"},
     "measure_model": {"dag", "dataset", "engine", "hierarchy", "metrics", "pair_table", "policy"}
     | {"predictions", "progress"},
@@ -64,8 +66,8 @@ MAY_IMPORT: dict[str, set[str]] = {
     "validity": {"code_dates", "dataset", "errors", "hierarchy", "policy"},
     "measure": {"dag", "dataset", "engine", "excess", "hierarchy", "measure_model", "pair_table"}
     | {"policy", "predictions", "progress", "record_rows", "residual_use", "residuals", "validity"},
-    "measure_counts": {"engine", "excess", "measure", "pair_count", "pair_table", "policy"}
-    | {"progress", "residual_use", "residuals", "validity"},
+    "measure_counts": {"disk", "engine", "excess", "measure", "pair_count", "pair_table", "policy"}
+    | {"progress", "residual_use", "residuals", "validity", "verdicts"},
     "residual_differences": {"dag", "engine", "measure", "residual_use"},
     "drift": {"dag", "engine", "measure"},
     "coverage": {"disclosure"},

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
@@ -33,27 +34,29 @@ class Meeting:
     instances: int
 
 
-def met_through_two(measured: Counted) -> pl.DataFrame:
+def met_through_two(measured: Counted, nodes: Iterable[int]) -> pl.DataFrame:
     """``a, b`` (indices) and ``instances``: those that no single label of theirs brings together.
 
-    They have two different labels, one at or below each node of the pair.
+    They have two different labels, one at or below each node of the pair, one of which is among
+    the ``nodes``.
     """
-    several = pl.col("joint") - pl.col("joint_entailed")
-    return measured.pairs.select(_index("a"), _index("b"), instances=several)
+    several, some = pl.col("joint") - pl.col("joint_entailed"), list(nodes)
+    with_one = _by_number(measured).filter(pl.col("a").is_in(some) | pl.col("b").is_in(some))
+    return with_one.select("a", "b", instances=several).collect(engine="streaming")
 
 
-def lowest_pairs(measured: Counted) -> pl.DataFrame:
+def lowest_pairs(measured: Counted) -> pl.LazyFrame:
     """``a, b`` (indices) and ``joint`` of labels with no label below: who carries one has it."""
     labels = (measured.direct_support > 0).astype(np.int64)
     at_or_below = measured.hierarchy.below @ labels
-    lowest = np.flatnonzero((labels == 1) & (at_or_below == 1))
-    pairs = measured.pairs.select(_index("a"), _index("b"), "joint")
-    both = pl.col("a").is_in(lowest.tolist()) & pl.col("b").is_in(lowest.tolist())
-    return pairs.filter(both)
+    lowest = np.flatnonzero((labels == 1) & (at_or_below == 1)).tolist()
+    both = pl.col("a").is_in(lowest) & pl.col("b").is_in(lowest)
+    return _by_number(measured).select("a", "b", "joint").filter(both)
 
 
-def _index(end: str) -> pl.Expr:
-    return pl.col(end).to_physical().cast(pl.Int64)
+def _by_number(measured: Counted) -> pl.LazyFrame:
+    """The table of pairs, the nodes by index."""
+    return measured.pairs.with_columns(pl.col("a", "b").to_physical().cast(pl.Int64))
 
 
 def parts_of_instances(
@@ -67,7 +70,7 @@ def parts_of_instances(
     return _by_node(measured, meeting, nodes, np.bincount(carried.indices, minlength=len(nodes)))
 
 
-def parts_of_counts(measured: Counted, lowest: pl.DataFrame, meeting: Meeting) -> tuple[Part, ...]:
+def parts_of_counts(measured: Counted, lowest: pl.LazyFrame, meeting: Meeting) -> tuple[Part, ...]:
     """The meeting by what counts of pairs tell of it, the largest part first.
 
     Args:
@@ -77,8 +80,7 @@ def parts_of_counts(measured: Counted, lowest: pl.DataFrame, meeting: Meeting) -
     """
     if meeting.rule.break_down_depth is None:
         return _pairs_between(measured, lowest, meeting)
-    nodes, met = _at_depth(measured, meeting), met_through_two(measured)
-    with_b = met.filter((pl.col("a") == meeting.b) | (pl.col("b") == meeting.b))
+    nodes, with_b = _at_depth(measured, meeting), met_through_two(measured, [meeting.b])
     others = with_b.select(pl.col("a") + pl.col("b") - meeting.b).to_series()
     counts = np.zeros(len(measured.hierarchy), np.int64)
     counts[others.to_numpy()] = with_b["instances"].to_numpy()
@@ -123,19 +125,16 @@ def _label_pairs(measured: Measurements, meeting: Meeting, instances: IntArray) 
     return _largest(measured, meeting, nodes_a[different], nodes_b[different], joint)
 
 
-def _pairs_between(measured: Counted, lowest: pl.DataFrame, meeting: Meeting) -> tuple[Part, ...]:
-    left, right = (_within(measured, i) for i in (meeting.a, meeting.b))
-    first, second, joint = (lowest[name].to_numpy() for name in ("a", "b", "joint"))
-    forward = left[first] & right[second]
-    either = forward | (left[second] & right[first])
-    nodes_a, nodes_b = np.where(forward, (first, second), (second, first))[:, either]
-    return _largest(measured, meeting, nodes_a, nodes_b, joint[either])
-
-
-def _within(measured: Counted, node: int) -> BoolArray:
-    within = np.zeros(len(measured.hierarchy), np.bool_)
-    within[row(measured.hierarchy.below, node)] = True
-    return within
+def _pairs_between(measured: Counted, lowest: pl.LazyFrame, meeting: Meeting) -> tuple[Part, ...]:
+    left, right = (row(measured.hierarchy.below, i).tolist() for i in (meeting.a, meeting.b))
+    forward = pl.col("a").is_in(left) & pl.col("b").is_in(right)
+    backward = pl.col("a").is_in(right) & pl.col("b").is_in(left)
+    met = (
+        lowest.filter(forward | backward).with_columns(forward=forward).collect(engine="streaming")
+    )
+    first, second, joint, ahead = (met[name].to_numpy() for name in ("a", "b", "joint", "forward"))
+    nodes_a, nodes_b = np.where(ahead, (first, second), (second, first))
+    return _largest(measured, meeting, nodes_a, nodes_b, joint)
 
 
 def _largest(

@@ -74,7 +74,7 @@ def _meetings(measured: Counted, pairs: list[tuple[int, int]]) -> Iterator[Meeti
     names, policy = measured.hierarchy.nodes, measured.policy
     branches = sorted({branch for pair in pairs for branch in pair})
     both = pl.col("a").is_in(branches) & pl.col("b").is_in(branches)
-    met = {(a, b): n for a, b, n in met_through_two(measured).filter(both).iter_rows()}
+    met = {(a, b): n for a, b, n in met_through_two(measured, branches).filter(both).iter_rows()}
     for a, b in pairs:
         rule, instances = policy.rule_for(names[a], names[b]), met.get((a, b), 0)
         if rule.rule != "expected" and instances:
@@ -90,7 +90,7 @@ def _of_instances(measured: Measurements, carriers: Sparse, meeting: Meeting) ->
         yield from _not_first(measured, meeting, instances)
 
 
-def _of_counts(measured: Counted, lowest: pl.DataFrame, meeting: Meeting) -> Iterator[Finding]:
+def _of_counts(measured: Counted, lowest: pl.LazyFrame, meeting: Meeting) -> Iterator[Finding]:
     yield _finding(measured, meeting, parts_of_counts(measured, lowest, meeting))
 
 

@@ -44,25 +44,16 @@ def _findings(measured: Counted) -> tuple[Finding, ...]:
     }
     standing_first = found.sort(pl.col("folded_into").list.len() > 0, maintain_order=True)
     findings: dict[str, Finding] = {}
-    for row in _described(measured, standing_first):
+    for row in standing_first.iter_rows(named=True):
         into = sorted({ids[line] for line in row["folded_into"]} - {ids[row["line"]]})
         findings.setdefault(ids[row["line"]], _finding(measured, row, tuple(into)))
     return tuple(findings.values())
 
 
-def _described(measured: Counted, found: pl.DataFrame) -> list[dict[str, Any]]:
-    """Each pair with its line of the pair table."""
-    judged = measured.pairs[found["line"]].select(
-        "relation", "expected_given", "ratio", "ratio_low", "ratio_high",
-        "p_value", "q_value",
-    )  # fmt: skip
-    return pl.concat([found, judged], how="horizontal").to_dicts()
-
-
 def _finding(measured: Counted, row: dict[str, Any], into: tuple[str, ...]) -> Finding:
     hierarchy, n = measured.hierarchy, measured.instances
     a, b = hierarchy.describe(row["a"]), hierarchy.describe(row["b"])
-    given = "length" if row["relation"] == "sibling" else "parents"
+    given = "length" if row["siblings"] else "parents"
     support_a, support_b = (int(measured.support[row[end]]) for end in ("a", "b"))
     margins = ("instances", "support_a", "support_b")
     return Finding(

@@ -9,22 +9,26 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
+from audit.engine.rows import row_numbers
 from audit.engine.sums import Sums
 
 Sparse: TypeAlias = csr_array[Any, tuple[int, int]]
 IntArray: TypeAlias = NDArray[np.int64]
 FloatArray: TypeAlias = NDArray[np.float64]
 BoolArray: TypeAlias = NDArray[np.bool_]
+Counts: TypeAlias = NDArray[Any]
+"""Whole numbers, as narrow as they may be."""
 
 DENSE_CELLS = 60_000_000
-"""Joint counts of one stratum up to which they are held as a dense matrix."""
+"""Joint counts of one stratum up to which all that could be asked for are held."""
 CHUNK = 1 << 16
 """Comparisons whose tables are worked on at a time: small enough for the processor's cache."""
 NO_PARENT = -1
@@ -49,10 +53,20 @@ class Comparisons:
     parent_a: IntArray
     parent_b: IntArray
 
+    @classmethod
+    def joined(cls, parts: Sequence[Comparisons]) -> Comparisons:
+        """Several sets of comparisons as one; pairs keep the numbers of their own set."""
+        columns = ("pair", "a", "b", "parent_a", "parent_b")
+        none = np.empty(0, np.int64)
+        values = (
+            np.concatenate([none, *(getattr(part, name) for part in parts)]) for name in columns
+        )
+        return cls(*values)
+
     def __len__(self) -> int:
         return len(self.pair)
 
-    def __getitem__(self, chosen: IntArray | BoolArray) -> Comparisons:
+    def __getitem__(self, chosen: IntArray | BoolArray | slice) -> Comparisons:
         return Comparisons(
             self.pair[chosen],
             self.a[chosen],
@@ -96,6 +110,50 @@ def comparisons(a: IntArray, b: IntArray, siblings: BoolArray, edges: Sparse) ->
 
 
 @dataclass(frozen=True, eq=False)
+class Cells:
+    """Which joint counts are asked for: cells of a matrix of some nodes beside all.
+
+    Args:
+        columns: Columns of those nodes in `Stratified.support`, shape (n_rows,).
+        width: Number of all columns.
+        listed: The cells, ``row * width + column``, ascending and different, shape (n_cells,);
+            None: all of them.
+    """
+
+    columns: IntArray
+    width: int
+    listed: IntArray | None = None
+
+    @property
+    def size(self) -> int:
+        """How many there are."""
+        return len(self.columns) * self.width if self.listed is None else len(self.listed)
+
+    @cached_property
+    def in_key_order(self) -> tuple[IntArray, IntArray]:
+        """Of those listed ``low * width + high`` by column, ascending, and which cell each is."""
+        assert self.listed is not None
+        row, column = np.divmod(self.listed, self.width)
+        own = self.columns[row]
+        keys = np.minimum(own, column) * self.width + np.maximum(own, column)
+        order = np.argsort(keys, kind="stable")
+        return keys[order], order
+
+    def key_range(self, nodes: IntArray, n_nodes: int) -> tuple[int, int]:
+        """First key ``a * n_nodes + b`` of a pair of nodes in any cell, and one after the last.
+
+        Args:
+            nodes: Node of each column, ascending, shape (width,).
+            n_nodes: Number of all nodes.
+        """
+        if self.listed is None:
+            return 0, n_nodes * n_nodes
+        keys, _ = self.in_key_order
+        first, last = (int(nodes[key // self.width]) for key in (keys[0], keys[-1]))
+        return first * n_nodes, (last + 1) * n_nodes
+
+
+@dataclass(frozen=True, eq=False)
 class Stratified:
     """Instances of two direct labels or more, stratum by stratum.
 
@@ -106,16 +164,15 @@ class Stratified:
         support: Instances of each stratum carrying each node, shape (n_strata, n_columns).
         free: Sum over nodes of share * (1 - share) of direct labels, shape (n_strata,): how much
             of the records' length nodes compete for.
-        beside: The instances of a stratum that carry the nodes of some columns and those of each
-            column, shape (n_chosen, n_columns), from its number and those columns. One of the two
-            nodes has a child.
+        beside: The instances of a stratum that carry both nodes of each cell asked for, one of
+            which has a child, from its number and the cells.
     """
 
     position: IntArray
     size: IntArray
     support: IntArray
     free: FloatArray
-    beside: Callable[[int, IntArray], Sparse]
+    beside: Callable[[int, Cells], Counts]
 
 
 def stratify(direct: Sparse, carried: Sparse, number: IntArray) -> Stratified:
@@ -135,14 +192,18 @@ def stratify(direct: Sparse, carried: Sparse, number: IntArray) -> Stratified:
     support = np.array([_columns(part) for part in parts], np.int64).reshape(len(parts), width)
     size = np.array([len(rows) for rows in members], np.int64)
 
-    def beside(stratum: int, columns: IntArray) -> Sparse:
-        return csr_array(parts[stratum][:, columns].T @ parts[stratum])
+    def beside(stratum: int, cells: Cells) -> Counts:
+        joint = csr_array(parts[stratum][:, cells.columns].T @ parts[stratum])
+        return joint.toarray().ravel() if cells.listed is None else _looked_up(joint, cells.listed)
 
     return Stratified(position, size, support, _free(labels, size), beside)
 
 
 def stratify_counts(
-    size: IntArray, support: IntArray, direct: IntArray, joint: Callable[[int], Sums]
+    size: IntArray,
+    support: IntArray,
+    direct: IntArray,
+    joint: Callable[[int, int, int], Iterable[Sums]],
 ) -> Stratified:
     """The strata of a dataset of which only counts are there; what is expected is the same.
 
@@ -150,20 +211,24 @@ def stratify_counts(
         size: Instances of each stratum, shape (n_strata,); a stratum without any is left out.
         support: Instances of each stratum carrying each node, shape (n_strata, n_nodes).
         direct: Instances of each stratum with each node as a label, shape (n_strata, n_nodes).
-        joint: The joint counts of a stratum, from its number in ``size``: every pair of nodes with
-            a joint instance there, but for those of two leaves. Each `expect` asks once for
-            each stratum, and gives it up before the next.
+        joint: The joint counts of a stratum in the order of their keys, some at a time, from its
+            number in ``size``, the first key wanted and that after the last: every pair of nodes
+            with a joint instance there, but for those of two leaves.
     """
     kept = np.flatnonzero(size)
     used = np.flatnonzero(support[kept].any(axis=0))
+    nodes = np.append(used, support.shape[1])
     position = _positions(used, support.shape[1])
     own = np.zeros((len(kept), len(used) + 1), np.int64)
     own[:, :-1] = support[np.ix_(kept, used)]
 
-    def beside(stratum: int, columns: IntArray) -> Sparse:
-        sums = joint(int(kept[stratum]))
-        narrow = np.min_scalar_type(size[kept[stratum]])
-        return _rows_beside(sums, position, own[stratum], columns, narrow)
+    def beside(stratum: int, cells: Cells) -> Counts:
+        there, narrow = int(kept[stratum]), np.min_scalar_type(size[kept[stratum]])
+        joint_there = joint(there, *cells.key_range(nodes, len(position)))
+        pairs = ((_columns_of(sums, position), sums.joint) for sums in joint_there if len(sums))
+        into = np.zeros(cells.size, narrow)
+        (_fill if cells.listed is None else _find)(pairs, own[stratum], cells, into)
+        return into
 
     return Stratified(position, size[kept], own, _free(direct[kept], size[kept]), beside)
 
@@ -186,19 +251,53 @@ def _ones(carried: Sparse, position: IntArray, width: int) -> Sparse:
     return csr_array((ones, columns, carried.indptr), shape=(carried.shape[0], width))
 
 
-def _rows_beside(
-    sums: Sums, position: IntArray, own: IntArray, columns: IntArray, dtype: np.dtype[Any]
-) -> Sparse:
-    """Some rows of the symmetric matrix of joint counts, supports on its diagonal."""
-    a, b = (position[node].astype(np.int32) for node in np.divmod(sums.keys, len(position)))
-    line = np.full(len(own), -1, np.int32)
-    line[columns] = np.arange(len(columns))
-    row = np.concatenate([line[a], line[b], np.arange(len(columns), dtype=np.int32)])
-    column = np.concatenate([b, a, columns.astype(np.int32)])
-    value = np.concatenate([sums.joint, sums.joint, own[columns]]).astype(dtype)
-    wanted = row >= 0
-    places = (row[wanted], column[wanted])
-    return csr_array((value[wanted], places), shape=(len(columns), len(own)))
+def _looked_up(joint: Sparse, cells: IntArray) -> Counts:
+    """Some cells of a matrix, ascending."""
+    joint.sort_indices()
+    keys = row_numbers(joint) * joint.shape[1] + joint.indices
+    return _values_at(cells, keys, joint.data)
+
+
+def _values_at(wanted: IntArray, keys: IntArray, values: Counts) -> Counts:
+    """The values of those keys that are there, 0 for others; all keys ascending."""
+    found = np.zeros(len(wanted), values.dtype)
+    place = np.searchsorted(keys, wanted)
+    place[place == len(keys)] = 0
+    there = np.flatnonzero(keys[place] == wanted) if len(keys) else place[:0]
+    found[there] = values[place[there]]
+    return found
+
+
+_KeyedPairs: TypeAlias = Iterable[tuple[tuple[IntArray, IntArray], IntArray]]
+"""Pairs some at a time: the columns of both nodes, and their joint counts."""
+
+
+def _columns_of(sums: Sums, position: IntArray) -> tuple[IntArray, IntArray]:
+    a, b = np.divmod(sums.keys, len(position))
+    return position[a], position[b]
+
+
+def _fill(pairs: _KeyedPairs, own: IntArray, cells: Cells, into: Counts) -> None:
+    """The whole matrix, from pairs that stand in it once or twice; supports on its diagonal."""
+    row = np.full(cells.width, -1, np.int64)
+    row[cells.columns] = np.arange(len(cells.columns))
+    for columns, joint in pairs:
+        for node, other in (columns, columns[::-1]):
+            inside = row[node] >= 0
+            into[row[node[inside]] * cells.width + other[inside]] = joint[inside]
+    into[np.arange(len(cells.columns)) * cells.width + cells.columns] = own[cells.columns]
+
+
+def _find(pairs: _KeyedPairs, own: IntArray, cells: Cells, into: Counts) -> None:
+    """The cells that are listed, from pairs in the order of their keys."""
+    wanted, place = cells.in_key_order
+    low, high = np.divmod(wanted, cells.width)
+    itself = np.flatnonzero(low == high)
+    into[place[itself]] = own[low[itself]]
+    for (a, b), joint in pairs:
+        keys = a * cells.width + b
+        some = slice(*np.searchsorted(wanted, (keys[0], keys[-1] + 1)))
+        into[place[some]] += _values_at(wanted[some], keys, joint).astype(into.dtype)
 
 
 def _columns(matrix: Sparse) -> IntArray:
@@ -256,29 +355,22 @@ def _given_parents(strata: Stratified, asked: Comparisons) -> _Tables:
     line[parents] = np.arange(len(parents))
     at, width, count = strata.position, strata.support.shape[1], len(asked)
     of_a, of_b = line[asked.parent_a] * width, line[asked.parent_b] * width
-    cells = (of_b + at[asked.parent_a], of_b + at[asked.a], of_a + at[asked.b])
+    places = [of_b + at[asked.parent_a], of_b + at[asked.a], of_a + at[asked.b]]
     del asked, of_a, of_b
+    cells = Cells(at[parents], width)
+    if cells.size > DENSE_CELLS:
+        listed, place = np.unique(np.concatenate(places), return_inverse=True)
+        cells, places = replace(cells, listed=listed), np.split(place, 3)
+        del place
     for stratum in range(len(strata.size) if count else 0):
-        yield from _tables(stratum, _lookup(strata.beside(stratum, at[parents])), cells)
+        yield from _tables(stratum, strata.beside(stratum, cells), places)
 
 
-def _tables(
-    stratum: int, joint: Callable[[IntArray], FloatArray], cells: Sequence[IntArray]
-) -> _Tables:
+def _tables(stratum: int, joint: Counts, places: Sequence[IntArray]) -> _Tables:
     """Tables of a stratum, some at a time; its joint counts are given up at the end."""
-    for start in range(0, len(cells[0]), CHUNK):
+    for start in range(0, len(places[0]), CHUNK):
         chunk = slice(start, start + CHUNK)
-        yield stratum, chunk, Margins(*(joint(cell[chunk]) for cell in cells))
-
-
-def _lookup(joint: Sparse) -> Callable[[IntArray], FloatArray]:
-    """Values by row * width + column; from a dense copy where that is small enough."""
-    n_rows, width = joint.shape
-    if n_rows * width <= DENSE_CELLS:
-        dense = joint.toarray().ravel()
-        return lambda cell: dense[cell].astype(np.float64)
-    joint.sort_indices()
-    return lambda cell: np.asarray(joint[np.divmod(cell, width)], np.float64)
+        yield stratum, chunk, Margins(*(joint[place[chunk]].astype(float) for place in places))
 
 
 @dataclass(frozen=True, eq=False)
@@ -299,7 +391,7 @@ class Expected:
     first: FloatArray
     second: FloatArray
 
-    def __getitem__(self, chosen: IntArray | BoolArray) -> Expected:
+    def __getitem__(self, chosen: IntArray | BoolArray | slice) -> Expected:
         return Expected(
             self.joint[chosen],
             self.variance[chosen],

@@ -37,6 +37,14 @@ class PairCounts:
     joint: IntArray
     confusion_sum: FloatArray
 
+    def __len__(self) -> int:
+        return len(self.a)
+
+    def __getitem__(self, chosen: IntArray) -> PairCounts:
+        return PairCounts(
+            self.a[chosen], self.b[chosen], self.joint[chosen], self.confusion_sum[chosen]
+        )
+
     @classmethod
     def none(cls) -> PairCounts:
         """No pair."""

@@ -245,8 +245,9 @@ class PairTally:
 
     def joint_entailed(self, pairs: PairCounts) -> IntArray:
         """Joint instances of each pair that one label alone explains, shape (n_pairs,)."""
-        entailed, keys = self.entailed, pairs.a * self.n_nodes + pairs.b
+        keys = pairs.a * self.n_nodes + pairs.b
         found = np.zeros(len(keys), np.int64)
+        entailed = self._entailed.between(keys[0], keys[-1] + 1) if len(keys) else NOTHING
         place = np.searchsorted(keys, entailed.keys)
         there = place < len(keys)
         there[there] = keys[place[there]] == entailed.keys[there]

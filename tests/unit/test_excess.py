@@ -12,10 +12,17 @@ import pytest
 from audit.engine.pairs import count_pairs, support
 from audit.engine.propagation import aggregate
 from audit.engine.ratios import ratio_bounds
-from audit.excess import Excess, Labelled, judge_counted_pairs, judge_pairs
+from audit.excess import (
+    CountedPairs,
+    Excess,
+    Labelled,
+    judge_counted_pairs,
+    judge_pairs,
+)
 from audit.hierarchy import Hierarchy
 from audit.pair_table import JUDGED, pair_table
 from audit.policy import Policy
+from audit.verdicts import with_verdicts
 from fixtures.counted_pairs import counted_pairs
 from fixtures.labelled import labelled, repeated, tree
 
@@ -43,10 +50,27 @@ def judged(hierarchy: Hierarchy, labels: Mapping[str, Sequence[str]]) -> tuple[J
     pairs = pair_table(hierarchy, count_pairs(aggregated), supports)
     release = Labelled(dataset.direct, supports, dataset.instances["instance"].to_list())
     table, excess = judge_pairs(hierarchy, release, pairs, Policy())
-    own = judge_counted_pairs(
-        hierarchy, counted_pairs(hierarchy, labels), table.drop(JUDGED), Policy()
-    )
-    return (table, excess), own
+    return (table, excess), from_counts(hierarchy, counted_pairs(hierarchy, labels), table)
+
+
+def from_counts(hierarchy: Hierarchy, counted: CountedPairs, table: pl.DataFrame) -> Judged:
+    """The table judged from counts, of which two pairs come at a time."""
+    pairs = table.drop(JUDGED)
+    lines = pairs.with_row_index("line")
+    parts = (lines[start : start + 2] for start in range(0, len(pairs) + 1, 2))
+    verdicts, excess = judge_counted_pairs(hierarchy, counted, parts, Policy())
+    return with_verdicts(pairs, verdicts), excess
+
+
+def test_verdicts_stand_on_their_lines_whatever_part_of_the_table_is_asked_for() -> None:
+    rows = repeated([(60, ["asthma", "attack"]), (60, ["cough", "failure"]), (200, ["a", "b"])])
+    (table, _), (whole, _) = judged(BODY, rows)
+    counted, pairs = counted_pairs(BODY, rows), table.drop(JUDGED)
+    verdicts, _ = judge_counted_pairs(BODY, counted, [pairs.with_row_index("line")], Policy())
+    parts = [with_verdicts(pairs[start : start + 7], verdicts, start) for start in (0, 7)]
+
+    assert 0 < len(verdicts.lines) < len(pairs)
+    assert pl.concat(parts).equals(whole[:14])
 
 
 def told(found: Judged, hierarchy: Hierarchy = BODY) -> dict[tuple[str, str], set[tuple[str, str]]]:
@@ -119,9 +143,9 @@ def test_where_no_instance_has_two_labels_nothing_is_judged(
 def test_a_histogram_may_go_further_than_the_longest_record() -> None:
     release = counted_pairs(BODY, {"i": ["asthma"]})
     padded = type(release)(release.strata, release.support, np.array([0, 1, 0, 0]), release.cuts)
-    pairs = judged(BODY, {"i": ["asthma"]})[0][0].drop(JUDGED)
+    table, _ = judged(BODY, {"i": ["asthma"]})[0]
 
-    assert judge_counted_pairs(BODY, padded, pairs, Policy())[1].why_not
+    assert from_counts(BODY, padded, table)[1].why_not
 
 
 def test_one_stratum_is_judged_as_in_memory() -> None:
@@ -138,9 +162,8 @@ def test_one_stratum_is_judged_as_in_memory() -> None:
 def test_strata_that_no_instance_is_in_are_left_out() -> None:
     rows = repeated([(60, ["asthma", "attack"]), (60, ["cough", "failure"]), (200, ["a", "b"])])
     finer = counted_pairs(BODY, rows, cuts=[2, 3, 5])
-    pairs = judged(BODY, rows)[0][0].drop(JUDGED)
-    table, excess = judge_counted_pairs(BODY, finer, pairs, Policy())
-    wanted, _ = judge_counted_pairs(BODY, counted_pairs(BODY, rows), pairs, Policy())
+    in_memory, (wanted, _) = judged(BODY, rows)
+    table, excess = from_counts(BODY, finer, in_memory[0])
 
     assert finer.strata.size.tolist() == [320]
     assert excess.cuts == (2, 3, 5)

@@ -118,13 +118,14 @@ def assert_same(found: Counted, wanted: Measurements) -> None:
 
 def assert_same_pairs(found: Counted, wanted: Measurements) -> None:
     bits, bounds = "confusion_sum", ("ratio_low", "ratio_high")
-    exact = [name for name in wanted.pairs.columns if name not in (bits, *bounds)]
+    table, wanted_table = found.pairs.collect(), wanted.pairs.collect()
+    exact = [name for name in wanted_table.columns if name not in (bits, *bounds)]
 
-    assert found.pairs.schema == wanted.pairs.schema
+    assert table.schema == wanted_table.schema
     assert set(JUDGED) < set(exact)
-    assert_frame_equal(found.pairs.select(exact), wanted.pairs.select(exact), check_exact=True)
-    np.testing.assert_allclose(found.pairs[bits], wanted.pairs[bits], rtol=1e-12)
-    told = found.pairs.filter(pl.col("ratio_low").is_not_null())
+    assert_frame_equal(table.select(exact), wanted_table.select(exact), check_exact=True)
+    np.testing.assert_allclose(table[bits], wanted_table[bits], rtol=1e-12)
+    told = table.filter(pl.col("ratio_low").is_not_null())
     assert told.filter((pl.col("ratio_low") <= pl.col("ratio")).not_()).is_empty()
     assert told.filter((pl.col("ratio_high") >= pl.col("ratio")).not_()).is_empty()
 

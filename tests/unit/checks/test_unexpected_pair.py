@@ -84,7 +84,7 @@ def test_the_sentence_says_what_does_not_explain_it() -> None:
 
 def test_the_denominator_is_the_family() -> None:
     found = checked(TOGETHER)
-    judged = measured(TOGETHER).pairs["p_value"].drop_nulls()
+    judged = measured(TOGETHER).pairs.collect()["p_value"].drop_nulls()
 
     # lung and heart, each with two of the other's children, four pairs of children, two of siblings
     assert found.denominator == 1 + 4 + 4 + 2
