@@ -17,7 +17,7 @@ from audit.dag import IntArray, Sparse
 from audit.engine.joint import cores
 from audit.engine.record_counts import KINDS, RecordCounts, RecordRows, count_records
 from audit.engine.strata import LEAST_LABELS, length_cuts
-from audit.engine.sums import Sums
+from audit.engine.sums import counts_only
 from audit.engine.tally import Batch, count_batch
 from audit.label_nodes import LabelNodes
 from audit.pair_count import PairCount
@@ -67,7 +67,9 @@ class Recording:
     def __init__(self, plan: Plan, threads: ThreadPoolExecutor, stored: Arrays) -> None:
         self.plan, self.mapped = plan, plan.mapped
         self.position, self.ended = stored.get("position", np.zeros(2, np.int64)).tolist()
-        self.counts = RecordCounts({kind: _sums(stored[kind]) for kind in KINDS} if stored else {})
+        self.counts = RecordCounts(
+            {kind: counts_only(*stored[kind]) for kind in KINDS} if stored else {}
+        )
         kept = dict(stored["spool"].tolist()) if stored else {}
         self.spool = Spool(plan.folder / "labels", len(plan.labels.hierarchy), kept)
         waiting = unpacked(stored["waiting"]) if stored else None
@@ -107,11 +109,6 @@ class Recording:
         counts, direct = counted
         self.counts.add(counts)
         self.spool.add(direct)
-
-
-def _sums(counts: IntArray) -> Sums:
-    keys, joint = counts
-    return Sums(keys, joint, np.zeros(len(keys)))
 
 
 class Tallying:

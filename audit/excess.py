@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import polars as pl
 
+from audit.batched import batched
 from audit.dag import FloatArray, IntArray, Sparse
 from audit.engine.entailed import count_entailed, sole_labels
 from audit.engine.expectation import Stratified, stratify
@@ -180,24 +181,13 @@ def judge_counted_pairs(
     """
     progress("judging pairs")
     family, n = _family(hierarchy, counted, policy), int(counted.lengths.sum())
-    parts = [
-        weigh(hierarchy, counted.strata, some, policy, n)
-        for some in _together(pairs if family else ())
-    ]
-    weighed = Weighed.joined(parts)
+    weighed = Weighed.joined(
+        [
+            weigh(hierarchy, counted.strata, some, policy, n)
+            for some in batched(pairs if family else (), PAIRS_AT_ONCE)
+        ]
+    )
     return _judged(hierarchy, counted, weighed, policy, family, CountRatios())
-
-
-def _together(pairs: Iterable[pl.DataFrame]) -> Iterator[pl.DataFrame]:
-    """The same pairs, `PAIRS_AT_ONCE` or more at a time but for the last."""
-    held: list[pl.DataFrame] = []
-    for some in pairs:
-        held.append(some)
-        if sum(map(len, held)) >= PAIRS_AT_ONCE:
-            yield pl.concat(held)
-            held = []
-    if held:
-        yield pl.concat(held)
 
 
 def _family(hierarchy: Hierarchy, counted: CountedPairs, policy: Policy) -> int:

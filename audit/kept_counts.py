@@ -10,10 +10,9 @@ import numpy as np
 import polars as pl
 import pyarrow.parquet as pq
 
-from audit.dag import IntArray
 from audit.disk import on_disk
 from audit.engine.record_counts import KINDS, RecordCounts
-from audit.engine.sums import Sums
+from audit.engine.sums import counts_only
 from audit.engine.tally import Batch, PairTally
 from audit.errors import InputError
 from audit.files import read_table
@@ -149,12 +148,8 @@ def _read_records(table: pl.DataFrame) -> RecordCounts:
     found = {}
     for kind in KINDS:
         some = table.filter(kind=kind)
-        found[kind] = _sums(some["key"].to_numpy(), some["count"].to_numpy())
+        found[kind] = counts_only(some["key"].to_numpy(), some["count"].to_numpy())
     return RecordCounts(found)
-
-
-def _sums(keys: IntArray, counts: IntArray) -> Sums:
-    return Sums(keys, counts, np.zeros(len(keys)))
 
 
 def _read_tally(
@@ -167,7 +162,7 @@ def _read_tally(
         lengths=records.at("length", 0),
         direct=nodes["direct"].to_numpy(),
         support=nodes["support"].to_numpy(),
-        entailed=_sums(entailed["key"].to_numpy(), entailed["joint"].to_numpy()),
+        entailed=counts_only(entailed["key"].to_numpy(), entailed["joint"].to_numpy()),
     )
     tally.add_counted(counted, ())
     return tally

@@ -46,6 +46,8 @@ Severity: TypeAlias = Literal["error", "warning", "note"]
 Status: TypeAlias = Literal["error", "fail", "warn", "note", "pass", "not_applicable"]
 
 SCHEMA_VERSION = "1.1"
+COUNTED = "counted"
+"""Format of data that were counted in batches: there are no instances to look at."""
 STRATA = {"least_labels": pl.Int64}
 SEVERITIES: tuple[Severity, ...] = ("error", "warning", "note")
 STATUS_OF_SEVERITY: Mapping[Severity, Status] = {

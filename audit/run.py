@@ -38,12 +38,10 @@ from audit.pair_table import described
 from audit.policy import Policy, policy_for
 from audit.predictions import Predictions
 from audit.progress import Progress, blocks, silent
-from audit.result import STRATA, AuditResult, CheckResult
+from audit.result import COUNTED, STRATA, AuditResult, CheckResult
 from audit.validity import days_of
 
 DISTRIBUTION = "hierarchy-audit"
-COUNTED = "counted"
-"""Format of data that were counted in batches: there are no instances to look at."""
 
 
 def run_audit(

@@ -18,9 +18,10 @@ import polars as pl
 import pyarrow as pa
 from scipy.sparse import csr_array
 
+from audit.batched import batched
 from audit.counting import LABELS_AT_ONCE, Recording
 from audit.dag import IntArray, Sparse
-from audit.engine.sums import SortedTail, Sums
+from audit.engine.sums import SortedTail, Sums, counts_by_place
 from audit.engine.tally import PairTally, count_batch
 from audit.label_nodes import LabelNodes, label_counts, summed_counts
 from audit.loaders.batches import labels_of
@@ -90,14 +91,14 @@ def layout_of(labels: LabelNodes) -> Layout:
 
 def counted_labels(frames: Iterable[pl.DataFrame]) -> Frames:
     """How often each label is asserted, as `LABELS`."""
-    read = _together(labels_of(frame, WHERE) for frame in frames)
+    read = batched((labels_of(frame, WHERE) for frame in frames), ROWS_AT_ONCE)
     yield summed_counts(label_counts(rows) for rows in read)
 
 
 def numbered(labels: LabelNodes, frames: Iterable[pl.DataFrame]) -> Frames:
     """Rows as `NUMBERED`; those that follow each other or stand near are one already."""
     number = pl.col("label").fill_null(-1).cast(pl.Int32)
-    for rows in _together(labels_of(frame, WHERE) for frame in frames):
+    for rows in batched((labels_of(frame, WHERE) for frame in frames), ROWS_AT_ONCE):
         known = labels.numbered(rows).drop_nulls("instance")
         yield known.group_by("instance", maintain_order=True).agg(number.alias("labels"))
 
@@ -107,7 +108,7 @@ def recorded(plan: Plan, frames: Iterable[pl.DataFrame]) -> Frames:
     os.environ["AUDIT_JOBS"] = "1"
     with TemporaryDirectory() as folder, ThreadPoolExecutor(1) as threads:
         recording = Recording(replace(plan, folder=Path(folder)), threads, {})
-        for rows in _together(_one_a_label(frame) for frame in frames):
+        for rows in batched((_one_a_label(frame) for frame in frames), ROWS_AT_ONCE):
             recording.add(rows, 0)
         recording.end()
         counts = [(kind, 0, 0, packed_sums(sums)) for kind, sums in recording.counts]
@@ -142,18 +143,6 @@ def added(frames: Iterable[pl.DataFrame]) -> Frames:
         for row in same:
             tail.add(unpacked_sums(row["sums"]))
         yield _frame([(*place, packed_sums(tail.between(0, LAST)))], TALLIES)
-
-
-def _together(frames: Iterable[pl.DataFrame]) -> Frames:
-    """The same rows, enough at a time."""
-    held: list[pl.DataFrame] = []
-    for frame in frames:
-        held.append(frame)
-        if sum(part.height for part in held) >= ROWS_AT_ONCE:
-            yield pl.concat(held)
-            held = []
-    if held:
-        yield pl.concat(held)
 
 
 def _one_a_label(numbered: pl.DataFrame) -> pl.DataFrame:
@@ -197,19 +186,15 @@ def _direct(chunks: Sequence[tuple[int, IntArray]], n_nodes: int) -> Sparse:
 
 def _tables(total: PairTally, strata: StratumCounts, met: Sequence[int], layout: Layout) -> Frames:
     """A tally as `TALLIES`; ``met`` names its strata."""
-    whole = {"direct": _some(total.direct_support), "support": _some(total.support)}
+    margins = {"direct": total.direct_support, "support": total.support}
+    whole = {kind: counts_by_place(counts) for kind, counts in margins.items()}
     yield _margins(ALL, whole | {"entailed": total.entailed})
     yield from _pairs(ALL, total.sums(), layout)
     for place, stratum in enumerate(met):
         counts = {"size": strata.size[[place]]}
         counts |= {"support": strata.support[place], "direct": strata.direct[place]}
-        yield _margins(stratum, {kind: _some(some) for kind, some in counts.items()})
+        yield _margins(stratum, {kind: counts_by_place(of) for kind, of in counts.items()})
         yield from _pairs(stratum, strata.blocks(place, 0, LAST), layout)
-
-
-def _some(counts: IntArray) -> Sums:
-    some = np.flatnonzero(counts)
-    return Sums(some, counts[some], np.zeros(len(some)))
 
 
 def _margins(stratum: int, sums: Mapping[str, Sums]) -> pl.DataFrame:

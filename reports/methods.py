@@ -27,6 +27,14 @@ class Fixed:
     source: str
 
 
+REPLICATES = Fixed(
+    "Intervals by resampling",
+    200,
+    "resamples",
+    "Enough for a standard deviation; more would change little.",
+    "audit.engine.resampling.REPLICATES",
+)
+"""Those of what was counted alone are not by resampling."""
 FIXED = (
     Fixed("Intervals", 0.95, "coverage", "What readers expect of an interval.",
           "audit.engine.intervals.LEVEL"),
@@ -39,9 +47,7 @@ FIXED = (
     Fixed("Fair expectation", 5, "expected instances in each of the four cells",
           "With fewer the normal approximation is too rough, and the Poisson tail is taken.",
           "audit.engine.association.LEAST_CELL"),
-    Fixed("Intervals by resampling", 200, "resamples",
-          "Enough for a standard deviation; more would change little.",
-          "audit.engine.resampling.REPLICATES"),
+    REPLICATES,
     Fixed("Residual share", 10, "parents, at least",
           "From fewer no distribution of shares can be fitted, and each share stands alone.",
           "audit.engine.shrinkage.LEAST_SHARES"),
@@ -90,14 +96,21 @@ OF_MODELS = (
 """Those that only the chapters on a model rely on."""
 
 
-def fixed_table(*, model: bool) -> Table:
-    """Every fixed threshold that the report relies on."""
+def fixed_table(*, model: bool, resampled: bool) -> Table:
+    """Every fixed threshold that the report relies on.
+
+    Args:
+        model: Whether it has chapters on a model.
+        resampled: Whether its intervals are by resampling.
+    """
+    relied_on = (*FIXED, *(OF_MODELS if model else ()))
     return Table(
         id="fixed-table",
         caption="Thresholds that are part of a method",
         columns=column("Of", "Value", "Unit", "Reason", numeric=" n"),
         rows=tuple(
             (fixed.where, number(fixed.value), fixed.unit, fixed.reason)
-            for fixed in (*FIXED, *(OF_MODELS if model else ()))
+            for fixed in relied_on
+            if resampled or fixed is not REPLICATES
         ),
     )

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from audit.result import AuditResult, to_json_bytes
+from audit.result import COUNTED, AuditResult, to_json_bytes
 from reports import tables
 from reports.cards import cards, introduction, leading, more
 from reports.chapters import Model, model
@@ -62,6 +62,7 @@ class Report:
     coverage: Coverage
     checks: Table
     not_applicable: int
+    counted: bool
     model: Model | None
     since_reference: SinceReference | None
     ledger: Table
@@ -93,7 +94,7 @@ def build(shared: Mapping[str, Any]) -> Report:
     thresholds = {entry["name"]: entry["value"] for entry in shared["policy"]["thresholds"]}
     first, rest = leading(cards(checks, thresholds))
     tool = f"{identity['tool']['name']} {identity['tool']['version']}"
-    release = _release(shared)
+    release, counted = _release(shared), identity["data"]["format"] == COUNTED
     return Report(
         title=release.title,
         verdict=verdict(shared),
@@ -105,13 +106,14 @@ def build(shared: Mapping[str, Any]) -> Report:
         coverage=coverage(shared),
         checks=tables.checks_table(checks),
         not_applicable=sum(check["status"] == "not_applicable" for check in checks),
+        counted=counted,
         model=model(shared),
         since_reference=since_reference(shared),
         ledger=tables.ledger_table(shared["ledger"]),
         ledger_facts=tables.ledger_facts(shared["ledger"]),
         waivers=tables.waivers_table(shared["waivers"]),
         policy=_policy(shared["policy"]),
-        fixed=fixed_table(model=shared["ledger"]["predictions"] is not None),
+        fixed=fixed_table(model=shared["ledger"]["predictions"] is not None, resampled=not counted),
         provenance=tables.provenance_table(identity, sha256),
         tool=tool,
         schema_version=shared["schema_version"],
@@ -127,7 +129,7 @@ def _release(shared: Mapping[str, Any]) -> Release:
         ("Instances", number(ledger["instances"])),
         ("Labels per instance", f"{number(ledger['labels_per_instance']['median'])} (median)"),
         ("Rows read", number(ledger["rows_read"])),
-        ("Data format", data["format"]),
+        ("Data format", "counted, not kept" if data["format"] == COUNTED else data["format"]),
         ("Hierarchy", _hierarchy(hierarchy)),
         ("Normaliser", identity["normaliser"] or "none"),
         ("Policy", policy["name"]),

@@ -18,6 +18,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "files": {"errors"},
     "engine": {"errors", "progress"},
     "integrity": set(),
+    "batched": set(),
     "hierarchy": {"dag", "errors", "integrity"},
     "weighted": {"dag", "engine", "errors", "hierarchy"},
     "hierarchies": {"errors", "files", "hierarchy", "integrity"},
@@ -49,8 +50,17 @@ MAY_IMPORT: dict[str, set[str]] = {
     "stream": {"added_counts", "checkpoint", "counting", "disk", "engine", "errors"}
     | {"hierarchies", "hierarchy", "label_nodes", "loaders", "pair_count", "plan", "policy"}
     | {"progress", "regrouped", "spill"},
-    "spark_tasks": {"counting", "dag", "engine", "label_nodes", "loaders", "plan", "spill", "spool"}
-    | {"strata_counts", "sums_file"},
+    "spark_tasks": {
+        "batched",
+        "counting",
+        "dag",
+        "engine",
+        "label_nodes",
+        "loaders",
+        "plan",
+        "spill",
+    }
+    | {"spool", "strata_counts", "sums_file"},
     "spark": {"added_counts", "dag", "disk", "engine", "hierarchies", "hierarchy", "label_nodes"}
     | {"pair_count", "plan", "policy", "progress", "spark_tasks", "strata_counts", "sums_file"},
     "spark_session": {"errors", "loaders"},
@@ -58,7 +68,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "predictions": {"dag", "dataset", "errors", "hierarchy", "loaders", "policy", "weighted"},
     "pair_table": {"dag", "engine", "hierarchy"},
     "verdicts": {"dag", "engine", "hierarchy", "pair_table", "policy"},
-    "excess": {"dag", "engine", "hierarchy", "policy", "progress", "verdicts"},
+    "excess": {"batched", "dag", "engine", "hierarchy", "policy", "progress", "verdicts"},
     "metrics": {"dag", "engine", "errors", "hierarchy", "pair_table", "progress"},
     "measure_model": {"dag", "dataset", "engine", "hierarchy", "metrics", "pair_table", "policy"}
     | {"predictions", "progress"},

@@ -70,8 +70,11 @@ def benjamini_hochberg(p_value: FloatArray, family: int) -> FloatArray:
     [0.06, 0.04]
     """
     order = np.argsort(p_value)
-    scaled = p_value[order] * family / np.arange(1, len(p_value) + 1)
-    adjusted = np.minimum(np.minimum.accumulate(scaled[::-1])[::-1], 1.0)
+    adjusted = p_value[order]
+    adjusted *= family
+    adjusted /= np.arange(1, len(p_value) + 1)
+    np.minimum.accumulate(adjusted[::-1], out=adjusted[::-1])
+    np.minimum(adjusted, 1.0, out=adjusted)
     q_value = np.empty(len(p_value))
     q_value[order] = adjusted
     return q_value

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from audit.engine.sums import SortedTail, Sums
+from audit.engine.sums import SortedTail, Sums, counts_by_place, counts_only
 
 Sparse: TypeAlias = csr_array[Any, tuple[int, int]]
 IntArray: TypeAlias = NDArray[np.int64]
@@ -155,17 +155,11 @@ def _tallied(keys: IntArray) -> tuple[IntArray, IntArray]:
 
 
 def _counts(keys: IntArray) -> Sums:
-    different, often = _tallied(keys.astype(np.int64))
-    return Sums(different, often, np.zeros(len(different)))
-
-
-def _used(counts: IntArray) -> Sums:
-    used = np.flatnonzero(counts)
-    return Sums(used, counts[used], np.zeros(len(used)))
+    return counts_only(*_tallied(keys.astype(np.int64)))
 
 
 def _single(count: int) -> Sums:
-    return Sums(np.zeros(1, np.int64), np.array([count], np.int64), np.zeros(1))
+    return counts_only(np.zeros(1, np.int64), np.array([count], np.int64))
 
 
 def _direct(keys: IntArray, instances: int, n_nodes: int) -> Sparse:
@@ -235,6 +229,6 @@ def _below(above: Sparse) -> dict[Kind, Sums]:
     keys = [kind * above.shape[1] + node[chosen] for kind, chosen in enumerate(only)]
     size = len(only) * above.shape[1]
     return {
-        "below": _used(np.bincount(node, minlength=size)),
-        "only_residual": _used(np.bincount(np.concatenate(keys), minlength=size)),
+        "below": counts_by_place(np.bincount(node, minlength=size)),
+        "only_residual": counts_by_place(np.bincount(np.concatenate(keys), minlength=size)),
     }

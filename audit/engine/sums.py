@@ -119,5 +119,16 @@ class SortedTail:
         return sum(part.nbytes for part in self.parts)
 
 
+def counts_only(keys: IntArray, counts: NDArray[np.integer[Any]]) -> Sums:
+    """Counts by key, ascending and different, without entropies; both of shape (n_keys,)."""
+    return Sums(keys, counts.astype(np.int64, copy=False), np.zeros(len(keys)))
+
+
+def counts_by_place(counts: IntArray) -> Sums:
+    """The counts of an array that are not 0, by where they stand; shape (n_places,)."""
+    some = np.flatnonzero(counts)
+    return counts_only(some, counts[some])
+
+
 NOTHING = Sums(np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0))
 """The sums of no pair."""

@@ -17,7 +17,7 @@ from audit.engine.joint import can_compile, cores
 from audit.engine.pairs import PairCounts, binary_entropy, count_pairs, support
 from audit.engine.propagation import aggregate
 from audit.engine.strata import length_histogram, merged_histogram
-from audit.engine.sums import NOTHING, SortedTail, Sums, Tail, listed, summed
+from audit.engine.sums import NOTHING, SortedTail, Sums, Tail, counts_only, listed, summed
 
 Sparse: TypeAlias = csr_array[Any, tuple[int, int]]
 IntArray: TypeAlias = NDArray[np.int64]
@@ -77,7 +77,7 @@ def count_batch(direct: Sparse, closure: Sparse, compiled: bool) -> tuple[Batch,
 def _entailed_by_products(direct: Sparse, closure: Sparse) -> Sums:
     counts = count_entailed(sole_labels(direct, closure)).tocoo()
     keys = counts.row.astype(np.int64) * direct.shape[1] + counts.col
-    return _counts_only(keys, counts.data)
+    return counts_only(keys, counts.data)
 
 
 def _entailed_by_loops(direct: Sparse, closure: Sparse) -> Sums:
@@ -98,11 +98,7 @@ def _entailed_by_loops(direct: Sparse, closure: Sparse) -> Sums:
     a, b = (nodes[above_starts[label] + place] for place in (first, second))
     keys = a * direct.shape[1] + b
     order = np.argsort(keys, kind="stable")
-    return summed([_counts_only(keys[order], counts[found][order])])
-
-
-def _counts_only(keys: IntArray, counts: NDArray[Any]) -> Sums:
-    return Sums(keys, counts.astype(np.int64), np.zeros(len(keys)))
+    return summed([counts_only(keys[order], counts[found][order])])
 
 
 class PairTally:
@@ -275,7 +271,7 @@ class PairTally:
         self._slot[self._taken] = np.arange(len(self._taken))
         places = len(state["joint"])
         self._joint[:places], self._confusion[:places] = state["joint"], state["confusion"]
-        self._entailed.add(_counts_only(state["entailed"], state["entailed_joint"]))
+        self._entailed.add(counts_only(state["entailed"], state["entailed_joint"]))
 
     def _give_slots(self, carried: IntArray) -> None:
         new = np.flatnonzero((carried > 0) & (self._slot < 0))
@@ -339,7 +335,7 @@ class PairTally:
 
     def _square(self, start: int, stop: int) -> Sums:
         """The triangle's sums of the pairs with a first node in a range."""
-        nodes = np.sort(self._taken)
+        nodes = np.sort(self._taken[self.support[self._taken] > 0])
         parts = [NOTHING]
         for place in range(*np.searchsorted(nodes, (start, stop))):
             second = nodes[place + 1 :]
