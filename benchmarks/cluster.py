@@ -1,8 +1,9 @@
 """Counting pairs on Apache Spark with one worker and with two, in turns.
 
 ``python benchmarks/cluster.py [--instances N]`` draws a release as ``benchmarks/streaming.py``
-does and counts it in child processes. The start of Java is not part of the time, that of the
-Python workers is.
+does and counts it in child processes that have as many cores as workers, so that no worker is
+helped by a core of another. The start of Java is not part of the time, that of the Python workers
+is. On a system where a process cannot be kept to cores, one worker has all of them.
 """
 
 from __future__ import annotations
@@ -26,7 +27,8 @@ ROUNDS = 3
 
 
 def count(path: Path, workers: int) -> float:
-    """Seconds that a session with so many workers takes to count a file."""
+    """Seconds that a session with so many workers, each with a core, takes to count a file."""
+    stay_on_cores(workers)
     with reading(path, f"local[{workers}]", None, None) as read:
         read.rows.count()
         started = time.perf_counter()

@@ -52,11 +52,11 @@ def run(command: list[str]) -> Taken:
     return Taken(wall, usage.ru_utime + usage.ru_stime, usage.ru_maxrss * unit, output)
 
 
-def stay_on_cores() -> int:
-    """Keep this process and its children to `CORES` cores; returns how many it has."""
+def stay_on_cores(cores: int = CORES) -> int:
+    """Keep this process and its children to so many cores; returns how many it has."""
     if not hasattr(os, "sched_setaffinity"):
         return os.cpu_count() or 1
-    os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[:CORES])
+    os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[:cores])
     return len(os.sched_getaffinity(0))
 
 

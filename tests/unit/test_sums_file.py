@@ -63,13 +63,17 @@ def test_what_was_written_is_read_back(
 
 def test_some_keys_begin_and_end_anywhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("audit.sums_file.ROWS_PER_GROUP", 2)
+    monkeypatch.setattr("audit.sums_file.GROUPS_AT_ONCE", 2)
     keys = range(1, 14, 3)
     write_sums([sums_of(keys)], tmp_path / "sums")
     file = SumsFile(tmp_path / "sums")
 
     for first, stop in product(range(16), range(16)):
         wanted = [key for key in keys if first <= key < stop]
+        blocks = list(file.blocks(first, stop))
         assert file.between(first, stop).keys.tolist() == wanted
+        assert [key for block in blocks for key in block.keys.tolist()] == wanted
+        assert all(len(block) <= 4 for block in blocks)
 
 
 @pytest.mark.parametrize("parts", [[], [NOTHING], [NOTHING, NOTHING]])
