@@ -173,7 +173,8 @@ def _on_counts(
         progress=progress,
     )
     titles = (input_record("titles", source) for source in settings.titles)
-    digests = {sha256_of(source) for source in sources} | (before.files if before else set())
+    own = {file["sha256"] for file in result.inputs if file["role"] == "data"}
+    digests = own | (before.files if before else frozenset())
 
     def keep(folder: Path) -> None:
         write_counts(count, folder / RESTRICTED / FOLDER, digests)

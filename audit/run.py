@@ -93,11 +93,13 @@ def run_audit(
         device=device,
         progress=progress,
     )
+    inputs = _inputs(dataset, predictions)
+    tables = () if dataset.sources else (dataset.instances, dataset.assertions)
     found = _result(
         measured,
         _Origin(
             format=dataset.format,
-            sha256=_data_digest(dataset),
+            sha256=_digest(inputs, tables),
             persons=dataset.persons,
             labels_per_instance=np.diff(dataset.direct.indptr),
         ),
@@ -105,7 +107,6 @@ def run_audit(
         predictions=_prediction_ledger(measured),
     )
     model = {**_of_model(measured.model), **_of_drift(measured)}
-    inputs = _inputs(dataset, predictions)
     return judged(replace(found, inputs=inputs, **model), policy, today=today, reference=reference)
 
 
@@ -145,17 +146,18 @@ def run_counted_audit(
     measured = measure_counts(count, policy, progress)
     lengths = count.tally.lengths
     persons = count.hierarchy.coding is not None and count.hierarchy.coding.persons
+    inputs = tuple(input_record("data", path) for path in sources)
+    tables = () if sources else (count.labels.counts, count.record_frame)
     found = _result(
         measured,
         _Origin(
             format=COUNTED,
-            sha256=_count_digest(count, sources, added_to),
+            sha256=_digest(inputs, tables, added_to or ""),
             persons=persons,
             labels_per_instance=np.repeat(np.arange(len(lengths)), lengths),
         ),
         checks=_all_applied(lambda check: _on_counts(check, measured), progress),
     )
-    inputs = tuple(input_record("data", path) for path in sources)
     return judged(
         replace(found, inputs=inputs),
         policy,
@@ -360,24 +362,16 @@ def _identity(hierarchy: Hierarchy, policy: Policy, origin: _Origin) -> dict[str
     }
 
 
-def _data_digest(dataset: LabelDataset) -> str:
-    """Digest of the files' contents in order; of the mapped labels where there are no files."""
-    frames = () if dataset.sources else (dataset.instances, dataset.assertions)
-    return _digest(dataset.sources, frames)
-
-
-def _count_digest(count: PairCount, sources: Sequence[Path], added_to: str | None) -> str:
-    """Digest of the files' contents in order, or of the counts; after that of earlier data."""
-    frames = () if sources else (count.labels.counts, count.record_frame)
-    return _digest(sources, frames, added_to or "")
-
-
-def _digest(sources: Iterable[Path], frames: Iterable[pl.DataFrame], before: str = "") -> str:
+def _digest(
+    inputs: Iterable[Mapping[str, str]], tables: Iterable[pl.DataFrame], before: str = ""
+) -> str:
+    """Digest of earlier data, the contents of the data's files in order, and tables."""
     digest = hashlib.sha256(bytes.fromhex(before))
-    for source in sources:
-        digest.update(bytes.fromhex(sha256_of(source)))
-    for frame in frames:
-        digest.update(frame.write_csv().encode())
+    for file in inputs:
+        if file["role"] == "data":
+            digest.update(bytes.fromhex(file["sha256"]))
+    for table in tables:
+        digest.update(table.write_csv().encode())
     return digest.hexdigest()
 
 
