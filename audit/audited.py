@@ -17,7 +17,7 @@ from audit.hierarchies import load_hierarchy
 from audit.hierarchies.titles import read_titles, with_titles
 from audit.hierarchy import Hierarchy
 from audit.instances import instance_frame, write_instances
-from audit.judge import refuse_reference
+from audit.judge import refuse_reference, refuse_unknown_checks
 from audit.kept_counts import FOLDER, counted_sources, read_counts, write_counts
 from audit.loaders import format_of
 from audit.loaders.batches import columns_of
@@ -150,7 +150,9 @@ def _on_counts(
     sources = _sources(settings)
     progress("reading the hierarchy")
     hierarchy = _hierarchy(settings)
-    refuse_reference(hierarchy.name, policy_for(hierarchy.name, policy), reference)
+    applied = policy_for(hierarchy.name, policy)
+    refuse_unknown_checks(applied)
+    refuse_reference(hierarchy.name, applied, reference)
     before = _Before.of(settings.add_to, hierarchy) if settings.add_to else None
     if before:
         _refuse_twice(sources, before)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -180,14 +180,25 @@ def judge_counted_pairs(
     Memory grows with the pairs judged, some 60 bytes each.
     """
     progress("judging pairs")
-    family, n = _family(hierarchy, counted, policy), int(counted.lengths.sum())
+    family = _family(hierarchy, counted, policy)
     weighed = Weighed.joined(
-        [
-            weigh(hierarchy, counted.strata, some, policy, n)
-            for some in batched(pairs if family else (), PAIRS_AT_ONCE)
-        ]
+        list(_weighed(hierarchy, counted, pairs if family else (), policy, progress))
     )
     return _judged(hierarchy, counted, weighed, policy, family, CountRatios())
+
+
+def _weighed(
+    hierarchy: Hierarchy,
+    counted: CountedPairs,
+    pairs: Iterable[pl.DataFrame],
+    policy: Policy,
+    progress: Progress,
+) -> Iterator[Weighed]:
+    done, n = 0, int(counted.lengths.sum())
+    for some in batched(pairs, PAIRS_AT_ONCE):
+        yield weigh(hierarchy, counted.strata, some, policy, n)
+        done += len(some)
+        progress("judging pairs", done, None, "pairs")
 
 
 def _family(hierarchy: Hierarchy, counted: CountedPairs, policy: Policy) -> int:

@@ -39,6 +39,7 @@ def measure_counts(count: PairCount, policy: Policy, progress: Progress = silent
     counted = CountedPairs(stratified, tally.support, tally.lengths, strata.cuts)
     frequent = _frequent(count, policy.expected_support.value)
     verdicts, excess = judge_counted_pairs(hierarchy, counted, frequent, policy, progress=progress)
+    progress("writing pairs")
     held = PassingFolder()
     return Counted(
         hierarchy=hierarchy,

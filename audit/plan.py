@@ -13,7 +13,7 @@ from audit.engine.record_counts import Mapped
 from audit.hierarchy import Hierarchy
 from audit.label_nodes import LabelNodes, label_nodes, summed_counts
 from audit.pair_count import PairCount
-from audit.policy import Policy, policy_for
+from audit.policy import Policy, policy_for, refuse_unknown_nodes
 from audit.residuals import residual_kinds
 
 MEMORY = 2 * 2**30
@@ -77,11 +77,13 @@ def planned(asked: Asked, counts: pl.DataFrame, folder: Path, where: object) -> 
 
     Raises:
         InputError: If the count that it is added to took nodes otherwise.
+        PolicyError: If the policy names a node that neither hierarchy nor labels have.
     """
     before = asked.added_to
     every = counts if before is None else summed_counts([counts, before.labels.counts])
     labels = label_nodes(every, asked.hierarchy)
     policy = policy_for(labels.hierarchy.name, asked.policy)
+    refuse_unknown_nodes(policy, set(labels.hierarchy.nodes), labels.hierarchy.name)
     residual = residual_kinds(labels.hierarchy, policy)
     if before is not None:
         refuse_other_nodes(before, labels, residual)

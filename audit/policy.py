@@ -6,7 +6,7 @@ import hashlib
 import math
 import re
 import tomllib
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from datetime import date
 from itertools import combinations
 from pathlib import Path
@@ -527,3 +527,20 @@ def policy_for(hierarchy_name: str, stated: Policy | None = None) -> Policy:
     """The built-in policy of a hierarchy, overruled by what the user's policy states."""
     base = BUILT_IN.get(hierarchy_name, Policy())
     return base if stated is None else stated.over(base)
+
+
+def refuse_unknown_nodes(policy: Policy, nodes: Collection[str], hierarchy: str) -> None:
+    """Raise PolicyError where a policy names a node that is none.
+
+    Args:
+        policy: As applied.
+        nodes: Ids of the hierarchy's nodes.
+        hierarchy: Its name, for the message.
+    """
+    unknown = [f"{key}: {node}" for key, node in policy.nodes_named() if node not in nodes]
+    if unknown:
+        raise PolicyError(
+            f"every node that the policy names must be in {hierarchy}",
+            found=first_cases(unknown),
+            hint="a node's id is what `audit run` writes into restricted/nodes.parquet",
+        )

@@ -2,7 +2,7 @@
 
 from audit.judge.judging import judged, judging_date, policy_as_applied, rejudged
 from audit.judge.limits import FREE
-from audit.judge.names import refuse_reference, refuse_unknown_names
+from audit.judge.names import refuse_reference, refuse_unknown_checks, refuse_unknown_names
 from audit.judge.ratchet import main_effect
 
 __all__ = [
@@ -12,6 +12,7 @@ __all__ = [
     "main_effect",
     "policy_as_applied",
     "refuse_reference",
+    "refuse_unknown_checks",
     "refuse_unknown_names",
     "rejudged",
 ]

@@ -6,7 +6,7 @@ from collections.abc import Collection
 
 from audit.checks import ALL_CHECKS, CHECKS
 from audit.errors import InputError, PolicyError, first_cases
-from audit.policy import Policy
+from audit.policy import Policy, refuse_unknown_nodes
 from audit.result import AuditResult
 
 
@@ -18,13 +18,12 @@ def refuse_unknown_names(policy: Policy, nodes: Collection[str], hierarchy: str)
         nodes: Ids of the hierarchy's nodes.
         hierarchy: Its name, for the message.
     """
-    unknown = [f"{key}: {node}" for key, node in policy.nodes_named() if node not in nodes]
-    if unknown:
-        raise PolicyError(
-            f"every node that the policy names must be in {hierarchy}",
-            found=first_cases(unknown),
-            hint="a node's id is what `audit run` writes into restricted/nodes.parquet",
-        )
+    refuse_unknown_nodes(policy, nodes, hierarchy)
+    refuse_unknown_checks(policy)
+
+
+def refuse_unknown_checks(policy: Policy) -> None:
+    """Raise PolicyError where a policy names a check that is none."""
     names = {"severities": [c.name for c in ALL_CHECKS], "waivers": [c.name for c in CHECKS]}
     unknown = [f"{key}: {name}" for key, name in policy.checks_named() if name not in names[key]]
     if unknown:

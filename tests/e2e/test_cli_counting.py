@@ -340,6 +340,15 @@ def test_resume_without_a_checkpoint_starts(place: Path, out: Path) -> None:
 # --- refused --------------------------------------------------------------------------------
 
 STRATA = 'strata = ["site"]\n'
+WAIVED = """
+[[waivers]]
+check = "*"
+node = "nowhere"
+owner = "Coding office"
+reason = "none"
+added = 2026-03-01
+expires = 2027-03-31
+"""
 REFUSED: dict[str, tuple[tuple[str, ...], str]] = {
     "no size": (("--memory", "lots"), "a size is required, such as 500MB, 4GB or 2GiB"),
     "no memory": (("--memory", "0"), "Hint: give more memory"),
@@ -355,6 +364,14 @@ REFUSED: dict[str, tuple[tuple[str, ...], str]] = {
     "instances": (("--memory", "1GB", "--keep-instances"), "Found: --keep-instances\n"),
     "strata": (("--memory", "1GB", "--policy", "policy.toml"), "Found: strata, drift or code_date"),
     "a ratchet": (("--memory", "1GB", "--policy", "ratchet.toml"), "judges by an earlier run"),
+    "an unknown node": (
+        ("--memory", "1GB", "--policy", "waived.toml"),
+        "Found: 'waivers: nowhere'",
+    ),
+    "an unknown check": (
+        ("--memory", "1GB", "--policy", "severe.toml"),
+        "Found: 'severities: guess'",
+    ),
     "no such column": (("--memory", "1GB", "--id", "nowhere"), "Hint: name another with --id"),
 }
 
@@ -366,6 +383,8 @@ def test_what_cannot_be_is_one_message_and_leaves_nothing(
     monkeypatch.chdir(place)
     (place / "policy.toml").write_text(STRATA)
     (place / "ratchet.toml").write_text("ratchet = true\n")
+    (place / "waived.toml").write_text(WAIVED)
+    (place / "severe.toml").write_text('[severities]\nguess = "error"\n')
     options, told = REFUSED[name]
     message = refused(audit(*arguments(place / "rows.parquet", out, *options)))
 

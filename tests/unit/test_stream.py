@@ -26,10 +26,11 @@ from audit.engine.pairs import count_pairs as count_in_memory
 from audit.engine.pairs import support
 from audit.engine.propagation import aggregate
 from audit.engine.tally import PairTally
-from audit.errors import AuditError, InputError, OutputError, SchemaError
+from audit.errors import AuditError, InputError, OutputError, PolicyError, SchemaError
 from audit.hierarchies import load_hierarchy
 from audit.hierarchy import Hierarchy
 from audit.pair_count import PairCount
+from audit.policy import Policy
 from audit.spill import SpilledTail
 from audit.stream import count_pairs
 from fixtures.full_disk import full_disk
@@ -181,6 +182,18 @@ def test_what_is_broken_is_told(tmp_path: Path, name: str, content: bytes, told:
 def test_nothing_there(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="nothing there"):
         count_pairs(tmp_path / "rows.csv", toy())
+
+
+def test_a_node_that_is_none_is_told_before_anything_is_counted(tmp_path: Path) -> None:
+    told: list[str] = []
+    path, label = write(long_frame([["dog"]]), tmp_path, "csv")
+    policy = Policy(residual_nodes=("nowhere",))
+    with pytest.raises(PolicyError, match="nowhere"):
+        count_pairs(
+            path, toy(), label=label, policy=policy, progress=lambda step, *_: told.append(step)
+        )
+
+    assert set(told) == {"reading labels"}
 
 
 def test_memory_too_small_for_a_batch(tmp_path: Path) -> None:
