@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
@@ -16,7 +17,7 @@ from audit import spark_tasks as tasks
 from audit.dataset import LabelDataset
 from audit.engine.pairs import count_pairs
 from audit.engine.propagation import aggregate
-from audit.engine.strata import length_cuts
+from audit.engine.strata import length_cuts, strata_of
 from audit.engine.sums import NOTHING, Sums
 from audit.hierarchy import Hierarchy
 from audit.label_nodes import summed_counts
@@ -48,6 +49,12 @@ def joined(frames: list[pl.DataFrame], kind: str) -> Sums:
     parts = [NOTHING, *map(unpacked_sums, whole["sums"])]
     columns = ([getattr(part, of) for part in parts] for of in ("keys", "joint", "confusion"))
     return Sums(*map(np.concatenate, columns))
+
+
+def sizes_of(frames: list[pl.DataFrame]) -> dict[int, int]:
+    """How many instances each stratum has."""
+    sizes = pl.concat(frames).filter(kind="size").select("stratum", "sums")
+    return {stratum: int(unpacked_sums(sums).joint.sum()) for stratum, sums in sizes.iter_rows()}
 
 
 @given(
@@ -87,9 +94,12 @@ def test_pairs_do_not_depend_on_how_many_tasks_count(
     tallies = [
         part for some in shared(direct, counters) for part in tasks.tallied(plan, layout, [some])
     ]
-    found = joined([*tasks.added([pl.concat(tallies).sort("stratum", "kind", "part")])], "pair")
+    whole = [*tasks.added([pl.concat(tallies).sort("stratum", "kind", "part")])]
+    found = joined(whole, "pair")
 
     dataset = LabelDataset.from_rows(frame, toy_hierarchy)
+    number = strata_of(np.diff(dataset.direct.indptr).astype(np.int64), plan.cuts)
+    assert sizes_of(whole) == dict(Counter(number[number >= 0].tolist()))
     wanted = count_pairs(aggregate(dataset.direct, dataset.hierarchy.closure))
     np.testing.assert_array_equal(found.keys, wanted.a * len(plan.labels.hierarchy) + wanted.b)
     np.testing.assert_array_equal(found.joint, wanted.joint)
