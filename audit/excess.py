@@ -12,7 +12,6 @@ import polars as pl
 from audit.batched import batched
 from audit.dag import FloatArray, IntArray, Sparse
 from audit.engine.entailed import count_entailed, sole_labels
-from audit.engine.expectation import Stratified, stratify
 from audit.engine.fdr import benjamini_hochberg, family_size, selected_level
 from audit.engine.folding import fold, most_specific, pairs_above, topmost
 from audit.engine.intervals import LEVEL
@@ -21,6 +20,7 @@ from audit.engine.ratios import ratio_bounds
 from audit.engine.records import records
 from audit.engine.remeasured import CountRatios, InstanceRatios, Ratios
 from audit.engine.strata import LEAST_LABELS, length_cuts, length_histogram, strata_of
+from audit.engine.stratified import Stratified, stratify
 from audit.hierarchy import Hierarchy
 from audit.policy import Policy
 from audit.progress import Progress, silent

@@ -10,9 +10,9 @@ import polars as pl
 import pyarrow.parquet as pq
 
 from audit.disk import PassingFolder, on_disk
-from audit.engine.expectation import stratify_counts
 from audit.engine.fdr import in_family
 from audit.engine.pairs import PairCounts
+from audit.engine.stratified import stratify_counts
 from audit.excess import CountedPairs, judge_counted_pairs
 from audit.measure import Counted
 from audit.pair_count import PairCount

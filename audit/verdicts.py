@@ -9,10 +9,11 @@ import numpy as np
 import polars as pl
 
 from audit.dag import FloatArray, IntArray
-from audit.engine.expectation import Stratified, comparisons
+from audit.engine.expectation import comparisons
 from audit.engine.fdr import in_family
 from audit.engine.judgement import Judged, judge
 from audit.engine.records import Records
+from audit.engine.stratified import Stratified
 from audit.hierarchy import Hierarchy
 from audit.pair_table import JUDGED
 from audit.policy import Policy

@@ -15,13 +15,14 @@ from audit.dag import FloatArray, IntArray
 from audit.dataset import LabelDataset
 from audit.engine.association import excess_p_value, score_p_value
 from audit.engine.entailed import count_entailed, sole_labels
-from audit.engine.expectation import Comparisons, Expected, comparisons, expect, stratify
+from audit.engine.expectation import Comparisons, Expected, comparisons, expect
 from audit.engine.fdr import benjamini_hochberg, family_size, in_family
 from audit.engine.grouped import grouped_p_value
 from audit.engine.pairs import count_pairs, support
 from audit.engine.propagation import aggregate
 from audit.engine.records import records
 from audit.engine.strata import LEAST_LABELS, length_cuts, length_histogram, strata_of
+from audit.engine.stratified import stratify
 from audit.hierarchy import Hierarchy
 from audit.pair_table import pair_table
 from audit.policy import Policy

@@ -10,15 +10,9 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from audit.engine.association import score_p_value
-from audit.engine.expectation import (
-    NO_PARENT,
-    Comparisons,
-    Expected,
-    Margins,
-    Stratified,
-    joint_expected,
-)
+from audit.engine.expectation import NO_PARENT, Comparisons, Expected, Margins, joint_expected
 from audit.engine.records import Records, through_two
+from audit.engine.stratified import Stratified
 
 IntArray: TypeAlias = NDArray[np.int64]
 FloatArray: TypeAlias = NDArray[np.float64]

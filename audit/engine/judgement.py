@@ -11,10 +11,11 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from audit.engine.association import excess_p_value
-from audit.engine.expectation import Comparisons, Stratified, expect
+from audit.engine.expectation import Comparisons, expect
 from audit.engine.fdr import discovered
 from audit.engine.grouped import grouped_p_value
 from audit.engine.records import Records
+from audit.engine.stratified import Stratified
 
 Sparse: TypeAlias = csr_array[Any, tuple[int, int]]
 IntArray: TypeAlias = NDArray[np.int64]

@@ -16,8 +16,9 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 from scipy.special import ndtri
 
-from audit.engine.expectation import NO_PARENT, Comparisons, Margins, Stratified, joint_expected
+from audit.engine.expectation import NO_PARENT, Comparisons, Margins, joint_expected
 from audit.engine.records import Records
+from audit.engine.stratified import Stratified
 
 IntArray: TypeAlias = NDArray[np.int64]
 FloatArray: TypeAlias = NDArray[np.float64]

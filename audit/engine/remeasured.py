@@ -9,7 +9,7 @@ from typing import Protocol, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from audit.engine.expectation import Comparisons, Margins, Stratified, margins
+from audit.engine.expectation import Comparisons, Margins, margins
 from audit.engine.judgement import Judged
 from audit.engine.ratios import (
     Ratio,
@@ -20,6 +20,7 @@ from audit.engine.ratios import (
 )
 from audit.engine.records import Records
 from audit.engine.resampling import poisson_weights, unit_keys
+from audit.engine.stratified import Stratified
 from audit.progress import Progress, blocks
 
 IntArray: TypeAlias = NDArray[np.int64]

@@ -16,14 +16,7 @@ from hypothesis import strategies as st
 
 from audit.engine import expectation
 from audit.engine.entailed import sole_labels
-from audit.engine.expectation import (
-    Cells,
-    Comparisons,
-    Stratified,
-    comparisons,
-    expect,
-    stratify,
-)
+from audit.engine.expectation import Comparisons, comparisons, expect
 from audit.engine.folding import pairs_above, topmost
 from audit.engine.intervals import LEVEL
 from audit.engine.judgement import Judged
@@ -33,6 +26,7 @@ from audit.engine.ratios import ratio_bounds
 from audit.engine.records import records
 from audit.engine.remeasured import CountRatios, InstanceRatios
 from audit.engine.strata import strata_of
+from audit.engine.stratified import Cells, Stratified, stratify
 from audit.excess import Excess, Labelled, judge_counted_pairs, judge_pairs
 from audit.hierarchy import Hierarchy
 from audit.pair_table import pair_table

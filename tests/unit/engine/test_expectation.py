@@ -20,8 +20,8 @@ from audit.engine.expectation import (
     joint_expected,
     joint_variance,
     margins,
-    stratify,
 )
+from audit.engine.stratified import stratify
 
 ROOT, P, Q, A, B, C = range(6)
 EDGES = np.zeros((6, 6), np.int64)

@@ -8,9 +8,10 @@ from scipy.sparse import csr_array
 from scipy.stats import norm
 
 from audit.engine import grouped
-from audit.engine.expectation import NO_PARENT, Comparisons, expect, stratify
+from audit.engine.expectation import NO_PARENT, Comparisons, expect
 from audit.engine.grouped import grouped_p_value
 from audit.engine.records import SEVERAL, records, through_two
+from audit.engine.stratified import stratify
 
 A, B, C, D = range(4)
 

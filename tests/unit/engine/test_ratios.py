@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy.sparse import csr_array
 
-from audit.engine.expectation import NO_PARENT, Comparisons, Stratified, margins, stratify
+from audit.engine.expectation import NO_PARENT, Comparisons, margins
 from audit.engine.ratios import (
     joint_spread,
     ratio_bounds,
@@ -18,6 +18,7 @@ from audit.engine.ratios import (
 )
 from audit.engine.records import Records, records
 from audit.engine.resampling import poisson_weights, unit_keys
+from audit.engine.stratified import Stratified, stratify
 
 A, B = 0, 1
 
