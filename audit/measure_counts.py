@@ -68,11 +68,18 @@ def measure_counts(count: PairCount, policy: Policy, progress: Progress = silent
 
 def _frequent(count: PairCount, limit: float) -> Iterator[pl.DataFrame]:
     """Lines of the pair table that may be judged, each with its number."""
-    support, line = count.tally.support, 0
-    for pairs in count.tally.blocks():
+    support = count.tally.support
+    for line, pairs in _blocks(count):
         ends = support[pairs.a], support[pairs.b]
         some = np.flatnonzero(in_family(*ends, count.tally.instances, limit))
         yield _table(count, pairs[some]).with_columns(line=pl.Series(line + some))
+
+
+def _blocks(count: PairCount) -> Iterator[tuple[int, PairCounts]]:
+    """Every pair, some at a time, with the line of the first of them."""
+    line = 0
+    for pairs in count.tally.blocks():
+        yield line, pairs
         line += len(pairs)
 
 
@@ -85,11 +92,9 @@ def _table(count: PairCount, pairs: PairCounts) -> pl.DataFrame:
 def _on_disk(count: PairCount, verdicts: Verdicts, file: Path) -> pl.LazyFrame:
     """The judged pair table with numbers for names, as it is read some lines at a time."""
     schema = _numbers(count, PairCounts.none(), verdicts, 0).to_arrow().schema
-    line = 0
     with on_disk(file.parent), pq.ParquetWriter(file, schema, compression="lz4") as writer:
-        for pairs in count.tally.blocks():
+        for line, pairs in _blocks(count):
             writer.write_table(_numbers(count, pairs, verdicts, line).to_arrow().cast(schema))
-            line += len(pairs)
     return pl.scan_parquet(file)
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
@@ -34,15 +33,13 @@ class Meeting:
     instances: int
 
 
-def met_through_two(measured: Counted, nodes: Iterable[int]) -> pl.DataFrame:
+def met_through_two(measured: Counted) -> pl.LazyFrame:
     """``a, b`` (indices) and ``instances``: those that no single label of theirs brings together.
 
-    They have two different labels, one at or below each node of the pair, one of which is among
-    the ``nodes``.
+    They have two different labels, one at or below each node of the pair.
     """
-    several, some = pl.col("joint") - pl.col("joint_entailed"), list(nodes)
-    with_one = _by_number(measured).filter(pl.col("a").is_in(some) | pl.col("b").is_in(some))
-    return with_one.select("a", "b", instances=several).collect(engine="streaming")
+    several = pl.col("joint") - pl.col("joint_entailed")
+    return _by_number(measured).select("a", "b", instances=several)
 
 
 def lowest_pairs(measured: Counted) -> pl.LazyFrame:
@@ -80,7 +77,10 @@ def parts_of_counts(measured: Counted, lowest: pl.LazyFrame, meeting: Meeting) -
     """
     if meeting.rule.break_down_depth is None:
         return _pairs_between(measured, lowest, meeting)
-    nodes, with_b = _at_depth(measured, meeting), met_through_two(measured, [meeting.b])
+    nodes, met = _at_depth(measured, meeting), met_through_two(measured)
+    with_b = met.filter((pl.col("a") == meeting.b) | (pl.col("b") == meeting.b)).collect(
+        engine="streaming"
+    )
     others = with_b.select(pl.col("a") + pl.col("b") - meeting.b).to_series()
     counts = np.zeros(len(measured.hierarchy), np.int64)
     counts[others.to_numpy()] = with_b["instances"].to_numpy()

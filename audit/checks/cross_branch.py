@@ -74,7 +74,8 @@ def _meetings(measured: Counted, pairs: list[tuple[int, int]]) -> Iterator[Meeti
     names, policy = measured.hierarchy.nodes, measured.policy
     branches = sorted({branch for pair in pairs for branch in pair})
     both = pl.col("a").is_in(branches) & pl.col("b").is_in(branches)
-    met = {(a, b): n for a, b, n in met_through_two(measured, branches).filter(both).iter_rows()}
+    counted = met_through_two(measured).filter(both).collect(engine="streaming")
+    met = {(a, b): n for a, b, n in counted.iter_rows()}
     for a, b in pairs:
         rule, instances = policy.rule_for(names[a], names[b]), met.get((a, b), 0)
         if rule.rule != "expected" and instances:

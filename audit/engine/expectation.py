@@ -190,7 +190,7 @@ class Expected:
     first: FloatArray
     second: FloatArray
 
-    def __getitem__(self, chosen: IntArray | BoolArray | slice) -> Expected:
+    def __getitem__(self, chosen: IntArray | BoolArray) -> Expected:
         return Expected(
             self.joint[chosen],
             self.variance[chosen],
