@@ -1,6 +1,6 @@
 # Set-up and checks. `make demo` and `make test` need nothing but Python 3.11+ and make.
 .DEFAULT_GOAL := help
-.PHONY: help demo test check bench gallery clean
+.PHONY: help demo test explore check bench gallery clean
 SHELL := /bin/sh
 PYTHON ?= python3
 VENV := .venv
@@ -14,6 +14,14 @@ demo: $(VENV)/.demo  ## Audit sample_data/ and say where the report lies
 
 test: $(VENV)/.test  ## Run all tests
 	$(VENV)/bin/python -m pytest --numprocesses=auto $(PYTEST_ARGS)
+
+explore: $(VENV)/.test  ## Run the property tests on random examples, by a seed that is printed
+	@seed=$${SEED:-$$($(VENV)/bin/python -c 'import secrets; print(secrets.randbelow(10**9))')}; \
+	repeat="make explore SEED=$$seed PYTEST_ARGS='$(PYTEST_ARGS)'"; \
+	echo "To draw these examples again: $$repeat"; \
+	$(VENV)/bin/python -m pytest --numprocesses=auto -m hypothesis \
+		--hypothesis-profile=explore --hypothesis-seed=$$seed $(PYTEST_ARGS) \
+	|| { status=$$?; echo "To see this failure again: $$repeat"; exit $$status; }
 
 check: $(VENV)/.test  ## Lint and check types
 	$(VENV)/bin/ruff check .

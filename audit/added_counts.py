@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import numpy as np
 import polars as pl
 
 from audit.dag import IntArray
 from audit.engine.pairs import PairCounts
 from audit.engine.record_counts import KINDS, Kind, RecordCounts
-from audit.engine.sums import Sums, summed
+from audit.engine.sums import Sums
 from audit.engine.tally import Batch
 from audit.errors import InputError, first_cases
 from audit.label_nodes import LabelNodes
 from audit.pair_count import PairCount
-from audit.strata_counts import StratumCounts
-from audit.sums_file import write_sums
 
 
 def refuse_other_nodes(before: PairCount, labels: LabelNodes, residual: IntArray) -> None:
@@ -47,14 +43,12 @@ def refuse_other_nodes(before: PairCount, labels: LabelNodes, residual: IntArray
         )
 
 
-def with_added(count: PairCount, before: PairCount, folder: Path) -> PairCount:
-    """Both counts together; the first is used up.
+def with_added(count: PairCount, before: PairCount) -> PairCount:
+    """Both counts together, as if all instances had been counted at once; the first is used up.
 
     Args:
-        count: Of the later instances, its labels mapped beside those of the earlier ones, its
-            strata cut as theirs.
+        count: Of the later instances, its labels mapped beside those of the earlier ones.
         before: Of the earlier instances.
-        folder: Where the counts of the strata go.
     """
     at, n = _places(before, count.labels), len(count.hierarchy)
     tally = before.tally
@@ -66,13 +60,7 @@ def with_added(count: PairCount, before: PairCount, folder: Path) -> PairCount:
     )
     count.tally.add_counted(counted, (_moved_pairs(pairs, at) for pairs in tally.blocks()))
     count.records.add(_moved_records(before, count, at))
-    return PairCount(
-        labels=count.labels,
-        tally=count.tally,
-        records=count.records,
-        strata=_strata(count.strata, before.strata, at, folder),
-        residual=count.residual,
-    )
+    return PairCount(count.labels, count.tally, count.records, count.residual, count.holder)
 
 
 def _places(before: PairCount, labels: LabelNodes) -> IntArray:
@@ -98,9 +86,16 @@ def _rekeyed(sums: Sums, at: IntArray, n_before: int, n: int) -> Sums:
     return Sums(at[first] * n + at[node], sums.joint, sums.confusion)
 
 
+def _within_parts(sums: Sums, at: IntArray, n_before: int, n: int) -> Sums:
+    """Sums by ``part * n_before + node``, with ``n`` nodes; they stay in order."""
+    part, node = np.divmod(sums.keys, n_before)
+    return Sums(part * n + at[node], sums.joint, sums.confusion)
+
+
 def _moved_records(before: PairCount, count: PairCount, at: IntArray) -> RecordCounts:
     n_before, n = before.tally.n_nodes, count.tally.n_nodes
-    by_node: tuple[Kind, ...] = ("repeated", "below")
+    by_node: tuple[Kind, ...] = ("repeated", "below", "alone")
+    by_part: tuple[Kind, ...] = ("only_residual", "carried", "labelled")
     moved: dict[Kind, Sums] = {}
     for kind in KINDS:
         sums = before.records.of(kind)
@@ -108,9 +103,12 @@ def _moved_records(before: PairCount, count: PairCount, at: IntArray) -> RecordC
             sums = Sums(at[sums.keys], sums.joint, sums.confusion)
         elif kind == "nested":
             sums = _rekeyed(sums, at, n_before, n)
-        elif kind == "only_residual":
-            which, node = np.divmod(sums.keys, n_before)
-            sums = Sums(which * n + at[node], sums.joint, sums.confusion)
+        elif kind in by_part:
+            sums = _within_parts(sums, at, n_before, n)
+        elif kind == "between":
+            part, node = np.divmod(sums.keys, n_before)
+            inner = _within_parts(Sums(part, sums.joint, sums.confusion), at, n_before, n)
+            sums = Sums(inner.keys * n + at[node], sums.joint, sums.confusion)
         elif kind == "label":
             numbers = _numbers(before.labels, count.labels)
             order = np.argsort(numbers[sums.keys], kind="stable")
@@ -127,22 +125,3 @@ def _numbers(before: LabelNodes, labels: LabelNodes) -> IntArray:
     )
     joined = old.join(new, on="label", nulls_equal=True, how="left", maintain_order="left")
     return joined["number_right"].to_numpy()
-
-
-def _strata(
-    count: StratumCounts, before: StratumCounts, at: IntArray, folder: Path
-) -> StratumCounts:
-    n_before, n = before.support.shape[1], count.support.shape[1]
-    files = []
-    for stratum in range(len(count.cuts)):
-        files.append(folder / f"together-{stratum:03d}.parquet")
-        old = _rekeyed(before.pairs(stratum), at, n_before, n)
-        write_sums([summed([old, count.pairs(stratum)])], files[-1], confusion=False)
-    return StratumCounts(
-        cuts=count.cuts,
-        size=count.size + before.size,
-        support=count.support + _moved(before.support, at, n),
-        direct=count.direct + _moved(before.direct, at, n),
-        files=tuple(files),
-        holder=count.holder,
-    )

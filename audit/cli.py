@@ -350,6 +350,58 @@ def show(
 
 
 @app.command()
+def cases(
+    run: Annotated[Path, typer.Argument(metavar="RUN", help="Folder of a run.")],
+    finding: Annotated[
+        str | None,
+        typer.Argument(metavar="FINDING", help="Id of a finding; else all are listed."),
+    ] = None,
+    sample: Annotated[
+        int | None, typer.Option(min=1, metavar="N", help="Draw N cases of a finding at random.")
+    ] = None,
+    seed: Annotated[int, typer.Option(help="Of the drawing.")] = 0,
+    csv: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Write the cases as CSV instead.")
+    ] = None,
+    overwrite: Annotated[
+        bool, typer.Option("--overwrite", help="Replace an earlier FILE.")
+    ] = False,
+) -> None:
+    """Tell the instances behind a finding of a run, or how many are behind each."""
+    with _told():
+        from audit import terminal
+        from audit.case_lists import cases_of, drawn, listed, write_csv
+        from audit.run_folder import read_run
+
+        if sample and finding is None and csv is None:
+            raise InputError("--sample goes with FINDING or --csv", found="neither")
+        if overwrite and csv is None:
+            raise InputError("--overwrite goes with --csv", found="--overwrite alone")
+        result = read_run(run)
+        found = cases_of(result, finding)
+        if sample:
+            found = drawn(found, sample, seed)
+        if csv is not None:
+            write_csv(found, csv, overwrite=overwrite)
+            typer.echo(f"Cases: {csv}")
+        elif finding is None:
+            _print(terminal.cases(listed(result)))
+        else:
+            _print_cases(finding, found.collect(engine="streaming")["instance"].to_list())
+
+
+def _print_cases(finding: str, instances: list[str]) -> None:
+    """Print ids, one a line; a terminal is told how many they are, and obeys nothing in them."""
+    if sys.stderr.isatty():
+        typer.echo(f"{len(instances):,} instances behind {finding}", err=True)
+    if instances:
+        from audit.terminal import told
+
+        lines = map(told, instances) if sys.stdout.isatty() else instances
+        _write("\n".join(lines))
+
+
+@app.command()
 def preference(
     predictions: Annotated[Path, typer.Argument(help="Token scores of each question.")],
     hierarchy: Annotated[
@@ -449,9 +501,13 @@ def _print(shown: RenderableType) -> None:
     console.width = min(console.width, WIDEST)
     with console.capture() as captured:
         console.print(shown)
+    _write("\n".join(line.rstrip() for line in captured.get().splitlines()))
+
+
+def _write(text: str) -> None:
+    """Write lines to standard output, with what it cannot hold replaced."""
     encoding = getattr(sys.stdout, "encoding", None) or "utf-8"
-    text = captured.get().encode(encoding, "replace").decode(encoding)
-    typer.echo("\n".join(line.rstrip() for line in text.splitlines()))
+    typer.echo(text.encode(encoding, "replace").decode(encoding))
 
 
 def _print_json(told: Mapping[str, Any]) -> None:

@@ -6,7 +6,7 @@ from typing import Any, TypeAlias
 
 import polars as pl
 
-from audit.disclosure import is_small, shown_count
+from audit.disclosure import is_small, shown_parts
 
 Coverage: TypeAlias = dict[str, Any]
 
@@ -74,7 +74,7 @@ def _depths(nodes: pl.DataFrame, min_cell: int) -> list[dict[str, Any]]:
         .sort("depth")
     )
     total = int(rows["direct"].sum())
-    shown = _shown_parts(rows["direct"].to_list(), min_cell)
+    shown = shown_parts(rows["direct"].to_list(), min_cell)
     return [
         {
             "depth": depth,
@@ -85,22 +85,6 @@ def _depths(nodes: pl.DataFrame, min_cell: int) -> list[dict[str, Any]]:
         }
         for (depth, n, in_use, _), labels in zip(rows.iter_rows(), shown, strict=True)
     ]
-
-
-def _shown_parts(parts: list[int], min_cell: int) -> list[int | str | None]:
-    """Parts of a known total: the smallest become null until each small one may be any of them."""
-    total, m = sum(parts), min_cell - 1
-    shown: list[int | str | None] = [shown_count(part, [total], min_cell) for part in parts]
-    small = [i for i, part in enumerate(parts) if is_small(part, min_cell)]
-    others = sorted((part, i) for i, part in enumerate(parts) if isinstance(shown[i], int) and part)
-    for i in [-1, *(i for _, i in others)] if small else ():
-        shown = [None if place == i else value for place, value in enumerate(shown)]
-        hidden = [place for place, value in enumerate(shown) if not isinstance(value, int)]
-        rest, withheld = len(small) - 1, len(hidden) > len(small)
-        left = sum(parts[place] for place in hidden)
-        if left - m >= rest and (withheld or left - 1 <= rest * m):
-            break
-    return shown
 
 
 def _tail(nodes: pl.DataFrame, min_cell: int) -> dict[str, Any]:
@@ -126,7 +110,7 @@ def _drift(
     differing = judged.filter("differs").sort([size, "node"], descending=[True, False])
     rows = list[dict[str, Any]]()
     for (column,), own in values.group_by("column", maintain_order=True):
-        shown = _shown_parts(own["instances"].to_list(), min_cell)
+        shown = shown_parts(own["instances"].to_list(), min_cell)
         for row, instances in zip(own.iter_rows(named=True), shown, strict=True):
             there = differing.filter(column=column, value=row["value"])
             compared = not judged.filter(column=column, value=row["value"]).is_empty()

@@ -70,8 +70,9 @@ class LabelDataset:
     """``label, table, node, listed, added, rows, instances``: what was mapped, a row a label;
     ``listed`` is False where a complete list of codes lacks it, ``added`` tells that the hierarchy
     had no such node."""
-    refused: pl.DataFrame
-    """``instance`` (index), ``reason, rows``: what was refused of each instance."""
+    written: pl.DataFrame
+    """``instance`` (index) and ``line``: each different label, as written, of each instance;
+    ``line`` is the row of `mappings`, or ``len(mappings)`` and the row of `refusals`."""
     places: pl.DataFrame
     """``instance`` (index), ``split, labels`` (as written): a row a place, for instances that were
     met in several places."""
@@ -107,6 +108,13 @@ class LabelDataset:
     def strata(self) -> tuple[str, ...]:
         """Names of the further columns of the instances."""
         return tuple(self.instances.columns[len(INSTANCES) :])
+
+    @cached_property
+    def refused(self) -> pl.DataFrame:
+        """``instance`` (index) and ``reason``: a row for each reason that an instance met."""
+        reasons = self.refusals.select("reason").with_row_index("line", len(self.mappings))
+        met = self.written.join(reasons, on="line").select("instance", "reason")
+        return met.unique().sort("instance", "reason")
 
     @cached_property
     def splits(self) -> pl.DataFrame:
@@ -239,13 +247,14 @@ def map_labels(raw: RawLabels, hierarchy: Hierarchy) -> LabelDataset:
     )
     mapped = rows.filter(pl.col("reason").is_null())
     assertions = _indexed(mapped, instances, hierarchy)
+    mappings, refusals = _mappings(mapped), _refusals(rows)
     return LabelDataset(
         hierarchy=hierarchy,
         instances=instances,
         assertions=assertions,
-        refusals=_refusals(rows),
-        mappings=_mappings(mapped),
-        refused=_refused(rows, instances),
+        refusals=refusals,
+        mappings=mappings,
+        written=_written(rows, instances, mappings, refusals),
         places=_numbered(raw.places, instances),
         ledger=_ledger(rows, instances, assertions),
         format=raw.format,
@@ -302,13 +311,15 @@ def _indexed(mapped: pl.DataFrame, instances: pl.DataFrame, hierarchy: Hierarchy
     )
 
 
-def _refused(rows: pl.DataFrame, instances: pl.DataFrame) -> pl.DataFrame:
-    refused = _numbered(rows.filter(pl.col("reason").is_not_null()), instances)
-    return (
-        refused.group_by("instance", "reason")
-        .agg(pl.len().alias("rows"))
-        .sort("instance", "reason")
-    )
+def _written(
+    rows: pl.DataFrame, instances: pl.DataFrame, mappings: pl.DataFrame, refusals: pl.DataFrame
+) -> pl.DataFrame:
+    as_written = ("reason", "label", "table")
+    mapped = mappings.with_columns(reason=pl.lit(None, pl.String))
+    lines = pl.concat([mapped.select(as_written), refusals.select(as_written)])
+    numbered = rows.join(lines.with_row_index("line"), on=as_written, nulls_equal=True)
+    of_instances = _numbered(numbered.select("instance", "line"), instances)
+    return of_instances.unique().sort("instance", "line")
 
 
 def _refusals(rows: pl.DataFrame) -> pl.DataFrame:

@@ -346,6 +346,16 @@ class Hierarchy:
         """Indices of the root's children, in node order."""
         return dag.row(self.child_matrix, self.root).astype(np.int64)
 
+    @cached_property
+    def first_branch(self) -> IntArray:
+        """The first of the branches that each node lies in, by index, shape (n,); the root -1."""
+        above = csr_array(self.closure[:, self.branches])
+        above.sort_indices()
+        there = np.diff(above.indptr) > 0
+        found = np.full(len(self), -1, np.int64)
+        found[there] = self.branches[above.indices[above.indptr[:-1][there]]]
+        return found
+
     def relate(self, a: IntArray, b: IntArray) -> tuple[IntArray, IntArray]:
         """Relation and lowest common ancestor of each pair of different nodes.
 

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Iterable
 from pathlib import Path
 
-import numpy as np
 import polars as pl
 import pyarrow.parquet as pq
 
@@ -20,24 +18,22 @@ from audit.hierarchy import Hierarchy
 from audit.label_nodes import LABELS, label_nodes
 from audit.pair_count import PairCount
 from audit.spill import SpilledTail
-from audit.strata_counts import StratumCounts
 from audit.sums_file import write_sums
 
 FOLDER = "counts"
 """Where they are, below the restricted part of a run."""
 
-_SOURCES, _LABELS, _NODES, _RECORDS, _PAIRS, _ENTAILED, _STRATA, _MARGINS = (
-    f"{name}.parquet"
-    for name in ("sources", "labels", "nodes", "records", "pairs", "entailed", "strata", "margins")
+_SOURCES, _LABELS, _NODES, _RECORDS, _PAIRS, _ENTAILED = (
+    f"{name}.parquet" for name in ("sources", "labels", "nodes", "records", "pairs", "entailed")
 )
+_OF_STRATA = "strata.parquet"
+"""What counts by stratum were kept in, before pairs were judged by margins alone."""
 _COLUMNS = {
     _SOURCES: ("sha256",),
     _LABELS: tuple(LABELS),
     _NODES: ("node", "parents", "direct", "support", "residual"),
     _RECORDS: ("kind", "key", "count"),
     _ENTAILED: ("key", "joint"),
-    _STRATA: ("least_labels", "instances"),
-    _MARGINS: ("stratum", "node", "support", "direct"),
 }
 
 
@@ -52,23 +48,19 @@ def write_counts(count: PairCount, folder: Path, sources: Iterable[str] = ()) ->
     Raises:
         OutputError: If the disk takes no more.
     """
-    entailed, strata = count.tally.entailed, count.strata
+    entailed = count.tally.entailed
     tables = {
         _SOURCES: pl.DataFrame({"sha256": sorted(sources)}, {"sha256": pl.String}),
         _LABELS: count.labels.counts,
         _NODES: _nodes(count),
         _RECORDS: count.record_frame,
         _ENTAILED: pl.DataFrame({"key": entailed.keys, "joint": entailed.joint}),
-        _STRATA: pl.DataFrame({"least_labels": strata.cuts, "instances": strata.size}),
-        _MARGINS: _margins(strata),
     }
     with on_disk(folder):
         folder.mkdir(parents=True, exist_ok=True)
         for name, table in tables.items():
             pq.write_table(table.to_arrow(), folder / name)
         write_sums(count.tally.sums(), folder / _PAIRS)
-        for stratum, file in enumerate(strata.files):
-            shutil.copy2(file, _stratum_file(folder, stratum))
 
 
 def read_counts(folder: Path, hierarchy: Hierarchy) -> PairCount:
@@ -81,7 +73,14 @@ def read_counts(folder: Path, hierarchy: Hierarchy) -> PairCount:
     Raises:
         InputError: If there is none, it is damaged, or it is of another hierarchy.
     """
-    if not (folder / _STRATA).is_file():
+    if (folder / _OF_STRATA).is_file():
+        raise InputError(
+            "a run whose counts judge pairs by their margins is required",
+            found="counts by stratum, which an earlier version of audit kept",
+            where=folder,
+            hint="count all data together, from their files",
+        )
+    if not (folder / _RECORDS).is_file():
         raise InputError(
             "a run that keeps its counts is required",
             found="none",
@@ -102,7 +101,6 @@ def read_counts(folder: Path, hierarchy: Hierarchy) -> PairCount:
         labels=labels,
         tally=_read_tally(folder, labels.hierarchy, nodes, records),
         records=records,
-        strata=_read_strata(folder, len(nodes)),
         residual=nodes["residual"].to_numpy(),
     )
 
@@ -166,34 +164,3 @@ def _read_tally(
     )
     tally.add_counted(counted, ())
     return tally
-
-
-def _margins(strata: StratumCounts) -> pl.DataFrame:
-    """``stratum, node`` (index), ``support, direct``: a row a node that a stratum carries."""
-    stratum, node = np.nonzero(strata.support)
-    return pl.DataFrame(
-        {
-            "stratum": stratum,
-            "node": node,
-            "support": strata.support[stratum, node],
-            "direct": strata.direct[stratum, node],
-        }
-    )
-
-
-def _read_strata(folder: Path, n_nodes: int) -> StratumCounts:
-    strata, margins = _read(folder, _STRATA), _read(folder, _MARGINS)
-    support, direct = np.zeros((2, len(strata), n_nodes), np.int64)
-    place = (margins["stratum"].to_numpy(), margins["node"].to_numpy())
-    support[place], direct[place] = margins["support"].to_numpy(), margins["direct"].to_numpy()
-    return StratumCounts(
-        cuts=strata["least_labels"].to_numpy(),
-        size=strata["instances"].to_numpy(),
-        support=support,
-        direct=direct,
-        files=tuple(_stratum_file(folder, number) for number in range(len(strata))),
-    )
-
-
-def _stratum_file(folder: Path, stratum: int) -> Path:
-    return folder / f"stratum-{stratum:03d}.parquet"

@@ -9,14 +9,20 @@ from typing import Literal, cast
 
 import numpy as np
 import polars as pl
+from scipy.sparse import csc_array, csr_array
 
 from audit.dag import IntArray, Sparse
 from audit.dataset import LabelDataset, Ledger
-from audit.engine.below import LabelsBelow
+from audit.engine.below import LabelsBelow, labels_below
+from audit.engine.entailed import count_entailed, joint_entailed
+from audit.engine.grouped import Grouped
+from audit.engine.margins import count_margins, counted_branches, strata_from
 from audit.engine.pairs import count_pairs, support
 from audit.engine.propagation import aggregate
 from audit.engine.record_counts import RecordCounts
-from audit.excess import Excess, Labelled, judge_pairs
+from audit.engine.specific import most_specific
+from audit.engine.strata import length_cuts, length_histogram, strata_of
+from audit.excess import Excess, PairRecords, judge_pairs
 from audit.hierarchy import Hierarchy
 from audit.measure_model import ModelMeasurements, measure_model
 from audit.pair_table import pair_table
@@ -117,6 +123,28 @@ class Measurements(Counted):
         return ("split", *(name for name in further if name not in self.policy.day_columns))
 
     @cached_property
+    def carriers(self) -> Sparse:
+        """Aggregated values by node, shape (n_nodes, n_instances), canonical CSR."""
+        return csr_array(self.aggregated.T)
+
+    @cached_property
+    def labelled_at(self) -> Sparse:
+        """Direct labels by node, shape (n_nodes, n_instances), canonical CSR."""
+        return csr_array(self.dataset.direct.T)
+
+    @cached_property
+    def predicted_below(self) -> LabelsBelow:
+        """What `below` is of labels, of the model's predictions, by their place among them.
+
+        Raises:
+            ValueError: Without predictions.
+        """
+        if self.model is None:
+            raise ValueError("predictions are required")
+        residual = np.array(sorted(self.residual), np.int64)
+        return labels_below(self.model.decided, self.hierarchy.strict_closure, residual)
+
+    @cached_property
     def below(self) -> LabelsBelow:
         """Labels strictly below each node, residual ones apart."""
         return below_of(self.dataset, list(self.residual))
@@ -143,9 +171,13 @@ def measure(
     aggregated = aggregate(dataset.direct, hierarchy.closure)
     residual = residual_nodes(hierarchy, policy)
     supports = support(aggregated)
-    counted = pair_table(hierarchy, count_pairs(aggregated, progress), supports)
-    labelled = _labelled(dataset, policy, supports)
-    pairs, excess = judge_pairs(hierarchy, labelled, counted, policy, seed=seed, progress=progress)
+    counts = count_pairs(aggregated, progress)
+    records = _pair_records(dataset, policy, aggregated)
+    counted = pair_table(hierarchy, counts, supports).with_columns(
+        joint_entailed=pl.Series(joint_entailed(counts, records.entailed, hierarchy.closure))
+    )
+    verdicts, excess = judge_pairs(hierarchy, records, [(0, counted)], policy, progress=progress)
+    pairs = verdicts.added_to(counted)
     return Measurements(
         hierarchy=hierarchy,
         policy=policy,
@@ -173,16 +205,38 @@ def measure(
     )
 
 
-def _labelled(dataset: LabelDataset, policy: Policy, supports: IntArray) -> Labelled:
+def _pair_records(dataset: LabelDataset, policy: Policy, aggregated: Sparse) -> PairRecords:
     """The dataset as its pairs are judged; of the policy's strata those that it has."""
-    instances = dataset.instances
-    strata = [
+    hierarchy, instances = dataset.hierarchy, dataset.instances
+    specific = most_specific(dataset.direct, csr_array(dataset.direct @ hierarchy.strict_closure))
+    lengths = np.diff(specific.indptr).astype(np.int64)
+    categories = [
         instances[name].cast(pl.String).rank("dense").fill_null(0).to_numpy().astype(np.int64)
         for name in policy.strata
         if name in dataset.strata
     ]
-    units = instances.select(pl.coalesce("group", "instance")).to_series().to_list()
-    return Labelled(dataset.direct, supports, units, _group_numbers(dataset), strata)
+    cuts = length_cuts(length_histogram(lengths))
+    stratum = strata_of(lengths, cuts, categories)
+    branches = counted_branches(hierarchy.first_branch, hierarchy.leaf)
+    margins = count_margins(specific, aggregated, stratum, branches)
+    size = np.bincount(stratum[stratum >= 0]).astype(np.int64)
+    return PairRecords(
+        strata=strata_from(cuts, size, margins, len(hierarchy)),
+        entailed=count_entailed(specific, hierarchy.closure),
+        alone=support(specific[np.flatnonzero(lengths == 1)]),
+        grouped=_grouped(dataset, aggregated, stratum),
+    )
+
+
+def _grouped(dataset: LabelDataset, aggregated: Sparse, stratum: IntArray) -> Grouped | None:
+    """The records that take part with their groups; None without groups."""
+    groups = _group_numbers(dataset)
+    if groups is None:
+        return None
+    part = np.flatnonzero(stratum >= 0)
+    number = np.unique(groups[part], return_inverse=True)[1]
+    carriers = csc_array(aggregated[part])
+    return Grouped(carriers, stratum[part], number, dataset.hierarchy.below)
 
 
 def _group_numbers(dataset: LabelDataset) -> IntArray | None:

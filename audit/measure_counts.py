@@ -5,15 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
-import numpy as np
 import polars as pl
 import pyarrow.parquet as pq
 
 from audit.disk import PassingFolder, on_disk
-from audit.engine.fdr import in_family
 from audit.engine.pairs import PairCounts
-from audit.engine.stratified import stratify_counts
-from audit.excess import CountedPairs, judge_counted_pairs
+from audit.excess import PairRecords, judge_pairs
 from audit.measure import Counted
 from audit.pair_count import PairCount
 from audit.pair_table import named, numbered, pair_table
@@ -22,7 +19,7 @@ from audit.progress import Progress, silent
 from audit.residual_use import residual_use_of_counts
 from audit.residuals import residual_nodes
 from audit.validity import VALIDITY
-from audit.verdicts import Verdicts, with_verdicts
+from audit.verdicts import Verdicts
 
 
 def measure_counts(count: PairCount, policy: Policy, progress: Progress = silent) -> Counted:
@@ -33,12 +30,13 @@ def measure_counts(count: PairCount, policy: Policy, progress: Progress = silent
     Raises:
         OutputError: If the disk takes no more.
     """
-    hierarchy, tally, strata = count.hierarchy, count.tally, count.strata
+    hierarchy, tally = count.hierarchy, count.tally
     residual = residual_nodes(hierarchy, policy)
-    stratified = stratify_counts(strata.size, strata.support, strata.direct, strata.blocks)
-    counted = CountedPairs(stratified, tally.support, tally.lengths, strata.cuts)
-    frequent = _frequent(count, policy.expected_support.value)
-    verdicts, excess = judge_counted_pairs(hierarchy, counted, frequent, policy, progress=progress)
+    alone = count.records.at("alone", len(hierarchy))
+    records = PairRecords(count.strata, tally.entailed, alone)
+    verdicts, excess = judge_pairs(
+        hierarchy, records, _judged_blocks(count), policy, progress=progress
+    )
     progress("writing pairs")
     held = PassingFolder()
     return Counted(
@@ -66,13 +64,12 @@ def measure_counts(count: PairCount, policy: Policy, progress: Progress = silent
     )
 
 
-def _frequent(count: PairCount, limit: float) -> Iterator[pl.DataFrame]:
-    """Lines of the pair table that may be judged, each with its number."""
-    support = count.tally.support
+def _judged_blocks(count: PairCount) -> Iterator[tuple[int, pl.DataFrame]]:
+    """What the judgement of pairs needs of each line of the pair table."""
     for line, pairs in _blocks(count):
-        ends = support[pairs.a], support[pairs.b]
-        some = np.flatnonzero(in_family(*ends, count.tally.instances, limit))
-        yield _table(count, pairs[some]).with_columns(line=pl.Series(line + some))
+        entailed = count.tally.joint_entailed(pairs)
+        columns = {"a": pairs.a, "b": pairs.b, "joint": pairs.joint, "joint_entailed": entailed}
+        yield line, pl.DataFrame(columns)
 
 
 def _blocks(count: PairCount) -> Iterator[tuple[int, PairCounts]]:
@@ -99,4 +96,4 @@ def _on_disk(count: PairCount, verdicts: Verdicts, file: Path) -> pl.LazyFrame:
 
 
 def _numbers(count: PairCount, pairs: PairCounts, verdicts: Verdicts, line: int) -> pl.DataFrame:
-    return with_verdicts(numbered(_table(count, pairs)), verdicts, line)
+    return verdicts.added_to(numbered(_table(count, pairs)), line)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,7 @@ import polars as pl
 from audit.dag import IntArray, Sparse
 from audit.dataset import LabelDataset
 from audit.engine.decisions import decide
+from audit.engine.exchanges import Exchanges, count_exchanges
 from audit.engine.intervals import wilson
 from audit.engine.pairs import PairCounts, count_pairs, support
 from audit.engine.propagation import aggregate
@@ -53,6 +55,11 @@ class ModelMeasurements:
     metrics_absent: tuple[Mapping[str, str], ...]
     metrics_beside: tuple[Mapping[str, Any], ...]
     behaviours: tuple[Mapping[str, Any], ...]
+
+    @cached_property
+    def exchanges(self) -> Exchanges:
+        """Labels as written that are taken for each other; what lies above them takes no part."""
+        return count_exchanges(self.gold, self.decided)
 
     def described(self) -> pl.LazyFrame:
         """The pair table as it is published."""

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import product
 from typing import Any
 
 import polars as pl
 
-from audit.disclosure import Cell, carried, is_small, shown_count, together
+from audit.disclosure import Cell, carried, is_small, shown_count, shown_parts, together
 from audit.overview import Overview, Told
 from audit.pair_table import most_confused
 
@@ -17,20 +18,24 @@ def model_overview(
     beside: Sequence[Mapping[str, Any]],
     metrics: Sequence[Mapping[str, Any]],
     behaviours: Sequence[Mapping[str, Any]],
+    exchanges: Sequence[Mapping[str, Any]],
     told: Told,
     *,
+    exchanged: Mapping[tuple[str, str], int],
     instances: int,
     predicted: int,
     min_cell: int,
 ) -> Overview:
-    """Scopes of the metrics, behaviours, and the pairs of data and model side by side.
+    """Scopes of the metrics, behaviours, exchanges, and pairs of data and model side by side.
 
     Args:
         nodes: The run's nodes.
         beside: The pairs that the model confuses most, as `confused` has them.
         metrics: The run's metrics.
         behaviours: The run's behaviours.
+        exchanges: The run's exchanges.
         told: Each of the data's counts in it as it may be shown.
+        exchanged: Exchanges of each two labels that a finding tells.
         instances: Number of instances.
         predicted: Number of those that have predictions.
         min_cell: Smallest count that may be shown. Examples are shown only where it is 1.
@@ -46,6 +51,8 @@ def model_overview(
             {"node": node, "title": titles.get(node), "depth": depths[node]} for node in scopes
         ],
         "behaviours": [_behaviour(behaviour, min_cell) for behaviour in behaviours],
+        "exchanges": _exchange_kinds(exchanges, min_cell),
+        "branch_exchanges": _branch_exchanges(nodes, exchanges, exchanged, min_cell),
         "data_beside_model": [
             {
                 **_beside(row, told, instances, predicted, min_cell),
@@ -137,6 +144,86 @@ def _behaviour(behaviour: Mapping[str, Any], min_cell: int) -> dict[str, Any]:
         "high": None if hidden else behaviour["high"],
         "examples": list(behaviour["examples"]) if min_cell == 1 else [],
     }
+
+
+def _exchange_kinds(exchanges: Sequence[Mapping[str, Any]], min_cell: int) -> list[dict[str, Any]]:
+    rows = [row for row in exchanges if row["kind"] != "branches"]
+    counts = shown_parts([row["observed"] for row in rows], min_cell)
+    return [
+        {"kind": row["kind"], "exchanges": count} for row, count in zip(rows, counts, strict=True)
+    ]
+
+
+def _branch_exchanges(
+    nodes: pl.DataFrame,
+    exchanges: Sequence[Mapping[str, Any]],
+    exchanged: Mapping[tuple[str, str], int],
+    min_cell: int,
+) -> list[dict[str, Any]]:
+    """Exchanges of two branches, the largest shown excess first, then those withheld."""
+    titles = dict(nodes.select("node", "title").iter_rows())
+    rows = [row for row in exchanges if row["kind"] == "branches"]
+    counts = _shown_lines(nodes, rows, exchanged, min_cell)
+    lines = [
+        {
+            "a": row["a"],
+            "b": row["b"],
+            "title_a": titles[row["a"]],
+            "title_b": titles[row["b"]],
+            "observed": count,
+            "expected": row["expected"] if isinstance(count, int) else None,
+            "excess": count - row["expected"] if isinstance(count, int) else None,
+        }
+        for row, count in zip(rows, counts, strict=True)
+    ]
+    return sorted(
+        lines,
+        key=lambda line: (line["excess"] is None, -(line["excess"] or 0), line["a"], line["b"]),
+    )
+
+
+def _shown_lines(
+    nodes: pl.DataFrame,
+    rows: Sequence[Mapping[str, Any]],
+    exchanged: Mapping[tuple[str, str], int],
+    min_cell: int,
+) -> list[int | str | None]:
+    """The counts of lines that sum to a total and of which findings tell parts.
+
+    A line that a finding leaves few others of is a bound, and never the only one that is withheld.
+    """
+    counts = [row["observed"] for row in rows]
+    shown = shown_parts(counts, min_cell)
+    told = _told_by_line(nodes, exchanged) if min_cell > 1 else {}
+    torn = [
+        place
+        for place, row in enumerate(rows)
+        if isinstance(shown[place], int)
+        and (row["a"], row["b"]) in told
+        and is_small(counts[place] - told[row["a"], row["b"]], min_cell)
+    ]
+    for place in torn:
+        shown[place] = f">{min_cell - 1}"
+    if torn and sum(not isinstance(count, int) for count in shown) == 1:
+        exact = [place for place, count in enumerate(shown) if isinstance(count, int)]
+        for place in sorted(exact, key=counts.__getitem__)[:1]:
+            shown[place] = None
+    return shown
+
+
+def _told_by_line(
+    nodes: pl.DataFrame, exchanged: Mapping[tuple[str, str], int]
+) -> dict[tuple[str, str], int]:
+    """Exchanges that findings tell, by the two branches of their labels."""
+    branches = dict(nodes.select("node", "branches").iter_rows())
+    told: dict[tuple[str, str], int] = {}
+    for labels, count in exchanged.items():
+        sides = [branches[label] for label in labels]
+        if set(sides[0]).isdisjoint(sides[1]):
+            for one, other in product(*sides):
+                line = (min(one, other), max(one, other))
+                told[line] = told.get(line, 0) + count
+    return told
 
 
 def confused(

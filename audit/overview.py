@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Set
 from dataclasses import dataclass
 from itertools import combinations
 from typing import Any, TypeAlias
@@ -21,6 +22,8 @@ from audit.disclosure import (
 Overview: TypeAlias = dict[str, list[dict[str, Any]]]
 Told: TypeAlias = Mapping[Cell, int | str]
 """Counts as they may be shown, each beside all others."""
+Pair: TypeAlias = tuple[str, str]
+"""Two nodes, or branches, in node order."""
 
 TREE_NODES = 150
 """How many nodes the picture of the hierarchy shows at most."""
@@ -37,8 +40,9 @@ class Pictured:
     Args:
         branches: Nodes right below the root.
         branch_pairs: Pairs of the largest of them.
+        branch_map: What was found between branches, and within them.
         tree: The upper hierarchy.
-        pairs: Frequent pairs of labels.
+        pairs: The strongest of the reported pairs, those across branches first.
         residuals: Residual use below the nodes of the tree, all residual nodes together.
         ranked: The parents with most residual instances.
         min_cell: Smallest count that may be shown.
@@ -46,6 +50,7 @@ class Pictured:
 
     branches: pl.DataFrame
     branch_pairs: pl.DataFrame
+    branch_map: pl.DataFrame
     tree: pl.DataFrame
     pairs: pl.DataFrame
     residuals: pl.DataFrame
@@ -89,6 +94,7 @@ def pictured(
     nodes: pl.DataFrame,
     pairs: pl.LazyFrame,
     residuals: pl.DataFrame,
+    branch_map: pl.DataFrame,
     *,
     instances: int,
     min_cell: int,
@@ -99,6 +105,7 @@ def pictured(
         nodes: The run's nodes.
         pairs: The run's pairs.
         residuals: The run's residuals, all groups together.
+        branch_map: The run's pairs of branches.
         instances: Number of instances.
         min_cell: Smallest count that may be shown.
     """
@@ -112,8 +119,9 @@ def pictured(
     return Pictured(
         branches=branches.head(2 * TOP),
         branch_pairs=_within(pairs, branches.head(TOP)["node"]).sort("a", "b").collect(),
+        branch_map=branch_map,
         tree=tree,
-        pairs=_frequent(nodes, pairs, min_cell),
+        pairs=_strongest(pairs, min_cell),
         residuals=throughout.filter(pl.col("parent").is_in(tree["node"].implode())),
         ranked=throughout.filter(pl.col("n") >= max(min_cell, 30))
         .sort(["k", "parent"], descending=[True, False])
@@ -126,23 +134,27 @@ def _within(pairs: pl.LazyFrame, nodes: pl.Series) -> pl.LazyFrame:
     return pairs.filter(pl.col("a").is_in(nodes.implode()) & pl.col("b").is_in(nodes.implode()))
 
 
-def _frequent(nodes: pl.DataFrame, pairs: pl.LazyFrame, min_cell: int) -> pl.DataFrame:
-    of_labels = _within(pairs, nodes.filter(pl.col("direct") > 0)["node"])
+def _strongest(pairs: pl.LazyFrame, min_cell: int) -> pl.DataFrame:
     return (
-        of_labels.filter((pl.col("relation") != "ancestor") & (pl.col("joint") >= min_cell))
-        .sort(["joint", "a", "b"], descending=[True, False, False])
+        pairs.filter(pl.col("found_rank").is_not_null() & (pl.col("joint") >= min_cell))
+        .sort(pl.col("relation") != "cross_branch", "found_rank")
         .head(TOP)
         .collect()
     )
 
 
 def overview(
-    shown: Pictured, nodes: pl.DataFrame, edges: pl.DataFrame, told: Told, instances: int
+    shown: Pictured,
+    nodes: pl.DataFrame,
+    edges: pl.DataFrame,
+    told: Told,
+    instances: int,
+    explained: Set[Pair] | None,
 ) -> Overview:
-    """Branches, branch pairs, the upper hierarchy, frequent pairs and residual shares.
+    """Branches, branch pairs, the upper hierarchy, the strongest pairs and residual shares.
 
     Lists are ranked by what is shown, so that their order tells nothing more. The hierarchy and
-    the frequent pairs leave out what is withheld to protect something else, unless nodes hang
+    the strongest pairs leave out what is withheld to protect something else, unless nodes hang
     below it: that a node or pair is not there says little.
 
     Args:
@@ -151,21 +163,33 @@ def overview(
         edges: The run's edges.
         told: Each of their counts as it may be shown.
         instances: Number of instances.
+        explained: Reported pairs of which it may be told what other finds explain; None: all.
 
     Returns:
         Lists of rows by the picture they belong to; a list is empty where there is nothing to show.
     """
-    titles = dict(nodes.select("node", "title").iter_rows())
+    titles, branch_of = (
+        dict(nodes.select("node", name).iter_rows()) for name in ("title", "branch")
+    )
+    between = None if explained is None else _by_branches(explained, branch_of)
     return {
-        "branches": _branches(shown.branches, told, instances),
-        "branch_pairs": _pairs(shown.branch_pairs, told, instances),
+        "branches": _branches(shown, told, instances, between),
+        "branch_pairs": [
+            {
+                **pair,
+                **_found_between(
+                    shown, pair["a"], pair["b"], between, hidden=pair["expected"] is None
+                ),
+            }
+            for pair in _pairs(shown.branch_pairs, told, instances)
+        ],
         "tree": _tree(shown, edges, told),
-        "pairs": _ranked(
+        "pairs": [
             {
                 **pair,
                 "title_a": titles[pair["a"]],
                 "title_b": titles[pair["b"]],
-                **_judged(row, pair, shown.min_cell),
+                **_judged(row, pair, explained),
             }
             for row, pair in zip(
                 shown.pairs.iter_rows(named=True),
@@ -173,7 +197,7 @@ def overview(
                 strict=True,
             )
             if isinstance(pair["instances"], int)
-        ),
+        ],
         "residuals": _ranked(
             _residual_row(row, titles, told) for row in shown.ranked.iter_rows(named=True)
         ),
@@ -187,8 +211,16 @@ def _ranked(rows: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
     )
 
 
-def _branches(branches: pl.DataFrame, told: Told, instances: int) -> list[dict[str, Any]]:
-    rows = branches.select("node", "title").iter_rows()
+def _by_branches(pairs: Set[Pair], branch_of: Mapping[str, str | None]) -> Counter[Pair]:
+    """How many of the pairs lie between each two branches, these in node order."""
+    ends = ((branch_of[a] or "", branch_of[b] or "") for a, b in pairs)
+    return Counter((min(pair), max(pair)) for pair in ends)
+
+
+def _branches(
+    shown: Pictured, told: Told, instances: int, between: Counter[Pair] | None
+) -> list[dict[str, Any]]:
+    rows = shown.branches.select("node", "title").iter_rows()
     counts = ((node, title, told[carried(node)]) for node, title in rows)
     return _ranked(
         {
@@ -196,9 +228,45 @@ def _branches(branches: pl.DataFrame, told: Told, instances: int) -> list[dict[s
             "title": title,
             "instances": count,
             "share": count / instances if isinstance(count, int) else None,
+            **_found_between(shown, node, node, between, hidden=isinstance(count, str)),
         }
         for node, title, count in counts
     )
+
+
+def _found_between(
+    shown: Pictured, a: str, b: str, between: Counter[Pair] | None, *, hidden: bool
+) -> dict[str, Any]:
+    """What was found between two branches, or within one.
+
+    How many pairs were reported says no more than that they were. Their instances in excess are
+    told where the numbers of each of them may be. The ratio of label pairs is withheld beside a
+    withheld count, and where its digits would tell ``min_cell`` pairs of labels more or fewer.
+    """
+    ends = pl.col("a").is_in([a, b]) & pl.col("b").is_in([a, b])
+    within = pl.col("a") == pl.col("b") if a == b else pl.col("a") != pl.col("b")
+    found, excess, observed, expected = next(
+        shown.branch_map.filter(ends & within).drop("a", "b").iter_rows(), (0, 0.0, None, None)
+    )
+    open_ = between is None or between[min(a, b), max(a, b)] == found
+    few = 0 if between is None else shown.min_cell * (2 if a == b else 1)
+    return {
+        "found": found,
+        "excess": round(excess) if open_ else None,
+        "label_pairs_ratio": None if hidden else _ratio_told(observed, expected, few),
+    }
+
+
+def _ratio_told(observed: float | None, expected: float | None, few: int) -> float | None:
+    """Label pairs over those expected, where a few more or fewer leave its digits as they are."""
+    if observed is None or not expected or observed < few:
+        return None
+    told = {_two_digits((observed + change) / expected) for change in (-few, 0, few)}
+    return told.pop() if len(told) == 1 else None
+
+
+def _two_digits(value: float) -> float:
+    return float(f"{value:.2g}")
 
 
 def _pairs(pairs: pl.DataFrame, told: Told, instances: int) -> list[dict[str, Any]]:
@@ -220,19 +288,24 @@ def _pair(row: Mapping[str, Any], told: Told, instances: int) -> dict[str, Any]:
     }
 
 
-_JUDGED = ("expected_given", "ratio", "ratio_low", "ratio_high")
+_JUDGED = ("explained", "shrunk_ratio", "ratio_low", "ratio_high")
 
 
 def _judged(
-    row: Mapping[str, Any], pair: Mapping[str, Any], min_cell: int
+    row: Mapping[str, Any], pair: Mapping[str, Any], explained: Set[Pair] | None
 ) -> dict[str, float | None]:
-    """A pair beside its fair expectation; null where it was not judged, or is withheld.
+    """A pair beside what is expected of it; null where that is withheld.
 
     Where one label can carry both nodes, the ratio would tell how many instances have no other:
-    a count that stands nowhere else.
+    a count that stands nowhere else. What other finds explain of it tells their counts.
     """
-    hidden = pair["expected"] is None or (row["joint_entailed"] and min_cell > 1)
-    return {name: None if hidden else row[name] for name in _JUDGED}
+    hidden = pair["expected"] is None or (row["joint_entailed"] and explained is not None)
+    alone = row["explained"] == row["expected_length"]
+    told = not hidden and (alone or explained is None or (row["a"], row["b"]) in explained)
+    return {
+        "expected_length": None if hidden else row["expected_length"],
+        **{name: row[name] if told else None for name in _JUDGED},
+    }
 
 
 def _tree(shown: Pictured, edges: pl.DataFrame, told: Told) -> list[dict[str, Any]]:

@@ -14,12 +14,14 @@ import pyarrow.parquet as pq
 from audit.dag import IntArray
 from audit.dataset import Ledger
 from audit.disk import written_whole
+from audit.engine.margins import MARGINS, Strata, strata_from, with_parts
 from audit.engine.pairs import PairCounts
 from audit.engine.record_counts import RecordCounts
+from audit.engine.specific import LEAST_LABELS
+from audit.engine.strata import NO_STRATUM, length_cuts, strata_of
 from audit.engine.tally import PairTally
 from audit.hierarchy import Hierarchy
 from audit.label_nodes import LabelNodes
-from audit.strata_counts import StratumCounts
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,15 +32,15 @@ class PairCount:
         labels: The labels of the source, mapped.
         tally: Instances, supports and pairs, by index of node.
         records: Counts of instances beside those of pairs.
-        strata: Pairs by number of labels.
         residual: Of each node 0 specific, 1 other, 2 unspecified, shape (n_nodes,).
+        holder: What its files go with.
     """
 
     labels: LabelNodes
     tally: PairTally
     records: RecordCounts
-    strata: StratumCounts
     residual: IntArray
+    holder: object = None
 
     @property
     def hierarchy(self) -> Hierarchy:
@@ -81,6 +83,22 @@ class PairCount:
     def mappings(self) -> pl.DataFrame:
         """What was mapped, a row a label: as `LabelDataset.mappings`."""
         return self.labels.mappings(self._labelled)
+
+    @cached_property
+    def strata(self) -> Strata:
+        """The instances of two most specific labels or more, by their number of these."""
+        size = self.records.at("size", LEAST_LABELS)
+        cuts, n_nodes = length_cuts(size), len(self.hierarchy)
+        lengths = np.repeat(np.arange(len(size)), np.minimum(size, 1))
+        stratum = np.full(len(size), NO_STRATUM, np.int64)
+        stratum[lengths] = strata_of(lengths, cuts)
+        used = np.flatnonzero(stratum >= 0)
+        margins = {
+            kind: with_parts(self.records.of(kind), stratum, n_nodes ** (1 + (kind == "between")))
+            for kind in MARGINS
+        }
+        sizes = np.bincount(stratum[used], size[used]).astype(np.int64)
+        return strata_from(cuts, sizes, margins, n_nodes)
 
     @property
     def _labelled(self) -> IntArray:

@@ -11,6 +11,18 @@ from audit.dag import IntArray
 from audit.engine.pairs import PairCounts
 from audit.hierarchy import RELATIONS, Hierarchy
 
+JUDGED: dict[str, type[pl.DataType]] = {
+    "expected_length": pl.Float64,
+    "ratio": pl.Float64,
+    "p_value": pl.Float64,
+    "q_value": pl.Float64,
+    "explained": pl.Float64,
+    "shrunk_ratio": pl.Float64,
+    "ratio_low": pl.Float64,
+    "ratio_high": pl.Float64,
+    "found_rank": pl.Int64,
+}
+"""Columns that say how a pair was judged; null where it was not."""
 MOST_CONFUSED = 15
 """Pairs of a model that get an interval, and that reports show."""
 
@@ -68,35 +80,27 @@ def most_confused(pairs: pl.LazyFrame, labelled: pl.Series) -> pl.LazyFrame:
     )
 
 
-JUDGED = ("expected_given", "ratio", "ratio_low", "ratio_high", "p_value", "q_value")
-"""Columns that say how a pair was judged; null where it was not."""
-
-
 def described(pairs: pl.LazyFrame, instances: int) -> pl.LazyFrame:
     """The pair table as it is published: with rate, confusion, expectation and lift, lazily.
 
-    ``given`` says what a fair expectation of the pair conditions on: ``length`` for siblings,
-    ``parents`` elsewhere, null for ancestor pairs, which are trivial. What a table lacks of
-    ``joint_entailed`` and `JUDGED` is null: pairs of a model are not judged.
+    What a table lacks of ``joint_entailed`` and `JUDGED` is null: pairs of a model are not judged.
     """
-    independent = pl.col("support_a") * pl.col("support_b") / max(instances, 1)
-    relation, there = pl.col("relation").cast(pl.String), pairs.collect_schema().names()
+    # a number of its own for each row: polars rounds quotients by one number for all otherwise,
+    # unless there is a single row
+    n = pl.col("joint") * 0 + max(instances, 1)
+    independent = pl.col("support_a") * pl.col("support_b") / n
+    there = pairs.collect_schema().names()
     return pairs.select(
         pl.col("a", "b").cast(pl.String),
         pl.col("support_a", "support_b", "joint"),
         _if_there(there, "joint_entailed", pl.Int64),
-        (pl.col("joint") / max(instances, 1)).alias("rate"),
-        (pl.col("confusion_sum") / max(instances, 1)).alias("confusion"),
+        (pl.col("joint") / n).alias("rate"),
+        (pl.col("confusion_sum") / n).alias("confusion"),
         independent.alias("expected"),
         (pl.col("joint") / independent).alias("lift"),
-        *(_if_there(there, name, pl.Float64) for name in JUDGED),
-        relation,
+        *(_if_there(there, name, dtype) for name, dtype in JUDGED.items()),
+        pl.col("relation").cast(pl.String),
         pl.col("lca").cast(pl.String),
-        pl.when(relation == "sibling")
-        .then(pl.lit("length"))
-        .when(relation != "ancestor")
-        .then(pl.lit("parents"))
-        .alias("given"),
     )
 
 

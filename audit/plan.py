@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 
+import numpy as np
 import polars as pl
 
 from audit.added_counts import refuse_other_nodes
 from audit.dag import IntArray
+from audit.engine.margins import counted_branches
 from audit.engine.record_counts import Mapped
 from audit.hierarchy import Hierarchy
 from audit.label_nodes import LabelNodes, label_nodes, summed_counts
@@ -45,7 +48,6 @@ class Plan:
     Args:
         labels: The labels of the source, mapped.
         residual: Of each node 0 specific, 1 other, 2 unspecified, shape (n_nodes,).
-        cuts: First number of direct labels of each stratum; None: as the instances have it.
         memory: Bytes that may be taken.
         folder: Where instances and counts are kept on the disk.
         where: The source, for messages.
@@ -53,7 +55,6 @@ class Plan:
 
     labels: LabelNodes
     residual: IntArray
-    cuts: IntArray | None
     memory: int
     folder: Path
     where: object
@@ -61,9 +62,18 @@ class Plan:
     @property
     def mapped(self) -> Mapped:
         """What the counts of instances need."""
-        labels = self.labels
-        closure = labels.hierarchy.strict_closure
-        return Mapped(labels.node_of, labels.reason_of, self.residual, closure)
+        labels, hierarchy = self.labels, self.labels.hierarchy
+        branches = counted_branches(hierarchy.first_branch, hierarchy.leaf)
+        return Mapped(
+            labels.node_of, labels.reason_of, self.residual, hierarchy.strict_closure, branches
+        )
+
+    @cached_property
+    def first(self) -> IntArray:
+        """Nodes in use, about by support, the most frequent first: shape (n_used,)."""
+        carried = carried_about(self.labels)
+        used = np.flatnonzero(carried)
+        return used[np.argsort(-carried[used], kind="stable")]
 
 
 def planned(asked: Asked, counts: pl.DataFrame, folder: Path, where: object) -> Plan:
@@ -87,5 +97,12 @@ def planned(asked: Asked, counts: pl.DataFrame, folder: Path, where: object) -> 
     residual = residual_kinds(labels.hierarchy, policy)
     if before is not None:
         refuse_other_nodes(before, labels, residual)
-    cuts = None if before is None else before.strata.cuts
-    return Plan(labels, residual, cuts, asked.memory, folder, where)
+    return Plan(labels, residual, asked.memory, folder, where)
+
+
+def carried_about(labels: LabelNodes) -> IntArray:
+    """Rows with a label at or below each node: about how many instances carry it, (n_nodes,)."""
+    rows = labels.written.filter(~pl.col("homeless")).sort("number")["rows"].to_numpy()
+    mapped, n_nodes = labels.node_of >= 0, len(labels.hierarchy)
+    direct = np.bincount(labels.node_of[mapped], rows[mapped], minlength=n_nodes)
+    return np.asarray(direct.astype(np.int64) @ labels.hierarchy.closure)

@@ -157,6 +157,18 @@ class Exclusive(_Frozen):
         return tuple((side,) if isinstance(side, str) else side for side in self.nodes)
 
 
+class Expected(_Frozen):
+    """An association that is known: pairs of nodes at or below its two nodes are not reported.
+
+    Args:
+        nodes: Two nodes, neither above the other.
+        source: Where it is known from, as the report prints it.
+    """
+
+    nodes: tuple[str, str] = Field(strict=False)
+    source: str = Field(min_length=1)
+
+
 class CodeDates(_Frozen):
     """When each code could be assigned, and which column says when it was.
 
@@ -193,12 +205,14 @@ class Policy(_Frozen):
         residual_instances: Instances below a parent from which its residual share is judged.
         residual_difference: Difference of a residual share from that of other instances, or of
             the reference, above which it is reported.
-        exchanged_share: Share of the instances labelled with one of two nodes for which the other
-            is predicted, above which the pair is reported.
-        exchanged_ratio: Times chance from which such a pair is reported.
-        expected_support: Joint instances to expect of two independent nodes from which a pair
-            belongs to the family of pairs that are judged.
-        excess_ratio: Joint instances over those expected fairly, from which a pair is reported.
+        habit_ratio: Instances predicted with both nodes of a pair over those labelled so, from
+            which the model is said to have made the data's habit stronger.
+        least_joint: Instances that must carry each node of a pair for it to be judged, and both
+            for it to be reported.
+        excess_ratio: Joint instances over those that record length and other findings let expect,
+            from which a pair is reported.
+        redundant_jaccard: Share, for sure, of the instances with either of two nodes that carry
+            both, from which the two are used as one label.
         false_discovery_rate: Share of the findings of a statistical check that may be chance.
         leading_zero_share: Share of the rows of a code set that start with 0 at the least, where
             its codes may.
@@ -221,6 +235,7 @@ class Policy(_Frozen):
         waivers: Findings that are told and do not count.
         ratchet: Whether a finding that the reference run has too, and no worse, counts as a note.
         exclusive: Nodes of which an instance should carry one at most.
+        expected: Pairs of nodes that are known to go together, with where that is known from.
         code_dates: From when to when each code was valid, and the column with the true day of
             coding; None: whether a code was valid on its day is not judged.
     """
@@ -241,19 +256,19 @@ class Policy(_Frozen):
     residual_difference: Threshold = Threshold(
         value=0.1, reason="Below ten points, two shares call for the same reading."
     )
-    exchanged_share: Threshold = Threshold(
-        value=0.02, reason="Rarer exchanges are mistakes, not a confusion of two nodes."
+    habit_ratio: Threshold = Threshold(
+        value=1.5, reason="A model that has a pair hardly more often repeats the data's habit."
     )
-    exchanged_ratio: Threshold = Threshold(
-        value=1.5, reason="Closer to chance, an exchange says nothing about the pair."
-    )
-    expected_support: Threshold = Threshold(
-        value=1,
-        reason="Where two independent nodes would not meet once, even the least excess is large "
-        "and the many such pairs only cost the others their power.",
+    least_joint: Threshold = Threshold(
+        value=5, reason="Fewer joint instances can be one person's, or one typing error repeated."
     )
     excess_ratio: Threshold = Threshold(
         value=1.5, reason="A smaller excess can be sure in a large release and still not matter."
+    )
+    redundant_jaccard: Threshold = Threshold(
+        value=0.3,
+        reason="From about a third, a record with one of two nodes that mean different things "
+        "has the other too often for the two to be told apart.",
     )
     false_discovery_rate: Threshold = Threshold(
         value=0.05, reason="One finding in twenty may be chance."
@@ -283,6 +298,7 @@ class Policy(_Frozen):
     waivers: tuple[Waiver, ...] = Field(default=(), strict=False)
     ratchet: bool = False
     exclusive: tuple[Exclusive, ...] = Field(default=(), strict=False)
+    expected: tuple[Expected, ...] = Field(default=(), strict=False)
     code_dates: CodeDates | None = None
 
     @field_validator("*")
@@ -312,6 +328,7 @@ class Policy(_Frozen):
         yield from (("waivers", node) for waiver in self.waivers for node in waiver.nodes)
         for group in self.exclusive:
             yield from (("exclusive", node) for side in group.sides for node in side)
+        yield from (("expected", node) for pair in self.expected for node in pair.nodes)
 
     def checks_named(self) -> Iterator[tuple[str, str]]:
         """Key and name of every check that the policy names."""
@@ -373,10 +390,10 @@ _THRESHOLDS = {
     "leading_zero_rows": ("rows of a code set", 1.0, float("inf")),
     "confusion_threshold": ("aggregated score", 0.0, 1.0),
     "decision_threshold": ("aggregated score", 0.0, 1.0),
-    "exchanged_share": ("share of the instances labelled with one of two nodes", 0.0, 1.0),
-    "exchanged_ratio": ("times chance", 1.0, float("inf")),
-    "expected_support": ("joint instances of two independent nodes", 0.0, float("inf")),
-    "excess_ratio": ("times the fair expectation", 1.0, float("inf")),
+    "habit_ratio": ("times the instances labelled with both nodes", 1.0, float("inf")),
+    "least_joint": ("instances", 2.0, float("inf")),
+    "excess_ratio": ("times what length and other findings let expect", 1.0, float("inf")),
+    "redundant_jaccard": ("share of the instances with either node", 0.0, 1.0),
     "false_discovery_rate": ("share of the findings", 0.0, 1.0),
 }
 """Unit, least and greatest value of each threshold."""

@@ -25,8 +25,11 @@ from audit.overview import Told
 
 _FROM_REFERENCE = ("reference", "")
 """Key, after the parent, of a residual share that differs from the reference's."""
-_PAIRS = ("cross_branch", "unexpected_pair")
-"""Checks whose findings count the instances of two nodes."""
+UNEXPECTED_PAIR = "unexpected_pair"
+_PAIRS = ("cross_branch",)
+"""Checks whose findings count the instances of two nodes, unless they have a key."""
+_KEYED_PAIRS = ("redundant_nodes", UNEXPECTED_PAIR)
+"""Those whose findings always do, whatever their key tells apart."""
 
 
 def release_of(nodes: pl.DataFrame, edges: pl.DataFrame, ledger: Mapping[str, Any]) -> Release:
@@ -64,9 +67,13 @@ def evidence_cells(
     if check == "residual_overuse" and key[1:] == _FROM_REFERENCE:
         (parent,) = nodes
         return {"instances": only_residual_below(parent), "of": labelled_below(parent)}
-    if check not in _PAIRS or key:
+    if check not in _KEYED_PAIRS and (check not in _PAIRS or key):
         return {}
-    first, second = nodes
+    return pair_cells(release, *nodes[-2:])
+
+
+def pair_cells(release: Release, first: str, second: str) -> dict[str, Cell]:
+    """Cells of a pair by the names of their counts: of each node, and of both."""
     return {
         "support_a": carried(first),
         "support_b": carried(second),
@@ -93,6 +100,8 @@ def part_cells(
         return {"instances": labelled(part[0])}
     if check in ("parent_and_child", "sibling_exclusive", "excludes1"):
         return {"instances": together(labelled(part[0]), labelled(part[1]))}
+    if check == UNEXPECTED_PAIR:
+        return {"instances": _met(release, part[0], part[1])}
     if check != "cross_branch" or key:
         return {}
     if len(part) == 2:

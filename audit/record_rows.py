@@ -6,6 +6,7 @@ import numpy as np
 
 from audit.dag import IntArray
 from audit.dataset import REASONS, LabelDataset
+from audit.engine.margins import counted_branches
 from audit.engine.record_counts import Mapped, RecordCounts, RecordRows, count_records
 
 
@@ -29,6 +30,7 @@ def records_of(dataset: LabelDataset, residual: IntArray) -> RecordCounts:
         reason_of=np.concatenate([np.full_like(nodes, -1), reasons]),
         residual=residual,
         strict_closure=hierarchy.strict_closure,
+        branch_of=counted_branches(hierarchy.first_branch, hierarchy.leaf),
     )
     counts, _ = count_records(_rows(dataset), mapped)
     return counts

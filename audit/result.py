@@ -14,6 +14,8 @@ import polars as pl
 
 from audit.coverage import coverage
 from audit.disclosure import (
+    BESIDE,
+    WHOLE,
     Cell,
     Earlier,
     Quantity,
@@ -32,10 +34,12 @@ from audit.model_overview import (
 )
 from audit.overview import Pictured, Told, overview, pictured
 from audit.published import (
+    UNEXPECTED_PAIR,
     depth_counts,
     depths_shown,
     evidence_cells,
     known_counts,
+    pair_cells,
     part_cells,
     reference_cells,
     release_of,
@@ -45,10 +49,24 @@ from audit.since_reference import Ids, Remembered, changed_little, since_referen
 Severity: TypeAlias = Literal["error", "warning", "note"]
 Status: TypeAlias = Literal["error", "fail", "warn", "note", "pass", "not_applicable"]
 
-SCHEMA_VERSION = "1.1"
+SCHEMA_VERSION = "2.0"
 COUNTED = "counted"
 """Format of data that were counted in batches: there are no instances to look at."""
-STRATA = {"least_labels": pl.Int64}
+STRATA = {"most_labels": pl.Int64}
+BRANCH_PAIRS: dict[str, Any] = {
+    "a": pl.String,
+    "b": pl.String,
+    "found": pl.Int64,
+    "excess": pl.Float64,
+    "label_pairs": pl.Float64,
+    "label_pairs_expected": pl.Float64,
+}
+EXCHANGES = "model_confuses"
+"""The check whose findings count exchanges of two labels."""
+OF_MODEL = (EXCHANGES, "model_habit")
+"""The checks of a model."""
+OF_WAIVERS = ("waiver_expired", "waiver_unused")
+"""The checks of the policy's waivers, which look at no data."""
 SEVERITIES: tuple[Severity, ...] = ("error", "warning", "note")
 STATUS_OF_SEVERITY: Mapping[Severity, Status] = {
     "error": "fail",
@@ -105,11 +123,14 @@ class Finding:
         evidence: Numbers by name.
         curator: What who publishes the data should do.
         data_user: What who uses the data should do.
-        touched: Instances it touches: findings are shown in this order.
+        touched: Instances it touches.
+        strength: What findings of one severity are ordered by, the largest first; of equal strength
+            those that touch most instances.
         parts: The sentence broken down, the largest part first.
         key: What tells it from other findings of the check; empty: its nodes do.
         folded_into: Ids of the findings of the check that explain it; empty: none does.
         judgement: What the policy makes of it.
+        beside: Other pairs of nodes whose counts some of its numbers tell too.
     """
 
     check: str
@@ -120,10 +141,12 @@ class Finding:
     curator: str
     data_user: str
     touched: int = 0
+    strength: float = 0.0
     parts: tuple[Part, ...] = ()
     key: tuple[str, ...] = ()
     folded_into: tuple[str, ...] = ()
     judgement: Judgement = Judgement()
+    beside: tuple[tuple[str, str], ...] = ()
 
     @property
     def judged_severity(self) -> Severity:
@@ -205,15 +228,16 @@ class CheckResult:
         return "pass"
 
     def in_order(self) -> list[Finding]:
-        """All findings, waived ones last: by severity, then instances touched, then id."""
+        """All findings, waived ones last: by severity, strength, instances touched, then id."""
         return sorted(self.findings, key=_report_order)
 
 
-def _report_order(finding: Finding) -> tuple[bool, int, int, str]:
+def _report_order(finding: Finding) -> tuple[bool, int, float, int, str]:
     severity = finding.counts_as or finding.judged_severity
     return (
         finding.counts_as is None,
         SEVERITIES.index(severity),
+        -finding.strength,
         -finding.touched,
         finding.id,
     )
@@ -242,10 +266,19 @@ class AuditResult:
     """As ``metrics``: tied answers (``ties``), and mass under no node of a cut."""
     behaviours: tuple[Mapping[str, Any], ...] = ()
     """``name, title, instances, of, low, high, examples`` of each behaviour of the model."""
+    exchanges: tuple[Mapping[str, Any], ...] = ()
+    """``kind, a, b, observed, expected``: labels taken for each other, and so each two branches."""
     model_pairs: pl.LazyFrame | None = None
     """As ``pairs``, of the predictions, with ``co_predicted``; None without predictions."""
+    cases: pl.LazyFrame | None = None
+    """``finding`` (id) and ``instance``: a row for each instance behind each finding, in report
+    order; never shared. None where the data were only counted."""
     strata: pl.DataFrame = field(default_factory=lambda: pl.DataFrame(schema=STRATA))
-    """``least_labels``: the fewest direct labels of each stratum that pairs were judged within."""
+    """``most_labels``: the most labels of each stratum of length but the last, in which pairs were
+    judged."""
+    branch_pairs: pl.DataFrame = field(default_factory=lambda: pl.DataFrame(schema=BRANCH_PAIRS))
+    """Reported pairs between two branches (within one where ``a = b``), their instances in excess,
+    and the label pairs between the branches beside those that length lets expect."""
     drift_values: pl.DataFrame | None = None
     """A row a value of the policy's drift columns; None without any."""
     drift_nodes: pl.DataFrame | None = None
@@ -268,18 +301,23 @@ class AuditResult:
     def findings(self) -> pl.DataFrame:
         """All findings, folded ones included, unsuppressed, in report order: a row a finding.
 
-        Columns ``check, id, severity, nodes, statement, touched, evidence, parts, curator,
-        data_user, key, folded_into, judgement``; ``evidence``, ``parts`` and ``judgement`` are
-        JSON.
+        Columns ``check, id, severity, nodes, statement, touched, strength, evidence, parts,
+        curator, data_user, key, folded_into, judgement, beside``; ``evidence``, ``parts`` and
+        ``judgement`` are JSON.
         """
         rows = [_finding_row(finding) for check in self.checks for finding in check.in_order()]
         return pl.DataFrame(rows, schema=_FINDINGS)
 
     @property
     def status(self) -> Status:
-        """The worst status of any check that applied."""
+        """The worst status of any check that applied; not_applicable where none had what to judge.
+
+        A check of the data or a model that passes has judged something where its denominator is
+        above 0.
+        """
         order: tuple[Status, ...] = ("error", "fail", "warn", "note", "pass")
-        found = {check.status for check in self.checks}
+        judged = (c for c in self.checks if c.denominator and c.name not in OF_WAIVERS)
+        found = {check.status for check in self.checks} - {"pass"} | {c.status for c in judged}
         return next((status for status in order if status in found), "not_applicable")
 
     def shared(self) -> dict[str, Any]:
@@ -314,13 +352,16 @@ class AuditResult:
     @cached_property
     def _overview(self) -> dict[str, Any]:
         instances = int(self.ledger["instances"])
-        data = overview(self._pictured, self.nodes, self.edges, self._told, instances)
+        explained = self._explained if self._min_cell > 1 else None
+        data = overview(self._pictured, self.nodes, self.edges, self._told, instances, explained)
         model = model_overview(
             self.nodes,
             self._confused,
             self.metrics,
             self.behaviours,
+            self.exchanges,
             self._told,
+            exchanged=self._exchanged,
             instances=instances,
             predicted=int((self.ledger.get("predictions") or {}).get("instances_matched", 0)),
             min_cell=self._min_cell,
@@ -335,6 +376,7 @@ class AuditResult:
             self.nodes,
             self.pairs,
             self.residuals,
+            self.branch_pairs,
             instances=int(self.ledger["instances"]),
             min_cell=self._min_cell,
         )
@@ -342,6 +384,12 @@ class AuditResult:
     @cached_property
     def _confused(self) -> list[dict[str, Any]]:
         return confused(self.nodes, self.pairs, self.model_pairs)
+
+    @property
+    def _exchanged(self) -> dict[tuple[str, str], int]:
+        """Exchanges of each two labels that a shown finding tells."""
+        kept = (f for check in self.checks if check.name == EXCHANGES for f in self._kept(check))
+        return {(f.nodes[0], f.nodes[1]): f.touched for f in kept}
 
     @cached_property
     def _release(self) -> Release:
@@ -414,13 +462,30 @@ class AuditResult:
     def _told_of(self, finding: Finding) -> Sequence[Mapping[str, Shown]]:
         known: list[dict[str, Shown]] = [{} for _ in (finding, *finding.parts)]
         if self._min_cell > 1:
+            beside: Shown = 0 if all(self._tells(pair) for pair in finding.beside) else None
             known = [
-                {name: self._told[cell] for name, cell in cells.items()}
+                {BESIDE: beside, **{name: self._told[cell] for name, cell in cells.items()}}
                 for cells in _cells(self._release, finding)
             ]
         for name, cell in reference_cells(finding.check, finding.key).items():
             known[0][name] = None if self.earlier is None else self.earlier.exact(cell)
         return [{**self._bounded_since(finding), **known[0]}, *known[1:]]
+
+    def _tells(self, pair: tuple[str, str]) -> bool:
+        """Whether both supports of a pair, and its instances, are shown as they are."""
+        cells = pair_cells(self._release, *pair).values()
+        return all(isinstance(self._told.get(cell), int) for cell in cells)
+
+    @cached_property
+    def _explained(self) -> frozenset[tuple[str, str]]:
+        """Reported pairs of which it may be told what other finds explain."""
+        pairs = set[tuple[str, ...]]()
+        for check in self.checks:
+            for finding in self._kept(check) if check.name == UNEXPECTED_PAIR else ():
+                own = {part.nodes for part in finding.parts} if finding.key else {finding.nodes}
+                if all(self._tells((a, b)) for a, b in (*own, *finding.beside)):
+                    pairs |= own
+        return frozenset((min(pair), max(pair)) for pair in pairs)
 
     def _bounded_since(self, finding: Finding) -> dict[str, Shown]:
         """Bounds of counts of a finding that tell a small cell beside those of the reference."""
@@ -484,6 +549,7 @@ _FINDINGS: dict[str, Any] = {
     "nodes": pl.List(pl.String),
     "statement": pl.String,
     "touched": pl.Int64,
+    "strength": pl.Float64,
     "evidence": pl.String,
     "parts": pl.String,
     "curator": pl.String,
@@ -491,6 +557,7 @@ _FINDINGS: dict[str, Any] = {
     "key": pl.List(pl.String),
     "folded_into": pl.List(pl.String),
     "judgement": pl.String,
+    "beside": pl.List(pl.List(pl.String)),
 }
 
 
@@ -502,6 +569,7 @@ def _finding_row(finding: Finding) -> dict[str, Any]:
         "nodes": list(finding.nodes),
         "statement": finding.statement,
         "touched": finding.touched,
+        "strength": finding.strength,
         "evidence": _evidence_json(finding.evidence),
         "parts": json.dumps(
             [
@@ -518,6 +586,7 @@ def _finding_row(finding: Finding) -> dict[str, Any]:
         "key": list(finding.key),
         "folded_into": list(finding.folded_into),
         "judgement": json.dumps(asdict(finding.judgement), ensure_ascii=False),
+        "beside": [list(pair) for pair in finding.beside],
     }
 
 
@@ -568,6 +637,7 @@ def shared_finding(
     """
     known, *of_parts = told or [{}] * (1 + len(finding.parts))
     evidence = shown(finding.evidence, min_cell, known)
+    of_parts = [{WHOLE: evidence.get("instances", 0), **part} for part in of_parts]
     return {
         "id": finding.id,
         "severity": finding.judged_severity,

@@ -6,6 +6,7 @@ import hashlib
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
+from functools import partial
 from importlib.metadata import version
 from itertools import permutations, product
 from pathlib import Path
@@ -15,6 +16,8 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from audit.branch_exchanges import branch_exchanges
+from audit.cases import CaseNumbers, case_table
 from audit.checks import CHECKS
 from audit.checks.check import Check, not_on_counts
 from audit.dag import row
@@ -38,7 +41,7 @@ from audit.pair_table import described
 from audit.policy import Policy, policy_for
 from audit.predictions import Predictions
 from audit.progress import Progress, blocks, silent
-from audit.result import COUNTED, STRATA, AuditResult, CheckResult
+from audit.result import BRANCH_PAIRS, COUNTED, STRATA, AuditResult, CheckResult
 from audit.validity import days_of
 
 DISTRIBUTION = "hierarchy-audit"
@@ -81,6 +84,7 @@ def run_audit(
     """
     policy = _policy_of(dataset.hierarchy, policy, reference)
     _refuse_absent_columns(policy, dataset)
+    _refuse_strata_of_single_instances(policy, dataset)
     today = today or judging_date()
     _refuse_days_to_come(policy, dataset, today)
     before = None if reference is None else reference.residuals
@@ -95,6 +99,7 @@ def run_audit(
     )
     inputs = _inputs(dataset, predictions)
     tables = () if dataset.sources else (dataset.instances, dataset.assertions)
+    cases: dict[str, CaseNumbers] = {}
     found = _result(
         measured,
         _Origin(
@@ -103,11 +108,14 @@ def run_audit(
             persons=dataset.persons,
             labels_per_instance=np.diff(dataset.direct.indptr),
         ),
-        checks=_all_applied(lambda check: check.run(measured), progress),
+        checks=_all_applied(partial(_with_cases, measured, cases), progress),
         predictions=_prediction_ledger(measured),
     )
     model = {**_of_model(measured.model), **_of_drift(measured)}
-    return judged(replace(found, inputs=inputs, **model), policy, today=today, reference=reference)
+    found = replace(found, inputs=inputs, **model)
+    result = judged(found, policy, today=today, reference=reference)
+    ids = result.findings["id"].to_list()
+    return replace(result, cases=case_table(ids, cases, dataset.instances["instance"]))
 
 
 def run_counted_audit(
@@ -123,8 +131,7 @@ def run_counted_audit(
     """Audit what was counted of data that need not be in memory, or on this machine.
 
     Numbers and findings are those of `run_audit` without groups, as far as counts can tell: a check
-    that needs the instances one by one is not applicable, and findings on pairs are folded and
-    given intervals by `audit.excess.judge_counted_pairs`.
+    that needs the instances one by one is not applicable.
 
     Args:
         count: From `audit.stream.count_pairs` or `audit.spark.count_pairs`.
@@ -184,6 +191,7 @@ def _policy_of(
     refuse_unknown_names(policy, set(hierarchy.nodes), hierarchy.name)
     refuse_reference(hierarchy.name, policy, reference)
     _refuse_nested_sides(policy, hierarchy)
+    _refuse_expected_in_line(policy, hierarchy)
     return policy
 
 
@@ -203,6 +211,7 @@ def _result(
             policy,
             min_cell=min_cell,
             labelled_ancestors=measured.labelled_ancestors,
+            as_expected=measured.excess.as_expected,
         ),
         checks=checks,
         nodes=measured.nodes,
@@ -210,9 +219,16 @@ def _result(
         pairs=described(measured.pairs, measured.instances),
         held=measured.held,
         residuals=measured.residuals,
-        strata=pl.DataFrame({"least_labels": measured.excess.cuts}, schema=STRATA),
+        strata=pl.DataFrame({"most_labels": measured.excess.cuts}, schema=STRATA),
+        branch_pairs=_branch_pairs(measured),
         counted_with=policy.model_dump(mode="json") | {"min_cell": min_cell},
     )
+
+
+def _branch_pairs(measured: Counted) -> pl.DataFrame:
+    names = dict(enumerate(measured.hierarchy.nodes))
+    ends = pl.col("a", "b").replace_strict(names, return_dtype=pl.String)
+    return measured.excess.branches.with_columns(ends).select(*BRANCH_PAIRS)
 
 
 def _of_drift(measured: Measurements) -> dict[str, Any]:
@@ -241,6 +257,7 @@ def _of_model(model: ModelMeasurements | None) -> dict[str, Any]:
         "metrics_absent": model.metrics_absent,
         "metrics_beside": model.metrics_beside,
         "behaviours": model.behaviours,
+        "exchanges": branch_exchanges(model.predictions.hierarchy, model.exchanges),
         "model_pairs": model.described(),
     }
 
@@ -257,6 +274,36 @@ def _refuse_nested_sides(policy: Policy, hierarchy: Hierarchy) -> None:
         raise PolicyError(
             "nodes that exclude each other must not lie below one another",
             found=first_cases(nested),
+        )
+
+
+def _refuse_expected_in_line(policy: Policy, hierarchy: Hierarchy) -> None:
+    in_line = [
+        f"expected: {' and '.join(known.nodes)}"
+        for known in policy.expected
+        for a, b in permutations(map(hierarchy.index, known.nodes))
+        if b in row(hierarchy.below, a)
+    ]
+    if in_line:
+        raise PolicyError(
+            "nodes that are expected beside each other must not lie below one another",
+            found=first_cases(in_line),
+            hint="an instance with a node carries every node above it: no such pair is judged",
+        )
+
+
+def _refuse_strata_of_single_instances(policy: Policy, dataset: LabelDataset) -> None:
+    instances = dataset.instances
+    apart = [
+        f"{column!r} has {instances[column].n_unique():,} values on {len(instances):,} instances"
+        for column in policy.strata
+        if 1 < len(instances) <= instances[column].n_unique()
+    ]
+    if apart:
+        raise PolicyError(
+            "a column of strata must have values that instances share",
+            found=first_cases(apart),
+            hint="name a column such as site, period or newborn; ids tell every instance apart",
         )
 
 
@@ -309,6 +356,15 @@ def _all_applied(
 ) -> tuple[CheckResult, ...]:
     each = blocks(progress, "applying checks", range(len(CHECKS)), "checks")
     return tuple(_applied(CHECKS[place], apply) for place in each)
+
+
+def _with_cases(measured: Measurements, cases: dict[str, CaseNumbers], check: Check) -> CheckResult:
+    """What a check finds, the instances behind each finding added to the cases."""
+    result = check.run(measured)
+    if check.cases is not None:
+        for finding in result.findings:
+            cases[finding.id] = check.cases(measured, finding).astype(np.uint32)
+    return result
 
 
 def _on_counts(check: Check, measured: Counted) -> CheckResult:

@@ -24,6 +24,7 @@ from audit.earlier_table import earlier_frame, earlier_of
 from audit.errors import InputError, OutputError
 from audit.files import read_json, sha256_of
 from audit.result import (
+    COUNTED,
     SCHEMA_VERSION,
     AuditResult,
     CheckResult,
@@ -57,6 +58,13 @@ _BEHAVIOURS: dict[str, Any] = {
     "low": pl.Float64,
     "high": pl.Float64,
     "examples": pl.List(pl.String),
+}
+_EXCHANGES: dict[str, Any] = {
+    "kind": pl.String,
+    "a": pl.String,
+    "b": pl.String,
+    "observed": pl.Int64,
+    "expected": pl.Float64,
 }
 
 
@@ -230,8 +238,11 @@ def write_tables(result: AuditResult, folder: Path) -> None:
     result.edges.write_parquet(restricted / "edges.parquet")
     result.residuals.write_parquet(restricted / "residuals.parquet")
     result.strata.write_parquet(restricted / "strata.parquet")
+    result.branch_pairs.write_parquet(restricted / "branch_pairs.parquet")
     _write_judged(result, restricted)
     result.pairs.sink_parquet(restricted / "pairs.parquet")
+    if result.cases is not None:
+        result.cases.sink_parquet(restricted / "cases.parquet")
     if result.drift_values is not None and result.drift_nodes is not None:
         result.drift_values.write_parquet(restricted / "drift_values.parquet")
         result.drift_nodes.write_parquet(restricted / "drift_nodes.parquet")
@@ -239,6 +250,7 @@ def write_tables(result: AuditResult, folder: Path) -> None:
         result.model_pairs.sink_parquet(restricted / "model_pairs.parquet")
         _metric_frame(result).write_parquet(restricted / "metrics.parquet")
         _behaviour_frame(result).write_parquet(restricted / "behaviours.parquet")
+        _exchange_frame(result).write_parquet(restricted / "exchanges.parquet")
 
 
 def _write_judged(result: AuditResult, restricted: Path) -> None:
@@ -324,7 +336,7 @@ def read_run(folder: str | Path) -> AuditResult:
         )
     tables = {
         name: pl.read_parquet(_table_file(folder, name))
-        for name in ("nodes", "edges", "residuals", "strata", "findings")
+        for name in ("nodes", "edges", "residuals", "strata", "branch_pairs", "findings")
     }
     return AuditResult(
         identity=shared["identity"],
@@ -336,6 +348,8 @@ def read_run(folder: str | Path) -> AuditResult:
         pairs=pl.scan_parquet(_table_file(folder, "pairs")),
         residuals=tables["residuals"],
         strata=tables["strata"],
+        branch_pairs=tables["branch_pairs"],
+        cases=_read_cases(folder, shared),
         **_read_model(folder, shared),
         **_read_drift(folder, shared),
         waivers=tuple(shared["waivers"]),
@@ -345,6 +359,13 @@ def read_run(folder: str | Path) -> AuditResult:
         inputs=tuple(read_json(folder / MANIFEST)["inputs"]),
         sha256=sha256_of(folder / RESULT),
     )
+
+
+def _read_cases(folder: Path, shared: Mapping[str, Any]) -> pl.LazyFrame | None:
+    """The instances behind each finding; None for a run whose data were only counted."""
+    if shared["identity"]["data"]["format"] == COUNTED:
+        return None
+    return pl.scan_parquet(_table_file(folder, "cases"))
 
 
 def _metric_frame(result: AuditResult) -> pl.DataFrame:
@@ -361,6 +382,10 @@ def _behaviour_frame(result: AuditResult) -> pl.DataFrame:
     return pl.DataFrame([dict(behaviour) for behaviour in result.behaviours], schema=_BEHAVIOURS)
 
 
+def _exchange_frame(result: AuditResult) -> pl.DataFrame:
+    return pl.DataFrame([dict(line) for line in result.exchanges], schema=_EXCHANGES)
+
+
 def _read_model(folder: Path, shared: Mapping[str, Any]) -> dict[str, Any]:
     """What a result holds of a model; nothing for a run without predictions."""
     if shared["ledger"]["predictions"] is None:
@@ -371,11 +396,13 @@ def _read_model(folder: Path, shared: Mapping[str, Any]) -> dict[str, Any]:
         row["parameters"] = json.loads(row["parameters"])
         metrics[row.pop("part")].append(row)
     behaviours = pl.read_parquet(_table_file(folder, "behaviours"))
+    exchanges = pl.read_parquet(_table_file(folder, "exchanges"))
     return {
         "metrics": tuple(metrics["metrics"]),
         "metrics_beside": tuple(metrics["beside"]),
         "metrics_absent": tuple(shared["metrics_absent"]),
         "behaviours": tuple(behaviours.iter_rows(named=True)),
+        "exchanges": tuple(exchanges.iter_rows(named=True)),
         "model_pairs": pl.scan_parquet(_table_file(folder, "model_pairs")),
     }
 
@@ -455,6 +482,7 @@ def _read_finding(row: dict[str, Any]) -> Finding:
         curator=row["curator"],
         data_user=row["data_user"],
         touched=row["touched"],
+        strength=row["strength"],
         parts=tuple(
             Part(tuple(part["nodes"]), _read_evidence(part["evidence"]))
             for part in json.loads(row["parts"])
@@ -462,6 +490,7 @@ def _read_finding(row: dict[str, Any]) -> Finding:
         key=tuple(row["key"]),
         folded_into=tuple(row["folded_into"]),
         judgement=_read_judgement(json.loads(row["judgement"])),
+        beside=tuple((a, b) for a, b in row["beside"]),
     )
 
 

@@ -57,21 +57,10 @@ class SpilledTail:
         if self.held.nbytes > self.memory:
             self._spill()
 
-    def absorb(self, other: SpilledTail) -> None:
-        """Take over the sums of another in the same folder, which is empty then."""
-        self.runs += other.runs
-        for part in other.held.parts:
-            self.add(part)
-        other.clear()
-
     def between(self, first: int, stop: int) -> Sums:
         """The sums of the keys from ``first`` to before ``stop``."""
         runs = [run.between(first, stop) for run in self.runs]
         return summed([*runs, self.held.between(first, stop)])
-
-    def clear(self) -> None:
-        """Forget all sums; the runs stay, for a count that goes on from an earlier state."""
-        self.runs, self.held = [], SortedTail()
 
     def state(self) -> Arrays:
         """What `restored` goes on with."""

@@ -26,7 +26,7 @@ from audit.checkpoint import (
     within,
     write_checkpoint,
 )
-from audit.counting import Recording, Tallying
+from audit.counting import Counting
 from audit.disk import PassingFolder
 from audit.engine.joint import can_compile, cores
 from audit.errors import InputError
@@ -69,8 +69,7 @@ def count_pairs(
     """Count the pairs of a CSV, TSV, Parquet or JSON-lines file without loading it.
 
     The file is read twice: once for its different labels, which are mapped as
-    `audit.load_labels` maps them, once to count. The labels of instances lie on the disk until
-    their pairs are counted, four bytes each.
+    `audit.load_labels` maps them, once to count.
 
     Args:
         path: The file: a row an assertion, or, in Parquet and JSON lines, a row an instance with
@@ -84,7 +83,7 @@ def count_pairs(
         sort: Bring the rows of each instance together first, through files on the disk.
         policy: Its lists of residual nodes are used; None: the hierarchy's built-in policy's.
         added_to: What was counted of other instances with the same hierarchy and policy; the result
-            holds both, at the strata of that count.
+            holds both, as if all had been counted at once.
         checkpoint: File that keeps the count, so that it can go on after an interruption; its
             further files lie beside it. Ctrl-C is answered after the batch, once it is written.
         resume: Go on from the checkpoint, if there is one; the result has the same bytes as an
@@ -195,27 +194,19 @@ def _counted(
 ) -> PairCount:
     plan = planned(asked, counts, place.folder, source.path)
     with ThreadPoolExecutor(cores()) as threads:
-        recording = Recording(plan, threads, within(place.stored, "records"))
+        counting = Counting(plan, threads, within(place.stored, "count"))
 
         def so_far() -> Arrays:
-            return {"labels": packed(counts), **under("records", recording.state())}
+            return {"labels": packed(counts), **under("count", counting.state())}
 
         total = int(counts["rows"].sum())
-        for rows in () if recording.ended else source.rows(recording.position):
-            recording.add(plan.labels.numbered(rows.labels), rows.stop)
-            progress("reading instances", rows.stop, max(total, rows.stop), "rows")
+        for rows in () if counting.ended else source.rows(counting.position):
+            counting.add(plan.labels.numbered(rows.labels), rows.stop)
+            progress("counting pairs", rows.stop, max(total, rows.stop), "rows")
             place.keep(so_far)
-        recording.end()
-        tallying = Tallying(plan, recording, threads, within(place.stored, "pairs"))
-
-        def further() -> Arrays:
-            return so_far() | under("pairs", tallying.state())
-
-        for done in tallying.batches():
-            progress("counting pairs", done, tallying.instances, "instances")
-            place.keep(further)
-        count = tallying.result(place.holder)
-    return count if asked.added_to is None else with_added(count, asked.added_to, place.folder)
+        counting.end()
+        count = counting.result(place.holder)
+    return count if asked.added_to is None else with_added(count, asked.added_to)
 
 
 def _count_labels(source: _Source, progress: Progress) -> pl.DataFrame:

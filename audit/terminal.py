@@ -15,6 +15,7 @@ from rich.table import Table
 from rich.text import Text
 
 if TYPE_CHECKING:
+    from audit.case_lists import Listed
     from audit.preference import PreferenceResult
     from audit.progress import Progress
     from audit.verify import Verdict
@@ -157,8 +158,7 @@ def _interval(evidence: Mapping[str, Any]) -> str:
         if all(isinstance(bound, float) for bound in bounds):
             unit = ".1%" if effect == "share" else ",.2f"
             of = "" if effect == "share" else f" of the {effect}"
-            level = "" if evidence.get("interval_level") else "95% "
-            return f"({level}interval{of}: {bounds[0]:{unit}} to {bounds[1]:{unit}})"
+            return f"(95% interval{of}: {bounds[0]:{unit}} to {bounds[1]:{unit}})"
     return ""
 
 
@@ -182,6 +182,20 @@ def _reading(shared: Mapping[str, Any]) -> Text:
     )
     reasons = ", ".join(f"{reason} {rows:,}" for reason, rows in refused)
     return Text(f"{mapped}; refused: {reasons}." if refused else f"{mapped}; none refused.")
+
+
+# --- cases ------------------------------------------------------------------------------------
+
+
+def cases(findings: Iterable[Listed]) -> Group:
+    """Findings with how many instances are behind each; their ids stand on lines of their own."""
+    parts: list[RenderableType] = []
+    for one in findings:
+        many = f"  {one.cases:,} case{'' if one.cases == 1 else 's'}"
+        parts.append(Text.assemble((one.severity, _STYLE[one.severity]), f"  {one.check}{many}"))
+        parts.append(Text(f"  {told(one.id)}", no_wrap=True, overflow="ignore"))
+        parts.append(Padding(Text(told(one.statement)), (0, 0, 0, 2)))
+    return Group(*parts or [Text("No check has found anything.")])
 
 
 # --- a comparison -----------------------------------------------------------------------------

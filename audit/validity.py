@@ -35,21 +35,31 @@ def validity(dataset: LabelDataset, dates: CodeDates | None) -> pl.DataFrame:
         PolicyError: If no code of the dates is one of the hierarchy, or no instance has a day.
         SchemaError: If a day of an instance cannot be read.
     """
-    rows = dataset.assertions.select("instance", "node")
-    if dates is None:
-        judged, told = rows.with_columns(on_day=pl.lit(None, pl.String)), _TOLD
-    else:
-        spells = _placed(dates, dataset.hierarchy)
-        days = days_of(dataset, dates.column)
-        dated = rows.with_columns(day=days.gather(rows["instance"]))
-        judged = dated.join(_on_day(dated, spells, dataset.hierarchy), ["node", "day"], "left")
-        told = _told(spells)
-    by_node = judged.group_by("node", "on_day").agg(
-        rows=pl.len(), instances=pl.col("instance").n_unique()
+    told = _TOLD if dates is None else _told(_placed(dates, dataset.hierarchy))
+    by_node = (
+        rows_on_their_day(dataset, dates)
+        .group_by("node", "on_day")
+        .agg(rows=pl.len(), instances=pl.col("instance").n_unique())
     )
     named = by_node.join(told, on="node", how="left").sort("node", "on_day", nulls_last=True)
     ids = pl.Series(dataset.hierarchy.nodes, dtype=pl.String).gather(named["node"])
     return named.with_columns(node=ids).select(pl.col(c).cast(t) for c, t in VALIDITY.items())
+
+
+def rows_on_their_day(dataset: LabelDataset, dates: CodeDates | None) -> pl.DataFrame:
+    """``instance, node`` (indices) and ``on_day`` of every mapped row, as in `VALIDITY`.
+
+    Raises:
+        PolicyError: As `validity`.
+        SchemaError: As `validity`.
+    """
+    rows = dataset.assertions.select("instance", "node")
+    if dates is None:
+        return rows.with_columns(on_day=pl.lit(None, pl.String))
+    spells, days = _placed(dates, dataset.hierarchy), days_of(dataset, dates.column)
+    dated = rows.with_columns(day=days.gather(rows["instance"]))
+    on_day = _on_day(dated, spells, dataset.hierarchy)
+    return dated.join(on_day, on=["node", "day"], how="left").drop("day")
 
 
 def days_of(dataset: LabelDataset, column: str) -> pl.Series:

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from multiprocessing import get_context
 from typing import TypeVar
 
-from audit.engine.intervals import wilson
-from benchmarks.truth_guards import Found, guarded, shared_descendant
+from benchmarks.pair_guards import GUARDS, Guarded, guarded
+from benchmarks.shares import Share
 from benchmarks.truth_null import null_release, world_of
 from benchmarks.truth_planted import STATISTICAL, Outcome, planted_release
 
@@ -21,46 +21,18 @@ _T = TypeVar("_T")
 
 
 @dataclass(frozen=True)
-class Share:
-    """A number of cases among others, with its 95 % Wilson interval."""
-
-    k: int
-    n: int
-
-    @property
-    def value(self) -> float:
-        """The share; 0 of none is 0."""
-        return self.k / self.n if self.n else 0.0
-
-    @property
-    def low(self) -> float:
-        """Lower bound."""
-        return wilson(self.k, self.n)[0]
-
-    @property
-    def high(self) -> float:
-        """Upper bound; 1 for none."""
-        return wilson(self.k, self.n)[1]
-
-    def __add__(self, other: Share) -> Share:
-        return Share(self.k + other.k, self.n + other.n)
-
-
-@dataclass(frozen=True)
 class Measured:
     """Everything that the page tells of synthetic releases.
 
     Args:
         planted: Outcomes of releases with faults.
         null: Outcomes of releases without, in the order of their numbers.
-        guards: What each guard leaves out, a line a release and guard.
-        diamonds: Findings and joint instances of the DAG with a shared descendant, by seed.
+        guards: Releases with each guard of the scan of pairs at work and off.
     """
 
     planted: Sequence[Outcome]
     null: Sequence[Outcome]
-    guards: Sequence[Found]
-    diamonds: Sequence[tuple[int, int]]
+    guards: Sequence[Guarded]
 
     def recall(self) -> dict[str, Share]:
         """For each kind how often it was found where it was planted."""
@@ -109,12 +81,11 @@ class Measured:
             for check in STATISTICAL
             if self.false_releases(check).low > RATE
         ]
-        missed += ["a shared descendant"] if any(found for found, _ in self.diamonds) else []
         return missed + [told for o in (*self.planted, *self.null) for told in o.crashed]
 
 
 def measure(releases: int, guards: int, *, processes: int) -> Measured:
-    """Draw and audit releases: so many with faults, as many without, and some for the guards."""
+    """Draw and audit releases: so many with faults, as many without, so many for each guard."""
     context = get_context("spawn")
     with ProcessPoolExecutor(processes, mp_context=context) as pool:
 
@@ -124,6 +95,5 @@ def measure(releases: int, guards: int, *, processes: int) -> Measured:
         return Measured(
             planted=each(planted_release, releases),
             null=each(null_release, releases),
-            guards=[line for lines in each(guarded, guards) for line in lines],
-            diamonds=each(shared_descendant, max(releases // 10, 1)),
+            guards=each(guarded, guards * len(GUARDS)),
         )

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import date
 from pathlib import Path
@@ -30,7 +29,6 @@ from benchmarks.truth_releases import (
     icd10cm_without_conflicts,
 )
 from fixtures.synthetic import (
-    Association,
     BothLabels,
     ConfinedNode,
     CrossBranchHabit,
@@ -58,7 +56,6 @@ from fixtures.synthetic import (
     make_release,
     plant,
 )
-from fixtures.synthetic.associations import TooFewRecordsError
 from fixtures.synthetic.columns import SPLITS
 
 SEED = 20_240
@@ -72,11 +69,12 @@ STATISTICAL = (
     "group_confined",
     "residual_overuse",
     "unexpected_pair",
+    "redundant_nodes",
     "model_confuses",
     "model_habit",
 )
 """Checks that judge by chance; the others judge by a rule."""
-_HABIT = "V45.81"
+_HABIT, _ALWAYS = "V45.81", "V10.3"
 _CODES = ("unknown_code", "malformed_code", "retired_code", "duplicate_label", "not_specific")
 """Checks that a damaged code may rightly be told by too: it can be read as another."""
 
@@ -91,7 +89,7 @@ class Draft:
         rng: Source of all chance.
         named: For each kind that is planted the names that its finding must give.
         allowed: For each check the names that its findings may give.
-        pairs: The pairs that ``unexpected_pair`` may give.
+        pairs: The ends of associations, each with all nodes above it.
         torn: How many groups stand in two splits.
         held_out: Labels that training never shows.
         twice: Instances in two places.
@@ -104,7 +102,7 @@ class Draft:
     rng: np.random.Generator
     named: dict[str, frozenset[str]] = field(default_factory=dict)
     allowed: dict[str, set[str]] = field(default_factory=dict)
-    pairs: set[frozenset[str]] = field(default_factory=set)
+    pairs: list[tuple[frozenset[str], frozenset[str]]] = field(default_factory=list)
     torn: int = 0
     held_out: tuple[str, ...] = ()
     twice: tuple[str, ...] = ()
@@ -129,6 +127,19 @@ class Draft:
         known = {_plain(name) for name in (root, *names)}
         for check in checks:
             self.allowed.setdefault(check, set()).update(known)
+
+    def goes_together(self, a: str, b: str) -> None:
+        """Let findings on pairs tell that two nodes, or any above them, meet too often."""
+        hierarchy = self.release.hierarchy
+        first, second = (
+            frozenset(map(_plain, hierarchy.ancestors(end, with_self=True))) for end in (a, b)
+        )
+        self.pairs.append((first, second))
+
+    def is_together(self, nodes: Sequence[str]) -> bool:
+        """Whether two nodes are, or lie above, the ends of an association."""
+        a, b = map(_plain, nodes)
+        return any((a in x and b in y) or (a in y and b in x) for x, y in self.pairs)
 
 
 Planting: TypeAlias = Callable[[Draft], Iterable[str]]
@@ -197,16 +208,6 @@ def _at(fault: Callable[[Sites], Fault], *checks: str) -> Planting:
     return planted
 
 
-def _associated(pair: Callable[[Sites], tuple[str, str]], lift: float) -> Planting:
-    def planted(draft: Draft) -> Iterable[str]:
-        a, b = pair(draft.sites)
-        draft.add(Association(a, b, lift))
-        draft.pairs.add(frozenset({_plain(a), _plain(b)}))
-        return a, b
-
-    return planted
-
-
 def _cap(draft: Draft) -> Iterable[str]:
     lengths = draft.release.rows.group_by("instance").len()["len"]
     draft.add(RecordCap(int(lengths.quantile(0.85, "nearest") or 0)), "record_cap")
@@ -215,16 +216,26 @@ def _cap(draft: Draft) -> Iterable[str]:
 
 
 def _habit(draft: Draft) -> Iterable[str]:
-    hierarchy, beside = draft.release.hierarchy, draft.sites.beside
-    above = hierarchy.ancestors(_HABIT, with_self=True)
+    beside = draft.sites.beside
     draft.add(CrossBranchHabit(beside, _HABIT, 0.3))
+    return _across(draft, beside, _HABIT)
+
+
+def _always(draft: Draft) -> Iterable[str]:
+    beside = draft.sites.always
+    draft.add(CrossBranchHabit(beside, _ALWAYS, 1.0))
+    _across(draft, beside, _ALWAYS)
+    return beside, _ALWAYS
+
+
+def _across(draft: Draft, beside: str, node: str) -> Iterable[str]:
+    """Let findings tell that a node stands beside another; the node that the map names."""
+    hierarchy = draft.release.hierarchy
+    above = hierarchy.ancestors(node, with_self=True)
     draft.allow(["cross_branch"], (*above, DISEASES))
-    draft.pairs.add(frozenset({_plain(beside), _plain(_HABIT)}))
+    draft.allow(["redundant_nodes"], (*above, *hierarchy.ancestors(beside, with_self=True)))
+    draft.goes_together(beside, node)
     return [node for node in above if hierarchy.depth[hierarchy.index(node)] == 3]
-
-
-def _habit_pair(draft: Draft) -> Iterable[str]:
-    return draft.sites.beside, _HABIT
 
 
 def _confined(draft: Draft) -> Iterable[str]:
@@ -314,8 +325,18 @@ def _conflict(draft: Draft) -> Iterable[str]:
     note = notes[int(draft.rng.integers(len(notes)))]
     a, b = (_first_label(draft.release, node) for node in (note.node, note.excluded[0]))
     draft.add(BothLabels(a, b, 12))
+    above = (draft.release.hierarchy.ancestors(node, with_self=True) for node in (a, b))
     draft.allow(["excludes1"], (a, b))
-    draft.pairs.add(frozenset({_plain(a), _plain(b)}))
+    draft.allow(["redundant_nodes"], (node for nodes in above for node in nodes))
+    draft.goes_together(a, b)
+    return a, b
+
+
+def _exclusive(draft: Draft) -> Iterable[str]:
+    """Two kinds of hypertension, both new to the release: they stand together alone."""
+    a, b = "401.1", "401.9"
+    draft.add(BothLabels(a, b, 15), "sibling_exclusive", "redundant_nodes")
+    draft.goes_together(a, b)
     return a, b
 
 
@@ -328,19 +349,10 @@ def _first_label(release: Release, node: str) -> str:
 KINDS: tuple[Kind, ...] = (
     Kind("records cut at a length", "record_cap",
          "15 % of the records reach the length", _cap, p=0.2),
-    *(
-        Kind(f"siblings of {children}", "unexpected_pair",
-             f"lift 20; {children} children in use, each on about 2.7 % of the records",
-             _associated(lambda sites, place=place: sites.siblings[place], 20))  # type: ignore[misc]
-        for place, children in enumerate((2, 5, 10))
-    ),
-    Kind("labels of different chapters", "unexpected_pair",
-         "lift 10; each on about 5 % of the records, their parents on about 35 %",
-         _associated(lambda sites: sites.deep, 10)),
     Kind("habit across branches", "cross_branch",
          "on 30 % of the records with a label", _habit, lengthens=True),
-    Kind("habit across branches, the pair", "unexpected_pair",
-         "the same", _habit_pair, lengthens=True, needs=("habit across branches",), p=1.0),
+    Kind("a label never without another", "redundant_nodes",
+         "on all records with a label", _always, lengthens=True),
     Kind("a node at one site only", "group_confined",
          "a quarter of the patients use it, on about 80 records", _confined),
     Kind("catch-alls", "residual_overuse",
@@ -369,7 +381,7 @@ KINDS: tuple[Kind, ...] = (
     Kind("a manifestation first", "principal_position", "10 records",
          _at(lambda _: FirstPlace("420.0", 10), "principal_position")),
     Kind("exclusive kinds", "sibling_exclusive", "15 records",
-         _at(lambda _: BothLabels("401.1", "401.9", 15), "sibling_exclusive"), lengthens=True),
+         _exclusive, lengthens=True),
     Kind("labels twice", "duplicate_label", "15 rows",
          _faulty(lambda _: DuplicateLabels(15), "duplicate_label"), lengthens=True),
     Kind("empty records", "empty_instance", "10 records",
@@ -404,14 +416,12 @@ KINDS_OF_ICD10: tuple[Kind, ...] = (
 def planted_release(number: int) -> Outcome:
     """Draw one release, plant a random choice of kinds, audit it, and hold the findings against it.
 
-    One in four is over ICD-10-CM, the others over ICD-9-CM. An association for which the release
-    has too few untouched records is not planted.
+    One in four is over ICD-10-CM, the others over ICD-9-CM.
     """
     rng = np.random.default_rng([SEED, number])
     draft, kinds = _draft(number, rng)
     for kind in _chosen(kinds, rng):
-        with suppress(TooFewRecordsError):
-            draft.named[kind.name] = frozenset(_plain(name) for name in kind.plant(draft))
+        draft.named[kind.name] = frozenset(_plain(name) for name in kind.plant(draft))
     return outcome(draft)
 
 
@@ -504,7 +514,7 @@ def _false(
 def _explained(draft: Draft, finding: Finding, dataset: LabelDataset) -> bool:
     names = _names(finding)
     if finding.check == "unexpected_pair":
-        return names in draft.pairs
+        return draft.is_together(finding.nodes[-2:])
     if finding.check == "split_leak" and finding.key == ("unseen",):
         return _never_in_training(finding, dataset)
     if finding.check == "model_habit" and _plain(_HABIT) in draft.allowed.get("model_habit", ()):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Container, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -107,12 +107,18 @@ def examined(source: Source, folder: Path) -> list[Examined]:
         for finding in check["findings"]
     }
     least = int(result.policy["min_cell"])
-    return [Examined(one, told[one.id], least, recount.of(one)) for one in top(result)]
+    shown = top(result, told)
+    return [Examined(one, told[one.id], least, recount.of(one)) for one in shown]
 
 
-def top(result: AuditResult) -> list[Finding]:
-    """The findings that stand, the most severe first, then those that touch most."""
-    standing = [finding for check in result.checks for finding in check.standing]
+def top(result: AuditResult, told: Container[str]) -> list[Finding]:
+    """The findings that stand, the most severe first, then those that touch most.
+
+    Args:
+        result: What an audit found.
+        told: Ids of the findings that its report shows.
+    """
+    standing = [f for check in result.checks for f in check.standing if f.id in told]
 
     def rank(finding: Finding) -> tuple[int, int, str]:
         return SEVERITIES.index(finding.judged_severity), -finding.touched, finding.id
@@ -136,8 +142,14 @@ class _Recount:
     def of(self, finding: Finding) -> int | None:
         nodes = finding.nodes
         match finding.check:
-            case "cross_branch" | "unexpected_pair" if finding.key[-1:] != ("first",):
+            case "cross_branch" if finding.key[-1:] != ("first",):
                 return sum(self._both(labels, *nodes) for labels in self._rows.values())
+            case "unexpected_pair":
+                rows = self._rows.values()
+                return sum(self._through_two(labels, *nodes[-2:]) for labels in rows)
+            case "redundant_nodes":
+                rows = self._rows.values()
+                return sum(all(self._below(labels, node) for node in nodes) for labels in rows)
             case "residual_overuse":
                 return sum(self._only_residual(labels, nodes[0]) for labels in self._rows.values())
             case "unknown_code":
@@ -162,6 +174,10 @@ class _Recount:
     def _both(self, labels: set[str], a: str, b: str) -> bool:
         left, right = self._below(labels, a), self._below(labels, b)
         return bool(left and right) and len(left | right) > 1
+
+    def _through_two(self, labels: set[str], a: str, b: str) -> bool:
+        left, right = self._below(labels, a), self._below(labels, b)
+        return bool(left and right) and not left & right
 
     def _only_residual(self, labels: set[str], parent: str) -> bool:
         below = self._below(labels, parent) - {parent}

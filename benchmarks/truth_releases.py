@@ -28,8 +28,6 @@ from fixtures.synthetic.usage import (
 
 RESIDUAL_SHARE = 0.33
 """What residual nodes hold of a parent at most."""
-CHILDREN = (2, 5, 10)
-"""Children in use below the parents of the siblings that are planted."""
 DISEASES = "001-999"
 TABLES = {"icd9cm": DIAGNOSES, "icd10cm": "diagnoses-10"}
 """The table that diagnoses of each hierarchy are read from."""
@@ -40,20 +38,18 @@ class Sites:
     """Nodes kept free for faults, so that no two faults meet; each below a category of its own.
 
     Args:
-        siblings: For each of `CHILDREN` two children of one parent.
-        deep: Two labels of different chapters, each a small part of a frequent parent.
         residual: A parent with residual and specific labels below.
         confined: A label and a sibling.
         beside: A label that a habit puts another beside.
+        always: A label that another always stands beside.
         exchanged: Two labels below one parent that no record has together.
         heading: A heading with labels below.
     """
 
-    siblings: tuple[tuple[str, str], ...]
-    deep: tuple[str, str]
     residual: str
     confined: tuple[str, str]
     beside: str
+    always: str
     exchanged: tuple[str, str]
     heading: str
 
@@ -193,17 +189,6 @@ def _draw_sites(rng: np.random.Generator, members: BoolArray) -> tuple[Sites, Fl
     def name(node: int) -> str:
         return hierarchy.nodes[node]
 
-    siblings = []
-    for children in sorted(CHILDREN, reverse=True):
-        _, clear = site(children)
-        weights[clear[:children]] = 0.0025
-        siblings.append((name(clear[0]), name(clear[1])))
-    deep = []
-    for _ in range(2):
-        _, clear = site(4)
-        weights[clear] = 0.040 / (len(clear) - 1)
-        weights[clear[0]] = 0.005
-        deep.append(name(clear[0]))
     residual, clear = site(2, residual=True)
     below = dag.row(hierarchy.child_matrix, residual)
     vague = below[members[below] & ~specific[below]]
@@ -212,16 +197,17 @@ def _draw_sites(rng: np.random.Generator, members: BoolArray) -> tuple[Sites, Fl
     weights[confined[:3]] = 0.008
     _, beside = site(2)
     weights[beside[:2]] = 0.010
+    _, always = site(2)
+    weights[always[:2]] = 0.010
     _, exchanged = site(3)
     weights[exchanged[:3]] = 0.005
     heading, clear = site(2)
     weights[clear] = 0.010 / len(clear)
     return Sites(
-        siblings=tuple(reversed(siblings)),
-        deep=(deep[0], deep[1]),
         residual=name(residual),
         confined=(name(confined[0]), name(confined[1])),
         beside=name(beside[0]),
+        always=name(always[0]),
         exchanged=(name(exchanged[0]), name(exchanged[1])),
         heading=name(heading),
     ), weights

@@ -67,8 +67,8 @@ def introduction(checks: Sequence[Mapping[str, Any]], first: int, rest: int) -> 
     folded = sum(check["folded"] for check in checks)
     not_shown = sum(check["not_shown"] for check in checks)
     sentences = [
-        "The worst severity comes first; within a severity, the finding of each check that "
-        "touches the most instances."
+        "The worst severity comes first; within a severity, the first finding of each check: the "
+        "strongest, or the one that touches the most instances."
     ]
     if rest:
         sentences.append(
@@ -182,6 +182,8 @@ def evidence_lines(
 
 
 def _told_elsewhere(name: str, evidence: Mapping[str, Any]) -> bool:
+    if name == "explained" and evidence[name] == evidence.get("expected_length"):
+        return True
     if _bounds_of(name.removesuffix("_low").removesuffix("_high"), evidence):
         return name.endswith(("_low", "_high"))
     partners = {"high": "low", "of": _counted(evidence)} | {

@@ -1,4 +1,4 @@
-"""The chapters on a model: what was measured of it, how it behaves, and the data beside it."""
+"""The chapters on a model: its metrics, its behaviour, its exchanges, the data beside it."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from typing import Any
 from reports import metric_tables
 from reports.behaviours import Behaviours, behaviours
 from reports.beside import beside_figure, decided
+from reports.exchanges import Exchanges, exchanges
 from reports.metric_figures import metric_figures
 from reports.parts import Figure, Table
 from reports.words import number
@@ -27,13 +28,15 @@ class Model:
     absent: Table | None
     measured: tuple[Figure, ...]
     behaviours: Behaviours | None
+    exchanges: Exchanges | None
     beside: Figure | None
 
     @property
     def figures(self) -> tuple[Figure, ...]:
         """All pictures, in report order."""
-        drawn = self.behaviours.figure if self.behaviours else None
-        return tuple(filter(None, (*self.measured, drawn, self.beside)))
+        chapters = (self.behaviours, self.exchanges)
+        drawn = (chapter.figure for chapter in chapters if chapter is not None)
+        return tuple(filter(None, (*self.measured, *drawn, self.beside)))
 
 
 def model(shared: Mapping[str, Any]) -> Model | None:
@@ -55,6 +58,7 @@ def model(shared: Mapping[str, Any]) -> Model | None:
             {row["node"]: row["depth"] for row in overview["scopes"]},
         ),
         behaviours=behaviours(overview["behaviours"]),
+        exchanges=exchanges(overview["exchanges"], overview["branch_exchanges"]),
         beside=beside_figure(overview["data_beside_model"], predictions),
     )
 

@@ -37,12 +37,13 @@ def residual_spec(rows: Rows, limit: float | None) -> dict[str, Any]:
     return dots_spec(rows, "share", limit=limit)
 
 
-def pairs_spec(rows: Rows) -> dict[str, Any]:
-    """Ranked pairs: instances with both nodes, beside those that were expected.
+def pairs_spec(rows: Rows, measured: str = "instances with both nodes") -> dict[str, Any]:
+    """Ranked pairs: a count of each, beside what was expected.
 
     Args:
         rows: ``label, observed, expected, low, high, times``, in the order to be drawn; expected is
             None where there is none, low and high where the ratio has no interval.
+        measured: What is counted.
     """
     drawn = numbered(rows)
     base = alt.Chart(values(drawn)).encode(y=lines())
@@ -53,7 +54,7 @@ def pairs_spec(rows: Rows) -> dict[str, Any]:
     observed = alt.X(
         "observed:Q",
         scale=alt.Scale(domain=[0, top], nice=True),
-        axis=axis("instances with both nodes", ",.0f"),
+        axis=axis(measured, ",.0f"),
     )
     layers = [
         compared.mark_rule(color=LIGHT["expected"], strokeWidth=1).encode(
@@ -69,7 +70,7 @@ def pairs_spec(rows: Rows) -> dict[str, Any]:
         left_labels(base),
         right_texts(base, "times"),
     ]
-    return ranked(layers, len(rows), left=330, right=120)
+    return ranked(layers, len(rows), left=330, right=150)
 
 
 def matrix_spec(rows: Rows, labels: Sequence[str]) -> dict[str, Any]:

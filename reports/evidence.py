@@ -14,12 +14,11 @@ Evidence = Mapping[str, Any]
 
 _RATIOS: Mapping[str, tuple[str, str]] = {
     "unexpected_pair": ("times the expectation", "excess_ratio"),
-    "model_confuses": ("times as often as by chance", "exchanged_ratio"),
-    "model_habit": ("times as often as in the data", "exchanged_ratio"),
+    "model_habit": ("times as often as in the data", "habit_ratio"),
 }
 """What the ratio of a check's findings is, and the policy's threshold on it."""
 
-_EXPECTED = ("expected_given", "expected", "expected_rows")
+_EXPECTED = ("explained", "expected", "expected_exchanges", "expected_rows")
 _BESIDE = (
     ("data_instances", "predicted", "in the data", "data_of", "data_share"),
     ("elsewhere", "here", "elsewhere", "of_elsewhere", "elsewhere_share"),
@@ -52,8 +51,8 @@ def plots(check: str, evidence: Evidence, thresholds: Mapping[str, float]) -> tu
 def ratio_words(check: str) -> str:
     """What the ratio of a check's findings is.
 
-    >>> ratio_words("model_confuses")
-    'times as often as by chance'
+    >>> ratio_words("model_habit")
+    'times as often as in the data'
     """
     return _RATIOS.get(check, ("times the expectation", ""))[0]
 
@@ -151,11 +150,18 @@ def _counts(evidence: Evidence) -> Plot | None:
 
 
 def _counted(evidence: Evidence) -> Iterator[Line]:
-    if "expected_given" in evidence:
+    if "expected_length" in evidence:
         most = [evidence[name] for name in ("support_a", "support_b", "of")]
         total = min((n for n in most if isinstance(n, int)), default=None)
         yield _count("observed", evidence["instances"], total)
-        yield from _expected("expected", evidence["expected_given"])
+        yield from _expected("expected from length", evidence["expected_length"])
+        if evidence["explained"] != evidence["expected_length"]:
+            yield from _expected("expected with other pairs found", evidence["explained"])
+    elif "first_as_second" in evidence:
+        yield _count("both ways", evidence["instances"], evidence["of"])
+        yield from _expected("expected", evidence["expected_exchanges"])
+        yield _count("the first label, answered with the second", evidence["first_as_second"], None)
+        yield _count("the second label, answered with the first", evidence["second_as_first"], None)
     elif "length" in evidence:
         length, of = int(evidence["length"]), evidence["of"]
         yield _count(f"{length - 2} labels", evidence["two_shorter"], of)

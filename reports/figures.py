@@ -11,16 +11,14 @@ from reports.labels import node_label, pair_label
 from reports.palette import SCALE
 from reports.parts import Figure, Key, Node, Table, column
 from reports.svg import draw
-from reports.words import counted, decimal, number, percent, span
+from reports.words import WITHHELD, counted, decimal, number, percent, span
 
 Rows = Sequence[Mapping[str, Any]]
 
 SHARES = (0.25, 0.5, 0.75)
 """Where the shades of a residual share change."""
-JOINT_SHARES = (0.01, 0.05, 0.2)
-"""Where the shades of the share that carries two branches change."""
 MATRIX = 15
-"""Branches in the matrix at most."""
+"""Branches in the map at most."""
 
 _SHADES = (
     " Shades show the residual share below the node: the share of its instances that say no more "
@@ -28,18 +26,21 @@ _SHADES = (
 )
 
 
-def figures(overview: Mapping[str, Rows], limit: float | None) -> tuple[Figure, ...]:
-    """The pictures that the overview has numbers for, in report order.
+def figures(
+    overview: Mapping[str, Rows], limit: float | None, unjudged: str = ""
+) -> tuple[Figure, ...]:
+    """The pictures that the overview has numbers for, in report order: the map of branches first.
 
     Args:
         overview: The shared view's overview.
         limit: The policy's limit on residual shares.
+        unjudged: Why no pair could be judged; empty where some could.
     """
     drawn = (
-        hierarchy_figure(overview["tree"]),
-        branches_figure(overview["branches"][:MATRIX], overview["branch_pairs"]),
-        residual_figure(overview["residuals"], limit),
+        branches_figure(overview["branches"][:MATRIX], overview["branch_pairs"], unjudged),
         pairs_figure(overview["pairs"]),
+        hierarchy_figure(overview["tree"]),
+        residual_figure(overview["residuals"], limit),
     )
     return tuple(figure for figure in drawn if figure is not None)
 
@@ -87,53 +88,138 @@ def hierarchy_figure(rows: Rows) -> Figure | None:
     )
 
 
-def branches_figure(branches: Rows, pairs: Rows) -> Figure | None:
-    """Branches against branches; None with fewer than two."""
+def branches_figure(branches: Rows, pairs: Rows, unjudged: str = "") -> Figure | None:
+    """The map of branches by branches: what was found between them; None with fewer than two.
+
+    Args:
+        branches: Those that are drawn.
+        pairs: Pairs of them, and of others, that an instance carries.
+        unjudged: Why no pair could be judged; empty where some could.
+    """
     if len(branches) < 2:
         return None
     nodes = {branch["node"]: _node(branch) for branch in branches}
-    joint = {frozenset((pair["a"], pair["b"])): pair for pair in pairs}
-    rows = [
-        _matrix_row(i, j, branches[i] if i == j else joint.get(_both(branches, i, j)))
+    between = {frozenset((pair["a"], pair["b"])): pair for pair in pairs}
+    met = [
+        branches[i] if i == j else between.get(_both(branches, i, j))
         for i in range(len(branches))
         for j in range(i + 1)
     ]
+    cells = ((str(i + 1), str(j + 1)) for i in range(len(branches)) for j in range(i + 1))
     labels = [
-        f"{node_label(branch['node'], branch['title'], 37)} · {place}"
+        f"{node_label(branch['node'], branch['title'], 35)} · {place}"
         for place, branch in enumerate(branches, 1)
     ]
-    together = [pair for pair in pairs if pair["share"] is not None]
-    most = max(together, key=lambda pair: pair["share"], default=None)
+    there = [cell for cell in met if cell is not None]
+    found = sorted((cell for cell in there if cell["found"]), key=lambda cell: -cell["found"])
     return Figure(
         id="branches",
-        title="Branches on the same instance",
-        drawing=draw(charts.matrix_spec(rows, labels)),
-        alt=f"Matrix of {len(branches)} branches by {len(branches)}."
-        + (
-            f" Most often together: {nodes[most['a']].text} and {nodes[most['b']].text}, on "
-            f"{percent(most['share'])} of the instances."
-            if most
-            else " No two of them share a shown number of instances."
+        title="Which branches go together",
+        drawing=draw(
+            charts.matrix_spec(
+                [
+                    {"row": row, "column": column, **_map_cell(cell)}
+                    for (row, column), cell in zip(cells, met, strict=True)
+                ],
+                labels,
+            )
         ),
-        caption="Percent of all instances that carry both branches; on the diagonal, percent that "
-        "carry the branch at all. Columns are numbered as the rows are.",
-        key_title="Share of all instances",
-        key=_keys(JOINT_SHARES, "none, or withheld"),
+        alt=f"Map of {len(branches)} branches by {len(branches)}. "
+        + _map_in_words(nodes, found, unjudged),
+        caption=_MAP + (f" No pair was judged: {unjudged}." if unjudged else _told_of_map(found)),
+        key_title="Labels of the two branches on one instance",
+        key=tuple(
+            Key(role, text)
+            for role, text in (*zip(SCALE, _AS_MANY, strict=True), ("scale-none", _NO_RATIO))
+        ),
         table=Table(
             id="branches-numbers",
-            caption="Instances that carry two branches",
+            caption="What was found between branches, and within them",
             columns=column(
-                "Branch",
-                "With",
-                "Instances",
-                "Share of all",
-                "Expected",
-                "Lift",
-                numeric="  nnnn",
+                "Branch", "With", "Pairs found", "Instances in excess", "Label pairs",
+                "Instances", "Share of all",
+                numeric="  nnnnn",
             ),
-            rows=tuple((nodes[p["a"]], nodes[p["b"]], *_pair_numbers(p)) for p in pairs)
-            or (("None", "–", "0", "0.0%", "–", "–"),),
+            rows=tuple(_map_row(cell, nodes) for cell in sorted(there, key=_map_order)),
         ),
+    )  # fmt: skip
+
+
+RATIOS = (0.8, 1.25, 2.0)
+"""Where the shades of the map change: label pairs over those that length lets expect."""
+_AS_MANY = (
+    "fewer together than expected: below ×0.8",
+    "about as many as expected: ×0.8 to ×1.25",
+    "more than expected: ×1.25 to ×2",
+    "more than twice as many",
+)
+_NO_RATIO = "no such pair of labels, too few to tell, or withheld"
+_MAP = (
+    "Each row and each column is a branch, a main part of the hierarchy; columns are numbered as "
+    "the rows are. The number in a cell says how many pairs of nodes, one in either branch, stand "
+    "together on more instances than chance, the length of the records and the stronger pairs "
+    "found before them explain; a cell without a number has none. On the diagonal both nodes lie "
+    "in the same branch. The shade compares the branches as wholes: how often a label of one "
+    "stands beside a label of the other, against how often records of their length would have it "
+    "so. A strong shade without a number: the two branches go together as wholes, and no two nodes "
+    "in them beyond that."
+)
+
+
+def _told_of_map(found: Rows) -> str:
+    """What the map shows, in a sentence."""
+    if not found:
+        return (
+            " Nothing was found: no pair of nodes stands together beyond what the length of the "
+            "records, and the two branches, let expect."
+        )
+    return ""
+
+
+def _map_in_words(nodes: Mapping[str, Node], found: Rows, unjudged: str) -> str:
+    if unjudged:
+        return f"No pair was judged: {unjudged}."
+    if not found:
+        return "No pair of nodes was found in any of them."
+    most = found[0]
+    pairs = counted(sum(cell["found"] for cell in found), "pair")
+    first, second = _ends(most)
+    place = (
+        f"within {nodes[first].text}"
+        if first == second
+        else f"between {nodes[first].text} and {nodes[second].text}"
+    )
+    where = counted(len(found), "cell")
+    return f"{pairs} of nodes were found in {where}; most, {number(most['found'])}, {place}."
+
+
+def _ends(cell: Mapping[str, Any]) -> tuple[str, str]:
+    """Both branches of a cell of the map."""
+    return (cell["a"], cell["b"]) if "a" in cell else (cell["node"], cell["node"])
+
+
+def _map_cell(cell: Mapping[str, Any] | None) -> dict[str, str]:
+    ratio = None if cell is None else cell["label_pairs_ratio"]
+    role = "scale-none" if ratio is None else SCALE[sum(ratio >= step for step in RATIOS)]
+    return {"role": role, "text": number(cell["found"]) if cell and cell["found"] else ""}
+
+
+def _map_order(cell: Mapping[str, Any]) -> tuple[float, float, tuple[str, str]]:
+    """Most pairs first; of equal ones those whose branches go together most."""
+    return -cell["found"], -(cell["label_pairs_ratio"] or 0.0), _ends(cell)
+
+
+def _map_row(cell: Mapping[str, Any], nodes: Mapping[str, Node]) -> tuple[Node | str, ...]:
+    first, second = _ends(cell)
+    ratio = cell["label_pairs_ratio"]
+    return (
+        nodes[first],
+        "itself" if first == second else nodes[second],
+        number(cell["found"]),
+        number(cell["excess"]),
+        "–" if ratio is None else f"×{number(ratio)}",
+        number(cell["instances"]),
+        percent(cell["share"]),
     )
 
 
@@ -193,49 +279,53 @@ def residual_figure(rows: Rows, limit: float | None) -> Figure | None:
 
 
 def pairs_figure(rows: Rows) -> Figure | None:
-    """The most frequent pairs beside their fair expectation; None without any.
-
-    Where no pair has one, the expectation is that of independent nodes.
-    """
+    """The strongest reported pairs beside what was expected of them; None without any."""
     if not rows:
         return None
-    fair = any(row["expected_given"] is not None for row in rows)
-    expected = "expected_given" if fair else "expected"
     first = rows[0]
-    compared = [row for row in rows if row[expected] is not None]
-    above = sum(_judged(row, expected) > row[expected] for row in compared)
-    drawn = sorted(rows, key=lambda row: -_judged(row, expected))
     keys = [
         Key("observed", "instances with both nodes", "dot"),
-        Key("expected", _EXPECTED[fair][0], "ring"),
+        Key("observed", "95% interval of the excess", "bar"),
+        Key("expected", "expected from length and from other pairs found", "ring"),
     ]
-    if any(row["ratio_low"] is not None for row in rows):
-        keys.insert(1, Key("observed", "interval of the excess, where it is a finding", "bar"))
+    across = sum(row["relation"] == "cross_branch" for row in rows)
     return Figure(
         id="pairs",
-        title="The most frequent pairs",
-        drawing=draw(charts.pairs_spec([_pair_drawn(row, expected) for row in drawn])),
-        alt=f"Ranked dot plot of the {len(rows)} most frequent pairs of labelled nodes. The first, "
-        f"{first['a']} and {first['b']}, stands on {number(first['instances'])} instances; "
-        f"{above} of {len(compared)} are more frequent than expected.",
-        caption=_EXPECTED[fair][1],
+        title="The strongest pairs",
+        drawing=draw(charts.pairs_spec([_pair_drawn(row) for row in rows])),
+        alt=f"Dot plot of the {counted(len(rows), 'strongest pair')}, {across} of them across "
+        f"branches. The first, {first['a']} and {first['b']}, stands on "
+        f"{number(first['instances'])} instances"
+        + (
+            f", where {decimal(first['explained'], 1)} are expected."
+            if first["explained"] is not None
+            else "."
+        ),
+        caption="The pairs that stand out most: those across branches first, then those within "
+        "one, each group from the strongest evidence down. A dot shows the instances that carry "
+        "both nodes; the ring beside it, how many the length of the records and the other pairs "
+        "found would explain. At the right, how many times as many that is, drawn toward 1 where "
+        "counts are small, with its 95% interval, which the bar shows in instances. Where one "
+        "label can carry both nodes, only instances with two labels are compared. A pair without "
+        "a ring has its expectation withheld.",
         key_title="Each line",
         key=tuple(keys),
         table=Table(
             id="pairs-numbers",
-            caption="The most frequent pairs",
+            caption="The strongest pairs",
             columns=column(
                 "First node", "Second node", "Instances", "Share of all", "If independent", "Lift",
-                "Expected", "Ratio and interval",
-                numeric="  nnnnnn",
+                "Expected from length", "Expected in all", "Ratio and interval",
+                numeric="  nnnnnnn",
             ),
             rows=tuple(
                 (
                     _node(row, "a", "title_a"),
                     _node(row, "b", "title_b"),
                     *_pair_numbers(row),
-                    "–" if row["expected_given"] is None else decimal(row["expected_given"], 1),
-                    _ratio(row) or "–",
+                    decimal(row["expected_length"], 1),
+                    decimal(row["explained"], 1),
+                    _ratio(row) or WITHHELD,
                 )
                 for row in rows
             ),
@@ -243,57 +333,35 @@ def pairs_figure(rows: Rows) -> Figure | None:
     )  # fmt: skip
 
 
-_EXPECTED = {
-    True: (
-        "expected, given what the records share",
-        "Instances with both nodes, beside the number expected given what the records share: the "
-        "nodes’ parents, or, for nodes with a common parent, the number of labels. At the right, "
-        "how many times the expectation; where the excess is a finding, with its interval, which "
-        "the bar shows in instances: the expectation times either bound. Of a pair that one label "
-        "can carry alone, instances with two labels are drawn, as the expectation is of them. A "
-        "pair without a ring was not judged, or is withheld.",
-    ),
-    False: (
-        "expected under independence",
-        "Instances with both nodes, beside the number expected if the two were independent. No "
-        "fairer expectation could be taken. Long records carry more of everything, which inflates "
-        "lift for every pair: a lift above 1 alone is no finding.",
-    ),
-}
-"""Whether the expectation is fair: what it is called, and the caption."""
-
-
-def _judged(row: Mapping[str, Any], expected: str) -> int:
-    """Instances that the expectation is of: those with two labels, where it is the fair one."""
-    if expected == "expected" or row["ratio"] is None:
+def _observed(row: Mapping[str, Any]) -> float:
+    """Instances that the expectation is of: those with two labels, which the ratio tells."""
+    if row["shrunk_ratio"] is None:
         return size(row["instances"])
-    return round(float(row["ratio"] * row["expected_given"]))
+    return float(round(row["shrunk_ratio"] * (row["explained"] + 0.5) - 0.5))
 
 
-def _pair_drawn(row: Mapping[str, Any], expected: str) -> dict[str, Any]:
-    bounded = None not in (row["expected_given"], row["ratio_low"], row["ratio_high"])
+def _pair_drawn(row: Mapping[str, Any]) -> dict[str, Any]:
+    known = None not in (row["explained"], row["ratio_low"], row["ratio_high"])
     low, high = (
-        row["expected_given"] * row[bound] if bounded else None
+        max(0.0, row[bound] * (row["explained"] + 0.5) - 0.5) if known else None
         for bound in ("ratio_low", "ratio_high")
     )
-    lift = f"lift {decimal(row['lift'], 2)}"
     return {
         "label": pair_label(row),
-        "observed": _judged(row, expected),
-        "expected": row[expected],
+        "observed": _observed(row),
+        "expected": row["explained"],
         "low": low,
         "high": high,
-        "times": _ratio(row).replace(" to ", "–") if expected == "expected_given" else lift,
+        "times": _ratio(row).replace(" to ", "–") or WITHHELD,
     }
 
 
 def _ratio(row: Mapping[str, Any]) -> str:
-    """How many times the fair expectation, with the interval where it has one."""
-    if row["ratio"] is None:
+    """How many times the expectation, with its interval; empty where withheld."""
+    if row["shrunk_ratio"] is None:
         return ""
-    text = f"×{decimal(row['ratio'], 2)}"
     bounds = row["ratio_low"], row["ratio_high"]
-    return text if None in bounds else f"{text} ({span(*(decimal(b, 2) for b in bounds))})"
+    return f"×{decimal(row['shrunk_ratio'], 2)} ({span(*(decimal(b, 2) for b in bounds))})"
 
 
 def _node(row: Mapping[str, Any], id_name: str = "node", title_name: str = "title") -> Node:
@@ -311,25 +379,6 @@ def _pair_numbers(pair: Mapping[str, Any]) -> tuple[str, ...]:
 
 def _both(branches: Rows, i: int, j: int) -> frozenset[str]:
     return frozenset((branches[i]["node"], branches[j]["node"]))
-
-
-def _matrix_row(i: int, j: int, found: Mapping[str, Any] | None) -> dict[str, str]:
-    share = 0.0 if found is None else found["share"]
-    text = _in_percent(share) if share is not None else number(found["instances"] if found else 0)
-    return {
-        "row": str(i + 1),
-        "column": str(j + 1),
-        "role": _shade(share or None, JOINT_SHARES),
-        "text": text,
-    }
-
-
-def _in_percent(share: float) -> str:
-    if share == 0:
-        return "0"
-    if share < 0.0005:
-        return "<0.1"
-    return f"{100 * share:.0f}" if share >= 0.0995 else f"{100 * share:.1f}"
 
 
 def _shade(share: float | None, steps: Sequence[float]) -> str:

@@ -27,27 +27,48 @@ class Fixed:
     source: str
 
 
-REPLICATES = Fixed(
-    "Intervals by resampling",
-    200,
-    "resamples",
-    "Enough for a standard deviation; more would change little.",
-    "audit.engine.resampling.REPLICATES",
-)
-"""Those of what was counted alone are not by resampling."""
 FIXED = (
     Fixed("Intervals", 0.95, "coverage", "What readers expect of an interval.",
           "audit.engine.intervals.LEVEL"),
-    Fixed("Fair expectation", 20, "numbers of labels that are strata of their own, or quantiles",
-          "Records of the same length are compared; more strata would hold too few of them.",
-          "audit.engine.strata.QUANTILES"),
-    Fixed("Fair expectation", 2, "labels of an instance, at least",
+    Fixed("Expected pairs", 2, "most specific labels of an instance, at least",
           "An instance with one label cannot carry two nodes through different labels.",
-          "audit.engine.strata.LEAST_LABELS"),
-    Fixed("Fair expectation", 5, "expected instances in each of the four cells",
-          "With fewer the normal approximation is too rough, and the Poisson tail is taken.",
-          "audit.engine.association.LEAST_CELL"),
-    REPLICATES,
+          "audit.engine.specific.LEAST_LABELS"),
+    Fixed("Expected pairs", 20, "strata of record length, at most",
+          "Records of about the same length are compared; more strata would tell little more.",
+          "audit.engine.strata.MOST_STRATA"),
+    Fixed("Expected pairs", 40, "instances for each stratum of length",
+          "With fewer a share within a stratum says little.",
+          "audit.engine.strata.RECORDS_PER_STRATUM"),
+    Fixed("Expected pairs", 10, "instances of a stratum crossed with a column, at least",
+          "A smaller one joins the next length with the same value of the column.",
+          "audit.engine.strata.LEAST_RECORDS"),
+    Fixed("Expected pairs", 200, "branches told apart, at most",
+          "Beyond it the branches with fewest labels are one: pairs of branches grow as a square.",
+          "audit.engine.expectation.MOST_BRANCHES"),
+    Fixed("Expected pairs", 20, "pairs of labels added to those between two branches",
+          "Where two branches have few, length alone is nearly all that decides.",
+          "audit.engine.expectation.PRIOR"),
+    Fixed("Surprising pairs", 0.1, "share of the rarer node that one label may explain, at most",
+          "Above it two nodes are nearly one subject; the pairs below them are judged.",
+          "audit.verdicts.ENTAILED_SHARE"),
+    Fixed("Surprising pairs", 1.1, "times the expectation, at least",
+          "A smaller excess can be sure in a large release, and still be the expectation’s error.",
+          "audit.engine.scan.LEAST_FACTOR"),
+    Fixed("Surprising pairs", 0.9, "share of a pair’s instances that a pair below must hold",
+          "Then the pair below says the same more precisely, and stands in its place.",
+          "audit.engine.scan.NEARLY_ALL"),
+    Fixed("Surprising pairs", 0.5, "share of the instances with a node, above which odds count too",
+          "The ratio of a frequent node is bounded: at one half it cannot exceed 2.",
+          "audit.reported_pairs.FREQUENT"),
+    Fixed("Surprising pairs", 3, "odds ratio there, at least",
+          "At a share of one half a ratio of 1.5 is an odds ratio of 3.",
+          "audit.reported_pairs.ODDS_RATIO"),
+    Fixed("Surprising pairs", 3, "pairs of children of one parent told as one finding, at least",
+          "Where more than half of all such pairs are found too, the parent is the subject.",
+          "audit.reported_pairs.FEWEST_CHILDREN"),
+    Fixed("Surprising pairs", 0.5, "instances added to those observed, and to those expected",
+          "A ratio of small counts is drawn toward 1 (Norén, Hopstadius and Bate 2013).",
+          "audit.engine.association.SHRINKAGE"),
     Fixed("Residual share", 10, "parents, at least",
           "From fewer no distribution of shares can be fitted, and each share stands alone.",
           "audit.engine.shrinkage.LEAST_SHARES"),
@@ -76,11 +97,29 @@ FIXED = (
     Fixed("record_cap", 0.95, "share of the instances at one length, at most",
           "Above it the length is the form of the data, not a cap.",
           "audit.checks.record_cap.ONE_LENGTH"),
+    Fixed("redundant_nodes", 10, "instances carrying each node, at least",
+          "Fewer tell nothing of how two nodes are used.",
+          "audit.engine.redundancy.LEAST_SUPPORT"),
+    Fixed("redundant_nodes", 3, "times the odds by chance of carrying both nodes, at least",
+          "Two frequent nodes meet on many records whatever they mean.",
+          "audit.engine.redundancy.BEYOND_CHANCE"),
+    Fixed("redundant_nodes", 0.95, "share of a node’s instances beside another, at least",
+          "Below it the node stands alone too often for a rule.",
+          "audit.engine.redundancy.ALWAYS"),
+    Fixed("redundant_nodes", 0.5, "share of the instances with the other node, at most",
+          "A node on most records stands beside nearly everything.",
+          "audit.engine.redundancy.COMMON"),
+    Fixed("redundant_nodes", 0.9, "share of a pair’s joint instances, at least",
+          "A pair below that has nearly all of them names it.",
+          "audit.engine.redundancy.NEARLY_ALL"),
     Fixed("wrong_table", 0.5, "share of a table’s rows",
           "Above it the table itself is wrong, not its rows.", "audit.checks.wrong_table._MOST"),
 )  # fmt: skip
 
 OF_MODELS = (
+    Fixed("Intervals by resampling", 200, "resamples",
+          "Enough for the middle 95%; more would change little.",
+          "audit.engine.resampling.REPLICATES"),
     Fixed("Metrics below a node", 30, "instances labelled at or below it, at least",
           "On fewer, intervals are too wide to compare nodes.",
           "audit.metrics.measure.SCOPE_INSTANCES"),
@@ -92,16 +131,23 @@ OF_MODELS = (
           "audit.metrics.queries.NOTICED"),
     Fixed("Behaviour", 0.3, "share of the mass", "From it, a branch is one of two rivals.",
           "audit.metrics.queries.SPLIT"),
+    Fixed("Exchanged labels", 4, "labels among the mistakes, at least",
+          "How often each of fewer is mistaken settles how often any two are exchanged.",
+          "audit.checks.model_confuses.LEAST_LABELS"),
+    Fixed("Exchanged labels", 1e-9, "of all exchanges, by which a fitted sum may be off",
+          "More steps would change no number that is told.",
+          "audit.engine.empty_diagonal.TOLERANCE"),
+    Fixed("Exchanges between branches", 15, "branches at most",
+          "Those with most mistakes are told.", "audit.branch_exchanges.MOST_BRANCHES"),
 )  # fmt: skip
 """Those that only the chapters on a model rely on."""
 
 
-def fixed_table(*, model: bool, resampled: bool) -> Table:
+def fixed_table(*, model: bool) -> Table:
     """Every fixed threshold that the report relies on.
 
     Args:
         model: Whether it has chapters on a model.
-        resampled: Whether its intervals are by resampling.
     """
     relied_on = (*FIXED, *(OF_MODELS if model else ()))
     return Table(
@@ -109,8 +155,6 @@ def fixed_table(*, model: bool, resampled: bool) -> Table:
         caption="Thresholds that are part of a method",
         columns=column("Of", "Value", "Unit", "Reason", numeric=" n"),
         rows=tuple(
-            (fixed.where, number(fixed.value), fixed.unit, fixed.reason)
-            for fixed in relied_on
-            if resampled or fixed is not REPLICATES
+            (fixed.where, number(fixed.value), fixed.unit, fixed.reason) for fixed in relied_on
         ),
     )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -21,6 +21,8 @@ from reports.words import number, printable
 
 RESIDUAL_LIMIT = "residual_share"
 """The policy's threshold that the picture of residual shares is drawn against."""
+JUDGES_PAIRS = "unexpected_pair"
+"""The check whose findings the map of branches counts."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +47,7 @@ class Policy:
     thresholds: Table
     rules: Table | None
     exclusive: Table | None
+    expected: Table | None
     severities: Table | None
 
 
@@ -102,7 +105,7 @@ def build(shared: Mapping[str, Any]) -> Report:
         leading=first,
         more=more(rest),
         introduction=introduction(checks, len(first), len(rest)),
-        figures=figures(shared["overview"], thresholds.get(RESIDUAL_LIMIT)),
+        figures=figures(shared["overview"], thresholds.get(RESIDUAL_LIMIT), _unjudged(checks)),
         coverage=coverage(shared),
         checks=tables.checks_table(checks),
         not_applicable=sum(check["status"] == "not_applicable" for check in checks),
@@ -113,12 +116,18 @@ def build(shared: Mapping[str, Any]) -> Report:
         ledger_facts=tables.ledger_facts(shared["ledger"]),
         waivers=tables.waivers_table(shared["waivers"]),
         policy=_policy(shared["policy"]),
-        fixed=fixed_table(model=shared["ledger"]["predictions"] is not None, resampled=not counted),
+        fixed=fixed_table(model=shared["ledger"]["predictions"] is not None),
         provenance=tables.provenance_table(identity, sha256),
         tool=tool,
         schema_version=shared["schema_version"],
         result_sha256=sha256,
     )
+
+
+def _unjudged(checks: Sequence[Mapping[str, Any]]) -> str:
+    """Why no pair of nodes could be judged; empty where some could."""
+    reasons = (check["reason"] for check in checks if check["name"] == JUDGES_PAIRS)
+    return next(filter(None, reasons), "")
 
 
 def _release(shared: Mapping[str, Any]) -> Release:
@@ -164,6 +173,7 @@ def _policy(policy: Mapping[str, Any]) -> Policy:
         thresholds=tables.thresholds_table(policy),
         rules=tables.rules_table(policy),
         exclusive=tables.exclusive_table(policy),
+        expected=tables.expected_table(policy),
         severities=tables.severities_table(policy),
     )
 

@@ -18,6 +18,10 @@ def _behaves(report: Report) -> bool:
     return report.model is not None and report.model.behaviours is not None
 
 
+def _exchanges(report: Report) -> bool:
+    return report.model is not None and report.model.exchanges is not None
+
+
 def _beside(report: Report) -> bool:
     return report.model is not None and report.model.beside is not None
 
@@ -52,6 +56,7 @@ SECTIONS = (
     Section("checks", "Checks"),
     Section("model", "The model", lambda report: report.model is not None),
     Section("behaviour", "How the model behaves", _behaves),
+    Section("exchanges", "Labels that the model exchanges", _exchanges),
     Section("beside", "The data beside the model", _beside),
     Section("more", "Further findings", lambda report: bool(report.more)),
     Section(

@@ -140,6 +140,21 @@ def exclusive_table(policy: Mapping[str, Any]) -> Table | None:
     )
 
 
+def expected_table(policy: Mapping[str, Any]) -> Table | None:
+    """Associations that the policy expects; None where it names none."""
+    if not policy["expected"]:
+        return None
+    return Table(
+        id="expected-table",
+        caption="Associations that are known, and not reported",
+        columns=column("Node", "With", "Known from", "Pairs taken out", numeric="   n"),
+        rows=tuple(
+            (*map(Code, known["nodes"]), known["source"], number(known["pairs"]))
+            for known in policy["expected"]
+        ),
+    )
+
+
 def severities_table(policy: Mapping[str, Any]) -> Table | None:
     """Severities that the policy sets in place of the checks' own; None where it sets none."""
     if not policy["severities"]:

@@ -48,8 +48,6 @@ EVIDENCE: Mapping[str, str] = {
     "elsewhere_share": "share elsewhere",
     "difference": "difference of the shares, in points",
     "kind": "kind",
-    "given": "expected given",
-    "interval_level": "level of the interval, corrected for the selection",
     "ambiguous": "rows that may be either code",
     "expected_rows": "rows expected",
     "extra": "rows too many",
@@ -61,12 +59,22 @@ EVIDENCE: Mapping[str, str] = {
     "longer": "instances with more labels",
     "one_shorter": "instances with one label fewer",
     "two_shorter": "instances with two labels fewer",
+    "both_share": "share with both, of those with either node",
+    "beside_share": "share with both, of those with the first node",
+    "least_share": "the same share, at least (95%)",
+    "chance_share": "the same share by chance",
     "expected": "expected if independent",
-    "expected_given": "expected, given what the records share",
+    "expected_length": "expected from the length of the records",
+    "explained": "expected with the other pairs found",
+    "rank": "rank among all pairs found",
     "lift": "lift over independence",
     "ratio": "times the expectation",
     "confusion": "concept confusion",
     "p_value": "p-value",
+    "first_as_second": "first label, answered with the second",
+    "second_as_first": "second label, answered with the first",
+    "expected_exchanges": "expected of labels mistaken as often",
+    "excess_at_least": "instances in excess, at the least",
     "q_value": "q-value (false discovery rate)",
 }
 """Words for the names of evidence; an unknown name reads as itself, without underscores."""
@@ -193,10 +201,8 @@ _SPECIAL: Mapping[str, Callable[[float], str]] = {"ratio": ratio, "difference": 
 def evidence_value(name: str, value: Value, evidence: Mapping[str, Value]) -> str:
     """One value of a finding's evidence; shares, and the bounds beside one, as percentages.
 
-    A level is told with enough digits to be told from 1; of the smallest p only that it is small.
+    Of the smallest p only that it is small.
 
-    >>> evidence_value("interval_level", 0.9999941, {})
-    '0.9999941'
     >>> evidence_value("q_value", 3e-24, {})
     'below 0.0001'
     >>> evidence_value("ratio", 28.2, {}), evidence_value("difference_low", 0.116, {})
@@ -205,8 +211,6 @@ def evidence_value(name: str, value: Value, evidence: Mapping[str, Value]) -> st
     kind = name.removesuffix("_low").removesuffix("_high")
     if kind in _SPECIAL and isinstance(value, int | float):
         return _SPECIAL[kind](value)
-    if name.endswith("level") and isinstance(value, float):
-        return f"{value:.7f}".rstrip("0")
     if name in ("p_value", "q_value") and isinstance(value, int | float) and value < _LEAST_P:
         return f"below {_LEAST_P}"
     is_share = name.endswith(_PERCENTS)

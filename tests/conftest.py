@@ -2,18 +2,33 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 
 import pytest
-from hypothesis import settings
+from hypothesis import HealthCheck, settings
+from hypothesis.internal.conjecture import providers
 
 from audit.hierarchy import Hierarchy
 from fixtures.toy import EDGES, toy
 
-settings.register_profile("here", deadline=None, max_examples=50)
-settings.register_profile("ci", deadline=None, max_examples=50, derandomize=True, print_blob=True)
-settings.load_profile("ci" if os.environ.get("CI") else "here")
+# Hypothesis also draws constants from the source of the modules that are loaded. Which these are
+# depends on the folder of the clone and on the tests before, so nobody could repeat an example.
+providers._get_local_constants = providers.Constants
+
+# Everybody draws the same examples; `make explore` draws others, by a seed that it prints.
+settings.register_profile(
+    "same",
+    deadline=None,
+    max_examples=50,
+    derandomize=True,
+    database=None,
+    print_blob=True,
+    suppress_health_check=[HealthCheck.too_slow],
+)
+settings.register_profile(
+    "explore", settings.get_profile("same"), max_examples=200, derandomize=False
+)
+settings.load_profile("same")
 
 
 @pytest.fixture(scope="session")

@@ -30,48 +30,38 @@ MAY_IMPORT: dict[str, set[str]] = {
     "spill": {"engine", "errors", "sums_file"},
     "checkpoint": {"disk", "errors", "spill"},
     "contiguous": {"engine", "errors"},
-    "spool": {"dag", "disk", "errors"},
     "regrouped": {"disk", "loaders"},
     "label_nodes": {"dag", "dataset", "hierarchy", "loaders"},
-    "strata_counts": {"checkpoint", "dag", "engine", "spill", "sums_file"},
-    "pair_count": {"dag", "dataset", "disk", "engine", "hierarchy", "label_nodes"}
-    | {"strata_counts"},
-    "kept_counts": {"dag", "disk", "engine", "errors", "files", "hierarchy", "label_nodes"}
-    | {"pair_count", "spill", "strata_counts", "sums_file"},
+    "pair_count": {"dag", "dataset", "disk", "engine", "hierarchy", "label_nodes"},
+    "kept_counts": {"disk", "engine", "errors", "files", "hierarchy", "label_nodes", "pair_count"}
+    | {"spill", "sums_file"},
     "code_dates": {"errors", "files"},
     "policy": {"code_dates", "errors", "files"},
     "residuals": {"dag", "hierarchy", "policy"},
-    "added_counts": {"dag", "engine", "errors", "label_nodes", "pair_count", "strata_counts"}
-    | {"sums_file"},
+    "added_counts": {"dag", "engine", "errors", "label_nodes", "pair_count"},
     "plan": {"added_counts", "dag", "engine", "hierarchy", "label_nodes", "pair_count", "policy"}
     | {"residuals"},
-    "counting": {"checkpoint", "contiguous", "dag", "engine", "label_nodes", "pair_count", "plan"}
-    | {"spill", "spool", "strata_counts"},
+    "counting": {"checkpoint", "contiguous", "dag", "engine", "pair_count", "plan", "spill"},
     "stream": {"added_counts", "checkpoint", "counting", "disk", "engine", "errors"}
     | {"hierarchies", "hierarchy", "label_nodes", "loaders", "pair_count", "plan", "policy"}
     | {"progress", "regrouped", "spill"},
-    "spark_tasks": {
-        "batched",
-        "counting",
-        "dag",
-        "engine",
-        "label_nodes",
-        "loaders",
-        "plan",
-        "spill",
-    }
-    | {"spool", "strata_counts", "sums_file"},
-    "spark": {"added_counts", "dag", "disk", "engine", "hierarchies", "hierarchy", "label_nodes"}
-    | {"pair_count", "plan", "policy", "progress", "spark_tasks", "strata_counts", "sums_file"},
+    "spark_tasks": {"batched", "counting", "dag", "engine", "label_nodes", "loaders", "pair_count"}
+    | {"plan", "spill", "sums_file"},
+    "spark": {"added_counts", "hierarchies", "hierarchy", "label_nodes", "pair_count", "plan"}
+    | {"policy", "progress", "spark_tasks"},
     "spark_session": {"errors", "loaders"},
     "record_rows": {"dag", "dataset", "engine"},
     "predictions": {"dag", "dataset", "errors", "hierarchy", "loaders", "policy", "weighted"},
     "pair_table": {"dag", "engine", "hierarchy"},
-    "verdicts": {"dag", "engine", "hierarchy", "pair_table", "policy"},
-    "excess": {"batched", "dag", "engine", "hierarchy", "policy", "progress", "verdicts"},
+    "verdicts": {"dag", "engine"},
+    "reported_pairs": {"dag", "engine", "hierarchy", "policy", "verdicts"},
+    "branch_map": {"dag", "engine", "reported_pairs"},
+    "excess": {"branch_map", "dag", "engine", "hierarchy", "policy", "progress", "reported_pairs"}
+    | {"verdicts"},
     "metrics": {"dag", "engine", "errors", "hierarchy", "pair_table", "progress"},
     "measure_model": {"dag", "dataset", "engine", "hierarchy", "metrics", "pair_table", "policy"}
     | {"predictions", "progress"},
+    "branch_exchanges": {"dag", "engine", "hierarchy"},
     "residual_use": {"dag", "dataset", "engine", "hierarchy", "residuals"},
     "validity": {"code_dates", "dataset", "errors", "hierarchy", "policy"},
     "measure": {"dag", "dataset", "engine", "excess", "hierarchy", "measure_model", "pair_table"}
@@ -92,10 +82,23 @@ MAY_IMPORT: dict[str, set[str]] = {
     | {"measure_model", "policy", "residual_differences", "residual_use", "result", "validity"},
     "preference": {"dag", "engine", "errors", "files", "hierarchies", "hierarchy", "metrics"},
     "judge": {"checks", "disclosure", "engine", "errors", "policy", "result", "since_reference"},
-    "run": {"checks", "dag", "dataset", "drift", "errors", "files", "hierarchy", "judge", "measure"}
+    "cases": set(),
+    "run": {
+        "branch_exchanges",
+        "cases",
+        "checks",
+        "dag",
+        "dataset",
+        "drift",
+        "errors",
+        "files",
+        "hierarchy",
+    }
+    | {"judge", "measure"}
     | {"measure_counts", "measure_model", "pair_count"}
     | {"pair_table", "policy", "predictions", "progress", "result", "validity"},
     "run_folder": {"disclosure", "earlier_table", "errors", "files", "result"},
+    "case_lists": {"engine", "errors", "result"},
     "settings": {"dataset", "engine", "hierarchies", "judge", "loaders", "policy", "predictions"}
     | {"progress", "result", "run", "run_folder"},
     "instances": {"dataset", "errors", "hierarchy", "predictions", "run_folder", "weighted"},
@@ -118,8 +121,17 @@ MAY_IMPORT: dict[str, set[str]] = {
     "reported": set(),
     "verify": {"audited", "errors", "files", "policy", "reported", "result", "run_folder", "sealed"}
     | {"settings"},
-    "terminal": {"preference", "progress", "verify"},
-    "cli": {"audited", "checks", "compare", "errors", "hierarchies", "instances", "judge"}
+    "terminal": {"case_lists", "preference", "progress", "verify"},
+    "cli": {
+        "audited",
+        "case_lists",
+        "checks",
+        "compare",
+        "errors",
+        "hierarchies",
+        "instances",
+        "judge",
+    }
     | {"loaders", "metrics", "preference", "progress", "reports", "result", "run_folder"}
     | {"settings", "sizes", "terminal", "verify"},
 }

@@ -18,6 +18,7 @@ from audit.checks import (
     parent_and_child,
     principal_position,
     record_cap,
+    redundant_nodes,
     residual_overuse,
     retired_code,
     sibling_exclusive,
@@ -51,6 +52,7 @@ CHECKS: tuple[Check, ...] = (
     sibling_exclusive.CHECK,
     excludes1.CHECK,
     unexpected_pair.CHECK,
+    redundant_nodes.CHECK,
     model_confuses.CHECK,
     model_habit.CHECK,
 )

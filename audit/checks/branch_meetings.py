@@ -24,7 +24,7 @@ class Meeting:
         a: Index of the branch that the rule names first.
         b: Index of the other.
         rule: What the policy says about the two.
-        instances: Those with two different labels, one at or below each branch.
+        instances: Those that carry both, and no label that lies in both.
     """
 
     a: int
@@ -33,13 +33,10 @@ class Meeting:
     instances: int
 
 
-def met_through_two(measured: Counted) -> pl.LazyFrame:
-    """``a, b`` (indices) and ``instances``: those that no single label of theirs brings together.
-
-    They have two different labels, one at or below each node of the pair.
-    """
-    several = pl.col("joint") - pl.col("joint_entailed")
-    return _by_number(measured).select("a", "b", instances=several)
+def meeting_apart(measured: Counted) -> pl.LazyFrame:
+    """``a, b`` (indices) and ``instances``: those that carry both and no label below both."""
+    apart = pl.col("joint") - pl.col("joint_entailed")
+    return _by_number(measured).select("a", "b", instances=apart)
 
 
 def lowest_pairs(measured: Counted) -> pl.LazyFrame:
@@ -77,7 +74,7 @@ def parts_of_counts(measured: Counted, lowest: pl.LazyFrame, meeting: Meeting) -
     """
     if meeting.rule.break_down_depth is None:
         return _pairs_between(measured, lowest, meeting)
-    nodes, met = _at_depth(measured, meeting), met_through_two(measured)
+    nodes, met = _at_depth(measured, meeting), meeting_apart(measured)
     with_b = met.filter((pl.col("a") == meeting.b) | (pl.col("b") == meeting.b)).collect(
         engine="streaming"
     )

@@ -6,9 +6,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+from audit.dag import IntArray
 from audit.measure import Counted, Measurements
 from audit.policy import ANY_CHECK, Waiver
-from audit.result import CheckResult
+from audit.result import CheckResult, Finding
 
 TOP_PARTS = 10
 """Lines of a finding's breakdown."""
@@ -52,6 +53,8 @@ class Check:
         limits: Thresholds that its findings can be judged by again.
         counts_with: Thresholds that it counts with: by another value it has to run again.
         on_counts: Applies it to counts alone; None: it needs the instances.
+        cases: The instances behind one of its findings, by their numbers in the dataset, ascending;
+            None: no finding of it is about instances.
     """
 
     name: str
@@ -60,6 +63,7 @@ class Check:
     limits: tuple[Limit, ...] = ()
     counts_with: tuple[str, ...] = ()
     on_counts: Callable[[Counted], CheckResult] | None = None
+    cases: Callable[[Measurements, Finding], IntArray] | None = None
 
 
 def not_on_counts(check: Check) -> CheckResult:
@@ -104,6 +108,9 @@ class WaiverUse:
 @dataclass(frozen=True)
 class WaiverCheck:
     """One rule over the policy's waivers, applied once all other findings are there.
+
+    Its findings have no cases: they are about the policy. The instances of what a waiver covers are
+    the cases of the findings that it covers.
 
     Args:
         name: What results, policies and ``audit list checks`` call it.

@@ -8,20 +8,21 @@ from itertools import combinations
 
 import numpy as np
 import polars as pl
-from scipy.sparse import csr_array
 
 from audit.checks.branch_meetings import (
     Meeting,
     lowest_pairs,
-    met_through_two,
+    meeting_apart,
     ordered,
     parts_of_counts,
     parts_of_instances,
 )
+from audit.checks.carriers import carrying_both, labelled_below_both
 from audit.checks.check import Check
 from audit.dag import BoolArray, IntArray, Sparse, row
 from audit.disclosure import Quantity, count, derived
 from audit.measure import Counted, Measurements
+from audit.policy import BranchRule
 from audit.result import CheckResult, Finding, Part
 
 _NAME = "cross_branch"
@@ -31,10 +32,10 @@ _TITLE = "Do instances carry nodes of branches that were meant to exclude each o
 def run(measured: Measurements) -> CheckResult:
     """Report each pair of branches that meets against the policy, broken down.
 
-    An instance counts where it has two different labels, one in each branch: a single label that
-    lies in both says nothing. A branch that lies below another cannot exclude it.
+    An instance counts where it carries both and no label of it lies in both: such a label brings
+    the branches together by itself. A branch that lies below another cannot exclude it.
     """
-    return _result(measured, partial(_of_instances, measured, csr_array(measured.aggregated.T)))
+    return _result(measured, partial(_of_instances, measured))
 
 
 def on_counts(measured: Counted) -> CheckResult:
@@ -74,7 +75,7 @@ def _meetings(measured: Counted, pairs: list[tuple[int, int]]) -> Iterator[Meeti
     names, policy = measured.hierarchy.nodes, measured.policy
     branches = sorted({branch for pair in pairs for branch in pair})
     both = pl.col("a").is_in(branches) & pl.col("b").is_in(branches)
-    counted = met_through_two(measured).filter(both).collect(engine="streaming")
+    counted = meeting_apart(measured).filter(both).collect(engine="streaming")
     met = {(a, b): n for a, b, n in counted.iter_rows()}
     for a, b in pairs:
         rule, instances = policy.rule_for(names[a], names[b]), met.get((a, b), 0)
@@ -83,9 +84,9 @@ def _meetings(measured: Counted, pairs: list[tuple[int, int]]) -> Iterator[Meeti
             yield Meeting(*((a, b) if in_order else (b, a)), rule, instances)
 
 
-def _of_instances(measured: Measurements, carriers: Sparse, meeting: Meeting) -> Iterator[Finding]:
-    both = np.intersect1d(row(carriers, meeting.a), row(carriers, meeting.b), assume_unique=True)
-    instances = _with_two_labels(measured, meeting.a, meeting.b, both)
+def _of_instances(measured: Measurements, meeting: Meeting) -> Iterator[Finding]:
+    names = measured.hierarchy.nodes
+    instances = _carrying_apart(measured, names[meeting.a], names[meeting.b])
     yield _finding(measured, meeting, parts_of_instances(measured, meeting, instances))
     if meeting.rule.alone_or_first:
         yield from _not_first(measured, meeting, instances)
@@ -95,20 +96,10 @@ def _of_counts(measured: Counted, lowest: pl.LazyFrame, meeting: Meeting) -> Ite
     yield _finding(measured, meeting, parts_of_counts(measured, lowest, meeting))
 
 
-def _with_two_labels(measured: Measurements, a: int, b: int, both: IntArray) -> IntArray:
-    """Instances with different labels in the branches; only a label below both can fail to be."""
-    shared = np.intersect1d(row(measured.hierarchy.below, a), row(measured.hierarchy.below, b))
-    if len(shared) == 0:
-        return both
-    values = measured.aggregated[both]
-    in_both = np.asarray(measured.dataset.direct[both][:, shared].sum(axis=1))
-    single: BoolArray = (_column(values, a) == 1) & (_column(values, b) == 1) & (in_both == 1)
-    return both[~single]
-
-
-def _column(values: Sparse, node: int) -> IntArray:
-    dense = np.asarray(values[:, [node]].toarray(), np.int64)
-    return dense.ravel()
+def _carrying_apart(measured: Measurements, a: str, b: str) -> IntArray:
+    """Instances that carry both branches, and no label that lies in both."""
+    both = carrying_both(measured, a, b)
+    return both[~labelled_below_both(measured, a, b)[both]]
 
 
 def _finding(measured: Counted, meeting: Meeting, parts: tuple[Part, ...]) -> Finding:
@@ -146,9 +137,8 @@ def _evidence(
 
 def _not_first(measured: Measurements, meeting: Meeting, instances: IntArray) -> Iterator[Finding]:
     """A finding on the nodes that should stand alone or first, where they do neither."""
-    alone = [node for node in meeting.rule.alone_or_first if node in measured.hierarchy]
-    labels = _below_any(measured, alone)
-    misplaced = instances[_misplaced(measured, labels)[instances]]
+    alone = _alone_or_first(measured, meeting.rule)
+    misplaced = _misplaced_among(measured, instances, alone)
     if len(misplaced) == 0:
         return
     direct = measured.dataset.direct[misplaced]
@@ -167,6 +157,14 @@ def _not_first(measured: Measurements, meeting: Meeting, instances: IntArray) ->
         parts=ordered(measured, parts, len(misplaced)),
         key=(measured.hierarchy.nodes[meeting.a], measured.hierarchy.nodes[meeting.b], "first"),
     )
+
+
+def _alone_or_first(measured: Measurements, rule: BranchRule) -> list[str]:
+    return [node for node in rule.alone_or_first if node in measured.hierarchy]
+
+
+def _misplaced_among(measured: Measurements, instances: IntArray, alone: list[str]) -> IntArray:
+    return instances[_misplaced(measured, _below_any(measured, alone))[instances]]
 
 
 def _below_any(measured: Measurements, nodes: list[str]) -> BoolArray:
@@ -194,4 +192,14 @@ def _carrying(measured: Measurements, direct: Sparse, node: str) -> int:
     return int((direct[:, below].sum(axis=1) > 0).sum())
 
 
-CHECK = Check(_NAME, _TITLE, run, on_counts=on_counts)
+def cases(measured: Measurements, finding: Finding) -> IntArray:
+    """The instances that carry both branches; of codes that should stand first, those with one."""
+    a, b = finding.nodes
+    instances = _carrying_apart(measured, a, b)
+    if not finding.key:
+        return instances
+    alone = _alone_or_first(measured, measured.policy.rule_for(a, b))
+    return _misplaced_among(measured, instances, alone)
+
+
+CHECK = Check(_NAME, _TITLE, run, on_counts=on_counts, cases=cases)

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from audit.dag import BoolArray
 from audit.disclosure import count, derived
 from audit.measure import Measurements
 from audit.residual_differences import (
@@ -29,6 +30,18 @@ def differing(measured: Measurements) -> tuple[Finding, ...]:
     rows = list(found.iter_rows(named=True))
     into = _differences_explained(measured, rows)
     return tuple(_difference(measured, row, into[_key(row)]) for row in rows)
+
+
+def where_told(measured: Measurements, finding: Finding) -> BoolArray:
+    """Whether each instance is of the value that a difference tells of, shape (n_instances,).
+
+    Beside a reference all are.
+    """
+    _, column, value = finding.key
+    if column == REFERENCE:
+        return np.ones(len(measured.dataset), np.bool_)
+    inside, _ = measured.dataset.having(column, value)
+    return inside
 
 
 _Key = tuple[str, str, str]

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 import numpy as np
 import polars as pl
 
+from audit.checks.carriers import distinct
 from audit.checks.check import Check
 from audit.dag import IntArray
 from audit.disclosure import Quantity, count, derived
@@ -16,6 +17,8 @@ from audit.result import CheckResult, Finding
 
 _NAME = "duplicate_instance"
 _TITLE = "Does one record stand in the data twice?"
+_PLACES = ("places",)
+"""Key of the finding on instances met in two places."""
 LEAST_LABELS = 5
 """Different labels from which two equal sets within a group are no coincidence of short records."""
 
@@ -62,7 +65,7 @@ def _places_finding(measured: Measurements, labelled: int) -> Iterator[Finding]:
             curator="Keep one record of each id; where the places are splits, decide for one.",
             data_user="Remove repeated ids before counting or training.",
             touched=len(twice),
-            key=("places",),
+            key=_PLACES,
         )
 
 
@@ -70,7 +73,7 @@ def _group_finding(measured: Measurements, labelled: int) -> Iterator[Finding]:
     equal = _equal_sets(measured)
     if equal.is_empty():
         return
-    instances, sets = int(equal["instances"].sum()), len(equal)
+    instances, sets = len(equal), len(equal.unique(["group", "set"]))
     groups, all_groups = equal["group"].n_unique(), int(measured.dataset.ledger.groups or 0)
     yield Finding(
         check=_NAME,
@@ -96,7 +99,7 @@ def _group_finding(measured: Measurements, labelled: int) -> Iterator[Finding]:
 
 
 def _equal_sets(measured: Measurements) -> pl.DataFrame:
-    """``group, set, instances``: sets of labels that several instances of a group have."""
+    """``instance, group, set``: instances with equal sets of labels as another of their group."""
     direct, groups = measured.dataset.direct, measured.dataset.instances["group"]
     lengths = np.diff(direct.indptr)
     long = np.flatnonzero((lengths >= LEAST_LABELS) & groups.is_not_null().to_numpy())
@@ -104,12 +107,20 @@ def _equal_sets(measured: Measurements) -> pl.DataFrame:
         hashlib.sha256(direct.indices[direct.indptr[i] : direct.indptr[i + 1]].tobytes()).digest()
         for i in long.tolist()
     ]
-    frame = pl.DataFrame({"group": groups.gather(long), "set": pl.Series(digests, dtype=pl.Binary)})
-    return frame.group_by("group", "set").agg(instances=pl.len()).filter(pl.col("instances") > 1)
+    sets = pl.Series(digests, dtype=pl.Binary)
+    frame = pl.DataFrame({"instance": long, "group": groups.gather(long), "set": sets})
+    return frame.filter(pl.len().over("group", "set") > 1)
 
 
 def _root(measured: Measurements) -> str:
     return measured.hierarchy.nodes[measured.hierarchy.root]
 
 
-CHECK = Check(_NAME, _TITLE, run)
+def cases(measured: Measurements, finding: Finding) -> IntArray:
+    """The instances met in two places, or those equal to another of their group."""
+    if finding.key == _PLACES:
+        return met_twice(measured)
+    return distinct(_equal_sets(measured))
+
+
+CHECK = Check(_NAME, _TITLE, run, cases=cases)

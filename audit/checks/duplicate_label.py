@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 import polars as pl
 
+from audit.checks.carriers import distinct
 from audit.checks.check import TOP_PARTS, Check
 from audit.checks.duplicate_instance import met_twice
 from audit.dag import IntArray
@@ -34,13 +35,18 @@ def run(measured: Measurements) -> CheckResult:
 
     Instances that stand in two places with equal labels are left to ``duplicate_instance``.
     """
-    elsewhere = pl.Series(met_twice(measured).astype(np.uint32))
-    assertions = measured.dataset.assertions.filter(~pl.col("instance").is_in(elsewhere.implode()))
-    by_label = assertions.group_by("instance", "node").agg(rows=pl.len())
-    repeated = by_label.filter(pl.col("rows") > 1)
+    repeated = _repeated(measured)
     by_node = np.bincount(repeated["node"].to_numpy(), minlength=len(measured.hierarchy))
     extra = int(repeated["rows"].sum()) - len(repeated)
     return _result(measured, _Repeats(repeated["instance"].n_unique(), extra, by_node))
+
+
+def _repeated(measured: Measurements) -> pl.DataFrame:
+    """``instance, node`` (indices) and ``rows`` of each label that an instance repeats."""
+    elsewhere = pl.Series(met_twice(measured).astype(np.uint32))
+    assertions = measured.dataset.assertions.filter(~pl.col("instance").is_in(elsewhere.implode()))
+    by_label = assertions.group_by("instance", "node").agg(rows=pl.len())
+    return by_label.filter(pl.col("rows") > 1)
 
 
 def on_counts(measured: Counted) -> CheckResult:
@@ -102,4 +108,9 @@ def _finding(measured: Counted, repeats: _Repeats) -> tuple[Finding, ...]:
     )
 
 
-CHECK = Check(_NAME, _TITLE, run, on_counts=on_counts)
+def cases(measured: Measurements, _: Finding) -> IntArray:
+    """The instances that repeat a label."""
+    return distinct(_repeated(measured))
+
+
+CHECK = Check(_NAME, _TITLE, run, on_counts=on_counts, cases=cases)

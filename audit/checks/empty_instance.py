@@ -8,7 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 import polars as pl
 
+from audit.checks.carriers import distinct
 from audit.checks.check import TOP_PARTS, Check
+from audit.dag import IntArray
 from audit.dataset import REASONS
 from audit.disclosure import Quantity, count, derived
 from audit.measure import Counted, Measurements
@@ -16,6 +18,8 @@ from audit.result import CheckResult, Finding, Part
 
 _NAME = "empty_instance"
 _TITLE = "Does every instance have a label?"
+_REFUSED = ("refused",)
+"""Key of the finding on instances whose labels were all refused."""
 
 
 @dataclass(frozen=True)
@@ -28,11 +32,20 @@ class _Refused:
 
 def run(measured: Measurements) -> CheckResult:
     """Report instances whose labels were all refused, and apart from them those without any row."""
-    empty = np.flatnonzero(np.diff(measured.dataset.direct.indptr) == 0)
-    chosen = pl.Series(empty.astype(np.uint32)).implode()
-    rows = measured.dataset.refused.filter(pl.col("instance").is_in(chosen))
+    rows = _all_refused(measured)
     by_reason = rows.group_by("reason").len()
     return _result(measured, _Refused(rows["instance"].n_unique(), list(by_reason.iter_rows())))
+
+
+def _empty(measured: Measurements) -> IntArray:
+    """Instances without a label, ascending."""
+    return np.flatnonzero(np.diff(measured.dataset.direct.indptr) == 0)
+
+
+def _all_refused(measured: Measurements) -> pl.DataFrame:
+    """``instance, reason``: why instances have no label, of those that had one."""
+    empty = pl.Series(_empty(measured).astype(np.uint32))
+    return measured.dataset.refused.filter(pl.col("instance").is_in(empty.implode()))
 
 
 def on_counts(measured: Counted) -> CheckResult:
@@ -74,7 +87,7 @@ def _refused_finding(measured: Counted, refused: _Refused) -> Finding:
         data_user="Leave these instances out: they are unknown, not negative.",
         touched=refused.instances,
         parts=_parts(refused),
-        key=("refused",),
+        key=_REFUSED,
     )
 
 
@@ -110,4 +123,12 @@ def _parts(refused: _Refused) -> tuple[Part, ...]:
     )
 
 
-CHECK = Check(_NAME, _TITLE, run, on_counts=on_counts)
+def cases(measured: Measurements, finding: Finding) -> IntArray:
+    """The instances whose labels were all refused, or those that never had one."""
+    refused = distinct(_all_refused(measured))
+    if finding.key == _REFUSED:
+        return refused
+    return np.setdiff1d(_empty(measured), refused, assume_unique=True)
+
+
+CHECK = Check(_NAME, _TITLE, run, on_counts=on_counts, cases=cases)

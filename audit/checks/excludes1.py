@@ -9,8 +9,9 @@ import numpy as np
 import polars as pl
 from scipy.sparse import csr_array
 
+from audit.checks.carriers import carrying_both
 from audit.checks.check import TOP_PARTS, Check
-from audit.dag import Sparse
+from audit.dag import IntArray, Sparse
 from audit.disclosure import Quantity, count, derived
 from audit.hierarchy import Exclusion, Exclusions, Hierarchy
 from audit.measure import Measurements
@@ -110,7 +111,7 @@ def _conflicts(measured: Measurements, sides: _Sides) -> pl.DataFrame:
     ``label`` is on the note's side, ``other`` excluded; ``told_by`` is the most specific of the
     notes that keep the two apart.
     """
-    carriers = csr_array(measured.aggregated.T)
+    carriers = measured.carriers
     meetings = csr_array((sides.noted @ carriers).multiply(sides.excluded @ carriers))
     met = _places(meetings, "note", "instance")
     labels = met.join(_places(measured.dataset.direct, "instance", "label"), on="instance")
@@ -195,4 +196,11 @@ def _parts(
     )
 
 
-CHECK = Check(_NAME, _TITLE, run)
+def cases(measured: Measurements, finding: Finding) -> IntArray:
+    """The instances that carry the node of the note and one that it excludes."""
+    noted, *excluded = finding.nodes
+    met = [carrying_both(measured, noted, node) for node in excluded]
+    return np.unique(np.concatenate(met))
+
+
+CHECK = Check(_NAME, _TITLE, run, cases=cases)

@@ -9,6 +9,7 @@ import numpy as np
 from scipy.sparse import csr_array
 from scipy.special import gammaln
 
+from audit.checks.carriers import carrying
 from audit.checks.check import Check, Limit
 from audit.dag import BoolArray, IntArray, Sparse, row
 from audit.disclosure import Quantity, count, derived
@@ -196,4 +197,16 @@ def _chain(measured: Measurements, node: int) -> list[int]:
     return sorted(same.tolist(), key=lambda i: (-measured.hierarchy.depth[i], i))
 
 
-CHECK = Check(_NAME, _TITLE, run, limits=(Limit("q_value", "<=", "false_discovery_rate"),))
+def cases(measured: Measurements, finding: Finding) -> IntArray:
+    """The instances that carry the node."""
+    _, node = finding.key
+    return carrying(measured, node)
+
+
+CHECK = Check(
+    _NAME,
+    _TITLE,
+    run,
+    limits=(Limit("q_value", "<=", "false_discovery_rate"),),
+    cases=cases,
+)

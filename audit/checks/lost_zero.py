@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
+import numpy as np
 import polars as pl
 
+from audit.checks.carriers import written_with
 from audit.checks.check import Check
 from audit.checks.refusals import finding_of_labels, label_parts
 from audit.checks.written import LOST_ZERO, MAYBE_LOST_ZERO, integrity_of, lines, read_again
+from audit.dag import IntArray
 from audit.disclosure import Quantity, count
 from audit.integrity import Integrity
-from audit.measure import Counted
+from audit.measure import Counted, Measurements
 from audit.result import CheckResult, Finding
 
 _NAME = "lost_zero"
 _TITLE = "Have codes lost the zeros that they start with?"
+_COULD = LOST_ZERO | MAYBE_LOST_ZERO
+_NONE_LEFT = "all"
+"""Last part of the key of a finding that no row of a code set starts with 0."""
 _CURATOR = "Export the codes again as text: on the way they were taken for numbers."
 _DATA_USER = "Do not count codes that could be another with a 0 in front, until this is mended."
 
@@ -79,7 +85,7 @@ def _none_left(
     measured: Counted, table: str, labels: pl.DataFrame, read: int, expected: int
 ) -> Finding:
     """The finding that no row of a code set starts with 0, with the labels that could."""
-    could = lines(measured, labels.filter(LOST_ZERO | MAYBE_LOST_ZERO), "with_zeros")
+    could = lines(measured, labels.filter(_COULD), "with_zeros")
     parts = label_parts(measured, could.sort(["instances", "label"], descending=[True, False]))
     root = measured.hierarchy.nodes[measured.hierarchy.root]
     return Finding(
@@ -99,12 +105,26 @@ def _none_left(
         data_user=_DATA_USER,
         touched=read,
         parts=parts,
-        key=(table, "all"),
+        key=(table, _NONE_LEFT),
     )
 
 
 def _rows_of(labels: pl.DataFrame, which: pl.Expr) -> int:
     return int(labels.filter(which)["rows"].sum())
+
+
+def cases(measured: Measurements, finding: Finding) -> IntArray:
+    """The instances with a label that is a code only with a 0 put back.
+
+    Where no row of the code set starts with 0, those with a label that could be one: the rows that
+    a reader would expect to start with 0 may have been lost altogether, and then there are none.
+    """
+    integrity = integrity_of(measured)
+    if integrity is None:
+        return np.empty(0, np.int64)
+    table, *none_left = finding.key
+    labels = read_again(measured, integrity).filter(pl.col("code_set") == table)
+    return written_with(measured, labels.filter(_COULD if none_left else LOST_ZERO))
 
 
 CHECK = Check(
@@ -113,4 +133,5 @@ CHECK = Check(
     run,
     counts_with=("leading_zero_share", "leading_zero_rows"),
     on_counts=run,
+    cases=cases,
 )

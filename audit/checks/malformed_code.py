@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import polars as pl
-
+from audit.checks.carriers import written_with
 from audit.checks.check import Check
 from audit.checks.refusals import finding_of_labels
-from audit.measure import Counted
-from audit.result import CheckResult
+from audit.checks.written import refused_for
+from audit.dag import IntArray
+from audit.measure import Counted, Measurements
+from audit.result import CheckResult, Finding
 
 _NAME = "malformed_code"
 _TITLE = "Does every label have the shape of a code?"
@@ -22,7 +23,7 @@ def run(measured: Counted) -> CheckResult:
         denominator_unit="rows",
         findings=finding_of_labels(
             measured,
-            measured.refusals.filter(pl.col("reason") == _NAME),
+            refused_for(measured, _NAME),
             check=_NAME,
             key="refused",
             severity="error",
@@ -41,4 +42,9 @@ def _why_not(measured: Counted) -> str:
     return "" if measured.ledger.rows_read else "no row was read"
 
 
-CHECK = Check(_NAME, _TITLE, run, on_counts=run)
+def cases(measured: Measurements, _: Finding) -> IntArray:
+    """The instances with such a label."""
+    return written_with(measured, refused_for(measured, _NAME))
+
+
+CHECK = Check(_NAME, _TITLE, run, on_counts=run, cases=cases)

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import polars as pl
 
+from audit.checks.carriers import written_with
 from audit.checks.check import Check
 from audit.checks.refusals import finding_of_labels
-from audit.checks.written import integrity_of, written
-from audit.integrity import Integrity
-from audit.measure import Counted
+from audit.checks.written import integrity_of, refused_for, written
+from audit.dag import IntArray
+from audit.measure import Counted, Measurements
 from audit.result import CheckResult, Finding
 
 _NAME = "mixed_versions"
 _TITLE = "Are rows coded in another version of the classification?"
+_MARKED = "marked"
+"""Key of the finding on rows that say so themselves."""
 _CURATOR = "Publish the versions apart, or with a column that says which version a row is of."
 _DATA_USER = "Audit the rows of the other version with its own hierarchy; here they count nowhere."
 
@@ -26,7 +29,7 @@ def run(measured: Counted) -> CheckResult:
         title=_TITLE,
         denominator=read,
         denominator_unit="rows",
-        findings=() if integrity is None else (*_marked(measured), *_shaped(measured, integrity)),
+        findings=() if integrity is None else (*_marked(measured), *_shaped(measured)),
         not_applicable=_why_not(asked, read),
     )
 
@@ -40,9 +43,9 @@ def _why_not(asked: bool, read: int) -> str:
 def _marked(measured: Counted) -> tuple[Finding, ...]:
     return finding_of_labels(
         measured,
-        measured.refusals.filter(pl.col("reason") == "other_version"),
+        _marked_otherwise(measured),
         check=_NAME,
-        key="marked",
+        key=_MARKED,
         severity="warning",
         statement="{rows} of {of} rows ({share}) are marked as another version of the "
         "classification, with {labels} different labels; they were refused.",
@@ -51,10 +54,10 @@ def _marked(measured: Counted) -> tuple[Finding, ...]:
     )
 
 
-def _shaped(measured: Counted, integrity: Integrity) -> tuple[Finding, ...]:
+def _shaped(measured: Counted) -> tuple[Finding, ...]:
     return finding_of_labels(
         measured,
-        _shaped_otherwise(measured, integrity),
+        _shaped_otherwise(measured),
         check=_NAME,
         key="shaped",
         severity="warning",
@@ -66,11 +69,23 @@ def _shaped(measured: Counted, integrity: Integrity) -> tuple[Finding, ...]:
     )
 
 
-def _shaped_otherwise(measured: Counted, integrity: Integrity) -> pl.DataFrame:
+def _marked_otherwise(measured: Counted) -> pl.DataFrame:
+    return refused_for(measured, "other_version")
+
+
+def _shaped_otherwise(measured: Counted) -> pl.DataFrame:
     refused = written(measured).filter(pl.col("node").is_null())
-    shape = integrity.other_version
+    integrity = integrity_of(measured)
+    shape = None if integrity is None else integrity.other_version
     shaped = [shape is not None and shape(label) for label in refused["label"]]
     return refused.filter(pl.Series(shaped, dtype=pl.Boolean))
 
 
-CHECK = Check(_NAME, _TITLE, run, on_counts=run)
+def cases(measured: Measurements, finding: Finding) -> IntArray:
+    """The instances with a row that is marked, or a label that is shaped, as another version's."""
+    marked = finding.key == (_MARKED,)
+    labels = _marked_otherwise(measured) if marked else _shaped_otherwise(measured)
+    return written_with(measured, labels)
+
+
+CHECK = Check(_NAME, _TITLE, run, on_counts=run, cases=cases)

@@ -1,19 +1,19 @@
-"""model_confuses: pairs of labels that the data keeps apart and the model takes for each other."""
+"""model_confuses: labels that a model takes for each other more often than its mistakes ask for."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 import polars as pl
-from scipy.sparse import csr_array
 from scipy.special import gammainc
 
 from audit.checks.check import Check, Limit
-from audit.dag import FloatArray, IntArray, Sparse
+from audit.dag import IntArray
 from audit.disclosure import Quantity, count, derived
-from audit.engine.decisions import exchanged
-from audit.engine.intervals import wilson
+from audit.engine.exchanges import Exchanges, mistakes
+from audit.engine.fdr import benjamini_hochberg
 from audit.engine.pairs import support
 from audit.hierarchy import RELATIONS
 from audit.measure import Measurements
@@ -21,155 +21,163 @@ from audit.measure_model import ModelMeasurements
 from audit.result import CheckResult, Finding
 
 _NAME = "model_confuses"
+_TITLE = "Which labels does the model take for each other?"
 _RELATION = {
     "sibling": "siblings",
+    "overlap": "with a common node below them",
     "same_branch": "of one branch",
     "cross_branch": "of different branches",
 }
-_TITLE = "Does the model take for each other what the data keeps apart?"
-_RELATED = (RELATIONS.index("ancestor"), RELATIONS.index("overlap"))
+LEAST_LABELS = 4
+"""Labels among the mistakes from which their counts do not settle every exchange."""
 
 
 def run(measured: Measurements) -> CheckResult:
-    """Report pairs that are exchanged more often than chance would have them.
+    """Report two labels that are exchanged more often than expected of labels so often mistaken.
 
-    A pair is judged where the data co-labels it no more than independence has it, and where label
-    and prediction would meet by chance at least once.
+    Neither lies above the other. The order is that of the instances in excess, at the least.
     """
     model = measured.model
-    family = None if model is None else _family(measured, model)
+    why_not = _why_not(measured, model)
+    family = 0
+    findings: tuple[Finding, ...] = ()
+    if model is not None and not why_not:
+        family = model.exchanges.family_size(measured.hierarchy.closure)
+        findings = tuple(_findings(measured, model, family))
     return CheckResult(
         name=_NAME,
         title=_TITLE,
-        denominator=0 if family is None else len(family),
-        denominator_unit="pairs of labels that chance lets meet",
-        findings=() if family is None else tuple(_findings(measured, family)),
-        not_applicable=_why_not(family),
+        denominator=family,
+        denominator_unit="pairs of labels that could be exchanged",
+        findings=findings,
+        not_applicable=why_not,
     )
 
 
-def _why_not(family: pl.DataFrame | None) -> str:
-    if family is None:
+def _why_not(measured: Measurements, model: ModelMeasurements | None) -> str:
+    """Why nothing can be judged; empty where something can."""
+    if model is None:
         return "no predictions were given"
-    return "" if len(family) else "no two labels are frequent enough to meet by chance"
+    found = model.exchanges
+    if not found.family_size(measured.hierarchy.closure):
+        return (
+            "no power here: no instance has a missed label and a false answer of which neither "
+            "lies above the other"
+        )
+    if _used(support(model.gold) + support(model.decided)) == 2:
+        return "two labels are in use, and every exchange is one of the two"
+    if (mistaken := _used(found.missed + found.false)) < LEAST_LABELS:
+        return (
+            f"no power here: the mistakes are among {mistaken} labels, and of fewer than "
+            f"{LEAST_LABELS} the number of mistakes on each settles how often any two are exchanged"
+        )
+    return ""
 
 
-def _family(measured: Measurements, model: ModelMeasurements) -> pl.DataFrame:
-    """The pairs that are judged: ``a, b`` (indices), counts, expectation, p and q."""
-    from scipy.stats import false_discovery_control
+def _used(counts: IntArray) -> int:
+    return int(np.count_nonzero(counts))
 
-    n = max(model.gold.shape[0], 1)
-    labels, predicted = support(model.gold), support(model.decided)
-    a, b = _meeting_by_chance(labels, predicted, n)
-    expected = _expected(model, a, b)
-    together = _at(csr_array(model.gold.T @ model.gold), a, b)
-    relation, _ = measured.hierarchy.relate(a, b)
-    apart = (together <= labels[a] * labels[b] / n) & ~np.isin(relation, _RELATED)
-    swapped = _at(exchanged(model.gold, model.decided), a, b)
-    p = np.where(swapped > 0, gammainc(np.maximum(swapped, 1), expected), 1.0)
-    frame = pl.DataFrame(
+
+def _findings(measured: Measurements, model: ModelMeasurements, family: int) -> Iterator[Finding]:
+    table = _judged(measured, model.exchanges, family)
+    table = table.filter(pl.col("q_value") <= measured.policy.false_discovery_rate.value)
+    labels = _labelled_alone(model, table)
+    for row, (of, with_a, with_b) in zip(table.iter_rows(named=True), labels, strict=True):
+        yield _finding(measured, row, (of, with_a, with_b), family)
+
+
+def _judged(measured: Measurements, found: Exchanges, family: int) -> pl.DataFrame:
+    """Pairs that are exchanged at all: counts, expectation and q; the others have p = 1."""
+    relation, _ = measured.hierarchy.relate(found.a, found.b)
+    kept = relation != RELATIONS.index("ancestor")
+    a, b, observed = found.a[kept], found.b[kept], found.observed[kept]
+    expected = found.expected(a, b)
+    return pl.DataFrame(
         {
             "a": a,
             "b": b,
-            "relation": relation,
-            "exchanged": swapped,
-            "of": labels[a] + labels[b] - 2 * together,
+            "relation": relation[kept],
+            "observed": observed,
+            "forth": found.forth[kept],
+            "back": found.back[kept],
             "expected": expected,
-            "p": p,
+            "excess": observed - expected - 2 * np.sqrt(observed),
+            "q_value": benjamini_hochberg(gammainc(observed, expected), family),
         }
-    ).filter(pl.Series(apart, dtype=pl.Boolean))
-    q = false_discovery_control(frame["p"].to_numpy()) if len(frame) else np.empty(0)
-    return frame.with_columns(pl.Series("q", q, pl.Float64))
+    )
 
 
-def _expected(model: ModelMeasurements, a: IntArray, b: IntArray) -> FloatArray:
-    """Exchanges to expect by chance, shape (n_pairs,).
-
-    With several answers an instance, a miss and a false answer meet where they fall on one
-    instance. With one answer each mistake is both, and falls on another node as often as the model
-    gives that answer.
-    """
-    labels, predicted = support(model.gold), support(model.decided)
-    n, hits = max(model.gold.shape[0], 1), csr_array(model.gold.multiply(model.decided))
-    if model.predictions.single_label:
-        mistaken = support(csr_array(model.gold[np.diff(hits.indptr) == 0]))
-        others = np.maximum(n - predicted, 1)
-        return mistaken[a] * predicted[b] / others[a] + mistaken[b] * predicted[a] / others[b]
-    missed, false = labels - support(hits), predicted - support(hits)
-    return (missed[a] * false[b] + missed[b] * false[a]) / n
-
-
-def _meeting_by_chance(labels: IntArray, predicted: IntArray, n: int) -> tuple[IntArray, IntArray]:
-    """Pairs a < b of labels where label and prediction are expected on one instance at least once.
-
-    The margins alone decide, so that the size of the family does not depend on what is tested.
-    """
-    used = np.flatnonzero(labels)
-    reach = np.maximum(labels[used] * predicted.max(initial=0), predicted[used] * labels.max())
-    used = used[2 * reach >= n] if len(used) else used
-    together = np.outer(labels[used], predicted[used])
-    first, second = np.nonzero(np.triu(together + together.T >= n, k=1))
-    return used[first], used[second]
-
-
-def _at(matrix: Sparse, a: IntArray, b: IntArray) -> IntArray:
-    """The stored numbers at some places of a matrix, shape (n_pairs,)."""
-    if len(a) == 0:
-        return np.empty(0, np.int64)
-    return np.asarray(matrix[a, b]).ravel().astype(np.int64)
-
-
-def _findings(measured: Measurements, family: pl.DataFrame) -> Iterator[Finding]:
-    policy = measured.policy
-    enough = pl.col("exchanged") >= policy.exchanged_ratio.value * pl.col("expected")
-    many = family.filter(enough & (pl.col("q") <= policy.false_discovery_rate.value))
-    for row in many.iter_rows(named=True):
-        low, high = wilson(row["exchanged"], row["of"])
-        if low > policy.exchanged_share.value:
-            yield _finding(measured, row, low, high, len(family))
+def _labelled_alone(model: ModelMeasurements, table: pl.DataFrame) -> Iterator[tuple[int, ...]]:
+    """Instances with one label of each pair and not the other, and with each of the two."""
+    gold = model.gold.tocsc()
+    labelled = support(model.gold)
+    for a, b in table.select("a", "b").iter_rows():
+        both = len(np.intersect1d(_rows(gold, a), _rows(gold, b), assume_unique=True))
+        with_a, with_b = int(labelled[a]), int(labelled[b])
+        yield with_a + with_b - 2 * both, with_a, with_b
 
 
 def _finding(
-    measured: Measurements, row: dict[str, float], low: float, high: float, family: int
+    measured: Measurements, row: dict[str, Any], labelled: tuple[int, ...], family: int
 ) -> Finding:
     hierarchy = measured.hierarchy
-    a, b = int(row["a"]), int(row["b"])
-    first, second = hierarchy.describe(a), hierarchy.describe(b)
-    exchanged_, of = int(row["exchanged"]), int(row["of"])
-    relation = RELATIONS[int(row["relation"])]
+    first, second = hierarchy.describe(row["a"]), hierarchy.describe(row["b"])
+    observed, (of, with_a, with_b) = row["observed"], labelled
+    relation = RELATIONS[row["relation"]]
+    counts = ("instances", "of", "first_as_second", "second_as_first")
     return Finding(
         check=_NAME,
         severity="warning" if relation == "cross_branch" else "note",
-        nodes=(hierarchy.nodes[a], hierarchy.nodes[b]),
+        nodes=(hierarchy.nodes[row["a"]], hierarchy.nodes[row["b"]]),
         statement=f"{first} and {second} ({_RELATION[relation]}) are taken for each other on "
-        "{instances} of {of} instances ({share}) labelled with one of them[, {ratio} times as "
-        "often as by chance].",
+        "{instances} of {of} instances ({share}) labelled with one of them[, where "
+        "{expected_exchanges} are expected of labels mistaken as often]. On {first_as_second} of "
+        "them the first is the label and the second the answer, on {second_as_first} it is the "
+        "other way round.",
         evidence={
-            "instances": count(exchanged_, of),
+            "instances": count(observed, of),
             "of": count(of, len(measured.dataset)),
-            "share": derived(exchanged_ / of, "instances", "of"),
-            "low": derived(low, "instances", "of"),
-            "high": derived(high, "instances", "of"),
-            "limit": Quantity(measured.policy.exchanged_share.value),
-            "ratio": derived(exchanged_ / row["expected"], "instances", "of"),
-            "q_value": derived(row["q"], "instances", "of"),
+            "share": derived(observed / of, "instances", "of"),
+            "first_as_second": count(row["forth"], observed, with_a),
+            "second_as_first": count(row["back"], observed, with_b),
+            "expected_exchanges": derived(row["expected"], *counts),
+            "excess_at_least": derived(row["excess"], *counts),
+            "q_value": derived(row["q_value"], *counts),
             "family": Quantity(family),
         },
-        curator="Look whether the labels of these two nodes can be told apart from the input; if "
-        "not, say so in the release notes.",
+        curator="Look at the instances of both kinds, and whether the labels or the answers are "
+        "right; if the two cannot be told apart from the input, say so in the release notes.",
         data_user="Report the two together, at their common ancestor, or add what tells them "
         "apart.",
-        touched=exchanged_,
+        touched=observed,
+        strength=row["excess"],
     )
+
+
+def cases(measured: Measurements, finding: Finding) -> IntArray:
+    """The instances on which one of the two is the label and the other the answer, ascending.
+
+    Returns:
+        Their numbers in the dataset, shape (n,); none without predictions.
+    """
+    if measured.model is None:
+        return np.empty(0, np.int64)
+    model = measured.model
+    missed, false = (part.tocsc() for part in mistakes(model.gold, model.decided))
+    a, b = (measured.hierarchy.index(node) for node in finding.nodes)
+    forth = np.intersect1d(_rows(missed, a), _rows(false, b), assume_unique=True)
+    back = np.intersect1d(_rows(missed, b), _rows(false, a), assume_unique=True)
+    return np.asarray(model.predictions.rows[np.union1d(forth, back)])
+
+
+def _rows(matrix: Any, column: int) -> IntArray:
+    return np.asarray(matrix.indices[slice(*matrix.indptr[column : column + 2])], np.int64)
 
 
 CHECK = Check(
     _NAME,
     _TITLE,
     run,
-    limits=(
-        Limit("low", ">", "exchanged_share", told_as="limit"),
-        Limit("ratio", ">=", "exchanged_ratio"),
-        Limit("q_value", "<=", "false_discovery_rate"),
-    ),
+    limits=(Limit("q_value", "<=", "false_discovery_rate"),),
+    cases=cases,
 )

@@ -13,7 +13,6 @@ from audit.checks.check import Check, Limit
 from audit.checks.residual_overuse import standing_parents
 from audit.dag import IntArray, Sparse
 from audit.disclosure import Quantity, count, derived
-from audit.engine.below import LabelsBelow, labels_below
 from audit.hierarchy import RELATIONS
 from audit.measure import Measurements
 from audit.measure_model import ModelMeasurements
@@ -55,10 +54,8 @@ def _result(looked_at: int, findings: tuple[Finding, ...], why_not: str) -> Chec
 def _residual(
     measured: Measurements, model: ModelMeasurements, parents: dict[int, dict[str, Any]]
 ) -> Iterator[Finding]:
-    residual = np.array(sorted(measured.residual), np.int64)
-    below = labels_below(model.decided, measured.hierarchy.strict_closure, residual)
     for parent, in_data in parents.items():
-        finding = _residual_finding(measured, model, below, parent, in_data)
+        finding = _residual_finding(measured, model, parent, in_data)
         if finding is not None:
             yield finding
 
@@ -66,11 +63,11 @@ def _residual(
 def _residual_finding(
     measured: Measurements,
     model: ModelMeasurements,
-    below: LabelsBelow,
     parent: int,
     in_data: dict[str, Any],
 ) -> Finding | None:
     hierarchy, policy = measured.hierarchy, measured.policy
+    below = measured.predicted_below
     predicted, only = below.labelled(parent), below.only_residual(parent)
     groups = None if measured.group_of is None else measured.group_of[model.predictions.rows]
     share = residual_share(predicted, only, groups)
@@ -137,7 +134,7 @@ def _stronger(
     q = false_discovery_control(p)
     policy = measured.policy
     stronger = (q <= policy.false_discovery_rate.value) & (
-        predicted >= policy.exchanged_ratio.value * joint
+        predicted >= policy.habit_ratio.value * joint
     )
     for i in np.flatnonzero(stronger).tolist():
         a, b, _ = pairs.row(i)
@@ -185,13 +182,26 @@ def _stronger_finding(
     )
 
 
+def cases(measured: Measurements, finding: Finding) -> IntArray:
+    """The instances predicted only residual nodes below the parent, or both nodes of the pair."""
+    if measured.model is None:
+        return np.empty(0, np.int64)
+    nodes = [measured.hierarchy.index(node) for node in finding.nodes]
+    if len(nodes) == 1:
+        predicted = measured.predicted_below.only_residual(*nodes)
+    else:
+        predicted = _with_both(csc_array(measured.model.decided), *nodes)
+    return np.sort(measured.model.predictions.rows[predicted])
+
+
 CHECK = Check(
     _NAME,
     _TITLE,
     run,
     limits=(
-        Limit("ratio", ">=", "exchanged_ratio"),
+        Limit("ratio", ">=", "habit_ratio"),
         Limit("q_value", "<=", "false_discovery_rate"),
     ),
     counts_with=("residual_share", "residual_instances"),
+    cases=cases,
 )

@@ -7,11 +7,20 @@ from collections.abc import Iterator
 import polars as pl
 
 from audit.checks.check import Check
-from audit.checks.on_day import among_not_dated, finding_on_day, not_dated, told_of_not_dated
+from audit.checks.on_day import (
+    ON_THEIR_DAY,
+    among_not_dated,
+    cases_not_dated,
+    cases_on_day,
+    finding_on_day,
+    not_dated,
+    told_of_not_dated,
+)
 from audit.checks.refusals import finding_of_labels
-from audit.checks.written import integrity_of
+from audit.checks.written import integrity_of, mapped
+from audit.dag import IntArray
 from audit.integrity import Integrity
-from audit.measure import Counted
+from audit.measure import Counted, Measurements
 from audit.result import CheckResult, Finding
 from audit.validity import HEADING
 
@@ -88,14 +97,15 @@ def _in_the_lists(measured: Counted, integrity: Integrity) -> Iterator[Finding]:
 
 
 def _headings(measured: Counted, integrity: Integrity) -> pl.DataFrame:
-    """``label, rows, instances, code_set`` of labels that are not assignable."""
-    mappings = measured.mappings
+    """``line, label, rows, instances, code_set`` of labels that are not assignable."""
+    mappings = mapped(measured)
     code_sets = {
         node: _code_set_below(measured, integrity, node)
         for node in mappings["node"].unique()
         if not measured.hierarchy.assignable[measured.hierarchy.index(node)]
     }
     return mappings.select(
+        "line",
         "rows",
         "instances",
         label="node",
@@ -111,4 +121,13 @@ def _code_set_below(measured: Counted, integrity: Integrity, node: str) -> str |
     return next(map(integrity.table_of, assignable), None)
 
 
-CHECK = Check(_NAME, _TITLE, run, on_counts=run)
+def cases(measured: Measurements, finding: Finding) -> IntArray:
+    """The instances with such a label, on such a day."""
+    integrity = integrity_of(measured)
+    if finding.key == (ON_THEIR_DAY,) or integrity is None:
+        return cases_on_day(measured, HEADING)
+    of_table = pl.col("code_set") == finding.key[0]
+    return cases_not_dated(measured, _headings(measured, integrity).filter(of_table))
+
+
+CHECK = Check(_NAME, _TITLE, run, on_counts=run, cases=cases)

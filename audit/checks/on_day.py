@@ -6,12 +6,16 @@ from collections.abc import Collection, Mapping
 
 import polars as pl
 
+from audit.checks.carriers import distinct, written_with
 from audit.checks.refusals import finding_of_labels
+from audit.dag import IntArray
 from audit.disclosure import Quantity, count
-from audit.measure import Counted
+from audit.measure import Counted, Measurements
 from audit.result import Finding
-from audit.validity import HEADING, INVALID
+from audit.validity import HEADING, INVALID, rows_on_their_day
 
+ON_THEIR_DAY = "on their day"
+"""Key of a finding on dated rows."""
 _NOT_DATED = pl.col("on_day").is_null()
 
 
@@ -37,8 +41,7 @@ def finding_on_day(
         data_user: What who uses the data should do.
         without: Nodes that another check tells of.
     """
-    found = measured.validity
-    found = found.filter((pl.col("on_day") == on_day) & ~pl.col("node").is_in(list(without)))
+    found = measured.validity.filter(_told_of(on_day, without))
     dates = measured.policy.code_dates
     if dates is None or found.is_empty():
         return ()
@@ -48,7 +51,7 @@ def finding_on_day(
         measured,
         found.select("rows", "instances", "valid", label="node"),
         check=check,
-        key="on their day",
+        key=ON_THEIR_DAY,
         severity="warning",
         statement=statement,
         curator=curator,
@@ -63,17 +66,41 @@ def finding_on_day(
     )
 
 
+def cases_on_day(measured: Measurements, on_day: str, without: Collection[str] = ()) -> IntArray:
+    """The instances of the rows that `finding_on_day` tells of, ascending."""
+    return distinct(_named_rows(measured).filter(_told_of(on_day, without)))
+
+
+def _told_of(on_day: str, without: Collection[str]) -> pl.Expr:
+    return (pl.col("on_day") == on_day) & ~pl.col("node").is_in(list(without))
+
+
+def _named_rows(measured: Measurements) -> pl.DataFrame:
+    """``instance`` (index), ``node`` and ``on_day`` of every mapped row."""
+    rows = rows_on_their_day(measured.dataset, measured.policy.code_dates)
+    names = pl.Series(measured.hierarchy.nodes, dtype=pl.String)
+    return rows.with_columns(node=names.gather(rows["node"]))
+
+
 def not_dated(measured: Counted, labels: pl.DataFrame) -> pl.DataFrame:
     """Labels by the rows that dates cannot judge: all of their rows where none are given.
 
     Args:
         measured: The measurements.
-        labels: Columns ``label`` (a node), ``rows, instances`` and any further ones.
+        labels: Columns ``line, label`` (a node), ``rows, instances`` and any further ones.
     """
     if measured.policy.code_dates is None:
         return labels
     left = measured.validity.filter(_NOT_DATED).select("rows", "instances", label="node")
-    return labels.drop("rows", "instances").unique().join(left, on="label")
+    return labels.drop("line", "rows", "instances").unique().join(left, on="label")
+
+
+def cases_not_dated(measured: Measurements, labels: pl.DataFrame) -> IntArray:
+    """The instances of the rows that `not_dated` leaves of labels, ascending."""
+    if measured.policy.code_dates is None:
+        return written_with(measured, labels)
+    of_them = pl.col("node").is_in(labels["label"].implode())
+    return distinct(_named_rows(measured).filter(_NOT_DATED & of_them))
 
 
 def among_not_dated(measured: Counted, labels: pl.DataFrame) -> Mapping[str, Quantity]:

@@ -6,7 +6,9 @@ import numpy as np
 import polars as pl
 from scipy.sparse import csr_array
 
+from audit.checks.carriers import distinct
 from audit.checks.check import TOP_PARTS, Check
+from audit.dag import IntArray
 from audit.disclosure import Quantity, count, derived
 from audit.measure import Counted, Measurements
 from audit.result import CheckResult, Finding, Part
@@ -114,4 +116,9 @@ def _labelled_pairs(measured: Measurements) -> pl.DataFrame:
     )
 
 
-CHECK = Check(_NAME, _TITLE, run, on_counts=on_counts)
+def cases(measured: Measurements, _: Finding) -> IntArray:
+    """The instances labelled with a node and with its ancestor."""
+    return distinct(_labelled_pairs(measured))
+
+
+CHECK = Check(_NAME, _TITLE, run, on_counts=on_counts, cases=cases)

@@ -6,8 +6,10 @@ from collections.abc import Mapping
 
 import polars as pl
 
+from audit.checks.carriers import distinct
 from audit.checks.check import TOP_PARTS, Check
 from audit.checks.written import integrity_of
+from audit.dag import IntArray
 from audit.disclosure import Quantity, count, derived
 from audit.integrity import Integrity
 from audit.measure import Measurements
@@ -20,7 +22,7 @@ _TITLE = "Do codes stand first that may never be the principal diagnosis?"
 def run(measured: Measurements) -> CheckResult:
     """Report instances with an external cause or a manifestation in first place."""
     integrity = integrity_of(measured)
-    first = measured.dataset.assertions.filter(pl.col("position") == 1)
+    first = _first(measured)
     ordered = first["instance"].n_unique()
     asked = integrity is not None and integrity.never_first is not None
     return CheckResult(
@@ -42,8 +44,8 @@ def _why_not(asked: bool, ordered: int) -> str:
 def _findings(
     measured: Measurements, integrity: Integrity, first: pl.DataFrame
 ) -> tuple[Finding, ...]:
-    rules = _rules(measured, integrity, first["node"].unique().to_list())
-    misplaced = first.filter(pl.col("node").is_in(list(rules)))
+    rules = _rules(measured, integrity, first)
+    misplaced = _misplaced(first, rules)
     if misplaced.is_empty():
         return ()
     touched, ordered = (frame["instance"].n_unique() for frame in (misplaced, first))
@@ -71,11 +73,25 @@ def _findings(
     )
 
 
-def _rules(measured: Measurements, integrity: Integrity, nodes: list[int]) -> dict[int, str]:
-    """Why each node that may not stand first may not."""
+def _first(measured: Measurements) -> pl.DataFrame:
+    """The rows in first place."""
+    return measured.dataset.assertions.filter(pl.col("position") == 1)
+
+
+def _misplaced(first: pl.DataFrame, rules: Mapping[int, str]) -> pl.DataFrame:
+    return first.filter(pl.col("node").is_in(list(rules)))
+
+
+def _rules(
+    measured: Measurements, integrity: Integrity | None, first: pl.DataFrame
+) -> dict[int, str]:
+    """Why each node in first place that may not stand there may not."""
+    if integrity is None:
+        return {}
     ask, hierarchy = integrity.never_first, measured.hierarchy
     if ask is None:
         return {}
+    nodes = first["node"].unique().to_list()
     asked = ((i, ask(hierarchy.nodes[i], hierarchy.titles[i])) for i in nodes)
     return {i: rule for i, rule in asked if rule is not None}
 
@@ -102,4 +118,10 @@ def _parts(
     )
 
 
-CHECK = Check(_NAME, _TITLE, run)
+def cases(measured: Measurements, _: Finding) -> IntArray:
+    """The instances with such a code in first place."""
+    first = _first(measured)
+    return distinct(_misplaced(first, _rules(measured, integrity_of(measured), first)))
+
+
+CHECK = Check(_NAME, _TITLE, run, cases=cases)

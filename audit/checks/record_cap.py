@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import polars as pl
 
+from audit.checks.carriers import distinct
 from audit.checks.check import Check
 from audit.dag import IntArray
 from audit.disclosure import Quantity, count, derived
@@ -88,11 +89,15 @@ def _scopes(measured: Measurements) -> Iterator[_Scope]:
     lengths = record_lengths(measured)
     yield _Scope("", "", np.bincount(lengths["length"]))
     for column in measured.columns:
-        named = lengths.with_columns(
-            value=measured.dataset.instances[column].gather(lengths["instance"])
-        )
+        named = _with_value(measured, lengths, column)
         for (value,), part in sorted(named.drop_nulls("value").group_by("value")):
             yield _Scope(column, str(value), np.bincount(part["length"]))
+
+
+def _with_value(measured: Measurements, lengths: pl.DataFrame, column: str) -> pl.DataFrame:
+    """Lengths with the ``value`` of a column of their instances."""
+    values = measured.dataset.instances[column]
+    return lengths.with_columns(value=values.gather(lengths["instance"]))
 
 
 def record_lengths(measured: Measurements) -> pl.DataFrame:
@@ -203,4 +208,17 @@ def _ratio_interval(pile: Pile, near: int) -> tuple[float, float | None]:
     return low / (1 - low) / pile.rise, high / (1 - high) / pile.rise if high < 1 else None
 
 
-CHECK = Check(_NAME, _TITLE, run, counts_with=("false_discovery_rate",), on_counts=on_counts)
+def cases(measured: Measurements, finding: Finding) -> IntArray:
+    """The instances of exactly that length, in the release or in the value of the column."""
+    *scope, length = finding.key
+    lengths = record_lengths(measured)
+    if scope:
+        column, value = scope
+        named = _with_value(measured, lengths, column)
+        lengths = named.filter(pl.col("value").cast(pl.String) == value)
+    return distinct(lengths.filter(pl.col("length") == int(length)))
+
+
+CHECK = Check(
+    _NAME, _TITLE, run, counts_with=("false_discovery_rate",), on_counts=on_counts, cases=cases
+)

@@ -10,8 +10,8 @@ import numpy as np
 import polars as pl
 
 from audit.checks.check import TOP_PARTS, Check, Limit
-from audit.checks.differing import differing
-from audit.dag import row
+from audit.checks.differing import differing, where_told
+from audit.dag import IntArray, row
 from audit.disclosure import Quantity, count, derived
 from audit.hierarchy import Hierarchy
 from audit.measure import Counted, Measurements
@@ -179,6 +179,13 @@ def _parts(measured: Counted, parent: int, labelled: int) -> tuple[Part, ...]:
     )
 
 
+def cases(measured: Measurements, finding: Finding) -> IntArray:
+    """The instances below the parent that carry only residual labels, where it is told to be so."""
+    (parent,) = finding.nodes
+    only = measured.below.only_residual(measured.hierarchy.index(parent))
+    return only[where_told(measured, finding)[only]] if finding.key else only
+
+
 CHECK = Check(
     _NAME,
     _TITLE,
@@ -189,4 +196,5 @@ CHECK = Check(
     ),
     counts_with=("residual_instances", "residual_difference"),
     on_counts=on_counts,
+    cases=cases,
 )

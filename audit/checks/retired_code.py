@@ -2,11 +2,22 @@
 
 from __future__ import annotations
 
+import polars as pl
+
 from audit.checks.check import Check
-from audit.checks.on_day import among_not_dated, finding_on_day, not_dated, told_of_not_dated
+from audit.checks.on_day import (
+    ON_THEIR_DAY,
+    among_not_dated,
+    cases_not_dated,
+    cases_on_day,
+    finding_on_day,
+    not_dated,
+    told_of_not_dated,
+)
 from audit.checks.refusals import finding_of_labels
 from audit.checks.written import explained, integrity_of, unexplained
-from audit.measure import Counted
+from audit.dag import IntArray
+from audit.measure import Counted, Measurements
 from audit.result import CheckResult, Finding
 from audit.validity import INVALID
 
@@ -56,7 +67,7 @@ def _on_their_day(measured: Counted) -> tuple[Finding, ...]:
 
 
 def _in_no_list(measured: Counted) -> tuple[Finding, ...]:
-    retired = not_dated(measured, unexplained(measured).drop_nulls("edition"))
+    retired = not_dated(measured, _lacked(measured))
     editions = " and ".join(retired["edition"].unique().sort())
     return finding_of_labels(
         measured,
@@ -74,4 +85,16 @@ def _in_no_list(measured: Counted) -> tuple[Finding, ...]:
     )
 
 
-CHECK = Check(_NAME, _TITLE, run, on_counts=run)
+def _lacked(measured: Counted) -> pl.DataFrame:
+    """Codes that the complete list of a known edition lacks."""
+    return unexplained(measured).drop_nulls("edition")
+
+
+def cases(measured: Measurements, finding: Finding) -> IntArray:
+    """The instances with such a code, on such a day."""
+    if finding.key == (ON_THEIR_DAY,):
+        return cases_on_day(measured, INVALID, without=explained(measured))
+    return cases_not_dated(measured, _lacked(measured))
+
+
+CHECK = Check(_NAME, _TITLE, run, on_counts=run, cases=cases)

@@ -66,12 +66,11 @@ def _group(measured: Measurements, declared: Exclusive) -> _Group:
 
 def _finding(measured: Measurements, group: _Group) -> Finding | None:
     """The finding on a group; None where no instance has labels on two sides."""
-    labels = np.flatnonzero(group.side >= 0)
-    direct = csr_array(measured.dataset.direct[group.carrying][:, labels])
-    against = direct[_on_two_sides(direct, group.side[labels])]
-    if against.shape[0] == 0:
+    labels, instances = np.flatnonzero(group.side >= 0), _against(measured, group)
+    if len(instances) == 0:
         return None
-    touched, of, total = int(against.shape[0]), len(group.carrying), len(measured.dataset)
+    against = csr_array(measured.dataset.direct[instances][:, labels])
+    touched, of, total = len(instances), len(group.carrying), len(measured.dataset)
     pairs = _pairs(against, labels, group.side)
     parts = tuple(_part(measured, *pair, touched) for pair in pairs[:TOP_PARTS])
     return Finding(
@@ -92,8 +91,25 @@ def _finding(measured: Measurements, group: _Group) -> Finding | None:
         data_user="Do not count these instances on either side.",
         touched=touched,
         parts=parts,
-        key=tuple(sorted(",".join(sorted(side)) for side in group.declared.sides)),
+        key=_key(group.declared),
     )
+
+
+def _key(declared: Exclusive) -> tuple[str, ...]:
+    return tuple(sorted(",".join(sorted(side)) for side in declared.sides))
+
+
+def _against(measured: Measurements, group: _Group) -> IntArray:
+    """Instances with labels on two sides, ascending."""
+    labels = np.flatnonzero(group.side >= 0)
+    direct = csr_array(measured.dataset.direct[group.carrying][:, labels])
+    return group.carrying[_on_two_sides(direct, group.side[labels])]
+
+
+def cases(measured: Measurements, finding: Finding) -> IntArray:
+    """The instances with labels on two sides of the group."""
+    declared = next(one for one in measured.policy.exclusive if _key(one) == finding.key)
+    return _against(measured, _group(measured, declared))
 
 
 def _on_two_sides(direct: csr_array, side: IntArray) -> BoolArray:
@@ -119,4 +135,4 @@ def _part(measured: Measurements, a: int, b: int, both: int, touched: int) -> Pa
     return Part((nodes[a], nodes[b]), {"instances": count(both, *totals)})
 
 
-CHECK = Check(_NAME, _TITLE, run)
+CHECK = Check(_NAME, _TITLE, run, cases=cases)

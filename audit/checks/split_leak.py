@@ -7,8 +7,9 @@ from collections.abc import Iterator
 import numpy as np
 import polars as pl
 
+from audit.checks.carriers import distinct
 from audit.checks.check import TOP_PARTS, Check
-from audit.dag import IntArray
+from audit.dag import BoolArray, IntArray
 from audit.disclosure import Quantity, count, derived
 from audit.engine.pairs import support
 from audit.measure import Measurements
@@ -17,6 +18,8 @@ from audit.result import CheckResult, Finding, Part
 _NAME = "split_leak"
 _TITLE = "Are the splits apart, and does training see every label?"
 _TRAINING = ("train", "training")
+_INSTANCE, _GROUP = ("instance",), ("group",)
+"""Keys of the findings on what stands in several splits."""
 
 
 def run(measured: Measurements) -> CheckResult:
@@ -42,18 +45,28 @@ def _why_not(splits: pl.DataFrame) -> str:
 
 def _findings(measured: Measurements) -> Iterator[Finding]:
     splits = measured.dataset.splits
-    torn = splits.filter(pl.col("instance").is_duplicated())
+    torn = _torn(splits)
     if not torn.is_empty():
         yield _instance_finding(measured, torn)
-    groups = measured.dataset.instances["group"]
-    grouped = splits.with_columns(group=groups.gather(splits["instance"])).drop_nulls("group")
-    shared = grouped.filter(pl.col("split").n_unique().over("group") > 1)
+    shared = _shared(measured)
     if not shared.is_empty():
         yield _group_finding(measured, shared)
     training = _training(splits)
     unseen = _unseen(measured, training)
     if len(unseen):
         yield _unseen_finding(measured, training, unseen)
+
+
+def _torn(splits: pl.DataFrame) -> pl.DataFrame:
+    """``instance, split`` of instances in several splits."""
+    return splits.filter(pl.col("instance").is_duplicated())
+
+
+def _shared(measured: Measurements) -> pl.DataFrame:
+    """``instance, split, group`` of groups in several splits."""
+    splits, groups = measured.dataset.splits, measured.dataset.instances["group"]
+    grouped = splits.with_columns(group=groups.gather(splits["instance"])).drop_nulls("group")
+    return grouped.filter(pl.col("split").n_unique().over("group") > 1)
 
 
 def _instance_finding(measured: Measurements, torn: pl.DataFrame) -> Finding:
@@ -73,7 +86,7 @@ def _instance_finding(measured: Measurements, torn: pl.DataFrame) -> Finding:
         "is tested was trained on.",
         touched=instances,
         parts=_by_splits(measured, torn, "instance"),
-        key=("instance",),
+        key=_INSTANCE,
     )
 
 
@@ -98,7 +111,7 @@ def _group_finding(measured: Measurements, shared: pl.DataFrame) -> Finding:
         data_user="Split anew by group: a model can recognise the group instead of the label.",
         touched=instances,
         parts=_by_splits(measured, shared, "group"),
-        key=("group",),
+        key=_GROUP,
     )
 
 
@@ -146,8 +159,8 @@ def _unseen(measured: Measurements, training: str) -> IntArray:
 
 def _unseen_finding(measured: Measurements, training: str, unseen: IntArray) -> Finding:
     _, outside = _outside(measured, training)
-    labels = measured.dataset.direct[outside][:, unseen]
-    touched, used = int((np.diff(labels.indptr) > 0).sum()), support(labels)
+    touched = int(_carrying(measured, outside, unseen).sum())
+    used = support(measured.dataset.direct[outside][:, unseen])
     top = np.lexsort((unseen, -used))[:TOP_PARTS]
     everywhere = measured.direct_support
     parts = tuple(
@@ -183,4 +196,22 @@ def _root(measured: Measurements) -> tuple[str, ...]:
     return (measured.hierarchy.nodes[measured.hierarchy.root],)
 
 
-CHECK = Check(_NAME, _TITLE, run)
+def cases(measured: Measurements, finding: Finding) -> IntArray:
+    """The instances in several splits, those of groups in several, or those with unseen labels."""
+    splits = measured.dataset.splits
+    if finding.key == _INSTANCE:
+        return distinct(_torn(splits))
+    if finding.key == _GROUP:
+        return distinct(_shared(measured))
+    training = _training(splits)
+    _, outside = _outside(measured, training)
+    return outside[_carrying(measured, outside, _unseen(measured, training))]
+
+
+def _carrying(measured: Measurements, instances: IntArray, labels: IntArray) -> BoolArray:
+    """Whether each of some instances has one of some labels, shape (n_instances,)."""
+    found: BoolArray = np.diff(measured.dataset.direct[instances][:, labels].indptr) > 0
+    return found
+
+
+CHECK = Check(_NAME, _TITLE, run, cases=cases)

@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import polars as pl
 
+from audit.checks.carriers import written_with
 from audit.checks.check import Check
 from audit.checks.refusals import finding_of_labels
-from audit.checks.written import unexplained
-from audit.measure import Counted
+from audit.checks.written import refused_for, unexplained
+from audit.dag import IntArray
+from audit.measure import Counted, Measurements
 from audit.result import CheckResult, Finding
 
 _NAME = "unknown_code"
 _TITLE = "Is every label a node of the hierarchy?"
+_REFUSED = "refused"
+"""Key of the finding on refused labels."""
 
 
 def run(measured: Counted) -> CheckResult:
@@ -32,9 +36,9 @@ def run(measured: Counted) -> CheckResult:
 def _refused(measured: Counted) -> tuple[Finding, ...]:
     return finding_of_labels(
         measured,
-        measured.refusals.filter(pl.col("reason") == _NAME),
+        refused_for(measured, _NAME),
         check=_NAME,
-        key="refused",
+        key=_REFUSED,
         severity="error",
         statement="{rows} of {of} rows ({share}) carry {labels} labels that the hierarchy does not "
         "have; they were refused and count nowhere else.",
@@ -46,7 +50,7 @@ def _refused(measured: Counted) -> tuple[Finding, ...]:
 def _unlisted(measured: Counted) -> tuple[Finding, ...]:
     return finding_of_labels(
         measured,
-        unexplained(measured).filter(pl.col("edition").is_null()),
+        _in_no_list(measured),
         check=_NAME,
         key="unlisted",
         severity="warning",
@@ -58,4 +62,15 @@ def _unlisted(measured: Counted) -> tuple[Finding, ...]:
     )
 
 
-CHECK = Check(_NAME, _TITLE, run, on_counts=run)
+def _in_no_list(measured: Counted) -> pl.DataFrame:
+    return unexplained(measured).filter(pl.col("edition").is_null())
+
+
+def cases(measured: Measurements, finding: Finding) -> IntArray:
+    """The instances with such a label."""
+    refused = finding.key == (_REFUSED,)
+    labels = refused_for(measured, _NAME) if refused else _in_no_list(measured)
+    return written_with(measured, labels)
+
+
+CHECK = Check(_NAME, _TITLE, run, on_counts=run, cases=cases)

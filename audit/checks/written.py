@@ -45,15 +45,27 @@ def integrity_of(measured: Counted) -> Integrity | None:
 
 
 def written(measured: Counted) -> pl.DataFrame:
-    """``label, table, node, listed, rows, instances``: every label with a text, a row a label.
+    """``line, label, table, node, listed, rows, instances``: labels with a text, a row a label.
 
-    ``node`` is null and ``listed`` False where the label was refused for its text.
+    ``line`` numbers them as `LabelDataset.written` does; ``node`` is null and ``listed`` False
+    where the label was refused for its text.
     """
-    refused = measured.refusals.filter(pl.col("reason").is_in(_OF_TEXT)).with_columns(
+    refused = refused_for(measured, *_OF_TEXT).with_columns(
         node=pl.lit(None, pl.String), listed=pl.lit(False)
     )
-    columns = ("label", "table", "node", "listed", "rows", "instances")
-    return pl.concat([measured.mappings.select(columns), refused.select(columns)])
+    columns = ("line", "label", "table", "node", "listed", "rows", "instances")
+    return pl.concat([mapped(measured).select(columns), refused.select(columns)])
+
+
+def mapped(measured: Counted) -> pl.DataFrame:
+    """`LabelDataset.mappings` with its ``line``."""
+    return measured.mappings.with_row_index("line")
+
+
+def refused_for(measured: Counted, *reasons: str) -> pl.DataFrame:
+    """`LabelDataset.refusals` for some reasons, each with its ``line``."""
+    numbered = measured.refusals.with_row_index("line", len(measured.mappings))
+    return numbered.filter(pl.col("reason").is_in(reasons))
 
 
 def read_again(measured: Counted, integrity: Integrity) -> pl.DataFrame:
@@ -85,8 +97,8 @@ def read_again(measured: Counted, integrity: Integrity) -> pl.DataFrame:
 def unexplained(measured: Counted) -> pl.DataFrame:
     """Codes kept though a complete list lacks them, where neither fault explains it.
 
-    Columns ``label`` (the code as it is spelled), ``rows, instances, edition``: that of the list,
-    null where it is not known.
+    Columns ``line, label`` (the code as it is spelled), ``rows, instances, edition``: that of the
+    list, null where it is not known.
     """
     integrity = integrity_of(measured)
     if integrity is None:
@@ -96,7 +108,7 @@ def unexplained(measured: Counted) -> pl.DataFrame:
         labels = read_again(measured, integrity).filter(kept & ~LOST_ZERO & ~WRONG_TABLE)
         editions = [integrity.editions.get(code_set) for code_set in labels["code_set"]]
     return labels.select(
-        "rows", "instances", label="node", edition=pl.Series(editions, dtype=pl.String)
+        "line", "rows", "instances", label="node", edition=pl.Series(editions, dtype=pl.String)
     )
 
 
@@ -110,14 +122,14 @@ def explained(measured: Counted) -> set[str]:
 
 
 def lines(measured: Counted, labels: pl.DataFrame, codes: str) -> pl.DataFrame:
-    """``label, rows, instances, stands_for`` of labels, the last told from a column of codes."""
+    """``line, label, rows, instances, stands_for`` of labels, the last from a column of codes."""
     hierarchy = measured.hierarchy
     told = [
         " or ".join(hierarchy.describe(hierarchy.index(code)) for code in found)
         for found in labels[codes].to_list()
     ]
     stands_for = pl.Series("stands_for", told, dtype=pl.String)
-    return labels.select("label", "rows", "instances", stands_for)
+    return labels.select("line", "label", "rows", "instances", stands_for)
 
 
 def _with_zeros(integrity: Integrity, label: str, table: str | None) -> set[str]:

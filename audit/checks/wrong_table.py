@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import polars as pl
 
+from audit.checks.carriers import written_with
 from audit.checks.check import Check
 from audit.checks.refusals import finding_of_labels
 from audit.checks.written import (
@@ -12,9 +13,9 @@ from audit.checks.written import (
     integrity_of,
     lines,
     read_again,
-    written,
 )
-from audit.measure import Counted
+from audit.dag import IntArray
+from audit.measure import Counted, Measurements
 from audit.result import CheckResult, Finding
 
 _NAME = "wrong_table"
@@ -26,10 +27,8 @@ _MOST = 0.5
 
 def run(measured: Counted) -> CheckResult:
     """Report labels that are no code of their table and one of another; or the whole table."""
-    integrity = integrity_of(measured)
-    labels = written(measured) if integrity is None else read_again(measured, integrity)
-    tables = () if integrity is None else integrity.tables
-    by_table = {table: labels.filter(pl.col("table") == table) for table in tables}
+    by_table = _by_table(measured)
+    tables = tuple(by_table)
     read = {table: int(found["rows"].sum()) for table, found in by_table.items()}
     return CheckResult(
         name=_NAME,
@@ -43,6 +42,15 @@ def run(measured: Counted) -> CheckResult:
         ),
         not_applicable=_why_not(tables, sum(read.values())),
     )
+
+
+def _by_table(measured: Counted) -> dict[str, pl.DataFrame]:
+    """Labels as `read_again`, by the table that they were found in."""
+    integrity = integrity_of(measured)
+    if integrity is None:
+        return {}
+    labels = read_again(measured, integrity)
+    return {table: labels.filter(pl.col("table") == table) for table in integrity.tables}
 
 
 def _why_not(tables: tuple[str, ...], read: int) -> str:
@@ -65,7 +73,7 @@ def _whole(measured: Counted, table: str, foreign: pl.DataFrame, read: int) -> t
         measured,
         lines(measured, foreign, "elsewhere"),
         check=_NAME,
-        key=f"all {table}",
+        key=_whole_key(table),
         severity="error",
         statement=f"{{rows}} of {{of}} rows of {table} ({{share}}), with {{labels}} labels, are "
         "valid codes of another table and none of this one: it seems to hold the other code set, "
@@ -94,4 +102,16 @@ def _rows(measured: Counted, table: str, misplaced: pl.DataFrame, read: int) -> 
     )
 
 
-CHECK = Check(_NAME, _TITLE, run, on_counts=run)
+def _whole_key(table: str) -> str:
+    return f"all {table}"
+
+
+def cases(measured: Measurements, finding: Finding) -> IntArray:
+    """The instances with a label that belongs into another table."""
+    (key,), by_table = finding.key, _by_table(measured)
+    told = {table: labels.filter(WRONG_TABLE) for table, labels in by_table.items()}
+    told |= {_whole_key(t): labels.filter(FITS_ELSEWHERE_ALONE) for t, labels in by_table.items()}
+    return written_with(measured, told[key])
+
+
+CHECK = Check(_NAME, _TITLE, run, on_counts=run, cases=cases)

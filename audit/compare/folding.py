@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from audit.compare.counts import Counts
+from audit.dag import IntArray, Sparse
 
 
 def fold_changes(
@@ -77,3 +78,29 @@ def _end(into: Mapping[int, int], change: int) -> int:
     while change in into:
         change = into[change]
     return change
+
+
+def pairs_above(a: IntArray, b: IntArray, closure: Sparse) -> list[list[int]]:
+    """For each pair the other given pairs at or above it, node by node, in the order given.
+
+    Args:
+        a: First nodes, shape (n_pairs,).
+        b: Second nodes; a pair may stand in either order, once.
+        closure: 1 where a is i or an ancestor of i, shape (n_nodes, n_nodes).
+
+    Time grows with the pairs times the ancestors of both nodes.
+    """
+    n = np.int64(closure.shape[0])
+    keys = np.minimum(a, b) * n + np.maximum(a, b)
+    order = np.argsort(keys)
+    ordered = keys[order]
+    found = []
+    for own, first, second in zip(keys.tolist(), a.tolist(), b.tolist(), strict=True):
+        left = closure.indices[closure.indptr[first] : closure.indptr[first + 1]].astype(np.int64)
+        right = closure.indices[closure.indptr[second] : closure.indptr[second + 1]]
+        above = np.minimum(left[:, None], right) * n + np.maximum(left[:, None], right)
+        wanted = np.unique(above)
+        wanted = wanted[wanted != own]
+        place = np.searchsorted(ordered, wanted).clip(max=len(ordered) - 1)
+        found.append(sorted(order[place[ordered[place] == wanted]].tolist()))
+    return found

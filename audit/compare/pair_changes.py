@@ -10,11 +10,10 @@ import polars as pl
 
 from audit.compare.counts import Counts, beyond_floor, q_values
 from audit.compare.edits import Release
-from audit.compare.folding import fold_changes
+from audit.compare.folding import fold_changes, pairs_above
 from audit.compare.roll_up import Common
 from audit.compare.terms import FALSE_DISCOVERY_RATE, LEAST_EXPECTED
 from audit.dag import BoolArray, FloatArray, IntArray
-from audit.engine.folding import pairs_above
 from audit.engine.two_rates import share_p_value
 
 FOLDED_AT_MOST = 20_000
@@ -30,8 +29,8 @@ class PairChanges:
     ``table`` has the columns ``a, b, relation, joint_old, joint_new, support_a_old, support_b_old,
     support_a_new, support_b_new, difference, low, high, odds_ratio, p_value, q_value, lift_change,
     nodes_p_value, nodes_q_value, ratio_old, ratio_new, changed, folded_a, folded_b``. Where both
-    runs tell ``joint_entailed``, joint is without it. ``relation`` and the ratios to what was
-    expected given the parents stand at changed pairs alone.
+    runs tell ``joint_entailed``, joint is without it. ``relation`` and the ratios to what record
+    length let expect stand at changed pairs alone.
     """
 
     table: pl.DataFrame

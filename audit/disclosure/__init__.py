@@ -16,6 +16,8 @@ from audit.disclosure.change import shown_change
 from audit.disclosure.earlier import Earlier
 from audit.disclosure.protection import left_possible, protected
 from audit.disclosure.quantity import (
+    BESIDE,
+    WHOLE,
     Quantity,
     Shown,
     count,
@@ -24,10 +26,13 @@ from audit.disclosure.quantity import (
     least,
     shown,
     shown_count,
+    shown_parts,
 )
 from audit.disclosure.sight import seen_whole
 
 __all__ = [
+    "BESIDE",
+    "WHOLE",
     "Cell",
     "Earlier",
     "LabelSet",
@@ -50,5 +55,6 @@ __all__ = [
     "shown",
     "shown_change",
     "shown_count",
+    "shown_parts",
     "together",
 ]

@@ -26,7 +26,7 @@ class Cell:
     """The instances with a label in each set of ``meets`` and none in a set of ``misses``.
 
     With ``of_labels`` it counts their labels in the one set that it meets instead; with
-    ``differing`` only those with two different labels, one in each of the two sets.
+    ``differing`` only those with a label in each of the two sets and none in both.
     """
 
     meets: tuple[LabelSet, ...]
@@ -62,7 +62,7 @@ def together(first: Cell, second: Cell) -> Cell:
 
 
 def differing(first: str, second: str) -> Cell:
-    """Instances with two different labels, one at or below each node; they may share labels."""
+    """Instances that carry both nodes, and no label that lies at or below both."""
     return replace(together(carried(first), carried(second)), differing=True)
 
 

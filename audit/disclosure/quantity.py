@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 Shown: TypeAlias = int | float | str | None
 """A value as published: a number, a bound such as ``<11``, or null where it is withheld."""
+
+
+BESIDE = "beside"
+"""Stands for the counts of other pairs that a number of a finding tells too."""
+WHOLE = "whole"
+"""Stands for the finding's own count, in a line of its breakdown."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,7 +25,8 @@ class Quantity:
         kind: ``count`` of instances or groups; ``derived`` from counts; ``exempt`` (rows of the
             ledger, totals of the release, limits of the policy).
         totals: For a count: the totals it is part of, whose remainders count as cells too.
-        sources: For a derived value: the counts it could be turned back into.
+        sources: For a derived value: the counts it could be turned back into, by their names in the
+            same evidence; `BESIDE` and `WHOLE` are counts that stand elsewhere.
     """
 
     value: int | float | str | None
@@ -69,6 +76,22 @@ def is_small(value: int, min_cell: int) -> bool:
     return 0 < value < min_cell
 
 
+def shown_parts(parts: Sequence[int], min_cell: int) -> list[int | str | None]:
+    """Parts of a known total: the smallest become null until each small one may be any of them."""
+    total, m = sum(parts), min_cell - 1
+    shown: list[int | str | None] = [shown_count(part, [total], min_cell) for part in parts]
+    small = [i for i, part in enumerate(parts) if is_small(part, min_cell)]
+    others = sorted((part, i) for i, part in enumerate(parts) if isinstance(shown[i], int) and part)
+    for i in [-1, *(i for _, i in others)] if small else ():
+        shown = [None if place == i else value for place, value in enumerate(shown)]
+        hidden = [place for place, value in enumerate(shown) if not isinstance(value, int)]
+        rest, withheld = len(small) - 1, len(hidden) > len(small)
+        left = sum(parts[place] for place in hidden)
+        if left - m >= rest and (withheld or left - 1 <= rest * m):
+            break
+    return shown
+
+
 def shown(
     evidence: Mapping[str, Quantity], min_cell: int, told: Mapping[str, Shown] | None = None
 ) -> dict[str, Shown]:
@@ -77,15 +100,17 @@ def shown(
     Args:
         evidence: Numbers by name.
         min_cell: Smallest count that may be shown.
-        told: Counts of the evidence as they are shown elsewhere too, by name.
+        told: Counts of the evidence as they are shown elsewhere too, by name; and those that stand
+            elsewhere alone, taken to be shown where they are not given.
     """
-    known = told or {}
+    known = {BESIDE: 0, WHOLE: 0, **(told or {})}
     published: dict[str, Shown] = {
         name: known[name] if name in known else _alone(quantity, min_cell)
         for name, quantity in evidence.items()
     }
     for name, quantity in evidence.items():
-        if any(isinstance(published[source], str | None) for source in quantity.sources):
+        sources = (published.get(source, known.get(source)) for source in quantity.sources)
+        if any(isinstance(source, str | None) for source in sources):
             published[name] = None
     return published
 

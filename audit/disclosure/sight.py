@@ -171,9 +171,9 @@ class Sight:
         return inside.astype(np.float64)
 
     def _meeting(self, first: NDArray[np.bool_], second: NDArray[np.bool_]) -> NDArray[np.float64]:
-        """Kinds with two different labels, one of each set, where every label is seen."""
-        held, beside, either = (self._labels_in(s) for s in (first, second, first | second))
-        return np.asarray((held > 0) & (beside > 0) & (either > 1), np.float64)
+        """Kinds with a label of each set and none of both, where every label is seen."""
+        held, beside, shared = (self._labels_in(s) for s in (first, second, first & second))
+        return np.asarray((held > 0) & (beside > 0) & (shared == 0), np.float64)
 
 
 def seen_whole(release: Release) -> bool:

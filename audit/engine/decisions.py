@@ -1,4 +1,4 @@
-"""From scores to decisions, and where decisions and labels part."""
+"""From scores to decisions."""
 
 from __future__ import annotations
 
@@ -33,24 +33,3 @@ def decide(scores: Sparse, threshold: float, *, single_label: bool) -> Sparse:
     decided = csr_array(pattern, shape=scores.shape, copy=True)  # zeros are dropped in place
     decided.eliminate_zeros()
     return decided
-
-
-def exchanged(labels: Sparse, decided: Sparse) -> Sparse:
-    """Instances where one node of a pair is the label and the other the prediction.
-
-    Args:
-        labels: 0/1, shape (n_instances, n_nodes).
-        decided: 0/1, same shape.
-
-    Returns:
-        Symmetric int64 counts, shape (n_nodes, n_nodes): instances labelled a and not b, for which
-        b is predicted and not a, or the other way round.
-    """
-    missed = csr_array(labels - labels.multiply(decided))
-    false = csr_array(decided - decided.multiply(labels))
-    missed.eliminate_zeros()
-    false.eliminate_zeros()
-    one_way = csr_array(missed.T @ false)
-    both = csr_array(one_way + one_way.T)
-    both.sort_indices()
-    return both

@@ -1,259 +1,218 @@
-"""What to expect of a pair of nodes, given the length of records or the parents of the nodes.
-
-Every expectation is a sum over strata of what a table of two rows and two columns expects: of
-``n`` instances, ``first`` carry the one node and ``second`` the other. Given `parents`, the
-instances are those that carry a parent of each; given `length`, all of the stratum.
-"""
+"""How often two nodes are expected on one record, given how many labels records have."""
 
 from __future__ import annotations
 
-import math
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from functools import cached_property
 from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from audit.engine.stratified import Cells, Counts, Sparse, Stratified
+from audit.engine.joint import WORTH_COMPILING, can_compile, cores
+from audit.engine.margins import Strata
 
 IntArray: TypeAlias = NDArray[np.int64]
 FloatArray: TypeAlias = NDArray[np.float64]
 BoolArray: TypeAlias = NDArray[np.bool_]
 
-DENSE_CELLS = 60_000_000
-"""Joint counts of one stratum up to which all that could be asked for are held."""
-CHUNK = 1 << 16
-"""Comparisons whose tables are worked on at a time: small enough for the processor's cache."""
-NO_PARENT = -1
-"""Stands for the parents of a comparison given length."""
+MOST_BRANCHES = 200
+"""Branches whose pairs have a factor of their own."""
+PRIOR = 20.0
+"""Pairs of labels that are added to those observed and expected between two branches."""
+CHUNK = 1 << 15
+"""Pairs that are worked on at a time: few enough for the processor's cache."""
 
 
 @dataclass(frozen=True, eq=False)
-class Comparisons:
-    """Pairs of nodes, each with one thing to condition on; a pair may stand several times.
+class Expectation:
+    """What record length, and labels between branches, let expect of any pair of nodes.
 
     Args:
-        pair: Which pair, ascending, shape (n,).
-        a: First nodes, shape (n,).
-        b: Second nodes, shape (n,).
-        parent_a: The parent of a that is conditioned on, shape (n,); `NO_PARENT` given length.
-        parent_b: The parent of b, likewise.
+        size: Records of each stratum, shape (n_strata,).
+        share: Share of them that carry each node, shape (n_strata, n_nodes).
+        facet: Which factor each node has, shape (n_nodes,).
+        factor: Of each stratum and pair of facets, shape (n_strata, n_facets, n_facets): label
+            pairs observed over those expected if labels were drawn independently.
     """
 
-    pair: IntArray
-    a: IntArray
-    b: IntArray
-    parent_a: IntArray
-    parent_b: IntArray
+    size: FloatArray
+    share: FloatArray
+    facet: IntArray
+    factor: FloatArray
 
-    @classmethod
-    def joined(cls, parts: Sequence[Comparisons]) -> Comparisons:
-        """Several sets of comparisons as one; pairs keep the numbers of their own set."""
-        columns = ("pair", "a", "b", "parent_a", "parent_b")
-        none = np.empty(0, np.int64)
-        values = (
-            np.concatenate([none, *(getattr(part, name) for part in parts)]) for name in columns
-        )
-        return cls(*values)
+    @cached_property
+    def _missing(self) -> FloatArray:
+        """One minus the factor, shape (n_strata, n_facets^2)."""
+        n_facets = self.factor.shape[1]
+        return 1.0 - self.factor.reshape(len(self.factor), n_facets**2)
 
-    def __len__(self) -> int:
-        return len(self.pair)
+    def joint(self, a: IntArray, b: IntArray) -> FloatArray:
+        """Records expected to carry both nodes of each pair, shape (n_pairs,).
 
-    def __getitem__(self, chosen: IntArray | BoolArray | slice) -> Comparisons:
-        return Comparisons(
-            self.pair[chosen],
-            self.a[chosen],
-            self.b[chosen],
-            self.parent_a[chosen],
-            self.parent_b[chosen],
-        )
+        ``sum over strata of n pi_a pi_b max(0, 1 - (1 - c) (1 - pi_a) (1 - pi_b))``; exchanging a
+        and b changes no bit. With ``c = 1 - 1 / d`` this is Hajek's correction for records of a
+        fixed number of labels. Time grows with pairs times strata.
+        """
+        expected = np.empty(len(a))
+        fill = self._by_loops if self._worth_compiling(len(a)) else self._by_terms
+        chunks = [slice(start, start + CHUNK) for start in range(0, len(a), CHUNK)]
+        if len(chunks) < 2:
+            fill(a, b, expected)
+            return expected
+        with ThreadPoolExecutor(cores()) as threads:
+            list(threads.map(lambda some: fill(a[some], b[some], expected[some]), chunks))
+        return expected
 
-    def pairs(self) -> list[tuple[int, int]]:
-        """The two nodes of each comparison."""
-        return list(zip(self.a.tolist(), self.b.tolist(), strict=True))
+    def _worth_compiling(self, pairs: int) -> bool:
+        return pairs * len(self.size) >= WORTH_COMPILING and can_compile()
+
+    def _by_terms(self, a: IntArray, b: IntArray, into: FloatArray) -> None:
+        into[:] = 0.0
+        for term in self.terms(a, b):
+            into += term
+
+    def _by_loops(self, a: IntArray, b: IntArray, into: FloatArray) -> None:
+        from audit.engine.compiled_expectation import expected_joint
+
+        expected_joint(a, b, self.size, *self._by_node, into)
+
+    @cached_property
+    def _by_node(self) -> tuple[FloatArray, IntArray, FloatArray]:
+        """What the compiled loop looks up, the strata of a node or of two facets side by side."""
+        missing = np.ascontiguousarray(np.moveaxis(1.0 - self.factor, 0, -1))
+        return np.ascontiguousarray(self.share.T), self.facet, missing
+
+    def terms(self, a: IntArray, b: IntArray) -> Iterator[FloatArray]:
+        """What each stratum adds to each pair, shape (n_pairs,) a stratum."""
+        facets = self.facet[a] * self.factor.shape[1] + self.facet[b]
+        for size, share, missing in zip(self.size, self.share, self._missing, strict=True):
+            first, second = share[a], share[b]
+            independent = first * second
+            independent *= size
+            np.subtract(1.0, first, out=first)
+            np.subtract(1.0, second, out=second)
+            first *= second
+            first *= missing[facets]
+            np.subtract(1.0, first, out=first)
+            np.maximum(first, 0.0, out=first)
+            first *= independent
+            yield first
+
+
+@dataclass(frozen=True, eq=False)
+class Facets:
+    """Branches as labels fill them: what the factors of an expectation belong to.
+
+    Args:
+        of_branch: Facet of each branch, by its number as a node, shape (n_nodes,); -1 where fewer
+            than two of its labels are in use.
+        count: How many facets there are.
+    """
+
+    of_branch: IntArray
+    count: int
+
+
+def facets_of(labelled: IntArray, branch_of: IntArray) -> Facets:
+    """The branches with two labels in use; beyond `MOST_BRANCHES` those with fewest are one.
+
+    Args:
+        labelled: Records with each node as a most specific label, shape (n_nodes,).
+        branch_of: The branch of each node, shape (n_nodes,); negative: none.
+    """
+    used = np.flatnonzero((labelled > 0) & (branch_of >= 0))
+    labels = np.bincount(branch_of[used], minlength=len(branch_of))
+    several = np.flatnonzero(labels > 1)
+    facet = np.full(len(branch_of), -1, np.int64)
+    if len(several) > MOST_BRANCHES:
+        largest = several[np.argsort(-labels[several], kind="stable")]
+        facet[several] = MOST_BRANCHES - 1
+        several = np.sort(largest[: MOST_BRANCHES - 1])
+        facet[several] = np.arange(len(several))
+        return Facets(facet, MOST_BRANCHES)
+    facet[several] = np.arange(len(several))
+    return Facets(facet, len(several))
+
+
+@dataclass(frozen=True, eq=False)
+class LabelPairs:
+    """Ordered pairs of different labels on one record, one in each of two facets, by stratum.
+
+    Args:
+        facets: The facets.
+        observed: Shape (n_strata, n_facets, n_facets).
+        drawn: Those expected of labels drawn independently, same shape.
+        competing: ``h``, which length lets through of those, shape (n_strata,).
+    """
+
+    facets: Facets
+    observed: FloatArray
+    drawn: FloatArray
+    competing: FloatArray
 
     @property
-    def by_length(self) -> BoolArray:
-        """Whether a comparison is given length, shape (n,)."""
-        return np.asarray(self.parent_a == NO_PARENT)
+    def factor(self) -> FloatArray:
+        """The factor of each stratum and pair of facets; behind the last facet that of length."""
+        k, n = self.observed.shape[:2]
+        length = self.competing[:, None, None]
+        factor = np.empty((k, n + 1, n + 1))
+        factor[:] = length
+        factor[:, :n, :n] = (self.observed + PRIOR * length) / (self.drawn + PRIOR)
+        return factor
 
 
-def comparisons(a: IntArray, b: IntArray, siblings: BoolArray, edges: Sparse) -> Comparisons:
-    """One comparison given length for siblings, else one for each choice of two parents.
-
-    Siblings share a parent that is there because one of them is, so it must not be conditioned on.
-
-    Args:
-        a: First nodes, shape (n_pairs,), none of them the root.
-        b: Second nodes, shape (n_pairs,).
-        siblings: Whether the two share a parent, shape (n_pairs,).
-        edges: 1 where the column is a parent of the row, shape (n_nodes, n_nodes).
-    """
-    parents = np.diff(edges.indptr).astype(np.int64)
-    choices = np.where(siblings, 1, parents[a] * parents[b])
-    pair = np.repeat(np.arange(len(a)), choices)
-    choice = np.arange(len(pair)) - np.repeat(np.cumsum(choices) - choices, choices)
-    of_a, of_b = np.divmod(choice, np.maximum(parents[b[pair]], 1))
-
-    def parent(node: IntArray, number: IntArray) -> IntArray:
-        place = np.minimum(edges.indptr[node] + number, max(edges.nnz - 1, 0))
-        return np.where(siblings[pair], NO_PARENT, edges.indices[place]).astype(np.int64)
-
-    return Comparisons(pair, a[pair], b[pair], parent(a[pair], of_a), parent(b[pair], of_b))
-
-
-@dataclass(frozen=True, eq=False)
-class Margins:
-    """Tables of two rows and two columns; every array of the same shape.
+def label_pairs(strata: Strata, branch_of: IntArray) -> LabelPairs:
+    """Labels between branches in each stratum, as observed and as drawn independently.
 
     Args:
-        n: Instances.
-        first: Those that carry the first node.
-        second: Those that carry the second.
+        strata: The records.
+        branch_of: The branch of each node, shape (n_nodes,); negative: none.
     """
-
-    n: FloatArray
-    first: FloatArray
-    second: FloatArray
-
-
-def margins(strata: Stratified, asked: Comparisons) -> Margins:
-    """The table of each comparison in each stratum, shape (n_strata, n)."""
-    found = np.zeros((3, len(strata.size), len(asked)))
-    for chosen, tables in _parted(strata, asked):
-        for stratum, chunk, table in tables:
-            places = (stratum, chosen[chunk])
-            for column, values in zip(found, (table.n, table.first, table.second), strict=True):
-                column[places] = values
-    return Margins(*found)
-
-
-_Tables: TypeAlias = Iterator[tuple[int, slice, Margins]]
-"""Stratum, which comparisons, and their tables in it."""
-
-
-def _parted(strata: Stratified, asked: Comparisons) -> Iterator[tuple[IntArray, _Tables]]:
-    """The comparisons given length, then those given parents: where they stand, their tables."""
-    lengthwise, given = np.flatnonzero(asked.by_length), np.flatnonzero(~asked.by_length)
-    yield lengthwise, _given_length(strata, asked[lengthwise])
-    yield given, _given_parents(strata, asked[given])
+    facets = facets_of(strata.labelled.sum(axis=0), branch_of)
+    k = len(strata.size)
+    share = _shares(strata.labelled, strata.size)
+    at = np.where(branch_of >= 0, facets.of_branch[branch_of], -1)
+    inside = np.flatnonzero(at >= 0)
+    sums, squares = np.zeros((2, k, facets.count))
+    for stratum in range(k):
+        own = share[stratum, inside]
+        sums[stratum] = np.bincount(at[inside], own, minlength=facets.count)
+        squares[stratum] = np.bincount(at[inside], own * own, minlength=facets.count)
+    drawn = sums[:, :, None] * sums[:, None, :]
+    drawn[:, np.arange(facets.count), np.arange(facets.count)] -= squares
+    drawn *= strata.size[:, None, None]
+    free = (share * (1 - share)).sum(axis=1)
+    competing = np.ones(k)
+    np.divide(1.0, free, out=competing, where=free > 0)
+    competing = np.where(free > 0, np.maximum(0.0, 1.0 - competing), 1.0)
+    return LabelPairs(facets, _observed(strata, facets), drawn, competing)
 
 
-def _given_length(strata: Stratified, asked: Comparisons) -> _Tables:
-    a, b = strata.position[asked.a], strata.position[asked.b]
-    for stratum, support in enumerate(strata.support):
-        n = np.full(len(asked), float(strata.size[stratum]))
-        yield stratum, slice(None), Margins(n, support[a].astype(float), support[b].astype(float))
+def expectation(strata: Strata, branch_of: IntArray) -> Expectation:
+    """What the margins of strata let expect; parameters as of `label_pairs`."""
+    pairs = label_pairs(strata, branch_of)
+    known = (branch_of >= 0) & (pairs.facets.of_branch[branch_of] >= 0)
+    facet = np.where(known, pairs.facets.of_branch[branch_of], pairs.facets.count)
+    share = _shares(strata.carried, strata.size)
+    return Expectation(strata.size.astype(np.float64), share, facet, pairs.factor)
 
 
-def _given_parents(strata: Stratified, asked: Comparisons) -> _Tables:
-    """Every count wanted is one of a node beside a parent."""
-    parents = np.unique(np.concatenate([asked.parent_a, asked.parent_b]))
-    line = np.full(len(strata.position), -1, np.int64)
-    line[parents] = np.arange(len(parents))
-    at, width, count = strata.position, strata.support.shape[1], len(asked)
-    of_a, of_b = line[asked.parent_a] * width, line[asked.parent_b] * width
-    places = [of_b + at[asked.parent_a], of_b + at[asked.a], of_a + at[asked.b]]
-    del asked, of_a, of_b
-    cells = Cells(at[parents], width)
-    if cells.size > DENSE_CELLS:
-        listed, place = np.unique(np.concatenate(places), return_inverse=True)
-        cells, places = replace(cells, listed=listed), np.split(place, 3)
-        del place
-    for stratum in range(len(strata.size) if count else 0):
-        yield from _tables(stratum, strata.beside(stratum, cells), places)
+def _shares(counts: IntArray, size: IntArray) -> FloatArray:
+    return np.asarray(counts / np.maximum(size, 1)[:, None], np.float64)
 
 
-def _tables(stratum: int, joint: Counts, places: Sequence[IntArray]) -> _Tables:
-    """Tables of a stratum, some at a time; its joint counts are given up at the end."""
-    for start in range(0, len(places[0]), CHUNK):
-        chunk = slice(start, start + CHUNK)
-        yield stratum, chunk, Margins(*(joint[place[chunk]].astype(float) for place in places))
-
-
-@dataclass(frozen=True, eq=False)
-class Expected:
-    """What tables expect, summed over strata; every array of shape (n,).
-
-    Args:
-        joint: Joint instances.
-        variance: Of their number, the margins held fixed (hypergeometric).
-        n: Instances of the tables.
-        first: Those that carry the first node.
-        second: Those that carry the second.
-    """
-
-    joint: FloatArray
-    variance: FloatArray
-    n: FloatArray
-    first: FloatArray
-    second: FloatArray
-
-    def __getitem__(self, chosen: IntArray | BoolArray) -> Expected:
-        return Expected(
-            self.joint[chosen],
-            self.variance[chosen],
-            self.n[chosen],
-            self.first[chosen],
-            self.second[chosen],
-        )
-
-
-def expect(strata: Stratified, asked: Comparisons) -> Expected:
-    """Sum the expectations of comparisons over strata.
-
-    Time grows with the sum over instances of (nodes per instance)^2, and with comparisons times
-    strata; memory with comparisons, and with nodes in use times their parents up to `DENSE_CELLS`.
-    """
-    sums: list[list[FloatArray]] = [[], [], [], [], []]
-    places = []
-    for chosen, tables in _parted(strata, asked):
-        part = [np.zeros(len(chosen)) for _ in sums]
-        by_length = bool(len(chosen)) and bool(asked.by_length[chosen[0]])
-        for stratum, chunk, table in tables:
-            free = float(strata.free[stratum]) if by_length else math.inf
-            part[0][chunk] += joint_expected(table, free)
-            part[1][chunk] += joint_variance(table)
-            part[2][chunk] += table.n
-            part[3][chunk] += table.first
-            part[4][chunk] += table.second
-        places.append(chosen)
-        for column, values in zip(sums, part, strict=True):
-            column.append(values)
-    order = np.concatenate(places)
-    return Expected(*(_in_order(column, order) for column in sums))
-
-
-def _in_order(parts: list[FloatArray], order: IntArray) -> FloatArray:
-    """Parts put where they belong; the parts are given up, so that memory holds them once."""
-    placed = np.empty(len(order))
-    placed[order] = np.concatenate(parts)
-    parts.clear()
-    return placed
-
-
-def joint_expected(table: Margins, free: float | FloatArray) -> FloatArray:
-    """Joint instances that tables expect, not below 0; 0 for an empty table.
-
-    Args:
-        table: Margins of any shape.
-        free: What nodes compete for (`Stratified.free`), a number or of the tables' shape;
-            infinite where the number of labels is not what is conditioned on. Hajek's correction
-            for samples of fixed size.
-    """
-    n = np.maximum(table.n, 1)
-    independent = table.first * table.second / n
-    if np.all(np.isinf(free)):
-        return np.asarray(independent)
-    neither = (1 - table.first / n) * (1 - table.second / n)
-    varied = (independent > 0) & (neither > 0)
-    competing = np.divide(neither, free, out=np.zeros_like(neither), where=varied)
-    return np.asarray(np.maximum(independent * (1 - competing), 0))
-
-
-def joint_variance(table: Margins) -> FloatArray:
-    """Hypergeometric variance of the joint instances of tables; 0 for less than two instances."""
-    n, first, second = table.n, table.first, table.second
-    product = first * (n - first) * second * (n - second)
-    return product / np.maximum(n * n * (n - 1), 1)
+def _observed(strata: Strata, facets: Facets) -> FloatArray:
+    k, n_nodes = strata.labelled.shape
+    observed = np.zeros((k, facets.count, facets.count))
+    rest, second = np.divmod(strata.between.keys, n_nodes)
+    stratum, first = np.divmod(rest, n_nodes)
+    a, b = facets.of_branch[first], facets.of_branch[second]
+    kept = (a >= 0) & (b >= 0)
+    stratum, a, b = stratum[kept], a[kept], b[kept]
+    counts, apart = strata.between.joint[kept].astype(np.float64), first[kept] != second[kept]
+    np.add.at(observed, (stratum, a, b), counts)
+    np.add.at(observed, (stratum[apart], b[apart], a[apart]), counts[apart])
+    return observed

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -17,43 +16,18 @@ FloatArray: TypeAlias = NDArray[np.float64]
 BoolArray: TypeAlias = NDArray[np.bool_]
 
 
-def in_family(support_a: IntArray, support_b: IntArray, instances: int, limit: float) -> BoolArray:
-    """Whether the supports of a pair are large enough for it to be judged, shape as given.
+def pairs_apart(used: BoolArray, closure: Sparse) -> int:
+    """Pairs of used nodes of which neither is above the other.
 
     Args:
-        support_a: Instances carrying the first node.
-        support_b: Instances carrying the second.
-        instances: All instances.
-        limit: Least ``support_a * support_b / instances``.
-    """
-    return np.asarray(support_a * support_b >= _least_product(instances, limit))
-
-
-def family_size(support: IntArray, closure: Sparse, limit: float, instances: int) -> int:
-    """Pairs of nodes to judge, those without a joint instance included; ancestor pairs are not.
-
-    Args:
-        support: Instances carrying each node, shape (n_nodes,).
+        used: Shape (n_nodes,).
         closure: 1 where a is i or an ancestor of i, shape (n_nodes, n_nodes).
-        limit: As for `in_family`.
-        instances: All instances.
 
-    No pair is built: time grows with n_nodes log n_nodes and the stored values of the closure.
+    No pair is built: time grows with the stored values of the closure.
     """
-    used = np.sort(support[support > 0])
-    least = -(-_least_product(instances, limit) // np.maximum(used, 1))
-    ordered = len(used) * len(used) - int(np.searchsorted(used, least).sum())
-    with_itself = int(in_family(used, used, instances, limit).sum())
-    node, above = row_numbers(closure), closure.indices
-    strict = (node != above) & (support[node] > 0)
-    node, above = node[strict], above[strict]
-    trivial = int(in_family(support[node], support[above], instances, limit).sum())
-    return (ordered - with_itself) // 2 - trivial
-
-
-def _least_product(instances: int, limit: float) -> int:
-    """Whole numbers, so that membership and size never part by rounding."""
-    return max(math.ceil(limit * instances), 1)
+    count = int(used.sum())
+    in_line = int((used[row_numbers(closure)] & used[closure.indices]).sum()) - count
+    return count * (count - 1) // 2 - in_line
 
 
 def benjamini_hochberg(p_value: FloatArray, family: int) -> FloatArray:
@@ -80,16 +54,19 @@ def benjamini_hochberg(p_value: FloatArray, family: int) -> FloatArray:
     return q_value
 
 
-def discovered(p_value: FloatArray, family: int, rate: float) -> BoolArray:
-    """Whether `benjamini_hochberg` would leave each at most at a rate, shape (n,), without sorting
-    those whose p value alone is above it.
+def threshold(p_value: FloatArray, family: int, rate: float) -> float:
+    """The p value up to which Benjamini and Hochberg's step-up test rejects; 0 where it rejects
+    none.
 
-    >>> discovered(np.array([0.03, 0.01, 0.2]), 4, 0.05).tolist()
-    [False, True, False]
+    ``k * rate / family`` with k the largest rank whose p value is at most that: not the largest p
+    value itself, which can be tiny.
+
+    >>> threshold(np.array([0.001, 0.02, 0.3]), 4, 0.05)
+    0.025
     """
-    found = p_value <= rate
-    found[found] = benjamini_hochberg(p_value[found], family) <= rate
-    return found
+    ordered = np.sort(p_value[p_value <= rate])
+    rejected = np.flatnonzero(ordered <= np.arange(1, len(ordered) + 1) * rate / max(family, 1))
+    return (int(rejected[-1]) + 1) * rate / family if len(rejected) else 0.0
 
 
 def selected_level(rate: float, selected: int, family: int) -> float:

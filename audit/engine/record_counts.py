@@ -10,6 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
+from audit.engine.margins import MARGINS, Margin, count_margins
+from audit.engine.specific import LEAST_LABELS, most_specific
 from audit.engine.sums import SortedTail, Sums, counts_by_place, counts_only
 
 Sparse: TypeAlias = csr_array[Any, tuple[int, int]]
@@ -29,6 +31,9 @@ Kind: TypeAlias = Literal[
     "nested_instances",
     "below",
     "only_residual",
+    "alone",
+    "size",
+    Margin,
 ]
 """What is counted, and by which key; all are instances, but for ``repeated_rows``.
 
@@ -39,7 +44,10 @@ that is beyond the first of their instance and node. ``refused``: without a labe
 refused row; ``all_refused``: of any reason. ``nested``: labelled with a node and its ancestor, by
 ``node * n_nodes + ancestor``; ``nested_instances``: of any two. ``below``: with a direct label
 strictly below a node; ``only_residual``: those of them all of whose labels below it are residual,
-by ``place in RESIDUAL_KINDS * n_nodes + node``. What has no further key has key 0.
+by ``place in RESIDUAL_KINDS * n_nodes + node``. ``alone``: with a single most specific label, by
+node. ``size``: with two or more, by their number; the margins of these: as
+`audit.engine.margins.Margin` says, the parts being numbers of most specific labels. What has no
+further key has key 0.
 """
 KINDS: tuple[Kind, ...] = get_args(Kind)
 RESIDUAL_KINDS = ("all", "other", "unspecified")
@@ -95,12 +103,15 @@ class Mapped:
         reason_of: Why it was refused, by number, shape (n_labels,); -1: it was not.
         residual: Of each node 0 specific, 1 other, 2 unspecified, shape (n_nodes,).
         strict_closure: 1 where a is an ancestor of i, shape (n_nodes, n_nodes).
+        branch_of: The branch of each node, shape (n_nodes,); negative where labels between branches
+            are not counted.
     """
 
     node_of: IntArray
     reason_of: IntArray
     residual: IntArray
     strict_closure: Sparse
+    branch_of: IntArray
 
 
 @dataclass(frozen=True, eq=False)
@@ -139,6 +150,7 @@ def count_records(rows: RecordRows, mapped: Mapped) -> tuple[RecordCounts, Spars
         **_all_refused(instance[~kept], mapped.reason_of[label[~kept]], lengths),
         **_nested(direct, above, mapped.strict_closure),
         **_below(above),
+        **_margins(direct, above, mapped.branch_of),
     }
     return RecordCounts(counts), direct
 
@@ -167,6 +179,18 @@ def _direct(keys: IntArray, instances: int, n_nodes: int) -> Sparse:
     indptr = np.zeros(instances + 1, np.int64)
     np.cumsum(np.bincount(number, minlength=instances), out=indptr[1:])
     return csr_array((np.ones(len(keys), np.int64), node, indptr), shape=(instances, n_nodes))
+
+
+def _margins(direct: Sparse, above: Sparse, branch_of: IntArray) -> dict[Kind, Sums]:
+    """What the expectation of pairs needs, by number of most specific labels."""
+    specific = most_specific(direct, above)
+    lengths = np.diff(specific.indptr).astype(np.int64)
+    single = specific.indices[np.repeat(lengths == 1, lengths)]
+    counted = np.where(lengths >= LEAST_LABELS, lengths, -1)
+    carried = csr_array(above + specific)
+    margins = count_margins(specific, carried, counted, branch_of)
+    found: dict[Kind, Sums] = {kind: margins[kind] for kind in MARGINS}
+    return found | {"alone": _counts(single), "size": _counts(counted[counted >= 0])}
 
 
 def _repeated(of_node: IntArray, in_rows: IntArray, n_nodes: int) -> dict[Kind, Sums]:

@@ -20,6 +20,11 @@ def row_numbers(matrix: Sparse) -> IntArray:
     return np.repeat(np.arange(matrix.shape[0]), np.diff(matrix.indptr))
 
 
+def row(matrix: Sparse, index: int) -> IntArray:
+    """Columns stored in one row, shape (n_stored,)."""
+    return matrix.indices[matrix.indptr[index] : matrix.indptr[index + 1]].astype(np.int64)
+
+
 def row_sums(matrix: Sparse) -> FloatArray:
     """Sum of each row, shape (n_rows,), added in stored order: the same in every batch."""
     sums = np.bincount(row_numbers(matrix), matrix.data, minlength=matrix.shape[0])

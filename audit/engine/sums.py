@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol, Self, TypeAlias
+from typing import Any, Protocol, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -77,12 +77,6 @@ class Tail(Protocol):
     def between(self, first: int, stop: int) -> Sums:
         """The sums of the keys from ``first`` to before ``stop``."""
 
-    def absorb(self, other: Self) -> None:
-        """Take over the sums of another, which is empty then."""
-
-    def clear(self) -> None:
-        """Forget all sums."""
-
 
 class SortedTail:
     """Sums in memory: what came in since is merged once it outgrows what was merged before."""
@@ -102,16 +96,6 @@ class SortedTail:
         ends = [np.searchsorted(part.keys, (first, stop)) for part in self.parts]
         parts = [part[slice(*end)] for part, end in zip(self.parts, ends, strict=True)]
         return summed([NOTHING, *parts])
-
-    def absorb(self, other: SortedTail) -> None:
-        """Take over the sums of another, which is empty then."""
-        for part in other.parts:
-            self.add(part)
-        other.clear()
-
-    def clear(self) -> None:
-        """Forget all sums."""
-        self.parts.clear()
 
     @property
     def nbytes(self) -> int:

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csc_array, csr_array
 
-from audit.engine.entailed import count_entailed, sole_labels
+from audit.engine.entailed import count_entailed, joint_entailed
 from audit.engine.joint import can_compile, cores
 from audit.engine.pairs import PairCounts, binary_entropy, count_pairs, support
 from audit.engine.propagation import aggregate
@@ -34,8 +34,6 @@ MOST_VALUES = 2_000
 """Values above which entropies are not looked up in a table."""
 PAIRS_AT_ONCE = 4_000_000
 """Pairs of nodes without a slot that compiled loops list at a time."""
-MOST_ABOVE = 20_000_000
-"""Pairs of nodes above one label, summed over labels, up to which compiled loops count them."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,8 +44,8 @@ class Batch:
         lengths: How many instances have each number of direct labels.
         direct: Instances with each node as a label, shape (n_nodes,).
         support: Instances carrying each node, shape (n_nodes,).
-        entailed: Keys of pairs that one label alone explains on some instance, ascending, and
-            on how many.
+        entailed: Instances with a label below both nodes of pairs, as
+            `audit.engine.entailed.count_entailed` counts them.
     """
 
     lengths: IntArray
@@ -56,49 +54,20 @@ class Batch:
     entailed: Sums
 
 
-def count_batch(direct: Sparse, closure: Sparse, compiled: bool) -> tuple[Batch, Sparse]:
+def count_batch(direct: Sparse, closure: Sparse) -> tuple[Batch, Sparse]:
     """Count a batch of instances up to its pairs; batches may be counted in several threads.
 
     Args:
         direct: 0/1, shape (n_instances, n_nodes), int64 canonical CSR.
         closure: 1 where a is i or an ancestor of i, shape (n_nodes, n_nodes).
-        compiled: Whether numba's loops count; the counts are the same.
 
     Returns:
         The batch, and its aggregated values.
     """
     aggregated = aggregate(direct, closure)
     lengths = length_histogram(np.diff(direct.indptr).astype(np.int64))
-    explained = _entailed_by_loops if compiled else _entailed_by_products
-    alone = explained(direct, closure)
-    return Batch(lengths, support(direct), support(aggregated), alone), aggregated
-
-
-def _entailed_by_products(direct: Sparse, closure: Sparse) -> Sums:
-    counts = count_entailed(sole_labels(direct, closure)).tocoo()
-    keys = counts.row.astype(np.int64) * direct.shape[1] + counts.col
-    return counts_only(keys, counts.data)
-
-
-def _entailed_by_loops(direct: Sparse, closure: Sparse) -> Sums:
-    above = np.diff(closure.indptr).astype(np.int64)
-    offsets = np.concatenate([[0], np.cumsum(above * (above - 1) // 2)])
-    if offsets[-1] > MOST_ABOVE:
-        return _entailed_by_products(direct, closure)
-    from audit.engine.compiled_tally import entailed_by_label
-
-    starts, labels = direct.indptr.astype(np.int64), direct.indices.astype(np.int64)
-    above_starts, nodes = closure.indptr.astype(np.int64), closure.indices.astype(np.int64)
-    counts = entailed_by_label(starts, labels, above_starts, nodes, offsets)
-    found = np.flatnonzero(counts)
-    label = np.searchsorted(offsets, found, "right") - 1
-    within = found - offsets[label]
-    second = ((1 + np.sqrt(1 + 8.0 * within)) / 2).astype(np.int64)
-    first = within - second * (second - 1) // 2
-    a, b = (nodes[above_starts[label] + place] for place in (first, second))
-    keys = a * direct.shape[1] + b
-    order = np.argsort(keys, kind="stable")
-    return summed([counts_only(keys[order], counts[found][order])])
+    entailed = count_entailed(direct, closure)
+    return Batch(lengths, support(direct), support(aggregated), entailed), aggregated
 
 
 class PairTally:
@@ -109,7 +78,7 @@ class PairTally:
 
     Pairs of the nodes met first, the most frequent of the first batch before others, are counted
     in a triangle; pairs of other nodes in a tail. Memory is bounded by ``square`` and the tail, and
-    does not grow with the instances; what one label explains is bounded by the hierarchy.
+    does not grow with the instances; what a label entails is bounded by the hierarchy.
 
     Args:
         closure: 1 where a is i or an ancestor of i, shape (n_nodes, n_nodes).
@@ -152,33 +121,12 @@ class PairTally:
 
     def update(self, direct: Sparse) -> None:
         """Count a batch of instances: 0/1 rows, shape (n, n_nodes), int64 canonical CSR."""
-        self.add(*count_batch(direct, self.closure, self.compiled))
+        self.add(*count_batch(direct, self.closure))
 
     def merge(self, other: PairTally) -> None:
         """Add what another tally of the same hierarchy counted."""
         margins = (other.lengths, other.direct_support, other.support)
         self.add_counted(Batch(*margins, other.entailed), other.blocks())
-
-    def add_empty(self, instances: int) -> None:
-        """Count instances without labels."""
-        self.lengths = merged_histogram(self.lengths, np.array([instances], np.int64))
-
-    def absorb(self, other: PairTally) -> None:
-        """Add a tally that has the same nodes in its triangle, and empty it."""
-        margins = (other.lengths, other.direct_support, other.support)
-        self.add_counted(Batch(*margins, other.entailed), ())
-        self._joint += other._joint
-        self._confusion += other._confusion
-        self.tail.absorb(other.tail)
-        other.clear()
-
-    def clear(self) -> None:
-        """Forget all counts; what has a place in the triangle keeps it."""
-        self.lengths = np.zeros(0, np.int64)
-        for counts in (self.direct_support, self.support, self._joint, self._confusion):
-            counts.fill(0)
-        self.tail.clear()
-        self._entailed.clear()
 
     def add(self, batch: Batch, aggregated: Sparse) -> None:
         """Add what was counted of a batch, and its pairs."""
@@ -223,11 +171,6 @@ class PairTally:
             tail = self.tail.between(start * self.n_nodes, stop * self.n_nodes)
             yield summed([self._square(start, stop), tail])
 
-    def beside(self, nodes: BoolArray) -> Iterator[Sums]:
-        """Those of the pairs that have one of some nodes, ``nodes`` being of shape (n_nodes,)."""
-        for sums in self.sums():
-            yield sums[nodes[sums.keys // self.n_nodes] | nodes[sums.keys % self.n_nodes]]
-
     def counts(self) -> PairCounts:
         """Every pair with a joint instance, as `audit.engine.pairs.count_pairs` gives them."""
         parts = [PairCounts.none(), *self.blocks()]
@@ -236,19 +179,17 @@ class PairTally:
 
     @property
     def entailed(self) -> Sums:
-        """Keys of pairs that one label alone explains, and on how many instances, ``joint``."""
+        """Instances with a label below both nodes of pairs that are not in line."""
         return self._entailed.between(0, self.n_nodes**2)
 
     def joint_entailed(self, pairs: PairCounts) -> IntArray:
-        """Joint instances of each pair that one label alone explains, shape (n_pairs,)."""
+        """Instances with a label below both nodes of each pair, shape (n_pairs,); pairs in order.
+
+        Of a pair in line every joint instance has one.
+        """
         keys = pairs.a * self.n_nodes + pairs.b
-        found = np.zeros(len(keys), np.int64)
-        entailed = self._entailed.between(keys[0], keys[-1] + 1) if len(keys) else NOTHING
-        place = np.searchsorted(keys, entailed.keys)
-        there = place < len(keys)
-        there[there] = keys[place[there]] == entailed.keys[there]
-        found[place[there]] = entailed.joint[there]
-        return found
+        between = self._entailed.between(keys[0], keys[-1] + 1) if len(keys) else NOTHING
+        return joint_entailed(pairs, between, self.closure)
 
     def state(self) -> dict[str, NDArray[Any]]:
         """Everything but the tail as arrays, from which `restore` goes on to the same bytes."""

@@ -35,12 +35,32 @@ def difference_interval(
     Returns:
         Lower and upper bounds in [-1, 1], shape (n,), the differences between them.
     """
-    old, low_old, high_old = _wilson(k_old, n_old, level)
-    new, low_new, high_new = _wilson(k_new, n_new, level)
+    old, low_old, high_old = wilson_bounds(k_old, n_old, level)
+    new, low_new, high_new = wilson_bounds(k_new, n_new, level)
     difference = new - old
     below = np.hypot(new - low_new, high_old - old)
     above = np.hypot(high_new - new, old - low_old)
     return np.asarray(difference - below), np.asarray(difference + above)
+
+
+def wilson_bounds(
+    k: IntArray | FloatArray, n: int | IntArray | FloatArray, level: float = LEVEL
+) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Shares k / n and the lower and upper bounds of their Wilson intervals, each of shape (n,).
+
+    Args:
+        k: Instances that count, shape (n,); they need not be whole.
+        n: Of how many, positive: one number, or one each.
+        level: Coverage.
+    """
+    z = float(ndtri((1 + level) / 2))
+    share = np.asarray(k / n, np.float64)
+    centre = share + z * z / (2 * n)
+    spread = z * np.sqrt(share * (1 - share) / n + z * z / (4 * n * n))
+    scale = 1 + z * z / n
+    low = np.clip((centre - spread) / scale, 0.0, share)
+    high = np.clip((centre + spread) / scale, share, 1.0)
+    return share, low, high
 
 
 def odds_ratio(k_old: IntArray, n_old: int, k_new: IntArray, n_new: int) -> FloatArray:
@@ -97,18 +117,6 @@ def share_p_value(k_new: IntArray, k_old: IntArray, share: FloatArray) -> FloatA
     tail = betainc(observed[some], total[some] - observed[some] + 1, chance[some])
     p_value[some] = np.minimum(2 * tail, 1.0)
     return p_value
-
-
-def _wilson(k: IntArray, n: int, level: float) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Shares and the bounds of their Wilson intervals."""
-    z = float(ndtri((1 + level) / 2))
-    share = k / n
-    centre = share + z * z / (2 * n)
-    spread = z * np.sqrt(share * (1 - share) / n + z * z / (4 * n * n))
-    scale = 1 + z * z / n
-    low = np.clip((centre - spread) / scale, 0.0, share)
-    high = np.clip((centre + spread) / scale, share, 1.0)
-    return share, low, high
 
 
 def _hypergeometric_tail(

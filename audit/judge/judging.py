@@ -75,8 +75,17 @@ def rejudged(
     return _judged(result, counted, policy, today, reference)
 
 
-def policy_as_applied(policy: Policy, *, min_cell: int, labelled_ancestors: str) -> dict[str, Any]:
-    """What ``result.json`` says of the policy."""
+def policy_as_applied(
+    policy: Policy, *, min_cell: int, labelled_ancestors: str, as_expected: Sequence[int]
+) -> dict[str, Any]:
+    """What ``result.json`` says of the policy.
+
+    Args:
+        policy: The policy.
+        min_cell: Smallest count shown.
+        labelled_ancestors: Whether a label beside its own ancestor is a fault.
+        as_expected: Pairs that were found and left out for each of its expected associations.
+    """
     return {
         "name": policy.name,
         "title": policy.title,
@@ -95,6 +104,10 @@ def policy_as_applied(policy: Policy, *, min_cell: int, labelled_ancestors: str)
                 "severity": group.severity,
             }
             for group in policy.exclusive
+        ],
+        "expected": [
+            {"nodes": list(known.nodes), "source": known.source, "pairs": pairs}
+            for known, pairs in zip(policy.expected, as_expected, strict=True)
         ],
         "severities": policy.severities,
         "ratchet": policy.ratchet,
@@ -133,6 +146,7 @@ def _judged(
             policy,
             min_cell=min_cell,
             labelled_ancestors=result.policy["labelled_ancestors"],
+            as_expected=[known["pairs"] for known in result.policy["expected"]],
         ),
         checks=(*checks, *told),
         waivers=tuple(listed(use) for use in uses),

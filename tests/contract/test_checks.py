@@ -19,6 +19,7 @@ import audit
 from audit.checks import ALL_CHECKS, CHECKS, ON_WAIVERS
 from audit.checks.check import Check, WaiverCheck, WaiverUse, not_on_counts
 from audit.dataset import LabelDataset
+from audit.disclosure import BESIDE, WHOLE
 from audit.hierarchy import Exclusion, Exclusions, Hierarchy
 from audit.measure import Counted, Measurements, measure
 from audit.policy import BranchRule, Exclusive, Policy, Threshold, Waiver, policy_for
@@ -35,8 +36,8 @@ NAMES = (
     "unknown_code", "malformed_code", "lost_zero", "wrong_table", "retired_code", "mixed_versions",
     "not_specific", "parent_and_child", "duplicate_label", "empty_instance", "duplicate_instance",
     "principal_position", "record_cap", "split_leak", "group_confined", "residual_overuse",
-    "cross_branch", "sibling_exclusive", "excludes1", "unexpected_pair", "model_confuses",
-    "model_habit", "waiver_expired", "waiver_unused",
+    "cross_branch", "sibling_exclusive", "excludes1", "unexpected_pair", "redundant_nodes",
+    "model_confuses", "model_habit", "waiver_expired", "waiver_unused",
 )  # fmt: skip
 """Every check there will be, in report order."""
 
@@ -92,6 +93,9 @@ def damaged() -> Measurements:
     return damaged_in(tables, icd9cm_and_procedures())
 
 
+LEAVES = ("asthma", "hammer", "attack", "other_lung", "other_heart", "saw")
+
+
 def modelled(order: int = 1) -> Measurements:
     """Two nodes taken for each other, a catch-all repeated, two branches brought together."""
     said = [
@@ -100,6 +104,7 @@ def modelled(order: int = 1) -> Measurements:
         (60, ["other_heart"], ["other_heart"]),
         (40, ["attack", "saw"], ["attack", "saw"]),
         (60, ["attack"], ["attack", "saw"]),
+        *((5, [a], [b]) for a in LEAVES for b in LEAVES if a != b),
     ]
     each = [(labels, answers) for times, labels, answers in said for _ in range(times)]
     labels = {f"i{n:03}": given for n, (given, _) in list(enumerate(each))[::order]}
@@ -264,11 +269,11 @@ def test_every_placeholder_of_a_statement_has_its_evidence() -> None:
         assert named <= set(finding.evidence), finding.id
 
 
-def test_what_is_derived_names_counts_of_the_same_evidence() -> None:
+def test_what_is_derived_names_counts_of_the_same_evidence_or_of_elsewhere() -> None:
     for finding in found():
         for evidence in (finding.evidence, *(part.evidence for part in finding.parts)):
             for quantity in evidence.values():
-                assert set(quantity.sources) <= set(evidence)
+                assert set(quantity.sources) <= {*evidence, BESIDE, WHOLE}
                 assert quantity.kind != "derived" or quantity.sources
                 assert all(total >= int(quantity.value or 0) for total in quantity.totals)
 
@@ -304,6 +309,45 @@ def test_limits_speak_of_evidence_that_findings_have(check: Check) -> None:
 
     for limit in check.limits:
         assert {limit.evidence, limit.told_as or limit.evidence} <= there
+
+
+def with_cases(measured: Measurements) -> Iterator[tuple[Finding, list[int]]]:
+    for check in CHECKS:
+        assert check.cases, check.name
+        for finding in check.run(measured).findings:
+            yield finding, check.cases(measured, finding).tolist()
+
+
+def told_wrong(measured: Measurements) -> list[str]:
+    """Findings whose cases are not as many instances of the dataset, in its order, as they tell.
+
+    They tell so as evidence. Findings on rows tell rows alone, of instances only those with each
+    label: an instance may have several, and a row may name none.
+    """
+    wrong = []
+    for finding, cases in with_cases(measured):
+        in_order = cases == sorted(set(cases)) and set(cases) <= set(range(len(measured.dataset)))
+        told = finding.evidence.get("instances")
+        least = max((int(p.evidence["instances"].value or 0) for p in finding.parts), default=0)
+        as_many = (
+            least <= len(cases) <= finding.touched if told is None else told.value == len(cases)
+        )
+        if not (in_order and as_many):
+            wrong.append(finding.id)
+    return wrong
+
+
+@pytest.mark.parametrize("name", DATASETS)
+def test_there_are_as_many_cases_as_a_finding_tells_instances(name: str) -> None:
+    assert told_wrong(DATASETS[name]()) == []
+
+
+def test_cases_are_those_that_a_finding_touches_unless_it_compares_or_counts_rows() -> None:
+    """A residual share that differs touches all below the parent; its cases are the residual."""
+    for make in (busy, icd, damaged, modelled, parted, associated):
+        for finding, cases in with_cases(make()):
+            compares = finding.check == "residual_overuse" and bool(finding.key)
+            assert compares or "rows" in finding.evidence or finding.touched == len(cases)
 
 
 WAIVER = Waiver(check="*", node="a", owner="Office", reason="Old.", expires=date(2030, 1, 1))
@@ -374,7 +418,7 @@ def test_checks_on_counts_are_those_that_look_at_no_instance_beside_another() ->
     assert [check.name for check in ON_COUNTS] == [
         "unknown_code", "malformed_code", "lost_zero", "wrong_table", "retired_code",
         "mixed_versions", "not_specific", "parent_and_child", "duplicate_label", "empty_instance",
-        "record_cap", "residual_overuse", "cross_branch", "unexpected_pair",
+        "record_cap", "residual_overuse", "cross_branch", "unexpected_pair", "redundant_nodes",
     ]  # fmt: skip
 
 
@@ -411,7 +455,8 @@ def releases(draw: st.DrawFn) -> Measurements:
         residual_nodes=tuple(sorted(draw(st.sets(nodes)))),
         residual_instances=Threshold(value=1, reason=""),
         residual_share=Threshold(value=0.1, reason=""),
-        expected_support=Threshold(value=0.01, reason=""),
+        least_joint=Threshold(value=2, reason=""),
+        excess_ratio=Threshold(value=1, reason=""),
         false_discovery_rate=Threshold(value=0.5, reason=""),
         branch_rules=(rule,),
     )
@@ -423,6 +468,11 @@ def test_on_counts_of_any_release_it_tells_the_same(measured: Measurements) -> N
     counted = counted_of(measured)
 
     assert [c.name for c in ON_COUNTS if not same_on_counts(c, measured, counted)] == []
+
+
+@given(releases())
+def test_of_any_release_there_are_as_many_cases_as_a_finding_tells(measured: Measurements) -> None:
+    assert told_wrong(measured) == []
 
 
 def test_what_needs_the_instances_says_so() -> None:

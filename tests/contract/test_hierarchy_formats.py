@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from audit.errors import AuditError, FormatError
@@ -57,8 +57,8 @@ each_written = pytest.mark.parametrize(
     "kind", WRITTEN, ids=lambda kind: f"{kind.format}-{kind.name}"
 )
 each_format = pytest.mark.parametrize("format", [known.name for known in FORMATS])
-law = settings(deadline=None, max_examples=50)
-"""A law holds on a busy machine too."""
+holds_for_any = pytest.mark.hypothesis
+"""A law whose examples depend on the format is given inside of its test."""
 
 
 @pytest.fixture
@@ -94,9 +94,9 @@ def test_every_format_is_written_here_or_listed_as_read_only() -> None:
     assert {kind.format for kind in WRITTEN} | READ_ONLY == {known.name for known in FORMATS}
 
 
+@holds_for_any
 @each_written
 def test_reading_inverts_writing(kind: Written) -> None:
-    @law
     @given(kind.hierarchies)
     def law_holds(hierarchy: Hierarchy) -> None:
         with tempfile.TemporaryDirectory() as folder:
@@ -109,9 +109,9 @@ def test_reading_inverts_writing(kind: Written) -> None:
     law_holds()
 
 
+@holds_for_any
 @each_written
 def test_exactly_one_format_matches_what_is_written(kind: Written) -> None:
-    @law
     @given(kind.hierarchies)
     def law_holds(hierarchy: Hierarchy) -> None:
         with tempfile.TemporaryDirectory() as folder:
@@ -131,13 +131,13 @@ def test_format_is_found_and_the_toy_comes_back(kind: Written, tmp_path: Path) -
     assert load_hierarchy(path).sha256 == kind.sayable(kind.example).sha256
 
 
+@holds_for_any
 @each_written
 def test_any_damage_is_told_in_one_message(kind: Written, tmp_path: Path) -> None:
     path = tmp_path / kind.name
     kind.write(kind.example, path)
     whole = path.read_bytes()
 
-    @law
     @given(st.integers(0, len(whole)), st.integers(0, 3), st.binary(max_size=4))
     def law_holds(start: int, cut: int, put: bytes) -> None:
         path.write_bytes(whole[:start] + put + whole[start + cut :])
@@ -146,9 +146,9 @@ def test_any_damage_is_told_in_one_message(kind: Written, tmp_path: Path) -> Non
     law_holds()
 
 
+@holds_for_any
 @each_format
 def test_any_bytes_are_refused_or_read(format: str, path: Path) -> None:
-    @law
     @given(st.binary(max_size=40) | st.text(max_size=20).map(str.encode))
     def law_holds(content: bytes) -> None:
         path.write_bytes(content)

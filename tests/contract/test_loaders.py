@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from audit.errors import AuditError
@@ -31,7 +31,8 @@ _PLAIN = st.characters(
 )
 _WORD = st.text(_PLAIN, min_size=1, max_size=6)
 _PHRASE = st.builds(" ".join, st.lists(_WORD, min_size=1, max_size=2))
-_ID = _WORD.filter(lambda word: not set(word) & set(",{"))
+_ID = _WORD.filter(lambda word: not set(word) & set(",{\ufeff"))
+"""An id may come first in a file, where U+FEFF is no part of it but a mark of the byte order."""
 _NAMED = {"INSTANCE", "GROUP", "NULL"}
 
 
@@ -55,7 +56,6 @@ def _records(writer: LabelWriter) -> st.SearchStrategy[list[Record]]:
 
 @each_writer
 @given(data=st.data())
-@settings(deadline=None)
 def test_reads_what_was_written(
     writer: LabelWriter, tmp_path_factory: pytest.TempPathFactory, data: st.DataObject
 ) -> None:

@@ -77,7 +77,7 @@ def scored_files(draw: st.DrawFn, set_valued: bool) -> Scored:
 
 @each_writer
 @given(data=st.data())
-@settings(deadline=None, max_examples=15)
+@settings(max_examples=15)
 def test_reads_what_was_written(
     writer: PredictionWriter, tmp_path_factory: pytest.TempPathFactory, data: st.DataObject
 ) -> None:

@@ -91,7 +91,7 @@ def out(tmp_path: Path) -> Path:
 
 # --- a run ----------------------------------------------------------------------------------
 
-TABLES = {"nodes", "edges", "pairs", "residuals", "strata", "findings"}
+TABLES = {"nodes", "edges", "pairs", "residuals", "strata", "branch_pairs", "findings", "cases"}
 
 
 def test_a_run_leaves_every_file_and_nothing_else(toy_files: Files, out: Path) -> None:
@@ -175,10 +175,15 @@ def test_tables_have_the_columns_of_the_formats(toy_files: Files, out: Path) -> 
     assert dict(schemas["pairs"]) == {
         "a": text, "b": text, "support_a": whole, "support_b": whole, "joint": whole,
         "joint_entailed": whole, "rate": real, "confusion": real, "expected": real, "lift": real,
-        "expected_given": real, "ratio": real, "ratio_low": real, "ratio_high": real,
-        "p_value": real, "q_value": real, "relation": text, "lca": text, "given": text,
+        "expected_length": real, "ratio": real, "p_value": real, "q_value": real,
+        "explained": real, "shrunk_ratio": real, "ratio_low": real, "ratio_high": real,
+        "found_rank": whole, "relation": text, "lca": text,
     }  # fmt: skip
-    assert list(schemas["pairs"])[-3:] == ["relation", "lca", "given"]
+    assert list(schemas["pairs"])[-3:] == ["found_rank", "relation", "lca"]
+    assert dict(schemas["branch_pairs"]) == {
+        "a": text, "b": text, "found": whole, "excess": real,
+        "label_pairs": real, "label_pairs_expected": real,
+    }  # fmt: skip
     nodes = {
         "node": text, "title": text, "depth": whole, "height": whole, "level": whole,
         "branch": text, "assignable": pl.Boolean(), "direct": whole, "support": whole,
@@ -571,6 +576,27 @@ def test_list_tells_what_there_is(what: str, expected: list[str]) -> None:
     assert result.exit_code == 0
     words = set(result.stdout.split())
     assert set(expected) <= words
+
+
+@pytest.mark.parametrize(
+    ("policy", "told"),
+    [
+        ('title = "x"\n[least_joint]\nvalue = 1\nreason = "r"', "least_joint (line 2)"),
+        ('[excess_ratio]\nvalue = 0.5\nreason = "r"', "excess_ratio (line 1)"),
+        ('[[expected]]\nnodes = ["dog", "cow"]', "expected.0.source"),
+        ('[[expected]]\nnodes = ["dog"]\nsource = "s"', "expected.0.nodes.1 (line 2)"),
+        ('[[expected]]\nnodes = ["dog", "yeti"]\nsource = "s"', "expected: yeti"),
+        ('[[expected]]\nnodes = ["dog", "animal"]\nsource = "s"', "expected: dog and animal"),
+    ],
+)
+def test_what_pairs_cannot_be_judged_by_is_refused(
+    toy_files: Files, out: Path, tmp_path: Path, policy: str, told: str
+) -> None:
+    (tmp_path / "pairs.toml").write_text(policy)
+
+    message = refused(audited(toy_files, out, "--policy", tmp_path / "pairs.toml"))
+    assert told in re.sub(r"\s+", " ", message)
+    assert not out.exists()
 
 
 def test_min_cell_of_the_command_line_overrules_the_policy(

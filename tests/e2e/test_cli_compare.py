@@ -124,7 +124,7 @@ def test_an_edited_hierarchy_of_the_same_name_is_told(
     assert edits.select("edit", "node").rows() == [("moved", "dog")]
 
 
-@pytest.mark.parametrize("version", ["2.0", "99"])
+@pytest.mark.parametrize("version", ["3.0", "99"])
 def test_a_run_of_another_schema_is_refused(
     runs: tuple[Path, Path], tmp_path: Path, version: str
 ) -> None:

@@ -137,14 +137,13 @@ def assert_same_tables(found: Path, expected: Path, names: Iterable[str]) -> Non
         one, other = table(found, name), table(expected, name)
         if name == "pairs":
             np.testing.assert_allclose(one["confusion"], other["confusion"], rtol=1e-12, atol=1e-15)
-            intervals = ("confusion", "ratio_low", "ratio_high")
-            one, other = one.drop(intervals), other.drop(intervals)
+            one, other = one.drop("confusion"), other.drop("confusion")
         assert_frame_equal(one, other, check_exact=True)
 
 
 # --- what it tells --------------------------------------------------------------------------
 
-TABLES = ("nodes", "edges", "pairs", "residuals", "strata")
+TABLES = ("nodes", "edges", "pairs", "residuals", "strata", "branch_pairs")
 
 
 def test_counts_tell_what_the_loaded_data_tell(place: Path) -> None:
@@ -230,7 +229,6 @@ def test_titles_are_among_the_inputs(place: Path, out: Path) -> None:
 
 
 def test_what_is_added_gives_what_all_at_once_gives(place: Path) -> None:
-    """Both parts hold every number of labels, so that the stored cut points are those of all."""
     assert_same_tables(place / "both", place / "counted", TABLES)
     both, counted = result_of(place / "both"), result_of(place / "counted")
     assert both["checks"] == counted["checks"]
@@ -238,15 +236,16 @@ def test_what_is_added_gives_what_all_at_once_gives(place: Path) -> None:
     assert both["identity"]["data"] != counted["identity"]["data"]
 
 
-def test_cut_points_stay_those_of_the_run(place: Path, out: Path, tmp_path: Path) -> None:
+def test_strata_are_cut_anew(place: Path, out: Path, tmp_path: Path) -> None:
     longer = tmp_path / "longer.csv"
-    pairs = [("long", label) for label in ("dog", "cow", "bird", "tool", "pet", "animal")]
-    pl.DataFrame(pairs, schema=["instance", "label"], orient="row").write_csv(longer)
+    rows = [(f"long{n}", label) for n in range(4_000) for label in ("dog", "cow")]
+    pl.DataFrame(rows, schema=["instance", "label"], orient="row").write_csv(longer)
     write_toy(tmp_path)
     run(longer, out, "--add-to", place / "first")
 
-    assert_frame_equal(table(out, "strata"), table(place / "first", "strata"))
-    assert result_of(out)["ledger"]["instances"] == 301
+    assert table(place / "first", "strata")["most_labels"].to_list() == [2, 3]
+    assert table(out, "strata")["most_labels"].to_list() == [2]
+    assert result_of(out)["ledger"]["instances"] == 4_300
 
 
 @pytest.mark.parametrize("name", ["first", "second"])
@@ -264,6 +263,20 @@ def test_only_a_run_that_keeps_counts_can_be_added_to(place: Path, out: Path) ->
     )
 
     assert "a run that keeps its counts is required" in message
+
+
+def test_a_run_counted_within_strata_is_not_added_to(
+    place: Path, out: Path, tmp_path: Path
+) -> None:
+    earlier = Path(shutil.copytree(place / "first", tmp_path / "earlier"))
+    strata = pl.DataFrame({"least_labels": [2, 3], "instances": [100, 50]})
+    strata.write_parquet(earlier / "restricted" / "counts" / "strata.parquet")
+
+    message = refused(audit(*arguments(place / "second.parquet", out, "--add-to", earlier)))
+
+    assert "Found: counts by stratum, which an earlier version of audit kept" in message
+    assert "Hint: count all data together, from their files" in message
+    assert not out.parent.exists()
 
 
 def test_counts_that_were_changed_are_not_added_to(place: Path, out: Path, tmp_path: Path) -> None:
@@ -292,11 +305,26 @@ def long(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return place
 
 
+def keeping_itself(data: Path, out: Path, *options: object) -> subprocess.Popen[str]:
+    """The command in a process of its own, where a count keeps itself after every batch."""
+    program = "import audit.cli, audit.stream; audit.stream.SECONDS_BETWEEN = 0.0; audit.cli.app()"
+    return subprocess.Popen(
+        [sys.executable, "-c", program, *arguments(data, out, *options)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+
+
+def wait_for(file: Path, child: subprocess.Popen[str]) -> None:
+    while child.poll() is None and not file.exists():
+        time.sleep(0.002)
+
+
 def test_an_interrupted_count_goes_on_to_the_same_bytes(long: Path, out: Path) -> None:
     data, options = long / "rows.parquet", ("--memory", SMALL)
-    with installed(data, out, *options) as child:
-        while child.poll() is None and not (out.parent / ".run.count.files" / "labels").exists():
-            time.sleep(0.002)
+    with keeping_itself(data, out, *options) as child:
+        wait_for(out.parent / ".run.count", child)
         child.send_signal(signal.SIGINT)
         shown, told = child.communicate()
 
@@ -319,9 +347,8 @@ def test_an_interrupted_count_goes_on_to_the_same_bytes(long: Path, out: Path) -
 
 def test_one_count_at_a_time_for_a_run(long: Path, out: Path) -> None:
     data, options = long / "rows.parquet", ("--memory", SMALL)
-    with installed(data, out, *options) as child:
-        while child.poll() is None and not (out.parent / ".run.count.files" / "labels").exists():
-            time.sleep(0.002)
+    with keeping_itself(data, out, *options) as child:
+        wait_for(out.parent / ".run.count", child)
         second = refused(audit(*arguments(data, out, *options)))
         child.send_signal(signal.SIGINT)
         child.communicate()

@@ -242,8 +242,8 @@ def with_result(run: Path, old: str, new: str) -> None:
     ("old", "new", "told"),
     [
         ('"name": "toy"', '"name": "trees"', "hierarchy toy is required"),
-        ('"schema_version": "1.1"', '"schema_version": "0.9"', "schema version 1.1"),
-        ('"schema_version": "1.1"', '"schema_version": "99.0"', "schema version 1.1"),
+        ('"schema_version": "2.0"', '"schema_version": "0.9"', "schema version 2.0"),
+        ('"schema_version": "2.0"', '"schema_version": "99.0"', "schema version 2.0"),
     ],
 )
 def test_a_reference_of_another_kind_is_refused(
@@ -258,9 +258,9 @@ def test_a_reference_of_another_kind_is_refused(
 
 
 def test_a_run_of_a_newer_schema_is_refused(desk: Desk) -> None:
-    with_result(desk.run, '"schema_version": "1.1"', '"schema_version": "99.0"')
+    with_result(desk.run, '"schema_version": "2.0"', '"schema_version": "99.0"')
 
-    refused(desk.judged("max_findings = 3\n"), "schema version 1.1", "'99.0'")
+    refused(desk.judged("max_findings = 3\n"), "schema version 2.0", "'99.0'")
 
 
 @pytest.mark.parametrize("name", ["restricted/policy.json", "restricted/findings.parquet"])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import runpy
 import shlex
 import subprocess
 import sys
@@ -87,6 +88,11 @@ def test_every_format_is_documented() -> None:
     readers = (*loaders.FORMATS, *loaders.PREDICTION_FORMATS, *hierarchies.FORMATS)
     for known in (*readers, *hierarchies.FOLDERS, *hierarchies.BUILT_IN):
         assert f"`{known.name}`" in page
+
+
+def test_pictures_are_what_their_script_draws() -> None:
+    drawn = runpy.run_path(str(ROOT / "scripts" / "draw_pair_cases.py"))
+    assert drawn["PICTURE"].read_text("utf-8") == drawn["picture"]()
 
 
 def test_relative_links_lead_somewhere() -> None:

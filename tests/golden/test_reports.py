@@ -77,7 +77,7 @@ def test_beside_specification(golden: Golden) -> None:
     golden("beside_spec.json", json.dumps(specification, indent=1, ensure_ascii=False) + "\n")
 
 
-@pytest.mark.parametrize("chapter", ["model", "behaviour", "beside"])
+@pytest.mark.parametrize("chapter", ["model", "behaviour", "exchanges", "beside"])
 def test_chapter_on_a_model(report: Report, golden: Golden, chapter: str) -> None:
     template = environment().get_template(f"sections/{chapter}.html.jinja")
     source = template.render(report=report, paper=True)

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, assume, example, given, settings
+from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 from scipy.optimize import linprog
 
 from audit.disclosure import protection, shown_change
-from audit.policy import Policy
+from audit.policy import Policy, Threshold
 from audit.run import run_audit
 from fixtures.attack import BODIES, Labels, Row, attack
 from fixtures.labelled import labelled, repeated
@@ -33,9 +33,14 @@ def narrowed(name: str, counted: list[tuple[int, list[str]]], min_cell: int) -> 
     hierarchy, truth = BODIES[name], dict[Labels, int]()
     for times, labels in counted:
         truth[frozenset(labels)] = truth.get(frozenset(labels), 0) + times
-    policy = Policy(min_cell=min_cell)
-    shared = run_audit(labelled(hierarchy, repeated(counted), persons=True), policy).shared()
-    return list(attack(hierarchy, truth, shared).broken(min_cell))
+    policy = Policy(
+        min_cell=min_cell,
+        least_joint=Threshold(value=2, reason="More pairs are reported."),
+        excess_ratio=Threshold(value=1, reason="The same."),
+        false_discovery_rate=Threshold(value=0.9, reason="The same."),
+    )
+    result = run_audit(labelled(hierarchy, repeated(counted), persons=True), policy)
+    return list(attack(hierarchy, truth, result).broken(min_cell))
 
 
 LAST_CHILD = ("flat", [(40, ["asthma"]), (30, ["flu"]), (20, ["attack"]), (2, ["saw"])], 5)
@@ -97,6 +102,25 @@ ON_BOTH_SIDES = (
     3,
 )
 """Few instances with two labels under branches that share a label."""
+BEHIND_AN_EXCESS = ("flat", [(8, ["asthma", "saw"]), (15, ["attack", "saw"]), (3, ["attack"])], 4)
+"""The instances in excess between two branches are of one pair, whose counts are withheld."""
+BEHIND_DIGITS = (
+    "diamond",
+    [
+        (171, ["asthma", "both"]),
+        (79, ["attack"]),
+        (1, ["asthma", "attack", "both"]),
+        (4, ["asthma", "both"]),
+    ],
+    4,
+)
+"""One instance more or fewer with labels of two branches changes the digits of their ratio."""
+BEHIND_A_PART = (
+    "three siblings",
+    [(2, ["asthma", "flu"]), (154, ["attack", "flu"]), (300, ["attack", "flu", "other_lung"])],
+    6,
+)
+"""The share that a pair of labels has of a pair, whose own count is withheld."""
 
 
 @given(releases())
@@ -110,7 +134,10 @@ ON_BOTH_SIDES = (
 @example(NO_SHARE_OF_NONE)
 @example(SHARE_OF_FEW)
 @example(ON_BOTH_SIDES)
-@settings(max_examples=60, suppress_health_check=[HealthCheck.too_slow], deadline=None)
+@example(BEHIND_AN_EXCESS)
+@example(BEHIND_DIGITS)
+@example(BEHIND_A_PART)
+@settings(max_examples=60)
 def test_everything_published_leaves_each_small_cell_possible(
     release: tuple[str, list[tuple[int, list[str]]], int],
 ) -> None:
@@ -123,6 +150,25 @@ def test_counts_each_protected_alone_tell_small_cells(
 ) -> None:
     for step in ("_protect", "_hide_two_at"):
         monkeypatch.setattr(protection._Protection, step, lambda *_: None)
+
+    assert narrowed(*release) != []
+
+
+@pytest.mark.parametrize(
+    ("release", "where", "what"),
+    [
+        (BEHIND_AN_EXCESS, "audit.result.AuditResult._tells", lambda *_: True),
+        (BEHIND_DIGITS, "audit.overview._ratio_told", lambda w, e, _: w and round(w / e, 2)),
+        (BEHIND_A_PART, "audit.result.WHOLE", "nothing"),
+    ],
+)
+def test_numbers_of_pairs_each_protected_alone_tell_small_cells(
+    release: tuple[str, list[tuple[int, list[str]]], int],
+    where: str,
+    what: object,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(where, what)
 
     assert narrowed(*release) != []
 

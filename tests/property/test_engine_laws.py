@@ -316,7 +316,7 @@ def test_residual_use_below_every_parent_equals_plain_python(dataset: LabelDatas
 
 
 @given(datasets())
-def test_branches_meet_where_two_different_labels_do(dataset: LabelDataset) -> None:
+def test_branches_meet_where_no_label_lies_below_both(dataset: LabelDataset) -> None:
     found = measured(dataset)
     hierarchy, labels = dataset.hierarchy, labels_of(dataset)
     parents = parents_of(hierarchy)
@@ -324,7 +324,7 @@ def test_branches_meet_where_two_different_labels_do(dataset: LabelDataset) -> N
     assume(not result.not_applicable)
     branches = [hierarchy.nodes[i] for i in hierarchy.branches]
     expected = {
-        (a, b): len(plain.with_two_labels(parents, labels, a, b))
+        (a, b): len(plain.carrying_apart(parents, labels, a, b))
         for i, a in enumerate(branches)
         for b in branches[i + 1 :]
         if not {a, b} & (plain.above(parents, a) | plain.above(parents, b))

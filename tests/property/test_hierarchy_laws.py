@@ -6,16 +6,13 @@ from itertools import combinations, permutations
 
 import networkx as nx
 import numpy as np
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from audit.hierarchy import RELATIONS, SYNTHETIC_ROOT, Hierarchy
 from fixtures.strategies import dotted_trees, hierarchies, label_sets, trees
 
 Parents = dict[str, set[str]]
-
-law = settings(deadline=None)
-"""A law holds on a busy machine too."""
 
 
 def parents_of(hierarchy: Hierarchy) -> Parents:
@@ -70,7 +67,6 @@ def related(hierarchy: Hierarchy, pairs: list[tuple[str, str]]) -> list[tuple[st
     return [(RELATIONS[relation], hierarchy.nodes[ancestor]) for relation, ancestor in named]
 
 
-@law
 @given(hierarchies())
 def test_closure_equals_networkx(hierarchy: Hierarchy) -> None:
     graph = hierarchy.to_networkx()
@@ -81,7 +77,6 @@ def test_closure_equals_networkx(hierarchy: Hierarchy) -> None:
         assert set(hierarchy.descendants(node)) == nx.ancestors(graph, node)
 
 
-@law
 @given(hierarchies())
 def test_there_is_one_root_above_everything(hierarchy: Hierarchy) -> None:
     root = hierarchy.nodes[hierarchy.root]
@@ -90,7 +85,6 @@ def test_there_is_one_root_above_everything(hierarchy: Hierarchy) -> None:
     assert hierarchy.descendants(root, with_self=True) == hierarchy.nodes
 
 
-@law
 @given(hierarchies())
 def test_distances_equal_plain_recursion(hierarchy: Hierarchy) -> None:
     parents = parents_of(hierarchy)
@@ -100,7 +94,6 @@ def test_distances_equal_plain_recursion(hierarchy: Hierarchy) -> None:
     assert hierarchy.level.tolist() == [level(parents, node) for node in hierarchy.nodes]
 
 
-@law
 @given(hierarchies())
 def test_relations_and_lowest_common_ancestors_equal_sets(hierarchy: Hierarchy) -> None:
     parents = parents_of(hierarchy)
@@ -111,7 +104,6 @@ def test_relations_and_lowest_common_ancestors_equal_sets(hierarchy: Hierarchy) 
     ]
 
 
-@law
 @given(hierarchies(), st.data())
 def test_relabelling_nodes_permutes_everything(hierarchy: Hierarchy, data: st.DataObject) -> None:
     moved = [node for node in hierarchy.nodes if node != SYNTHETIC_ROOT]
@@ -132,13 +124,11 @@ def test_relabelling_nodes_permutes_everything(hierarchy: Hierarchy, data: st.Da
     assert [relation for relation, _ in related(other, renamed)] == relations
 
 
-@law
 @given(hierarchies())
 def test_networkx_round_trip_keeps_everything(hierarchy: Hierarchy) -> None:
     assert Hierarchy.from_networkx(hierarchy.to_networkx(), name="x").sha256 == hierarchy.sha256
 
 
-@law
 @given(st.one_of(trees(), dotted_trees()))
 def test_in_a_tree_nothing_overlaps(hierarchy: Hierarchy) -> None:
     assert max(map(len, parents_of(hierarchy).values())) <= 1
@@ -146,7 +136,6 @@ def test_in_a_tree_nothing_overlaps(hierarchy: Hierarchy) -> None:
     assert all(relation != "overlap" for relation, _ in related(hierarchy, pairs))
 
 
-@law
 @given(hierarchies().flatmap(lambda drawn: st.tuples(st.just(drawn), label_sets(drawn))))
 def test_drawn_labels_are_nodes(drawn: tuple[Hierarchy, list[frozenset[str]]]) -> None:
     hierarchy, labels = drawn

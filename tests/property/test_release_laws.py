@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 import pytest
-from hypothesis import HealthCheck, assume, example, given, settings
+from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 
 from audit.policy import Policy
@@ -34,16 +34,10 @@ FEW_CAME_WITHOUT: Releases = (
 )
 """All but two of those that came."""
 NEW_NODE: Releases = (
-    "three siblings",
-    [(3, ["other_lung"]), (4, ["other_lung"]), (25, ["flu"]), (24, [])],
-    [
-        (15, ["asthma", "attack", "other_lung"]),
-        (5, ["asthma", "flu"]),
-        (7, ["asthma", "other_lung"]),
-        (25, ["asthma", "attack", "flu"]),
-        (6, []),
-    ],
-    6,
+    "flat",
+    [(40, ["flu"]), (33, ["attack"]), (9, ["attack", "flu"])],
+    [(3, ["asthma", "attack"]), (2, ["asthma"]), (5, ["asthma", "attack", "flu"])],
+    5,
 )
 """A pair of which the old release has one node alone: it has none of the pair."""
 
@@ -88,7 +82,7 @@ def narrowed(
     if not guarded:
         second = replace(second, earlier=None)
     before, after = (
-        attack(hierarchy, truth(counted, sets), run.shared())
+        attack(hierarchy, truth(counted, sets), run)
         for counted, run in ((old, first), (new, second))
     )
     return list(of_both(before, after, min_cell).broken(min_cell))
@@ -98,7 +92,7 @@ def narrowed(
 @example(FEW_CAME)
 @example(FEW_CAME_WITHOUT)
 @example(NEW_NODE)
-@settings(max_examples=30, suppress_health_check=[HealthCheck.too_slow], deadline=None)
+@settings(max_examples=30)
 def test_both_views_leave_each_small_difference_possible(found: Releases) -> None:
     assert narrowed(*found) == []
 

@@ -79,7 +79,6 @@ def test_sparse_equals_dense(table: Table) -> None:
 
 @pytest.mark.skipif(find_spec("numba") is None, reason="numba is not installed")
 @pytest.mark.parametrize("kernel", ["dense", "sparse"])
-@settings(deadline=None)
 @given(table=tables())
 def test_compiled_loops_equal_those_of_numpy(kernel: str, table: Table) -> None:
     compiled, plain = counted_compiled(kernel, table), counted_by(kernel, table)
@@ -90,7 +89,6 @@ def test_compiled_loops_equal_those_of_numpy(kernel: str, table: Table) -> None:
 
 
 @pytest.mark.skipif(find_spec("torch") is None, reason="torch is not installed")
-@settings(deadline=None)
 @given(table=tables())
 def test_pytorch_equals_numpy(table: Table) -> None:
     tensors, plain = (

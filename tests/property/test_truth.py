@@ -1,18 +1,32 @@
-"""Findings are true: planted faults are found, and next to nothing else is."""
+"""Findings are true: what is planted is found, and next to nothing else is told."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import replace
+
 import pytest
 
-from benchmarks.truth_guards import FLAT_WORLDS, GUARDS, WORLDS_OF_GUARDS, Found, guarded
-from benchmarks.truth_measure import RECALL, Measured, Share, measure
+from benchmarks import truth
+from benchmarks.pair_guards import GUARDS, Guard
+from benchmarks.pair_power import power_chart
+from benchmarks.pair_records import Planted
+from benchmarks.pair_scores import Outcome, outcome
+from benchmarks.pair_truth import missed_goals, under_its_own_name, worlds_beyond
+from benchmarks.shares import Share
+from benchmarks.truth_measure import RECALL, Measured, measure
 from benchmarks.truth_planted import KINDS, KINDS_OF_ICD10
 
 RELEASES = 8
-"""Of each sort; docs/truth.md has 200."""
-POISSON, FAMILY, GROUPS = "Poisson tail", "fixed family", "groups"
-AT_WORK = dict(zip((FAMILY, POISSON, GROUPS), FLAT_WORLDS[:3], strict=True))
-"""Guards, each with the world in which it has most to do."""
+"""Of each sort; docs/truth.md has more."""
+AT_WORK = {
+    "length of records": ("5,000 records, null", 0),
+    "factor between branches": ("facets, null", 0),
+    "explaining what lies below": ("two parents", 0),
+    "leaving out what one label explains": ("parents that share labels, null", 0),
+    "design effect of groups": ("patients, null", 2),
+}
+"""Guards, each with a world and the number of a release that has false findings without it."""
 
 
 @pytest.fixture(scope="module")
@@ -33,28 +47,72 @@ def test_what_is_planted_is_found(measured: Measured) -> None:
     assert every.value >= RECALL
 
 
-@pytest.mark.parametrize("guard", AT_WORK)
-def test_each_guard_holds_false_findings_back(guard: str) -> None:
-    number = WORLDS_OF_GUARDS.index(AT_WORK[guard])
-    found = {line.guard: line for line in guarded(number)}
-
-    assert found[GUARDS[0]].large == 0
-    assert found[guard].large > 10
+def _guard(name: str) -> Guard:
+    return next(guard for guard in GUARDS if guard.name == name)
 
 
-def test_strata_hold_false_findings_back_and_hajek_expects_the_right_number() -> None:
-    found: dict[str, Found] = {line.guard: line for line in guarded(len(WORLDS_OF_GUARDS) - 1)}
+@pytest.mark.parametrize("name", AT_WORK)
+def test_each_guard_holds_false_findings_back(name: str) -> None:
+    on = outcome(*AT_WORK[name])
+    with _guard(name).off():
+        off = outcome(*AT_WORK[name])
 
-    assert found[GUARDS[0]].sure == 0
-    assert found["strata"].sure > 10
-    assert found[GUARDS[0]].siblings == pytest.approx(1, abs=0.05)
-    assert found["Hajek's correction"].siblings < 0.95
+    assert sum(told.false for told in off.told) > sum(told.false for told in on.told) + 2
+
+
+def test_a_pair_is_named_by_the_lowest_nodes_that_hold_its_records() -> None:
+    guard = _guard("naming")
+    on = outcome(guard.world, 0)
+    with guard.off():
+        off = outcome(guard.world, 0)
+
+    assert under_its_own_name([on]).value > 0.7
+    assert under_its_own_name([off]).value < 0.3
+
+
+def test_what_was_found_explains_the_pairs_above_it() -> None:
+    guard = _guard("explaining what lies above")
+    on = outcome(guard.world, 0)
+    with guard.off():
+        off = outcome(guard.world, 0)
+
+    assert off.found == on.found
+    assert len(off.told) > 2 * len(on.told)
 
 
 def test_a_goal_that_is_missed_is_told(measured: Measured) -> None:
     blind = [
-        type(outcome)(**{**vars(outcome), "found": dict.fromkeys(outcome.found, False)})
-        for outcome in measured.planted
+        replace(outcome, found=dict.fromkeys(outcome.found, False)) for outcome in measured.planted
     ]
 
-    assert "recall of all kinds together" in Measured(blind, [], [], []).missed_goals()
+    assert "recall of all kinds together" in Measured(blind, [], []).missed_goals()
+
+
+def _found(world: str, hits: Sequence[bool]) -> Outcome:
+    planted = Planted("a", "b", 3.0, 60.0, 500.0, 500.0, 0.5, 0.5, "scaled")
+    return Outcome(world, 0, (planted,) * len(hits), tuple(hits), (), 0.0, 0.0)
+
+
+def test_goals_of_pairs_follow_from_what_was_found() -> None:
+    blind, seeing = _found("one pair", [False] * 20), _found("facets", [True] * 900)
+
+    assert missed_goals([blind])
+    assert not missed_goals([blind, seeing])
+    assert worlds_beyond([blind, seeing]) == ["recall in one pair"]
+    assert not worlds_beyond([seeing])
+
+
+def test_the_page_says_in_words_what_its_numbers_say(measured: Measured) -> None:
+    def text(found: Outcome) -> str:
+        return "\n".join(truth.synthetic(measured, [found]))
+
+    assert "Every goal on this page is met" in text(_found("one pair", [True] * 200))
+    assert "Every goal" not in text(_found("one pair", [False] * 200))
+
+
+def test_the_chart_draws_a_line_for_each_ratio_that_has_pairs() -> None:
+    chart = power_chart([_found("one pair", [True] * 200)])
+
+    assert chart.startswith("<svg")
+    assert "records expected" in chart
+    assert power_chart([]).count("<path") < chart.count("<path")

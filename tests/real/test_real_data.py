@@ -97,7 +97,7 @@ def test_the_run_is_complete_and_reads_back(name: str, tmp_path: Path) -> None:
     assert audit.read_run(run).shared() == result.shared()
     assert {path.name for path in (run / "restricted").iterdir()} == {
         "nodes.parquet", "edges.parquet", "pairs.parquet", "residuals.parquet", "findings.parquet",
-        "policy.json", "strata.parquet",
+        "policy.json", "strata.parquet", "branch_pairs.parquet", "cases.parquet",
     }  # fmt: skip
 
 

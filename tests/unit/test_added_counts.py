@@ -21,12 +21,11 @@ from audit.pair_count import PairCount
 from audit.policy import Policy
 from audit.stream import count_pairs
 from fixtures import brute_force as plain
-from fixtures.brute_force_counts import Rows, Spelled, record_counts, strata
+from fixtures.brute_force_counts import Rows, Spelled, record_counts
 from fixtures.labelled import tree
 from fixtures.named_counts import (
     LABEL,
     confusion_of_count,
-    named_strata,
     pairs_of_count,
     records_of_count,
     supports_of_count,
@@ -75,8 +74,7 @@ def named(prefix: str, rows: Sequence[Sequence[str | None]]) -> dict[str, Sequen
 
 
 def assert_counts_both(found: PairCount, rows: Rows, whole: PairCount) -> None:
-    """All but the strata as of a count of all rows; those as of all rows at the same cuts."""
-    nodes = found.hierarchy.nodes
+    """As of a count of all rows, and margins as in plain Python."""
     assert found.hierarchy.sha256 == whole.hierarchy.sha256
     assert_frame_equal(found.labels.written, whole.labels.written)
     assert found.ledger == whole.ledger
@@ -91,11 +89,19 @@ def assert_counts_both(found: PairCount, rows: Rows, whole: PairCount) -> None:
     entailed, wanted = found.tally.entailed, whole.tally.entailed
     assert entailed.keys.tolist() == wanted.keys.tolist()
     assert entailed.joint.tolist() == wanted.joint.tolist()
+    for name in ("cuts", "size", "carried", "labelled"):
+        one, other = getattr(found.strata, name), getattr(whole.strata, name)
+        assert one.tolist() == other.tolist()
+    assert_margins_as_in_plain_python(found, rows)
+
+
+def assert_margins_as_in_plain_python(found: PairCount, rows: Rows) -> None:
     node_of = dict(found.mappings.select("label", "node").iter_rows())
-    direct = {i: {node_of[w] for w in own if w in node_of} for i, own in rows.items()}
-    parents = plain.parents_of(nodes, found.hierarchy.edge_frame().iter_rows())
-    cuts = found.strata.cuts.tolist()
-    assert named_strata(found.strata, nodes) == strata(parents, direct, cuts)
+    parents = plain.parents_of(found.hierarchy.nodes, found.hierarchy.edge_frame().iter_rows())
+    wanted = record_counts(parents, rows, Spelled(node_of, {}, {}))
+    named = records_of_count(found)
+    for kind in ("alone", "size", "carried", "labelled", "between"):
+        assert named[kind] == wanted.get(kind, {})
 
 
 @given(toy_rows, toy_rows, st.booleans())
@@ -105,13 +111,11 @@ def test_both_together(
 ) -> None:
     hierarchy, one, other = toy(), named("b", earlier), named("a", later)
     before = count(one, hierarchy, policy=RESIDUAL)
-    cuts = before.strata.cuts.tolist()
     with tempfile.TemporaryDirectory() as folder:
         if keep:
             before = kept(before, hierarchy, Path(folder))
         found = count(other, hierarchy, before, RESIDUAL)
 
-        assert found.strata.cuts.tolist() == cuts
         assert_counts_both(found, one | other, count(one | other, hierarchy, policy=RESIDUAL))
         assert_as_in_plain_python(found, one | other)
 

@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from audit.coverage import _shown_parts, coverage
+from audit.coverage import coverage
+from audit.disclosure import shown_parts
 from audit.drift import drift_tables
 from audit.hierarchy import Hierarchy
 from audit.measure import measure
@@ -157,13 +158,13 @@ def test_a_node_with_a_small_cell_in_any_value_is_named_without_numbers() -> Non
 def test_parts_of_a_total_hide_what_would_tell_a_small_one(
     parts: tuple[int, ...], hidden: list[object]
 ) -> None:
-    assert _shown_parts(list(parts), 11) == hidden
+    assert shown_parts(list(parts), 11) == hidden
 
 
 @given(st.lists(st.integers(0, 9), min_size=2, max_size=5))
 def test_every_small_part_may_be_any_small_number(parts: list[int]) -> None:
     """Whoever knows the total and what is shown can tell no small part, if any other is hidden."""
-    total, shown = sum(parts), _shown_parts(parts, 4)
+    total, shown = sum(parts), shown_parts(parts, 4)
     assert [n for n, value in zip(parts, shown, strict=True) if isinstance(value, int)] == [
         value for value in shown if isinstance(value, int)
     ]

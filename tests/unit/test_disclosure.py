@@ -171,7 +171,7 @@ def audited(counted: list[tuple[int, list[str]]]) -> AuditResult:
     return run_audit(dataset, POLICY)
 
 
-EXEMPT = ("labels", "pairs", "limit", "of", "rows", "length", "family", "pairs_judged")
+EXEMPT = ("labels", "pairs", "limit", "of", "rows", "length", "family", "pairs_judged", "rank")
 """Evidence that counts no instances, or all of them."""
 
 

@@ -1,170 +1,183 @@
-"""Pairs judged from counts alone: what is folded, intervals, and releases with little in them."""
+"""The rules around the scan: what is reported, told for a parent, expected, or between branches."""
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
+from itertools import combinations
 
 import numpy as np
 import polars as pl
 import pytest
 
-from audit.engine.pairs import count_pairs, support
-from audit.engine.propagation import aggregate
-from audit.engine.ratios import ratio_bounds
-from audit.excess import (
-    CountedPairs,
-    Excess,
-    Labelled,
-    judge_counted_pairs,
-    judge_pairs,
-)
+from audit.branch_map import BRANCHES
+from audit.excess import Excess
 from audit.hierarchy import Hierarchy
-from audit.pair_table import JUDGED, pair_table
-from audit.policy import Policy
-from audit.verdicts import with_verdicts
-from fixtures.counted_pairs import counted_pairs
+from audit.measure import measure
+from audit.pair_table import JUDGED
+from audit.policy import Expected, Policy, Threshold
+from audit.reported_pairs import FEWEST_CHILDREN, FOUND
 from fixtures.labelled import labelled, repeated, tree
 
-Judged = tuple[pl.DataFrame, Excess]
+Rows = Mapping[str, Sequence[str]]
 
+NINE = range(9)
 BODY = tree(
     "lung heart skin < body",
-    "asthma cough " + " ".join(f"w{n}" for n in range(6)) + " < lung",
-    "attack failure " + " ".join(f"m{n}" for n in range(6)) + " < heart",
-    "a b c d e f < skin",
+    f"asthma cough flu {' '.join(f'l{k}' for k in NINE)} < lung",
+    f"attack failure {' '.join(f'h{k}' for k in NINE)} < heart",
+    f"{' '.join(f's{k}' for k in NINE)} < skin",
 )
-ELSEWHERE = [(60, ["a", "b"]), (60, ["c", "d"]), (60, ["a", "d", "e", "f"]), (60, list("bcef"))]
-SICK_OTHERWISE = [
-    (3, [f"w{n}", f"w{(n + 1) % 6}", f"m{(n + step) % 6}", f"m{(n + step + 1) % 6}"])
-    for n in range(6)
-    for step in range(6)
+ELSEWHERE = [
+    *[(3, [f"l{i}", f"h{j}"]) for i in NINE for j in NINE],
+    *[(3, [f"{side}{i}", f"s{j}"]) for side in "lh" for i in NINE for j in NINE],
 ]
+"""Two labels of different branches on each record, each with each other equally often."""
+ALONE = [(3, [one, f"s{k}"]) for one in ("asthma", "attack", "cough", "failure") for k in NINE]
 
 
-def judged(hierarchy: Hierarchy, labels: Mapping[str, Sequence[str]]) -> tuple[Judged, Judged]:
-    """From instances, and from counts."""
-    dataset = labelled(hierarchy, labels)
-    aggregated = aggregate(dataset.direct, hierarchy.closure)
-    supports = support(aggregated)
-    pairs = pair_table(hierarchy, count_pairs(aggregated), supports)
-    release = Labelled(dataset.direct, supports, dataset.instances["instance"].to_list())
-    table, excess = judge_pairs(hierarchy, release, pairs, Policy())
-    return (table, excess), from_counts(hierarchy, counted_pairs(hierarchy, labels), table)
+def judged(rows: Rows, policy: Policy | None = None, hierarchy: Hierarchy = BODY) -> Excess:
+    return measure(labelled(hierarchy, rows), policy or Policy()).excess
 
 
-def from_counts(hierarchy: Hierarchy, counted: CountedPairs, table: pl.DataFrame) -> Judged:
-    """The table judged from counts, of which two pairs come at a time."""
-    pairs = table.drop(JUDGED)
-    lines = pairs.with_row_index("line")
-    parts = (lines[start : start + 2] for start in range(0, len(pairs) + 1, 2))
-    verdicts, excess = judge_counted_pairs(hierarchy, counted, parts, Policy())
-    return with_verdicts(pairs, verdicts), excess
+def named(excess: Excess, hierarchy: Hierarchy = BODY) -> list[tuple[str, str]]:
+    """Both nodes of each reported pair, in the order of their ranks."""
+    names = hierarchy.nodes
+    return [(names[a], names[b]) for a, b in excess.found.select("a", "b").iter_rows()]
 
 
-def test_verdicts_stand_on_their_lines_whatever_part_of_the_table_is_asked_for() -> None:
-    rows = repeated([(60, ["asthma", "attack"]), (60, ["cough", "failure"]), (200, ["a", "b"])])
-    (table, _), (whole, _) = judged(BODY, rows)
-    counted, pairs = counted_pairs(BODY, rows), table.drop(JUDGED)
-    verdicts, _ = judge_counted_pairs(BODY, counted, [pairs.with_row_index("line")], Policy())
-    parts = [with_verdicts(pairs[start : start + 7], verdicts, start) for start in (0, 7)]
-
-    assert 0 < len(verdicts.lines) < len(pairs)
-    assert pl.concat(parts).equals(whole[:14])
+TOGETHER = [*ELSEWHERE, *ALONE, (40, ["asthma", "attack"]), (20, ["cough", "failure"])]
 
 
-def told(found: Judged, hierarchy: Hierarchy = BODY) -> dict[tuple[str, str], set[tuple[str, str]]]:
-    """Each pair that passes, with those that it is folded into."""
-    table, excess = found
-    names = dict(enumerate(table.select(pl.col("a", "b").cast(pl.String)).rows()))
-    rows = excess.found.select("line", "folded_into").iter_rows()
-    return {names[line]: {names[other] for other in into} for line, into in rows}
+def test_finds_stand_in_the_order_of_their_strength() -> None:
+    excess = judged(repeated(TOGETHER))
+    found = excess.found
 
-
-def test_what_pairs_without_a_common_instance_explain_is_folded_into_them() -> None:
-    rows = repeated([(40, ["asthma", "attack"]), (40, ["cough", "failure"]), *ELSEWHERE])
-    in_memory, of_counts = judged(BODY, rows)
-    deep = {("asthma", "attack"), ("cough", "failure")}
-
-    assert told(in_memory)["heart", "lung"] == deep
-    assert told(of_counts) == told(in_memory)
-
-
-def test_what_meets_elsewhere_too_stands_above_them() -> None:
-    sick = [(100, ["asthma", "attack", "a", "b"]), *SICK_OTHERWISE]
-    rows = repeated([*sick, *ELSEWHERE, *ELSEWHERE[2:], (1500, list("abcd"))])
-    in_memory, of_counts = judged(BODY, rows)
-
-    assert told(in_memory)["heart", "lung"] == told(in_memory)["asthma", "attack"] == set()
-    assert told(of_counts) == told(in_memory)
-
-
-def test_instances_of_several_pairs_are_left_out_once_for_each() -> None:
-    sick = ["asthma", "cough", "attack", "failure"]
-    rows = repeated([(100, sick), *SICK_OTHERWISE, *ELSEWHERE, (400, list("abcd"))])
-    in_memory, of_counts = judged(BODY, rows)
-    four = {("asthma", "attack"), ("asthma", "failure"), ("attack", "cough"), ("cough", "failure")}
-
-    assert told(in_memory)["heart", "lung"] == set()
-    assert told(of_counts)["heart", "lung"] == four
-
-
-def test_the_interval_is_that_of_a_poisson_number() -> None:
-    rows = repeated([(40, ["asthma", "attack"]), (40, ["cough", "failure"]), *ELSEWHERE])
-    table, excess = judged(BODY, rows)[1]
-    names = pl.col("a", "b").cast(pl.String)
-    pair = table.with_columns(names).row(
-        by_predicate=(pl.col("a") == "asthma") & (pl.col("b") == "attack"), named=True
+    assert named(excess) == [("asthma", "attack"), ("cough", "failure")]
+    assert found["rank"].to_list() == [1, 2]
+    assert found["strength"].is_sorted(descending=True)
+    assert dict(found.schema) == FOUND
+    assert found["observed"].to_list() == [40, 20]
+    observed, explained = found["observed"], found["explained"]
+    assert found["shrunk_ratio"].to_list() == pytest.approx(
+        ((observed + 0.5) / (explained + 0.5)).to_list()
     )
 
-    assert pair["ratio"] == 2
-    wanted = ratio_bounds(2.0, 1 / math.sqrt(40), excess.level)
-    assert (pair["ratio_low"], pair["ratio_high"]) == pytest.approx(wanted)
-    assert table["ratio_low"].count() == excess.found["folded_into"].list.len().eq(0).sum()
+
+def test_a_find_below_the_ratio_of_the_policy_is_not_reported() -> None:
+    every = judged(repeated(TOGETHER))
+    ratio = (every.found["observed"] / every.found["explained"]).to_list()
+    between = sum(ratio) / 2
+    high = Policy(excess_ratio=Threshold(value=between, reason="ours"))
+    large = [pair for pair, one in zip(named(every), ratio, strict=True) if one >= between]
+
+    assert len(large) == 1
+    assert named(judged(repeated(TOGETHER), high)) == large
+
+
+def test_a_frequent_node_is_reported_by_its_odds() -> None:
+    """Of 1,000 records 700 have asthma and 700 an attack, 580 both where about 490 are expected."""
+    counts = [
+        *[(4, [f"l{i}", f"s{j}", "s8"]) for i in NINE for j in range(8)],
+        (580, ["asthma", "attack", "s0"]),
+        (120, ["asthma", "s1", "s2"]),
+        (120, ["attack", "s3", "s4"]),
+    ]
+    found = judged(repeated(counts)).found
+    names = {(BODY.nodes[a], BODY.nodes[b]): (o, e) for _, a, b, o, _, e, *_ in found.iter_rows()}
+    observed, explained = names["asthma", "attack"]
+
+    assert observed < 1.5 * explained
+    n = sum(times for times, _ in counts)
+    neither = n - 700 - 700 + observed
+    assert observed * neither >= 3 * (700 - observed) ** 2
+
+
+def test_most_children_of_a_parent_are_told_for_it() -> None:
+    hierarchy = tree(
+        "lung skin < body",
+        "airway < lung",
+        "asthma cough flu < airway",
+        f"{' '.join(f'l{k}' for k in NINE)} < lung",
+        f"{' '.join(f's{k}' for k in NINE)} < skin",
+    )
+    elsewhere = [(6, [f"l{i}", f"s{j}"]) for i in NINE for j in NINE]
+    children = ("asthma", "cough", "flu")
+    elsewhere += [(2, [one, f"s{k}"]) for one in children for k in NINE]
+    pairs = [(15, [a, b]) for a, b in combinations(children, 2)]
+    excess = judged(repeated([*elsewhere, *pairs]), hierarchy=hierarchy)
+
+    assert sorted(named(excess, hierarchy)) == [(a, b) for a, b in combinations(children, 2)]
+    assert len(pairs) == FEWEST_CHILDREN
+    assert set(excess.found["parent"]) == {hierarchy.index("airway")}
+
+    excess = judged(repeated([*elsewhere, *pairs[:2]]), hierarchy=hierarchy)
+    assert len(excess.found) == 2
+    assert set(excess.found["parent"]) == {None}
+
+
+def test_expected_pairs_are_left_out_and_explain_as_before() -> None:
+    known = (
+        Expected(nodes=("heart", "asthma"), source="A book."),
+        Expected(nodes=("asthma", "attack"), source="Named above."),
+    )
+    every = judged(repeated(TOGETHER))
+    others = judged(repeated(TOGETHER), Policy(expected=known))
+
+    assert named(others) == [("cough", "failure")]
+    assert others.as_expected == (1, 0)
+    assert every.as_expected == ()
+    assert others.found["rank"].to_list() == [1]
+    told = every.found.filter(pl.col("rank") == 2).select("explained", "p_value", "q_value")
+    assert others.found.select("explained", "p_value", "q_value").equals(told)
+    assert others.branches.equals(
+        every.branches.with_columns(
+            pl.when(pl.col("found") > 0).then(1).otherwise(0).cast(pl.Int64).alias("found"),
+            excess=others.branches["excess"],
+        )
+    )
+
+
+def test_branches_tell_reported_pairs_and_labels_between_them() -> None:
+    excess = judged(repeated(TOGETHER))
+    ends = (
+        [BODY.nodes[i] for i in excess.branches["a"]],
+        [BODY.nodes[i] for i in excess.branches["b"]],
+    )
+    told = dict(zip(zip(*ends, strict=True), excess.branches.iter_rows(named=True), strict=True))
+    heart_lung = told["heart", "lung"]
+    beyond = excess.found["observed"] - excess.found["explained"]
+
+    assert dict(excess.branches.schema) == BRANCHES
+    assert heart_lung["found"] == 2
+    assert heart_lung["excess"] == pytest.approx(float(beyond.sum()))
+    assert heart_lung["label_pairs"] == sum(
+        times for times, (a, b) in TOGETHER if not {a[0], b[0]} & {"s"}
+    )
+    assert told["heart", "skin"]["found"] == 0
 
 
 @pytest.mark.parametrize(
-    ("rows", "cuts"),
+    "rows",
     [
-        pytest.param({}, (2,), id="no instance"),
-        pytest.param({"i": [], "j": []}, (2,), id="no label"),
-        pytest.param({"i": ["asthma"], "j": ["attack"]}, (2,), id="one label an instance"),
+        pytest.param({}, id="no instance"),
+        pytest.param({"i": [], "j": []}, id="no label"),
+        pytest.param({"i": ["asthma"], "j": ["attack"]}, id="one label an instance"),
+        pytest.param({"i": ["asthma", "lung"]}, id="a label and its parent"),
     ],
 )
-def test_where_no_instance_has_two_labels_nothing_is_judged(
-    rows: dict[str, list[str]], cuts: tuple[int, ...]
-) -> None:
-    for table, excess in judged(BODY, rows):
-        assert (excess.family, excess.cuts, len(excess.found)) == (0, cuts, 0)
-        assert "two labels" in excess.why_not
-        assert all(table[name].null_count() == len(table) for name in JUDGED)
+def test_where_no_instance_has_two_labels_nothing_is_judged(rows: dict[str, list[str]]) -> None:
+    measured = measure(labelled(BODY, rows), Policy())
+    excess = measured.excess
+
+    assert (excess.family, excess.records, excess.cuts) == (0, 0, ())
+    assert (len(excess.found), excess.threshold) == (0, 0.0)
+    assert "two labels" in excess.why_not
+    pairs = measured.pairs.collect()
+    assert all(pairs[name].null_count() == len(pairs) for name in JUDGED)
 
 
-def test_a_histogram_may_go_further_than_the_longest_record() -> None:
-    release = counted_pairs(BODY, {"i": ["asthma"]})
-    padded = type(release)(release.strata, release.support, np.array([0, 1, 0, 0]), release.cuts)
-    table, _ = judged(BODY, {"i": ["asthma"]})[0]
+def test_numbers_do_not_depend_on_the_order_of_instances() -> None:
+    rows = repeated(TOGETHER)
+    names = np.random.default_rng(3).permutation(list(rows)).tolist()
 
-    assert from_counts(BODY, padded, table)[1].why_not
-
-
-def test_one_stratum_is_judged_as_in_memory() -> None:
-    rows = repeated([(60, ["asthma", "attack"]), (60, ["cough", "failure"]), (200, ["a", "b"])])
-    (table, excess), (of_counts, own) = judged(BODY, rows)
-
-    assert own.cuts == excess.cuts == (2,)
-    assert own.family == excess.family > 0
-    for name in ("expected_given", "ratio", "p_value", "q_value"):
-        assert of_counts[name].equals(table[name])
-    assert len(own.found) == len(excess.found) > 0
-
-
-def test_strata_that_no_instance_is_in_are_left_out() -> None:
-    rows = repeated([(60, ["asthma", "attack"]), (60, ["cough", "failure"]), (200, ["a", "b"])])
-    finer = counted_pairs(BODY, rows, cuts=[2, 3, 5])
-    in_memory, (wanted, _) = judged(BODY, rows)
-    table, excess = from_counts(BODY, finer, in_memory[0])
-
-    assert finer.strata.size.tolist() == [320]
-    assert excess.cuts == (2, 3, 5)
-    assert table.equals(wanted)
+    assert judged({name: rows[name] for name in names}).found.equals(judged(rows).found)

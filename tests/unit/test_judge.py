@@ -19,7 +19,7 @@ from audit.disclosure import Quantity
 from audit.errors import InputError, PolicyError
 from audit.hierarchy import Hierarchy
 from audit.judge import FREE, judged, judging_date, rejudged
-from audit.policy import BranchRule, CodeDates, Exclusive, Policy, Threshold, Waiver
+from audit.policy import BranchRule, CodeDates, Exclusive, Expected, Policy, Threshold, Waiver
 from audit.result import AuditResult, CheckResult, Finding, to_json_bytes
 from audit.run import run_audit
 from audit.run_folder import read_run, write_run
@@ -271,12 +271,16 @@ def test_what_was_folded_stands_again_once_all_that_explained_it_fell() -> None:
     }
 
 
+ODD = ("asthma", "hammer", "ulcer", "saw", "heart", "belly")
+
+
 def model_run(policy: Policy | None = None) -> AuditResult:
     said = [
         (40, ["asthma"], ["hammer"]), (40, ["hammer"], ["asthma"]), (60, ["attack"], ["attack"]),
         (9, ["ulcer"], ["saw"]), (9, ["saw"], ["ulcer"]), (90, ["saw"], ["saw"]),
         (90, ["ulcer"], ["ulcer"]), (40, ["attack", "saw"], ["attack", "saw"]),
         (60, ["attack"], ["attack", "saw"]),
+        *((2, [a], [b]) for a in ODD for b in ODD if a != b),
     ]  # fmt: skip
     each = [(labels, answers) for times, labels, answers in said for _ in range(times)]
     dataset = labelled(BODY, {f"i{n:03}": labels for n, (labels, _) in enumerate(each)})
@@ -288,8 +292,7 @@ def model_run(policy: Policy | None = None) -> AuditResult:
 @pytest.mark.parametrize(
     ("name", "value"),
     [
-        ("residual_share", 0.7), ("exchanged_share", 0.15), ("exchanged_ratio", 3.0),
-        ("false_discovery_rate", 1e-30),
+        ("residual_share", 0.7), ("habit_ratio", 3.0),
     ],
 )  # fmt: skip
 def test_a_stricter_limit_leaves_the_findings_of_a_run_with_it(name: str, value: float) -> None:
@@ -306,7 +309,16 @@ def test_a_stricter_limit_leaves_the_findings_of_a_run_with_it(name: str, value:
     ("policy", "key"),
     [
         (Policy(residual_share=threshold(0.4)), "residual_share is 0.4, looser than the 0.5"),
-        (Policy(false_discovery_rate=threshold(0.1)), "false_discovery_rate is 0.1, looser"),
+        (Policy(false_discovery_rate=threshold(0.1)), "false_discovery_rate is 0.1, where the run"),
+        (
+            Policy(excess_ratio=threshold(2.0)),
+            "excess_ratio is 2, where the run was counted with 1.5",
+        ),
+        (Policy(least_joint=threshold(8)), "least_joint is 8, where the run was counted with 5"),
+        (
+            Policy(expected=(Expected(nodes=("lung", "heart"), source="Known."),)),
+            "expected differs from the run's",
+        ),
         (Policy(residual_instances=threshold(40)), "residual_instances is 40"),
         (Policy(confusion_threshold=threshold(0.1)), "confusion_threshold is 0.1"),
         (Policy(residual_nodes=("saw",)), "residual_nodes differs"),

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import numpy as np
 import polars as pl
 import pytest
+from polars.testing import assert_frame_equal
 
 from audit.hierarchy import Hierarchy
 from audit.measure import Measurements, measure
@@ -50,7 +52,7 @@ def test_a_pair_has_its_counts_and_rates(measured: Measurements) -> None:
     assert found["rate"] == 2 / 5
     assert found["expected"] == pytest.approx(3 * 2 / 5)
     assert found["lift"] == pytest.approx(2 / (6 / 5))
-    assert (found["relation"], found["lca"], found["given"]) == ("overlap", "object", "parents")
+    assert (found["relation"], found["lca"]) == ("overlap", "object")
 
 
 def test_confusion_uses_aggregated_values(measured: Measurements) -> None:
@@ -58,16 +60,6 @@ def test_confusion_uses_aggregated_values(measured: Measurements) -> None:
     assert pair(measured, "mammal", "pet")["confusion"] == pytest.approx(
         (0.9182958340544896 + 1) / 5
     )
-
-
-@pytest.mark.parametrize(
-    ("a", "b", "given"),
-    [("cow", "dog", "length"), ("bird", "tool", "parents"), ("animal", "dog", None)],
-)
-def test_what_an_expectation_is_given_follows_the_relation(
-    measured: Measurements, a: str, b: str, given: str | None
-) -> None:
-    assert pair(measured, a, b)["given"] == given
 
 
 def test_ancestor_pairs_and_the_root_are_kept(measured: Measurements) -> None:
@@ -183,3 +175,34 @@ def test_instances_are_counted_one_by_one_when_first_asked_for(measured: Measure
     assert "records" not in vars(measured)
     assert measured.records.total("length") == measured.instances == 5
     assert vars(measured)["records"] is measured.records
+
+
+def test_a_quotient_has_the_same_bits_however_many_rows_are_read() -> None:
+    rng = np.random.default_rng(0)
+    a, b, joint = rng.integers(1, 10**6, (3, 500))
+    table = pl.DataFrame(
+        {
+            **{key: [f"n{n:03}" for n in range(500)] for key in ("a", "b", "relation", "lca")},
+            "support_a": a,
+            "support_b": b,
+            "joint": joint,
+            "confusion_sum": joint / 3,
+        }
+    )
+    lazy = described(table.lazy(), 3471)
+
+    whole = lazy.collect()
+
+    assert whole["expected"].to_list() == [x * y / 3471 for x, y in zip(a, b, strict=True)]
+    assert whole["rate"].to_list() == [n / 3471 for n in joint.tolist()]
+    one_by_one = [lazy.filter(pl.col("a") == name).collect() for name in whole["a"][:40]]
+    assert_frame_equal(pl.concat(one_by_one), whole[:40], check_exact=True)
+
+
+def test_groups_of_instances_that_all_have_one_label_are_no_fault() -> None:
+    dataset = labelled(LUNG, {"i": ["asthma"], "j": ["attack"]}, groups={"i": "p", "j": "p"})
+
+    found = measure(dataset, Policy()).excess
+
+    assert (found.records, found.family) == (0, 0)
+    assert "no record has two labels" in found.why_not

@@ -98,9 +98,14 @@ def test_ties_stand_in_node_order_and_the_list_ends() -> None:
 
 def test_without_predictions_every_list_is_empty(toy_hierarchy: Hierarchy) -> None:
     found = run_audit(labelled(toy_hierarchy, {"a": ["dog"]}))
-    empty = model_overview(found.nodes, (), (), (), {}, instances=1, predicted=0, min_cell=1)
+    empty = model_overview(
+        found.nodes, (), (), (), (), {}, exchanged={}, instances=1, predicted=0, min_cell=1
+    )
 
-    assert empty == {"scopes": [], "behaviours": [], "data_beside_model": []}
+    assert set(empty) == {
+        "scopes", "behaviours", "exchanges", "branch_exchanges", "data_beside_model",
+    }  # fmt: skip
+    assert not any(empty.values())
 
 
 def test_scopes_are_told_once_with_their_titles() -> None:

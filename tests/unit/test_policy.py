@@ -20,6 +20,7 @@ from audit.policy import (
     BranchRule,
     CodeDates,
     Exclusive,
+    Expected,
     Policy,
     Threshold,
     Waiver,
@@ -71,6 +72,29 @@ def test_without_a_rule_branches_are_watched() -> None:
 def test_small_cells_are_eleven_for_persons_and_one_otherwise() -> None:
     assert (Policy().min_cell_for(True), Policy().min_cell_for(False)) == (11, 1)
     assert Policy(min_cell=5).min_cell_for(True) == 5
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("[least_joint]\nvalue = 1\nreason = 'x'", "least_joint must lie between 2 and inf, not 1"),
+        ("[excess_ratio]\nvalue = 0.9\nreason = 'x'", "excess_ratio must lie between 1 and inf"),
+        ("[[expected]]\nnodes = ['a']\nsource = 'x'", "expected.0.nodes"),
+        ("[[expected]]\nnodes = ['a', 'b']\nsource = ''", "expected.0.source (line 3)"),
+        ("[[expected]]\nnodes = ['a', 'b']", "expected.0.source"),
+    ],
+)
+def test_what_pairs_cannot_be_judged_by_is_refused(tmp_path: Path, text: str, told: str) -> None:
+    with pytest.raises(PolicyError, match=re.escape(told)):
+        load_policy(written(tmp_path, text))
+
+
+def test_associations_that_are_known_are_read(tmp_path: Path) -> None:
+    text = "[[expected]]\nnodes = ['a', 'b']\nsource = 'A book.'\n"
+    policy = load_policy(written(tmp_path, text))
+
+    assert policy.expected == (Expected(nodes=("a", "b"), source="A book."),)
+    assert ("expected", "a") in policy.nodes_named()
 
 
 def test_every_threshold_has_a_unit_and_a_reason() -> None:

@@ -64,6 +64,17 @@ def test_each_kind_equals_plain_python(
     )
     assert of(records, "refused") == plain(Counter(r for own in refused.values() for r in own))
     assert records.total("all_refused") == sum(bool(own) for own in refused.values())
+    specific = {
+        i: own - {above for node in own for above in hierarchy.ancestors(node)}
+        for i, own in ((i, {hierarchy.nodes[n] for n in own}) for i, own in known.items())
+    }
+    assert of(records, "alone") == plain(
+        Counter(hierarchy.index(*own) for own in specific.values() if len(own) == 1)
+    )
+    assert of(records, "size") == plain(
+        Counter(len(own) for own in specific.values() if len(own) > 1)
+    )
+    assert records.total("labelled") == sum(len(own) for own in specific.values() if len(own) > 1)
     assert records.total("below") == sum(
         len({above for node in own for above in above_of(hierarchy, node)})
         for own in known.values()

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from audit.checks import ALL_CHECKS
-from audit.disclosure import Quantity, count, derived
+from audit.disclosure import BESIDE, WHOLE, Quantity, count, derived
 from audit.hierarchy import Hierarchy
 from audit.policy import Policy
 from audit.result import (
@@ -61,7 +61,8 @@ def result(*checks: CheckResult, max_findings: int = 20, min_cell: int = 1) -> A
         "branch": pl.String,
         "assignable": pl.Boolean,
     }
-    pairs = {"a": pl.String, "b": pl.String, "relation": pl.String, "joint": pl.Int64}
+    texts, numbers = ("a", "b", "relation"), ("joint", "found_rank")
+    pairs = dict.fromkeys(texts, pl.String) | dict.fromkeys(numbers, pl.Int64)
     return AuditResult(
         identity={},
         ledger={"instances": 0},
@@ -108,6 +109,31 @@ def test_findings_stand_by_severity_then_instances_then_id() -> None:
     third, fourth = finding("warning", 5, nodes=("a",)), finding("warning", 5, nodes=("b",))
 
     assert check(fourth, third, second, first).in_order() == [first, second, third, fourth]
+
+
+def test_the_strongest_finding_of_a_severity_stands_first() -> None:
+    weak, strong = finding("note", 9, strength=1.0), finding("note", 1, strength=2.0)
+    worse = finding("warning", 1, nodes=("w",))
+
+    assert check(weak, strong, worse).in_order() == [worse, strong, weak]
+
+
+def test_what_other_counts_tell_is_withheld_with_them() -> None:
+    pairs = (("a", "b"),)
+    numbers = {"n": count(50, 1000), "ratio": derived(2.0, "n", BESIDE)}
+    given = finding("note", 50, evidence=numbers, beside=pairs)
+
+    assert shared_finding(given, 11, {})["evidence"]["ratio"] == 2.0
+    assert shared_finding(given, 11, {}, [{BESIDE: None}])["evidence"]["ratio"] is None
+
+
+def test_a_share_of_a_withheld_count_is_withheld() -> None:
+    numbers = {"instances": count(50, 1000), "share": derived(0.9, "instances", WHOLE)}
+    whole = {"instances": count(995, 1000)}
+    given = finding("note", 50, evidence=whole, parts=(Part(("a",), numbers),))
+    (part,) = shared_finding(given, 11, {})["parts"]
+
+    assert part["evidence"] == {"instances": 50, "share": None}
 
 
 def test_an_id_is_percent_encoded_part_by_part() -> None:

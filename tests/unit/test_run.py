@@ -13,7 +13,7 @@ from audit.checks.check import Check
 from audit.errors import PolicyError
 from audit.hierarchy import Hierarchy
 from audit.measure import Measurements
-from audit.policy import Policy
+from audit.policy import Expected, Policy
 from audit.result import CheckResult
 from audit.run import run_audit
 from fixtures.labelled import labelled
@@ -123,6 +123,35 @@ def test_a_built_in_hierarchy_brings_its_policy() -> None:
 def test_a_policy_that_names_an_unknown_node_is_refused(toy_hierarchy: Hierarchy) -> None:
     with pytest.raises(PolicyError, match="residual_nodes: nowhere"):
         run_audit(labelled(toy_hierarchy, LABELS), Policy(residual_nodes=("nowhere",)))
+
+
+@pytest.mark.parametrize(
+    ("nodes", "told"),
+    [
+        (("dog", "nowhere"), "expected: nowhere"),
+        (("dog", "mammal"), "expected: dog and mammal"),
+        (("animal", "cow"), "expected: animal and cow"),
+        (("dog", "dog"), "expected: dog and dog"),
+    ],
+)
+def test_an_association_that_cannot_be_expected_is_refused(
+    toy_hierarchy: Hierarchy, nodes: tuple[str, str], told: str
+) -> None:
+    known = Policy(expected=(Expected(nodes=nodes, source="A book."),))
+    with pytest.raises(PolicyError, match=f"'{told}'"):
+        run_audit(labelled(toy_hierarchy, {"a": ["dog"]}), known)
+
+
+def test_a_column_of_strata_that_tells_every_instance_apart_is_refused(
+    toy_hierarchy: Hierarchy,
+) -> None:
+    rows = {"a": ["dog"], "b": ["cow"], "c": ["dog"]}
+    apart, shared = {"a": "1", "b": "2", "c": "3"}, {"a": "1", "b": "2", "c": "1"}
+    policy = Policy(strata=("ward",))
+
+    with pytest.raises(PolicyError, match="'ward' has 3 values on 3 instances"):
+        run_audit(labelled(toy_hierarchy, rows, strata={"ward": apart}), policy)
+    run_audit(labelled(toy_hierarchy, rows, strata={"ward": shared}), policy)
 
 
 def test_a_policy_whose_columns_were_not_read_is_refused(toy_hierarchy: Hierarchy) -> None:

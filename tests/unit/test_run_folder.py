@@ -63,6 +63,10 @@ def test_a_run_read_back_is_the_same(result: AuditResult, tmp_path: Path) -> Non
     )
     assert back.findings.equals(result.findings)
     assert back.nodes.equals(result.nodes)
+    assert back.cases is not None
+    assert result.cases is not None
+    assert len(result.cases.collect()) > 0
+    assert back.cases.collect().equals(result.cases.collect())
     assert back.pairs.collect().equals(result.pairs.collect())
 
 
@@ -256,7 +260,7 @@ def test_a_run_of_another_version_is_refused(result: AuditResult, tmp_path: Path
     run = write_run(result, tmp_path / "run")
     text = (run / "result.json").read_text()
     (run / "result.json").write_text(
-        text.replace('"schema_version": "1.1"', '"schema_version": "9"')
+        text.replace('"schema_version": "2.0"', '"schema_version": "9"')
     )
 
     with pytest.raises(InputError, match="schema version"):
@@ -285,9 +289,11 @@ def test_tables_have_the_columns_that_formats_promises(
 
     whole = dict.fromkeys(("support_a", "support_b", "joint", "joint_entailed"), pl.Int64())
     against_chance = ("rate", "confusion", "expected", "lift")
-    judged = ("expected_given", "ratio", "ratio_low", "ratio_high", "p_value", "q_value")
-    real = dict.fromkeys((*against_chance, *judged), pl.Float64())
-    text = dict.fromkeys(("relation", "lca", "given"), pl.String())
+    judged = ("expected_length", "ratio", "p_value", "q_value")
+    explained = ("explained", "shrunk_ratio", "ratio_low", "ratio_high")
+    real = dict.fromkeys((*against_chance, *judged, *explained), pl.Float64())
+    real["found_rank"] = pl.Int64()
+    text = dict.fromkeys(("relation", "lca"), pl.String())
     assert list(pairs.items()) == [
         ("a", pl.String()),
         ("b", pl.String()),

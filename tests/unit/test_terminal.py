@@ -136,8 +136,8 @@ def test_what_no_report_shows_is_counted_where_there_is_some() -> None:
         ({"share": None, "low": None, "high": None}, "residual."),
         ({"share": 0.01}, "residual."),
         (
-            {"ratio": 2.0, "ratio_low": 1.5, "ratio_high": 2.7, "interval_level": 0.999},
-            "(interval of the ratio: 1.50 to 2.70)",
+            {"ratio": 2.0, "ratio_low": 1.5, "ratio_high": 2.7},
+            "(95% interval of the ratio: 1.50 to 2.70)",
         ),
     ],
 )

@@ -43,16 +43,21 @@ def test_aggregated_values_equal_plain_python(data: st.DataObject) -> None:
         assert reached == pytest.approx(sum(values.get(other, 0) for other in below), abs=1e-12)
 
 
+def plainly_spaced(hierarchy: Hierarchy) -> bool:
+    """Whether no id holds the two blanks that a line has behind an id, or ends in a blank."""
+    return all(node == " ".join(node.split()) for node in hierarchy.nodes)
+
+
 @given(st.data())
 def test_every_node_that_something_reaches_is_drawn(data: st.DataObject) -> None:
-    hierarchy = data.draw(hierarchies(titled=False))
+    hierarchy = data.draw(hierarchies(titled=False).filter(plainly_spaced))
     labels = data.draw(st.sets(st.sampled_from(hierarchy.nodes), min_size=1))
     dag = WeightedDag(hierarchy, dict.fromkeys(labels, 1.0))
     drawn = [line for line in lines(dag, titles=False) if not line.endswith("(see above)")]
 
     assert sum(dag.aggregated > 0) <= len(lines(dag))
     for node, reached in zip(hierarchy.nodes, dag.aggregated.tolist(), strict=True):
-        named = [line for line in drawn if f"─ {node.rstrip()}  " in f"─ {line}"]
+        named = [line for line in drawn if f"─ {node}  " in f"─ {line}"]
         assert bool(named) == (reached > 0)
 
 

@@ -62,13 +62,15 @@ def test_one_label_below_both_branches_is_no_meeting(toy_hierarchy: Hierarchy) -
     assert meetings(checked(toy_hierarchy, {"a": ["dog"], "b": ["dog", "dog"]})) == {}
 
 
-@pytest.mark.parametrize(
-    "labels", [["dog", "cow"], ["dog", "pet"], ["dog", "mammal"], ["cow", "pet"], ["dog", "animal"]]
-)
-def test_two_labels_one_below_each_are_a_meeting(
-    toy_hierarchy: Hierarchy, labels: list[str]
+@pytest.mark.parametrize("other", ["cow", "pet", "mammal", "animal"])
+def test_a_label_below_both_branches_explains_what_stands_beside_it(
+    toy_hierarchy: Hierarchy, other: str
 ) -> None:
-    assert meetings(checked(toy_hierarchy, {"a": labels})) == {("animal", "pet"): 1}
+    assert meetings(checked(toy_hierarchy, {"a": ["dog", other]})) == {}
+
+
+def test_two_labels_one_below_each_are_a_meeting(toy_hierarchy: Hierarchy) -> None:
+    assert meetings(checked(toy_hierarchy, {"a": ["cow", "pet"]})) == {("animal", "pet"): 1}
 
 
 def test_a_third_label_elsewhere_makes_no_meeting_of_a_shared_one(toy_hierarchy: Hierarchy) -> None:
@@ -216,7 +218,7 @@ def test_meetings_equal_plain_python_by_instances_and_by_counts(
         for b in branches
         if a < b and hierarchy.relation(a, b) != "ancestor"
     ]
-    met = {pair: len(plain.with_two_labels(parents, labels, *pair)) for pair in apart}
+    met = {pair: len(plain.carrying_apart(parents, labels, *pair)) for pair in apart}
     written = {i: sorted(each) for i, each in labels.items()}
     expected = {pair: n for pair, n in met.items() if n}
 
@@ -255,14 +257,14 @@ def test_on_counts_a_label_above_another_label_is_in_no_pair(toy_hierarchy: Hier
     assert parts(counted(toy_hierarchy, labels)) == [{("bird", "tool"): 1, ("cow", "tool"): 1}]
 
 
-def test_on_counts_a_node_of_both_branches_counts_what_meets_through_another_label(
+def test_on_counts_what_a_label_below_both_branches_explains_is_left_out(
     toy_hierarchy: Hierarchy,
 ) -> None:
-    labels = {"a": ["dog", "cow"], "b": ["dog", "pet"], "c": ["dog"]}
+    labels = {"a": ["pet", "cow"], "b": ["dog", "pet"], "c": ["dog"]}
     by_depth = rule("animal", "pet", "watch", break_down_depth=2)
 
-    assert meetings(counted(toy_hierarchy, labels, by_depth)) == {("animal", "pet"): 2}
-    assert parts(counted(toy_hierarchy, labels, by_depth)) == [{("mammal",): 2}]
+    assert meetings(counted(toy_hierarchy, labels, by_depth)) == {("animal", "pet"): 1}
+    assert parts(counted(toy_hierarchy, labels, by_depth)) == [{("mammal",): 1}]
 
 
 def test_on_counts_nobody_is_told_to_stand_first(toy_hierarchy: Hierarchy) -> None:

@@ -140,7 +140,7 @@ def test_instances_without_predictions_do_not_count() -> None:
 
 
 def test_chance_is_found_no_oftener_than_stated() -> None:
-    loose = Policy(exchanged_ratio=Threshold(value=1.0, reason="The test alone."))
+    loose = Policy(habit_ratio=Threshold(value=1.0, reason="The test alone."))
     found = 0
     for seed in range(20):
         draw = np.random.default_rng(seed)

@@ -1,195 +1,288 @@
-"""unexpected_pair: which pairs are told, at which depth, and in which words."""
+"""unexpected_pair: which pairs are told, at which depth, in which order and in which words."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 
 import numpy as np
-import polars as pl
 import pytest
+from scipy.stats import gamma
 
 from audit.checks.unexpected_pair import CHECK
+from audit.hierarchy import Hierarchy
 from audit.measure import Measurements, measure
-from audit.pair_table import described
-from audit.policy import Policy, Threshold
-from audit.result import CheckResult, shared_finding
+from audit.policy import Expected, Policy, Threshold
+from audit.result import CheckResult, Finding, shared_finding
+from audit.run import run_audit
 from fixtures.labelled import labelled, repeated, tree
 
+Rows = dict[str, list[str]]
+
+PAGE = Path(__file__).parents[3] / "docs" / "checks" / "unexpected_pair.md"
+BRANCHES = "ABC"
+LEAVES = [f"{branch}{i}{j}" for branch in BRANCHES for i in "123" for j in "1234"]
+OTHERS = [f"D{k:02}" for k in range(60)]
 BODY = tree(
-    "lung heart < body",
-    "tool < top",
-    "body < top",
-    "asthma cough < lung",
-    "attack failure < heart",
-    "saw hammer < tool",
+    "A B C D < top",
+    f"{' '.join(OTHERS)} < D",
+    *(f"{branch}1 {branch}2 {branch}3 < {branch}" for branch in BRANCHES),
+    *(f"{' '.join(f'{b}{i}{j}' for j in '1234')} < {b}{i}" for b in BRANCHES for i in "123"),
 )
-TOGETHER = [
-    (60, ["asthma", "attack"]),
-    (60, ["cough", "failure"]),
-    (10, ["asthma", "failure"]),
-    (10, ["cough", "attack"]),
-]
-"""Lung and heart always meet; within them asthma goes with attack and cough with failure."""
+
+
+def independent(rng: np.random.Generator, n: int = 2000, often: Sequence[str] = ()) -> Rows:
+    """Records of two to five labels drawn from all leaves; some leaves are four times as likely."""
+    weight = np.array([4.0 if leaf in often else 1.0 for leaf in [*LEAVES, *OTHERS]])
+    lengths, weight = rng.integers(2, 6, n).tolist(), weight / weight.sum()
+    leaves = [*LEAVES, *OTHERS]
+    return {
+        f"i{k:05}": rng.choice(leaves, length, replace=False, p=weight).tolist()
+        for k, length in enumerate(lengths)
+    }
+
+
+def planted(
+    rng: np.random.Generator, rows: Rows, times: int, first: Sequence[str], second: Sequence[str]
+) -> Rows:
+    """Some records get a label of the first nodes and one of the second, for two that they had."""
+    ends = [*first, *second]
+    free = [name for name, labels in rows.items() if not {*labels} & {*ends}]
+    chosen = rng.choice(free, times, replace=False)
+    return rows | {
+        name: [*rows[name][2:], str(rng.choice(list(first))), str(rng.choice(list(second)))]
+        for name in chosen
+    }
+
+
+def below(node: str) -> list[str]:
+    return [leaf for leaf in LEAVES if leaf.startswith(node)]
 
 
 def measured(
-    counts: Sequence[tuple[int, Sequence[str]]],
+    rows: Mapping[str, Sequence[str]],
     policy: Policy | None = None,
+    hierarchy: Hierarchy = BODY,
     groups: Mapping[str, str] | None = None,
-    sites: Mapping[str, str] | None = None,
 ) -> Measurements:
-    strata = None if sites is None else {"site": sites}
-    dataset = labelled(BODY, repeated(counts), groups=groups, persons=True, strata=strata or {})
-    return measure(dataset, policy or Policy())
+    return measure(labelled(hierarchy, rows, groups=groups), policy or Policy())
 
 
-def checked(
-    counts: Sequence[tuple[int, Sequence[str]]],
-    policy: Policy | None = None,
-    groups: Mapping[str, str] | None = None,
-) -> CheckResult:
-    return CHECK.run(measured(counts, policy, groups))
+def checked(rows: Mapping[str, Sequence[str]], policy: Policy | None = None) -> CheckResult:
+    return CHECK.run(measured(rows, policy))
 
 
 def told(found: CheckResult) -> list[tuple[str, ...]]:
-    return sorted(finding.nodes for finding in found.standing)
+    """Nodes of the findings, in the order of a report."""
+    return [finding.nodes for finding in found.in_order()]
 
 
-def test_a_pair_is_told_with_what_its_parents_explain() -> None:
-    found = checked(TOGETHER)
-    by_nodes = {finding.nodes: finding for finding in found.standing}
-    finding = by_nodes["asthma", "attack"]
-    values = {name: quantity.value for name, quantity in finding.evidence.items()}
-
-    # of 140 records of lung and heart 70 have asthma and 70 an attack
-    assert sorted(by_nodes) == [("asthma", "attack"), ("cough", "failure")]
-    assert (values["instances"], values["of"], values["given"]) == (60, 140, "parents")
-    assert (values["support_a"], values["support_b"]) == (70, 70)
-    assert values["expected_given"] == 35
-    assert values["ratio"] == pytest.approx(60 / 35)
-    assert 1 < float(values["ratio_low"] or 0) < 60 / 35 < float(values["ratio_high"] or 0)
-    assert float(values["q_value"] or 1) < 1e-8
-    assert (finding.severity, found.status, finding.touched) == ("note", "note", 60)
+@pytest.fixture
+def rng() -> np.random.Generator:
+    return np.random.default_rng(11)
 
 
-def test_the_sentence_says_what_does_not_explain_it() -> None:
-    (finding, _) = checked(TOGETHER).standing
-    shared = shared_finding(finding, 10, {})
+def test_a_planted_pair_is_told_as_itself_and_nothing_else(rng: np.random.Generator) -> None:
+    found = checked(planted(rng, independent(rng), 90, ["A11"], ["B11"]))
 
-    assert shared["statement"] == (
-        "60 of 140 instances carry both asthma and attack, where 35.00 are expected: 1.71 times "
-        "as many, an association stronger than its parents explain."
+    assert told(found) == [("A11", "B11")]
+    (finding,) = found.findings
+    assert (finding.severity, found.status) == ("note", "note")
+    assert [part.nodes for part in finding.parts] == [("A11", "B11")]
+
+
+def test_without_an_association_nothing_is_told(rng: np.random.Generator) -> None:
+    assert told(checked(independent(rng))) == []
+
+
+def test_the_mirror_of_a_pair_is_not_told(rng: np.random.Generator) -> None:
+    """Each of the two labels is more than half of its parent, so that its siblings meet rarely."""
+    rows = planted(rng, independent(rng, often=["A11", "B11"]), 150, ["A11"], ["B11"])
+
+    assert told(checked(rows)) == [("A11", "B11")]
+
+
+def test_a_diffuse_association_is_told_once_for_the_parents(rng: np.random.Generator) -> None:
+    rows = planted(rng, independent(rng), 300, below("A1"), below("B1"))
+
+    assert told(checked(rows)) == [("A1", "B1")]
+
+
+def test_a_local_pair_stands_beside_the_diffuse_association_around_it(
+    rng: np.random.Generator,
+) -> None:
+    rows = planted(rng, independent(rng), 300, below("A1"), below("B1"))
+    found = checked(planted(rng, rows, 80, ["A11"], ["B11"]))
+
+    assert sorted(told(found)) == [("A1", "B1"), ("A11", "B11")]
+    later = max(found.findings, key=lambda finding: int(finding.evidence["rank"].value or 0))
+    values = {name: quantity.value for name, quantity in later.evidence.items()}
+    assert float(values["explained"] or 0) > float(values["expected_length"] or 0)
+    assert "once the excess of " in later.statement
+    assert later.beside
+
+
+def test_two_facets_of_a_record_are_no_association_of_their_labels(
+    rng: np.random.Generator,
+) -> None:
+    rows = {
+        f"i{k:05}": [str(rng.choice(below(branch))) for branch in BRANCHES] for k in range(2000)
+    }
+    found = checked(rows)
+
+    assert found.denominator > 500
+    assert told(found) == []
+
+
+def test_siblings_are_told_as_one_for_their_parent(rng: np.random.Generator) -> None:
+    rows = independent(rng)
+    long = [name for name in rows if len(rows[name]) > 3 and not {*below("A1")} & {*rows[name]}]
+    together = {name: [*rows[name][4:], *below("A1")] for name in long[:120]}
+    found = checked(rows | together)
+    (finding,) = found.findings
+
+    assert (finding.nodes[0], finding.key) == ("A1", ("A1", "children"))
+    assert finding.id == "unexpected_pair:A1:children"
+    assert {part.nodes for part in finding.parts} == {
+        (a, b) for a in below("A1") for b in below("A1") if a < b
+    }
+    assert finding.evidence["pairs"].value == 6
+    assert finding.statement.startswith("Most children of A1 stand together: {pairs} pairs")
+    assert all(set(part.evidence) == {"instances", "explained", "ratio"} for part in finding.parts)
+
+
+def test_pairs_across_branches_come_first_and_then_the_strongest(rng: np.random.Generator) -> None:
+    rows = planted(rng, independent(rng), 200, ["A11"], ["A22"])
+    rows = planted(rng, rows, 70, ["A31"], ["C31"])
+    found = checked(planted(rng, rows, 110, ["B11"], ["C11"]))
+
+    assert told(found) == [("B11", "C11"), ("A31", "C31"), ("A11", "A22")]
+    assert [finding.evidence["rank"].value for finding in found.in_order()] == [2, 3, 1]
+
+
+def test_parts_name_the_labels_that_carry_a_pair(rng: np.random.Generator) -> None:
+    rows = planted(rng, independent(rng), 300, below("A1"), below("B1"))
+    rows = planted(rng, rows, 80, ["A11"], ["B11"])
+    findings = checked(rows).findings
+    assert len(findings) > 1
+    for finding in findings:
+        a, b = finding.nodes[-2:]
+        assert finding.parts
+        for part in finding.parts:
+            x, y = part.nodes
+            both = sum({x, y} <= set(labels) for labels in rows.values())
+            assert (x.startswith(a), y.startswith(b)) == (True, True)
+            assert part.evidence["instances"].value == both
+            assert part.evidence["share"].value == pytest.approx(both / finding.touched)
+        counts = [int(part.evidence["instances"].value or 0) for part in finding.parts]
+        assert counts == sorted(counts, reverse=True)
+
+
+def test_what_the_policy_expects_is_taken_out_and_counted(rng: np.random.Generator) -> None:
+    rows = planted(rng, independent(rng), 90, ["A11"], ["B11"])
+    rows = planted(rng, rows, 90, ["A21"], ["C11"])
+    known = (
+        Expected(nodes=("B1", "A"), source="A textbook."),
+        Expected(nodes=("A11", "B11"), source="Named by the line above already."),
+        Expected(nodes=("A2", "B2"), source="Nothing was found here."),
     )
+    result = run_audit(labelled(BODY, rows), Policy(expected=known))
+    (check,) = (check for check in result.checks if check.name == "unexpected_pair")
+
+    assert told(check) == [("A21", "C11")]
+    assert [one["pairs"] for one in result.shared()["policy"]["expected"]] == [1, 0, 0]
+    assert [finding.evidence["rank"].value for finding in check.findings] == [1]
+    assert check.denominator == checked(rows).denominator
 
 
-def test_the_denominator_is_the_family() -> None:
-    found = checked(TOGETHER)
-    judged = measured(TOGETHER).pairs.collect()["p_value"].drop_nulls()
+def test_the_floors_are_the_policy_s(rng: np.random.Generator) -> None:
+    rows = planted(rng, independent(rng), 90, ["A11"], ["B11"])
+    (finding,) = checked(rows).findings
+    ratio = finding.touched / float(finding.evidence["explained"].value or 0)
+    high = Policy(excess_ratio=Threshold(value=1.01 * ratio, reason="ours"))
+    many = Policy(least_joint=Threshold(value=1000, reason="ours"))
+    sure = Policy(false_discovery_rate=Threshold(value=1e-60, reason="ours"))
 
-    # lung and heart, each with two of the other's children, four pairs of children, two of siblings
-    assert found.denominator == 1 + 4 + 4 + 2
-    assert len(judged) == found.denominator - 2  # the siblings never meet
-
-
-def test_siblings_are_told_beyond_the_length_of_records() -> None:
-    apart = [(60, [x, y]) for x in ("asthma", "cough") for y in ("saw", "hammer", "attack")]
-    found = checked([*apart, (80, ["attack", "failure"]), (20, ["failure", "saw"])])
-    finding = next(f for f in found.findings if f.nodes == ("attack", "failure"))
-
-    assert finding.evidence["given"].value == "length"
-    assert "than the length of the records explains" in finding.statement
+    assert [told(checked(rows, policy)) for policy in (high, many, sure)] == [[], [], []]
 
 
-def test_a_chain_is_named_by_its_most_specific_node() -> None:
-    rng = np.random.default_rng(5)
-    hierarchy = tree(
-        "lung heart skin < body",
-        "airway < lung",
-        "asthma < airway",
-        "vessel < heart",
-        "attack < vessel",
-        "a b c d e < skin",
-    )
-    rows = {f"i{n:03}": rng.choice(list("abcde"), 2, replace=False).tolist() for n in range(400)}
-    rows |= {f"j{n:02}": ["asthma", "attack"] for n in range(60)}
-    rows |= {f"k{n:02}": [("asthma", "attack")[n % 2], "abcde"[n % 5]] for n in range(60)}
-    found = CHECK.run(measure(labelled(hierarchy, rows), Policy()))
+def test_one_patient_s_ninety_stays_are_no_evidence(rng: np.random.Generator) -> None:
+    rows = independent(rng)
+    names = list(rows)[:90]
+    rows |= {name: ["A11", "B11"] for name in names}
+    groups = {name: "one" if name in names else name for name in rows}
 
-    assert ("asthma", "attack") in told(found)
-    assert all(set(nodes) <= {"asthma", "attack", *"abcde"} for nodes in told(found))
-
-
-def test_an_ancestor_pair_is_folded_into_the_pair_that_explains_it() -> None:
-    others = [(40, [x, y]) for x in ("cough", "failure") for y in ("saw", "hammer")]
-    alone = [(20, [x, y]) for x in ("asthma", "attack") for y in ("saw", "hammer")]
-    counts = [*others, *alone, (90, ["asthma", "attack"]), (30, ["cough", "failure"])]
-    policy = Policy(excess_ratio=Threshold(value=1.2, reason="ours"))
-    found = checked(counts, policy)
-    folded = {f.nodes: f.folded_into for f in found.findings if f.folded_into}
-
-    assert ("asthma", "attack") in told(found)
-    assert set(folded) == {("asthma", "heart"), ("attack", "lung")}
-    assert set(folded.values()) == {("unexpected_pair:asthma:attack",)}
-    assert found.folded == 2
-
-
-def test_only_what_is_told_has_an_interval() -> None:
-    own = measured(TOGETHER)
-    table = described(own.pairs, len(own.dataset)).collect()
-    with_interval = table.filter(pl.col("ratio_low").is_not_null()).select("a", "b").rows()
-
-    assert sorted(with_interval) == told(CHECK.run(own))
-
-
-def test_the_floors_are_the_policy_s() -> None:
-    high = Policy(excess_ratio=Threshold(value=1.8, reason="ours"))
-    few = Policy(expected_support=Threshold(value=36, reason="ours"))
-
-    assert told(checked(TOGETHER, high)) == []
-    assert checked(TOGETHER, few).denominator == 5
-    assert told(checked(TOGETHER, few)) == []
-
-
-def test_one_patient_s_sixty_stays_are_no_evidence() -> None:
-    names = list(repeated(TOGETHER))
-    groups = {name: name if place >= 120 else f"p{place // 60}" for place, name in enumerate(names)}
-
-    assert told(checked(TOGETHER, groups=groups)) == []
-
-
-def test_what_a_stratum_explains_is_not_told() -> None:
-    # at each site asthma and attack go their own ways
-    site = [
-        *[(45, ["asthma", "attack"]), (5, ["asthma", "failure"])],
-        *[(5, ["cough", "attack"]), (1, ["cough", "failure"])],
-    ]
-    other = [(n, [{"asthma": "cough", "cough": "asthma"}[x], y]) for n, (x, y) in site]
-    other = [(n, [x, {"attack": "failure", "failure": "attack"}[y]]) for n, (x, y) in other]
-    sites = {name: "one" if place < 56 else "two" for place, name in enumerate(repeated(site * 2))}
-    blind = measured([*site, *other], sites=sites)
-    seeing = measured([*site, *other], Policy(strata=("site",)), sites=sites)
-
-    assert ("asthma", "attack") in told(CHECK.run(blind))
-    assert told(CHECK.run(seeing)) == []
+    assert told(CHECK.run(measured(rows))) == [("A11", "B11")]
+    assert told(CHECK.run(measured(rows, groups=groups))) == []
 
 
 def test_it_does_not_apply_at_one_label_an_instance() -> None:
-    found = checked([(50, ["asthma"]), (50, ["attack"])])
+    found = checked(repeated([(50, ["A11"]), (50, ["B11"])]))
 
     assert found.status == "not_applicable"
-    assert "no instance has two labels" in found.not_applicable
+    assert "no record has two labels" in found.not_applicable
 
 
 def test_it_does_not_apply_where_no_pair_is_frequent_enough() -> None:
-    found = checked([(1, ["asthma", "saw"]), (40, [])])
+    found = checked(repeated([(1, ["A11", "B11"]), (40, [])]))
 
     assert found.status == "not_applicable"
     assert "frequent enough" in found.not_applicable
 
 
-def test_a_small_cell_hides_all_that_follows_from_it() -> None:
-    (finding, _) = checked(TOGETHER).standing
-    shared = shared_finding(finding, 65, {})["evidence"]
+LUNG = [f"l{k}" for k in range(9)]
+HEART = [f"h{k}" for k in range(9)]
+CHEST = tree(
+    "lung heart < body", f"asthma {' '.join(LUNG)} < lung", f"attack {' '.join(HEART)} < heart"
+)
 
-    assert shared["instances"] == "<65"
-    assert all(shared[name] is None for name in ("ratio", "expected_given", "q_value", "ratio_low"))
+
+def worked_example() -> Finding:
+    """Of 1,000 records with one label below lung and one below heart, 100 have asthma, 100 an
+    attack, and 50 both."""
+    rows = [["asthma", "attack"]] * 50
+    rows += [["asthma", HEART[k % 9]] for k in range(50)]
+    rows += [[LUNG[k % 9], "attack"] for k in range(50)]
+    rows += [[LUNG[k % 9], HEART[k // 9 % 9]] for k in range(850)]
+    named = {f"i{k:04}": labels for k, labels in enumerate(rows)}
+    (finding,) = CHECK.run(measured(named, hierarchy=CHEST)).findings
+    return finding
+
+
+def test_the_worked_example_of_the_page_holds() -> None:
+    finding = worked_example()
+    values = {name: quantity.value for name, quantity in finding.evidence.items()}
+    # each record has one label in either branch; twenty labels of about a tenth each
+    h = 1 - 1 / (20 * 0.1 * 0.9)
+    c = (1000 + 20 * h) / (1000 + 20)
+    expected = 1000 * 0.1 * 0.1 * (1 - (1 - c) * 0.9 * 0.9)
+    low, high = gamma.ppf([0.025, 0.975], 50.5) / (expected + 0.5)
+
+    assert finding.nodes == ("asthma", "attack")
+    assert (values["instances"], values["support_a"], values["support_b"]) == (50, 100, 100)
+    assert values["expected_length"] == pytest.approx(expected, rel=1e-3)
+    assert values["ratio"] == pytest.approx(50.5 / (expected + 0.5), rel=1e-3)
+    assert (values["ratio_low"], values["ratio_high"]) == pytest.approx((low, high), rel=1e-3)
+    page = re.sub(r"\s+", " ", PAGE.read_text("utf-8"))
+    for number in (expected, 50.5 / (expected + 0.5), low, high):
+        assert f"{number:.2f}" in page
+
+
+def test_the_sentence_says_what_is_expected() -> None:
+    shared = shared_finding(worked_example(), 1, {})
+
+    assert shared["statement"] == (
+        "50 of 1,000 instances carry both asthma and attack, where 9.91 are expected from the "
+        "length of the records: 4.85 times as many."
+    )
+
+
+def test_a_small_cell_hides_all_that_follows_from_it() -> None:
+    shared = shared_finding(worked_example(), 51, {})
+    derived = ("expected_length", "explained", "ratio", "ratio_low", "p_value", "q_value")
+
+    assert shared["evidence"]["instances"] == "<51"
+    assert all(shared["evidence"][name] is None for name in derived)
+    assert shared["statement"] == "<51 of 1,000 instances carry both asthma and attack."
+    assert [part["evidence"]["share"] for part in shared["parts"]] == [None]

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 
@@ -60,7 +60,7 @@ def small(value: int) -> bool:
 numbers = st.lists(st.integers(0, 400), min_size=len(SETS), max_size=len(SETS))
 
 
-@settings(max_examples=25, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=25)
 @given(numbers, numbers)
 def test_no_small_cell_and_no_small_difference_is_shared(old: list[int], new: list[int]) -> None:
     old[0], new[0] = old[0] + 1, new[0] + 1

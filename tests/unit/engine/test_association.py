@@ -1,69 +1,52 @@
-"""p values against tables and against scipy."""
+"""p values and intervals of a ratio, against tables and scipy."""
 
 from __future__ import annotations
 
-import math
-
 import numpy as np
 import pytest
-from scipy.stats import hypergeom, norm, poisson
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.stats import gamma, poisson
 
-from audit.engine.association import excess_p_value, poisson_tail
-from audit.engine.expectation import Expected, Margins, joint_expected, joint_variance
+from audit.engine.association import poisson_p_value, shrunk_ratio
 
-
-def expected(n: float, first: float, second: float) -> Expected:
-    table = Margins(*(np.array([value]) for value in (n, first, second)))
-    return Expected(
-        joint_expected(table, math.inf), joint_variance(table), table.n, table.first, table.second
-    )
+COUNTS = st.integers(1, 400)
+EXPECTED = st.floats(1e-3, 400)
 
 
-def p_value(observed: float, n: float, first: float, second: float) -> float:
-    return float(excess_p_value(np.array([observed]), expected(n, first, second))[0])
+@given(COUNTS, EXPECTED)
+def test_the_tail_is_that_of_a_poisson_number(observed: int, expected: float) -> None:
+    found = poisson_p_value(np.array([float(observed)]), np.array([expected]))
+
+    assert found[0] == pytest.approx(poisson.sf(observed - 1, expected), rel=1e-9, abs=1e-300)
 
 
-def test_small_tables_have_the_poisson_tail() -> None:
-    assert p_value(4, 1000, 20, 30) == pytest.approx(poisson.sf(3, 0.6))
+def test_between_whole_numbers_the_tail_falls() -> None:
+    observed = np.arange(4.0, 9.0, 0.25)
+    tail = poisson_p_value(observed, np.full(len(observed), 3.0))
 
-
-def test_large_tables_have_the_corrected_normal_tail_near_the_middle() -> None:
-    variance = 400 * 600 * 500 * 500 / (1000**2 * 999)
-    wanted = norm.sf((210 - 200 - 0.5) / math.sqrt(variance))
-
-    assert p_value(210, 1000, 400, 500) == pytest.approx(wanted, rel=0.02)
-    assert p_value(210, 1000, 400, 500) >= wanted
-
-
-def test_far_out_the_tail_is_that_of_the_exact_test_and_not_the_normal_one() -> None:
-    exact = hypergeom.sf(23, 10_000, 200, 300)
-    normal = norm.sf((24 - 6 - 0.5) / math.sqrt(200 * 9800 * 300 * 9700 / (1e8 * 9999)))
-
-    assert normal < exact / 100
-    assert exact <= p_value(24, 10_000, 200, 300) < 3 * exact
-
-
-def test_joint_instances_that_do_not_vary_do_not_thin_the_tail() -> None:
-    # forty of forty, and five expected of many: only the five vary
-    certain, rare = expected(40, 40, 40), expected(1_000_000, 1000, 5000)
-    names = ("joint", "variance", "n", "first", "second")
-    both = Expected(*(getattr(certain, name) + getattr(rare, name) for name in names))
-
-    assert excess_p_value(np.array([57.0]), both)[0] == pytest.approx(poisson.sf(16, 5), rel=0.05)
-
-
-def test_the_moved_tail_of_a_poisson_number_is_its_own() -> None:
-    own = Expected(*(np.array([6.0]) for _ in range(5)))
-
-    assert poisson_tail(np.array([9.0]), own)[0] == pytest.approx(poisson.sf(8, 6))
+    assert (np.diff(tail) < 0).all()
 
 
 def test_nothing_observed_or_nothing_expected_is_no_excess() -> None:
-    assert p_value(0, 100, 20, 30) == 1
-    assert p_value(3, 100, 0, 30) == 1
+    found = poisson_p_value(np.array([0.0, 3.0, 0.0]), np.array([2.0, 0.0, 0.0]))
+
+    assert found.tolist() == [1.0, 1.0, 1.0]
 
 
-def test_no_pair_has_no_p_value() -> None:
-    none = np.empty(0)
+@given(st.integers(0, 400), EXPECTED)
+def test_the_interval_holds_the_middle_of_a_gamma_distribution(
+    observed: int, expected: float
+) -> None:
+    value, low, high = shrunk_ratio(np.array([float(observed)]), np.array([expected]))
 
-    assert len(excess_p_value(none, Expected(none, none, none, none, none))) == 0
+    wanted = gamma(observed + 0.5, scale=1 / (expected + 0.5))
+    assert value[0] == pytest.approx(wanted.mean())
+    assert low[0] == pytest.approx(wanted.ppf(0.025), rel=1e-6, abs=1e-12)
+    assert high[0] == pytest.approx(wanted.ppf(0.975), rel=1e-6)
+
+
+def test_few_records_are_drawn_toward_what_was_expected() -> None:
+    value, *_ = shrunk_ratio(np.array([3.0, 300.0]), np.array([0.1, 10.0]))
+
+    assert value[0] < value[1] < 30

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.sparse import csr_array
 
-from audit.engine.decisions import decide, exchanged
+from audit.engine.decisions import decide
 from fixtures import brute_force_scores as brute
 
 LEVELS = (0.0, 0.1, 0.4, 0.5, 0.6, 1.0)
@@ -22,25 +22,11 @@ def sets_of(decided: csr_array) -> list[set[int]]:
     return [set(np.flatnonzero(row).tolist()) for row in decided.toarray()]
 
 
-def labels_of(sets: list[set[int]], width: int) -> csr_array:
-    dense = np.zeros((len(sets), width), np.int64)
-    for row, nodes in enumerate(sets):
-        dense[row, list(nodes)] = 1
-    return csr_array(dense)
-
-
 @st.composite
 def scored(draw: st.DrawFn) -> tuple[list[list[float]], int]:
     width = draw(st.integers(1, 5))
     row = st.lists(st.sampled_from(LEVELS), min_size=width, max_size=width)
     return draw(st.lists(row, max_size=6)), width
-
-
-@st.composite
-def labelled_and_decided(draw: st.DrawFn) -> tuple[list[set[int]], list[set[int]], int]:
-    width, n = draw(st.integers(2, 5)), draw(st.integers(0, 6))
-    nodes = st.lists(st.sets(st.integers(0, width - 1)), min_size=n, max_size=n)
-    return draw(nodes), draw(nodes), width
 
 
 def test_one_answer_is_the_highest_score() -> None:
@@ -105,33 +91,3 @@ def test_several_answers_equal_plain_python(
     found = decide(matrix(rows, width), threshold, single_label=False)
 
     assert sets_of(found) == brute.at_threshold(rows, threshold)
-
-
-@given(labelled_and_decided())
-def test_exchanges_equal_plain_python(case: tuple[list[set[int]], list[set[int]], int]) -> None:
-    labels, decided, width = case
-    found = exchanged(labels_of(labels, width), labels_of(decided, width)).toarray()
-
-    assert found.dtype == np.int64
-    for a in range(width):
-        for b in range(width):
-            if a != b:
-                assert found[a, b] == brute.exchanged(labels, decided, a, b)
-
-
-@given(labelled_and_decided())
-def test_exchanges_leave_labels_and_decisions_as_they_are(
-    case: tuple[list[set[int]], list[set[int]], int],
-) -> None:
-    labels, decided, width = case
-    given_, said = labels_of(labels, width), labels_of(decided, width)
-    exchanged(given_, said)
-
-    assert sets_of(given_) == labels
-    assert sets_of(said) == decided
-
-
-def test_a_right_answer_beside_a_wrong_one_is_no_exchange_of_the_two() -> None:
-    found = exchanged(labels_of([{0}], 2), labels_of([{0, 1}], 2))
-
-    assert found.toarray().tolist() == [[0, 0], [0, 0]]

@@ -1,146 +1,139 @@
-"""Expectations of single tables and of comparisons, worked by hand."""
+"""Expectations: compiled and not, exchanged, and where they are known beforehand."""
 
 from __future__ import annotations
 
-import math
-from unittest.mock import patch
-
 import numpy as np
+import polars as pl
 import pytest
-from scipy.sparse import csr_array
-from scipy.stats import hypergeom
+from hypothesis import given
+from hypothesis import strategies as st
 
-from audit.engine import expectation
-from audit.engine.expectation import (
-    NO_PARENT,
-    Comparisons,
-    Margins,
-    comparisons,
-    expect,
-    joint_expected,
-    joint_variance,
-    margins,
-)
-from audit.engine.stratified import stratify
+from audit.engine import expectation as subject
+from audit.engine.expectation import Expectation, expectation, facets_of, label_pairs
+from audit.engine.margins import Strata, count_margins, strata_from
+from audit.engine.propagation import aggregate
+from audit.hierarchy import Hierarchy
+from fixtures.labelled import labelled
+from fixtures.toy import toy
 
-ROOT, P, Q, A, B, C = range(6)
-EDGES = np.zeros((6, 6), np.int64)
-EDGES[[P, Q, A, B, C, C], [ROOT, ROOT, P, Q, Q, P]] = 1
-"""a below p, b below q, c below both."""
-CLOSURE = np.eye(6, dtype=np.int64) + EDGES
-CLOSURE[[A, B, C], ROOT] = 1
+N_NODES = 12
 
 
-def table(n: float, first: float, second: float) -> Margins:
-    return Margins(*(np.array([value]) for value in (n, first, second)))
-
-
-def test_a_table_expects_the_product_of_its_shares() -> None:
-    assert joint_expected(table(50, 10, 20), math.inf)[0] == 4
-    assert joint_expected(table(0, 0, 0), math.inf)[0] == 0
-
-
-def test_hajek_s_correction_for_two_of_many_rare_labels_is_one_half() -> None:
-    # a record has two of very many labels: the second is the other one half as often
-    found = joint_expected(table(10_000, 100, 100), 2.0)[0]
-
-    assert found == pytest.approx(1 * (1 - 0.99**2 / 2))
-
-
-def test_an_expectation_is_not_below_nothing() -> None:
-    assert joint_expected(table(100, 10, 10), 0.5)[0] == 0
-
-
-def test_where_all_records_are_alike_nothing_is_corrected() -> None:
-    assert joint_expected(table(7, 7, 7), 0.0)[0] == 7
-
-
-def test_the_variance_is_that_of_the_hypergeometric_distribution() -> None:
-    assert joint_variance(table(50, 10, 20))[0] == pytest.approx(hypergeom.var(50, 10, 20))
-    assert joint_variance(table(1, 1, 1))[0] == joint_variance(table(0, 0, 0))[0] == 0
-
-
-def test_siblings_are_compared_given_length_and_others_given_each_two_parents() -> None:
-    found = comparisons(
-        np.array([A, A, P]), np.array([B, C, Q]), np.array([False, False, True]), csr_array(EDGES)
+@st.composite
+def expectations(draw: st.DrawFn) -> Expectation:
+    """Any shares, facets and factors."""
+    seed, strata = draw(st.integers(0, 2**16)), draw(st.integers(1, 5))
+    random = np.random.default_rng(seed)
+    factor = random.random((strata, 3, 3)) * 3
+    return Expectation(
+        size=random.integers(1, 5000, strata).astype(float),
+        share=random.random((strata, N_NODES)) ** 3,
+        facet=random.integers(0, 3, N_NODES),
+        factor=(factor + factor.transpose(0, 2, 1)) / 2,
     )
 
-    assert found.pair.tolist() == [0, 1, 1, 2]
-    assert found.parent_a.tolist() == [P, P, P, NO_PARENT]
-    assert found.parent_b.tolist() == [Q, P, Q, NO_PARENT]
-    assert found.by_length.tolist() == [False, False, False, True]
+
+PAIRS = np.array(np.triu_indices(N_NODES, 1), np.int64)
 
 
-def release() -> tuple[csr_array, csr_array, np.ndarray]:
-    """Eight records of the stratum 0, four of the stratum 1, one of none."""
-    rows = [[A, B], [A, Q], [A, B], [P, B], [P, Q], [P, Q], [C, A], [C, B]]
-    rows += [[A, B, P], [A, Q, P], [P, Q, B], [ROOT, P, Q], [A]]
-    direct = np.zeros((len(rows), 6), np.int64)
-    for row, nodes in enumerate(rows):
-        direct[row, nodes] = 1
-    carried = (direct @ CLOSURE > 0).astype(np.int64)
-    return csr_array(direct), csr_array(carried), np.array([0] * 8 + [1] * 4 + [-1])
+@given(expectations())
+def test_exchanging_the_nodes_changes_no_bit(expected: Expectation) -> None:
+    a, b = PAIRS
+
+    assert (expected.joint(a, b) == expected.joint(b, a)).all()
 
 
-def test_tables_given_parents_are_of_the_records_that_carry_both() -> None:
-    strata = stratify(*release())
-    asked = comparisons(np.array([A]), np.array([B]), np.array([False]), csr_array(EDGES))
-    found = margins(strata, asked)
+@given(expectations())
+def test_compiled_loops_and_terms_give_the_same_bits(expected: Expectation) -> None:
+    pytest.importorskip("numba")
+    a, b = PAIRS
+    loops, terms = np.empty((2, len(a)))
+    expected._by_loops(a, b, loops)
+    expected._by_terms(a, b, terms)
 
-    assert found.n.ravel().tolist() == [8, 4]
-    assert found.first.ravel().tolist() == [4, 2]
-    assert found.second.ravel().tolist() == [4, 2]
-    assert expect(strata, asked).joint[0] == 4 * 4 / 8 + 2 * 2 / 4
-
-
-def test_the_root_as_a_parent_leaves_all_that_carry_the_other() -> None:
-    strata = stratify(*release())
-    asked = comparisons(np.array([Q]), np.array([A]), np.array([False]), csr_array(EDGES))
-    found = margins(strata, asked)
-
-    assert found.n.ravel().tolist() == [8, 4]
-    assert found.first.ravel().tolist() == [8, 4]
-    assert found.second.ravel().tolist() == [4, 2]
+    assert (loops == terms).all()
 
 
-def test_tables_given_length_are_of_all_records_of_the_stratum() -> None:
-    strata = stratify(*release())
-    one = np.array([NO_PARENT])
-    found = margins(strata, Comparisons(np.array([0]), np.array([A]), np.array([C]), one, one))
-
-    assert found.n.ravel().tolist() == [8, 4]
-    assert found.second.ravel().tolist() == [2, 0]
-    # direct shares of the first stratum: a 4/8, b 4/8, c 2/8, p 3/8, q 3/8
-    assert strata.free[0] == pytest.approx(0.25 + 0.25 + 0.1875 + 2 * 0.234375)
+@given(expectations())
+def test_chunks_change_no_bit(expected: Expectation) -> None:
+    a, b = np.tile(PAIRS, 3)
+    whole = expected.joint(a, b)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(subject, "CHUNK", 7)
+        assert (expected.joint(a, b) == whole).all()
 
 
-def test_counts_looked_up_sparsely_and_in_small_chunks_are_the_same() -> None:
-    strata = stratify(*release())
-    a, b = np.array([[A, A, P, Q], [B, C, B, A]])
-    asked = comparisons(a, b, np.array([False, True, False, False]), csr_array(EDGES))
-    whole = expect(strata, asked)
-    with patch.object(expectation, "DENSE_CELLS", 0), patch.object(expectation, "CHUNK", 1):
-        apart = expect(strata, asked)
-
-    for name in ("joint", "variance", "n", "first", "second"):
-        assert getattr(apart, name).tolist() == getattr(whole, name).tolist()
-
-
-def test_no_comparison_expects_nothing() -> None:
-    none = np.empty(0, np.int64)
-    asked = comparisons(none, none, none.astype(bool), csr_array(EDGES))
-
-    assert len(expect(stratify(*release()), asked).joint) == 0
+@given(expectations())
+def test_the_formula_pair_by_pair(expected: Expectation) -> None:
+    found = expected.joint(*PAIRS)
+    for value, a, b in zip(found, *PAIRS.tolist(), strict=True):
+        wanted = 0.0
+        for s, n in enumerate(expected.size.tolist()):
+            p, q = expected.share[s, a], expected.share[s, b]
+            c = expected.factor[s, expected.facet[a], expected.facet[b]]
+            wanted += n * p * q * max(0.0, 1 - (1 - c) * (1 - p) * (1 - q))
+        assert value == pytest.approx(wanted, rel=1e-12)
 
 
-def test_a_node_that_no_record_carries_expects_nothing() -> None:
-    direct, carried, number = release()
-    own = stratify(direct[:2], carried[:2], number[:2])  # a, b and what is above them
-    a, b = np.array([[A, C, A], [C, B, B]])
-    asked = comparisons(a, b, np.array([False, False, False]), csr_array(EDGES))
-    found = expect(own, asked)
-    unused = (asked.a == C) | (asked.b == C)
+def _strata(hierarchy: Hierarchy, labels: dict[str, list[str]]) -> Strata:
+    direct = labelled(hierarchy, labels).direct
+    part = np.where(np.diff(direct.indptr) > 1, 0, -1)
+    carried = aggregate(direct, hierarchy.closure)
+    margins = count_margins(direct, carried, part, hierarchy.first_branch)
+    cuts, size = np.empty(0, np.int64), np.array([(part == 0).sum()])
+    return strata_from(cuts, size, margins, len(hierarchy))
 
-    assert found.joint[~unused].tolist() == [1]
-    assert found.joint[unused].tolist() == [0] * 4
-    assert found.n[unused].tolist() == [2] * 4
+
+def test_one_label_of_each_of_two_facets_is_expected_as_often_as_it_stands() -> None:
+    hierarchy = _two_facets()
+    labels = {f"{i}": [f"a{i % 4}", f"b{(i // 4) % 5}"] for i in range(2000)}
+    strata = _strata(hierarchy, labels)
+    expected = expectation(strata, hierarchy.first_branch)
+
+    a, b = (np.array([hierarchy.index(node)]) for node in ("a1", "b2"))
+    assert expected.joint(a, b)[0] == pytest.approx(100, rel=0.02)
+
+
+def test_label_pairs_between_facets_are_counted() -> None:
+    hierarchy = _two_facets()
+    strata = _strata(hierarchy, {"x": ["a0", "a1", "b0"], "y": ["a0", "b1"]})
+    pairs = label_pairs(strata, hierarchy.first_branch)
+
+    assert pairs.observed[0].tolist() == [[2.0, 3.0], [3.0, 0.0]]
+
+
+def test_branches_with_a_single_label_in_use_have_no_facet() -> None:
+    hierarchy = _two_facets()
+    direct = np.zeros(len(hierarchy), np.int64)
+    direct[[hierarchy.index(node) for node in ("a0", "a1", "b0")]] = 1
+    facets = facets_of(direct, hierarchy.first_branch)
+
+    assert facets.count == 1
+    assert facets.of_branch[hierarchy.index("a")] == 0
+    assert facets.of_branch[hierarchy.index("b")] == -1
+
+
+def test_beyond_the_most_branches_those_with_fewest_labels_are_one(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(subject, "MOST_BRANCHES", 2)
+    branch_of = np.array([-1, 1, 1, 1, 1, 5, 5, 5, 8, 8, 8])
+    facets = facets_of(np.array([0, 1, 1, 1, 1, 1, 1, 0, 1, 0, 1]), branch_of)
+
+    assert facets.count == 2
+    assert [int(facets.of_branch[branch]) for branch in (1, 5, 8)] == [0, 1, 1]
+
+
+def test_nothing_is_expected_of_no_record() -> None:
+    hierarchy = toy()
+    strata = _strata(hierarchy, {})
+    expected = expectation(strata, hierarchy.first_branch)
+
+    assert expected.joint(np.array([1]), np.array([2])).tolist() == [0.0]
+
+
+def _two_facets() -> Hierarchy:
+    edges = [(f"{branch}{i}", branch) for branch in "ab" for i in range(5)]
+    return Hierarchy.build(
+        pl.DataFrame(edges, schema=["child", "parent"], orient="row"), name="two facets"
+    )

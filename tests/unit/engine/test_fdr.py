@@ -8,41 +8,38 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from scipy.sparse import csr_array
 
-from audit.engine.fdr import benjamini_hochberg, family_size, in_family, selected_level
+from audit.engine.fdr import benjamini_hochberg, pairs_apart, selected_level, threshold
+from audit.hierarchy import Hierarchy
+from fixtures.brute_force import above, parents_of
+from fixtures.strategies import hierarchies
 
 
-@given(
-    st.lists(st.integers(0, 12), min_size=1, max_size=9),
-    st.integers(1, 12),
-    st.floats(0, 5, allow_subnormal=False),
-    st.data(),
-)
-def test_the_family_is_counted_like_its_members(
-    supports: list[int], instances: int, limit: float, data: st.DataObject
-) -> None:
-    support = np.array(supports, np.int64)
-    closure = np.eye(len(supports), dtype=np.int64)
-    if len(supports) > 1:
-        closure[1, 0] = data.draw(st.integers(0, 1))
-    pairs = [
+@given(hierarchies(), st.data())
+def test_pairs_apart_are_counted_like_pairs(hierarchy: Hierarchy, data: st.DataObject) -> None:
+    nodes = hierarchy.nodes
+    used = data.draw(st.sets(st.sampled_from(nodes)))
+    parents = parents_of(nodes, hierarchy.edge_frame().iter_rows())
+    apart = [
         (a, b)
-        for a, b in combinations(range(len(supports)), 2)
-        if not closure[a, b] and not closure[b, a] and support[a] * support[b] > 0
+        for a, b in combinations(sorted(used), 2)
+        if a not in above(parents, b) and b not in above(parents, a)
     ]
-    ends = np.array(pairs, np.int64).reshape(-1, 2).T
-    members = int(in_family(support[ends[0]], support[ends[1]], instances, limit).sum())
 
-    assert family_size(support, csr_array(closure), limit, instances) == members
+    assert pairs_apart(np.array([node in used for node in nodes]), hierarchy.closure) == len(apart)
 
 
-def test_the_limit_itself_is_enough() -> None:
-    support = np.array([10, 10])
+@given(st.lists(st.floats(0, 1), max_size=12), st.integers(0, 8), st.floats(0.01, 0.5))
+def test_what_the_threshold_lets_pass_is_what_the_adjusted_values_let_pass(
+    p_values: list[float], others: int, rate: float
+) -> None:
+    found, family = np.array(p_values), len(p_values) + others
+    limit = threshold(found, family, rate)
 
-    assert in_family(support, support, 100, 1.0).all()
-    assert not in_family(support, support, 101, 1.0).any()
-    assert family_size(support, csr_array(np.eye(2, dtype=np.int64)), 1.0, 100) == 1
+    ranked = sorted(p_values)
+    ranks = [k for k, p in enumerate(ranked, 1) if p <= k * rate / family]
+    assert limit == (max(ranks) * rate / family if ranks else 0.0)
+    assert sum(p <= limit for p in p_values) >= max(ranks, default=0)
 
 
 def test_adjusted_values_never_fall_as_p_values_rise() -> None:

@@ -9,7 +9,7 @@ from unittest.mock import patch
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy.sparse import csr_array
 
@@ -40,7 +40,6 @@ def as_counter(counts: csr_array) -> Counter[tuple[int, int]]:
 
 @pytest.mark.parametrize("compiled", WAYS)
 @given(records=RECORDS)
-@settings(deadline=None)
 def test_each_pair_of_an_instance_is_counted_once(compiled: bool, records: list[set[int]]) -> None:
     counts = joint_counts(carried(records), compiled=compiled)
 

@@ -12,20 +12,21 @@ from hypothesis import strategies as st
 from audit.dag import Sparse
 from audit.engine.record_counts import KINDS, Mapped, RecordCounts, RecordRows, count_records
 from audit.hierarchy import Hierarchy
-from fixtures.brute_force import parents_of
-from fixtures.brute_force_counts import Counts, Rows, Spelled, record_counts
+from fixtures.brute_force import Parents, parents_of
+from fixtures.brute_force_counts import Counts, Rows, Spelled, first_branches, record_counts
 from fixtures.labelled import tree
 from fixtures.named_counts import named_records
 from fixtures.strategies import hierarchies
 
 REASONS = ("no such code", "no code at all", "another version")
-NOT_TO_COUNT = "."
-"""Written of a row without a label that counts."""
 
 
 @dataclass(frozen=True)
 class Written:
-    """A drawn release: what its labels mean, and the labels of each instance."""
+    """A drawn release: what its labels mean, and the labels of each instance.
+
+    None stands for a row without a label that counts: no drawn id can be mistaken for it.
+    """
 
     hierarchy: Hierarchy
     spelled: Spelled
@@ -44,20 +45,25 @@ class Written:
             self.spelled.residual,
         )
         kinds = (None, "other", "unspecified")
-        nodes = self.hierarchy.nodes
+        nodes, branch = self.hierarchy.nodes, first_branches(self.parents)
         return Mapped(
             _whole(nodes.index(node_of[w]) if w in node_of else -1 for w in self.labels),
             _whole(REASONS.index(reason_of[w]) if w in reason_of else -1 for w in self.labels),
             _whole(kinds.index(kind_of.get(node)) for node in nodes),
             self.hierarchy.strict_closure,
+            _whole(-1 if branch[node] is None else nodes.index(branch[node]) for node in nodes),
         )
+
+    @property
+    def parents(self) -> Parents:
+        return parents_of(self.hierarchy.nodes, self.hierarchy.edge_frame().iter_rows())
 
     def counted(self, instances: Sequence[str]) -> tuple[RecordCounts, Sparse]:
         """What is counted of some instances, those without rows behind the others."""
         labels, some = self.labels, sorted(instances, key=lambda i: not self.rows[i])
         number = [n for n, instance in enumerate(some) for _ in self.rows[instance]]
         label = [
-            -1 if written == NOT_TO_COUNT else labels.index(written)
+            -1 if written is None else labels.index(written)
             for instance in some
             for written in self.rows[instance]
         ]
@@ -68,9 +74,8 @@ class Written:
 
     @property
     def expected(self) -> Counts:
-        parents = parents_of(self.hierarchy.nodes, self.hierarchy.edge_frame().iter_rows())
-        counting = {i: [w for w in own if w != NOT_TO_COUNT] for i, own in self.rows.items()}
-        return {kind: {} for kind in KINDS} | record_counts(parents, counting, self.spelled)
+        counting = {i: [w for w in own if w is not None] for i, own in self.rows.items()}
+        return {kind: {} for kind in KINDS} | record_counts(self.parents, counting, self.spelled)
 
 
 def _whole(numbers: object) -> np.ndarray:
@@ -88,7 +93,7 @@ def drawn(draw: st.DrawFn) -> Written:
     residual = draw(
         st.dictionaries(st.sampled_from(hierarchy.nodes), st.sampled_from(["other", "unspecified"]))
     )
-    written = st.one_of(st.sampled_from(list(node_of)), st.sampled_from([*reason_of, NOT_TO_COUNT]))
+    written = st.one_of(st.sampled_from(list(node_of)), st.sampled_from([*reason_of, None]))
     rows = draw(st.lists(st.lists(written, max_size=6), max_size=7))
     return Written(
         hierarchy,
@@ -139,6 +144,33 @@ def test_a_label_below_two_parents_counts_once_for_each_node_above() -> None:
     assert found["only_residual"] == {
         (kind, node): n for kind in ("all", "other") for node, n in (("left", 2), ("right", 1))
     }
+
+
+def test_margins_are_counted_by_number_of_most_specific_labels() -> None:
+    hierarchy = tree("x y < a", "u v < b", "a b lone < top")
+    spelled = Spelled({node: node for node in hierarchy.nodes}, {}, {})
+    rows = {
+        "one in the end": ["x", "a", "top"],
+        "two": ["x", "a", "u"],
+        "two again": ["lone", "v", "v"],
+        "three": ["x", "y", "u"],
+        "none": [None],
+    }
+    counts = Written(hierarchy, spelled, rows)
+    found = counts.named(counts.counted(list(rows))[0])
+
+    assert found["alone"] == {"x": 1}
+    assert found["size"] == {2: 2, 3: 1}
+    assert found["length"] == {0: 1, 2: 1, 3: 3}
+    assert found["labelled"] == dict.fromkeys(((2, "x"), (2, "u"), (2, "lone"), (2, "v")), 1) | {
+        (3, node): 1 for node in "xyu"
+    }
+    assert found["carried"] == {(2, node): 1 for node in ("x", "a", "u", "lone", "v")} | {
+        (2, "b"): 2,
+        (2, "top"): 2,
+        **{(3, node): 1 for node in ("x", "y", "a", "u", "b", "top")},
+    }
+    assert found["between"] == {(2, "a", "b"): 1, (3, "a", "a"): 2, (3, "a", "b"): 2}
 
 
 def test_what_is_asked_for_by_key_is_as_long_as_asked() -> None:

@@ -1,58 +1,108 @@
-"""Strata of records by their length, worked by hand."""
+"""Strata of records by their number of labels, against plain Python and worked by hand."""
 
 from __future__ import annotations
 
 import numpy as np
+from hypothesis import given
+from hypothesis import strategies as st
 
-from audit.engine.strata import length_cuts, length_histogram, strata_of
+from audit.engine.strata import (
+    NO_STRATUM,
+    length_cuts,
+    length_histogram,
+    merged_histogram,
+    strata_of,
+)
+from fixtures import brute_force_strata as plain
+
+lengths_of_records = st.one_of(
+    st.lists(st.integers(0, 9), max_size=30),
+    st.lists(st.integers(0, 30), min_size=70, max_size=250),
+    st.lists(st.sampled_from([0, 1, 2, 2, 2, 3, 40]), min_size=70, max_size=250),
+)
 
 
-def cuts(*lengths: int) -> list[int]:
-    found: list[int] = length_cuts(length_histogram(np.array(lengths, np.int64))).tolist()
+def whole(numbers: list[int]) -> np.ndarray:
+    return np.array(numbers, np.int64)
+
+
+def cuts(lengths: list[int]) -> list[int]:
+    found: list[int] = length_cuts(length_histogram(whole(lengths))).tolist()
     return found
 
 
-def test_few_different_lengths_are_a_bin_each() -> None:
-    assert cuts(0, 1, 2, 2, 7, 4) == [2, 4, 7]
-
-
-def test_the_first_bin_begins_at_two_labels_though_none_has_two() -> None:
-    assert cuts(5, 9) == [2, 9]
-    assert cuts(0, 1, 1) == cuts() == [2]
-
-
-def test_many_different_lengths_are_quantiles() -> None:
-    # 40 lengths of one instance each: two a bin
-    assert cuts(*range(2, 42)) == list(range(2, 42, 2))
-
-
-def test_quantiles_that_end_at_the_same_length_are_one_bin() -> None:
-    # half of all have two labels: ten of twenty quantiles end there
-    found = cuts(*[2] * 21, *range(3, 24))
-
-    # then one in twenty is 2.1 instances
-    assert found[:4] == [2, 3, 6, 8]
-    assert len(found) == 11
-
-
-def test_each_quantile_holds_about_a_twentieth() -> None:
-    lengths = np.random.default_rng(0).integers(2, 200, 10_000)
-    strata = strata_of(lengths, length_cuts(length_histogram(lengths)))
-
-    assert np.bincount(strata).tolist() == [
-        count for count in np.bincount(strata).tolist() if 440 < count < 560
+def members(stratum: np.ndarray) -> list[set[int]]:
+    """Records of each stratum, those of none left out."""
+    return [
+        set(np.flatnonzero(stratum == number).tolist())
+        for number in range(int(stratum.max(initial=-1)) + 1)
     ]
 
 
-def test_records_without_two_labels_have_no_stratum() -> None:
-    assert strata_of(np.array([0, 1, 2, 3]), np.array([2, 3])).tolist() == [-1, -1, 0, 1]
+@given(lengths_of_records)
+def test_cut_points_are_quantiles_by_nearest_rank(lengths: list[int]) -> None:
+    assert cuts(lengths) == plain.cut_points(lengths)
 
 
-def test_lengths_beyond_the_cuts_fall_into_the_last_bin() -> None:
-    assert strata_of(np.array([2, 99]), np.array([2, 5])).tolist() == [0, 1]
+@given(lengths_of_records)
+def test_a_stratum_ends_with_its_cut_point(lengths: list[int]) -> None:
+    found = cuts(lengths)
+    stratum = strata_of(whole(lengths), whole(found))
+
+    assert members(stratum) == plain.strata(lengths, found)
+    assert all(records for records in members(stratum))
+    assert (stratum == NO_STRATUM).tolist() == [length < 2 for length in lengths]
 
 
-def test_further_categories_are_crossed_and_numbered_without_gaps() -> None:
-    lengths, site = np.array([2, 2, 3, 3, 1]), np.array([0, 4, 0, 0, 2])
+@given(lengths_of_records, st.sets(st.integers(2, 12)), st.data(), st.integers(1, 2))
+def test_strata_crossed_with_columns_have_ten_records(
+    lengths: list[int], given: set[int], data: st.DataObject, columns: int
+) -> None:
+    ends = sorted(given)
+    size = len(lengths)
+    further = [
+        data.draw(st.lists(st.integers(0, 2), min_size=size, max_size=size)) for _ in range(columns)
+    ]
+    categories = [*zip(*further, strict=True)]
 
-    assert strata_of(lengths, np.array([2, 3]), [site]).tolist() == [0, 1, 2, 2, -1]
+    stratum = strata_of(whole(lengths), whole(ends), [whole(column) for column in further])
+
+    assert members(stratum) == plain.strata(lengths, ends, categories or [()])
+
+
+def test_worked_by_hand() -> None:
+    assert cuts([0, 1, 1]) == cuts([]) == []
+    assert cuts([2] * 78 + [9]) == []  # one stratum
+    assert cuts([2] * 79 + [9]) == [2]
+    assert cuts([2] * 40 + [9] * 40) == [2]
+    assert cuts([2] * 39 + [3] + [9] * 40) == [3]
+    assert cuts([2] * 39 + [9] * 41) == []
+    assert cuts([5] * 500) == []
+    assert cuts([1] * 500 + [2] * 30 + [3] * 49) == []
+    assert strata_of(whole([1, 2, 3, 4, 5]), whole([3])).tolist() == [-1, 0, 0, 1, 1]
+
+
+def test_there_are_twenty_strata_at_most() -> None:
+    assert cuts([*range(2, 82)] * 10) == [*range(5, 80, 4)]
+
+
+def test_a_small_crossed_stratum_joins_the_next_length_of_its_category() -> None:
+    lengths = [2] * 9 + [5] * 10 + [2] * 10 + [5] * 9 + [2] * 3 + [5] * 3
+    site = [0] * 19 + [1] * 19 + [2] * 6
+    # 9 join the next, 9 the one before, and where both are too small they are one
+    assert strata_of(whole(lengths), whole([2]), [whole(site)]).tolist() == (
+        [0] * 19 + [1] * 19 + [2] * 6
+    )
+    lengths = [2] * 10 + [5] * 9 + [7] * 10
+    assert strata_of(whole(lengths), whole([2, 5]), [whole([0] * 29)]).tolist() == (
+        [0] * 10 + [1] * 19
+    )
+
+
+@given(lengths_of_records, lengths_of_records)
+def test_histograms_add_up(one: list[int], other: list[int]) -> None:
+    merged = merged_histogram(length_histogram(whole(one)), length_histogram(whole(other)))
+
+    assert merged.tolist() == [
+        (one + other).count(length) for length in range(max(one + other, default=-1) + 1)
+    ]

@@ -8,12 +8,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.sparse import csr_array
 
-from audit.engine.entailed import count_entailed, sole_labels
 from audit.engine.pairs import PairCounts, count_pairs, support
 from audit.engine.propagation import aggregate
 from audit.engine.strata import length_histogram
 from audit.engine.sums import SortedTail, Sums, summed
 from audit.engine.tally import PairTally, Sparse
+from audit.hierarchy import Hierarchy
+from fixtures import brute_force as plain
+from fixtures.brute_force_counts import entailed, in_line
 from fixtures.strategies import hierarchies
 
 SQUARES = (0, 40, 2**20)
@@ -21,13 +23,18 @@ SQUARES = (0, 40, 2**20)
 
 
 @st.composite
-def drawn(draw: st.DrawFn) -> tuple[Sparse, Sparse]:
-    """Direct labels of some instances, and the closure of a hierarchy."""
+def releases(draw: st.DrawFn) -> tuple[Sparse, Hierarchy]:
+    """Direct labels of some instances, and a hierarchy."""
     hierarchy = draw(hierarchies(max_nodes=7, titled=False))
     n = len(hierarchy)
     row = st.lists(st.booleans(), min_size=n, max_size=n)
     labels = draw(st.lists(row, max_size=12))
-    return csr_array(np.array(labels, np.int64).reshape(len(labels), n)), hierarchy.closure
+    return csr_array(np.array(labels, np.int64).reshape(len(labels), n)), hierarchy
+
+
+def drawn() -> st.SearchStrategy[tuple[Sparse, Sparse]]:
+    """Direct labels of some instances, and the closure of a hierarchy."""
+    return releases().map(lambda release: (release[0], release[1].closure))
 
 
 def tallied(
@@ -72,10 +79,31 @@ def test_batches_equal_the_count_of_all_at_once(
     np.testing.assert_array_equal(tally.support, support(aggregated))
     np.testing.assert_array_equal(tally.direct_support, support(direct))
     np.testing.assert_array_equal(tally.lengths, length_histogram(np.diff(direct.indptr)))
-    entailed = count_entailed(sole_labels(direct, closure)).toarray()
-    pairs = tally.counts()
-    np.testing.assert_array_equal(tally.joint_entailed(pairs), entailed[pairs.a, pairs.b])
     assert tally.instances == direct.shape[0]
+
+
+@given(releases(), st.integers(1, 5), st.integers(1, 9))
+def test_joint_instances_with_a_label_below_both_nodes_of_any_pairs(
+    given: tuple[Sparse, Hierarchy], size: int, at_once: int
+) -> None:
+    direct, hierarchy = given
+    nodes, rows = hierarchy.nodes, direct.toarray()
+    labels = {str(n): {nodes[at] for at in np.flatnonzero(row)} for n, row in enumerate(rows)}
+    parents = plain.parents_of(nodes, hierarchy.edge_frame().iter_rows())
+    wanted = entailed(parents, labels)
+
+    tally = tallied([direct[n : n + size] for n in range(0, len(rows), size)], hierarchy.closure)
+
+    pairs = tally.counts()
+    for start in range(0, len(pairs), at_once):
+        ends = (pairs.a, pairs.b, pairs.joint, pairs.confusion_sum)
+        some = PairCounts(*(column[start : start + at_once] for column in ends))
+        names = [(nodes[a], nodes[b]) for a, b in zip(some.a, some.b, strict=True)]
+        assert tally.joint_entailed(some).tolist() == [
+            joint if in_line(parents, *pair) else wanted.get(pair, 0)
+            for pair, joint in zip(names, some.joint.tolist(), strict=True)
+        ]
+    assert tally.entailed.joint.sum() == sum(wanted.values())
 
 
 @given(drawn(), st.data(), st.sampled_from(SQUARES), st.sampled_from(SQUARES))

@@ -69,7 +69,7 @@ def test_the_last_budget_fits_whatever_comes(findings: int, length: int) -> None
 words = st.text(st.characters(codec="utf-8", categories=["L", "N", "P", "Zs"]), max_size=400)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(st.integers(1, 9).flatmap(lambda n: st.lists(st.tuples(*[words] * n), max_size=6)))
 def test_columns_share_the_width_of_the_page(rows: list[tuple[str, ...]]) -> None:
     headings = [f"h{place}" for place in range(len(rows[0]) if rows else 3)]

@@ -11,13 +11,14 @@ from fixtures import results
 from reports.behaviours import behaviours
 from reports.beside import beside_figure, decided
 from reports.chapters import Model, model
+from reports.exchanges import exchanges
 from reports.html import html_text
 from reports.model import build
 from reports.parts import Codes
 from reports.sections import sections
 from tests.unit.reports.document import Document, joined
 
-CHAPTERS = ["model", "behaviour", "beside"]
+CHAPTERS = ["model", "behaviour", "exchanges", "beside"]
 
 
 @pytest.fixture(scope="module")
@@ -37,7 +38,7 @@ def _sections(shared: Any) -> list[str]:
 
 def test_chapters_follow_the_check_table() -> None:
     found = _sections(results.rich_result().shared())
-    assert found[found.index("checks") + 1 :][:3] == CHAPTERS
+    assert found[found.index("checks") + 1 :][:4] == CHAPTERS
 
 
 def test_without_predictions_there_is_no_chapter_and_no_method_of_one() -> None:
@@ -80,7 +81,7 @@ def test_each_metric_is_explained_once(measured: Model) -> None:
 
 def test_pictures_are_drawn_and_described(measured: Model) -> None:
     ids = [figure.id for figure in measured.figures]
-    assert ids == ["accuracy", "alignment", "uncertainty", "behaviours", "beside"]
+    assert ids == ["accuracy", "alignment", "uncertainty", "behaviours", "exchanges", "beside"]
     assert all(figure.alt and figure.table.rows for figure in measured.figures)
 
 
@@ -144,3 +145,23 @@ def test_examples_are_escaped() -> None:
     html = html_text(results.model_result().shared())
     assert "&lt;b&gt;7&lt;/b&gt;" in html
     assert "<b>7" not in html
+
+
+def test_exchanges_between_branches_are_drawn_as_far_as_they_are_shown() -> None:
+    rows = results.model_result().shared()["overview"]["branch_exchanges"]
+    kinds = [{"kind": "related", "exchanges": 3}, {"kind": "across", "exchanges": "<11"}]
+    hidden = {**rows[-1], "observed": "<11", "expected": None, "excess": None}
+    drawn, withheld = (exchanges(kinds, [*shown, hidden]) for shown in (rows, []))
+
+    assert drawn is not None
+    assert drawn.facts == (
+        ("Of a label with one above or below it", "3"),
+        ("Between branches", "<11"),
+    )
+    assert drawn.figure is not None
+    assert len(drawn.figure.table.rows) == len(rows) + 1
+    assert f"Of {len(rows)} pairs" in drawn.figure.alt
+    assert [cell for row in drawn.figure.table.rows for cell in row].count("withheld") == 2
+    assert withheld is not None
+    assert withheld.figure is None
+    assert exchanges([], []) is None

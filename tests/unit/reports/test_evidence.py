@@ -24,10 +24,13 @@ THRESHOLDS = {"excess_ratio": 1.5, "residual_difference": 0.1}
 
 COUNTED = {"instances": 40, "of": 200, "share": 0.2}
 JUDGED = COUNTED | {"low": 0.15, "high": 0.26, "limit": 0.1}
-CONFUSED = JUDGED | {"ratio": 24.0, "q_value": 0.001}
+CONFUSED = COUNTED | {
+    "first_as_second": 29, "second_as_first": 11, "expected_exchanges": 12.5,
+    "excess_at_least": 14.9, "q_value": 0.001,
+}  # fmt: skip
 PAIR = {
-    "instances": 30, "of": 200, "support_a": 50, "support_b": 60, "expected_given": 15.0,
-    "ratio": 2.0, "ratio_low": 1.4, "ratio_high": 2.9,
+    "instances": 30, "of": 200, "support_a": 50, "support_b": 60, "expected_length": 15.0,
+    "explained": 15.0, "ratio": 2.0, "ratio_low": 1.4, "ratio_high": 2.9,
 }  # fmt: skip
 CAP = {
     "instances": 80, "of": 200, "share": 0.4, "length": 9, "longer": 0, "one_shorter": 4,
@@ -49,8 +52,9 @@ KINDS: dict[str, tuple[str, dict[str, Any], list[int]]] = {
     "rows": ("unknown_code", {"rows": 12, "of": 539, "share": 0.02, "labels": 3}, [1]),
     "instances": ("parent_and_child", COUNTED, [1]),
     "interval": ("residual_overuse", JUDGED, [1]),
-    "exchanged": ("model_confuses", CONFUSED, [1, 1]),
+    "exchanged": ("model_confuses", CONFUSED, [4]),
     "pair": ("unexpected_pair", PAIR, [2, 1]),
+    "pair beside others": ("unexpected_pair", PAIR | {"explained": 20.0}, [3, 1]),
     "branches": ("cross_branch", COUNTED | {"support_a": 50, "support_b": 60}, [3]),
     "cap": ("record_cap", CAP, [5, 1]),
     "differs": ("residual_overuse", DIFFERENT, [2, 1]),
@@ -119,8 +123,8 @@ def test_a_ratio_stands_beside_one_and_the_limit() -> None:
 
 
 def test_a_ratio_without_an_interval_says_so() -> None:
-    _, plot = plots("model_confuses", CONFUSED, THRESHOLDS)
-    assert plot.lines[0].text == "times as often as by chance: 24.00, no interval"
+    _, plot = plots("model_habit", BESIDE | {"ratio": 24.0}, THRESHOLDS)
+    assert plot.lines[0].text == "times as often as in the data: 24.00, no interval"
     assert (plot.lines[0].low, plot.lines[0].high) == (None, None)
 
 

@@ -52,7 +52,7 @@ def test_has_an_outline_of_sections_and_findings(pdf: pikepdf.Pdf) -> None:
         findings = outline.root[titles.index("Findings that matter")].children
     assert titles[0] == "The release"
     assert {"Checks", "The model", "How the model behaves", "Methods", "Provenance"} <= set(titles)
-    assert len(findings) == 8
+    assert len(findings) == 10
 
 
 def test_figures_have_alternate_text(pdf: pikepdf.Pdf) -> None:

@@ -1,0 +1,53 @@
+"""Which pairs of nodes nothing in use brings together: neither is above the other, and no node in
+use lies below both."""
+
+from __future__ import annotations
+
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csr_array, triu
+
+Sparse: TypeAlias = csr_array[Any, tuple[int, int]]
+IntArray: TypeAlias = NDArray[np.int64]
+
+
+def in_common(edges: Sparse, closure: Sparse, support: IntArray, least: int) -> Sparse:
+    """Pairs of frequent nodes with a node in use at or below both; ancestor pairs are among them.
+
+    Args:
+        edges: ``edges[child, parent] = 1``, shape (n_nodes, n_nodes).
+        closure: 1 where a is i or an ancestor of i, same shape.
+        support: Instances carrying each node, shape (n_nodes,).
+        least: Instances from which a node is frequent, at least 1.
+
+    Returns:
+        A value stored for each such pair, shape (n_nodes, n_nodes), upper triangle, canonical CSR.
+
+    Two ways up from a node can only part at a node with several parents, so that, beside the
+    closure, those alone are multiplied out.
+    """
+    frequent = (support >= least).astype(np.int64)
+    to_frequent = csr_array(closure * frequent[None, :])
+    comparable = csr_array(to_frequent * frequent[:, None])
+    several = (np.diff(edges.indptr) > 1) & (support > 0)
+    forks = csr_array(to_frequent[np.flatnonzero(several)])
+    common = csr_array(triu(comparable + comparable.T + forks.T @ forks, k=1, format="csr"))
+    common.eliminate_zeros()
+    common.sort_indices()
+    return common
+
+
+def apart_pairs(common: Sparse, support: IntArray, least: int) -> int:
+    """How many pairs of frequent nodes have nothing in use in common, met or not.
+
+    Args:
+        common: From `in_common`.
+        support: Instances carrying each node, shape (n_nodes,).
+        least: As there.
+
+    No pair is built.
+    """
+    frequent = int((support >= least).sum())
+    return frequent * (frequent - 1) // 2 - int(common.nnz)

@@ -1,0 +1,187 @@
+"""Each guard of the scan of pairs at work: what the product tells when it is switched off.
+
+One function or class attribute of the running product is replaced at a time, on a world where that
+guard has most to do.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, ExitStack, contextmanager
+from dataclasses import dataclass, replace
+from functools import partial
+from unittest.mock import patch
+
+import numpy as np
+import polars as pl
+
+import audit.excess
+import audit.verdicts
+from audit.dag import FloatArray, IntArray
+from audit.engine import fdr
+from audit.engine.expectation import Expectation, expectation
+from audit.engine.grouped import GroupTest
+from audit.engine.margins import Strata
+from audit.engine.meets import Meets
+from audit.engine.scan import Scan
+from benchmarks.pair_scores import Outcome, outcome
+
+Switch = Callable[[], AbstractContextManager[object]]
+Reached = tuple[IntArray, IntArray]
+
+
+@dataclass(frozen=True)
+class Guard:
+    """A guard, and a world where it has most to do.
+
+    Args:
+        name: What it is called.
+        world: The world.
+        instead: What takes its place while it is off.
+        off: Switches it off.
+    """
+
+    name: str
+    world: str
+    instead: str
+    off: Switch
+
+
+@dataclass(frozen=True)
+class Guarded:
+    """One release with all guards at work, and with one of them off."""
+
+    guard: str
+    on: Outcome
+    off: Outcome
+
+
+def guarded(number: int) -> Guarded:
+    """Audit a release twice; guards take turns, so that each has the releases 0, 1, 2 and so on."""
+    guard, which = GUARDS[number % len(GUARDS)], number // len(GUARDS)
+    on = outcome(guard.world, which)
+    with guard.off():
+        return Guarded(guard.name, on, outcome(guard.world, which))
+
+
+def _independent(strata: Strata, branch_of: IntArray) -> Expectation:
+    made = expectation(strata, branch_of)
+    share = made.size @ made.share / max(made.size.sum(), 1.0)
+    everywhere = np.broadcast_to(share, made.share.shape).copy()
+    return replace(made, share=everywhere, factor=np.ones_like(made.factor))
+
+
+def _by_length_alone(strata: Strata, branch_of: IntArray) -> Expectation:
+    made = expectation(strata, branch_of)
+    length = made.factor[:, -1:, -1:]
+    return replace(made, factor=np.broadcast_to(length, made.factor.shape).copy())
+
+
+def _expecting(other: Callable[[Strata, IntArray], Expectation]) -> Switch:
+    return lambda: patch.object(audit.excess, "expectation", other)
+
+
+_reached = Meets.of
+
+
+def _only_below(self: Meets, node: int) -> Reached:
+    nodes, meets = _reached(self, node)
+    return nodes[meets == nodes], meets[meets == nodes]
+
+
+def _only_above(self: Meets, node: int) -> Reached:
+    nodes, meets = _reached(self, node)
+    return nodes[meets == node], meets[meets == node]
+
+
+def _reaching(only: Callable[[Meets, int], Reached]) -> Switch:
+    return lambda: patch.object(Meets, "of", only)
+
+
+def _as_taken(self: Scan, taken: int) -> int:
+    return taken
+
+
+def _all_joint(pairs: pl.DataFrame) -> FloatArray:
+    return pairs["joint"].to_numpy().astype(np.float64)
+
+
+@contextmanager
+def _what_one_label_explains() -> Iterator[None]:
+    with ExitStack() as both:
+        both.enter_context(patch.object(audit.verdicts, "ENTAILED_SHARE", np.inf))
+        both.enter_context(patch.object(audit.verdicts, "observed_of", _all_joint))
+        yield
+
+
+def _no_effect(self: GroupTest, *of_pair: object) -> float:
+    return 1.0
+
+
+class _FirstThreshold:
+    """The threshold of the first call ever after."""
+
+    def __init__(self) -> None:
+        self.known: float | None = None
+
+    def __call__(self, p_value: FloatArray, family: int, rate: float) -> float:
+        if self.known is None:
+            self.known = fdr.threshold(p_value, family, rate)
+        return self.known
+
+
+def _threshold_once() -> AbstractContextManager[object]:
+    return patch.object(audit.excess, "threshold", _FirstThreshold())
+
+
+GUARDS = (
+    Guard(
+        "length of records",
+        "null DAG, unequal lengths",
+        "independence in all records together",
+        _expecting(_independent),
+    ),
+    Guard(
+        "factor between branches",
+        "facets, null",
+        "Hajek's correction for length alone",
+        _expecting(_by_length_alone),
+    ),
+    Guard(
+        "explaining what lies above",
+        "shares of the parent",
+        "a pair that was found explains only what lies below it",
+        _reaching(_only_below),
+    ),
+    Guard(
+        "explaining what lies below",
+        "two parents",
+        "a pair that was found explains only what lies above it",
+        _reaching(_only_above),
+    ),
+    Guard(
+        "naming",
+        "chains of single children",
+        "the strongest pair is told as it was taken",
+        partial(patch.object, Scan, "_named", _as_taken),
+    ),
+    Guard(
+        "leaving out what one label explains",
+        "parents that share labels, null",
+        "all joint records count, and every pair is judged",
+        _what_one_label_explains,
+    ),
+    Guard(
+        "design effect of groups",
+        "copied records, null",
+        "every record counts as one of its own",
+        partial(patch.object, GroupTest, "_design_effect", _no_effect),
+    ),
+    Guard(
+        "Benjamini-Hochberg again",
+        "copied records, null",
+        "the threshold from before groups were looked at stays",
+        _threshold_once,
+    ),
+)
+"""All guards, in the order in which a pair meets them."""

@@ -1,0 +1,51 @@
+"""What a model takes for what on the test set of CIFAR-10, told by its page."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import replace
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+import audit
+from audit.checks.model_confuses import CHECK, cases
+from audit.measure import measure
+from audit.measure_model import measure_model
+from audit.policy import Policy
+
+DATA = Path(os.environ.get("AUDIT_DATA", "")) / "softmax"
+PAGE = Path(__file__).parents[2] / "docs" / "checks" / "model_confuses.md"
+pytestmark = pytest.mark.skipif(
+    not os.environ.get("AUDIT_DATA"), reason="AUDIT_DATA names no folder with the predictions"
+)
+
+
+def test_the_first_findings_are_those_that_the_page_names() -> None:
+    hierarchy = audit.load_hierarchy(DATA / "cifar10_edges.csv")
+    classes = DATA / "cifar10_classes.txt"
+    dataset = audit.load_labels(DATA / "cifar10_test_labels.npy", hierarchy, classes=classes)
+    model = audit.load_predictions(
+        DATA / "cifar10_test_probabilities.npy", dataset, classes=classes
+    )
+    measured = replace(
+        measure(dataset, Policy()), model=measure_model(dataset, model, Policy(), seed=0)
+    )
+    first = sorted(CHECK.run(measured).findings, key=lambda finding: -finding.strength)[:4]
+    page = PAGE.read_text("utf-8")
+    told = pl.DataFrame(
+        [
+            (*finding.nodes, finding.touched, finding.evidence["expected_exchanges"].value)
+            for finding in first
+        ],
+        schema=["a", "b", "observed", "expected"],
+        orient="row",
+    )
+
+    assert told["observed"].to_list() == [154, 48, 40, 31]
+    for a, b, observed, expected in told.iter_rows():
+        assert f"{a} and {b} ({observed}" in page
+        assert f"{expected:.1f}" in page
+    for finding in first:
+        assert len(cases(measured, finding)) == finding.touched

@@ -1,0 +1,373 @@
+"""redundant_nodes: what is told as one label, what as always beside, and what chance explains."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import combinations
+from math import sqrt
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from audit.checks.redundant_nodes import CHECK, cases
+from audit.hierarchy import Hierarchy
+from audit.measure import Measurements, measure
+from audit.policy import Expected, Policy, Threshold
+from audit.result import CheckResult, shared_finding
+from fixtures.counted import counted_of
+from fixtures.labelled import labelled, repeated, tree
+from fixtures.strategies import hierarchies
+
+PAGE = Path(__file__).parents[3] / "docs" / "checks" / "redundant_nodes.md"
+FLAT = tree("asthma wheeze cough fever < body")
+NESTED = tree(
+    "lung sound hand < body",
+    "asthma flu < lung",
+    "wheeze cough < sound",
+    "left right < hand",
+)
+CHAINED = tree("lung sound hand < body", "airway < lung", "asthma < airway", "wheeze < sound")
+Counts = Sequence[tuple[int, Sequence[str]]]
+
+
+def measured(
+    counts: Counts, hierarchy: Hierarchy = FLAT, policy: Policy | None = None
+) -> Measurements:
+    return measure(labelled(hierarchy, repeated(counts), persons=True), policy or Policy())
+
+
+def told(found: CheckResult) -> list[tuple[str, ...]]:
+    return sorted(finding.key for finding in found.findings)
+
+
+def found_in(counts: Counts, hierarchy: Hierarchy = FLAT) -> list[tuple[str, ...]]:
+    return told(CHECK.run(measured(counts, hierarchy)))
+
+
+USED_AS_ONE = [(60, ["asthma", "wheeze"]), (10, ["asthma"]), (10, ["wheeze"]), (120, ["fever"])]
+
+
+def test_two_nodes_used_as_one_label_are_told() -> None:
+    """The worked example of docs/checks/redundant_nodes.md."""
+    found = CHECK.run(measured(USED_AS_ONE))
+    (finding,) = found.findings
+    shared = shared_finding(finding, 1, {})
+
+    assert finding.key == ("asthma", "wheeze", "redundant")
+    assert (finding.severity, found.status, finding.touched) == ("note", "note", 60)
+    assert shared["evidence"]["both_share"] == 60 / 80
+    assert shared["evidence"]["least_share"] == pytest.approx(0.645, abs=0.0005)
+    assert shared["evidence"]["chance_share"] == pytest.approx(24.5 / 115.5)
+    assert finding.strength == shared["evidence"]["least_share"]
+    assert shared["statement"] == (
+        "60 of 200 instances carry both asthma and wheeze, which are 75.0% of those that carry "
+        "either, where chance gives 21.2%: these two are used as one label."
+    )
+    assert shared["statement"] in PAGE.read_text("utf-8")
+
+
+def test_pairs_of_frequent_nodes_are_the_denominator() -> None:
+    rare = [*USED_AS_ONE, (9, ["cough"])]
+
+    assert CHECK.run(measured(rare)).denominator == 3
+    assert CHECK.run(measured([*rare, (1, ["cough"])])).denominator == 6
+
+
+def test_two_frequent_nodes_that_go_their_own_ways_are_not_told() -> None:
+    # each on 60% of the records: 43% of those with either have both, with 41% for sure
+    apart = [(36, ["asthma", "wheeze"]), (24, ["asthma"]), (24, ["wheeze"]), (16, ["fever"])]
+    often = [(n * 100, labels) for n, labels in apart]
+
+    assert found_in(often) == []
+
+
+def test_two_frequent_nodes_used_as_one_are_told() -> None:
+    together = [(540, ["asthma", "wheeze"]), (60, ["asthma"]), (60, ["wheeze"]), (340, ["fever"])]
+
+    assert found_in(together) == [("asthma", "wheeze", "redundant")]
+
+
+def test_what_a_few_records_say_is_not_sure() -> None:
+    few = [(9, ["asthma", "wheeze"]), (90, ["fever", "cough"]), (90, ["fever"]), (90, ["cough"])]
+
+    assert found_in(few) == []
+    assert found_in([*few, (1, ["asthma", "wheeze"])]) == [("asthma", "wheeze", "redundant")]
+
+
+def test_the_share_is_the_policy_s() -> None:
+    high = Policy(redundant_jaccard=Threshold(value=0.65, reason="ours"))
+
+    assert told(CHECK.run(measured(USED_AS_ONE, policy=high))) == []
+
+
+def test_a_node_that_never_stands_alone_is_told_in_words_of_its_own() -> None:
+    beside = [(100, ["asthma", "wheeze"]), (300, ["wheeze"]), (600, ["fever", "cough"])]
+    (finding, other) = CHECK.run(measured(beside)).in_order()
+    shared = shared_finding(other, 1, {})
+
+    assert finding.key == ("cough", "fever", "redundant")
+    assert other.key == ("asthma", "wheeze", "beside")
+    assert "one label" not in other.statement
+    assert shared["statement"] == (
+        "asthma almost never stands without wheeze: 100 of 100 instances that carry the first "
+        "carry both, which are 100.0%, where chance gives 40.0%."
+    )
+
+
+def test_the_rarer_node_stands_first() -> None:
+    beside = [(100, ["wheeze", "asthma"]), (300, ["asthma"]), (600, ["fever"])]
+
+    assert found_in(beside) == [("wheeze", "asthma", "beside")]
+
+
+def test_what_stands_on_most_records_stands_beside_everything() -> None:
+    everywhere = [(100, ["asthma", "wheeze"]), (870, ["wheeze"]), (30, ["fever"])]
+
+    assert found_in(everywhere) == []
+
+
+def test_a_chain_is_told_once_by_its_most_specific_nodes() -> None:
+    counts = [(n, labels) for n, labels in USED_AS_ONE[:3]] + [(120, ["hand"])]
+
+    assert found_in(counts, CHAINED) == [("asthma", "wheeze", "redundant")]
+
+
+def test_a_chain_that_never_stands_alone_is_told_once_by_its_most_specific_nodes() -> None:
+    counts = [(100, ["asthma", "wheeze"]), (400, ["wheeze"]), (900, ["hand"])]
+
+    assert found_in(counts, CHAINED) == [("asthma", "wheeze", "beside")]
+
+
+def test_parents_that_inherit_it_are_not_told() -> None:
+    counts = [*USED_AS_ONE[:3], (5, ["flu", "left"]), (5, ["cough"]), (120, ["left", "right"])]
+
+    assert [key for key in found_in(counts, NESTED) if "left" not in key] == [
+        ("asthma", "wheeze", "redundant")
+    ]
+
+
+def test_children_that_are_one_each_are_told_and_not_their_parents() -> None:
+    alone = [(3, [node]) for node in ("asthma", "wheeze", "flu", "cough")]
+    counts = [(60, ["asthma", "wheeze"]), (60, ["flu", "cough"]), *alone, (300, ["left"])]
+
+    assert found_in(counts, NESTED) == [
+        ("asthma", "wheeze", "redundant"),
+        ("cough", "flu", "redundant"),
+    ]
+
+
+def test_parents_that_are_one_are_told_and_not_their_children() -> None:
+    pairs = [("asthma", "wheeze"), ("asthma", "cough"), ("flu", "wheeze"), ("flu", "cough")]
+    counts = [(n, list(pair)) for n, pair in zip((60, 30, 30, 15), pairs, strict=True)]
+
+    assert found_in([*counts, (900, ["left"])], NESTED) == [("lung", "sound", "redundant")]
+
+
+def test_a_node_that_is_one_with_a_parent_is_not_told_with_its_children() -> None:
+    counts = [(60, ["asthma", "wheeze"]), (60, ["flu", "wheeze"]), (300, ["left"])]
+
+    assert found_in(counts, NESTED) == [("lung", "wheeze", "redundant")]
+
+
+def test_what_always_stands_beside_a_node_is_told_at_the_widest_and_the_nearest() -> None:
+    each = [(80, ["asthma", "wheeze"]), (80, ["flu", "wheeze"])]
+    counts = [*each, (500, ["wheeze"]), (200, ["cough"]), (1700, ["left"])]
+
+    assert found_in(counts, NESTED) == [("lung", "wheeze", "beside")]
+
+
+def test_always_beside_the_parent_of_a_node_that_is_one_is_no_news() -> None:
+    counts = [(900, ["asthma", "wheeze"]), (96, ["asthma", "cough"]), (4, ["asthma"])]
+    counts += [(100, ["wheeze"]), (3000, ["cough"]), (9000, ["left"])]
+
+    assert found_in(counts, NESTED) == [("asthma", "wheeze", "redundant")]
+
+
+SHARING = tree("lung sound hand < body", "asthma both < lung", "wheeze both < sound")
+SIBLINGS = tree("lung hand < body", "asthma wheeze < lung", "both < asthma", "both < wheeze")
+
+
+@pytest.mark.parametrize(
+    ("hierarchy", "pair"), [(SHARING, ("lung", "sound")), (SIBLINGS, ("asthma", "wheeze"))]
+)
+def test_nodes_that_share_a_label_in_use_are_not_judged(
+    hierarchy: Hierarchy, pair: tuple[str, str]
+) -> None:
+    counts = [(60, pair), (10, [pair[0]]), (10, [pair[1]]), (200, ["hand"])]
+    used = [*counts, (1, ["both"])]
+
+    assert found_in(counts, hierarchy) == [(*pair, "redundant")]
+    assert found_in(used, hierarchy) == []
+    assert CHECK.run(measured(used, hierarchy)).denominator < (
+        CHECK.run(measured(counts, hierarchy)).denominator
+    )
+
+
+def test_pairs_that_the_policy_expects_are_left_out_with_what_follows() -> None:
+    counts = [*USED_AS_ONE[:3], (5, ["flu", "left"]), (5, ["cough"]), (120, ["left", "right"])]
+    before = CHECK.run(measured(counts, NESTED))
+    known = Expected(nodes=("wheeze", "asthma"), source="the guide")
+    found = CHECK.run(measured(counts, NESTED, Policy(expected=(known,))))
+
+    assert told(found) == [key for key in told(before) if "asthma" not in key]
+    assert found.denominator == before.denominator - 1
+    assert found.denominator_unit.endswith("; 1 that the policy expects left out")
+
+
+def test_it_names_the_instances_with_both() -> None:
+    own = measured([(3, ["fever"]), *USED_AS_ONE])
+    (finding,) = CHECK.run(own).findings
+
+    assert cases(own, finding).tolist() == list(range(3, 63))
+
+
+def test_a_small_cell_hides_all_that_follows_from_it() -> None:
+    (finding,) = CHECK.run(measured(USED_AS_ONE)).findings
+    shared = shared_finding(finding, 65, {})
+
+    assert shared["evidence"]["instances"] == "<65"
+    assert {shared["evidence"][f"{name}_share"] for name in ("both", "least", "chance")} == {None}
+    assert shared["statement"] == (
+        "<65 of 200 instances carry both asthma and wheeze: these two are used as one label."
+    )
+
+
+@pytest.mark.parametrize(
+    ("counts", "reason"),
+    [
+        ([(50, ["asthma"]), (50, ["wheeze"])], "no instance has two labels"),
+        ([(9, ["asthma", "wheeze"])], "no two such nodes are on 10 instances each"),
+        ([(9, [])], "no instance has two labels"),
+    ],
+)
+def test_it_does_not_apply_where_nothing_can_be_judged(counts: Counts, reason: str) -> None:
+    found = CHECK.run(measured(counts))
+
+    assert (found.status, found.not_applicable) == ("not_applicable", reason)
+
+
+# --- the same by loops over sets of instances ------------------------------------------------
+
+
+@st.composite
+def releases(draw: st.DrawFn) -> Measurements:
+    hierarchy = draw(hierarchies(max_nodes=8, titled=False))
+    labels = st.lists(st.sampled_from(hierarchy.nodes), max_size=3, unique=True)
+    sets = st.tuples(st.sampled_from([2, 9, 30, 100, 400]), labels)
+    drawn = draw(st.lists(sets, min_size=1, max_size=7))
+    return measured(drawn, hierarchy)
+
+
+class Loops:
+    """The rules, pair by pair, from the sets of instances that carry each node."""
+
+    def __init__(self, own: Measurements) -> None:
+        hierarchy = own.hierarchy
+        labels = own.dataset.direct.toarray()
+        self.below = {n: {n, *hierarchy.descendants(n)} for n in hierarchy.nodes}
+        self.carrying: dict[str, set[int]] = {
+            node: {
+                i
+                for i, row in enumerate(labels)
+                if any(row[hierarchy.index(n)] for n in self.below[node])
+            }
+            for node in hierarchy.nodes
+        }
+        self.n = sum(bool(row.any()) for row in labels)
+
+    def family(self) -> Iterator[tuple[str, str]]:
+        frequent = [node for node, those in self.carrying.items() if len(those) >= 10]
+        for a, b in combinations(frequent, 2):
+            if not any(self.carrying[node] for node in self.below[a] & self.below[b]):
+                yield a, b
+
+    def kind(self, a: str, b: str) -> str:
+        first, second = sorted((self.carrying[a], self.carrying[b]), key=len)
+        both, either = len(first & second), len(first | second)
+        met_by_chance = len(first) * len(second) / self.n
+        chance = met_by_chance / (len(first) + len(second) - met_by_chance)
+        low = surely(both, either)
+        if low >= 0.3 and low / (1 - low) >= 3 * (chance / (1 - chance) if chance < 1 else 1e9):
+            return "redundant"
+        if surely(both, len(first)) >= 0.95 and len(second) <= self.n / 2:
+            return "beside"
+        return ""
+
+    def comparable(self, a: str, b: str) -> bool:
+        return a in self.below[b] or b in self.below[a]
+
+    def near(self, one: tuple[str, str], other: tuple[str, str]) -> bool:
+        (a, b), (x, y) = one, other
+        straight = self.comparable(a, x) and self.comparable(b, y)
+        return straight or (self.comparable(a, y) and self.comparable(b, x))
+
+
+def surely(k: int, n: int) -> float:
+    """Where the score test stops to reject a smaller share, by bisection."""
+    low, high = 0.0, k / n
+    for _ in range(60):
+        middle = (low + high) / 2
+        rejected = k / n - middle > 1.959963984540054 * sqrt(middle * (1 - middle) / n)
+        low, high = (middle, high) if rejected else (low, middle)
+    return low
+
+
+@given(releases())
+@settings(max_examples=150, deadline=None)
+def test_each_pair_by_the_rules_is_told_or_near_one_that_is(own: Measurements) -> None:
+    loops, found = Loops(own), CHECK.run(own)
+    if found.not_applicable:
+        return
+    kinds = {pair: loops.kind(*pair) for pair in loops.family()}
+    there = {pair: kind for pair, kind in kinds.items() if kind}
+    keys = {(min(key[:2]), max(key[:2])): key[2] for key in told(found)}
+    reached = set(keys)
+    while True:
+        wider = {p for p in there if any(loops.near(p, other) for other in reached)} | reached
+        if wider == reached:
+            break
+        reached = wider
+
+    assert found.denominator == len(kinds)
+    assert keys.items() <= there.items()
+    assert reached == set(there)
+
+
+@given(releases())
+@settings(max_examples=60, deadline=None)
+def test_no_two_told_pairs_carry_the_same_instances_one_above_the_other(own: Measurements) -> None:
+    loops = Loops(own)
+    pairs = [(key[0], key[1]) for key in told(CHECK.run(own))]
+    for one, other in combinations(pairs, 2):
+        both = [loops.carrying[a] & loops.carrying[b] for a, b in (one, other)]
+        assert both[0] != both[1] or not loops.near(one, other)
+
+
+FLAT_SETS = st.lists(
+    st.tuples(
+        st.sampled_from([3, 12, 40, 150]),
+        st.lists(st.sampled_from(["asthma", "wheeze", "cough", "fever"]), max_size=3, unique=True),
+    ),
+    min_size=1,
+    max_size=6,
+)
+
+
+@given(FLAT_SETS)
+@settings(deadline=None)
+def test_where_no_node_is_above_another_all_pairs_by_the_rules_are_told(counts: Counts) -> None:
+    own = measured(counts)
+    found, loops = CHECK.run(own), Loops(own)
+    expected = {(*pair, kind) for pair in loops.family() if (kind := loops.kind(*pair))}
+
+    if not found.not_applicable:
+        assert {(*sorted(key[:2]), key[2]) for key in told(found)} == expected
+
+
+@given(releases())
+@settings(max_examples=40, deadline=None)
+def test_counts_alone_tell_the_same(own: Measurements) -> None:
+    assert CHECK.on_counts is not None
+    assert CHECK.on_counts(counted_of(own)) == CHECK.run(own)
