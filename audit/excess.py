@@ -100,7 +100,8 @@ def judge_pairs(
         hierarchy.closure,
         policy.least_joint.value,
     )
-    expected = expectation(strata, hierarchy.first_branch)
+    labels = label_pairs(strata, hierarchy.first_branch)
+    expected = expectation(strata, hierarchy.first_branch, labels)
     rules = Rules(0.0, policy.least_joint.value, policy.excess_ratio.value)
     more = _excesses(blocks, known, expected, rules, progress)
     rate = policy.false_discovery_rate.value
@@ -117,7 +118,6 @@ def judge_pairs(
     reported = finds[np.flatnonzero(association < 0)]
     verdicts = _verdicts(known, expected, more, chosen, reported)
     lines = chosen[reported.places]
-    labels = label_pairs(strata, hierarchy.first_branch)
     return verdicts, Excess(
         family=known.size,
         left_out=len(known.left_out),

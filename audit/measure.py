@@ -14,7 +14,7 @@ from scipy.sparse import csc_array, csr_array
 from audit.dag import IntArray, Sparse
 from audit.dataset import LabelDataset, Ledger
 from audit.engine.below import LabelsBelow, labels_below
-from audit.engine.entailed import count_entailed, joint_entailed
+from audit.engine.entailed import count_entailed, in_line, joint_entailed
 from audit.engine.grouped import Grouped
 from audit.engine.margins import count_margins, counted_branches, strata_from
 from audit.engine.pairs import count_pairs, support
@@ -173,8 +173,10 @@ def measure(
     supports = support(aggregated)
     counts = count_pairs(aggregated, progress)
     records = _pair_records(dataset, policy, aggregated)
+    lines = in_line(hierarchy.closure)
+    entailed = joint_entailed(counts, records.entailed, lines, len(hierarchy))
     counted = pair_table(hierarchy, counts, supports).with_columns(
-        joint_entailed=pl.Series(joint_entailed(counts, records.entailed, hierarchy.closure))
+        joint_entailed=pl.Series(entailed)
     )
     verdicts, excess = judge_pairs(hierarchy, records, [(0, counted)], policy, progress=progress)
     pairs = verdicts.added_to(counted)

@@ -19,7 +19,7 @@ import audit.excess
 import audit.verdicts
 from audit.dag import FloatArray, IntArray
 from audit.engine import fdr
-from audit.engine.expectation import Expectation, expectation
+from audit.engine.expectation import Expectation, LabelPairs, expectation
 from audit.engine.grouped import GroupTest
 from audit.engine.margins import Strata
 from audit.engine.meets import Meets
@@ -64,20 +64,20 @@ def guarded(number: int) -> Guarded:
         return Guarded(guard.name, on, outcome(guard.world, which))
 
 
-def _independent(strata: Strata, branch_of: IntArray) -> Expectation:
-    made = expectation(strata, branch_of)
+def _independent(strata: Strata, branch_of: IntArray, pairs: LabelPairs) -> Expectation:
+    made = expectation(strata, branch_of, pairs)
     share = made.size @ made.share / max(made.size.sum(), 1.0)
     everywhere = np.broadcast_to(share, made.share.shape).copy()
     return replace(made, share=everywhere, factor=np.ones_like(made.factor))
 
 
-def _by_length_alone(strata: Strata, branch_of: IntArray) -> Expectation:
-    made = expectation(strata, branch_of)
+def _by_length_alone(strata: Strata, branch_of: IntArray, pairs: LabelPairs) -> Expectation:
+    made = expectation(strata, branch_of, pairs)
     length = made.factor[:, -1:, -1:]
     return replace(made, factor=np.broadcast_to(length, made.factor.shape).copy())
 
 
-def _expecting(other: Callable[[Strata, IntArray], Expectation]) -> Switch:
+def _expecting(other: Callable[[Strata, IntArray, LabelPairs], Expectation]) -> Switch:
     return lambda: patch.object(audit.excess, "expectation", other)
 
 

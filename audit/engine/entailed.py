@@ -53,19 +53,20 @@ def count_entailed(specific: Sparse, closure: Sparse) -> Sums:
     return counts_only(pairs, counts)[counts > 0]
 
 
-def joint_entailed(pairs: PairCounts, entailed: Sums, closure: Sparse) -> IntArray:
+def joint_entailed(pairs: PairCounts, entailed: Sums, lines: IntArray, n_nodes: int) -> IntArray:
     """Records of each pair with a label at or below both its nodes, shape (n_pairs,).
 
     Args:
         pairs: In the order of (a, b).
         entailed: From `count_entailed`; no other pairs than those.
-        closure: 1 where a is i or an ancestor of i, shape (n_nodes, n_nodes).
+        lines: From `in_line`.
+        n_nodes: Number of nodes.
 
     Of a pair one of which is above the other all of them have.
     """
-    keys = pairs.a * closure.shape[0] + pairs.b
+    keys = pairs.a * n_nodes + pairs.b
     found = np.zeros(len(keys), np.int64)
-    above = places_of(in_line(closure), keys)
+    above = places_of(lines, keys)
     found[above] = pairs.joint[above]
     found[np.searchsorted(keys, entailed.keys)] = entailed.joint
     return found
@@ -81,9 +82,10 @@ def in_line(closure: Sparse) -> IntArray:
 
 def places_of(wanted: IntArray, keys: IntArray) -> IntArray:
     """Where keys stand among others, both ascending; those that are not there are left out."""
+    if not len(keys):
+        return np.empty(0, np.int64)
+    wanted = wanted[slice(*np.searchsorted(wanted, (keys[0], keys[-1] + 1)))]
     place = np.searchsorted(keys, wanted)
-    inside = place < len(keys)
-    place, wanted = place[inside], wanted[inside]
     return np.asarray(place[keys[place] == wanted])
 
 

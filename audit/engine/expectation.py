@@ -191,9 +191,14 @@ def label_pairs(strata: Strata, branch_of: IntArray) -> LabelPairs:
     return LabelPairs(facets, _observed(strata, facets), drawn, competing)
 
 
-def expectation(strata: Strata, branch_of: IntArray) -> Expectation:
-    """What the margins of strata let expect; parameters as of `label_pairs`."""
-    pairs = label_pairs(strata, branch_of)
+def expectation(strata: Strata, branch_of: IntArray, pairs: LabelPairs) -> Expectation:
+    """What the margins of strata let expect.
+
+    Args:
+        strata: The records.
+        branch_of: The branch of each node, shape (n_nodes,); negative: none.
+        pairs: From `label_pairs` of the same.
+    """
     known = (branch_of >= 0) & (pairs.facets.of_branch[branch_of] >= 0)
     facet = np.where(known, pairs.facets.of_branch[branch_of], pairs.facets.count)
     share = _shares(strata.carried, strata.size)

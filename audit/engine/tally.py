@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import pairwise
 from typing import Any, TypeAlias
 
@@ -12,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csc_array, csr_array
 
-from audit.engine.entailed import count_entailed, joint_entailed
+from audit.engine.entailed import count_entailed, in_line, joint_entailed
 from audit.engine.joint import can_compile, cores
 from audit.engine.pairs import PairCounts, binary_entropy, count_pairs, support
 from audit.engine.propagation import aggregate
@@ -189,7 +190,11 @@ class PairTally:
         """
         keys = pairs.a * self.n_nodes + pairs.b
         between = self._entailed.between(keys[0], keys[-1] + 1) if len(keys) else NOTHING
-        return joint_entailed(pairs, between, self.closure)
+        return joint_entailed(pairs, between, self._lines, self.n_nodes)
+
+    @cached_property
+    def _lines(self) -> IntArray:
+        return in_line(self.closure)
 
     def state(self) -> dict[str, NDArray[Any]]:
         """Everything but the tail as arrays, from which `restore` goes on to the same bytes."""

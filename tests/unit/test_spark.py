@@ -18,7 +18,7 @@ import pytest
 
 import audit.spark
 from audit.dataset import LabelDataset
-from audit.engine.entailed import count_entailed, joint_entailed
+from audit.engine.entailed import count_entailed, in_line, joint_entailed
 from audit.engine.pairs import count_pairs, support
 from audit.engine.propagation import aggregate
 from audit.hierarchy import Hierarchy
@@ -84,7 +84,8 @@ def assert_equal_to_one_machine(found: PairCount, frame: pl.DataFrame, given: Hi
     aggregated = aggregate(dataset.direct, dataset.hierarchy.closure)
     expected = count_pairs(aggregated)
     closure = dataset.hierarchy.closure
-    alone = joint_entailed(expected, count_entailed(dataset.direct, closure), closure)
+    lines, n_nodes = in_line(closure), closure.shape[0]
+    alone = joint_entailed(expected, count_entailed(dataset.direct, closure), lines, n_nodes)
 
     np.testing.assert_array_equal(found.pairs.a, expected.a)
     np.testing.assert_array_equal(found.pairs.b, expected.b)

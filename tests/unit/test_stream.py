@@ -21,7 +21,7 @@ from polars.testing import assert_frame_equal
 
 from audit.contiguous import Seen
 from audit.dataset import load_labels
-from audit.engine.entailed import count_entailed, joint_entailed
+from audit.engine.entailed import count_entailed, in_line, joint_entailed
 from audit.engine.pairs import count_pairs as count_in_memory
 from audit.engine.pairs import support
 from audit.engine.propagation import aggregate
@@ -76,7 +76,8 @@ def assert_counts_the_file(found: PairCount, path: Path, hierarchy: Hierarchy) -
     aggregated = aggregate(dataset.direct, dataset.hierarchy.closure)
     expected, pairs = count_in_memory(aggregated), found.pairs
     closure = dataset.hierarchy.closure
-    alone = joint_entailed(pairs, count_entailed(dataset.direct, closure), closure)
+    lines, n_nodes = in_line(closure), closure.shape[0]
+    alone = joint_entailed(pairs, count_entailed(dataset.direct, closure), lines, n_nodes)
 
     assert found.hierarchy.nodes == dataset.hierarchy.nodes
     np.testing.assert_array_equal(pairs.a, expected.a)

@@ -99,7 +99,7 @@ def test_each_joint_record_of_a_pair_has_such_a_label_or_two_others(
     pairs = count_pairs(aggregate(direct, hierarchy.closure))
     counted = count_entailed(direct, hierarchy.closure)
 
-    found = joint_entailed(pairs, counted, hierarchy.closure)
+    found = joint_entailed(pairs, counted, in_line(hierarchy.closure), len(hierarchy))
 
     parents, own = parents_of(hierarchy), in_plain_python(hierarchy, labels)
     ends = names(hierarchy, pairs.a * len(hierarchy) + pairs.b)

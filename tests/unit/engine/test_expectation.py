@@ -88,7 +88,8 @@ def test_one_label_of_each_of_two_facets_is_expected_as_often_as_it_stands() -> 
     hierarchy = _two_facets()
     labels = {f"{i}": [f"a{i % 4}", f"b{(i // 4) % 5}"] for i in range(2000)}
     strata = _strata(hierarchy, labels)
-    expected = expectation(strata, hierarchy.first_branch)
+    branches = hierarchy.first_branch
+    expected = expectation(strata, branches, label_pairs(strata, branches))
 
     a, b = (np.array([hierarchy.index(node)]) for node in ("a1", "b2"))
     assert expected.joint(a, b)[0] == pytest.approx(100, rel=0.02)
@@ -127,7 +128,8 @@ def test_beyond_the_most_branches_those_with_fewest_labels_are_one(
 def test_nothing_is_expected_of_no_record() -> None:
     hierarchy = toy()
     strata = _strata(hierarchy, {})
-    expected = expectation(strata, hierarchy.first_branch)
+    branches = hierarchy.first_branch
+    expected = expectation(strata, branches, label_pairs(strata, branches))
 
     assert expected.joint(np.array([1]), np.array([2])).tolist() == [0.0]
 
