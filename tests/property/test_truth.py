@@ -20,7 +20,7 @@ from benchmarks.truth_planted import KINDS, KINDS_OF_ICD10
 RELEASES = 8
 """Of each sort; docs/truth.md has more."""
 AT_WORK = {
-    "length of records": ("5,000 records, null", 0),
+    "length of records": ("null DAG, unequal lengths", 0),
     "factor between branches": ("facets, null", 0),
     "explaining what lies below": ("two parents", 0),
     "leaving out what one label explains": ("parents that share labels, null", 0),
