@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 import os
 import sys
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager
 from dataclasses import asdict
 from datetime import UTC, datetime
 from enum import StrEnum
@@ -190,10 +190,10 @@ def run(
                 )
                 result = made.result
                 with writing_run(out, overwrite=overwrite) as folder:
-                    progress("writing tables")
-                    write_tables(result, folder)
-                    made.keep(folder)
-                    unrendered = _render(result, folder, pdf=pdf, progress=progress)
+                    with _rendering(result, folder, pdf, progress) as unrendered:
+                        progress("writing tables")
+                        write_tables(result, folder)
+                        made.keep(folder)
                     progress("sealing")
                     seal(
                         folder,
@@ -216,8 +216,12 @@ def report(
         from audit.run_folder import read_run, replacing_reports
 
         result = read_run(run)
-        with _progress() as progress, replacing_reports(run) as folder:
-            unrendered = _render(result, folder, pdf=pdf, progress=progress)
+        with (
+            _progress() as progress,
+            replacing_reports(run) as folder,
+            _rendering(result, folder, pdf, progress) as unrendered,
+        ):
+            pass
         typer.echo(f"Report: {run / 'report.html'}")
         _tell_unrendered(unrendered)
         raise typer.Exit(3 if unrendered else 0)
@@ -248,13 +252,16 @@ def judge(
             found = read_run(run)
             progress("judging")
             result = judging.judge(found)
-            with judging_run(
-                run,
-                result,
-                command=["audit", *sys.argv[1:]],
-                judging=judging.model_dump(mode="json"),
-            ) as folder:
-                unrendered = _render(result, folder, pdf=pdf, progress=progress)
+            with (
+                judging_run(
+                    run,
+                    result,
+                    command=["audit", *sys.argv[1:]],
+                    judging=judging.model_dump(mode="json"),
+                ) as folder,
+                _rendering(result, folder, pdf, progress) as unrendered,
+            ):
+                pass
         _summarise(result, run, unrendered, as_json=as_json)
         raise typer.Exit(_exit_status(result, fail_on, unrendered))
 
@@ -568,23 +575,54 @@ def _going_on(checkpoint: Path | None) -> Iterator[None]:
         raise
 
 
-def _render(
-    result: AuditResult, folder: Path, *, pdf: bool, progress: Progress
-) -> list[RenderError]:
-    """Write the reports; what could not be rendered comes back and loses nothing else."""
+@contextmanager
+def _rendering(
+    result: AuditResult, folder: Path, pdf: bool, progress: Progress
+) -> Iterator[list[RenderError]]:
+    """Write the reports at the end of the block; the PDF is typeset from its beginning on.
+
+    Yields:
+        What could not be rendered, once the block has ended; it loses nothing else.
+    """
     import reports
 
-    unrendered = []
-    writers = [(reports.write_html, "report.html")]
-    writers += [(reports.write_pdf, "report.pdf")] if pdf else []
-    for write, name in writers:
-        progress(f"writing {name}")
-        try:
-            write(result, folder / name)
-        except RenderError as error:
-            (folder / name).unlink(missing_ok=True)
-            unrendered.append(error)
-    return unrendered
+    unrendered: list[RenderError] = []
+    with _pdf_begun(result, pdf, progress, unrendered) as finished_pdf:
+        yield unrendered
+        progress("writing report.html")
+        with _kept_whole(folder / "report.html", unrendered) as path:
+            reports.write_html(result, path)
+        if finished_pdf:
+            progress("writing report.pdf")
+            with _kept_whole(folder / "report.pdf", unrendered) as path:
+                path.write_bytes(finished_pdf())
+
+
+@contextmanager
+def _pdf_begun(
+    result: AuditResult, pdf: bool, progress: Progress, unrendered: list[RenderError]
+) -> Iterator[Callable[[], bytes] | None]:
+    from reports.pdf import rendering_pdf
+
+    with ExitStack() as begun:
+        finished = None
+        if pdf:
+            progress("preparing report.pdf")
+            try:
+                finished = begun.enter_context(rendering_pdf(result.shared()))
+            except RenderError as error:
+                unrendered.append(error)
+        yield finished
+
+
+@contextmanager
+def _kept_whole(path: Path, unrendered: list[RenderError]) -> Iterator[Path]:
+    """Leave a report out that could not be rendered."""
+    try:
+        yield path
+    except RenderError as error:
+        path.unlink(missing_ok=True)
+        unrendered.append(error)
 
 
 def _render_comparison(shared: Mapping[str, Any], path: Path) -> list[RenderError]:

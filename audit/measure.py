@@ -22,6 +22,7 @@ from audit.engine.propagation import aggregate
 from audit.engine.record_counts import RecordCounts
 from audit.engine.specific import most_specific
 from audit.engine.strata import length_cuts, length_histogram, strata_of
+from audit.engine.sums import Sums
 from audit.excess import Excess, PairRecords, judge_pairs
 from audit.hierarchy import Hierarchy
 from audit.measure_model import ModelMeasurements, measure_model
@@ -33,6 +34,9 @@ from audit.record_rows import records_of
 from audit.residual_use import ResidualUse, below_of, residual_use
 from audit.residuals import Residual, residual_kinds, residual_nodes
 from audit.validity import validity
+
+PAIRS_AT_ONCE = 500_000
+"""Lines of the pair table that are judged at a time."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -171,15 +175,7 @@ def measure(
     aggregated = aggregate(dataset.direct, hierarchy.closure)
     residual = residual_nodes(hierarchy, policy)
     supports = support(aggregated)
-    counts = count_pairs(aggregated, progress)
-    records = _pair_records(dataset, policy, aggregated)
-    lines = in_line(hierarchy.closure)
-    entailed = joint_entailed(counts, records.entailed, lines, len(hierarchy))
-    counted = pair_table(hierarchy, counts, supports).with_columns(
-        joint_entailed=pl.Series(entailed)
-    )
-    verdicts, excess = judge_pairs(hierarchy, records, [(0, counted)], policy, progress=progress)
-    pairs = verdicts.added_to(counted)
+    pairs, excess = _judged_pairs(dataset, policy, aggregated, supports, progress)
     return Measurements(
         hierarchy=hierarchy,
         policy=policy,
@@ -190,7 +186,7 @@ def measure(
         residual=residual,
         support=supports,
         direct_support=support(dataset.direct),
-        pairs=pairs.lazy(),
+        pairs=pairs,
         excess=excess,
         residual_use=residual_use(
             dataset, residual, _group_numbers(dataset), policy.residual_instances.value
@@ -205,6 +201,37 @@ def measure(
             dataset, predictions, policy, seed=seed, device=device, progress=progress
         ),
     )
+
+
+def _judged_pairs(
+    dataset: LabelDataset,
+    policy: Policy,
+    aggregated: Sparse,
+    supports: IntArray,
+    progress: Progress,
+) -> tuple[pl.LazyFrame, Excess]:
+    """The judged pair table, and what stands out in it."""
+    hierarchy, records = dataset.hierarchy, _pair_records(dataset, policy, aggregated)
+    counted = _counted_pairs(hierarchy, records.entailed, aggregated, supports, progress)
+    blocks = [
+        (line, counted.slice(line, PAIRS_AT_ONCE)) for line in range(0, len(counted), PAIRS_AT_ONCE)
+    ]
+    verdicts, excess = judge_pairs(hierarchy, records, blocks, policy, progress=progress)
+    judged = [verdicts.columns(pairs, line) for line, pairs in blocks]
+    columns = pl.concat(judged, rechunk=False) if judged else verdicts.columns(counted)
+    return counted.hstack(columns).lazy(), excess
+
+
+def _counted_pairs(
+    hierarchy: Hierarchy,
+    entailed: Sums,
+    aggregated: Sparse,
+    supports: IntArray,
+    progress: Progress,
+) -> pl.DataFrame:
+    counts = count_pairs(aggregated, progress)
+    own = joint_entailed(counts, entailed, in_line(hierarchy.closure), len(hierarchy))
+    return pair_table(hierarchy, counts, supports).with_columns(joint_entailed=pl.Series(own))
 
 
 def _pair_records(dataset: LabelDataset, policy: Policy, aggregated: Sparse) -> PairRecords:

@@ -7,9 +7,12 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Mapping
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager
 from dataclasses import asdict, dataclass
-from typing import Any
+from tempfile import TemporaryFile
+from typing import IO, Any
 
 from audit.errors import RenderError
 from reports.pdf_worker import TOLD
@@ -22,6 +25,7 @@ AGAIN = (
     "nothing else of the run is lost; audit report RUN renders it again, --no-pdf leaves this out"
 )
 
+COMMAND = (sys.executable, "-P", "-m", "reports.pdf_worker")
 _KEPT = ("HOME", "LANG", "PATH", "SOURCE_DATE_EPOCH", "SYSTEMROOT", "TEMP", "TMP", "TMPDIR")
 _KEPT_FAMILIES = ("DYLD_", "FONTCONFIG_", "LC_", "LD_LIBRARY_", "WEASYPRINT_", "XDG_")
 """What the typesetter may know of its surroundings: fonts, libraries, folders, the language."""
@@ -69,26 +73,64 @@ class TooLongError(Exception):
         super().__init__(f"{pages} pages")
 
 
-def typeset(task: Task, limits: Limits) -> bytes:
-    """The PDF, typeset by a child process that can neither outlive nor harm this one.
+@contextmanager
+def typesetting(task: Task, limits: Limits) -> Iterator[Callable[[], bytes]]:
+    """Begin to typeset in a child process, which ends with the block at the latest.
+
+    Yields:
+        What waits for the PDF. It raises `TooLongError` if it has too many pages, and `RenderError`
+        if WeasyPrint or Pango is missing, a limit is reached, or the child fails.
 
     Raises:
-        TooLongError: If it has too many pages.
-        RenderError: If WeasyPrint or Pango is missing, a limit is reached, or the child fails.
+        RenderError: If there can be no child.
     """
-    command = [sys.executable, "-P", "-m", "reports.pdf_worker"]
     given = json.dumps(asdict(task) | asdict(limits)).encode("ascii")
+    with ExitStack() as files:
+        try:
+            stdin, written, told = (files.enter_context(TemporaryFile()) for _ in range(3))
+            stdin.write(given)
+            stdin.seek(0)
+            child = subprocess.Popen(
+                COMMAND, stdin=stdin, stdout=written, stderr=told, env=_environment()
+            )
+        except OSError as error:
+            raise RenderError("report.pdf needs a process of its own", found=str(error)) from error
+        deadline = time.monotonic() + limits.seconds
+        with _killed_at_the_end(child):
+            yield lambda: _typeset(child, written, told, limits, deadline)
+
+
+def typeset(task: Task, limits: Limits) -> bytes:
+    """The PDF; parameters and errors as of `typesetting`."""
+    with typesetting(task, limits) as finished:
+        return finished()
+
+
+@contextmanager
+def _killed_at_the_end(child: subprocess.Popen[bytes]) -> Iterator[None]:
+    with child:
+        try:
+            yield
+        finally:
+            child.kill()
+
+
+def _typeset(
+    child: subprocess.Popen[bytes],
+    written: IO[bytes],
+    told: IO[bytes],
+    limits: Limits,
+    deadline: float,
+) -> bytes:
     try:
-        done = subprocess.run(
-            command, input=given, capture_output=True, timeout=limits.seconds, env=_environment()
-        )
+        status = child.wait(max(0.0, deadline - time.monotonic()))
     except subprocess.TimeoutExpired as late:
         raise _overdue(limits) from late
-    except OSError as error:
-        raise RenderError("report.pdf needs a process of its own", found=str(error)) from error
-    if done.returncode == 0:
-        return done.stdout
-    raise _failure(done, limits)
+    written.seek(0)
+    told.seek(0)
+    if status == 0:
+        return written.read()
+    raise _failure(status, told.read(), limits)
 
 
 def _environment() -> dict[str, str]:
@@ -101,13 +143,13 @@ def _environment() -> dict[str, str]:
     return kept | {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
 
 
-def _failure(done: subprocess.CompletedProcess[bytes], limits: Limits) -> Exception:
-    if done.returncode == TOLD:
-        return _told(json.loads(done.stderr.splitlines()[-1]), limits)
-    if done.returncode == -getattr(signal, "SIGXCPU", 0):
+def _failure(status: int, told: bytes, limits: Limits) -> Exception:
+    if status == TOLD:
+        return _told(json.loads(told.splitlines()[-1]), limits)
+    if status == -getattr(signal, "SIGXCPU", 0):
         return _overdue(limits)
-    last = done.stderr.decode("utf-8", "replace").strip().rpartition("\n")[2]
-    ended = f"the process that typesets it ended {_ended(done.returncode)}"
+    last = told.decode("utf-8", "replace").strip().rpartition("\n")[2]
+    ended = f"the process that typesets it ended {_ended(status)}"
     return RenderError(
         "report.pdf could not be rendered",
         found=f"{ended}: {last}" if last else ended,

@@ -19,6 +19,7 @@ from jsonschema import Draft202012Validator
 from typer.testing import CliRunner, Result
 
 import reports
+import reports.pdf
 from audit import run as run_module
 from audit import run_folder
 from audit.checks import ALL_CHECKS, CHECKS
@@ -313,7 +314,7 @@ def unrenderable(*_: object) -> None:
 def test_a_pdf_that_cannot_be_rendered_exits_3_and_keeps_the_rest(
     toy_files: Files, out: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(reports, "write_pdf", unrenderable)
+    monkeypatch.setattr(reports.pdf, "rendering_pdf", unrenderable)
     labels, hierarchy = toy_files
     result = audit("run", labels, "--hierarchy", hierarchy, "--out", out, "--fail-on", "error")
 
