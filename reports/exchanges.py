@@ -52,7 +52,7 @@ def _figure(rows: Rows) -> Figure | None:
     more = sum(row["excess"] > 0 for row in shown)
     return Figure(
         id="exchanges",
-        title="Branches that the model takes for each other",
+        title="Branches whose labels are answered in place of each other",
         drawing=draw(pairs_spec([_drawn(row) for row in shown[:LINES]], measured="exchanges")),
         alt=f"Dot plot of {counted(min(len(shown), LINES), 'pair')} of branches, with the "
         f"exchanges observed and expected. The largest excess, of {first['a']} and {first['b']}, "

@@ -1,4 +1,4 @@
-"""model_confuses: labels that a model takes for each other more often than its mistakes ask for."""
+"""model_confuses: labels answered in place of each other more often than mistakes alone would."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from audit.measure_model import ModelMeasurements
 from audit.result import CheckResult, Finding
 
 _NAME = "model_confuses"
-_TITLE = "Which labels does the model take for each other?"
+_TITLE = "Which labels does the model answer in place of each other?"
 _RELATION = {
     "sibling": "siblings",
     "overlap": "with a common node below them",
@@ -129,8 +129,8 @@ def _finding(
         check=_NAME,
         severity="warning" if relation == "cross_branch" else "note",
         nodes=(hierarchy.nodes[row["a"]], hierarchy.nodes[row["b"]]),
-        statement=f"{first} and {second} ({_RELATION[relation]}) are taken for each other on "
-        "{instances} of {of} instances ({share}) labelled with one of them[, where "
+        statement=f"{first} and {second} ({_RELATION[relation]}): the model answers one in place "
+        "of the other on {instances} of {of} instances ({share}) labelled with one of them[, where "
         "{expected_exchanges} are expected of labels mistaken as often]. On {first_as_second} of "
         "them the first is the label and the second the answer, on {second_as_first} it is the "
         "other way round.",
