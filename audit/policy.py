@@ -231,6 +231,8 @@ class Policy(_Frozen):
             counted and left out.
         unmatched_instances: Whether instances with a prediction and no labels, or with labels and
             no prediction, are refused, or counted and left out.
+        error_share: Share of the rows, or instances, looked at from which an error counts as one;
+            below it, it counts as a warning.
         severities: Severity of all findings of a check, in place of the check's own.
         waivers: Findings that are told and do not count.
         ratchet: Whether a finding that the reference run has too, and no worse, counts as a note.
@@ -294,6 +296,9 @@ class Policy(_Frozen):
     )
     unknown_classes: Literal["refuse", "count"] = "refuse"
     unmatched_instances: Literal["refuse", "count"] = "count"
+    error_share: Threshold = Threshold(
+        value=0.001, reason="One stray row in a large release is no reason to stop it."
+    )
     severities: dict[str, Severity] = Field(default_factory=dict)
     waivers: tuple[Waiver, ...] = Field(default=(), strict=False)
     ratchet: bool = False
@@ -395,6 +400,7 @@ _THRESHOLDS = {
     "excess_ratio": ("times what length and other findings let expect", 1.0, float("inf")),
     "redundant_jaccard": ("share of the instances with either node", 0.0, 1.0),
     "false_discovery_rate": ("share of the findings", 0.0, 1.0),
+    "error_share": ("share of the rows or instances looked at", 0.0, 1.0),
 }
 """Unit, least and greatest value of each threshold."""
 

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from audit.checks import ALL_CHECKS, CHECKS, ON_WAIVERS
 from audit.dataset import LabelDataset
-from audit.disclosure import Quantity
+from audit.disclosure import Quantity, count, derived
 from audit.errors import InputError, PolicyError
 from audit.hierarchy import Hierarchy
 from audit.judge import FREE, judged, judging_date, rejudged
@@ -471,3 +471,60 @@ def test_a_name_that_is_none_is_refused(policy: Policy, told: str) -> None:
         audited(policy)
     with pytest.raises(PolicyError, match=told):
         rejudged(FOUND, policy, today=TODAY)
+
+
+# --- severity by weight -----------------------------------------------------------------------
+
+
+def severity(rows: int, of: int, *, limit: float, kind: str = "exact", **policy: Any) -> str:
+    """What an error is judged as that so many rows carry."""
+    evidence = {
+        "rows": count(rows, of) if kind == "count" else Quantity(rows),
+        "share": derived(rows / of, "rows"),
+    }
+    stray = Finding("unknown_code", "error", ("x",), "", evidence, "", "", rows, key=("x",))
+    checked = CheckResult("unknown_code", "", of, "rows", (stray,))
+    result = judged(
+        replace(FOUND, checks=(checked,)),
+        Policy(error_share=threshold(limit), **policy),
+        today=TODAY,
+    )
+    return named(result, "unknown_code").findings[0].judged_severity
+
+
+@given(of=st.integers(1, 100_000), part=st.floats(0, 1), limit=st.floats(0, 1))
+def test_an_error_counts_as_one_from_its_share_of_the_rows_on(
+    of: int, part: float, limit: float
+) -> None:
+    rows = max(1, round(part * of))
+
+    assert severity(rows, of, limit=limit) == ("error" if rows >= limit * of else "warning")
+
+
+def test_one_stray_code_does_not_fail_a_release() -> None:
+    assert severity(1, 48_389, limit=0.001) == "warning"
+    assert severity(1, 48_389, limit=0.0) == "error"
+    assert severity(49, 48_389, limit=0.001) == "error"
+    assert severity(1, 48_389, limit=0.001, severities={"unknown_code": "error"}) == "error"
+
+
+@pytest.mark.parametrize("rows", range(1, 11))
+def test_a_severity_does_not_tell_a_count_that_is_withheld(rows: int) -> None:
+    judged_as = severity(rows, 5000, limit=0.001, kind="count", min_cell=11)
+
+    assert judged_as == "warning"
+    assert severity(11, 5000, limit=0.001, kind="count", min_cell=11) == "error"
+
+
+def test_the_weight_of_errors_can_be_judged_again() -> None:
+    apart = BranchRule(branches=("body", "tool"), rule="disjoint", reason="")
+    counted = audited(Policy(branch_rules=(apart,)))
+    share = findings(counted)[TOGETHER].evidence["share"].value
+    assert isinstance(share, float)
+
+    def again(limit: float) -> AuditResult:
+        policy = Policy(branch_rules=(apart,), error_share=threshold(limit))
+        return rejudged(counted, policy, today=TODAY)
+
+    assert named(again(share), "cross_branch").status == "fail"
+    assert named(again(share + 1e-6), "cross_branch").status == "warn"

@@ -111,11 +111,11 @@ def test_findings_stand_by_severity_then_instances_then_id() -> None:
     assert check(fourth, third, second, first).in_order() == [first, second, third, fourth]
 
 
-def test_the_strongest_finding_of_a_severity_stands_first() -> None:
-    weak, strong = finding("note", 9, strength=1.0), finding("note", 1, strength=2.0)
-    worse = finding("warning", 1, nodes=("w",))
+def test_findings_of_a_severity_stand_by_instances_touched_times_strength() -> None:
+    wide, strong = finding("note", 9, strength=1.0), finding("note", 5, strength=2.0)
+    stray, worse = finding("note", 1, strength=8.9), finding("warning", 1, nodes=("w",))
 
-    assert check(weak, strong, worse).in_order() == [worse, strong, weak]
+    assert check(stray, wide, strong, worse).in_order() == [worse, strong, wide, stray]
 
 
 def test_what_other_counts_tell_is_withheld_with_them() -> None:
