@@ -37,6 +37,7 @@ EVIDENCE: Mapping[str, str] = {
     "with_order": "instances with a recorded order",
     "missed": "instances the model missed",
     "data_instances": "instances in the data",
+    "matched_instances": "of these instances, in the data",
     "data_of": "out of",
     "data_share": "share in the data",
     "model_share": "share in the predictions",
