@@ -151,7 +151,7 @@ class Measurements(Counted):
 
     @cached_property
     def group_of(self) -> IntArray | None:
-        """Number of each instance's group, shape (n_instances,); None without groups."""
+        """Number of each instance's group, shape (n_instances,); None without groups of several."""
         return _group_numbers(self.dataset)
 
 
@@ -243,7 +243,7 @@ def _grouped(dataset: LabelDataset, aggregated: Sparse, stratum: IntArray) -> Gr
 
 def _group_numbers(dataset: LabelDataset) -> IntArray | None:
     groups = dataset.instances["group"]
-    if groups.null_count() == len(groups):
+    if not groups.drop_nulls().is_duplicated().any():
         return None
     alone = pl.concat_str(pl.lit("alone:"), "instance")
     named = pl.coalesce(pl.concat_str(pl.lit("group:"), "group"), alone)

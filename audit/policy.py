@@ -222,7 +222,7 @@ class Policy(_Frozen):
         strata: Further columns of the instances, such as newborn or adult, site, period, coder.
         drift: Columns of the instances, such as period or site, over which the use of nodes is
             compared.
-        branch_rules: First match decides; a pair of branches without a match is watched.
+        branch_rules: First match decides; a pair of branches without a match is not judged.
         confusion_threshold: Score from which a node takes part in confusion, joint and rate of a
             model's pairs.
         decision_threshold: Score from which a node is predicted, where an instance may have
@@ -354,16 +354,9 @@ class Policy(_Frozen):
     def _days(self) -> tuple[str, ...]:
         return (self.code_dates.column,) if self.code_dates else ()
 
-    def rule_for(self, a: str, b: str) -> BranchRule:
-        """The first rule that fits two branches; a watching one where none does."""
-        for rule in self.branch_rules:
-            if rule.fits(a, b):
-                return rule
-        return BranchRule(
-            branches=(a, b),
-            rule="watch",
-            reason="No rule of the policy speaks about these two branches.",
-        )
+    def rule_for(self, a: str, b: str) -> BranchRule | None:
+        """The first rule that fits two branches; None where none does."""
+        return next((rule for rule in self.branch_rules if rule.fits(a, b)), None)
 
     def thresholds(self) -> Iterator[dict[str, object]]:
         """Name, value, unit and reason of every threshold."""

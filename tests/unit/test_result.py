@@ -11,7 +11,7 @@ import pytest
 from audit.checks import ALL_CHECKS
 from audit.disclosure import BESIDE, WHOLE, Quantity, count, derived
 from audit.hierarchy import Hierarchy
-from audit.policy import Policy
+from audit.policy import BranchRule, Policy
 from audit.result import (
     AuditResult,
     CheckResult,
@@ -238,9 +238,15 @@ def test_shared_is_json_and_the_same_each_time(toy_hierarchy: Hierarchy) -> None
 
 
 def test_a_result_shows_itself(toy_hierarchy: Hierarchy) -> None:
-    shown = run_audit(labelled(toy_hierarchy, {"a": ["cow", "tool"]}))
+    watched = BranchRule(branches=("animal", "tool"), rule="watch", reason="")
+    shown = run_audit(
+        labelled(toy_hierarchy, {"a": ["cow", "tool"]}), Policy(branch_rules=(watched,))
+    )
 
     assert repr(shown) == (
         f"AuditResult(note: 1 findings in {len(ALL_CHECKS)} checks, 1 instances)"
     )
-    assert "| cross_branch | note | 1 | 1 pairs of branches in use |" in shown._repr_markdown_()
+    assert (
+        "| cross_branch | note | 1 | 1 pairs of branches in use that the policy speaks of |"
+        in shown._repr_markdown_()
+    )
