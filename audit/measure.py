@@ -149,6 +149,38 @@ class Measurements(Counted):
         """Labels strictly below each node, residual ones apart."""
         return below_of(self.dataset, list(self.residual))
 
+    def vanished_within(self, columns: tuple[str, ...]) -> pl.DataFrame:
+        """``a, b`` of the reported pairs that vanish where further columns part the instances.
+
+        Those with no pair in line with them among the pairs that are reported then, the strongest
+        first. They are judged anew the first time that some columns are asked for.
+        """
+        if columns not in self._vanished:
+            policy = self.policy.model_copy(update={"strata": (*self.policy.strata, *columns)})
+            records = _pair_records(self.dataset, policy, self.aggregated)
+            table = self.pairs.select("a", "b", "joint", "joint_entailed").collect()
+            _, then = judge_pairs(self.hierarchy, records, [(0, table)], policy)
+            self._vanished[columns] = self._without(then.found)
+        return self._vanished[columns]
+
+    @cached_property
+    def _vanished(self) -> dict[tuple[str, ...], pl.DataFrame]:
+        return {}
+
+    def _without(self, others: pl.DataFrame) -> pl.DataFrame:
+        """``a, b`` of the reported pairs that none of some others is in line with."""
+        lines = csr_array(self.hierarchy.closure + self.hierarchy.below)
+        ends = others.select("a", "b").to_numpy().T
+
+        def alone(a: int, b: int) -> bool:
+            near_a, near_b = (lines[:, [end]].toarray().ravel()[ends] > 0 for end in (a, b))
+            return not np.any((near_a[0] & near_b[1]) | (near_a[1] & near_b[0]))
+
+        found = self.excess.found.select("a", "b")
+        return found.filter(
+            pl.Series([alone(a, b) for a, b in found.iter_rows()], dtype=pl.Boolean)
+        )
+
     @cached_property
     def group_of(self) -> IntArray | None:
         """Number of each instance's group, shape (n_instances,); None without groups of several."""

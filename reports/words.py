@@ -56,6 +56,7 @@ EVIDENCE: Mapping[str, str] = {
     "units": "instances or groups with the node",
     "parent_units": "of the parent's, in that value",
     "parent_share": "share of the parent's",
+    "vanished": "pairs that vanish",
     "expected_labels": "labels that a random split lets expect",
     "length": "labels at the maximum",
     "longer": "instances with more labels",

@@ -154,7 +154,7 @@ def test_groups_of_one_are_no_groups() -> None:
 
 
 def test_a_group_is_never_mistaken_for_an_instance_without_one() -> None:
-    labels = dict.fromkeys("pqr", ["asthma"])
+    labels = {key: ["asthma"] for key in "pqr"}
     found = measure(labelled(LUNG, labels, groups={"q": "p", "r": "p"}), Policy()).group_of
 
     assert found is not None
