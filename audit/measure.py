@@ -241,13 +241,14 @@ def measure(
 
 def _pair_records(dataset: LabelDataset, policy: Policy, aggregated: Sparse) -> PairRecords:
     """The dataset as its pairs are judged; of the policy's strata those that it has."""
-    hierarchy, instances = dataset.hierarchy, dataset.instances
+    hierarchy = dataset.hierarchy
     specific = most_specific(dataset.direct, csr_array(dataset.direct @ hierarchy.strict_closure))
     lengths = np.diff(specific.indptr).astype(np.int64)
     categories = [
-        instances[name].cast(pl.String).rank("dense").fill_null(0).to_numpy().astype(np.int64)
+        found[name].cast(pl.String).rank("dense").fill_null(0).to_numpy().astype(np.int64)
         for name in policy.strata
-        if name in dataset.strata
+        for found in (dataset.instances, dataset.unnamed)
+        if name in found.columns
     ]
     cuts = length_cuts(length_histogram(lengths))
     stratum = strata_of(lengths, cuts, categories)

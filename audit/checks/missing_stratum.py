@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import numpy as np
+import polars as pl
 
 from audit.checks.carriers import carrying_both
 from audit.checks.check import Check
@@ -24,8 +25,8 @@ LEAST_PAIRS = 2
 def run(measured: Measurements) -> CheckResult:
     """Report columns, and all of them together, within which pairs are reported no more.
 
-    Looked at are columns that were read and are no strata: each in turn parts the instances beside
-    the policy's strata, and the pairs are judged again.
+    Looked at are columns that were read, or stand in the file, and are no strata: each in turn
+    parts the instances beside the policy's strata, and the pairs are judged again.
     """
     pairs, tried = len(measured.excess.found), _tried(measured)
     return CheckResult(
@@ -40,17 +41,20 @@ def run(measured: Measurements) -> CheckResult:
 
 def _why_not(pairs: int, tried: list[tuple[str, ...]]) -> str:
     if not tried:
-        return "no column was read that could be a stratum and is none"
+        return "no column is there that could be a stratum and is none"
     return "" if pairs else "no pair of nodes is reported"
 
 
 def _tried(measured: Measurements) -> list[tuple[str, ...]]:
     """Columns with values that instances share, each alone and then all."""
-    strata, instances = measured.policy.strata, measured.dataset.instances
+    strata, dataset = measured.policy.strata, measured.dataset
+    read = pl.concat(
+        [dataset.instances.select(measured.columns[1:]), dataset.unnamed], how="horizontal"
+    )
     columns = [
         name
-        for name in measured.columns[1:]
-        if name not in strata and 1 < instances[name].drop_nulls().n_unique() < len(instances)
+        for name in read.columns
+        if name not in strata and 1 < read[name].drop_nulls().n_unique() < len(read)
     ]
     together = [tuple(columns)] if len(columns) > 1 else []
     return [*((name,) for name in columns), *together]

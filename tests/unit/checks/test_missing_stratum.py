@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from pathlib import Path
 
 import numpy as np
+import polars as pl
 import pytest
 
 from audit.checks.missing_stratum import CHECK, cases
+from audit.dataset import load_labels
 from audit.hierarchy import Hierarchy
 from audit.measure import Measurements, measure
 from audit.policy import Policy
@@ -145,3 +148,25 @@ def test_without_a_reported_pair_it_does_not_apply() -> None:
     found = checked(labels, site={i: str(n % 2) for n, i in enumerate(labels)})
 
     assert found.not_applicable == "no pair of nodes is reported"
+
+
+def test_a_column_of_the_file_that_nobody_named_is_tried(
+    rng: np.random.Generator, tmp_path: Path
+) -> None:
+    labels, age = two_ages(rng)
+    rows = [
+        (i, leaf, age[i], str(n), f"{i} {leaf}")
+        for i, own in labels.items()
+        for n, leaf in enumerate(own)
+    ]
+    file = tmp_path / "release.csv"
+    names = ["id", "label", "Age", "place", "text"]
+    pl.DataFrame(rows, names, orient="row").write_csv(file)
+    found = measure(load_labels(file, BODY), Policy())
+
+    assert found.dataset.unnamed.columns == ["Age"]
+    assert found.columns == ("split",)
+    assert [finding.key for finding in CHECK.run(found).findings] == [("Age",)]
+    named = measure(load_labels(file, BODY, strata=["age"]), Policy(strata=("age",)))
+    assert named.dataset.unnamed.columns == []
+    assert named.excess.found.is_empty()
