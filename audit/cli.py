@@ -78,6 +78,10 @@ def run(
     label: Annotated[str | None, typer.Option(help="Column of the label.")] = None,
     group: Annotated[str | None, typer.Option(help="Column of the group, e.g. patient.")] = None,
     split: Annotated[str | None, typer.Option(help="Column of the split, e.g. train/test.")] = None,
+    strata: Annotated[
+        list[str] | None,
+        typer.Option(metavar="COL", help="Column that parts the instances; may be repeated."),
+    ] = None,
     titles: Annotated[
         list[Path] | None, typer.Option(help="Dictionary of code titles; may be repeated.")
     ] = None,
@@ -161,6 +165,7 @@ def run(
                 label=label,
                 group=group,
                 split=split,
+                strata=tuple(strata or ()),
                 titles=tuple(titles or ()),
                 relations=tuple(relations or ()),
                 classes=classes,

@@ -77,6 +77,8 @@ class LabelDataset:
     """``instance`` (index), ``split, labels`` (as written): a row a place, for instances that were
     met in several places."""
     ledger: Ledger
+    unnamed: pl.DataFrame
+    """Columns that nobody named, one value an instance; rows as `instances`."""
     format: str = "rows"
     sources: tuple[Path, ...] = ()
     """The files that the labels were read from."""
@@ -257,6 +259,9 @@ def map_labels(raw: RawLabels, hierarchy: Hierarchy) -> LabelDataset:
         written=_written(rows, instances, mappings, refusals),
         places=_numbered(raw.places, instances),
         ledger=_ledger(rows, instances, assertions),
+        unnamed=instances.select("instance")
+        .join(raw.unnamed, on="instance", how="left", maintain_order="left")
+        .drop("instance"),
         format=raw.format,
         sources=raw.sources,
         persons=raw.persons or (hierarchy.coding is not None and hierarchy.coding.persons),

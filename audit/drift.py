@@ -11,7 +11,7 @@ import polars as pl
 from scipy.sparse import csr_array
 
 from audit.dag import BoolArray, IntArray, Sparse
-from audit.engine.fdr import benjamini_hochberg, selected_level
+from audit.engine.fdr import benjamini_hochberg
 from audit.engine.intervals import FloatArray, newcombe
 from audit.measure import Measurements
 
@@ -83,7 +83,7 @@ def drift_tables(measured: Measurements) -> DriftTables:
     whichever is larger. The family, all columns together, is fixed by margins: nodes below the root
     with enough instances expected to carry and not to carry them on both sides; of a node and a
     child that the same instances carry, the child. Newcombe's interval of the difference is at the
-    effective numbers of instances, and at a level corrected for the selection of those that differ.
+    effective numbers of instances.
     """
     values, rows = list[pl.DataFrame](), list[pl.DataFrame]()
     for column in measured.policy.drift:
@@ -202,10 +202,9 @@ def _judged(measured: Measurements, tested: pl.DataFrame) -> pl.DataFrame:
     rate = measured.policy.false_discovery_rate.value
     q = benjamini_hochberg(tested["p_value"].to_numpy(), len(tested))
     differs = q <= rate
-    level = selected_level(rate, int(differs.sum()), len(tested))
     cells = tested.select("instances", "of", "elsewhere", "of_elsewhere", "worth")
     intervals = [
-        newcombe(k / n, n * worth, there / n_there, n_there * worth, level)
+        newcombe(k / n, n * worth, there / n_there, n_there * worth)
         for k, n, there, n_there, worth in cells.iter_rows()
     ]
     return tested.with_columns(

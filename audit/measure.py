@@ -153,9 +153,41 @@ class Measurements(Counted):
         """Labels strictly below each node, residual ones apart."""
         return below_of(self.dataset, list(self.residual))
 
+    def vanished_within(self, columns: tuple[str, ...]) -> pl.DataFrame:
+        """``a, b`` of the reported pairs that vanish where further columns part the instances.
+
+        Those with no pair in line with them among the pairs that are reported then, the strongest
+        first. They are judged anew the first time that some columns are asked for.
+        """
+        if columns not in self._vanished:
+            policy = self.policy.model_copy(update={"strata": (*self.policy.strata, *columns)})
+            records = _pair_records(self.dataset, policy, self.aggregated)
+            table = self.pairs.select("a", "b", "joint", "joint_entailed").collect()
+            _, then = judge_pairs(self.hierarchy, records, [(0, table)], policy)
+            self._vanished[columns] = self._without(then.found)
+        return self._vanished[columns]
+
+    @cached_property
+    def _vanished(self) -> dict[tuple[str, ...], pl.DataFrame]:
+        return {}
+
+    def _without(self, others: pl.DataFrame) -> pl.DataFrame:
+        """``a, b`` of the reported pairs that none of some others is in line with."""
+        lines = csr_array(self.hierarchy.closure + self.hierarchy.below)
+        ends = others.select("a", "b").to_numpy().T
+
+        def alone(a: int, b: int) -> bool:
+            near_a, near_b = (lines[:, [end]].toarray().ravel()[ends] > 0 for end in (a, b))
+            return not np.any((near_a[0] & near_b[1]) | (near_a[1] & near_b[0]))
+
+        found = self.excess.found.select("a", "b")
+        return found.filter(
+            pl.Series([alone(a, b) for a, b in found.iter_rows()], dtype=pl.Boolean)
+        )
+
     @cached_property
     def group_of(self) -> IntArray | None:
-        """Number of each instance's group, shape (n_instances,); None without groups."""
+        """Number of each instance's group, shape (n_instances,); None without groups of several."""
         return _group_numbers(self.dataset)
 
 
@@ -236,13 +268,14 @@ def _counted_pairs(
 
 def _pair_records(dataset: LabelDataset, policy: Policy, aggregated: Sparse) -> PairRecords:
     """The dataset as its pairs are judged; of the policy's strata those that it has."""
-    hierarchy, instances = dataset.hierarchy, dataset.instances
+    hierarchy = dataset.hierarchy
     specific = most_specific(dataset.direct, csr_array(dataset.direct @ hierarchy.strict_closure))
     lengths = np.diff(specific.indptr).astype(np.int64)
     categories = [
-        instances[name].cast(pl.String).rank("dense").fill_null(0).to_numpy().astype(np.int64)
+        found[name].cast(pl.String).rank("dense").fill_null(0).to_numpy().astype(np.int64)
         for name in policy.strata
-        if name in dataset.strata
+        for found in (dataset.instances, dataset.unnamed)
+        if name in found.columns
     ]
     cuts = length_cuts(length_histogram(lengths))
     stratum = strata_of(lengths, cuts, categories)
@@ -270,7 +303,7 @@ def _grouped(dataset: LabelDataset, aggregated: Sparse, stratum: IntArray) -> Gr
 
 def _group_numbers(dataset: LabelDataset) -> IntArray | None:
     groups = dataset.instances["group"]
-    if groups.null_count() == len(groups):
+    if not groups.drop_nulls().is_duplicated().any():
         return None
     alone = pl.concat_str(pl.lit("alone:"), "instance")
     named = pl.coalesce(pl.concat_str(pl.lit("group:"), "group"), alone)

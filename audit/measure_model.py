@@ -12,6 +12,7 @@ import polars as pl
 
 from audit.dag import IntArray, Sparse
 from audit.dataset import LabelDataset
+from audit.engine.amplified import Carried
 from audit.engine.decisions import decide
 from audit.engine.exchanges import Exchanges, count_exchanges
 from audit.engine.intervals import wilson
@@ -60,6 +61,11 @@ class ModelMeasurements:
     def exchanges(self) -> Exchanges:
         """Labels as written that are taken for each other; what lies above them takes no part."""
         return count_exchanges(self.gold, self.decided)
+
+    @cached_property
+    def carried(self) -> Carried:
+        """Nodes that labels and predictions of the instances carry."""
+        return Carried.of(self.gold, self.decided, self.predictions.hierarchy.closure)
 
     def described(self) -> pl.LazyFrame:
         """The pair table as it is published."""

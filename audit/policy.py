@@ -222,7 +222,7 @@ class Policy(_Frozen):
         strata: Further columns of the instances, such as newborn or adult, site, period, coder.
         drift: Columns of the instances, such as period or site, over which the use of nodes is
             compared.
-        branch_rules: First match decides; a pair of branches without a match is watched.
+        branch_rules: First match decides; a pair of branches without a match is not judged.
         confusion_threshold: Score from which a node takes part in confusion, joint and rate of a
             model's pairs.
         decision_threshold: Score from which a node is predicted, where an instance may have
@@ -231,6 +231,8 @@ class Policy(_Frozen):
             counted and left out.
         unmatched_instances: Whether instances with a prediction and no labels, or with labels and
             no prediction, are refused, or counted and left out.
+        error_share: Share of the rows, or instances, looked at from which an error counts as one;
+            below it, it counts as a warning.
         severities: Severity of all findings of a check, in place of the check's own.
         waivers: Findings that are told and do not count.
         ratchet: Whether a finding that the reference run has too, and no worse, counts as a note.
@@ -294,6 +296,9 @@ class Policy(_Frozen):
     )
     unknown_classes: Literal["refuse", "count"] = "refuse"
     unmatched_instances: Literal["refuse", "count"] = "count"
+    error_share: Threshold = Threshold(
+        value=0.001, reason="One stray row in a large release is no reason to stop it."
+    )
     severities: dict[str, Severity] = Field(default_factory=dict)
     waivers: tuple[Waiver, ...] = Field(default=(), strict=False)
     ratchet: bool = False
@@ -349,16 +354,9 @@ class Policy(_Frozen):
     def _days(self) -> tuple[str, ...]:
         return (self.code_dates.column,) if self.code_dates else ()
 
-    def rule_for(self, a: str, b: str) -> BranchRule:
-        """The first rule that fits two branches; a watching one where none does."""
-        for rule in self.branch_rules:
-            if rule.fits(a, b):
-                return rule
-        return BranchRule(
-            branches=(a, b),
-            rule="watch",
-            reason="No rule of the policy speaks about these two branches.",
-        )
+    def rule_for(self, a: str, b: str) -> BranchRule | None:
+        """The first rule that fits two branches; None where none does."""
+        return next((rule for rule in self.branch_rules if rule.fits(a, b)), None)
 
     def thresholds(self) -> Iterator[dict[str, object]]:
         """Name, value, unit and reason of every threshold."""
@@ -395,6 +393,7 @@ _THRESHOLDS = {
     "excess_ratio": ("times what length and other findings let expect", 1.0, float("inf")),
     "redundant_jaccard": ("share of the instances with either node", 0.0, 1.0),
     "false_discovery_rate": ("share of the findings", 0.0, 1.0),
+    "error_share": ("share of the rows or instances looked at", 0.0, 1.0),
 }
 """Unit, least and greatest value of each threshold."""
 

@@ -67,6 +67,8 @@ def evidence_cells(
     if check == "residual_overuse" and key[1:] == _FROM_REFERENCE:
         (parent,) = nodes
         return {"instances": only_residual_below(parent), "of": labelled_below(parent)}
+    if check == "model_habit" and len(nodes) == 2:
+        return {"data_instances": _met(release, *nodes)}
     if check not in _KEYED_PAIRS and (check not in _PAIRS or key):
         return {}
     return pair_cells(release, *nodes[-2:])

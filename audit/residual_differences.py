@@ -11,7 +11,7 @@ import numpy as np
 import polars as pl
 
 from audit.dag import BoolArray, IntArray
-from audit.engine.fdr import benjamini_hochberg, selected_level
+from audit.engine.fdr import benjamini_hochberg
 from audit.engine.intervals import newcombe
 from audit.measure import Measurements
 from audit.residual_use import Share, residual_share
@@ -46,8 +46,7 @@ def residual_differences(measured: Measurements) -> pl.DataFrame:
     The score test of two shares with the continuity correction, at effective numbers of instances,
     against Student's distribution with as many degrees of freedom as the side with fewer groups has
     groups, less one;
-    Benjamini-Hochberg over all comparisons whose margins allow one; Newcombe's interval at a level
-    corrected for the selection of those below the policy's rate.
+    Benjamini-Hochberg over all comparisons whose margins allow one; Newcombe's interval at 95 %.
 
     Returns:
         Columns `DIFFERENCES`, in order of column, value and parent; no row without a column of
@@ -57,14 +56,12 @@ def residual_differences(measured: Measurements) -> pl.DataFrame:
     compared = [row for row in map(_at_one_worth, rows) if _comparable(*row[3:])]
     p_values = np.array([_p_value(*row[3:]) for row in compared], np.float64)
     q_values = benjamini_hochberg(p_values, len(compared))
-    rate = measured.policy.false_discovery_rate.value
-    level = selected_level(rate, int((q_values <= rate).sum()), len(compared))
     lines = [
         (
             *(column, value, parent),
             *(here.k, here.n, here.effective, there.k, there.n, there.effective),
             here.value - there.value,
-            *newcombe(here.value, here.worth(level), there.value, there.worth(level), level),
+            *newcombe(here.value, here.worth(), there.value, there.worth()),
             p,
             q,
         )

@@ -124,8 +124,8 @@ class Finding:
         curator: What who publishes the data should do.
         data_user: What who uses the data should do.
         touched: Instances it touches.
-        strength: What findings of one severity are ordered by, the largest first; of equal strength
-            those that touch most instances.
+        strength: Of the evidence, for each instance touched: findings of one severity are ordered
+            by the two multiplied, the largest first.
         parts: The sentence broken down, the largest part first.
         key: What tells it from other findings of the check; empty: its nodes do.
         folded_into: Ids of the findings of the check that explain it; empty: none does.
@@ -141,7 +141,7 @@ class Finding:
     curator: str
     data_user: str
     touched: int = 0
-    strength: float = 0.0
+    strength: float = 1.0
     parts: tuple[Part, ...] = ()
     key: tuple[str, ...] = ()
     folded_into: tuple[str, ...] = ()
@@ -228,17 +228,16 @@ class CheckResult:
         return "pass"
 
     def in_order(self) -> list[Finding]:
-        """All findings, waived ones last: by severity, strength, instances touched, then id."""
+        """All findings by severity, instances times strength, then id; waived ones last."""
         return sorted(self.findings, key=_report_order)
 
 
-def _report_order(finding: Finding) -> tuple[bool, int, float, int, str]:
+def _report_order(finding: Finding) -> tuple[bool, int, float, str]:
     severity = finding.counts_as or finding.judged_severity
     return (
         finding.counts_as is None,
         SEVERITIES.index(severity),
-        -finding.strength,
-        -finding.touched,
+        -finding.touched * finding.strength,
         finding.id,
     )
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from datetime import date
 from pathlib import Path
-from typing import Annotated, Literal, TypeAlias
+from typing import Annotated, Any, Literal, TypeAlias
 
 from pydantic import BaseModel, ConfigDict, PlainSerializer, field_serializer
 
@@ -43,6 +43,7 @@ class Settings(BaseModel):
         label: Column of the label.
         group: Column of the group.
         split: Column of the split.
+        strata: Columns that part the instances, beside those of the policy.
         titles: Dictionaries of code titles.
         relations: OBO relations that count beside ``is_a``.
         classes: File of the names of a matrix's columns.
@@ -70,6 +71,7 @@ class Settings(BaseModel):
     label: str | None = None
     group: str | None = None
     split: str | None = None
+    strata: tuple[str, ...] = ()
     titles: tuple[_Path, ...] = ()
     relations: tuple[str, ...] = ()
     classes: _Path | None = None
@@ -88,12 +90,16 @@ class Settings(BaseModel):
     add_to: _Path | None = None
 
     def stated_policy(self) -> Policy | None:
-        """The policy file with ``min_cell`` over it; None where neither says anything."""
+        """The policy file with ``min_cell`` and ``strata`` over it; None where none is given."""
         stated = load_policy(self.policy) if self.policy else None
-        if self.min_cell is None:
+        said: dict[str, Any] = {} if self.min_cell is None else {"min_cell": self.min_cell}
+        if self.strata:
+            named = (*(stated.strata if stated else ()), *self.strata)
+            said["strata"] = tuple(dict.fromkeys(named))
+        if not said:
             return stated
-        least = Policy(min_cell=self.min_cell)
-        return least.over(stated) if stated else least
+        over = Policy(**said)
+        return over.over(stated) if stated else over
 
     def reference_run(self) -> AuditResult | None:
         """The earlier run; None where none is named."""

@@ -21,6 +21,7 @@ _RATIOS: Mapping[str, tuple[str, str]] = {
 _EXPECTED = ("explained", "expected", "expected_exchanges", "expected_rows")
 _BESIDE = (
     ("data_instances", "predicted", "in the data", "data_of", "data_share"),
+    ("matched_instances", "predicted", "in the data", "of", "data_share"),
     ("elsewhere", "here", "elsewhere", "of_elsewhere", "elsewhere_share"),
     ("groups", "instances", "groups", "of_groups", ""),
     ("support_a", "with both", "with the first node", "of", ""),
@@ -86,7 +87,7 @@ def _shares_of(evidence: Evidence) -> Iterator[Line]:
     yield _share(own, evidence[name], evidence["of"], evidence.get("share"), *bounds)
     for count, _, called, of, share in beside:
         total = evidence.get(of, evidence["of"])
-        role = "model" if count == "data_instances" else "observed"
+        role = "model" if share == "data_share" else "observed"
         yield _share(called, evidence[count], total, evidence.get(share), role=role)
 
 

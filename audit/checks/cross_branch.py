@@ -32,6 +32,7 @@ _TITLE = "Do instances carry nodes of branches that were meant to exclude each o
 def run(measured: Measurements) -> CheckResult:
     """Report each pair of branches that meets against the policy, broken down.
 
+    Only where a rule speaks of the two: how often the others meet stands in the map of branches.
     An instance counts where it carries both and no label of it lies in both: such a label brings
     the branches together by itself. A branch that lies below another cannot exclude it.
     """
@@ -44,26 +45,28 @@ def on_counts(measured: Counted) -> CheckResult:
 
 
 def _result(measured: Counted, told: Callable[[Meeting], Iterator[Finding]]) -> CheckResult:
-    hierarchy = measured.hierarchy
-    used = [int(i) for i in hierarchy.branches if measured.support[i]]
-    pairs = [pair for pair in combinations(used, 2) if not _nested(measured, *pair)]
-    unruled = not measured.policy.branch_rules
-    flat = unruled and not any(hierarchy.height[i] for i in used)
-    meetings = [] if flat else list(_meetings(measured, pairs))
+    used = [int(i) for i in measured.hierarchy.branches if measured.support[i]]
+    apart = [pair for pair in combinations(used, 2) if not _nested(measured, *pair)]
+    ruled = [(pair, rule) for pair in apart if (rule := _rule(measured, *pair))]
     return CheckResult(
         name=_NAME,
         title=_TITLE,
-        denominator=len(pairs),
-        denominator_unit="pairs of branches in use",
-        findings=tuple(finding for meeting in meetings for finding in told(meeting)),
-        not_applicable=_why_not(pairs, flat),
+        denominator=len(ruled),
+        denominator_unit="pairs of branches in use that the policy speaks of",
+        findings=tuple(one for meeting in _meetings(measured, ruled) for one in told(meeting)),
+        not_applicable="" if ruled else _why_not(apart),
     )
 
 
-def _why_not(pairs: list[tuple[int, int]], flat: bool) -> str:
-    if not pairs:
+def _why_not(apart: list[tuple[int, int]]) -> str:
+    if not apart:
         return "fewer than two separate branches are in use"
-    return "every branch in use is a single node: the hierarchy sets nothing apart" if flat else ""
+    return "no rule of the policy speaks of two branches in use: the map of branches shows them"
+
+
+def _rule(measured: Counted, a: int, b: int) -> BranchRule | None:
+    names = measured.hierarchy.nodes
+    return measured.policy.rule_for(names[a], names[b])
 
 
 def _nested(measured: Counted, a: int, b: int) -> bool:
@@ -71,14 +74,18 @@ def _nested(measured: Counted, a: int, b: int) -> bool:
     return b in row(below, a) or a in row(below, b)
 
 
-def _meetings(measured: Counted, pairs: list[tuple[int, int]]) -> Iterator[Meeting]:
-    names, policy = measured.hierarchy.nodes, measured.policy
-    branches = sorted({branch for pair in pairs for branch in pair})
+def _meetings(
+    measured: Counted, ruled: list[tuple[tuple[int, int], BranchRule]]
+) -> Iterator[Meeting]:
+    names = measured.hierarchy.nodes
+    branches = sorted(
+        {branch for pair, rule in ruled if rule.rule != "expected" for branch in pair}
+    )
     both = pl.col("a").is_in(branches) & pl.col("b").is_in(branches)
     counted = meeting_apart(measured).filter(both).collect(engine="streaming")
     met = {(a, b): n for a, b, n in counted.iter_rows()}
-    for a, b in pairs:
-        rule, instances = policy.rule_for(names[a], names[b]), met.get((a, b), 0)
+    for (a, b), rule in ruled:
+        instances = met.get((a, b), 0)
         if rule.rule != "expected" and instances:
             in_order = rule.fits_in_order(names[a], names[b])
             yield Meeting(*((a, b) if in_order else (b, a)), rule, instances)
@@ -198,8 +205,8 @@ def cases(measured: Measurements, finding: Finding) -> IntArray:
     instances = _carrying_apart(measured, a, b)
     if not finding.key:
         return instances
-    alone = _alone_or_first(measured, measured.policy.rule_for(a, b))
-    return _misplaced_among(measured, instances, alone)
+    rule = measured.policy.rule_for(a, b)
+    return _misplaced_among(measured, instances, _alone_or_first(measured, rule) if rule else [])
 
 
 CHECK = Check(_NAME, _TITLE, run, on_counts=on_counts, cases=cases)

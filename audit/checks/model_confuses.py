@@ -7,11 +7,12 @@ from typing import Any
 
 import numpy as np
 import polars as pl
-from scipy.special import gammainc
+from scipy.special import gammainc, gammaincinv
 
 from audit.checks.check import Check, Limit
 from audit.dag import IntArray
 from audit.disclosure import Quantity, count, derived
+from audit.engine.association import TAIL
 from audit.engine.exchanges import Exchanges, mistakes
 from audit.engine.fdr import benjamini_hochberg
 from audit.engine.pairs import support
@@ -101,7 +102,7 @@ def _judged(measured: Measurements, found: Exchanges, family: int) -> pl.DataFra
             "forth": found.forth[kept],
             "back": found.back[kept],
             "expected": expected,
-            "excess": observed - expected - 2 * np.sqrt(observed),
+            "excess": gammaincinv(observed, TAIL) - expected,
             "q_value": benjamini_hochberg(gammainc(observed, expected), family),
         }
     )
@@ -150,7 +151,7 @@ def _finding(
         data_user="Report the two together, at their common ancestor, or add what tells them "
         "apart.",
         touched=observed,
-        strength=row["excess"],
+        strength=row["excess"] / observed,
     )
 
 

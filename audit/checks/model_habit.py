@@ -6,18 +6,19 @@ from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
-import polars as pl
-from scipy.sparse import coo_array, csc_array, csr_array, triu
 
-from audit.checks.check import Check, Limit
+from audit.checks.check import TOP_PARTS, Check, Limit
 from audit.checks.residual_overuse import standing_parents
-from audit.dag import IntArray, Sparse
+from audit.dag import IntArray
 from audit.disclosure import Quantity, count, derived
+from audit.engine.amplified import Together
+from audit.engine.fdr import benjamini_hochberg, threshold
+from audit.engine.phenomena import told_by
 from audit.hierarchy import RELATIONS
 from audit.measure import Measurements
 from audit.measure_model import ModelMeasurements
 from audit.residual_use import residual_share
-from audit.result import CheckResult, Finding
+from audit.result import CheckResult, Finding, Part, finding_id
 
 _NAME = "model_habit"
 _TITLE = "Has the model learned the data's habits?"
@@ -27,8 +28,9 @@ def run(measured: Measurements) -> CheckResult:
     """Report catch-alls that the model uses as the data does, and co-labelling it makes stronger.
 
     A parent whose residual share is reported in the data is reported where the predictions' share
-    is above the limit too. A pair of labels of different branches that the data has together often
-    enough is reported where the model has it together more often, on the same instances.
+    is above the limit too. A pair of nodes of different branches, carried together often enough in
+    the data, is reported where the model has it together more often, on the same instances; pairs
+    that are the same phenomenon are folded into the one that names it.
     """
     model = measured.model
     if model is None:
@@ -99,86 +101,91 @@ def _residual_finding(
     )
 
 
-def _pairs_together(measured: Measurements, model: ModelMeasurements) -> pl.DataFrame:
-    """``a, b`` (indices) and ``joint`` of labels of different branches, often enough together."""
-    joint = _together(model.gold)
-    enough = joint.data >= measured.policy.residual_instances.value
-    a, b = joint.row[enough].astype(np.int64), joint.col[enough].astype(np.int64)
-    relation, _ = measured.hierarchy.relate(a, b)
-    across = relation == RELATIONS.index("cross_branch")
-    return pl.DataFrame({"a": a[across], "b": b[across], "joint": joint.data[enough][across]})
-
-
-def _together(labels: Sparse) -> coo_array:
-    return coo_array(triu(csr_array(labels.T @ labels), k=1))
+def _pairs_together(measured: Measurements, model: ModelMeasurements) -> Together:
+    """Pairs of nodes of different branches that the data has together often enough."""
+    pairs = model.carried.together(measured.policy.residual_instances.value)
+    relation, _ = measured.hierarchy.relate(pairs.a, pairs.b)
+    return pairs[relation == RELATIONS.index("cross_branch")]
 
 
 def _stronger(
-    measured: Measurements, model: ModelMeasurements, pairs: pl.DataFrame
+    measured: Measurements, model: ModelMeasurements, pairs: Together
 ) -> Iterator[Finding]:
-    """One-sided sign test on the instances where data and model differ about a pair."""
-    from scipy.stats import binom, false_discovery_control
-
-    if pairs.is_empty():
-        return
-    gold, decided = csc_array(model.gold), csc_array(model.decided)
-    in_data = [_with_both(gold, a, b) for a, b in pairs.select("a", "b").iter_rows()]
-    in_model = [_with_both(decided, a, b) for a, b in pairs.select("a", "b").iter_rows()]
-    kept = np.array(
-        [len(np.intersect1d(x, y)) for x, y in zip(in_data, in_model, strict=True)], np.int64
-    )
-    joint = np.array([len(x) for x in in_data], np.int64)
-    predicted = np.array([len(y) for y in in_model], np.int64)
-    added, dropped = predicted - kept, joint - kept
-    p = np.where(added > 0, binom.sf(added - 1, added + dropped, 0.5), 1.0)
-    q = false_discovery_control(p)
-    policy = measured.policy
-    stronger = (q <= policy.false_discovery_rate.value) & (
-        predicted >= policy.habit_ratio.value * joint
-    )
-    for i in np.flatnonzero(stronger).tolist():
-        a, b, _ = pairs.row(i)
+    """The pairs that the model has more often; those that another tells are folded into it."""
+    policy, closure = measured.policy, measured.hierarchy.closure
+    ratio, rate = policy.habit_ratio.value, policy.false_discovery_rate.value
+    p_value = pairs.p_value(ratio)
+    limit = threshold(p_value, len(pairs), rate)
+    passing = np.flatnonzero((p_value <= limit) & (limit > 0))
+    q_value = benjamini_hochberg(p_value, len(pairs))[passing]
+    found = pairs[passing]
+    by = told_by(model.carried, found, closure, ratio=ratio, p=limit)
+    for place in range(len(found)):
+        told = found[np.flatnonzero((by == place) & (np.arange(len(found)) != place))]
         yield _stronger_finding(
-            measured, model, (a, b), int(joint[i]), int(predicted[i]), float(q[i]), len(pairs)
+            measured,
+            model,
+            found[np.array([place])],
+            q_value=float(q_value[place]),
+            family=len(pairs),
+            parts=_parts(measured, model, told),
+            into=_id(measured, found, int(by[place])) if by[place] != place else "",
         )
 
 
-def _with_both(labels: csc_array, a: int, b: int) -> IntArray:
-    first, second = (labels.indices[labels.indptr[i] : labels.indptr[i + 1]] for i in (a, b))
-    return np.intersect1d(first, second).astype(np.int64)
+def _id(measured: Measurements, pairs: Together, place: int) -> str:
+    nodes = measured.hierarchy.nodes
+    return finding_id(_NAME, nodes[pairs.a[place]], nodes[pairs.b[place]])
+
+
+def _parts(measured: Measurements, model: ModelMeasurements, told: Together) -> tuple[Part, ...]:
+    """The pairs that a finding tells beside its own, those predicted most often first."""
+    names, n = measured.hierarchy.nodes, len(model.predictions)
+    first = told[np.lexsort((told.b, told.a, -told.predicted))[:TOP_PARTS]]
+    lines = zip(first.a.tolist(), first.b.tolist(), first.predicted.tolist(), strict=True)
+    return tuple(Part((names[a], names[b]), {"instances": count(k, n)}) for a, b, k in lines)
 
 
 def _stronger_finding(
     measured: Measurements,
     model: ModelMeasurements,
-    pair: tuple[int, int],
-    joint: int,
-    predicted: int,
+    pair: Together,
+    *,
     q_value: float,
     family: int,
+    parts: tuple[Part, ...],
+    into: str,
 ) -> Finding:
     hierarchy, n = measured.hierarchy, len(model.predictions)
-    a, b = (hierarchy.describe(i) for i in pair)
+    ends = int(pair.a[0]), int(pair.b[0])
+    labelled, predicted = int(pair.labelled[0]), int(pair.predicted[0])
+    supports = (int(measured.support[end]) for end in ends)
+    a, b = (hierarchy.describe(end) for end in ends)
+    # counts of all instances are those that other findings tell of the two nodes
+    in_data = "data_instances" if n == len(measured.dataset) else "matched_instances"
     return Finding(
         check=_NAME,
         severity="note",
-        nodes=(hierarchy.nodes[pair[0]], hierarchy.nodes[pair[1]]),
+        nodes=(hierarchy.nodes[ends[0]], hierarchy.nodes[ends[1]]),
         statement=f"{a} and {b}, of different branches, are predicted together on {{instances}} of "
-        "{of} instances ({share}) and labelled together on {data_instances} ({data_share})[: the "
-        "model has made the data’s habit {ratio} times as strong].",
+        f"{{of}} instances ({{share}}) and labelled together on {{{in_data}}} ({{data_share}})[: "
+        "the model has made the data’s habit {ratio} times as strong].",
         evidence={
             "instances": count(predicted, n),
             "of": Quantity(n),
             "share": derived(predicted / n, "instances"),
-            "data_instances": count(joint, n),
-            "data_share": derived(joint / n, "data_instances"),
-            "ratio": derived(predicted / joint, "instances", "data_instances"),
-            "q_value": derived(q_value, "instances", "data_instances"),
+            in_data: count(labelled, n, *supports),
+            "data_share": derived(labelled / n, in_data),
+            "ratio": derived(predicted / labelled, "instances", in_data),
+            "q_value": derived(q_value, "instances", in_data),
             "family": Quantity(family),
         },
         curator="Decide whether the two belong together, and label both or neither consistently.",
         data_user="Do not take one of the two as evidence for the other.",
         touched=predicted,
+        strength=float(pair.strength[0]) / predicted,
+        parts=parts,
+        folded_into=(into,) if into else (),
     )
 
 
@@ -190,7 +197,7 @@ def cases(measured: Measurements, finding: Finding) -> IntArray:
     if len(nodes) == 1:
         predicted = measured.predicted_below.only_residual(*nodes)
     else:
-        predicted = _with_both(csc_array(measured.model.decided), *nodes)
+        _, predicted = measured.model.carried.met(*nodes)
     return np.sort(measured.model.predictions.rows[predicted])
 
 

@@ -6,18 +6,24 @@ from collections.abc import Iterator
 
 import numpy as np
 import polars as pl
+from scipy.sparse import csr_array
 
 from audit.checks.carriers import distinct
 from audit.checks.check import TOP_PARTS, Check
 from audit.dag import BoolArray, IntArray
 from audit.disclosure import Quantity, count, derived
 from audit.engine.pairs import support
+from audit.engine.random_split import chance_of_unseen, unseen_by_chance
 from audit.measure import Measurements
 from audit.result import CheckResult, Finding, Part
 
 _NAME = "split_leak"
 _TITLE = "Are the splits apart, and does training see every label?"
 _TRAINING = ("train", "training")
+LEAST_RATIO = 1.5
+"""Times the unseen labels of a random split from which they are reported."""
+SURE = 0.025
+"""Chance of as many in a random split up to which they are: beyond its 95 % interval."""
 _INSTANCE, _GROUP = ("instance",), ("group",)
 """Keys of the findings on what stands in several splits."""
 
@@ -25,6 +31,7 @@ _INSTANCE, _GROUP = ("instance",), ("group",)
 def run(measured: Measurements) -> CheckResult:
     """Report instances and groups in several splits, and labels that the training split lacks.
 
+    Unseen labels are reported where they are more than a random split of the same size lets expect.
     The training split is the one named ``train`` or ``training``, else the largest.
     """
     splits = measured.dataset.splits
@@ -53,8 +60,9 @@ def _findings(measured: Measurements) -> Iterator[Finding]:
         yield _group_finding(measured, shared)
     training = _training(splits)
     unseen = _unseen(measured, training)
-    if len(unseen):
-        yield _unseen_finding(measured, training, unseen)
+    expected, p_value = _by_chance(measured, training, len(unseen))
+    if p_value <= SURE and len(unseen) >= LEAST_RATIO * expected:
+        yield _unseen_finding(measured, training, unseen, expected, p_value)
 
 
 def _torn(splits: pl.DataFrame) -> pl.DataFrame:
@@ -63,10 +71,11 @@ def _torn(splits: pl.DataFrame) -> pl.DataFrame:
 
 
 def _shared(measured: Measurements) -> pl.DataFrame:
-    """``instance, split, group`` of groups in several splits."""
+    """``instance, split, group`` of groups of several instances in several splits."""
     splits, groups = measured.dataset.splits, measured.dataset.instances["group"]
     grouped = splits.with_columns(group=groups.gather(splits["instance"])).drop_nulls("group")
-    return grouped.filter(pl.col("split").n_unique().over("group") > 1)
+    several = (pl.col(name).n_unique().over("group") > 1 for name in ("split", "instance"))
+    return grouped.filter(*several)
 
 
 def _instance_finding(measured: Measurements, torn: pl.DataFrame) -> Finding:
@@ -157,7 +166,34 @@ def _unseen(measured: Measurements, training: str) -> IntArray:
     return np.flatnonzero((support(direct[outside]) > 0) & (support(direct[inside]) == 0))
 
 
-def _unseen_finding(measured: Measurements, training: str, unseen: IntArray) -> Finding:
+def _by_chance(measured: Measurements, training: str, unseen: int) -> tuple[float, float]:
+    """Unseen labels that a random split of the same size lets expect, and the chance of as many.
+
+    Split are groups, where each stands in one split; else instances.
+    """
+    inside, outside = _outside(measured, training)
+    rows = np.concatenate([inside, outside])
+    unit, of = np.unique(_units(measured)[rows], return_inverse=True)
+    trained = np.zeros(len(unit), np.bool_)
+    trained[of[: len(inside)]] = True
+    ones = np.ones(len(rows), np.int64)
+    by_unit = csr_array((ones, (of, np.arange(len(rows)))), shape=(len(unit), len(rows)))
+    carried = csr_array(by_unit @ measured.dataset.direct[rows])
+    carried.data[:] = 1
+    mean, variance = unseen_by_chance(carried, int((~trained).sum()))
+    return mean, chance_of_unseen(unseen, mean, variance)
+
+
+def _units(measured: Measurements) -> IntArray:
+    """What is split, by number, shape (n_instances,)."""
+    if measured.group_of is None or not _shared(measured).is_empty():
+        return np.arange(len(measured.dataset))
+    return measured.group_of
+
+
+def _unseen_finding(
+    measured: Measurements, training: str, unseen: IntArray, expected: float, p_value: float
+) -> Finding:
     _, outside = _outside(measured, training)
     touched = int(_carrying(measured, outside, unseen).sum())
     used = support(measured.dataset.direct[outside][:, unseen])
@@ -175,10 +211,13 @@ def _unseen_finding(measured: Measurements, training: str, unseen: IntArray) -> 
         severity="note",
         nodes=parts[0].nodes,
         statement=f"{{labels}} labels never occur in the split {training!r}, which is taken for "
-        "the one to train on; {instances} of the {of} other instances with a split ({share}) carry "
+        "the one to train on[, where a random split lets {expected_labels} expect]; {instances} of "
+        "the {of} other instances with a split ({share}) carry "
         "one of them.",
         evidence={
             "labels": Quantity(len(unseen)),
+            "expected_labels": derived(expected, "instances"),
+            "p_value": derived(p_value, "instances"),
             "instances": count(touched, len(outside)),
             "of": count(len(outside), measured.dataset.splits["instance"].n_unique()),
             "share": derived(touched / len(outside), "instances", "of"),

@@ -23,7 +23,7 @@ MOST_NAMED = 3
 
 
 def run(measured: Counted) -> CheckResult:
-    """Report the pairs that the scan finds, those across branches first, the strongest first."""
+    """Report the pairs that the scan finds, the strongest first."""
     excess = measured.excess
     return CheckResult(
         name=_NAME,
@@ -45,12 +45,7 @@ def _findings(measured: Counted) -> tuple[Finding, ...]:
         if row["parent"] is not None:
             together.setdefault(row["parent"], []).append(row)
     first = [row for row in rows if row["parent"] is None or together[row["parent"]][0] is row]
-    branch = measured.hierarchy.first_branch
-    first.sort(key=lambda row: branch[row["a"]] == branch[row["b"]])
-    return tuple(
-        _finding(measured, row, below, together.get(row["parent"], ()), len(first) - place)
-        for place, row in enumerate(first)
-    )
+    return tuple(_finding(measured, row, below, together.get(row["parent"], ())) for row in first)
 
 
 def _finding(
@@ -58,7 +53,6 @@ def _finding(
     row: Mapping[str, Any],
     below: LabelPairs,
     children: Sequence[Mapping[str, Any]],
-    strength: int,
 ) -> Finding:
     hierarchy = measured.hierarchy
     pair = (hierarchy.nodes[row["a"]], hierarchy.nodes[row["b"]])
@@ -76,7 +70,7 @@ def _finding(
         data_user="Do not read the two nodes as independent evidence: a model can tell one from "
         "the other.",
         touched=row["observed"],
-        strength=float(strength),
+        strength=row["strength"] / row["observed"],
         parts=tuple(_child_part(measured, child) for child in children)
         or _parts(measured, row, below),
         key=(parent, CHILDREN) if children else (),

@@ -67,15 +67,3 @@ def threshold(p_value: FloatArray, family: int, rate: float) -> float:
     ordered = np.sort(p_value[p_value <= rate])
     rejected = np.flatnonzero(ordered <= np.arange(1, len(ordered) + 1) * rate / max(family, 1))
     return (int(rejected[-1]) + 1) * rate / family if len(rejected) else 0.0
-
-
-def selected_level(rate: float, selected: int, family: int) -> float:
-    """Level of intervals of the selected few that keeps the share of wrong ones within a rate.
-
-    The false coverage rate of Benjamini and Yekutieli: ``1 - rate * selected / family``. With
-    nothing selected, as for one.
-
-    >>> selected_level(0.05, 10, 1000)
-    0.9995
-    """
-    return 1 - rate * max(selected, 1) / max(family, 1)

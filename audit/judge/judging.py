@@ -8,6 +8,7 @@ import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, date, datetime
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,7 @@ from audit.judge.names import refuse_reference, refuse_unknown_names
 from audit.judge.ratchet import findings_by_id, no_worse
 from audit.judge.reference import remembered
 from audit.judge.waivers import Waivers, listed
+from audit.judge.weight import severity_of
 from audit.policy import CodeDates, Policy
 from audit.result import AuditResult, CheckResult, Finding, Judgement, to_json_bytes
 
@@ -132,12 +134,13 @@ def _judged(
     waivers = Waivers(policy.waivers, today, result.edges)
     known = findings_by_id(reference)
     bounds = bounds_of(counted, policy)
+    min_cell = policy.min_cell or counted.min_cell or result.policy["min_cell"]
+    asked = partial(_check, policy=policy, min_cell=min_cell, known=known)
     checks = [
-        _check(check, policy, bounds.get(check.name, ()), known, waivers) for check in measured
+        asked(check, bounds=bounds.get(check.name, ()), waivers=waivers) for check in measured
     ]
     uses = waivers.uses(checks)
-    told = [_check(check.run(uses), policy, (), known, None) for check in ON_WAIVERS]
-    min_cell = policy.min_cell or counted.min_cell or result.policy["min_cell"]
+    told = [asked(check.run(uses), bounds=(), waivers=None) for check in ON_WAIVERS]
     return replace(
         result,
         identity=_identity(result, policy, reference),
@@ -156,9 +159,11 @@ def _judged(
 
 def _check(
     check: CheckResult,
+    *,
     policy: Policy,
-    bounds: Sequence[Bound],
+    min_cell: int,
     known: Mapping[str, Finding],
+    bounds: Sequence[Bound],
     waivers: Waivers | None,
 ) -> CheckResult:
     """A check's result, each finding judged anew and told the limits of this policy."""
@@ -168,7 +173,10 @@ def _check(
             replace(
                 finding,
                 evidence=with_limits(finding.evidence, bounds),
-                judgement=_judgement(finding, policy, bounds, known, waivers),
+                judgement=replace(
+                    _judgement(finding, policy, bounds, known, waivers),
+                    severity=severity_of(finding, policy, min_cell),
+                ),
             )
             for finding in check.findings
         ),
@@ -186,7 +194,6 @@ def _judgement(
     before = known.get(finding.id)
     stays = before is not None and no_worse(finding, before)
     return Judgement(
-        severity=policy.severities.get(finding.check),
         waiver=None if waivers is None else waivers.of(finding),
         known=stays,
         excused=stays and policy.ratchet,

@@ -12,7 +12,16 @@ from audit.judge.ratchet import number
 from audit.policy import Policy
 from audit.result import AuditResult, Finding
 
-FREE = ("name", "title", "min_cell", "max_findings", "severities", "waivers", "ratchet")
+FREE = (
+    "name",
+    "title",
+    "min_cell",
+    "max_findings",
+    "error_share",
+    "severities",
+    "waivers",
+    "ratchet",
+)
 """Keys of a policy that never need counting."""
 
 
@@ -62,9 +71,11 @@ def needs_counting(result: AuditResult, counted: Policy, wanted: Policy) -> Iter
     """Keys of a policy that the run's findings cannot be judged by."""
     thresholds = {str(threshold["name"]) for threshold in wanted.thresholds()}
     for key in Policy.model_fields:
+        if key in FREE:
+            continue
         if key in thresholds:
             yield from _refused_threshold(result, counted, wanted, key)
-        elif key not in FREE and getattr(counted, key) != getattr(wanted, key):
+        elif getattr(counted, key) != getattr(wanted, key):
             yield f"{key} differs from the run's"
 
 

@@ -94,6 +94,7 @@ class RawLabels:
         titles: Title dictionaries that lie beside the data.
         persons: Whether the format holds persons' records.
         format: Name of the format it was read as.
+        unnamed: ``instance`` and columns that nobody named, a row an instance.
     """
 
     rows: pl.DataFrame
@@ -103,6 +104,9 @@ class RawLabels:
     titles: tuple[Path, ...] = ()
     persons: bool = False
     format: str = "rows"
+    unnamed: pl.DataFrame = field(
+        default_factory=lambda: pl.DataFrame(schema={"instance": pl.String})
+    )
 
 
 @dataclass(frozen=True)

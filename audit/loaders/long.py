@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 
 import polars as pl
@@ -18,7 +19,8 @@ from audit.loaders.common import (
     schema_of,
     separator_of,
 )
-from audit.loaders.format import Columns, LabelFormat, RawLabels
+from audit.loaders.format import INSTANCES, Columns, LabelFormat, RawLabels
+from audit.loaders.unnamed import unnamed_columns
 
 
 def read(path: Path, columns: Columns) -> RawLabels:
@@ -39,7 +41,9 @@ def read(path: Path, columns: Columns) -> RawLabels:
     picked = pick(
         frame, path, instance=instance, **{"labels" if listed else "label": label}, **roles
     )
-    return raw_labels(exploded(picked) if listed else picked, picked, path)
+    raw = raw_labels(exploded(picked) if listed else picked, picked, path)
+    others = unnamed_columns(frame, instance, taken | set(INSTANCES), path)
+    return replace(raw, unnamed=others)
 
 
 def matches(path: Path, head: bytes) -> bool:

@@ -36,8 +36,8 @@ NAMES = (
     "unknown_code", "malformed_code", "lost_zero", "wrong_table", "retired_code", "mixed_versions",
     "not_specific", "parent_and_child", "duplicate_label", "empty_instance", "duplicate_instance",
     "principal_position", "record_cap", "split_leak", "group_confined", "residual_overuse",
-    "cross_branch", "sibling_exclusive", "excludes1", "unexpected_pair", "redundant_nodes",
-    "model_confuses", "model_habit", "waiver_expired", "waiver_unused",
+    "cross_branch", "sibling_exclusive", "excludes1", "unexpected_pair", "missing_stratum",
+    "redundant_nodes", "model_confuses", "model_habit", "waiver_expired", "waiver_unused",
 )  # fmt: skip
 """Every check there will be, in report order."""
 
@@ -130,7 +130,7 @@ def parted(order: int = 1) -> Measurements:
 
 
 def associated(order: int = 1) -> Measurements:
-    """Specific labels beside specific ones, catch-alls beside catch-alls."""
+    """Specific labels beside specific ones at one site, catch-alls beside catch-alls at another."""
     said = [
         (60, ["asthma", "attack"]),
         (60, ["other_lung", "other_heart"]),
@@ -138,7 +138,8 @@ def associated(order: int = 1) -> Measurements:
         (10, ["other_lung", "attack"]),
     ]
     labels = dict(list(repeated(said).items())[::order])
-    return measure(labelled(BUSY, labels), Policy())
+    site = {instance: "b" if instance >= "i0060" else "a" for instance in labels}
+    return measure(labelled(BUSY, labels, strata={"site": site}), Policy())
 
 
 def on_toy(labels: dict[str, list[str]]) -> Measurements:

@@ -109,7 +109,8 @@ def test_a_label_that_explains_both_nodes_is_no_case_of_the_two() -> None:
     dataset = labelled(
         hierarchy, {"a": ["l", "r"], "b": ["both", "l", "r"], "c": ["both"], "d": ["l"]}
     )
-    measured = measure(dataset, Policy())
+    watched = BranchRule(branches=("left", "right"), rule="watch", reason="")
+    measured = measure(dataset, Policy(branch_rules=(watched,)))
     pair = Finding("unexpected_pair", "note", ("left", "right"), "", {}, "", "")
     (check,) = (one for one in CHECKS if one.name == "unexpected_pair")
     assert check.cases
@@ -147,17 +148,17 @@ def test_labels_of_one_instance_that_do_not_go_together() -> None:
 def test_splits_groups_and_lengths_have_the_instances_that_show_them() -> None:
     five = [f"n{n}" for n in range(5)]
     hierarchy = tree("n0 n1 n2 n3 n4 rare < top")
-    sets = [(40, five), (5, five[:4]), (5, five[:3]), (1, ["rare"])]
+    sets = [(40, five), (5, five[:4]), (5, five[:3]), (2, ["rare"])]
     labels = repeated(sets)
     groups = {i: "g" if i in ("i0000", "i0001") else i for i in labels}
-    splits = {i: "test" if i in ("i0001", "i0050") else "train" for i in labels}
+    splits = {i: "test" if i in ("i0001", "i0050", "i0051") else "train" for i in labels}
     measured = measure(labelled(hierarchy, labels, groups=groups, splits=splits), Policy())
 
     assert found(measured, "record_cap") == {"record_cap:5": [f"i{n:04}" for n in range(40)]}
     assert found(measured, "duplicate_instance") == {"duplicate_instance:group": ["i0000", "i0001"]}
     assert found(measured, "split_leak") == {
         "split_leak:group": ["i0000", "i0001"],
-        "split_leak:unseen": ["i0050"],
+        "split_leak:unseen": ["i0050", "i0051"],
     }
 
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 import numpy as np
 import pytest
-from scipy.stats import fisher_exact
+from scipy.stats import chi2, fisher_exact
 
 from audit.drift import DRIFT_NODES, DRIFT_VALUES, drift_tables
 from audit.hierarchy import Hierarchy
@@ -155,3 +155,27 @@ def test_tables_are_sorted_the_same_whatever_the_order_of_instances() -> None:
     first, second = (drift_tables(measured(each, period)) for each in (labels, again))
 
     assert all(a.equals(b) for a, b in zip(first, second, strict=True))
+
+
+def test_intervals_are_those_of_newcombe_at_95_percent_whatever_the_family() -> None:
+    def wilson(k: int, n: int) -> tuple[float, float]:
+        """The roots of (k / n - p)^2 = z^2 p (1 - p) / n."""
+        z2 = chi2.ppf(0.95, 1)
+        low, high = sorted(np.roots([n + z2, -2 * k - z2, k * k / n]).real.tolist())
+        return low, high
+
+    labels = {f"i{n:03}": [LEAVES[n % 12]] for n in range(600)}
+    period = {id_: "new" if n % 5 < 2 else "old" for n, id_ in enumerate(labels)}
+    _, nodes = drift_tables(measured(labels, period))
+
+    assert nodes.height > 1
+    for line in nodes.iter_rows(named=True):
+        k, n, there, n_there = (
+            line[name] for name in ("instances", "of", "elsewhere", "of_elsewhere")
+        )
+        (low, high), (low_there, high_there) = wilson(k, n), wilson(there, n_there)
+        share, elsewhere = k / n, there / n_there
+        below = np.hypot(share - low, high_there - elsewhere)
+        above = np.hypot(high - share, elsewhere - low_there)
+        assert line["low"] == pytest.approx(share - elsewhere - below)
+        assert line["high"] == pytest.approx(share - elsewhere + above)

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from audit.checks import ALL_CHECKS, CHECKS, ON_WAIVERS
 from audit.dataset import LabelDataset
-from audit.disclosure import Quantity
+from audit.disclosure import Quantity, count, derived
 from audit.errors import InputError, PolicyError
 from audit.hierarchy import Hierarchy
 from audit.judge import FREE, judged, judging_date, rejudged
@@ -50,8 +50,14 @@ def release(counts: Sequence[tuple[int, Sequence[str]]] = tuple(COUNTS)) -> Labe
     return labelled(BODY, repeated(counts))
 
 
+def stated(**given: Any) -> Policy:
+    """A policy that watches what meets across branches, unless it says something else of them."""
+    watched = BranchRule(branches=("*", "*"), rule="watch", reason="")
+    return Policy(**{"branch_rules": (watched,), **given})
+
+
 def audited(policy: Policy | None = None, **given: Any) -> AuditResult:
-    return run_audit(release(), policy, today=TODAY, **given)
+    return run_audit(release(), policy or stated(), today=TODAY, **given)
 
 
 FOUND = audited()
@@ -62,7 +68,7 @@ def waiver(check: str = "*", expires: date = LATER, **place: Any) -> Waiver:
 
 
 def ruled(**policy: Any) -> AuditResult:
-    return rejudged(FOUND, Policy(**policy), today=TODAY)
+    return rejudged(FOUND, stated(**policy), today=TODAY)
 
 
 def named(result: AuditResult, name: str) -> CheckResult:
@@ -94,10 +100,10 @@ def test_the_release_has_what_these_tests_judge() -> None:
 @pytest.mark.parametrize(
     "policy",
     [
-        Policy(),
-        Policy(title="x", max_findings=1, severities={"cross_branch": "error"}),
-        Policy(waivers=(waiver("unknown_code"), waiver(expires=EARLIER, subtree="lung"))),
-        Policy(branch_rules=(BranchRule(branches=("body", "*"), rule="disjoint", reason=""),)),
+        stated(),
+        stated(title="x", max_findings=1, severities={"cross_branch": "error"}),
+        stated(waivers=(waiver("unknown_code"), waiver(expires=EARLIER, subtree="lung"))),
+        stated(branch_rules=(BranchRule(branches=("body", "*"), rule="disjoint", reason=""),)),
     ],
 )
 def test_judging_by_the_run_s_own_policy_changes_no_byte(policy: Policy, tmp_path: Path) -> None:
@@ -108,13 +114,13 @@ def test_judging_by_the_run_s_own_policy_changes_no_byte(policy: Policy, tmp_pat
 
 
 def test_the_way_back_leads_to_the_same_bytes() -> None:
-    strict = Policy(
+    strict = stated(
         residual_share=threshold(0.85),
         min_cell=20,
         severities={"residual_overuse": "error"},
         waivers=(waiver(),),
     )
-    back = rejudged(rejudged(FOUND, strict, today=TODAY), Policy(), today=TODAY)
+    back = rejudged(rejudged(FOUND, strict, today=TODAY), stated(), today=TODAY)
 
     assert back.shared() == FOUND.shared()
     assert back.findings.equals(FOUND.findings)
@@ -132,7 +138,7 @@ def test_the_way_back_leads_to_the_same_bytes() -> None:
 def test_judging_a_run_is_running_with_that_policy(
     severities: Any, subtree: str, expires: date, max_findings: int
 ) -> None:
-    policy = Policy(
+    policy = stated(
         severities=severities,
         waivers=(waiver(expires=expires, subtree=subtree),),
         max_findings=max_findings,
@@ -227,7 +233,7 @@ def test_waived_findings_stand_behind_those_that_count() -> None:
 
 
 def test_only_the_day_makes_a_difference_between_two_judgings() -> None:
-    policy = Policy(waivers=(waiver("cross_branch", TODAY),))
+    policy = stated(waivers=(waiver("cross_branch", TODAY),))
     first, same = (rejudged(FOUND, policy, today=day) for day in (EARLIER, TODAY))
 
     assert first.shared() == same.shared() != rejudged(FOUND, policy, today=LATER).shared()
@@ -252,7 +258,7 @@ def test_a_finding_within_a_stricter_limit_is_dropped() -> None:
 
 def test_what_was_folded_stands_again_once_all_that_explained_it_fell() -> None:
     few = [(60, ["other_lung"]), (15, ["asthma"])]
-    found = run_audit(release(few), today=TODAY)
+    found = run_audit(release(few), stated(), today=TODAY)
     check = named(found, "residual_overuse")
     lower = next(f for f in check.findings if f.nodes == ("lung",))
     weaker = replace(lower, evidence={**lower.evidence, "low": Quantity(0.55)})
@@ -261,7 +267,7 @@ def test_what_was_folded_stands_again_once_all_that_explained_it_fell() -> None:
         replace(c, findings=(weaker, *others)) if c is check else c for c in found.checks
     )
     result = rejudged(
-        replace(found, checks=checks), Policy(residual_share=threshold(0.6)), today=TODAY
+        replace(found, checks=checks), stated(residual_share=threshold(0.6)), today=TODAY
     )
 
     assert {f.nodes for f in named(found, "residual_overuse").standing} == {("lung",)}
@@ -286,7 +292,7 @@ def model_run(policy: Policy | None = None) -> AuditResult:
     dataset = labelled(BODY, {f"i{n:03}": labels for n, (labels, _) in enumerate(each)})
     scores = {f"i{n:03}": dict.fromkeys(answers, 1.0) for n, (_, answers) in enumerate(each)}
     model = predicted(dataset, scores, set_valued=True)
-    return run_audit(dataset, policy, predictions=model, today=TODAY)
+    return run_audit(dataset, policy or stated(), predictions=model, today=TODAY)
 
 
 @pytest.mark.parametrize(
@@ -296,7 +302,7 @@ def model_run(policy: Policy | None = None) -> AuditResult:
     ],
 )  # fmt: skip
 def test_a_stricter_limit_leaves_the_findings_of_a_run_with_it(name: str, value: float) -> None:
-    policy = Policy.model_validate({name: threshold(value)})
+    policy = stated(**{name: threshold(value)})
     make = audited if name == "residual_share" else model_run
     before, again = make(), rejudged(make(), policy, today=TODAY)
 
@@ -308,27 +314,27 @@ def test_a_stricter_limit_leaves_the_findings_of_a_run_with_it(name: str, value:
 @pytest.mark.parametrize(
     ("policy", "key"),
     [
-        (Policy(residual_share=threshold(0.4)), "residual_share is 0.4, looser than the 0.5"),
-        (Policy(false_discovery_rate=threshold(0.1)), "false_discovery_rate is 0.1, where the run"),
+        (stated(residual_share=threshold(0.4)), "residual_share is 0.4, looser than the 0.5"),
+        (stated(false_discovery_rate=threshold(0.1)), "false_discovery_rate is 0.1, where the run"),
         (
-            Policy(excess_ratio=threshold(2.0)),
+            stated(excess_ratio=threshold(2.0)),
             "excess_ratio is 2, where the run was counted with 1.5",
         ),
-        (Policy(least_joint=threshold(8)), "least_joint is 8, where the run was counted with 5"),
+        (stated(least_joint=threshold(8)), "least_joint is 8, where the run was counted with 5"),
         (
-            Policy(expected=(Expected(nodes=("lung", "heart"), source="Known."),)),
+            stated(expected=(Expected(nodes=("lung", "heart"), source="Known."),)),
             "expected differs from the run's",
         ),
-        (Policy(residual_instances=threshold(40)), "residual_instances is 40"),
-        (Policy(confusion_threshold=threshold(0.1)), "confusion_threshold is 0.1"),
-        (Policy(residual_nodes=("saw",)), "residual_nodes differs"),
-        (Policy(labelled_ancestors="allowed"), "labelled_ancestors differs"),
+        (stated(residual_instances=threshold(40)), "residual_instances is 40"),
+        (stated(confusion_threshold=threshold(0.1)), "confusion_threshold is 0.1"),
+        (stated(residual_nodes=("saw",)), "residual_nodes differs"),
+        (stated(labelled_ancestors="allowed"), "labelled_ancestors differs"),
         (
-            Policy(branch_rules=(BranchRule(branches=("body", "*"), rule="watch", reason=""),)),
+            stated(branch_rules=(BranchRule(branches=("body", "*"), rule="watch", reason=""),)),
             "branch_rules differs",
         ),
-        (Policy(exclusive=(Exclusive(nodes=("saw", "hammer"), reason=""),)), "exclusive differs"),
-        (Policy(code_dates=CodeDates(column="day", file="d.csv")), "code_dates differs"),
+        (stated(exclusive=(Exclusive(nodes=("saw", "hammer"), reason=""),)), "exclusive differs"),
+        (stated(code_dates=CodeDates(column="day", file="d.csv")), "code_dates differs"),
     ],
 )
 def test_what_needs_counting_is_refused_by_its_key(policy: Policy, key: str) -> None:
@@ -339,7 +345,7 @@ def test_what_needs_counting_is_refused_by_its_key(policy: Policy, key: str) -> 
 
 def test_a_limit_that_another_check_counts_with_needs_counting() -> None:
     with pytest.raises(PolicyError, match=r"residual_share is 0\.7, where the run was counted"):
-        rejudged(model_run(), Policy(residual_share=threshold(0.7)), today=TODAY)
+        rejudged(model_run(), stated(residual_share=threshold(0.7)), today=TODAY)
 
 
 def test_a_reason_may_change_without_counting() -> None:
@@ -369,10 +375,10 @@ def test_the_documentation_names_the_limits_that_may_become_stricter() -> None:
 
 
 def test_the_smallest_count_of_the_run_stays_unless_the_policy_says_another() -> None:
-    found = run_audit(release(), Policy(min_cell=11), today=TODAY)
+    found = run_audit(release(), stated(min_cell=11), today=TODAY)
 
-    assert rejudged(found, Policy(), today=TODAY).policy["min_cell"] == 11
-    assert rejudged(found, Policy(min_cell=5), today=TODAY).policy["min_cell"] == 5
+    assert rejudged(found, stated(), today=TODAY).policy["min_cell"] == 11
+    assert rejudged(found, stated(min_cell=5), today=TODAY).policy["min_cell"] == 5
 
 
 def test_title_and_name_are_told() -> None:
@@ -393,7 +399,7 @@ def against(reference: AuditResult, policy: Policy, counts: Any = tuple(COUNTS))
 
 
 def test_what_the_reference_has_too_counts_as_a_note() -> None:
-    result = against(FOUND, Policy(ratchet=True, severities={"cross_branch": "error"}))
+    result = against(FOUND, stated(ratchet=True, severities={"cross_branch": "error"}))
 
     assert all(finding.judgement.known for finding in findings(result).values())
     assert result.status == "note"
@@ -403,15 +409,16 @@ def test_what_the_reference_has_too_counts_as_a_note() -> None:
 
 
 def test_without_the_ratchet_what_is_known_is_only_marked() -> None:
-    result = against(FOUND, Policy())
+    result = against(FOUND, stated())
 
     assert all(finding.judgement.known for finding in findings(result).values())
     assert result.status == FOUND.status
 
 
 def test_what_is_new_or_worse_counts_in_full() -> None:
-    lenient = run_audit(release([(60, ["asthma"]), (5, ["saw", "attack"])]), today=TODAY)
-    result = against(lenient, Policy(ratchet=True, severities={"cross_branch": "error"}), MORE)
+    few = release([(60, ["asthma"]), (5, ["saw", "attack"])])
+    lenient = run_audit(few, stated(), today=TODAY)
+    result = against(lenient, stated(ratchet=True, severities={"cross_branch": "error"}), MORE)
     known = {id_ for id_, finding in findings(result).items() if finding.judgement.known}
 
     assert TOGETHER in findings(lenient)
@@ -423,7 +430,7 @@ def test_a_share_within_the_interval_of_the_reference_is_no_worse() -> None:
     slightly = [(61, labels) if labels == ["other_lung"] else (n, labels) for n, labels in COUNTS]
     much = [(400, labels) if labels == ["other_lung"] else (n, labels) for n, labels in COUNTS]
     known = [
-        findings(against(FOUND, Policy(ratchet=True), counts))["residual_overuse:lung"]
+        findings(against(FOUND, stated(ratchet=True), counts))["residual_overuse:lung"]
         for counts in (slightly, much)
     ]
 
@@ -431,7 +438,7 @@ def test_a_share_within_the_interval_of_the_reference_is_no_worse() -> None:
 
 
 def test_the_reference_stands_in_the_identity() -> None:
-    result = against(FOUND, Policy())
+    result = against(FOUND, stated())
 
     assert FOUND.identity["reference"] is None
     assert len(result.identity["reference"]["sha256"]) == 64
@@ -439,7 +446,7 @@ def test_the_reference_stands_in_the_identity() -> None:
 
 def test_a_ratchet_needs_a_reference() -> None:
     with pytest.raises(PolicyError, match="--reference"):
-        audited(Policy(ratchet=True))
+        audited(stated(ratchet=True))
     with pytest.raises(PolicyError, match="--reference"):
         ruled(ratchet=True)
 
@@ -448,9 +455,9 @@ def test_a_reference_of_another_hierarchy_is_refused(toy_hierarchy: Hierarchy) -
     other = run_audit(labelled(toy_hierarchy, {"a": ["cow"]}), today=TODAY)
 
     with pytest.raises(InputError, match="hierarchy drawn is required"):
-        against(other, Policy())
+        against(other, stated())
     with pytest.raises(InputError, match="hierarchy drawn is required"):
-        rejudged(FOUND, Policy(), today=TODAY, reference=other)
+        rejudged(FOUND, stated(), today=TODAY, reference=other)
 
 
 # --- names ------------------------------------------------------------------------------------
@@ -459,11 +466,11 @@ def test_a_reference_of_another_hierarchy_is_refused(toy_hierarchy: Hierarchy) -
 @pytest.mark.parametrize(
     ("policy", "told"),
     [
-        (Policy(severities={"no_such": "note"}), "severities: no_such"),
-        (Policy(waivers=(waiver("no_such"),)), "waivers: no_such"),
-        (Policy(waivers=(waiver("waiver_unused"),)), "waivers: waiver_unused"),
-        (Policy(waivers=(waiver(node="nowhere"),)), "waivers: nowhere"),
-        (Policy(waivers=(waiver(pair=("lung", "nowhere")),)), "waivers: nowhere"),
+        (stated(severities={"no_such": "note"}), "severities: no_such"),
+        (stated(waivers=(waiver("no_such"),)), "waivers: no_such"),
+        (stated(waivers=(waiver("waiver_unused"),)), "waivers: waiver_unused"),
+        (stated(waivers=(waiver(node="nowhere"),)), "waivers: nowhere"),
+        (stated(waivers=(waiver(pair=("lung", "nowhere")),)), "waivers: nowhere"),
     ],
 )
 def test_a_name_that_is_none_is_refused(policy: Policy, told: str) -> None:
@@ -471,3 +478,60 @@ def test_a_name_that_is_none_is_refused(policy: Policy, told: str) -> None:
         audited(policy)
     with pytest.raises(PolicyError, match=told):
         rejudged(FOUND, policy, today=TODAY)
+
+
+# --- severity by weight -----------------------------------------------------------------------
+
+
+def severity(rows: int, of: int, *, limit: float, kind: str = "exact", **policy: Any) -> str:
+    """What an error is judged as that so many rows carry."""
+    evidence = {
+        "rows": count(rows, of) if kind == "count" else Quantity(rows),
+        "share": derived(rows / of, "rows"),
+    }
+    stray = Finding("unknown_code", "error", ("x",), "", evidence, "", "", rows, key=("x",))
+    checked = CheckResult("unknown_code", "", of, "rows", (stray,))
+    result = judged(
+        replace(FOUND, checks=(checked,)),
+        stated(error_share=threshold(limit), **policy),
+        today=TODAY,
+    )
+    return named(result, "unknown_code").findings[0].judged_severity
+
+
+@given(of=st.integers(1, 100_000), part=st.floats(0, 1), limit=st.floats(0, 1))
+def test_an_error_counts_as_one_from_its_share_of_the_rows_on(
+    of: int, part: float, limit: float
+) -> None:
+    rows = max(1, round(part * of))
+
+    assert severity(rows, of, limit=limit) == ("error" if rows >= limit * of else "warning")
+
+
+def test_one_stray_code_does_not_fail_a_release() -> None:
+    assert severity(1, 48_389, limit=0.001) == "warning"
+    assert severity(1, 48_389, limit=0.0) == "error"
+    assert severity(49, 48_389, limit=0.001) == "error"
+    assert severity(1, 48_389, limit=0.001, severities={"unknown_code": "error"}) == "error"
+
+
+@pytest.mark.parametrize("rows", range(1, 11))
+def test_a_severity_does_not_tell_a_count_that_is_withheld(rows: int) -> None:
+    judged_as = severity(rows, 5000, limit=0.001, kind="count", min_cell=11)
+
+    assert judged_as == "warning"
+    assert severity(11, 5000, limit=0.001, kind="count", min_cell=11) == "error"
+
+
+def test_the_weight_of_errors_can_be_judged_again() -> None:
+    apart = BranchRule(branches=("body", "tool"), rule="disjoint", reason="")
+    counted = audited(stated(branch_rules=(apart,)))
+    share = findings(counted)[TOGETHER].evidence["share"].value
+    assert isinstance(share, float)
+
+    def again(limit: float) -> AuditResult:
+        policy = stated(branch_rules=(apart,), error_share=threshold(limit))
+        return rejudged(counted, policy, today=TODAY)
+
+    assert named(again(share), "cross_branch").status == "fail"
+    assert named(again(share + 1e-6), "cross_branch").status == "warn"

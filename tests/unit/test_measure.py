@@ -139,16 +139,23 @@ def test_groups_widen_the_interval_of_a_share() -> None:
 def test_instances_without_a_group_stand_alone() -> None:
     labels = repeated([(30, ["other_lung"]), (30, ["asthma"])])
     plain = measure(labelled(LUNG, labels), Policy())
-    one_named = measure(labelled(LUNG, labels, groups={"i0000": "p"}), Policy())
+    pair = dict.fromkeys(["i0000", "i0001"], "p")
+    one_named = measure(labelled(LUNG, labels, groups=pair), Policy())
 
     assert plain.group_of is None
     assert one_named.group_of is not None
-    assert len(set(one_named.group_of.tolist())) == 60
+    assert len(set(one_named.group_of.tolist())) == 59
+
+
+def test_groups_of_one_are_no_groups() -> None:
+    labels = repeated([(30, ["other_lung"]), (30, ["asthma"])])
+
+    assert measure(labelled(LUNG, labels, groups={i: i for i in labels}), Policy()).group_of is None
 
 
 def test_a_group_is_never_mistaken_for_an_instance_without_one() -> None:
-    labels = {"p": ["asthma"], "q": ["asthma"]}
-    found = measure(labelled(LUNG, labels, groups={"q": "p"}), Policy()).group_of
+    labels = {key: ["asthma"] for key in "pqr"}
+    found = measure(labelled(LUNG, labels, groups={"q": "p", "r": "p"}), Policy()).group_of
 
     assert found is not None
     assert found[0] != found[1]

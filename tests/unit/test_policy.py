@@ -64,9 +64,8 @@ def test_the_first_rule_that_fits_decides() -> None:
     assert policy.rule_for("a", "c").rule == "expected"
 
 
-def test_without_a_rule_branches_are_watched() -> None:
-    assert Policy().rule_for("a", "b").rule == "watch"
-    assert Policy().rule_for("a", "b").branches == ("a", "b")
+def test_without_a_rule_nothing_is_said_of_two_branches() -> None:
+    assert Policy().rule_for("a", "b") is None
 
 
 def test_small_cells_are_eleven_for_persons_and_one_otherwise() -> None:

@@ -11,7 +11,7 @@ import pytest
 from audit.checks import ALL_CHECKS
 from audit.disclosure import BESIDE, WHOLE, Quantity, count, derived
 from audit.hierarchy import Hierarchy
-from audit.policy import Policy
+from audit.policy import BranchRule, Policy
 from audit.result import (
     AuditResult,
     CheckResult,
@@ -111,11 +111,11 @@ def test_findings_stand_by_severity_then_instances_then_id() -> None:
     assert check(fourth, third, second, first).in_order() == [first, second, third, fourth]
 
 
-def test_the_strongest_finding_of_a_severity_stands_first() -> None:
-    weak, strong = finding("note", 9, strength=1.0), finding("note", 1, strength=2.0)
-    worse = finding("warning", 1, nodes=("w",))
+def test_findings_of_a_severity_stand_by_instances_touched_times_strength() -> None:
+    wide, strong = finding("note", 9, strength=1.0), finding("note", 5, strength=2.0)
+    stray, worse = finding("note", 1, strength=8.9), finding("warning", 1, nodes=("w",))
 
-    assert check(weak, strong, worse).in_order() == [worse, strong, weak]
+    assert check(stray, wide, strong, worse).in_order() == [worse, strong, wide, stray]
 
 
 def test_what_other_counts_tell_is_withheld_with_them() -> None:
@@ -238,9 +238,15 @@ def test_shared_is_json_and_the_same_each_time(toy_hierarchy: Hierarchy) -> None
 
 
 def test_a_result_shows_itself(toy_hierarchy: Hierarchy) -> None:
-    shown = run_audit(labelled(toy_hierarchy, {"a": ["cow", "tool"]}))
+    watched = BranchRule(branches=("animal", "tool"), rule="watch", reason="")
+    shown = run_audit(
+        labelled(toy_hierarchy, {"a": ["cow", "tool"]}), Policy(branch_rules=(watched,))
+    )
 
     assert repr(shown) == (
         f"AuditResult(note: 1 findings in {len(ALL_CHECKS)} checks, 1 instances)"
     )
-    assert "| cross_branch | note | 1 | 1 pairs of branches in use |" in shown._repr_markdown_()
+    assert (
+        "| cross_branch | note | 1 | 1 pairs of branches in use that the policy speaks of |"
+        in shown._repr_markdown_()
+    )

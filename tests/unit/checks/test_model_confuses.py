@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy.stats import chi2
 
 from audit.checks.model_confuses import CHECK, cases
 from audit.hierarchy import Hierarchy
@@ -91,7 +92,8 @@ def test_the_numbers_are_those_of_plain_python() -> None:
 
     assert numbers(found)["instances"] == observed
     assert numbers(found)["expected_exchanges"] == pytest.approx(by_chance, rel=1e-6)
-    assert found.findings[0].strength == pytest.approx(observed - by_chance - 2 * observed**0.5)
+    least = chi2.ppf(0.025, 2 * observed) / 2 - by_chance
+    assert found.findings[0].strength == pytest.approx(least / observed)
 
 
 def test_within_a_branch_it_is_a_note() -> None:
@@ -142,7 +144,12 @@ def test_the_order_is_that_of_the_excess() -> None:
 
     assert pairs(checked(said))[0] == ("hen", "saw")
     assert max(found, key=lambda n: ratio[n]) != ("hen", "saw")
-    assert all(f.strength == f.evidence["excess_at_least"].value for f in found.values())
+    for f in found.values():
+        excess = float(f.evidence["excess_at_least"].value or 0)
+        assert f.touched * f.strength == pytest.approx(excess)
+        # the 2.5 % quantile of a Gamma is half of one of chi-squared at twice the freedom
+        least = chi2.ppf(0.025, 2 * f.touched) / 2
+        assert excess == pytest.approx(least - float(f.evidence["expected_exchanges"].value or 0))
 
 
 def test_a_thousand_labels_with_planted_exchanges_have_them_first() -> None:

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
+import pytest
 
-from audit.checks.model_habit import CHECK
-from audit.measure import measure
+from audit.checks.model_habit import CHECK, cases
+from audit.measure import Measurements, measure
 from audit.measure_model import measure_model
 from audit.policy import Policy, Threshold
 from audit.result import CheckResult, Finding, shared_finding
@@ -27,6 +29,10 @@ BODY = tree(
 Said = Sequence[tuple[int, Sequence[str], Sequence[str] | None]]
 
 
+MEASURED: dict[str, Measurements] = {}
+"""What was measured of the release that was checked last."""
+
+
 def checked(said: Said, policy: Policy | None = None) -> CheckResult:
     """The check of instances labelled and predicted so; None: without a prediction."""
     each = [(labels, answers) for times, labels, answers in said for _ in range(times)]
@@ -38,7 +44,14 @@ def checked(said: Said, policy: Policy | None = None) -> CheckResult:
     }
     model, stated = predicted(dataset, scores, set_valued=True), policy or Policy()
     measured = measure(dataset, stated)
-    return CHECK.run(replace(measured, model=measure_model(dataset, model, stated, seed=0)))
+    MEASURED["last"] = replace(measured, model=measure_model(dataset, model, stated, seed=0))
+    return CHECK.run(MEASURED["last"])
+
+
+def alone(found: CheckResult) -> Finding:
+    """The one finding that no other explains."""
+    (finding,) = found.standing
+    return finding
 
 
 def values(finding: Finding) -> dict[str, object]:
@@ -89,21 +102,59 @@ def test_too_few_predictions_below_the_parent_are_not_judged() -> None:
 
 
 def test_a_pair_made_stronger_is_found_with_its_numbers() -> None:
-    found = checked(STRONGER)
-    (finding,) = found.findings
+    finding = alone(checked(STRONGER))
     evidence = values(finding)
 
     assert finding.nodes == ("attack", "saw")
     assert (evidence["instances"], evidence["of"], evidence["data_instances"]) == (80, 180, 40)
     assert (evidence["share"], evidence["data_share"]) == (80 / 180, 40 / 180)
     assert evidence["ratio"] == 2
-    assert float(str(evidence["q_value"])) == 0.5**40
+    assert float(str(evidence["q_value"])) == pytest.approx(0.5**40)
+    assert finding.touched * finding.strength == pytest.approx(40 * math.log(2))
+
+
+def test_pairs_above_a_stronger_pair_are_folded_into_it_and_are_its_parts() -> None:
+    found = checked(STRONGER)
+    finding = alone(found)
+
+    assert (found.denominator, found.folded) == (5, 4)
+    assert {part.nodes for part in finding.parts} == {
+        ("heart", "saw"), ("attack", "tool"), ("heart", "tool"), ("body", "saw"),
+    }  # fmt: skip
+    assert {f.folded_into for f in found.findings} == {(), (finding.id,)}
+
+
+def test_an_answer_above_another_label_of_the_node_adds_nothing() -> None:
+    """As written, heart and saw are predicted together on 70 and labelled on 30."""
+    found = checked([
+        (40, ["saw", "attack"], ["saw", "attack", "heart"]),
+        (30, ["saw", "heart"], ["saw", "heart"]),
+    ])  # fmt: skip
+
+    assert (found.status, found.folded) == ("pass", 0)
+
+
+def test_nodes_above_the_labels_are_judged_too() -> None:
+    """No two labels are together on 30 instances of the data, their parents are."""
+    said: Said = [
+        (n, ["saw", label], ["saw", label]) if same else (n, ["saw"], ["saw", label])
+        for n, label in ((20, "asthma"), (20, "cough"))
+        for same in (True, False)
+    ]
+
+    assert alone(checked(said)).nodes == ("lung", "saw")
+
+
+def test_the_cases_are_the_instances_predicted_with_both_nodes() -> None:
+    finding = alone(checked(STRONGER))
+
+    assert cases(MEASURED["last"], finding).tolist() == list(range(80))
 
 
 def test_a_pair_copied_as_it_is_is_not_stronger() -> None:
     found = checked([(40, ["saw", "attack"], ["saw", "attack"]), (60, ["saw"], ["saw"])])
 
-    assert (found.status, found.denominator) == ("pass", 1)
+    assert (found.status, found.denominator) == ("pass", 5)
 
 
 def test_a_pair_moved_to_other_instances_is_not_stronger() -> None:
@@ -115,7 +166,7 @@ def test_a_pair_moved_to_other_instances_is_not_stronger() -> None:
     sure = Policy(false_discovery_rate=Threshold(value=0.001, reason="So."))
 
     assert checked(moved, sure).findings == ()
-    assert len(checked(kept, sure).findings) == 1
+    assert len(checked(kept, sure).standing) == 1
 
 
 def test_a_pair_within_a_branch_is_no_habit() -> None:
@@ -130,13 +181,15 @@ def test_a_pair_too_rare_in_the_data_is_not_judged() -> None:
     rare: Said = [(29, ["saw", "attack"], ["saw", "attack"]), (90, ["saw"], ["saw", "attack"])]
 
     assert checked(rare).status == "not_applicable"
-    assert len(checked([*rare, (1, ["saw", "attack"], ["saw"])]).findings) == 1
+    assert len(checked([*rare, (1, ["saw", "attack"], ["saw"])]).standing) == 1
 
 
 def test_instances_without_predictions_do_not_count() -> None:
-    unseen = checked([*STRONGER, (500, ["saw", "attack"], None)])
+    unseen = alone(checked([*STRONGER, (500, ["saw", "attack"], None)]))
+    renamed = {"matched_instances": "data_instances"}
 
-    assert values(unseen.findings[0]) == values(checked(STRONGER).findings[0])
+    told = {renamed.get(name, name): value for name, value in values(unseen).items()}
+    assert told == values(alone(checked(STRONGER)))
 
 
 def test_chance_is_found_no_oftener_than_stated() -> None:
@@ -163,7 +216,7 @@ def test_without_predictions_it_does_not_apply() -> None:
 def test_small_counts_and_what_is_derived_are_withheld() -> None:
     few = Policy(residual_instances=Threshold(value=5, reason="So."))
     said: Said = [(6, ["saw", "attack"], ["saw", "attack"]), (12, ["saw"], ["saw", "attack"])]
-    (finding,) = checked([*said, (40, ["asthma"], ["asthma"])], few).findings
+    finding = alone(checked([*said, (40, ["asthma"], ["asthma"])], few))
     shown = shared_finding(finding, 11, {})["evidence"]
 
     assert (shown["instances"], shown["data_instances"]) == (18, "<11")
@@ -172,7 +225,7 @@ def test_small_counts_and_what_is_derived_are_withheld() -> None:
 
 def test_every_placeholder_is_filled() -> None:
     for said in (RESIDUAL, STRONGER):
-        (finding,) = checked(said).findings
+        finding = alone(checked(said))
         statement = shared_finding(finding, 1, {})["statement"]
         assert set(re.findall(r"\{(\w+)\}", statement)) <= {"things"}
         assert "instances" in statement

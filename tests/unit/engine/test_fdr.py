@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from audit.engine.fdr import benjamini_hochberg, pairs_apart, selected_level, threshold
+from audit.engine.fdr import benjamini_hochberg, pairs_apart, threshold
 from audit.hierarchy import Hierarchy
 from fixtures.brute_force import above, parents_of
 from fixtures.strategies import hierarchies
@@ -48,9 +48,3 @@ def test_adjusted_values_never_fall_as_p_values_rise() -> None:
 
     assert found.tolist() == pytest.approx([0.035, 0.035, 0.005])
     assert benjamini_hochberg(np.empty(0), 3).tolist() == []
-
-
-def test_the_level_grows_with_the_family_and_falls_with_what_is_selected() -> None:
-    assert selected_level(0.05, 4, 4) == 0.95
-    assert selected_level(0.05, 0, 100) == selected_level(0.05, 1, 100) == 0.9995
-    assert selected_level(0.05, 0, 0) == 0.95
