@@ -11,8 +11,8 @@ from audit.checks.check import TOP_PARTS, Check
 from audit.dag import BoolArray, IntArray, row
 from audit.disclosure import Quantity, count, derived
 from audit.measure import Measurements
-from audit.policy import Exclusive
 from audit.result import CheckResult, Finding, Part
+from audit.rules import Exclusive
 
 _NAME = "sibling_exclusive"
 _TITLE = "Do instances carry nodes that the policy declares mutually exclusive?"

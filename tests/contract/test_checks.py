@@ -22,8 +22,9 @@ from audit.dataset import LabelDataset
 from audit.disclosure import BESIDE, WHOLE
 from audit.hierarchy import Exclusion, Exclusions, Hierarchy
 from audit.measure import Counted, Measurements, measure
-from audit.policy import BranchRule, Exclusive, Policy, Threshold, Waiver, policy_for
+from audit.policy import BranchRule, Policy, Threshold, Waiver, policy_for
 from audit.result import CheckResult, Finding
+from audit.rules import Exclusive
 from fixtures.coded import icd9cm_and_procedures
 from fixtures.coded import measured as damaged_in
 from fixtures.counted import counted_of, standing_alone
@@ -36,8 +37,8 @@ NAMES = (
     "unknown_code", "malformed_code", "lost_zero", "wrong_table", "retired_code", "mixed_versions",
     "not_specific", "parent_and_child", "duplicate_label", "empty_instance", "duplicate_instance",
     "principal_position", "record_cap", "split_leak", "group_confined", "residual_overuse",
-    "cross_branch", "sibling_exclusive", "excludes1", "unexpected_pair", "redundant_nodes",
-    "model_confuses", "model_habit", "waiver_expired", "waiver_unused",
+    "cross_branch", "sibling_exclusive", "excludes1", "missing_companion", "unexpected_pair",
+    "redundant_nodes", "model_confuses", "model_habit", "waiver_expired", "waiver_unused",
 )  # fmt: skip
 """Every check there will be, in report order."""
 

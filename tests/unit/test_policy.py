@@ -19,8 +19,6 @@ from audit.policy import (
     ICD9CM_POLICY,
     BranchRule,
     CodeDates,
-    Exclusive,
-    Expected,
     Policy,
     Threshold,
     Waiver,
@@ -29,6 +27,7 @@ from audit.policy import (
     policy_for,
     policy_schema,
 )
+from audit.rules import Exclusive, Expected
 
 
 def rule(*branches: str, kind: str = "expected") -> BranchRule:

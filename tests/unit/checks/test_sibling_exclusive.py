@@ -14,8 +14,9 @@ import audit
 from audit.checks.sibling_exclusive import CHECK
 from audit.errors import PolicyError
 from audit.measure import measure
-from audit.policy import Exclusive, Policy, policy_for
+from audit.policy import Policy, policy_for
 from audit.result import CheckResult
+from audit.rules import Exclusive
 from audit.run import run_audit
 from fixtures.labelled import labelled, repeated, tree
 
