@@ -65,7 +65,7 @@ def _part_of(hierarchy: Hierarchy, nodes: Sequence[str]) -> BoolArray:
     """Whether each node, or every leaf below it, is at or below one of some nodes, (n_nodes,)."""
     found = at_or_below(hierarchy, nodes)
     outside = (hierarchy.leaf & ~found).astype(np.int64)
-    return found | (hierarchy.below @ outside == 0)
+    return found | np.asarray(hierarchy.below @ outside == 0)
 
 
 def refuse_contradictions(policy: Policy, hierarchy: Hierarchy) -> None:
@@ -96,7 +96,7 @@ def refuse_contradictions(policy: Policy, hierarchy: Hierarchy) -> None:
     )
 
 
-def _refuse(cases: Iterator[str], required: str, hint: str | None = None) -> None:
+def _refuse(cases: Iterator[str], required: str, hint: str = "") -> None:
     found = list(cases)
     if found:
         raise PolicyError(required, found=first_cases(found), hint=hint)

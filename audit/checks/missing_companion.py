@@ -179,8 +179,8 @@ def _finding(
         check=_NAME,
         severity=severity,
         nodes=(*asking, *(rule.needed if len(rule.needed) == 1 else ())),
-        statement=f"{statement} The rule: {rule.source}{_since(group)} They are candidates for "
-        "review, not faults.",
+        statement=f"{statement} The rule: {rule.source.rstrip('.')}.{_since(group)} They are "
+        "candidates for review, not faults.",
         evidence={
             "instances": count(touched, of, len(measured.dataset)),
             "of": count(of, len(measured.dataset)),

@@ -24,7 +24,7 @@ from audit.hierarchy import Exclusion, Exclusions, Hierarchy
 from audit.measure import Counted, Measurements, measure
 from audit.policy import BranchRule, Policy, Threshold, Waiver, policy_for
 from audit.result import CheckResult, Finding
-from audit.rules import Exclusive
+from audit.rules import Companion, Exclusive
 from fixtures.coded import icd9cm_and_procedures
 from fixtures.coded import measured as damaged_in
 from fixtures.counted import counted_of, standing_alone
@@ -69,12 +69,13 @@ COUNTS = [
 ]  # fmt: skip
 RULES = (BranchRule(branches=("tool", "body"), rule="disjoint", reason="By rule."),)
 APART = (Exclusive(nodes=("heart", "tool"), reason="By rule."),)
+ASKING = Companion.model_validate({"if": "other_lung", "needs": "heart", "source": "A {book}."})
 
 
 def busy(order: int = 1) -> Measurements:
     labels = dict(list(repeated(COUNTS).items())[::order])
     reordered = {instance: given[::order] for instance, given in labels.items()}
-    policy = Policy(branch_rules=RULES, exclusive=APART)
+    policy = Policy(branch_rules=RULES, exclusive=APART, companions=(ASKING,))
     return measure(labelled(BUSY, reordered, persons=True), policy)
 
 
@@ -265,7 +266,7 @@ def test_ids_are_unique_and_their_parts_percent_encoded() -> None:
 
 def test_every_placeholder_of_a_statement_has_its_evidence() -> None:
     for finding in found():
-        named = set(re.findall(r"\{(\w+)\}", finding.statement)) - {"things"}
+        named = set(re.findall(r"\{(\w+)\}", finding.statement)) - {"things", "book"}
         assert named
         assert named <= set(finding.evidence), finding.id
 
