@@ -34,7 +34,8 @@ def first_association(
 ) -> IntArray:
     """The first association that each pair of nodes is part of, either way round.
 
-    A node is part of a side that it is at or below, or that every leaf below it is.
+    A node is part of a side that it is at or below, or that every leaf below it is; sides of which
+    the same is said are looked at one by one, then together.
 
     Args:
         hierarchy: The hierarchy.
@@ -46,11 +47,18 @@ def first_association(
         Places among the associations, -1 for none, shape (n_pairs,).
     """
     found = np.full(len(a), -1, np.int64)
-    for place, one in enumerate(known if len(a) else ()):
-        left, right = (_part_of(hierarchy, side) for side in one.sides)
+    each = [one.sides for one in known] if len(a) else []
+    together = ((_asking_for(needed, each), needed) for _, needed in each)
+    for place, sides in enumerate((*each, *together)):
+        left, right = (_part_of(hierarchy, side) for side in sides)
         fits = (left[a] & right[b]) | (left[b] & right[a])
-        found[fits & (found < 0)] = place
+        found[fits & (found < 0)] = place % len(known)
     return found
+
+
+def _asking_for(needed: Sequence[str], each: Sequence[Sequence[tuple[str, ...]]]) -> list[str]:
+    """All nodes that any rule says the same of."""
+    return [node for asking, same in each if same == needed for node in asking]
 
 
 def at_or_below(hierarchy: Hierarchy, nodes: Sequence[str]) -> BoolArray:

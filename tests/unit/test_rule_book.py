@@ -124,6 +124,12 @@ def test_the_first_association_counts() -> None:
     assert known() == (-1, -1, -1, -1)
 
 
+def test_rules_that_ask_for_the_same_know_what_is_above_them_all() -> None:
+    assert known(rule("a1", "b2"), rule("a2", "b2")) == (0, 0, 0, -1)
+    assert known(rule("a2", "b2"), rule("a1", "b2")) == (0, 1, 0, -1)
+    assert known(rule("a1", "b2"), rule("a2", "c")) == (-1, 0, -1, -1)
+
+
 def test_expected_pairs_come_before_what_rules_and_notes_ask_for() -> None:
     from dataclasses import replace
 

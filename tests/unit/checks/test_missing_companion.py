@@ -22,7 +22,7 @@ from audit.measure import Measurements, measure
 from audit.policy import CodeDates, Policy, policy_for
 from audit.result import CheckResult, filled, shared_finding
 from audit.rules import Companion
-from fixtures.guideline_cases import APART, BEGINS, BROKEN, MISSING, NEAR, admissions
+from fixtures.guideline_cases import APART, BEGINS, BROKEN, MISSING, NEAR, admissions, with_planted
 from fixtures.labelled import labelled, repeated, tree
 
 BODY = tree("a b c d < top", "a1 a2 < a", "b1 b2 < b", "both < a1", "both < b1")
@@ -227,31 +227,17 @@ def test_findings_are_those_of_a_plain_search(records: list[list[str]]) -> None:
 # --- the guidelines for ICD-9-CM --------------------------------------------------------------
 
 SAMPLE = Path(__file__).parents[3] / "sample_data" / "release_1" / "DIAGNOSES_ICD.csv"
-PADDING = ["2724", "53081", "311", "V1582"]
 
 
 @cache
-def planted() -> dict[str, list[str]]:
-    """The records of the sample, and made ones that break a rule or nearly do."""
-    records = admissions(SAMPLE)
-    for kind, planted_records in (("broken", BROKEN), ("near", NEAR)):
-        for node, each in planted_records.items():
-            for number, codes in enumerate(each):
-                own = [f"{kind}:{node}:{number}:{variant}" for variant in range(3)]
-                records[own[0]] = list(codes)
-                records[own[1]] = [*PADDING, *codes]
-                records[own[2]] = [
-                    code for pair in zip(codes, PADDING, strict=False) for code in pair
-                ]
-                records[own[2]] += codes[len(PADDING) :]
-    return records
+def records() -> dict[str, list[str]]:
+    return with_planted(admissions(SAMPLE))
 
 
 @cache
 def guideline_audit() -> Measurements:
-    records = planted()
     hierarchy = audit.load_hierarchy("icd9cm")
-    dataset = labelled(hierarchy, records, positions=True, table="diagnoses")
+    dataset = labelled(hierarchy, records(), positions=True, table="diagnoses")
     return measure(dataset, policy_for("icd9cm"))
 
 
@@ -272,15 +258,15 @@ def test_every_rule_has_its_cases() -> None:
 
 @pytest.mark.parametrize("node", MISSING)
 def test_planted_violations_are_found_and_near_misses_are_not(node: str) -> None:
-    records, found = planted(), found_by(node)
-    broken = {name for name in records if name.startswith(f"broken:{node}:")}
-    near = {name for name in records if name.startswith(f"near:{node}:")}
+    found = found_by(node)
+    broken = {name for name in records() if name.startswith(f"broken:{node}:")}
+    near = {name for name in records() if name.startswith(f"near:{node}:")}
 
-    assert all(MISSING[node](records[name]) for name in broken)
-    assert not any(MISSING[node](records[name]) for name in near)
+    assert all(MISSING[node](records()[name]) for name in broken)
+    assert not any(MISSING[node](records()[name]) for name in near)
     assert broken <= found
     assert not near & found
-    assert found == {name for name, codes in records.items() if MISSING[node](codes)}
+    assert found == {name for name, codes in records().items() if MISSING[node](codes)}
 
 
 @pytest.mark.parametrize("beginning", APART)
