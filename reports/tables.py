@@ -21,7 +21,7 @@ DIGEST = 16
 """Characters of a sha256 shown where the full value stands elsewhere."""
 
 NODES_NAMED = 4
-"""Nodes of a rule that its line names."""
+"""Nodes of a side of a rule up to which its line names them all."""
 
 Row = tuple[Cell, ...]
 
@@ -184,8 +184,9 @@ def companions_table(policy: Mapping[str, Any]) -> Table | None:
 
 def _some(nodes: Sequence[str]) -> str:
     """The first of some nodes, and how many others there are."""
-    others = len(nodes) - NODES_NAMED
-    return ", ".join(nodes[:NODES_NAMED]) + (f" and {others} others" if others > 0 else "")
+    if len(nodes) <= NODES_NAMED:
+        return ", ".join(nodes)
+    return f"{', '.join(nodes[: NODES_NAMED - 1])} and {len(nodes) - NODES_NAMED + 1} others"
 
 
 def _span(first: str | None, last: str | None) -> str:

@@ -24,7 +24,7 @@ _TITLE = "Do instances lack a code that a rule asks for beside another?"
 _Kind: TypeAlias = Literal["missing", "order"]
 _UNDATED = "undated"
 MOST_NAMED = 5
-"""Nodes of a rule that a sentence names."""
+"""Nodes of a side of a rule up to which a sentence names them all."""
 
 
 @dataclass(frozen=True)
@@ -75,10 +75,10 @@ def run(measured: Measurements) -> CheckResult:
 def _unit(measured: Measurements, rules: int) -> str:
     unit, noted = "instances with a code that asks for another", measured.hierarchy.companions
     if noted is None:
-        return f"{unit} by one of {rules:,} rules"
+        return f"{unit} (rules: {rules:,})"
     every = len(noted.rules) + noted.unread
     return (
-        f"{unit} by one of {rules:,} rules ({len(noted.rules):,} of {every:,} notes of release "
+        f"{unit} (rules: {rules:,}; {len(noted.rules):,} of {every:,} notes of release "
         f"{noted.release} ask without a condition)"
     )
 

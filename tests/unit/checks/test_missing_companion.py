@@ -184,7 +184,7 @@ def test_notes_of_the_hierarchy_are_rules_too() -> None:
 
     assert kinds(found) == {("missing",): ("warning", 1)}
     assert found.denominator_unit == (
-        "instances with a code that asks for another by one of 1 rules (1 of 3 notes of release "
+        "instances with a code that asks for another (rules: 1; 1 of 3 notes of release "
         "May ask without a condition)"
     )
 
