@@ -73,7 +73,8 @@ def _part_of(hierarchy: Hierarchy, nodes: Sequence[str]) -> BoolArray:
     """Whether each node, or every leaf below it, is at or below one of some nodes, (n_nodes,)."""
     found = at_or_below(hierarchy, nodes)
     outside = (hierarchy.leaf & ~found).astype(np.int64)
-    return found | np.asarray(hierarchy.below @ outside == 0)
+    wholly: BoolArray = np.asarray(hierarchy.below @ outside) == 0
+    return found | wholly
 
 
 def refuse_contradictions(policy: Policy, hierarchy: Hierarchy) -> None:

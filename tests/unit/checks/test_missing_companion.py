@@ -9,6 +9,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -21,6 +22,7 @@ from audit.hierarchy import Companions
 from audit.measure import Measurements, measure
 from audit.policy import CodeDates, Policy, policy_for
 from audit.result import CheckResult, filled, shared_finding
+from audit.rule_book import at_or_below
 from audit.rules import Companion
 from fixtures.guideline_cases import APART, BEGINS, BROKEN, MISSING, NEAR, admissions, with_planted
 from fixtures.labelled import labelled, repeated, tree
@@ -254,6 +256,29 @@ def test_every_rule_has_its_cases() -> None:
     rules = {rule.asking[0] for rule in policy_for("icd9cm").companions}
 
     assert rules == set(MISSING) == set(BROKEN) == set(NEAR)
+
+
+@cache
+def leaves() -> dict[str, int]:
+    """Every diagnosis as a file writes it, with its node."""
+    hierarchy = guideline_audit().hierarchy
+    procedures = set(hierarchy.descendants("00-99", with_self=True))
+    names = ((i, hierarchy.nodes[i]) for i in np.flatnonzero(hierarchy.leaf))
+    return {node.replace(".", ""): int(i) for i, node in names if node not in procedures}
+
+
+@pytest.mark.parametrize("node", MISSING)
+def test_each_code_asks_and_is_enough_where_a_plain_search_says_so(node: str) -> None:
+    hierarchy = guideline_audit().hierarchy
+    (one,) = (r for r in policy_for("icd9cm").companions if r.asking[0] == node)
+    asking, needed = (at_or_below(hierarchy, side) for side in one.sides)
+    asks = {code for code, i in leaves().items() if asking[i]}
+    some = min(asks)
+
+    assert asks == {code for code in leaves() if MISSING[node]([code])}
+    assert {code for code, i in leaves().items() if needed[i]} == {
+        code for code in leaves() if not MISSING[node]([some, code])
+    }
 
 
 @pytest.mark.parametrize("node", MISSING)
