@@ -20,7 +20,8 @@ from audit.engine.sums import Sums
 from audit.hierarchy import Hierarchy
 from audit.policy import Policy
 from audit.progress import Progress, silent
-from audit.reported_pairs import Finds, expected_by, reported_pairs, that_matter
+from audit.reported_pairs import Finds, reported_pairs, that_matter
+from audit.rule_book import associations, first_association
 from audit.verdicts import Excesses, Family, Verdicts, excesses, family
 
 
@@ -52,8 +53,8 @@ class Excess:
         cuts: Greatest number of labels of each stratum of length but the last.
         threshold: The p value up to which a pair is surprising.
         found: The reported pairs, the strongest first: `audit.reported_pairs.FOUND`.
-        as_expected: Pairs that would be reported if the policy did not expect them, by the place of
-            the policy's association.
+        as_expected: Pairs that would be reported if they were not known, by the place of what knows
+            them: `audit.rule_book.associations`.
         branches: What was found between branches: `audit.branch_map.BRANCHES`.
         why_not: Why no pair could be judged; empty where some could.
     """
@@ -84,7 +85,8 @@ def judge_pairs(
         records: What is known of the records.
         blocks: The pair table with ``joint_entailed``, some lines at a time, each block with the
             number of its first line; nothing need be there but pairs with a joint record.
-        policy: Its ``least_joint, excess_ratio, false_discovery_rate`` and ``expected`` are used.
+        policy: Its ``least_joint, excess_ratio, false_discovery_rate, expected`` and
+            ``companions`` are used.
         progress: What is told how far the judgement is.
 
     Returns:
@@ -114,7 +116,8 @@ def judge_pairs(
     found = scan.run()
     finds = Finds(scan, found, np.arange(len(found.pair)))
     finds = finds[that_matter(finds, strata, rules)]
-    association = expected_by(finds, hierarchy, policy.expected)
+    known_pairs = associations(hierarchy, policy)
+    association = first_association(hierarchy, known_pairs, *finds.ends)
     reported = finds[np.flatnonzero(association < 0)]
     verdicts = _verdicts(known, expected, more, chosen, reported)
     lines = chosen[reported.places]
@@ -127,7 +130,7 @@ def judge_pairs(
         found=reported_pairs(
             reported, hierarchy, known, more.p_value[lines], verdicts.q_value[lines]
         ),
-        as_expected=tuple(int((association == i).sum()) for i in range(len(policy.expected))),
+        as_expected=tuple(int((association == i).sum()) for i in range(len(known_pairs))),
         branches=branch_map(reported, labels, hierarchy.first_branch),
         why_not=_why_not(strata, known),
     )

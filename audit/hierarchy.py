@@ -17,6 +17,7 @@ from audit import dag
 from audit.dag import BoolArray, IntArray, Sparse
 from audit.errors import HierarchyError, SchemaError, first_cases
 from audit.integrity import Integrity
+from audit.rules import Companion
 
 if TYPE_CHECKING:
     import networkx as nx
@@ -100,6 +101,21 @@ class Exclusions:
     unparsed: tuple[tuple[str, str], ...] = ()
 
 
+@dataclass(frozen=True, slots=True)
+class Companions:
+    """The notes of one release of a classification that ask for a second code.
+
+    Args:
+        release: What the release is called.
+        rules: What they ask for in any case.
+        unread: How many ask with a condition, or name no codes.
+    """
+
+    release: str
+    rules: tuple[Companion, ...]
+    unread: int = 0
+
+
 @dataclass(frozen=True, eq=False, repr=False)
 class Hierarchy:
     """A directed acyclic graph of concepts with one root.
@@ -127,6 +143,8 @@ class Hierarchy:
     """Code sets of which every valid code is a node."""
     exclusions: Exclusions | None = None
     """Notes on codes that exclude each other; None where the classification has none."""
+    companions: Companions | None = None
+    """Notes that ask for a second code; None where the classification has none."""
 
     @classmethod
     def build(
@@ -235,7 +253,12 @@ class Hierarchy:
             coding=self.coding,
             complete_tables=self.complete_tables,
         )
-        return replace(built, repeated_edges=self.repeated_edges, exclusions=self.exclusions)
+        return replace(
+            built,
+            repeated_edges=self.repeated_edges,
+            exclusions=self.exclusions,
+            companions=self.companions,
+        )
 
     # --- asking about one node -------------------------------------------------------------
 

@@ -8,13 +8,10 @@ import re
 import tomllib
 from collections.abc import Collection, Iterator, Sequence
 from datetime import date
-from itertools import combinations
 from pathlib import Path
-from typing import Annotated, Any, Literal, Self, TypeAlias
+from typing import Annotated, Any, Literal, Self
 
 from pydantic import (
-    BaseModel,
-    ConfigDict,
     Field,
     ValidationError,
     ValidationInfo,
@@ -26,6 +23,8 @@ from pydantic.json_schema import SkipJsonSchema
 from audit.code_dates import Spell, read_code_dates
 from audit.errors import PolicyError, first_cases
 from audit.files import read_text
+from audit.guidelines import ICD9CM_COMPANIONS, ICD9CM_EXCLUSIVE
+from audit.rules import Companion, Exclusive, Expected, Frozen, Severity
 
 MIN_CELL_OF_PERSONS = 11
 """The smallest count that the CMS cell-size rule lets out about persons."""
@@ -33,22 +32,15 @@ MIN_CELL_OF_PERSONS = 11
 ANY_BRANCH = "*"
 ANY_CHECK = "*"
 
-Severity: TypeAlias = Literal["error", "warning", "note"]
-_Nodes: TypeAlias = Annotated[tuple[str, ...], Field(strict=False, min_length=1)]
 
-
-class _Frozen(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
-
-
-class Threshold(_Frozen):
+class Threshold(Frozen):
     """A limit, with why it is what it is; its unit stands with its default."""
 
     value: float
     reason: str
 
 
-class BranchRule(_Frozen):
+class BranchRule(Frozen):
     """What it means that instances carry nodes of two branches.
 
     Args:
@@ -76,7 +68,7 @@ class BranchRule(_Frozen):
         return first in (a, ANY_BRANCH) and second in (b, ANY_BRANCH)
 
 
-class Waiver(_Frozen):
+class Waiver(Frozen):
     """Findings that somebody answers for, until a day: they are told and do not count.
 
     Args:
@@ -129,47 +121,7 @@ class Waiver(_Frozen):
         return self.expires < today
 
 
-class Exclusive(_Frozen):
-    """Nodes of which an instance should carry one at most.
-
-    Args:
-        nodes: Two or more sides, each a node with all below it, or a list of such nodes.
-        reason: Why, as the report prints it.
-        severity: Of the finding.
-    """
-
-    nodes: tuple[str | _Nodes, ...] = Field(strict=False, min_length=2)
-    reason: str
-    severity: Severity = "warning"
-
-    @field_validator("nodes")
-    @classmethod
-    def _apart(cls, nodes: tuple[str | _Nodes, ...]) -> tuple[str | _Nodes, ...]:
-        sides = [(side,) if isinstance(side, str) else side for side in nodes]
-        twice = {node for a, b in combinations(sides, 2) for node in set(a) & set(b)}
-        if twice:
-            raise ValueError(f"{', '.join(sorted(twice))} must stand on one side only")
-        return nodes
-
-    @property
-    def sides(self) -> tuple[tuple[str, ...], ...]:
-        """The nodes of each side."""
-        return tuple((side,) if isinstance(side, str) else side for side in self.nodes)
-
-
-class Expected(_Frozen):
-    """An association that is known: pairs of nodes at or below its two nodes are not reported.
-
-    Args:
-        nodes: Two nodes, neither above the other.
-        source: Where it is known from, as the report prints it.
-    """
-
-    nodes: tuple[str, str] = Field(strict=False)
-    source: str = Field(min_length=1)
-
-
-class CodeDates(_Frozen):
+class CodeDates(Frozen):
     """When each code could be assigned, and which column says when it was.
 
     Args:
@@ -191,7 +143,7 @@ class CodeDates(_Frozen):
         return self.model_copy(update={"spells": read_code_dates(folder / self.file)})
 
 
-class Policy(_Frozen):
+class Policy(Frozen):
     """What an audit judges by. Every field has a default; a TOML file overrules them.
 
     Args:
@@ -238,6 +190,7 @@ class Policy(_Frozen):
         ratchet: Whether a finding that the reference run has too, and no worse, counts as a note.
         exclusive: Nodes of which an instance should carry one at most.
         expected: Pairs of nodes that are known to go together, with where that is known from.
+        companions: Nodes that ask for another one beside them; such pairs are known too.
         code_dates: From when to when each code was valid, and the column with the true day of
             coding; None: whether a code was valid on its day is not judged.
     """
@@ -304,6 +257,7 @@ class Policy(_Frozen):
     ratchet: bool = False
     exclusive: tuple[Exclusive, ...] = Field(default=(), strict=False)
     expected: tuple[Expected, ...] = Field(default=(), strict=False)
+    companions: tuple[Companion, ...] = Field(default=(), strict=False)
     code_dates: CodeDates | None = None
 
     @field_validator("*")
@@ -314,6 +268,15 @@ class Policy(_Frozen):
             between = f"between {low:g} and {high:g}, not {value.value:g}"
             raise ValueError(f"{info.field_name} must lie {between}")
         return value
+
+    @field_validator("companions")
+    @classmethod
+    def _each_once(cls, companions: tuple[Companion, ...]) -> tuple[Companion, ...]:
+        keys = [rule.key for rule in companions]
+        repeated = [str(number + 1) for number, key in enumerate(keys) if key in keys[:number]]
+        if repeated:
+            raise ValueError(f"rule {', '.join(repeated)} repeats an earlier one")
+        return companions
 
     @field_validator("waivers")
     @classmethod
@@ -334,6 +297,7 @@ class Policy(_Frozen):
         for group in self.exclusive:
             yield from (("exclusive", node) for side in group.sides for node in side)
         yield from (("expected", node) for pair in self.expected for node in pair.nodes)
+        yield from (("companions", node) for rule in self.companions for node in rule.nodes_named)
 
     def checks_named(self) -> Iterator[tuple[str, str]]:
         """Key and name of every check that the policy names."""
@@ -502,25 +466,8 @@ ICD9CM_POLICY = Policy(
             break_down_depth=3,
         ),
     ),
-    exclusive=(
-        Exclusive(
-            nodes=("401.0", "401.1"),
-            reason="Essential hypertension is malignant or benign.",
-        ),
-        Exclusive(
-            nodes=("401.9", ("401.0", "401.1")),
-            reason="Unspecified hypertension adds nothing beside a specified one.",
-            severity="note",
-        ),
-        Exclusive(
-            nodes=(
-                tuple(f"250.{complication}{digit}" for complication in range(10) for digit in "13"),
-                tuple(f"250.{complication}{digit}" for complication in range(10) for digit in "02"),
-            ),
-            reason="The fifth digit says which type of diabetes it is: 1 and 3 type I, 0 and 2 "
-            "type II or unspecified type.",
-        ),
-    ),
+    exclusive=ICD9CM_EXCLUSIVE,
+    companions=ICD9CM_COMPANIONS,
 )
 
 ICD10CM_POLICY = Policy(

@@ -15,7 +15,6 @@ from audit.engine.association import shrunk_ratio
 from audit.engine.margins import Strata
 from audit.engine.scan import Found, Rules, Scan
 from audit.hierarchy import Hierarchy
-from audit.policy import Expected
 from audit.verdicts import Family
 
 FREQUENT = 0.5
@@ -98,19 +97,6 @@ def that_matter(finds: Finds, strata: Strata, rules: Rules) -> IntArray:
     neither = n - first - second + observed
     odds = observed * neither >= ODDS_RATIO * (first - observed) * (second - observed)
     return np.flatnonzero(large | (frequent & odds))
-
-
-def expected_by(finds: Finds, hierarchy: Hierarchy, expected: Sequence[Expected]) -> IntArray:
-    """The first of the policy's associations that each find is at or below, -1 for none."""
-    found = np.full(len(finds), -1, np.int64)
-    a, b = finds.ends
-    for place, known in enumerate(expected):
-        below = np.zeros((2, len(hierarchy)), np.bool_)
-        for end, node in enumerate(known.nodes):
-            below[end, row(hierarchy.below, hierarchy.index(node))] = True
-        fits = (below[0, a] & below[1, b]) | (below[0, b] & below[1, a])
-        found[fits & (found < 0)] = place
-    return found
 
 
 def reported_pairs(

@@ -8,7 +8,6 @@ from dataclasses import dataclass, replace
 from datetime import date
 from functools import partial
 from importlib.metadata import version
-from itertools import permutations, product
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +19,6 @@ from audit.branch_exchanges import branch_exchanges
 from audit.cases import CaseNumbers, case_table
 from audit.checks import CHECKS
 from audit.checks.check import Check, not_on_counts
-from audit.dag import row
 from audit.dataset import LabelDataset
 from audit.drift import drift_tables
 from audit.errors import PolicyError, first_cases
@@ -42,6 +40,7 @@ from audit.policy import Policy, policy_for
 from audit.predictions import Predictions
 from audit.progress import Progress, blocks, silent
 from audit.result import BRANCH_PAIRS, COUNTED, STRATA, AuditResult, CheckResult
+from audit.rule_book import refuse_contradictions
 from audit.validity import days_of
 
 DISTRIBUTION = "hierarchy-audit"
@@ -75,8 +74,8 @@ def run_audit(
 
     Raises:
         PolicyError: If the policy names a node that the hierarchy lacks, a check that is none or a
-            column of the instances that was not read, declares a node exclusive of one below it,
-            asks for a ratchet without a reference, or takes days to come for the true ones.
+            column of the instances that was not read, has rules that contradict each other, asks
+            for a ratchet without a reference, or takes days to come for the true ones.
         InputError: If the reference is a run of another hierarchy, a day cannot be read, or the
             device is not there.
 
@@ -190,8 +189,7 @@ def _policy_of(
     policy = policy_for(hierarchy.name, policy)
     refuse_unknown_names(policy, set(hierarchy.nodes), hierarchy.name)
     refuse_reference(hierarchy.name, policy, reference)
-    _refuse_nested_sides(policy, hierarchy)
-    _refuse_expected_in_line(policy, hierarchy)
+    refuse_contradictions(policy, hierarchy)
     return policy
 
 
@@ -260,36 +258,6 @@ def _of_model(model: ModelMeasurements | None) -> dict[str, Any]:
         "exchanges": branch_exchanges(model.predictions.hierarchy, model.exchanges),
         "model_pairs": model.described(),
     }
-
-
-def _refuse_nested_sides(policy: Policy, hierarchy: Hierarchy) -> None:
-    nested = [
-        f"exclusive: {a} and {b}"
-        for group in policy.exclusive
-        for one, other in permutations(group.sides, 2)
-        for a, b in product(one, other)
-        if hierarchy.index(b) in row(hierarchy.below, hierarchy.index(a))
-    ]
-    if nested:
-        raise PolicyError(
-            "nodes that exclude each other must not lie below one another",
-            found=first_cases(nested),
-        )
-
-
-def _refuse_expected_in_line(policy: Policy, hierarchy: Hierarchy) -> None:
-    in_line = [
-        f"expected: {' and '.join(known.nodes)}"
-        for known in policy.expected
-        for a, b in permutations(map(hierarchy.index, known.nodes))
-        if b in row(hierarchy.below, a)
-    ]
-    if in_line:
-        raise PolicyError(
-            "nodes that are expected beside each other must not lie below one another",
-            found=first_cases(in_line),
-            hint="an instance with a node carries every node above it: no such pair is judged",
-        )
 
 
 def _refuse_strata_of_single_instances(policy: Policy, dataset: LabelDataset) -> None:

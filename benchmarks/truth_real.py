@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
-from collections.abc import Callable, Container, Iterator, Mapping
+from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -138,6 +138,7 @@ class _Recount:
             self._parents.setdefault(child, []).append(parent)
         self._residual = set(result.nodes.drop_nulls("residual")["node"])
         self._above = cache(self._ancestors)
+        self._rules = {rule["if"][0]: rule for rule in result.policy["companions"]}
 
     def of(self, finding: Finding) -> int | None:
         nodes = finding.nodes
@@ -154,6 +155,12 @@ class _Recount:
                 return sum(self._only_residual(labels, nodes[0]) for labels in self._rows.values())
             case "unknown_code":
                 return sum(any(node in labels for node in nodes) for labels in self._rows.values())
+            case "sibling_exclusive":
+                sides = [side.split(",") for side in finding.key]
+                return sum(self._on_two_sides(labels, sides) for labels in self._rows.values())
+            case "missing_companion" if "missing" in finding.key:
+                rule = self._rules[finding.key[0]]
+                return sum(self._lacks(labels, rule) for labels in self._rows.values())
             case "model_confuses":
                 return sum(self._exchanged(nodes, *both) for both in self._pairs())
             case "model_habit" if len(nodes) == 2:
@@ -178,6 +185,16 @@ class _Recount:
     def _through_two(self, labels: set[str], a: str, b: str) -> bool:
         left, right = self._below(labels, a), self._below(labels, b)
         return bool(left and right) and not left & right
+
+    def _any(self, labels: set[str], nodes: Sequence[str]) -> bool:
+        return any(self._below(labels, node) for node in nodes)
+
+    def _on_two_sides(self, labels: set[str], sides: Sequence[Sequence[str]]) -> bool:
+        return sum(self._any(labels, side) for side in sides) > 1
+
+    def _lacks(self, labels: set[str], rule: Mapping[str, Sequence[str]]) -> bool:
+        excused = self._any(labels, (*rule["needs"], *rule["unless"]))
+        return self._any(labels, rule["if"]) and not excused
 
     def _only_residual(self, labels: set[str], parent: str) -> bool:
         below = self._below(labels, parent) - {parent}

@@ -48,6 +48,7 @@ class Policy:
     rules: Table | None
     exclusive: Table | None
     expected: Table | None
+    companions: Table | None
     severities: Table | None
 
 
@@ -174,6 +175,7 @@ def _policy(policy: Mapping[str, Any]) -> Policy:
         rules=tables.rules_table(policy),
         exclusive=tables.exclusive_table(policy),
         expected=tables.expected_table(policy),
+        companions=tables.companions_table(policy),
         severities=tables.severities_table(policy),
     )
 

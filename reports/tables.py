@@ -20,6 +20,9 @@ from reports.words import (
 DIGEST = 16
 """Characters of a sha256 shown where the full value stands elsewhere."""
 
+NODES_NAMED = 4
+"""Nodes of a side of a rule up to which its line names them all."""
+
 Row = tuple[Cell, ...]
 
 
@@ -153,6 +156,42 @@ def expected_table(policy: Mapping[str, Any]) -> Table | None:
             for known in policy["expected"]
         ),
     )
+
+
+def companions_table(policy: Mapping[str, Any]) -> Table | None:
+    """Which nodes ask for another one beside them; None where the policy has no such rule."""
+    if not policy["companions"]:
+        return None
+    return Table(
+        id="companion-table",
+        caption="Nodes that ask for another one beside them",
+        columns=column(
+            "Nodes", "Need", "Unless", "Holds", "Rule", "Severity", "Pairs taken out",
+            numeric="      n",
+        ),
+        rows=tuple(
+            (
+                *(_some(rule[key]) for key in ("if", "needs", "unless")),
+                _span(rule["valid_from"], rule["valid_to"]),
+                rule["source"],
+                SEVERITY[rule["severity"]],
+                number(rule["pairs"]),
+            )
+            for rule in policy["companions"]
+        ),
+    )  # fmt: skip
+
+
+def _some(nodes: Sequence[str]) -> str:
+    """The first of some nodes, and how many others there are."""
+    if len(nodes) <= NODES_NAMED:
+        return ", ".join(nodes)
+    return f"{', '.join(nodes[: NODES_NAMED - 1])} and {len(nodes) - NODES_NAMED + 1} others"
+
+
+def _span(first: str | None, last: str | None) -> str:
+    told = (("from", first), ("to", last))
+    return " ".join(f"{word} {day}" for word, day in told if day) or "always"
 
 
 def severities_table(policy: Mapping[str, Any]) -> Table | None:

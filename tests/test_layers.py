@@ -19,9 +19,11 @@ MAY_IMPORT: dict[str, set[str]] = {
     "engine": {"errors", "progress"},
     "integrity": set(),
     "batched": set(),
-    "hierarchy": {"dag", "errors", "integrity"},
+    "rules": set(),
+    "guidelines": {"rules"},
+    "hierarchy": {"dag", "errors", "integrity", "rules"},
     "weighted": {"dag", "engine", "errors", "hierarchy"},
-    "hierarchies": {"errors", "files", "hierarchy", "integrity"},
+    "hierarchies": {"errors", "files", "hierarchy", "integrity", "rules"},
     "loaders": {"dag", "errors", "files"},
     "dataset": {"dag", "errors", "files", "hierarchies", "hierarchy", "loaders", "weighted"},
     "disk": {"errors"},
@@ -36,7 +38,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "kept_counts": {"disk", "engine", "errors", "files", "hierarchy", "label_nodes", "pair_count"}
     | {"spill", "sums_file"},
     "code_dates": {"errors", "files"},
-    "policy": {"code_dates", "errors", "files"},
+    "policy": {"code_dates", "errors", "files", "guidelines", "rules"},
     "residuals": {"dag", "hierarchy", "policy"},
     "added_counts": {"dag", "engine", "errors", "label_nodes", "pair_count"},
     "plan": {"added_counts", "dag", "engine", "hierarchy", "label_nodes", "pair_count", "policy"}
@@ -54,10 +56,11 @@ MAY_IMPORT: dict[str, set[str]] = {
     "predictions": {"dag", "dataset", "errors", "hierarchy", "loaders", "policy", "weighted"},
     "pair_table": {"dag", "engine", "hierarchy"},
     "verdicts": {"dag", "engine"},
-    "reported_pairs": {"dag", "engine", "hierarchy", "policy", "verdicts"},
+    "rule_book": {"dag", "errors", "hierarchy", "policy", "rules"},
+    "reported_pairs": {"dag", "engine", "hierarchy", "verdicts"},
     "branch_map": {"dag", "engine", "reported_pairs"},
     "excess": {"branch_map", "dag", "engine", "hierarchy", "policy", "progress", "reported_pairs"}
-    | {"verdicts"},
+    | {"rule_book", "verdicts"},
     "metrics": {"dag", "engine", "errors", "hierarchy", "pair_table", "progress"},
     "measure_model": {"dag", "dataset", "engine", "hierarchy", "metrics", "pair_table", "policy"}
     | {"predictions", "progress"},
@@ -79,15 +82,16 @@ MAY_IMPORT: dict[str, set[str]] = {
     | {"since_reference"},
     "earlier_table": {"disclosure"},
     "checks": {"dag", "dataset", "disclosure", "engine", "hierarchy", "integrity", "measure"}
-    | {"measure_model", "policy", "residual_differences", "residual_use", "result", "validity"},
+    | {"measure_model", "policy", "residual_differences", "residual_use", "result", "rule_book"}
+    | {"rules", "validity"},
     "preference": {"dag", "engine", "errors", "files", "hierarchies", "hierarchy", "metrics"},
-    "judge": {"checks", "disclosure", "engine", "errors", "policy", "result", "since_reference"},
+    "judge": {"checks", "disclosure", "engine", "errors", "policy", "result", "rules"}
+    | {"since_reference"},
     "cases": set(),
     "run": {
         "branch_exchanges",
         "cases",
         "checks",
-        "dag",
         "dataset",
         "drift",
         "errors",
@@ -96,7 +100,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     }
     | {"judge", "measure"}
     | {"measure_counts", "measure_model", "pair_count"}
-    | {"pair_table", "policy", "predictions", "progress", "result", "validity"},
+    | {"pair_table", "policy", "predictions", "progress", "result", "rule_book", "validity"},
     "run_folder": {"disclosure", "earlier_table", "errors", "files", "result"},
     "case_lists": {"engine", "errors", "result"},
     "settings": {"dataset", "engine", "hierarchies", "judge", "loaders", "policy", "predictions"}

@@ -9,7 +9,7 @@ import polars as pl
 
 from audit.checks.carriers import carrying_both
 from audit.checks.check import Check
-from audit.dag import BoolArray, IntArray
+from audit.dag import IntArray
 from audit.disclosure import Quantity, count, derived
 from audit.engine.apart import apart_pairs, in_common
 from audit.engine.redundancy import (
@@ -19,11 +19,11 @@ from audit.engine.redundancy import (
     Together,
     chain_ends,
     told,
-    within,
 )
 from audit.engine.rows import stored
 from audit.measure import Counted, Measurements
 from audit.result import CheckResult, Finding
+from audit.rule_book import associations, first_association
 
 _NAME = "redundant_nodes"
 _TITLE = "Are two nodes used as one label, or one never without the other?"
@@ -44,7 +44,8 @@ def run(measured: Counted) -> CheckResult:
     kept = ~stored(common, pairs.a, pairs.b)
     ends = chain_ends(hierarchy.edges, support)
     pairs = pairs[kept & ends[pairs.a] & ends[pairs.b]]
-    required = _required(measured, pairs, places)
+    known = associations(hierarchy, measured.policy)
+    required = first_association(hierarchy, known, pairs.a, pairs.b) >= 0
     left_out = int((required & (pairs.as_one(least) | pairs.beside())).sum())
     found = told(pairs, places, least, required)
     return CheckResult(
@@ -52,7 +53,7 @@ def run(measured: Counted) -> CheckResult:
         title=_TITLE,
         denominator=family - left_out,
         denominator_unit=_UNIT
-        + (f"; {left_out} that the policy expects left out" * (left_out > 0)),
+        + (f"; {left_out} that rules ask for or the policy expects left out" * (left_out > 0)),
         findings=(
             *_redundant(measured, pairs[found.as_one]),
             *_beside(measured, pairs[found.beside]),
@@ -88,15 +89,6 @@ def _pairs(measured: Counted) -> Together:
         support_b=table["support_b"].to_numpy().astype(np.float64),
         instances=np.full(len(table), float(measured.labelled)),
     )
-
-
-def _required(measured: Counted, pairs: Together, places: Places) -> BoolArray:
-    """Whether the policy expects each pair, or one at or above it, shape (n_pairs,)."""
-    asked = np.zeros(len(pairs), np.bool_)
-    for known in measured.policy.expected:
-        a, b = (measured.hierarchy.index(node) for node in known.nodes)
-        asked |= within(pairs, places, a, b)
-    return asked
 
 
 def _redundant(measured: Counted, pairs: Together) -> Iterator[Finding]:

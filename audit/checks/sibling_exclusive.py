@@ -11,8 +11,8 @@ from audit.checks.check import TOP_PARTS, Check
 from audit.dag import BoolArray, IntArray, row
 from audit.disclosure import Quantity, count, derived
 from audit.measure import Measurements
-from audit.policy import Exclusive
 from audit.result import CheckResult, Finding, Part
+from audit.rules import Exclusive
 
 _NAME = "sibling_exclusive"
 _TITLE = "Do instances carry nodes that the policy declares mutually exclusive?"
@@ -79,7 +79,7 @@ def _finding(measured: Measurements, group: _Group) -> Finding | None:
         nodes=parts[0].nodes,
         statement="{instances} of {of} instances ({share}) with a node of a group that the policy "
         f"declares mutually exclusive carry two of it, in {{pairs}} different pairs. "
-        f"{group.declared.reason}",
+        f"{group.declared.reason} These records are candidates for review.",
         evidence={
             "instances": count(touched, of, total),
             "of": count(of, total),

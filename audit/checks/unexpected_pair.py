@@ -15,6 +15,7 @@ from audit.result import CheckResult, Finding, Part
 
 _NAME = "unexpected_pair"
 _TITLE = "Which pairs of nodes stand together more often than the length of records explains?"
+_UNIT = "pairs of nodes, neither above the other, frequent enough to be judged"
 _MARGINS = ("instances", "support_a", "support_b")
 CHILDREN = "children"
 """What the key of a finding on most pairs of children of a parent ends with."""
@@ -24,12 +25,13 @@ MOST_NAMED = 3
 
 def run(measured: Counted) -> CheckResult:
     """Report the pairs that the scan finds, the strongest first."""
-    excess = measured.excess
+    excess, left_out = measured.excess, sum(measured.excess.as_expected)
     return CheckResult(
         name=_NAME,
         title=_TITLE,
         denominator=excess.family,
-        denominator_unit="pairs of nodes, neither above the other, frequent enough to be judged",
+        denominator_unit=_UNIT
+        + f"; {left_out} found that are known, and left out" * (left_out > 0),
         findings=_findings(measured),
         not_applicable=excess.why_not,
     )

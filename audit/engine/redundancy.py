@@ -186,11 +186,6 @@ def chain_ends(edges: Sparse, support: IntArray) -> BoolArray:
     return ends
 
 
-def within(pairs: Together, places: Places, a: int, b: int) -> BoolArray:
-    """Whether each pair lies at or below two nodes, either way round, shape (n_pairs,)."""
-    return _of_ends(pairs, places.below(a), places.below(b)) > 0
-
-
 def _of_ends(pairs: Together, first: Part, second: Part) -> FloatArray:
     """The numbers of both ends of each pair multiplied, the larger way round, shape (n_pairs,)."""
     there = first.of(pairs.a) * second.of(pairs.b)

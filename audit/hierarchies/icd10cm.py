@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 import polars as pl
 
 from audit.errors import InputError
+from audit.hierarchies.companion_notes import companions
 from audit.hierarchies.exclusions import Tabular, exclusions, is_range
 from audit.hierarchies.format import BuiltInHierarchy
 from audit.hierarchies.icd10 import DIAGNOSES, INTEGRITY, ICD10Coding
@@ -28,6 +29,8 @@ class _Node(NamedTuple):
     parent: str | None
     title: str
     excludes1: list[str]
+    code_first: str = ""
+    use_additional: str = ""
 
 
 def _load() -> Hierarchy:
@@ -49,7 +52,16 @@ def _load() -> Hierarchy:
     )
     tabular = Tabular({node.node: node.parent for node in nodes})
     notes = ((node.node, text) for node in nodes for text in node.excludes1)
-    return replace(hierarchy, exclusions=exclusions(tabular, notes, release=release))
+    return replace(
+        hierarchy,
+        exclusions=exclusions(tabular, notes, release=release),
+        companions=companions(
+            tabular,
+            [(node.node, node.code_first) for node in nodes if node.code_first],
+            [(node.node, node.use_additional) for node in nodes if node.use_additional],
+            release=release,
+        ),
+    )
 
 
 def _library() -> Any:
@@ -93,22 +105,26 @@ def _nodes(library: Any) -> Iterator[_Node]:
         seen.add(name)
         title = library.get_description(name, range_first)
         parent = library.get_parent(name, range_first)
-        notes = library.get_excludes1(name, range_first)
+        notes = (
+            library.get_excludes1(name, range_first),
+            library.get_code_first(name, prioritize_blocks=range_first),
+            library.get_use_additional_code(name, prioritize_blocks=range_first),
+        )
         if "." in name:
-            yield _Node(name, parent, title, notes)
+            yield _Node(name, parent, title, *notes)
         elif library.is_chapter(name):
             title, chapter = _titled_range(title)
             headings = [chapter]
-            yield _Node(chapter, ROOT, title, notes)
+            yield _Node(chapter, ROOT, title, *notes)
         elif range_first and library.is_block(name):
             block = _range(name)
             while not _reaches(headings[-1], block):
                 headings.pop()
-            yield _Node(block, headings[-1], _titled_range(title)[0], notes)
+            yield _Node(block, headings[-1], _titled_range(title)[0], *notes)
             if library.is_leaf(name, range_first):
                 headings.append(block)
         else:
-            yield _Node(name, _range(parent), title, notes)
+            yield _Node(name, _range(parent), title, *notes)
 
 
 def _reaches(outer: str, inner: str) -> bool:
@@ -128,6 +144,6 @@ def _range(name: str) -> str:
 
 BUILT_IN = BuiltInHierarchy(
     name="icd10cm",
-    title="ICD-10-CM, April 2026: all diagnoses, with their Excludes1 notes (extra icd10)",
+    title="ICD-10-CM, April 2026: all diagnoses, with notes on codes beside them (extra icd10)",
     load=_load,
 )

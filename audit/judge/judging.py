@@ -22,6 +22,7 @@ from audit.judge.waivers import Waivers, listed
 from audit.judge.weight import severity_of
 from audit.policy import CodeDates, Policy
 from audit.result import AuditResult, CheckResult, Finding, Judgement, to_json_bytes
+from audit.rules import Companion
 
 _AGAIN = "audit the data again with `audit run --policy`"
 
@@ -86,8 +87,11 @@ def policy_as_applied(
         policy: The policy.
         min_cell: Smallest count shown.
         labelled_ancestors: Whether a label beside its own ancestor is a fault.
-        as_expected: Pairs that were found and left out for each of its expected associations.
+        as_expected: Pairs that were found and left out for each of its expected associations, then
+            for each of its companion rules; what follows is not the policy's.
     """
+    known = len(policy.expected)
+    asked = as_expected[known : known + len(policy.companions)]
     return {
         "name": policy.name,
         "title": policy.title,
@@ -108,13 +112,22 @@ def policy_as_applied(
             for group in policy.exclusive
         ],
         "expected": [
-            {"nodes": list(known.nodes), "source": known.source, "pairs": pairs}
-            for known, pairs in zip(policy.expected, as_expected, strict=True)
+            {"nodes": list(pair.nodes), "source": pair.source, "pairs": pairs}
+            for pair, pairs in zip(policy.expected, as_expected[:known], strict=True)
+        ],
+        "companions": [
+            {**_rule_as_applied(rule), "pairs": pairs}
+            for rule, pairs in zip(policy.companions, asked, strict=True)
         ],
         "severities": policy.severities,
         "ratchet": policy.ratchet,
         "code_dates": policy.code_dates and _dates_as_applied(policy.code_dates),
     }
+
+
+def _rule_as_applied(rule: Companion) -> dict[str, Any]:
+    lists = {"if": rule.asking, "needs": rule.needed, "unless": rule.excusing}
+    return rule.model_dump(mode="json") | {key: list(nodes) for key, nodes in lists.items()}
 
 
 def _dates_as_applied(dates: CodeDates) -> dict[str, Any]:
@@ -149,7 +162,9 @@ def _judged(
             policy,
             min_cell=min_cell,
             labelled_ancestors=result.policy["labelled_ancestors"],
-            as_expected=[known["pairs"] for known in result.policy["expected"]],
+            as_expected=[
+                known["pairs"] for key in ("expected", "companions") for known in result.policy[key]
+            ],
         ),
         checks=(*checks, *told),
         waivers=tuple(listed(use) for use in uses),

@@ -22,8 +22,9 @@ from audit.dataset import LabelDataset
 from audit.disclosure import BESIDE, WHOLE
 from audit.hierarchy import Exclusion, Exclusions, Hierarchy
 from audit.measure import Counted, Measurements, measure
-from audit.policy import BranchRule, Exclusive, Policy, Threshold, Waiver, policy_for
+from audit.policy import BranchRule, Policy, Threshold, Waiver, policy_for
 from audit.result import CheckResult, Finding
+from audit.rules import Companion, Exclusive
 from fixtures.coded import icd9cm_and_procedures
 from fixtures.coded import measured as damaged_in
 from fixtures.counted import counted_of, standing_alone
@@ -36,8 +37,9 @@ NAMES = (
     "unknown_code", "malformed_code", "lost_zero", "wrong_table", "retired_code", "mixed_versions",
     "not_specific", "parent_and_child", "duplicate_label", "empty_instance", "duplicate_instance",
     "principal_position", "record_cap", "split_leak", "group_confined", "residual_overuse",
-    "cross_branch", "sibling_exclusive", "excludes1", "unexpected_pair", "missing_stratum",
-    "redundant_nodes", "model_confuses", "model_habit", "waiver_expired", "waiver_unused",
+    "cross_branch", "sibling_exclusive", "excludes1", "missing_companion", "unexpected_pair",
+    "missing_stratum", "redundant_nodes", "model_confuses", "model_habit", "waiver_expired",
+    "waiver_unused",
 )  # fmt: skip
 """Every check there will be, in report order."""
 
@@ -68,12 +70,13 @@ COUNTS = [
 ]  # fmt: skip
 RULES = (BranchRule(branches=("tool", "body"), rule="disjoint", reason="By rule."),)
 APART = (Exclusive(nodes=("heart", "tool"), reason="By rule."),)
+ASKING = Companion.model_validate({"if": "other_lung", "needs": "heart", "source": "A {book}."})
 
 
 def busy(order: int = 1) -> Measurements:
     labels = dict(list(repeated(COUNTS).items())[::order])
     reordered = {instance: given[::order] for instance, given in labels.items()}
-    policy = Policy(branch_rules=RULES, exclusive=APART)
+    policy = Policy(branch_rules=RULES, exclusive=APART, companions=(ASKING,))
     return measure(labelled(BUSY, reordered, persons=True), policy)
 
 
@@ -265,7 +268,7 @@ def test_ids_are_unique_and_their_parts_percent_encoded() -> None:
 
 def test_every_placeholder_of_a_statement_has_its_evidence() -> None:
     for finding in found():
-        named = set(re.findall(r"\{(\w+)\}", finding.statement)) - {"things"}
+        named = set(re.findall(r"\{(\w+)\}", finding.statement)) - {"things", "book"}
         assert named
         assert named <= set(finding.evidence), finding.id
 

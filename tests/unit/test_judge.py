@@ -19,8 +19,9 @@ from audit.disclosure import Quantity, count, derived
 from audit.errors import InputError, PolicyError
 from audit.hierarchy import Hierarchy
 from audit.judge import FREE, judged, judging_date, rejudged
-from audit.policy import BranchRule, CodeDates, Exclusive, Expected, Policy, Threshold, Waiver
+from audit.policy import BranchRule, CodeDates, Policy, Threshold, Waiver
 from audit.result import AuditResult, CheckResult, Finding, to_json_bytes
+from audit.rules import Exclusive, Expected
 from audit.run import run_audit
 from audit.run_folder import read_run, write_run
 from fixtures.labelled import labelled, repeated, tree

@@ -19,8 +19,6 @@ from audit.policy import (
     ICD9CM_POLICY,
     BranchRule,
     CodeDates,
-    Exclusive,
-    Expected,
     Policy,
     Threshold,
     Waiver,
@@ -29,6 +27,7 @@ from audit.policy import (
     policy_for,
     policy_schema,
 )
+from audit.rules import Exclusive, Expected
 
 
 def rule(*branches: str, kind: str = "expected") -> BranchRule:
@@ -263,6 +262,44 @@ def test_a_policy_written_as_json_reads_back_the_same() -> None:
     policy = Policy(waivers=(Waiver(**WAIVER, added=date(2029, 1, 1)),)).over(ICD9CM_POLICY)
 
     assert Policy.model_validate_json(json.dumps(policy.model_dump(mode="json"))) == policy
+
+
+# --- rules that ask for a companion -----------------------------------------------------------
+
+RULE = '[[companions]]\nif = "a"\nneeds = ["b", "c"]\nsource = "A book."\n'
+
+
+def test_a_companion_rule_is_read(tmp_path: Path) -> None:
+    stated = RULE + "valid_from = 2002-10-01\nunless = 'd'\nposition = 'after'\n"
+    (one,) = load_policy(written(tmp_path, stated)).companions
+
+    assert (one.asking, one.needed, one.excusing) == (("a",), ("b", "c"), ("d",))
+    assert (one.position, one.severity) == ("after", "warning")
+    assert (one.valid_from, one.valid_to) == (date(2002, 10, 1), None)
+    assert one.key != Policy.model_validate(tomllib.loads(RULE)).companions[0].key
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        (
+            RULE + "valid_from = 2002-10-01\nvalid_to = 2002-09-30\n",
+            "companions.0.valid_to (line 6): valid_to 2002-09-30 must not lie before valid_from",
+        ),
+        (RULE + "position = 'first'\n", "companions.0.position (line 5)"),
+        (RULE + "unless = ['c']\n", "c of needs must not stand in unless"),
+        (RULE.replace('"b"', '"a"'), "a of if must not stand in needs"),
+        (RULE.replace("if =", "when ="), "companions.0.when"),
+        (RULE.replace('["b", "c"]', "[]"), "companions.0.needs"),
+        (RULE.replace('"A book."', '""'), "companions.0.source (line 4)"),
+        (RULE + RULE, "rule 2 repeats an earlier one"),
+    ],
+)
+def test_a_companion_rule_that_says_nothing_is_refused(
+    tmp_path: Path, text: str, told: str
+) -> None:
+    with pytest.raises(PolicyError, match=re.escape(told)):
+        load_policy(written(tmp_path, text))
 
 
 # --- where a mistake stands -------------------------------------------------------------------

@@ -13,8 +13,9 @@ from audit.checks.check import Check
 from audit.errors import PolicyError
 from audit.hierarchy import Hierarchy
 from audit.measure import Measurements
-from audit.policy import Expected, Policy
+from audit.policy import Policy
 from audit.result import CheckResult
+from audit.rules import Expected
 from audit.run import run_audit
 from fixtures.labelled import labelled
 

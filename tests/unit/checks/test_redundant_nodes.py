@@ -14,8 +14,9 @@ from hypothesis import strategies as st
 from audit.checks.redundant_nodes import CHECK, cases
 from audit.hierarchy import Hierarchy
 from audit.measure import Measurements, measure
-from audit.policy import Expected, Policy, Threshold
+from audit.policy import Policy, Threshold
 from audit.result import CheckResult, shared_finding
+from audit.rules import Companion, Expected
 from fixtures.counted import counted_of
 from fixtures.labelled import labelled, repeated, tree
 from fixtures.strategies import hierarchies
@@ -210,10 +211,13 @@ def test_pairs_that_the_policy_expects_are_left_out_with_what_follows() -> None:
     before = CHECK.run(measured(counts, NESTED))
     known = Expected(nodes=("wheeze", "asthma"), source="the guide")
     found = CHECK.run(measured(counts, NESTED, Policy(expected=(known,))))
+    asked = {"if": "wheeze", "needs": "asthma", "source": "the guide"}
+    by_rule = Policy(companions=(Companion.model_validate(asked),))
 
     assert told(found) == [key for key in told(before) if "asthma" not in key]
     assert found.denominator == before.denominator - 1
-    assert found.denominator_unit.endswith("; 1 that the policy expects left out")
+    assert found.denominator_unit.endswith("; 1 that rules ask for or the policy expects left out")
+    assert CHECK.run(measured(counts, NESTED, by_rule)) == found
 
 
 def test_it_names_the_instances_with_both() -> None:

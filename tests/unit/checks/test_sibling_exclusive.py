@@ -14,8 +14,9 @@ import audit
 from audit.checks.sibling_exclusive import CHECK
 from audit.errors import PolicyError
 from audit.measure import measure
-from audit.policy import Exclusive, Policy, policy_for
+from audit.policy import Policy, policy_for
 from audit.result import CheckResult
+from audit.rules import Exclusive
 from audit.run import run_audit
 from fixtures.labelled import labelled, repeated, tree
 
@@ -42,7 +43,7 @@ def test_a_group_is_one_finding_with_its_pairs() -> None:
         (("one_a", "two_a"), 5),
         (("one_b", "two_a"), 3),
     ]
-    assert "By rule." in finding.statement
+    assert finding.statement.endswith("By rule. These records are candidates for review.")
 
 
 def test_two_labels_of_one_side_are_no_conflict() -> None:
@@ -89,8 +90,9 @@ def test_the_severity_is_the_group_s() -> None:
         (["4010", "4011"], ["warning"]),
         (["4019", "4011"], ["note"]),
         (["25001", "25000"], ["warning"]),
-        (["25083", "25002"], ["warning"]),
-        (["25001", "25043"], []),
+        (["25083", "25002"], ["warning", "warning"]),
+        (["25001", "25043"], ["warning"]),
+        (["25041", "25043"], []),
         (["25000", "25002", "4019"], []),
     ],
 )

@@ -13,8 +13,9 @@ from scipy.stats import gamma
 from audit.checks.unexpected_pair import CHECK
 from audit.hierarchy import Hierarchy
 from audit.measure import Measurements, measure
-from audit.policy import Expected, Policy, Threshold
+from audit.policy import Policy, Threshold
 from audit.result import CheckResult, Finding, shared_finding
+from audit.rules import Companion, Expected
 from audit.run import run_audit
 from fixtures.labelled import labelled, repeated, tree
 
@@ -194,8 +195,21 @@ def test_what_the_policy_expects_is_taken_out_and_counted(rng: np.random.Generat
 
     assert told(check) == [("A21", "C11")]
     assert [one["pairs"] for one in result.shared()["policy"]["expected"]] == [1, 0, 0]
+    assert check.denominator_unit.endswith("; 1 found that are known, and left out")
     assert [finding.evidence["rank"].value for finding in check.findings] == [1]
     assert check.denominator == checked(rows).denominator
+
+
+def test_what_a_rule_asks_for_is_taken_out_and_counted(rng: np.random.Generator) -> None:
+    rows = planted(rng, independent(rng), 90, ["A11"], ["B11"])
+    rows = planted(rng, rows, 90, ["A21"], ["C11"])
+    asked = {"if": "A11", "needs": ["B1", "B2"], "source": "A book."}
+    rule = Companion.model_validate(asked)
+    result = run_audit(labelled(BODY, rows), Policy(companions=(rule,)))
+    (check,) = (check for check in result.checks if check.name == "unexpected_pair")
+
+    assert told(check) == [("A21", "C11")]
+    assert [one["pairs"] for one in result.shared()["policy"]["companions"]] == [1]
 
 
 def test_the_floors_are_the_policy_s(rng: np.random.Generator) -> None:

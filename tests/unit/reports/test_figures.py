@@ -144,3 +144,26 @@ def test_what_the_policy_expects_stands_with_its_source_and_count() -> None:
         (Code("390-459"), Code("00-99"), "Coding guide of the ward, page 12.", "4"),
     )
     assert tables.expected_table({"expected": []}) is None
+
+
+def test_rules_for_companions_stand_with_their_days_and_count() -> None:
+    rule = {
+        "if": ["a", "b", "c", "d", "e"],
+        "needs": ["x"],
+        "unless": [],
+        "position": "before",
+        "valid_from": "2002-10-01",
+        "valid_to": None,
+        "source": "A book.",
+        "severity": "warning",
+        "pairs": 3,
+    }
+    always = rule | {"valid_from": None, "unless": ["y", "z"]}
+    table = tables.companions_table({"companions": [rule, always]})
+    assert table is not None
+
+    assert table.rows == (
+        ("a, b, c and 2 others", "x", "", "from 2002-10-01", "A book.", "Warning", "3"),
+        ("a, b, c and 2 others", "x", "y, z", "always", "A book.", "Warning", "3"),
+    )
+    assert tables.companions_table({"companions": []}) is None

@@ -1,0 +1,160 @@
+"""Rules that a policy's tables state: which nodes exclude, require or go with each other."""
+
+from __future__ import annotations
+
+import hashlib
+from datetime import date
+from itertools import combinations
+from typing import Annotated, Literal, Self, TypeAlias
+
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Field,
+    ValidationInfo,
+    field_validator,
+    model_validator,
+)
+
+Severity: TypeAlias = Literal["error", "warning", "note"]
+Nodes: TypeAlias = Annotated[tuple[str, ...], Field(strict=False, min_length=1)]
+
+
+class Frozen(BaseModel):
+    """A record of a policy: it never changes, and holds nothing but its keys."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True, serialize_by_alias=True)
+
+
+class Exclusive(Frozen):
+    """Nodes of which an instance should carry one at most.
+
+    Args:
+        nodes: Two or more sides, each a node with all below it, or a list of such nodes.
+        reason: Why, as the report prints it.
+        severity: Of the finding.
+    """
+
+    nodes: tuple[str | Nodes, ...] = Field(strict=False, min_length=2)
+    reason: str
+    severity: Severity = "warning"
+
+    @field_validator("nodes")
+    @classmethod
+    def _apart(cls, nodes: tuple[str | Nodes, ...]) -> tuple[str | Nodes, ...]:
+        sides = [(side,) if isinstance(side, str) else side for side in nodes]
+        twice = {node for a, b in combinations(sides, 2) for node in set(a) & set(b)}
+        if twice:
+            raise ValueError(f"{', '.join(sorted(twice))} must stand on one side only")
+        return nodes
+
+    @property
+    def sides(self) -> tuple[tuple[str, ...], ...]:
+        """The nodes of each side."""
+        return tuple((side,) if isinstance(side, str) else side for side in self.nodes)
+
+
+class Expected(Frozen):
+    """An association that is known: pairs of nodes at or below its two nodes are not reported.
+
+    Args:
+        nodes: Two nodes, neither above the other.
+        source: Where it is known from, as the report prints it.
+    """
+
+    nodes: tuple[str, str] = Field(strict=False)
+    source: str = Field(min_length=1)
+
+    @property
+    def sides(self) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        """The nodes on either side of the association."""
+        return (self.nodes[0],), (self.nodes[1],)
+
+
+class Companion(Frozen):
+    """A node that asks for another one beside it, each with all below it.
+
+    Args:
+        when: The nodes that ask, one or a list; ``if`` in a policy file.
+        needs: What they ask for, a node or a list of which one is enough.
+        unless: Nodes beside which nothing is asked for.
+        position: Where the companion stands among an instance's labels: before the first one that
+            asks, after it, or anywhere.
+        valid_from: The first day on which the rule holds; None: it always did.
+        valid_to: The last day on which it holds; None: it still does.
+        source: What the rule says and where it stands, as the report prints it.
+        severity: Of the finding.
+    """
+
+    when: str | Nodes = Field(alias="if")
+    needs: str | Nodes
+    unless: str | Annotated[tuple[str, ...], Field(strict=False)] = ()
+    position: Literal["any", "before", "after"] = "any"
+    valid_from: date | None = None
+    valid_to: date | None = None
+    source: str = Field(min_length=1)
+    severity: Severity = "warning"
+
+    @field_validator("valid_to")
+    @classmethod
+    def _in_order(cls, valid_to: date | None, info: ValidationInfo) -> date | None:
+        valid_from = info.data.get("valid_from")
+        if valid_to is not None and valid_from is not None and valid_to < valid_from:
+            raise ValueError(f"valid_to {valid_to} must not lie before valid_from {valid_from}")
+        return valid_to
+
+    @model_validator(mode="after")
+    def _apart(self) -> Self:
+        both = [
+            f"{', '.join(sorted(shared))} of {one} must not stand in {other}"
+            for one, other in (("if", "needs"), ("if", "unless"), ("needs", "unless"))
+            if (shared := set(self._named[one]) & set(self._named[other]))
+        ]
+        if both:
+            raise ValueError(both[0])
+        return self
+
+    @property
+    def _named(self) -> dict[str, tuple[str, ...]]:
+        return {"if": self.asking, "needs": self.needed, "unless": self.excusing}
+
+    @property
+    def asking(self) -> tuple[str, ...]:
+        """The nodes that ask for a companion."""
+        return _listed(self.when)
+
+    @property
+    def needed(self) -> tuple[str, ...]:
+        """The nodes of which one is enough."""
+        return _listed(self.needs)
+
+    @property
+    def excusing(self) -> tuple[str, ...]:
+        """The nodes beside which nothing is asked for."""
+        return _listed(self.unless)
+
+    @property
+    def sides(self) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        """The nodes on either side of the association that the rule makes."""
+        return self.asking, self.needed
+
+    @property
+    def nodes_named(self) -> tuple[str, ...]:
+        """Every node that it names."""
+        return (*self.asking, *self.needed, *self.excusing)
+
+    @property
+    def begins_or_ends(self) -> bool:
+        """Whether it holds on some days and not on others."""
+        return self.valid_from is not None or self.valid_to is not None
+
+    @property
+    def key(self) -> tuple[str, str]:
+        """What tells it from other rules: a node that asks, and a digest of all that it asks."""
+        nodes = [sorted(nodes) for nodes in self._named.values()]
+        said = (nodes, self.position, str(self.valid_from), str(self.valid_to))
+        return self.asking[0], hashlib.sha256(repr(said).encode()).hexdigest()[:8]
+
+
+def _listed(nodes: str | tuple[str, ...]) -> tuple[str, ...]:
+    return (nodes,) if isinstance(nodes, str) else nodes

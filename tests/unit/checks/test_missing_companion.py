@@ -1,0 +1,365 @@
+"""missing_companion: which instances lack what a rule asks for, by hand and by a plain search."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from datetime import date
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import audit
+from audit.checks.missing_companion import CHECK
+from audit.checks.sibling_exclusive import CHECK as EXCLUSIVE
+from audit.code_dates import Spell
+from audit.hierarchy import Companions
+from audit.measure import Measurements, measure
+from audit.policy import CodeDates, Policy, policy_for
+from audit.result import CheckResult, filled, shared_finding
+from audit.rule_book import at_or_below
+from audit.rules import Companion
+from fixtures.guideline_cases import APART, BEGINS, BROKEN, MISSING, NEAR, admissions, with_planted
+from fixtures.labelled import labelled, repeated, tree
+
+BODY = tree("a b c d < top", "a1 a2 < a", "b1 b2 < b", "both < a1", "both < b1")
+DATES = CodeDates(column="day", file="dates.csv", spells=(Spell("a", None, None),))
+
+
+def rule(asks: Any, needs: Any, **more: Any) -> Companion:
+    return Companion.model_validate({"if": asks, "needs": needs, "source": "A book.", **more})
+
+
+def measured(
+    labels: Mapping[str, Sequence[str]], *rules: Companion, days: Mapping[str, str] | None = None
+) -> Measurements:
+    strata = None if days is None else {"day": days}
+    dataset = labelled(BODY, labels, positions=True, strata=strata)
+    dates = None if days is None else DATES
+    return measure(dataset, Policy(companions=rules, code_dates=dates))
+
+
+def checked(
+    labels: Mapping[str, Sequence[str]], *rules: Companion, days: Mapping[str, str] | None = None
+) -> CheckResult:
+    return CHECK.run(measured(labels, *rules, days=days))
+
+
+def kinds(found: CheckResult) -> dict[tuple[str, ...], tuple[str, int]]:
+    """Severity and instances of each finding, by what its key says beside the rule."""
+    return {f.key[2:]: (f.severity, f.touched) for f in found.findings}
+
+
+def test_a_rule_is_one_finding_with_the_labels_that_ask() -> None:
+    counts = [(5, ["a1"]), (2, ["a2", "c"]), (3, ["a1", "b2"]), (4, ["b1"]), (1, [])]
+    found = checked(repeated(counts), rule("a", "b"))
+    (finding,) = found.findings
+
+    assert (found.status, found.denominator) == ("warn", 10)
+    assert {name: quantity.value for name, quantity in finding.evidence.items()} == {
+        "instances": 7,
+        "of": 10,
+        "share": 0.7,
+    }
+    assert [(part.nodes, part.evidence["instances"].value) for part in finding.parts] == [
+        (("a1",), 5),
+        (("a2",), 2),
+    ]
+    assert finding.nodes == ("a", "b")
+    assert finding.statement == (
+        "{instances} of {of} instances with a ({share}) have no code of b. The rule: A book. They "
+        "are candidates for review, not faults."
+    )
+
+
+@pytest.mark.parametrize(
+    ("labels", "missing"),
+    [
+        (["a1"], True),
+        (["a"], True),
+        (["a1", "c"], True),
+        (["b2", "c", "a1"], False),
+        (["both"], False),
+        (["a1", "d"], False),
+        (["top"], False),
+        (["c"], False),
+        ([], False),
+    ],
+)
+def test_who_lacks_a_companion(labels: list[str], missing: bool) -> None:
+    found = checked({"x": labels, "y": ["b1"]}, rule("a", "b", unless="d"))
+
+    assert kinds(found) == ({("missing",): ("warning", 1)} if missing else {})
+
+
+def test_one_of_several_companions_is_enough_and_any_of_several_nodes_asks() -> None:
+    several = rule(["a1", "c"], ["b1", "d"], severity="error")
+    labels = {"v": ["a1", "d"], "w": ["c", "b1"], "x": ["c"], "y": ["a2"], "z": ["a1", "c"]}
+    found = checked(labels, several)
+
+    assert kinds(found) == {("missing",): ("error", 2)}
+    assert found.findings[0].nodes == ("c",)
+    assert "with a1 or c ({share}) have no code of b1 or d." in found.findings[0].statement
+
+
+@pytest.mark.parametrize(
+    ("position", "labels", "misplaced"),
+    [
+        ("before", ["b1", "c", "a1"], False),
+        ("before", ["a1", "b1"], True),
+        ("before", ["a2", "b1", "a1"], True),
+        ("before", ["b1", "a1", "b2"], False),
+        ("after", ["a1", "b1"], False),
+        ("after", ["b1", "a1"], True),
+        ("after", ["b1", "a1", "b2"], False),
+        ("any", ["b1", "a1"], False),
+    ],
+)
+def test_a_companion_in_the_wrong_place_is_a_note(
+    position: str, labels: list[str], misplaced: bool
+) -> None:
+    found = checked({"x": labels}, rule("a", "b", position=position))
+
+    assert kinds(found) == ({("order",): ("note", 1)} if misplaced else {})
+
+
+def test_where_labels_have_no_order_their_place_is_not_judged() -> None:
+    dataset = labelled(BODY, {"x": ["a1", "b1"]})
+    policy = Policy(companions=(rule("a", "b", position="before"),))
+
+    assert CHECK.run(measure(dataset, policy)).status == "pass"
+
+
+DAYS = {"w": "2005-09-30", "x": "2005-10-01", "y": "2007-10-01", "z": "2007-09-30"}
+
+
+def dated(**more: Any) -> Companion:
+    return rule("a", "b", valid_from=date(2005, 10, 1), valid_to=date(2007, 9, 30), **more)
+
+
+def test_a_rule_holds_from_its_first_to_its_last_day() -> None:
+    labels = {instance: ["a1"] for instance in "vwxyz"}
+    found = measured(labels, dated(), days=DAYS)
+    result = CHECK.run(found)
+
+    assert kinds(result) == {("missing",): ("warning", 2), ("missing", "undated"): ("note", 1)}
+    assert [CHECK.cases(found, f).tolist() for f in result.findings if CHECK.cases] == [[2, 4], [0]]
+    assert result.denominator == 3
+    assert "It holds from 2005-10-01 to 2007-09-30" in result.findings[1].statement
+
+
+def test_without_true_days_what_began_on_a_day_is_a_note() -> None:
+    labels = {"x": ["a1"], "y": ["a1", "b1"]}
+
+    assert kinds(checked(labels, dated(severity="error"))) == {("missing", "undated"): ("note", 1)}
+    assert kinds(checked(labels, dated(position="before"))) == {
+        ("missing", "undated"): ("note", 1),
+        ("order", "undated"): ("note", 1),
+    }
+
+
+@pytest.mark.parametrize(
+    ("rules", "labels", "reason"),
+    [
+        ((), ["a1"], "neither the policy nor the hierarchy"),
+        ((rule("a", "b"),), ["c"], "no instance has a code that asks"),
+        ((rule("a", "b"),), [], "no instance has a code that asks"),
+    ],
+)
+def test_it_says_why_it_does_not_apply(
+    rules: tuple[Companion, ...], labels: list[str], reason: str
+) -> None:
+    found = checked({"x": labels}, *rules)
+
+    assert (found.status, found.findings) == ("not_applicable", ())
+    assert reason in found.not_applicable
+
+
+def test_notes_of_the_hierarchy_are_rules_too() -> None:
+    noting = replace(BODY, companions=Companions("May", (rule("a", "b"),), unread=2))
+    found = CHECK.run(measure(labelled(noting, {"x": ["a1"], "y": ["c"]}), Policy()))
+
+    assert kinds(found) == {("missing",): ("warning", 1)}
+    assert found.denominator_unit == (
+        "instances with a code that asks for another (rules: 1; 1 of 3 notes of release "
+        "May ask without a condition)"
+    )
+
+
+def test_a_small_cell_hides_what_follows_from_it() -> None:
+    (finding,) = checked(repeated([(5, ["a1"]), (40, ["a1", "b1"])]), rule("a", "b")).findings
+    shared = shared_finding(finding, 11, {})
+
+    assert shared["evidence"] == {"instances": "<11", "of": 45, "share": None}
+
+
+NODES = ("a", "a1", "a2", "b", "b1", "b2", "both", "c", "d")
+BELOW = {"a": {"a", "a1", "a2", "both"}, "b": {"b", "b1", "b2", "both"}}
+
+
+@given(st.lists(st.lists(st.sampled_from(NODES), max_size=5), min_size=1, max_size=6))
+def test_findings_are_those_of_a_plain_search(records: list[list[str]]) -> None:
+    labels = {f"i{n}": record for n, record in enumerate(records)}
+    found = measured(labels, rule("a", "b", unless="c", position="before"))
+    result = CHECK.run(found)
+    asked = [n for n, r in enumerate(records) if BELOW["a"] & set(r) and "c" not in r]
+    missing = [n for n in asked if not BELOW["b"] & set(records[n])]
+
+    def first(record: list[str], nodes: set[str]) -> int:
+        return min(place for place, label in enumerate(record) if label in nodes)
+
+    misplaced = [
+        n
+        for n in asked
+        if n not in missing and first(records[n], BELOW["b"]) > first(records[n], BELOW["a"])
+    ]
+    assert CHECK.cases
+    cases = {f.key[2]: CHECK.cases(found, f).tolist() for f in result.findings}
+    assert cases == {
+        kind: told for kind, told in (("missing", missing), ("order", misplaced)) if told
+    }
+    assert result.denominator == len(asked)
+
+
+# --- the guidelines for ICD-9-CM --------------------------------------------------------------
+
+SAMPLE = Path(__file__).parents[3] / "sample_data" / "release_1" / "DIAGNOSES_ICD.csv"
+
+
+@cache
+def records() -> dict[str, list[str]]:
+    return with_planted(admissions(SAMPLE))
+
+
+@cache
+def guideline_audit() -> Measurements:
+    hierarchy = audit.load_hierarchy("icd9cm")
+    dataset = labelled(hierarchy, records(), positions=True, table="diagnoses")
+    return measure(dataset, policy_for("icd9cm"))
+
+
+def found_by(node: str) -> set[str]:
+    """The records that a finding on the rule of this node names."""
+    own = guideline_audit()
+    ids = own.dataset.instances["instance"].to_list()
+    findings = [f for f in CHECK.run(own).findings if f.key[0] == node and f.key[2] == "missing"]
+    assert CHECK.cases
+    return {ids[i] for finding in findings for i in CHECK.cases(own, finding).tolist()}
+
+
+def test_every_rule_has_its_cases() -> None:
+    rules = {rule.asking[0] for rule in policy_for("icd9cm").companions}
+
+    assert rules == set(MISSING) == set(BROKEN) == set(NEAR)
+
+
+@cache
+def leaves() -> dict[str, int]:
+    """Every diagnosis as a file writes it, with its node."""
+    hierarchy = guideline_audit().hierarchy
+    procedures = set(hierarchy.descendants("00-99", with_self=True))
+    names = ((i, hierarchy.nodes[i]) for i in np.flatnonzero(hierarchy.leaf))
+    return {node.replace(".", ""): int(i) for i, node in names if node not in procedures}
+
+
+@pytest.mark.parametrize("node", MISSING)
+def test_each_code_asks_and_is_enough_where_a_plain_search_says_so(node: str) -> None:
+    hierarchy = guideline_audit().hierarchy
+    (one,) = (r for r in policy_for("icd9cm").companions if r.asking[0] == node)
+    asking, needed = (at_or_below(hierarchy, side) for side in one.sides)
+    asks = {code for code, i in leaves().items() if asking[i]}
+    some = min(asks)
+
+    assert asks == {code for code in leaves() if MISSING[node]([code])}
+    assert {code for code, i in leaves().items() if needed[i]} == {
+        code for code in leaves() if not MISSING[node]([some, code])
+    }
+
+
+@pytest.mark.parametrize("node", MISSING)
+def test_planted_violations_are_found_and_near_misses_are_not(node: str) -> None:
+    found = found_by(node)
+    broken = {name for name in records() if name.startswith(f"broken:{node}:")}
+    near = {name for name in records() if name.startswith(f"near:{node}:")}
+
+    assert all(MISSING[node](records()[name]) for name in broken)
+    assert not any(MISSING[node](records()[name]) for name in near)
+    assert broken <= found
+    assert not near & found
+    assert found == {name for name, codes in records().items() if MISSING[node](codes)}
+
+
+@pytest.mark.parametrize("beginning", APART)
+def test_codes_that_the_guidelines_keep_apart_are_found(beginning: str) -> None:
+    planted = {
+        "401:585": (["4019", "5859"], ["40391", "5859"]),
+        "401:402,403,404": (["4019", "40290"], ["40390", "5853"]),
+        "042:795.71,V08": (["042", "V08"], ["V08", "79579"]),
+        "491,492,493:496": (["496", "49121"], ["490", "496"]),
+        "250.0:": (["25000", "25060", "3572"], ["25000", "24900"]),
+    }[beginning]
+    dataset = labelled(audit.load_hierarchy("icd9cm"), dict(zip("ab", planted, strict=True)))
+    told = [f.id for f in EXCLUSIVE.run(measure(dataset, policy_for("icd9cm"))).findings]
+    meant = f"sibling_exclusive:{beginning}".replace(",", "%2C")
+
+    assert [APART[beginning](record) for record in planted] == [True, False]
+    assert sum(name.startswith(meant) for name in told) == 1
+    assert len(told) == 1
+
+
+def dated_cases() -> Iterator[tuple[str, str, bool]]:
+    for node, begin in BEGINS.items():
+        year, rest = int(begin[:4]), begin[4:]
+        yield node, begin, True
+        yield node, f"{year + 5}{rest}", True
+        yield node, f"{year}-09-30", False
+        yield node, f"{year - 3}{rest}", False
+
+
+@pytest.mark.parametrize(("node", "day", "holds"), list(dated_cases()))
+def test_a_record_before_the_rule_keeps_to_it(node: str, day: str, holds: bool) -> None:
+    records = {f"i{n}": codes for n, codes in enumerate(BROKEN[node])}
+    hierarchy = audit.load_hierarchy("icd9cm")
+    day_of_codes = DATES.model_copy(update={"spells": (Spell("401.9", None, None),)})
+    dataset = labelled(
+        hierarchy, records, table="diagnoses", strata={"day": dict.fromkeys(records, day)}
+    )
+    policy = policy_for("icd9cm", Policy(code_dates=day_of_codes))
+    found = CHECK.run(measure(dataset, policy)).findings
+    told = [f.touched for f in found if f.key[0] == node and f.key[2:] == ("missing",)]
+
+    assert told == ([len(records)] if holds else [])
+    assert not any(f.key[-1] == "undated" for f in found)
+
+
+def test_each_guideline_stands_in_its_finding_with_its_section() -> None:
+    for finding in CHECK.run(guideline_audit()).findings:
+        told = filled(finding.statement, {k: q.value for k, q in finding.evidence.items()})
+        assert "ICD-9-CM Official Guidelines 2011, I." in told
+        assert "candidates for review" in told
+
+
+def test_icd10cm_asks_for_the_stage_and_for_what_underlies() -> None:
+    hierarchy = audit.load_hierarchy("icd10cm")
+    records = {
+        "a": ["I129", "E119"],
+        "b": ["I129", "N183"],
+        "c": ["E1122", "N189"],
+        "d": ["D631"],
+        "e": ["D631", "N186"],
+        "f": ["R6520", "A419"],
+    }
+    dataset = labelled(hierarchy, records, positions=True, table="diagnoses-10")
+    found = CHECK.run(measure(dataset, policy_for("icd10cm")))
+
+    assert {(f.key[0], *f.key[2:]): (f.severity, f.touched) for f in found.findings} == {
+        ("I12.9", "missing"): ("note", 1),
+        ("D63.1", "missing"): ("warning", 1),
+        ("D63.1", "order"): ("note", 1),
+    }
+    assert all(f"note at {f.key[0]}: “" in f.statement for f in found.findings)
