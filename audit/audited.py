@@ -13,7 +13,6 @@ from audit.checkpoint import files_beside
 from audit.disk import alone_in
 from audit.errors import InputError, first_cases
 from audit.files import sha256_of
-from audit.hierarchies import load_hierarchy
 from audit.hierarchies.titles import read_titles, with_titles
 from audit.hierarchy import Hierarchy
 from audit.instances import instance_frame, write_instances
@@ -149,7 +148,7 @@ def _on_counts(
 ) -> Audited:
     sources = _sources(settings)
     progress("reading the hierarchy")
-    hierarchy = _hierarchy(settings)
+    hierarchy = _hierarchy(settings, policy)
     applied = policy_for(hierarchy.name, policy)
     refuse_unknown_checks(applied)
     refuse_reference(hierarchy.name, applied, reference)
@@ -239,8 +238,8 @@ def _in_batches(
     )
 
 
-def _hierarchy(settings: Settings) -> Hierarchy:
-    hierarchy = load_hierarchy(settings.hierarchy, relations=settings.relations)
+def _hierarchy(settings: Settings, policy: Policy | None) -> Hierarchy:
+    hierarchy = settings.read_hierarchy(policy)
     return with_titles(hierarchy, [read_titles(source) for source in settings.titles])
 
 

@@ -58,6 +58,13 @@ class Engine(StrEnum):
     spark = "spark"
 
 
+class Unlisted(StrEnum):
+    """What becomes of labels that the hierarchy lacks."""
+
+    refuse = "refuse"
+    hang = "hang"
+
+
 class Listed(StrEnum):
     """What ``audit list`` can list."""
 
@@ -83,6 +90,10 @@ def run(
     ] = None,
     relations: Annotated[
         list[str] | None, typer.Option(help="OBO relations that count beside is_a.")
+    ] = None,
+    unlisted: Annotated[
+        Unlisted | None,
+        typer.Option(help="Labels that the hierarchy lacks; a file refuses them unless told."),
     ] = None,
     classes: Annotated[
         Path | None, typer.Option(help="Names of a matrix's columns, a name a line.")
@@ -163,6 +174,7 @@ def run(
                 split=split,
                 titles=tuple(titles or ()),
                 relations=tuple(relations or ()),
+                unlisted=unlisted.value if unlisted else None,
                 classes=classes,
                 predictions=predictions,
                 transform="softmax" if softmax else "sigmoid" if sigmoid else None,

@@ -227,8 +227,8 @@ class Policy(_Frozen):
             model's pairs.
         decision_threshold: Score from which a node is predicted, where an instance may have
             several.
-        unknown_classes: Whether columns of a prediction file without a node are refused, or
-            counted and left out.
+        unlisted_codes: Whether labels that the hierarchy lacks are refused, or hung where their
+            digits place them; None: a file refuses them, a built-in classification hangs them.
         unmatched_instances: Whether instances with a prediction and no labels, or with labels and
             no prediction, are refused, or counted and left out.
         severities: Severity of all findings of a check, in place of the check's own.
@@ -292,7 +292,7 @@ class Policy(_Frozen):
     decision_threshold: Threshold = Threshold(
         value=0.5, reason="From one half, a calibrated model holds a node for likelier than not."
     )
-    unknown_classes: Literal["refuse", "count"] = "refuse"
+    unlisted_codes: Literal["refuse", "hang"] | None = None
     unmatched_instances: Literal["refuse", "count"] = "count"
     severities: dict[str, Severity] = Field(default_factory=dict)
     waivers: tuple[Waiver, ...] = Field(default=(), strict=False)

@@ -13,6 +13,7 @@ from pydantic import BaseModel, ConfigDict, PlainSerializer, field_serializer
 from audit.dataset import LabelDataset, load_labels
 from audit.engine.score_tensors import device_named
 from audit.hierarchies import BUILT_IN, load_hierarchy
+from audit.hierarchy import Hierarchy, Unlisted
 from audit.judge import rejudged
 from audit.loaders.transforms import Transform
 from audit.policy import Policy, load_policy, policy_for
@@ -45,6 +46,7 @@ class Settings(BaseModel):
         split: Column of the split.
         titles: Dictionaries of code titles.
         relations: OBO relations that count beside ``is_a``.
+        unlisted: What becomes of labels that the hierarchy lacks, in place of the policy's word.
         classes: File of the names of a matrix's columns.
         predictions: File of predictions; None: there is no model.
         transform: What turns the predictions into scores.
@@ -72,6 +74,7 @@ class Settings(BaseModel):
     split: str | None = None
     titles: tuple[_Path, ...] = ()
     relations: tuple[str, ...] = ()
+    unlisted: Unlisted | None = None
     classes: _Path | None = None
     predictions: _Path | None = None
     transform: Transform | None = None
@@ -106,7 +109,7 @@ class Settings(BaseModel):
         if self.device:
             device_named(self.device)
         progress("reading the hierarchy")
-        hierarchy = load_hierarchy(self.hierarchy, relations=self.relations)
+        hierarchy = self.read_hierarchy(policy)
         progress("reading labels")
         labels = load_labels(
             self.dataset,
@@ -136,6 +139,11 @@ class Settings(BaseModel):
         read = predictions.ledger.instances_read
         progress("reading predictions", read, read, "instances")
         return labels, predictions
+
+    def read_hierarchy(self, policy: Policy | None) -> Hierarchy:
+        """The hierarchy, with what becomes of labels that it lacks."""
+        unlisted = self.unlisted or (policy.unlisted_codes if policy else None)
+        return load_hierarchy(self.hierarchy, relations=self.relations, unlisted=unlisted)
 
     def files(self, policy: Policy | None) -> Mapping[str, Path | None]:
         """The files beside the data that decide the result, each by its role."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import polars as pl
 
 from audit.integrity import Integrity
@@ -13,9 +15,12 @@ LOST_ZEROS = ("0", "00")
 _OF_TEXT = ("unknown_code", "malformed_code", "no_place")
 """Reasons of the ledger that speak about the text of a label."""
 
+_OF_NO_LIST = ("other_version", "no_hierarchy")
+"""Reasons of the ledger that speak about the code set of a row: its text was not looked at."""
+
 _CODES = pl.List(pl.String)
 
-_IS_CODE = pl.col("listed")
+_IS_CODE = pl.col("node").is_not_null() & ~pl.col("added")
 _IS_WITH_ZEROS = pl.col("with_zeros").list.len() > 0
 _IS_ELSEWHERE = pl.col("elsewhere").list.len() > 0
 _ONLY_LOST_ZERO = ~_IS_CODE & _IS_WITH_ZEROS & ~_IS_ELSEWHERE
@@ -45,15 +50,15 @@ def integrity_of(measured: Counted) -> Integrity | None:
 
 
 def written(measured: Counted) -> pl.DataFrame:
-    """``line, label, table, node, listed, rows, instances``: labels with a text, a row a label.
+    """``line, label, table, node, added, rows, instances``: labels with a text, a row a label.
 
-    ``line`` numbers them as `LabelDataset.written` does; ``node`` is null and ``listed`` False
+    ``line`` numbers them as `LabelDataset.written` does; ``node`` is null and ``added`` False
     where the label was refused for its text.
     """
     refused = refused_for(measured, *_OF_TEXT).with_columns(
-        node=pl.lit(None, pl.String), listed=pl.lit(False)
+        node=pl.lit(None, pl.String), added=pl.lit(False)
     )
-    columns = ("line", "label", "table", "node", "listed", "rows", "instances")
+    columns = ("line", "label", "table", "node", "added", "rows", "instances")
     return pl.concat([mapped(measured).select(columns), refused.select(columns)])
 
 
@@ -66,6 +71,42 @@ def refused_for(measured: Counted, *reasons: str) -> pl.DataFrame:
     """`LabelDataset.refusals` for some reasons, each with its ``line``."""
     numbered = measured.refusals.with_row_index("line", len(measured.mappings))
     return numbered.filter(pl.col("reason").is_in(reasons))
+
+
+@dataclass(frozen=True)
+class LookedAt:
+    """How many rows the codes at hand could be asked about, and how many not.
+
+    Args:
+        rows: Rows read, without those beside.
+        beside: Rows refused because they belong to another version or classification.
+    """
+
+    rows: int
+    beside: int
+
+    @property
+    def unit(self) -> str:
+        """What is counted, for the denominator of a check."""
+        if not self.beside:
+            return "rows"
+        return (
+            f"rows; {self.beside:,} more could not be looked at: no list of their codes is at hand"
+        )
+
+    @property
+    def why_not(self) -> str:
+        """Why a check of rows does not apply; empty where it does."""
+        if self.rows:
+            return ""
+        return self.unit.partition("; ")[2].replace("more ", "rows ") or "no row was read"
+
+
+def looked_at(measured: Counted) -> LookedAt:
+    """The rows whose codes could be looked up."""
+    read, refused = measured.ledger.rows_read, measured.ledger.refused
+    beside = sum(refused.get(reason, 0) for reason in _OF_NO_LIST)
+    return LookedAt(read - beside, beside)
 
 
 def read_again(measured: Counted, integrity: Integrity) -> pl.DataFrame:
@@ -95,7 +136,7 @@ def read_again(measured: Counted, integrity: Integrity) -> pl.DataFrame:
 
 
 def unexplained(measured: Counted) -> pl.DataFrame:
-    """Codes kept though a complete list lacks them, where neither fault explains it.
+    """Codes kept though the hierarchy lacks them, where neither fault explains it.
 
     Columns ``line, label`` (the code as it is spelled), ``rows, instances, edition``: that of the
     list, null where it is not known.
@@ -104,8 +145,8 @@ def unexplained(measured: Counted) -> pl.DataFrame:
     if integrity is None:
         labels, editions = written(measured).clear(), list[str | None]()
     else:
-        kept = pl.col("node").is_not_null() & ~pl.col("listed")
-        labels = read_again(measured, integrity).filter(kept & ~LOST_ZERO & ~WRONG_TABLE)
+        again = read_again(measured, integrity)
+        labels = again.filter(pl.col("added") & ~LOST_ZERO & ~WRONG_TABLE)
         editions = [integrity.editions.get(code_set) for code_set in labels["code_set"]]
     return labels.select(
         "line", "rows", "instances", label="node", edition=pl.Series(editions, dtype=pl.String)

@@ -117,14 +117,16 @@ class ICD9Coding:
         parent = self.parent_of(code, hierarchy)
         if parent is None:
             return Placement(reason=self.homeless)
-        return Placement(code, parent, listed=table_of(code) not in hierarchy.complete_tables)
+        return Placement(code, parent)
 
     def parent_of(self, code: str, nodes: Container[str]) -> str | None:
         """The node that a dotted code hangs under; None where there is none."""
         return nearest_prefix(code, nodes)
 
 
-ICD9 = ICD9Coding(integrity=replace(INTEGRITY, editions={"diagnoses": "version 32 (FY2015)"}))
+ICD9 = ICD9Coding(
+    integrity=replace(INTEGRITY, editions=dict.fromkeys(TABLES, "version 32 (FY2015)"))
+)
 """The rules as `audit.load_hierarchy("icd9cm")` uses them."""
 
 
