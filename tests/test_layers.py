@@ -99,8 +99,8 @@ MAY_IMPORT: dict[str, set[str]] = {
     | {"pair_table", "policy", "predictions", "progress", "result", "validity"},
     "run_folder": {"disclosure", "earlier_table", "errors", "files", "result"},
     "case_lists": {"engine", "errors", "result"},
-    "settings": {"dataset", "engine", "hierarchies", "judge", "loaders", "policy", "predictions"}
-    | {"progress", "result", "run", "run_folder"},
+    "settings": {"dataset", "engine", "hierarchies", "hierarchy", "judge", "loaders", "policy"}
+    | {"predictions", "progress", "result", "run", "run_folder"},
     "instances": {"dataset", "errors", "hierarchy", "predictions", "run_folder", "weighted"},
     "compare": {"dag", "disclosure", "engine", "errors", "files", "judge", "published", "result"}
     | {"run_folder"},

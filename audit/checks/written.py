@@ -88,18 +88,18 @@ class LookedAt:
     @property
     def unit(self) -> str:
         """What is counted, for the denominator of a check."""
-        if not self.beside:
-            return "rows"
-        return (
-            f"rows; {self.beside:,} more could not be looked at: no list of their codes is at hand"
-        )
+        return f"rows; {self._beside}" if self.beside else "rows"
 
     @property
     def why_not(self) -> str:
         """Why a check of rows does not apply; empty where it does."""
         if self.rows:
             return ""
-        return self.unit.partition("; ")[2].replace("more ", "rows ") or "no row was read"
+        return self._beside if self.beside else "no row was read"
+
+    @property
+    def _beside(self) -> str:
+        return f"{self.beside:,} could not be looked at, for no list of their codes is at hand"
 
 
 def looked_at(measured: Counted) -> LookedAt:
