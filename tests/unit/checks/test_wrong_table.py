@@ -29,7 +29,7 @@ def test_a_procedure_among_diagnoses_is_found() -> None:
     assert values(finding) == {"rows": 2, "of": 5, "share": 0.4, "labels": 1}
     assert finding.parts[0].nodes == ("3893",)
     assert (
-        finding.parts[0].evidence["stands_for"].value
+        finding.parts[0].evidence["may_stand_for"].value
         == "38.93 Venous catheterization, not elsewhere classified"
     )
 
