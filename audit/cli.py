@@ -95,6 +95,9 @@ def run(
         Unlisted | None,
         typer.Option(help="Labels that the hierarchy lacks; a file refuses them unless told."),
     ] = None,
+    anyway: Annotated[
+        bool, typer.Option("--anyway", help="Go on where most labels are no nodes.")
+    ] = False,
     classes: Annotated[
         Path | None, typer.Option(help="Names of a matrix's columns, a name a line.")
     ] = None,
@@ -175,6 +178,7 @@ def run(
                 titles=tuple(titles or ()),
                 relations=tuple(relations or ()),
                 unlisted=unlisted.value if unlisted else None,
+                anyway=anyway,
                 classes=classes,
                 predictions=predictions,
                 transform="softmax" if softmax else "sigmoid" if sigmoid else None,

@@ -14,7 +14,7 @@ from scipy.sparse import csr_array
 from audit.dag import BoolArray, Sparse
 from audit.errors import InputError, SchemaError
 from audit.hierarchies import load_hierarchy
-from audit.hierarchies.titles import read_titles, with_titles
+from audit.hierarchies.titles import read_own_titles, read_titles, with_titles
 from audit.hierarchy import Hierarchy, Placement
 from audit.loaders import read_labels
 from audit.loaders.common import pick, raw_labels
@@ -216,10 +216,11 @@ def load_labels(
     raw = read_labels(Path(path), columns, format)
     if raw.instances.is_empty():
         raise InputError("a dataset of at least one instance is required", found="none", where=path)
-    dictionaries = (*(Path(source) for source in titles), *raw.titles)
-    titled = _loaded(hierarchy)
+    own, titled = tuple(Path(source) for source in titles), _loaded(hierarchy)
+    dictionaries = (*own, *raw.titles)
     if dictionaries:
-        titled = with_titles(titled, [read_titles(source) for source in dictionaries])
+        named = [read_own_titles(source, titled) for source in own]
+        titled = with_titles(titled, [*named, *map(read_titles, raw.titles)])
     return replace(map_labels(raw, titled), titles=dictionaries)
 
 

@@ -22,6 +22,7 @@ from audit.progress import Progress, silent
 from audit.result import AuditResult
 from audit.run import with_inputs
 from audit.run_folder import RESULT, read_run
+from audit.wrong_hierarchy import refuse_wrong_classes, refuse_wrong_hierarchy
 
 _Path: TypeAlias = Annotated[Path, PlainSerializer(lambda path: str(path.absolute()))]
 """As typed, and stored so that it holds from any folder."""
@@ -46,6 +47,7 @@ class Settings(BaseModel):
         split: Column of the split.
         titles: Dictionaries of code titles.
         relations: OBO relations that count beside ``is_a``.
+        anyway: Whether to go on where most labels, or classes, are no nodes of the hierarchy.
         unlisted: What becomes of labels that the hierarchy lacks, in place of the policy's word.
         classes: File of the names of a matrix's columns.
         predictions: File of predictions; None: there is no model.
@@ -75,6 +77,7 @@ class Settings(BaseModel):
     titles: tuple[_Path, ...] = ()
     relations: tuple[str, ...] = ()
     unlisted: Unlisted | None = None
+    anyway: bool = False
     classes: _Path | None = None
     predictions: _Path | None = None
     transform: Transform | None = None
@@ -125,6 +128,8 @@ class Settings(BaseModel):
         )
         read = labels.ledger.rows_read
         progress("reading labels", read, read, "rows")
+        if not self.anyway:
+            refuse_wrong_hierarchy(labels.ledger, labels.refusals, labels.hierarchy, self.dataset)
         if self.predictions is None:
             return labels, None
         progress("reading predictions")
@@ -136,6 +141,8 @@ class Settings(BaseModel):
             single_label=self.single_label,
             policy=policy,
         )
+        if not self.anyway:
+            refuse_wrong_classes(predictions, self.predictions)
         read = predictions.ledger.instances_read
         progress("reading predictions", read, read, "instances")
         return labels, predictions

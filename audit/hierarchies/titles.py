@@ -9,6 +9,7 @@ from pathlib import Path
 
 import polars as pl
 
+from audit.errors import InputError, first_cases
 from audit.files import column_named, first_bytes, read_bytes, read_table, refuse_pickle
 from audit.hierarchies import icd9
 from audit.hierarchy import Hierarchy, Placement
@@ -58,6 +59,24 @@ def read_titles(path: Path) -> TitleList:
     titles = _read_fixed(path) if fixed else _read_table(path)
     titles = titles.drop_nulls("code").unique("code", keep="first", maintain_order=True)
     return TitleList(_table_of(path), titles, path)
+
+
+def read_own_titles(path: Path, hierarchy: Hierarchy) -> TitleList:
+    """Read a title dictionary that the user names for a hierarchy.
+
+    Raises:
+        InputError: As `read_titles`, or if none of its codes has a place in the hierarchy.
+    """
+    titles = read_titles(path)
+    without = unplaced(hierarchy, titles)["code"]
+    if len(without) and len(without) == len(titles.titles):
+        raise InputError(
+            f"titles of codes of the hierarchy {hierarchy.name} are required",
+            found=f"none of its codes among {first_cases(without)}",
+            where=path,
+            hint="the list may be of another classification, or of another version",
+        )
+    return titles
 
 
 def with_titles(hierarchy: Hierarchy, lists: Sequence[TitleList]) -> Hierarchy:
