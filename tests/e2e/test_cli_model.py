@@ -437,11 +437,12 @@ MISTAKES: dict[str, tuple[Given, str]] = {
     "too few classes": (
         lambda r: ["--predictions", r.scores, "--classes", r.write("few.txt", ["dog"])], "few.txt",
     ),
-    "unknown class": (
+    "mostly unknown classes": (
         lambda r: [
-            "--predictions", r.scores, "--classes", r.write("elf.txt", ["elf", *CLASSES[1:]]),
+            "--predictions", r.scores, "--classes",
+            r.write("elf.txt", ["elf", "orc", "gnome", *CLASSES[3:]]),
         ],
-        "elf",
+        "3 of 4 are none: 'elf', 'orc', 'gnome'",
     ),
     "a class twice": (
         lambda r: [
