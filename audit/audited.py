@@ -13,8 +13,7 @@ from audit.checkpoint import files_beside
 from audit.disk import alone_in
 from audit.errors import InputError, first_cases
 from audit.files import sha256_of
-from audit.hierarchies import load_hierarchy
-from audit.hierarchies.titles import read_titles, with_titles
+from audit.hierarchies.titles import read_own_titles, with_titles
 from audit.hierarchy import Hierarchy
 from audit.instances import instance_frame, write_instances
 from audit.judge import refuse_reference, refuse_unknown_checks
@@ -30,6 +29,7 @@ from audit.run import input_record, run_audit, run_counted_audit, with_inputs
 from audit.run_folder import RESTRICTED, read_run
 from audit.sealed import SealedRun
 from audit.settings import Engine, Settings
+from audit.wrong_hierarchy import refuse_wrong_hierarchy
 
 COUNTABLE = ("long", "jsonl")
 """Formats that can be counted without loading them."""
@@ -149,7 +149,7 @@ def _on_counts(
 ) -> Audited:
     sources = _sources(settings)
     progress("reading the hierarchy")
-    hierarchy = _hierarchy(settings)
+    hierarchy = _hierarchy(settings, policy)
     applied = policy_for(hierarchy.name, policy)
     refuse_unknown_checks(applied)
     refuse_reference(hierarchy.name, applied, reference)
@@ -165,6 +165,9 @@ def _on_counts(
         count = _on_spark(settings, hierarchy, asked)
     else:
         count = _in_batches(settings, hierarchy, asked | {"checkpoint": checkpoint}, resume)
+    if not settings.anyway:
+        told, nodes = count.labels, count.hierarchy
+        refuse_wrong_hierarchy(count.ledger, told.refusals(), nodes, settings.dataset)
     result = run_counted_audit(
         count,
         policy,
@@ -239,9 +242,11 @@ def _in_batches(
     )
 
 
-def _hierarchy(settings: Settings) -> Hierarchy:
-    hierarchy = load_hierarchy(settings.hierarchy, relations=settings.relations)
-    return with_titles(hierarchy, [read_titles(source) for source in settings.titles])
+def _hierarchy(settings: Settings, policy: Policy | None) -> Hierarchy:
+    hierarchy = settings.read_hierarchy(policy)
+    return with_titles(
+        hierarchy, [read_own_titles(source, hierarchy) for source in settings.titles]
+    )
 
 
 def _sources(settings: Settings) -> tuple[Path, ...]:

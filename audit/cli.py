@@ -58,6 +58,13 @@ class Engine(StrEnum):
     spark = "spark"
 
 
+class Unlisted(StrEnum):
+    """What becomes of labels that the hierarchy lacks."""
+
+    refuse = "refuse"
+    hang = "hang"
+
+
 class Listed(StrEnum):
     """What ``audit list`` can list."""
 
@@ -88,6 +95,13 @@ def run(
     relations: Annotated[
         list[str] | None, typer.Option(help="OBO relations that count beside is_a.")
     ] = None,
+    unlisted: Annotated[
+        Unlisted | None,
+        typer.Option(help="Labels that the hierarchy lacks; a file refuses them unless told."),
+    ] = None,
+    anyway: Annotated[
+        bool, typer.Option("--anyway", help="Go on where most labels are no nodes.")
+    ] = False,
     classes: Annotated[
         Path | None, typer.Option(help="Names of a matrix's columns, a name a line.")
     ] = None,
@@ -168,6 +182,8 @@ def run(
                 strata=tuple(strata or ()),
                 titles=tuple(titles or ()),
                 relations=tuple(relations or ()),
+                unlisted=unlisted.value if unlisted else None,
+                anyway=anyway,
                 classes=classes,
                 predictions=predictions,
                 transform="softmax" if softmax else "sigmoid" if sigmoid else None,

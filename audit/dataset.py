@@ -14,7 +14,7 @@ from scipy.sparse import csr_array
 from audit.dag import BoolArray, Sparse
 from audit.errors import InputError, SchemaError
 from audit.hierarchies import load_hierarchy
-from audit.hierarchies.titles import read_titles, with_titles
+from audit.hierarchies.titles import read_own_titles, read_titles, with_titles
 from audit.hierarchy import Hierarchy, Placement
 from audit.loaders import read_labels
 from audit.loaders.common import pick, raw_labels
@@ -67,9 +67,8 @@ class LabelDataset:
     refusals: pl.DataFrame
     """``reason, label, table, rows, instances``: what was refused, a row a label."""
     mappings: pl.DataFrame
-    """``label, table, node, listed, added, rows, instances``: what was mapped, a row a label;
-    ``listed`` is False where a complete list of codes lacks it, ``added`` tells that the hierarchy
-    had no such node."""
+    """``label, table, node, added, rows, instances``: what was mapped, a row a label; ``added``
+    tells that the hierarchy had no such node."""
     written: pl.DataFrame
     """``instance`` (index) and ``line``: each different label, as written, of each instance;
     ``line`` is the row of `mappings`, or ``len(mappings)`` and the row of `refusals`."""
@@ -219,10 +218,11 @@ def load_labels(
     raw = read_labels(Path(path), columns, format)
     if raw.instances.is_empty():
         raise InputError("a dataset of at least one instance is required", found="none", where=path)
-    dictionaries = (*(Path(source) for source in titles), *raw.titles)
-    titled = _loaded(hierarchy)
+    own, titled = tuple(Path(source) for source in titles), _loaded(hierarchy)
+    dictionaries = (*own, *raw.titles)
     if dictionaries:
-        titled = with_titles(titled, [read_titles(source) for source in dictionaries])
+        named = [read_own_titles(source, titled) for source in own]
+        titled = with_titles(titled, [*named, *map(read_titles, raw.titles)])
     return replace(map_labels(raw, titled), titles=dictionaries)
 
 
@@ -269,7 +269,7 @@ def map_labels(raw: RawLabels, hierarchy: Hierarchy) -> LabelDataset:
 
 
 def _placements(rows: pl.DataFrame, hierarchy: Hierarchy) -> pl.DataFrame:
-    """``label, table, node, parent, reason, listed`` of each different label."""
+    """``label, table, node, parent, reason`` of each different label."""
     asked = rows.filter(pl.col("label").is_not_null() & pl.col("refused").is_null())
     labels = asked.select("label", "table").unique().sort("label", "table")
     placed = [place(label, table, hierarchy) for label, table in labels.iter_rows()]
@@ -277,12 +277,20 @@ def _placements(rows: pl.DataFrame, hierarchy: Hierarchy) -> pl.DataFrame:
         pl.Series("node", [p.node for p in placed], pl.String),
         pl.Series("parent", [p.parent for p in placed], pl.String),
         pl.Series("reason", [p.reason for p in placed], pl.String),
-        pl.Series("listed", [p.listed for p in placed], pl.Boolean),
     )
 
 
 def place(label: str, table: str | None, hierarchy: Hierarchy) -> Placement:
-    """Where a label as written belongs; without a coding, labels are ids of nodes."""
+    """Where a label as written belongs, by what the hierarchy says of labels that it lacks."""
+    found = place_by_digits(label, table, hierarchy)
+    lacked = found.parent is not None or found.reason == "no_place"
+    if lacked and hierarchy.unlisted == "refuse":
+        return Placement(reason="unknown_code")
+    return found
+
+
+def place_by_digits(label: str, table: str | None, hierarchy: Hierarchy) -> Placement:
+    """Where a label belongs if it may be hung; without a coding, labels are ids of nodes."""
     if hierarchy.coding is not None:
         return hierarchy.coding.place(label, table, hierarchy)
     return Placement(label) if label in hierarchy else Placement(reason="unknown_code")
@@ -293,8 +301,9 @@ def _grown(hierarchy: Hierarchy, placed: pl.DataFrame) -> Hierarchy:
     new = placed.filter(pl.col("parent").is_not_null()).unique("node").sort("node")
     if new.is_empty():
         return hierarchy
+    titles = [hierarchy.further_titles.get(node) for node in new["node"]]
     nodes = new.select(
-        "node", pl.lit(None, pl.String).alias("title"), pl.lit(True).alias("assignable")
+        "node", pl.Series("title", titles, pl.String), pl.lit(True).alias("assignable")
     )
     return hierarchy.extend(new.select(pl.col("node").alias("child"), "parent"), nodes)
 
@@ -339,7 +348,7 @@ def _refusals(rows: pl.DataFrame) -> pl.DataFrame:
 def _mappings(mapped: pl.DataFrame) -> pl.DataFrame:
     return (
         mapped.with_columns(added=pl.col("parent").is_not_null())
-        .group_by("label", "table", "node", "listed", "added")
+        .group_by("label", "table", "node", "added")
         .agg(pl.len().alias("rows"), pl.col("instance").n_unique().alias("instances"))
         .sort("label", "table", nulls_last=True)
     )

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Literal, Protocol
+from typing import TYPE_CHECKING, Literal, Protocol, TypeAlias
 
 import numpy as np
 import polars as pl
@@ -28,6 +28,9 @@ SYNTHETIC_ROOT = "(root)"
 RELATIONS = ("ancestor", "sibling", "overlap", "same_branch", "cross_branch")
 """How the two nodes of a pair stand to each other; the first that holds is taken."""
 
+Unlisted: TypeAlias = Literal["refuse", "hang"]
+"""What becomes of labels that a hierarchy lacks: refused, or hung where their digits say."""
+
 PAIRS_PER_BLOCK = 500_000
 """Pairs related at a time, so that memory stays flat."""
 
@@ -40,13 +43,11 @@ class Placement:
         node: The node's id; None where the label is refused.
         parent: Where a node that the hierarchy lacks hangs; None where it has the node.
         reason: Why the label is refused: a reason of the ledger.
-        listed: False for a label that is kept though a complete list of codes lacks it.
     """
 
     node: str | None = None
     parent: str | None = None
     reason: str | None = None
-    listed: bool = True
 
 
 class Coding(Protocol):
@@ -145,6 +146,11 @@ class Hierarchy:
     """Notes on codes that exclude each other; None where the classification has none."""
     companions: Companions | None = None
     """Notes that ask for a second code; None where the classification has none."""
+    unlisted: Unlisted | None = None
+    """What becomes of labels that the file of the hierarchy lacks; None: it is no file, labels hang
+    where their digits place them, and dictionaries of codes add theirs."""
+    further_titles: Mapping[str, str] = field(default_factory=dict)
+    """Titles of codes that are no nodes; a node that is hung takes its own."""
 
     @classmethod
     def build(
@@ -258,6 +264,8 @@ class Hierarchy:
             repeated_edges=self.repeated_edges,
             exclusions=self.exclusions,
             companions=self.companions,
+            unlisted=self.unlisted,
+            further_titles=self.further_titles,
         )
 
     # --- asking about one node -------------------------------------------------------------

@@ -18,6 +18,7 @@ class Integrity:
             ids that are no node among them.
         tables: Code sets that a label can be taken for one another in.
         zero_tables: Code sets whose codes may start with 0.
+        never_a_code: Whether a node is a heading that no edition ever assigned.
         editions: The edition of each code set that the classification itself lists completely.
         other_version: Whether a label has the shape of a code of another version alone.
         never_first: Why a node, given with its title, may not stand first; None where it may.
@@ -27,6 +28,7 @@ class Integrity:
     readings: Callable[[str, str | None], tuple[str, ...]]
     tables: tuple[str, ...] = ()
     zero_tables: tuple[str, ...] = ()
+    never_a_code: Callable[[str], bool] | None = None
     editions: Mapping[str, str] = field(default_factory=dict)
     other_version: Callable[[str], bool] | None = None
     never_first: Callable[[str, str], str | None] | None = None

@@ -24,7 +24,7 @@ class LabelNodes:
 
     Args:
         hierarchy: With a node for every label that was kept.
-        written: ``label, homeless, rows, number, reason, node, listed, added``: the labels as
+        written: ``label, homeless, rows, number, reason, node, added``: the labels as
             written; ``number`` is null where rows have no instance, ``node`` and what follows it
             where they are refused.
         node_of: Node of each number, shape (n_labels,); -1: refused.
@@ -75,7 +75,7 @@ class LabelNodes:
     def mappings(self, instances: IntArray) -> pl.DataFrame:
         """What was mapped, as a dataset tells it; parameters as of `refusals`."""
         mapped = self._with(instances).filter(pl.col("node").is_not_null())
-        columns = ("label", "table", "node", "listed", "added", "rows", "instances")
+        columns = ("label", "table", "node", "added", "rows", "instances")
         return mapped.select(columns).sort("label")
 
     def _with(self, instances: IntArray | None) -> pl.DataFrame:
@@ -104,14 +104,14 @@ def label_nodes(counts: pl.DataFrame, hierarchy: Hierarchy) -> LabelNodes:
     """Map each different label once."""
     homeless, missing = pl.col("homeless"), pl.col("label").is_null()
     placed = map_labels(_each_once(counts.filter(~homeless & ~missing)["label"]), hierarchy)
-    mapped = placed.mappings.select("label", "node", "listed", "added")
+    mapped = placed.mappings.select("label", "node", "added")
     refused = placed.refusals.select("label", reason_told="reason")
     told = counts.join(refused, on="label", how="left").join(mapped, on="label", how="left")
     reason = pl.when(homeless).then(pl.lit("bad_row")).when(missing).then(pl.lit("missing_code"))
     written = told.with_columns(
         number=pl.when(~homeless).then((~homeless).cum_sum().cast(pl.Int64) - 1),
         reason=reason.otherwise("reason_told"),
-        **{name: pl.when(~homeless).then(name) for name in ("node", "listed", "added")},
+        **{name: pl.when(~homeless).then(name) for name in ("node", "added")},
     ).drop("reason_told")
     numbered = written.filter(~homeless)
     places = {node: index for index, node in enumerate(placed.hierarchy.nodes)}

@@ -179,8 +179,8 @@ class Policy(Frozen):
             model's pairs.
         decision_threshold: Score from which a node is predicted, where an instance may have
             several.
-        unknown_classes: Whether columns of a prediction file without a node are refused, or
-            counted and left out.
+        unlisted_codes: Whether labels that the hierarchy lacks are refused, or hung where their
+            digits place them; None: a file refuses them, a built-in classification hangs them.
         unmatched_instances: Whether instances with a prediction and no labels, or with labels and
             no prediction, are refused, or counted and left out.
         error_share: Share of the rows, or instances, looked at from which an error counts as one;
@@ -247,7 +247,7 @@ class Policy(Frozen):
     decision_threshold: Threshold = Threshold(
         value=0.5, reason="From one half, a calibrated model holds a node for likelier than not."
     )
-    unknown_classes: Literal["refuse", "count"] = "refuse"
+    unlisted_codes: Literal["refuse", "hang"] | None = None
     unmatched_instances: Literal["refuse", "count"] = "count"
     error_share: Threshold = Threshold(
         value=0.001, reason="One stray row in a large release is no reason to stop it."

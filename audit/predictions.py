@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from audit.dag import FloatArray, IntArray, Sparse
+from audit.dag import BoolArray, FloatArray, IntArray, Sparse
 from audit.dataset import LabelDataset, place
 from audit.errors import SchemaError, first_cases
 from audit.hierarchy import Hierarchy
@@ -73,6 +73,8 @@ class Predictions:
     single_label: bool
     """Whether each instance has one answer, its highest score: the scores of each sum to one, or
     it was asked for; never of predicted sets."""
+    left_out: IntArray
+    """Where those with a score above 0 for a class that is no node stand in the dataset."""
     ledger: PredictionLedger
     sources: tuple[Path, ...] = ()
     """The files that were read."""
@@ -136,7 +138,7 @@ def load_predictions(
         format: Name of the format; found from the file where None.
         transform: What turns the numbers of the file into scores in [0, 1]; None: they are scores.
         single_label: Each instance has one answer, also where its scores do not sum to one.
-        policy: Whether unknown classes and unmatched instances are refused or counted.
+        policy: Whether unmatched instances are refused or counted.
 
     Raises:
         FormatError: If not exactly one format matches.
@@ -176,7 +178,7 @@ def map_predictions(
     """
     policy, path = policy or Policy(), raw.sources[0]
     raw = as_scores(raw, transform)
-    nodes = _nodes_of(raw.classes, dataset.hierarchy, policy, path)
+    nodes = _nodes_of(raw.classes, dataset.hierarchy, path)
     rows, own = _matched(raw.instances, dataset, policy, path)
     scores = _placed(raw.scores, own, nodes, len(dataset.hierarchy))
     without = np.flatnonzero(np.diff(scores.indptr) == 0)
@@ -191,6 +193,7 @@ def map_predictions(
         scores=scores,
         set_valued=raw.set_valued,
         single_label=single_label or (not raw.set_valued and _sum_to_one(scores, instances, path)),
+        left_out=rows[_scored(raw.scores, own, np.flatnonzero(nodes < 0))],
         ledger=PredictionLedger(
             classes_read=len(raw.classes),
             classes_mapped=len(raw.classes) - len(unknown),
@@ -205,27 +208,17 @@ def map_predictions(
     )
 
 
-def _nodes_of(
-    classes: tuple[str, ...], hierarchy: Hierarchy, policy: Policy, path: Path
-) -> IntArray:
+def _nodes_of(classes: tuple[str, ...], hierarchy: Hierarchy, path: Path) -> IntArray:
     """Node index of each class, -1 where it is no node; a node has one class at most."""
     placed = (place(name, None, hierarchy).node for name in classes)
     nodes = np.array(
         [hierarchy.index(node) if node and node in hierarchy else -1 for node in placed], np.int64
     )
-    unknown = [name for name, node in zip(classes, nodes, strict=True) if node < 0]
-    if len(unknown) == len(classes):
+    if not (nodes >= 0).any():
         raise SchemaError(
             f"at least one class must be a node of the hierarchy {hierarchy.name}",
             found=f"none of {first_cases(classes)}" if classes else "no class",
             where=path,
-        )
-    if unknown and policy.unknown_classes == "refuse":
-        raise SchemaError(
-            f"every class must be a node of the hierarchy {hierarchy.name}",
-            found=f"{len(unknown):,} of {len(classes):,} are none: {first_cases(unknown)}",
-            where=path,
-            hint='unknown_classes = "count" in the policy leaves them out and counts them',
         )
     _refuse_shared(classes, nodes, hierarchy, path)
     return nodes
@@ -298,6 +291,12 @@ def _placed(scores: FloatArray | Sparse, rows: IntArray, nodes: IntArray, n_node
     )
     own = nodes[columns].astype(np.int32)[column]
     return csr_array((data, own, indptr), shape=(len(rows), n_nodes))
+
+
+def _scored(scores: FloatArray | Sparse, rows: IntArray, columns: IntArray) -> BoolArray:
+    """Whether some rows have a score above 0 in some columns, shape (n,)."""
+    sums = scores[:, columns].sum(axis=1)
+    return np.asarray(sums).ravel()[rows] > 0
 
 
 Stored: TypeAlias = tuple[FloatArray, NDArray[np.int32], NDArray[Any]]

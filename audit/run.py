@@ -189,6 +189,7 @@ def _policy_of(
     policy = policy_for(hierarchy.name, policy)
     refuse_unknown_names(policy, set(hierarchy.nodes), hierarchy.name)
     refuse_reference(hierarchy.name, policy, reference)
+    _refuse_other_placing(policy, hierarchy)
     refuse_contradictions(policy, hierarchy)
     return policy
 
@@ -258,6 +259,16 @@ def _of_model(model: ModelMeasurements | None) -> dict[str, Any]:
         "exchanges": branch_exchanges(model.predictions.hierarchy, model.exchanges),
         "model_pairs": model.described(),
     }
+
+
+def _refuse_other_placing(policy: Policy, hierarchy: Hierarchy) -> None:
+    asked, done = policy.unlisted_codes, hierarchy.unlisted or "hang"
+    if hierarchy.coding is not None and asked not in (None, done):
+        raise PolicyError(
+            f'labels must be placed as unlisted_codes = "{asked}" of the policy asks',
+            found=f"a hierarchy read with {done}",
+            hint=f'leave --unlisted out, or audit.load_hierarchy(..., unlisted="{asked}")',
+        )
 
 
 def _refuse_strata_of_single_instances(policy: Policy, dataset: LabelDataset) -> None:

@@ -13,6 +13,7 @@ from pydantic import BaseModel, ConfigDict, PlainSerializer, field_serializer
 from audit.dataset import LabelDataset, load_labels
 from audit.engine.score_tensors import device_named
 from audit.hierarchies import BUILT_IN, load_hierarchy
+from audit.hierarchy import Hierarchy, Unlisted
 from audit.judge import rejudged
 from audit.loaders.transforms import Transform
 from audit.policy import Policy, load_policy, policy_for
@@ -21,6 +22,7 @@ from audit.progress import Progress, silent
 from audit.result import AuditResult
 from audit.run import with_inputs
 from audit.run_folder import RESULT, read_run
+from audit.wrong_hierarchy import refuse_wrong_classes, refuse_wrong_hierarchy
 
 _Path: TypeAlias = Annotated[Path, PlainSerializer(lambda path: str(path.absolute()))]
 """As typed, and stored so that it holds from any folder."""
@@ -46,6 +48,8 @@ class Settings(BaseModel):
         strata: Columns that part the instances, beside those of the policy.
         titles: Dictionaries of code titles.
         relations: OBO relations that count beside ``is_a``.
+        anyway: Whether to go on where most labels, or classes, are no nodes of the hierarchy.
+        unlisted: What becomes of labels that the hierarchy lacks, in place of the policy's word.
         classes: File of the names of a matrix's columns.
         predictions: File of predictions; None: there is no model.
         transform: What turns the predictions into scores.
@@ -74,6 +78,8 @@ class Settings(BaseModel):
     strata: tuple[str, ...] = ()
     titles: tuple[_Path, ...] = ()
     relations: tuple[str, ...] = ()
+    unlisted: Unlisted | None = None
+    anyway: bool = False
     classes: _Path | None = None
     predictions: _Path | None = None
     transform: Transform | None = None
@@ -112,7 +118,7 @@ class Settings(BaseModel):
         if self.device:
             device_named(self.device)
         progress("reading the hierarchy")
-        hierarchy = load_hierarchy(self.hierarchy, relations=self.relations)
+        hierarchy = self.read_hierarchy(policy)
         progress("reading labels")
         labels = load_labels(
             self.dataset,
@@ -128,6 +134,8 @@ class Settings(BaseModel):
         )
         read = labels.ledger.rows_read
         progress("reading labels", read, read, "rows")
+        if not self.anyway:
+            refuse_wrong_hierarchy(labels.ledger, labels.refusals, labels.hierarchy, self.dataset)
         if self.predictions is None:
             return labels, None
         progress("reading predictions")
@@ -139,9 +147,16 @@ class Settings(BaseModel):
             single_label=self.single_label,
             policy=policy,
         )
+        if not self.anyway:
+            refuse_wrong_classes(predictions, self.predictions)
         read = predictions.ledger.instances_read
         progress("reading predictions", read, read, "instances")
         return labels, predictions
+
+    def read_hierarchy(self, policy: Policy | None) -> Hierarchy:
+        """The hierarchy, with what becomes of labels that it lacks."""
+        unlisted = self.unlisted or (policy.unlisted_codes if policy else None)
+        return load_hierarchy(self.hierarchy, relations=self.relations, unlisted=unlisted)
 
     def files(self, policy: Policy | None) -> Mapping[str, Path | None]:
         """The files beside the data that decide the result, each by its role."""

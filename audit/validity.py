@@ -7,7 +7,7 @@ from typing import Any
 import polars as pl
 
 from audit.code_dates import as_days
-from audit.dataset import LabelDataset, place
+from audit.dataset import LabelDataset, place_by_digits
 from audit.errors import PolicyError, SchemaError, first_cases
 from audit.hierarchy import Hierarchy
 from audit.policy import CodeDates
@@ -96,7 +96,7 @@ _TOLD = pl.DataFrame(schema={"node": _NODE, "valid": pl.String})
 
 def _placed(dates: CodeDates, hierarchy: Hierarchy) -> pl.DataFrame:
     """`_SPELLS` of codes that have a place in the hierarchy; no label can carry the others."""
-    placed = {spell.code: place(spell.code, None, hierarchy) for spell in dates.spells}
+    placed = {spell.code: place_by_digits(spell.code, None, hierarchy) for spell in dates.spells}
     rows = [
         (hierarchy.index(at.parent or at.node), at.parent is None, spell.first, spell.last)
         for spell in dates.spells

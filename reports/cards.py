@@ -231,7 +231,7 @@ def _text(name: str, evidence: Mapping[str, Any]) -> str:
     return text
 
 
-_TEXTS = ("kind", "rule", "stands for")
+_TEXTS = ("kind", "rule", "may stand for")
 """Labels of evidence that is text."""
 
 

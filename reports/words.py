@@ -19,6 +19,8 @@ EVIDENCE: Mapping[str, str] = {
     "instances": "instances",
     "of": "out of",
     "nodes": "nodes",
+    "nodes_added": "nodes added",
+    "classes": "classes of the predictions",
     "codes": "different codes",
     "labels": "different labels",
     "pairs": "different pairs",

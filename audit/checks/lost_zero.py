@@ -1,4 +1,4 @@
-"""lost_zero: codes that were read as numbers and lost the zeros that they started with."""
+"""lost_zero: codes that were read as numbers and lost zeros at their ends."""
 
 from __future__ import annotations
 
@@ -16,16 +16,18 @@ from audit.measure import Counted, Measurements
 from audit.result import CheckResult, Finding
 
 _NAME = "lost_zero"
-_TITLE = "Have codes lost the zeros that they start with?"
+_TITLE = "Have codes lost zeros at their ends?"
 _COULD = LOST_ZERO | MAYBE_LOST_ZERO
 _NONE_LEFT = "all"
 """Last part of the key of a finding that no row of a code set starts with 0."""
 _CURATOR = "Export the codes again as text: on the way they were taken for numbers."
-_DATA_USER = "Do not count codes that could be another with a 0 in front, until this is mended."
+_DATA_USER = (
+    "Do not count codes that could be another with zeros at their ends, until this is mended."
+)
 
 
 def run(measured: Counted) -> CheckResult:
-    """Report labels that are a code only with a 0 put back, or a code set without any 0."""
+    """Report labels that are a code only with zeros put back, or a code set without any 0."""
     integrity = integrity_of(measured)
     why_not = _why_not(measured, integrity)
     return CheckResult(
@@ -63,7 +65,7 @@ def _of_code_set(measured: Counted, table: str, labels: pl.DataFrame) -> tuple[F
 
 
 def _rows(measured: Counted, table: str, labels: pl.DataFrame, read: int) -> tuple[Finding, ...]:
-    """A finding on the labels that are a code only with a 0 put back; none without such labels."""
+    """A finding on the labels that are a code only with zeros put back; none without such."""
     return finding_of_labels(
         measured,
         lines(measured, labels.filter(LOST_ZERO), "with_zeros"),
@@ -71,8 +73,8 @@ def _rows(measured: Counted, table: str, labels: pl.DataFrame, read: int) -> tup
         key=table,
         severity="warning",
         statement=f"{{rows}} of {{of}} rows of {table} ({{share}}) carry {{labels}} labels that "
-        "are no code as they stand and one with a 0 put back; {ambiguous} more rows can be read "
-        "otherwise too and are not counted.",
+        "are no code as they stand and may stand for one with zeros put back at their ends; "
+        "{ambiguous} more rows can be read otherwise too and are not counted.",
         curator=_CURATOR,
         data_user=_DATA_USER,
         in_ledger=False,
@@ -93,7 +95,7 @@ def _none_left(
         severity="warning",
         nodes=tuple(part.nodes[0] for part in parts) or (root,),
         statement=f"None of {{of}} rows of {table} starts with 0, where at least {{expected_rows}} "
-        "would be expected; {rows} rows are a code only with a 0 put back, and {ambiguous} more "
+        "would be expected; {rows} rows are a code only with zeros put back, and {ambiguous} more "
         "can be read otherwise too.",
         evidence={
             "of": Quantity(read),
@@ -114,7 +116,7 @@ def _rows_of(labels: pl.DataFrame, which: pl.Expr) -> int:
 
 
 def cases(measured: Measurements, finding: Finding) -> IntArray:
-    """The instances with a label that is a code only with a 0 put back.
+    """The instances with a label that is a code only with zeros put back.
 
     Where no row of the code set starts with 0, those with a label that could be one: the rows that
     a reader would expect to start with 0 may have been lost altogether, and then there are none.

@@ -5,7 +5,7 @@ from __future__ import annotations
 from audit.checks.carriers import written_with
 from audit.checks.check import Check
 from audit.checks.refusals import finding_of_labels
-from audit.checks.written import refused_for
+from audit.checks.written import looked_at, refused_for
 from audit.dag import IntArray
 from audit.measure import Counted, Measurements
 from audit.result import CheckResult, Finding
@@ -16,11 +16,12 @@ _TITLE = "Does every label have the shape of a code?"
 
 def run(measured: Counted) -> CheckResult:
     """Report labels refused for their shape; not applicable without rules of spelling."""
+    looked = looked_at(measured)
     return CheckResult(
         name=_NAME,
         title=_TITLE,
-        denominator=measured.ledger.rows_read,
-        denominator_unit="rows",
+        denominator=looked.rows,
+        denominator_unit=looked.unit,
         findings=finding_of_labels(
             measured,
             refused_for(measured, _NAME),
@@ -31,6 +32,7 @@ def run(measured: Counted) -> CheckResult:
             "like a code; they were refused and count nowhere else.",
             curator="Correct these labels; look for cut digits, joined codes and free text.",
             data_user="Leave these rows out, and say so.",
+            of=looked.rows,
         ),
         not_applicable=_why_not(measured),
     )
@@ -39,7 +41,7 @@ def run(measured: Counted) -> CheckResult:
 def _why_not(measured: Counted) -> str:
     if not measured.hierarchy.coding:
         return "this hierarchy has no rules for the shape of a label"
-    return "" if measured.ledger.rows_read else "no row was read"
+    return looked_at(measured).why_not
 
 
 def cases(measured: Measurements, _: Finding) -> IntArray:

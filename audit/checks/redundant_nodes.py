@@ -9,6 +9,7 @@ import polars as pl
 
 from audit.checks.carriers import carrying_both
 from audit.checks.check import Check
+from audit.checks.damaged import damage_told
 from audit.dag import IntArray
 from audit.disclosure import Quantity, count, derived
 from audit.engine.apart import apart_pairs, in_common
@@ -54,9 +55,12 @@ def run(measured: Counted) -> CheckResult:
         denominator=family - left_out,
         denominator_unit=_UNIT
         + (f"; {left_out} that rules ask for or the policy expects left out" * (left_out > 0)),
-        findings=(
-            *_redundant(measured, pairs[found.as_one]),
-            *_beside(measured, pairs[found.beside]),
+        findings=damage_told(
+            measured,
+            (
+                *_redundant(measured, pairs[found.as_one]),
+                *_beside(measured, pairs[found.beside]),
+            ),
         ),
     )
 

@@ -34,7 +34,7 @@ def finding_of_labels(
     Args:
         measured: The measurements.
         labels: Columns ``label, rows, instances``, a row a label; a label's line also says what is
-            in a column ``stands_for`` or ``valid``.
+            in a column ``may_stand_for`` or ``valid``.
         check: Name of the check.
         key: What tells the finding from others of the check.
         severity: How much it matters.
@@ -80,7 +80,7 @@ def label_parts(measured: Counted, ordered: pl.DataFrame) -> tuple[Part, ...]:
         Part(
             (line["label"],),
             {"instances": count(line["instances"], total)}
-            | {name: Quantity(line[name]) for name in ("stands_for", "valid") if name in line},
+            | {name: Quantity(line[name]) for name in ("may_stand_for", "valid") if name in line},
         )
         for line in ordered.head(TOP_PARTS).iter_rows(named=True)
     )

@@ -7,6 +7,7 @@ from typing import Any
 
 from audit.checks.carriers import carrying_both, labelled_below_both
 from audit.checks.check import Check
+from audit.checks.damaged import damage_told
 from audit.checks.label_pairs import LabelPairs, label_pairs_below
 from audit.dag import IntArray
 from audit.disclosure import BESIDE, WHOLE, Quantity, count, derived
@@ -32,7 +33,7 @@ def run(measured: Counted) -> CheckResult:
         denominator=excess.family,
         denominator_unit=_UNIT
         + f"; {left_out} found that are known, and left out" * (left_out > 0),
-        findings=_findings(measured),
+        findings=damage_told(measured, _findings(measured)),
         not_applicable=excess.why_not,
     )
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import NoReturn
 
@@ -9,7 +10,7 @@ from audit.errors import FormatError, InputError
 from audit.files import first_bytes, refuse_pickle
 from audit.hierarchies import audioset, caml, dotted, edges, icd9cm, icd10cm, obo, tree, wordnet
 from audit.hierarchies.format import BuiltInHierarchy, HierarchyFormat
-from audit.hierarchy import Hierarchy
+from audit.hierarchy import Hierarchy, Unlisted
 
 FORMATS: tuple[HierarchyFormat, ...] = (
     edges.FORMAT,
@@ -26,7 +27,11 @@ BUILT_IN: tuple[BuiltInHierarchy, ...] = (icd9cm.BUILT_IN, icd10cm.BUILT_IN)
 
 
 def load_hierarchy(
-    source: str | Path, *, format: str | None = None, relations: tuple[str, ...] = ()
+    source: str | Path,
+    *,
+    format: str | None = None,
+    relations: tuple[str, ...] = (),
+    unlisted: Unlisted | None = None,
 ) -> Hierarchy:
     """A built-in hierarchy by its name, or one read from a file or a folder.
 
@@ -35,6 +40,8 @@ def load_hierarchy(
         format: A name from `FORMATS` or `FOLDERS`; found from the file where None.
         relations: OBO relationship types that count as edges beside ``is_a``; of WordNet, the one
             that edges are: ``hypernym`` or ``holonym``.
+        unlisted: What becomes of labels that the hierarchy lacks; None: those of a file are
+            refused, those of a built-in classification hang where their digits place them.
 
     Raises:
         FormatError: If not exactly one format matches the file.
@@ -45,11 +52,12 @@ def load_hierarchy(
         if source == built_in.name:
             if relations:
                 _refuse_relations(built_in.name)
-            return built_in.load()
+            known = built_in.load()
+            return replace(known, unlisted="refuse") if unlisted == "refuse" else known
     path = Path(source)
     for folder in FOLDERS:
         if folder.matches(path, b"") and format in (None, folder.name):
-            return folder.read(path, relations)
+            return _of_file(folder.read(path, relations), unlisted or "refuse")
     if not path.is_file():
         raise InputError(
             "a built-in hierarchy or a hierarchy file is required",
@@ -60,7 +68,22 @@ def load_hierarchy(
     chosen = _format_of(path, format)
     if relations and chosen is not obo.FORMAT:
         _refuse_relations(chosen.name)
-    return chosen.read(path, relations)
+    return _of_file(chosen.read(path, relations), unlisted or "refuse")
+
+
+def _of_file(hierarchy: Hierarchy, unlisted: Unlisted) -> Hierarchy:
+    """The hierarchy that a file states completely, unless labels that it lacks are to hang."""
+    coding = hierarchy.coding
+    if unlisted == "hang" and coding is None:
+        raise InputError(
+            "labels can be hung only where a classification says what their digits mean",
+            found=f"no such rules for {hierarchy.name}",
+            hint="leave --unlisted out: labels that the file lacks are refused and told",
+        )
+    if unlisted == "hang" or coding is None or coding.integrity is None:
+        return replace(hierarchy, unlisted=unlisted)
+    tables = frozenset(filter(None, map(coding.integrity.table_of, hierarchy.nodes)))
+    return replace(hierarchy, unlisted=unlisted, complete_tables=tables)
 
 
 def _refuse_relations(name: str) -> NoReturn:

@@ -121,7 +121,7 @@ class ICD10Coding:
         parent = icd9.nearest_prefix(code, hierarchy)
         if parent is None:
             return Placement(reason="unknown_code")
-        return Placement(code, parent, listed=DIAGNOSES not in hierarchy.complete_tables)
+        return Placement(code, parent)
 
 
 def _by_id(label: str, hierarchy: Hierarchy) -> Placement:

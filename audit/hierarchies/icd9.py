@@ -47,6 +47,15 @@ def table_of(code: str) -> str | None:
     return next((table for table in TABLES if _SHAPES[table].fullmatch(code)), None)
 
 
+def is_procedure_category(code: str) -> bool:
+    """Whether a dotted code is a category of procedures, all of which have more digits.
+
+    >>> is_procedure_category("36"), is_procedure_category("36.0"), is_procedure_category("486")
+    (True, False, False)
+    """
+    return len(code) == 2 and code.isdecimal()
+
+
 def readings(label: str, table: str | None) -> tuple[str, ...]:
     """The dotted codes that a label may stand for; empty where it has no code's shape.
 
@@ -85,6 +94,7 @@ INTEGRITY = Integrity(
     readings=readings,
     tables=TABLES,
     zero_tables=TABLES,
+    never_a_code=is_procedure_category,
     other_version=has_shape_of_icd10_alone,
     never_first=why_never_first,
 )
@@ -117,21 +127,22 @@ class ICD9Coding:
         parent = self.parent_of(code, hierarchy)
         if parent is None:
             return Placement(reason=self.homeless)
-        return Placement(code, parent, listed=table_of(code) not in hierarchy.complete_tables)
+        return Placement(code, parent)
 
     def parent_of(self, code: str, nodes: Container[str]) -> str | None:
         """The node that a dotted code hangs under; None where there is none."""
         return nearest_prefix(code, nodes)
 
 
-ICD9 = ICD9Coding(integrity=replace(INTEGRITY, editions={"diagnoses": "version 32 (FY2015)"}))
+ICD9 = ICD9Coding(
+    integrity=replace(INTEGRITY, editions=dict.fromkeys(TABLES, "version 32 (FY2015)"))
+)
 """The rules as `audit.load_hierarchy("icd9cm")` uses them."""
 
 
 def _likeliest(codes: tuple[str, ...], nodes: Container[str]) -> str | None:
-    """The first reading whose category is a node, else the first."""
-    known = (code for code in codes if category(code) in nodes)
-    return next(known, codes[0] if codes else None)
+    """The first reading that is a node, else whose category is one, else the first."""
+    return max(codes, key=lambda c: (c in nodes, category(c) in nodes), default=None)
 
 
 def _by_id(label: str, hierarchy: Hierarchy) -> Placement:

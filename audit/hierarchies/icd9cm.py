@@ -7,7 +7,7 @@ from pathlib import Path
 import polars as pl
 
 from audit.hierarchies.format import BuiltInHierarchy
-from audit.hierarchies.icd9 import ICD9
+from audit.hierarchies.icd9 import ICD9, TABLES
 from audit.hierarchy import Hierarchy
 
 DATA = Path(__file__).parent / "data" / "icd9cm.csv.gz"
@@ -25,12 +25,12 @@ def _load() -> Hierarchy:
         name="icd9cm",
         labelled_ancestors="fault",
         coding=ICD9,
-        complete_tables=frozenset({"diagnoses"}),
+        complete_tables=frozenset(TABLES),
     )
 
 
 BUILT_IN = BuiltInHierarchy(
     name="icd9cm",
-    title="ICD-9-CM version 32: all diagnoses; procedures down to their two digits",
+    title="ICD-9-CM version 32: all diagnoses and procedures",
     load=_load,
 )

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import polars as pl
 
+from audit.errors import InputError, first_cases
 from audit.files import column_named, first_bytes, read_bytes, read_table, refuse_pickle
 from audit.hierarchies import icd9
 from audit.hierarchy import Hierarchy, Placement
@@ -60,8 +61,26 @@ def read_titles(path: Path) -> TitleList:
     return TitleList(_table_of(path), titles, path)
 
 
+def read_own_titles(path: Path, hierarchy: Hierarchy) -> TitleList:
+    """Read a title dictionary that the user names for a hierarchy.
+
+    Raises:
+        InputError: As `read_titles`, or if none of its codes has a place in the hierarchy.
+    """
+    titles = read_titles(path)
+    without = unplaced(hierarchy, titles)["code"]
+    if len(without) and len(without) == len(titles.titles):
+        raise InputError(
+            f"titles of codes of the hierarchy {hierarchy.name} are required",
+            found=f"none of its codes among {first_cases(without)}",
+            where=path,
+            hint="the list may be of another classification, or of another version",
+        )
+    return titles
+
+
 def with_titles(hierarchy: Hierarchy, lists: Sequence[TitleList]) -> Hierarchy:
-    """The hierarchy with the codes and titles of dictionaries.
+    """The hierarchy with the codes and titles of dictionaries; one of a file with titles alone.
 
     A code that is no node is added where its digits place it, with the headings between; a listed
     code of a complete table is assignable; a node that has a title keeps it, and of several lists
@@ -74,6 +93,8 @@ def with_titles(hierarchy: Hierarchy, lists: Sequence[TitleList]) -> Hierarchy:
     listed = listed.unique("node", keep="first", maintain_order=True)
     if listed.is_empty():
         return hierarchy
+    if hierarchy.unlisted is not None:
+        return _titled(hierarchy, listed)
     edges = _new_edges(hierarchy, listed["node"])
     headings = edges.select(pl.col("child").alias("node")).join(listed, on="node", how="anti")
     headings = headings.with_columns(
@@ -171,6 +192,18 @@ def _parent(node: str, hierarchy: Hierarchy, added: set[str]) -> str | None:
     if prefix is not None or hierarchy.coding is None:
         return prefix
     return hierarchy.coding.place(node, None, hierarchy).parent
+
+
+def _titled(hierarchy: Hierarchy, listed: pl.DataFrame) -> Hierarchy:
+    """The hierarchy of a file, whose nodes no dictionary changes, with titles of listed codes."""
+    known = pl.col("node").is_in(hierarchy.nodes)
+    nodes = _keeping_titles(hierarchy, listed.filter(known))
+    further = dict(listed.filter(~known).select("node", "title").iter_rows())
+    without_edges = hierarchy.edge_frame().clear()
+    titled = hierarchy.extend(
+        without_edges, nodes.with_columns(assignable=pl.lit(None, pl.Boolean))
+    )
+    return replace(titled, further_titles=further)
 
 
 def _keeping_titles(hierarchy: Hierarchy, nodes: pl.DataFrame) -> pl.DataFrame:

@@ -25,7 +25,6 @@ from audit.measure import Counted, Measurements, measure
 from audit.policy import BranchRule, Policy, Threshold, Waiver, policy_for
 from audit.result import CheckResult, Finding
 from audit.rules import Companion, Exclusive
-from fixtures.coded import icd9cm_and_procedures
 from fixtures.coded import measured as damaged_in
 from fixtures.counted import counted_of, standing_alone
 from fixtures.labelled import labelled, repeated, tree
@@ -93,7 +92,7 @@ def damaged() -> Measurements:
     rows = {f"i{n:02}": ["E8120", *labels[n % 8 :]] for n in range(40)}
     procedures = {f"i{n:02}": ["3606", "3601", "360"] for n in range(20)}
     tables = {"diagnoses": rows, "procedures": procedures, "diagnoses-10": {"i00": ["I10"]}}
-    return damaged_in(tables, icd9cm_and_procedures())
+    return damaged_in(tables)
 
 
 LEAVES = ("asthma", "hammer", "attack", "other_lung", "other_heart", "saw")

@@ -437,11 +437,12 @@ MISTAKES: dict[str, tuple[Given, str]] = {
     "too few classes": (
         lambda r: ["--predictions", r.scores, "--classes", r.write("few.txt", ["dog"])], "few.txt",
     ),
-    "unknown class": (
+    "mostly unknown classes": (
         lambda r: [
-            "--predictions", r.scores, "--classes", r.write("elf.txt", ["elf", *CLASSES[1:]]),
+            "--predictions", r.scores, "--classes",
+            r.write("elf.txt", ["elf", "orc", "gnome", *CLASSES[3:]]),
         ],
-        "elf",
+        "3 of 4 are none: 'elf', 'orc', 'gnome'",
     ),
     "a class twice": (
         lambda r: [
@@ -477,25 +478,27 @@ def test_a_mistake_is_told_in_one_message(release: Release, name: str) -> None:
     assert told in message
 
 
-@pytest.mark.parametrize(
-    ("key", "predicted", "told"),
-    [
-        ("unknown_classes", "0,elf,0.5", "elf"),
-        ("unmatched_instances", "x,dog,0.5", "without labels: 'x'"),
-    ],
-)
 def test_the_policy_decides_whether_what_does_not_fit_is_refused_or_counted(
-    release: Release, key: str, predicted: str, told: str
+    release: Release,
 ) -> None:
-    file = release.write("p.csv", ["instance,node,score", "0,dog,0.5", predicted])
+    file = release.write("p.csv", ["instance,node,score", "0,dog,0.5", "x,dog,0.5"])
     for decided in ("refuse", "count"):
-        policy = release.write(f"{decided}.toml", [f'{key} = "{decided}"'])
+        policy = release.write(f"{decided}.toml", [f'unmatched_instances = "{decided}"'])
         result = release.audited("--predictions", file, "--policy", policy)
         if decided == "refuse":
-            assert told in refused(result, release.folder)
+            assert "without labels: 'x'" in refused(result, release.folder)
     done(result)
-    ledger = release.shared()["ledger"]["predictions"]
 
-    assert (ledger["unknown_classes"], ledger["predictions_without_labels"]) == (
-        int(key == "unknown_classes"), int(key == "unmatched_instances"),
-    )  # fmt: skip
+    assert release.shared()["ledger"]["predictions"]["predictions_without_labels"] == 1
+
+
+def test_a_class_without_a_node_is_left_out_and_told(release: Release) -> None:
+    file = release.write("p.csv", ["instance,node,score", "0,dog,0.5", "0,elf,0.5", "1,dog,1"])
+    done(release.audited("--predictions", file))
+    shared = release.shared()
+    check = next(check for check in shared["checks"] if check["name"] == "unknown_code")
+    told = next(found for found in check["findings"] if found["id"] == "unknown_code:classes")
+
+    assert shared["ledger"]["predictions"]["unknown_classes"] == 1
+    assert told["evidence"] == {"labels": 1, "classes": 2, "instances": 1, "of": 2}
+    assert [node["id"] for node in told["nodes"]] == ["elf"]

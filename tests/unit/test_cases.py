@@ -20,7 +20,7 @@ from audit.measure import Measurements, measure
 from audit.policy import BranchRule, Policy, Threshold
 from audit.result import Finding
 from audit.rules import Exclusive
-from fixtures.coded import SPELLS, icd9cm, icd9cm_and_procedures, on_days
+from fixtures.coded import SPELLS, icd9cm, on_days
 from fixtures.coded import measured as coded
 from fixtures.labelled import labelled, repeated, tree
 from fixtures.predicted import predicted
@@ -47,7 +47,7 @@ TABLES = {
         "f": ["4019", "250.99"],
         "g": ["42"],
     },
-    "procedures": {"a": ["3606"], "h": ["4019", "3893", "3893", "3606"]},
+    "procedures": {"a": ["3606"], "h": ["4010", "3893", "3893", "3606"]},
     "diagnoses-10": {"b": ["I10"]},
 }
 
@@ -55,7 +55,7 @@ TABLES = {
 def test_labels_that_were_refused_damaged_or_not_specific_have_the_instances_that_carry_them() -> (
     None
 ):
-    measured = coded(TABLES, icd9cm_and_procedures())
+    measured = coded(TABLES, icd9cm())
 
     assert found(measured, "malformed_code") == {"malformed_code:refused": ["a", "b", "c", "g"]}
     assert found(measured, "not_specific") == {"not_specific:diagnoses": ["d"]}

@@ -87,8 +87,8 @@ def test_a_code_below_a_known_category_grows_the_hierarchy() -> None:
     assert "401.99" in dataset.hierarchy
     assert "401.99" not in hierarchy
     assert dataset.mappings.rows() == [
-        ("4019", "diagnoses", "401.9", True, False, 1, 1),
-        ("40199", "diagnoses", "401.99", False, True, 1, 1),
+        ("4019", "diagnoses", "401.9", False, 1, 1),
+        ("40199", "diagnoses", "401.99", True, 1, 1),
     ]
     assert dataset.ledger.rows_mapped == 2
     assert dataset.hierarchy.assignable[dataset.hierarchy.index("401.9")]
@@ -155,14 +155,14 @@ def test_a_dataset_without_instances_is_refused(tmp_path: Path, toy_hierarchy: H
 def test_titles_of_the_user_overrule_those_beside_the_data(tmp_path: Path) -> None:
     folder, mine = tmp_path / "mimic", tmp_path / "D_ICD_PROCEDURES.csv"
     folder.mkdir()
-    procedures = "ROW_ID,SUBJECT_ID,HADM_ID,SEQ_NUM,ICD9_CODE\n1,7,70,1,3615\n"
+    procedures = "ROW_ID,SUBJECT_ID,HADM_ID,SEQ_NUM,ICD9_CODE\n1,7,70,1,3681\n"
     (folder / "PROCEDURES_ICD.csv").write_text(procedures)
     for path, title in ((folder / mine.name, "theirs"), (mine, "mine")):
-        path.write_text(f"ROW_ID,ICD9_CODE,SHORT_TITLE,LONG_TITLE\n1,3615,short,{title}\n")
+        path.write_text(f"ROW_ID,ICD9_CODE,SHORT_TITLE,LONG_TITLE\n1,3681,short,{title}\n")
     without, given = (load_labels(folder, "icd9cm", titles=own) for own in ([], [mine]))
 
-    assert without.hierarchy.titles[without.hierarchy.index("36.15")] == "theirs"
-    assert given.hierarchy.titles[given.hierarchy.index("36.15")] == "mine"
+    assert without.hierarchy.titles[without.hierarchy.index("36.81")] == "theirs"
+    assert given.hierarchy.titles[given.hierarchy.index("36.81")] == "mine"
 
 
 def test_a_dataset_shows_itself(toy_hierarchy: Hierarchy) -> None:

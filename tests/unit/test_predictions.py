@@ -20,8 +20,6 @@ from audit.predictions import Predictions, load_predictions, map_predictions
 DATA = os.environ.get("AUDIT_DATA", "")
 needs_data = pytest.mark.skipif(not DATA, reason="AUDIT_DATA names no folder of real data")
 
-COUNT = Policy(unknown_classes="count")
-
 
 @pytest.fixture
 def dataset(toy_hierarchy: Hierarchy) -> LabelDataset:
@@ -100,23 +98,21 @@ def test_an_instance_without_scores_is_counted(dataset: LabelDataset) -> None:
 # --- what the policy decides -----------------------------------------------------------------
 
 
-def test_unknown_classes_are_refused_with_both_numbers(dataset: LabelDataset) -> None:
-    with pytest.raises(SchemaError, match=r'unknown_classes = "count"') as caught:
-        map_predictions(raw([[0.5, 0.5]], "a", ("unicorn", "cow")), dataset)
-    assert caught.value.found == "1 of 2 are none: 'unicorn'"
+@pytest.mark.parametrize("listed", [False, True])
+def test_unknown_classes_are_left_out_and_counted(dataset: LabelDataset, listed: bool) -> None:
+    scores = [[0, 1, 0], [0.5, 0.5, 0]]
+    read = raw(scores, "ba", ("None", "cow", "elf"), listed=listed)
+    predictions = map_predictions(read, dataset)
 
-
-def test_unknown_classes_are_left_out_and_counted(dataset: LabelDataset) -> None:
-    predictions = map_predictions(raw([[0.5, 0.5]], "a", ("None", "cow")), dataset, policy=COUNT)
-
-    assert scores_of(predictions) == {"a": {"cow": 0.5}}
-    assert predictions.ledger.unknown_classes == ("None",)
+    assert scores_of(predictions) == {"a": {"cow": 0.5}, "b": {"cow": 1.0}}
+    assert predictions.left_out.tolist() == [0]
+    assert predictions.ledger.unknown_classes == ("None", "elf")
     assert predictions.ledger.classes_mapped == 1
 
 
-def test_no_known_class_is_refused_whatever_the_policy(dataset: LabelDataset) -> None:
+def test_no_known_class_is_refused(dataset: LabelDataset) -> None:
     with pytest.raises(SchemaError, match=r"at least one class(.|\n)*'x', 'y'"):
-        map_predictions(raw([[0.5, 0.5]], "a", ("x", "y")), dataset, policy=COUNT)
+        map_predictions(raw([[0.5, 0.5]], "a", ("x", "y")), dataset)
 
 
 def test_no_class_at_all_is_refused(dataset: LabelDataset) -> None:
@@ -188,12 +184,12 @@ def test_sets_have_no_one_answer(dataset: LabelDataset) -> None:
 
 def test_a_class_left_out_takes_its_part_of_the_sum(dataset: LabelDataset) -> None:
     some = raw([[0.5, 0.5]], "a", ("background", "cow"))
-    assert not map_predictions(some, dataset, policy=COUNT).single_label
+    assert not map_predictions(some, dataset).single_label
 
 
 def test_a_transform_is_taken_before_classes_are_left_out(dataset: LabelDataset) -> None:
     some = raw([[0, 0]], "a", ("background", "cow"))
-    predictions = map_predictions(some, dataset, transform="softmax", policy=COUNT)
+    predictions = map_predictions(some, dataset, transform="softmax")
     assert scores_of(predictions) == {"a": {"cow": 0.5}}
 
 

@@ -15,7 +15,7 @@ from audit.hierarchy import Hierarchy
 from audit.measure import measure
 from audit.policy import CodeDates, Policy
 from audit.result import Finding
-from fixtures.coded import SPELLS, icd9cm_and_procedures, in_tables, measured, on_days
+from fixtures.coded import SPELLS, icd9cm, in_tables, measured, on_days
 from fixtures.labelled import labelled
 
 
@@ -41,21 +41,19 @@ def test_assignable_codes_and_headings_are_none() -> None:
     assert CHECK.run(measured({"diagnoses": {"a": labels}})).status == "pass"
 
 
-def test_procedures_are_left_to_unknown_code() -> None:
-    asked = measured({"procedures": {"a": ["3601", "3606"]}}, icd9cm_and_procedures())
+def test_procedures_are_asked_of_the_edition_too() -> None:
+    (finding,) = CHECK.run(measured({"procedures": {"a": ["3601", "3606"]}})).findings
 
-    assert CHECK.run(asked).status == "pass"
-    (finding,) = unknown_code.CHECK.run(asked).findings
-    assert (finding.id, finding.nodes) == ("unknown_code:unlisted", ("36.01",))
+    assert (finding.id, finding.nodes) == ("retired_code:unlisted", ("36.01",))
 
 
 def test_no_label_is_told_by_two_checks() -> None:
-    """A lost zero, a code of the other table, a retired one, and a procedure without a list."""
+    """A lost zero, a code of the other table, and retired ones."""
     tables = {
         "diagnoses": {"a": ["42", "0389", "3893", "25094", "000", "N/A", "4019", "4280"]},
         "procedures": {"a": ["3601", "3893", "0331"]},
     }
-    asked = measured(tables, icd9cm_and_procedures())
+    asked = measured(tables)
     checks = (unknown_code.CHECK, lost_zero.CHECK, wrong_table.CHECK, CHECK)
     told = {
         finding.id: {part.nodes[0] for part in finding.parts}
@@ -65,10 +63,9 @@ def test_no_label_is_told_by_two_checks() -> None:
 
     assert told == {
         "unknown_code:refused": {"000"},
-        "unknown_code:unlisted": {"36.01"},
         "lost_zero:diagnoses": {"42"},
         "wrong_table:diagnoses": {"3893"},
-        "retired_code:unlisted": {"250.94"},
+        "retired_code:unlisted": {"250.94", "36.01"},
     }
 
 
@@ -123,7 +120,7 @@ def test_an_unlisted_code_that_was_valid_on_its_day_is_no_finding() -> None:
 
 def test_a_code_of_the_wrong_table_is_not_told_as_retired() -> None:
     spells = (Spell("389.3", None, date(2005, 9, 30)),)
-    dataset = in_tables(icd9cm_and_procedures(), {"diagnoses": {"a": ["3893"]}})
+    dataset = in_tables(icd9cm(), {"diagnoses": {"a": ["3893"]}})
     days = dataset.instances.with_columns(day=pl.lit("2010-01-01"))
     dates = CodeDates(column="day", file="d.csv", spells=spells)
     measured = measure(replace(dataset, instances=days), Policy(code_dates=dates))

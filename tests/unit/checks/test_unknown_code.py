@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import pytest
 
+from audit.checks import malformed_code
 from audit.checks.unknown_code import CHECK
 from audit.hierarchy import Hierarchy
 from audit.measure import measure
 from audit.policy import Policy
 from audit.result import CheckResult
-from fixtures.coded import icd9cm, icd9cm_and_procedures
+from fixtures.coded import icd9cm, measured
 from fixtures.labelled import labelled
 
 
@@ -44,17 +45,11 @@ def test_a_missing_label_is_not_an_unknown_one(toy_hierarchy: Hierarchy) -> None
 
 
 @pytest.mark.parametrize(
-    ("code", "severity"), [("36.01", "warning"), ("3601", "warning"), ("36.06", None)]
+    ("code", "table"),
+    [("401.99", "diagnoses"), ("401.9", "diagnoses"), ("36.01", "procedures")],
 )
-def test_a_code_that_no_list_holds_is_kept_with_a_warning(code: str, severity: str | None) -> None:
-    found = checked(icd9cm_and_procedures(), {"a": [code]}, table="procedures")
-
-    assert [finding.severity for finding in found.findings] == ([severity] if severity else [])
-
-
-@pytest.mark.parametrize("code", ["401.99", "999.99", "4010.9", "401.9"])
-def test_a_code_that_a_dated_list_lacks_is_left_to_retired_code(code: str) -> None:
-    assert checked(icd9cm(), {"a": [code]}, table="diagnoses").status == "pass"
+def test_a_code_that_a_dated_list_lacks_is_left_to_retired_code(code: str, table: str) -> None:
+    assert checked(icd9cm(), {"a": [code]}, table=table).status == "pass"
 
 
 def test_a_category_that_does_not_exist_is_an_error() -> None:
@@ -68,3 +63,18 @@ def test_ten_labels_are_shown_and_all_are_counted(toy_hierarchy: Hierarchy) -> N
 
     assert [part.nodes for part in finding.parts] == [(f"elf {n:02}",) for n in range(10)]
     assert finding.evidence["labels"].value == 14
+
+
+def test_rows_of_a_classification_without_a_list_are_counted_beside_and_never_pass() -> None:
+    some = {"diagnoses": {"a": ["4019", "xyz"]}, "procedures-10": {"a": ["0SRB04Z"] * 3}}
+    found = [check.run(measured(some)) for check in (CHECK, malformed_code.CHECK)]
+    alone = measured({"procedures-10": {"a": ["0SRB04Z"] * 3}})
+    none = [check.run(alone) for check in (CHECK, malformed_code.CHECK)]
+
+    for result in found:
+        assert result.denominator == 2
+        assert result.denominator_unit.startswith("rows; 3 could not be looked at")
+    assert [finding.evidence["of"].value for finding in found[1].findings] == [2]
+    for result in none:
+        assert result.status == "not_applicable"
+        assert result.not_applicable.startswith("3 could not be looked at")

@@ -1,3 +1,8 @@
+import os
+from collections import Counter
+from pathlib import Path
+from zipfile import ZipFile
+
 import numpy as np
 import polars as pl
 import pytest
@@ -5,6 +10,9 @@ import pytest
 from audit.hierarchies.icd9 import category, prefixes, table_of
 from audit.hierarchies.icd9cm import BUILT_IN, DATA
 from audit.hierarchy import Hierarchy
+
+REAL = os.environ.get("AUDIT_DATA")
+needs_data = pytest.mark.skipif(not REAL, reason="AUDIT_DATA does not name the folder of real data")
 
 BRANCHES = ("00-99", "001-999", "E000-E999", "V01-V91")
 
@@ -38,13 +46,14 @@ def test_every_node_stands_once_with_one_parent(table: pl.DataFrame, hierarchy: 
     assert table["node"].is_unique().all()
     assert table["node"].to_list() == sorted(table["node"].to_list())
     assert table["parent"].null_count() == 1
-    assert len(hierarchy) == len(table) == 17_883
+    assert len(hierarchy) == len(table) == 22_434
 
 
-def test_the_14567_diagnosis_codes_are_assignable_and_titled(hierarchy: Hierarchy) -> None:
+def test_14567_diagnoses_and_3882_procedures_are_assignable_and_titled(
+    hierarchy: Hierarchy,
+) -> None:
     assignable = [hierarchy.nodes[i] for i in np.flatnonzero(hierarchy.assignable)]
-    assert len(assignable) == 14_567
-    assert {table_of(node) for node in assignable} == {"diagnoses"}
+    assert Counter(map(table_of, assignable)) == {"diagnoses": 14_567, "procedures": 3_882}
     assert all(hierarchy.titles[hierarchy.index(node)] for node in assignable)
     assert hierarchy.leaf[hierarchy.assignable].all()
 
@@ -118,14 +127,36 @@ def test_every_category_of_a_code_exists(hierarchy: Hierarchy) -> None:
         ("V22", "Normal pregnancy"),
         ("E849", "Place of occurrence"),
         ("36", "Operations on vessels of heart"),
+        ("36.0", ""),
+        ("36.06", "Insertion of non-drug-eluting coronary artery stent(s)"),
     ],
 )
 def test_titles_are_the_official_ones(hierarchy: Hierarchy, node: str, title: str) -> None:
     assert hierarchy.titles[hierarchy.index(node)] == title
 
 
-def test_labelled_ancestors_are_a_fault_and_diagnoses_complete(hierarchy: Hierarchy) -> None:
+@needs_data
+@pytest.mark.parametrize(("table", "file"), [("diagnoses", "DX"), ("procedures", "SG")])
+def test_codes_and_titles_are_those_of_the_published_text_files(
+    hierarchy: Hierarchy, table: str, file: str
+) -> None:
+    """The archive has each list as a text too, which the compiled file was not made from."""
+    with ZipFile(Path(REAL or "") / "icd9cm" / "cms_v32.zip") as archive:
+        lines = archive.read(f"CMS32_DESC_LONG_{file}.txt").decode("latin-1").splitlines()
+    listed = {code: title.strip() for code, title in (line.split(maxsplit=1) for line in lines)}
+    assignable = np.flatnonzero(hierarchy.assignable)
+    own = {
+        hierarchy.nodes[i].replace(".", ""): hierarchy.titles[i]
+        for i in assignable
+        if table_of(hierarchy.nodes[i]) == table
+    }
+
+    assert own.keys() == listed.keys()
+    assert sum(own[code] != listed[code] for code in own) <= (20 if table == "diagnoses" else 0)
+
+
+def test_labelled_ancestors_are_a_fault_and_both_tables_complete(hierarchy: Hierarchy) -> None:
     assert hierarchy.labelled_ancestors == "fault"
-    assert hierarchy.complete_tables == {"diagnoses"}
+    assert hierarchy.complete_tables == {"diagnoses", "procedures"}
     assert hierarchy.coding is not None
     assert hierarchy.coding.persons

@@ -1,5 +1,6 @@
 import gzip
 import os
+from dataclasses import replace
 from pathlib import Path
 
 import polars as pl
@@ -112,13 +113,13 @@ def test_a_broken_dictionary_is_refused(
 
 
 def test_missing_codes_are_added_with_the_headings_between(icd9cm: Hierarchy) -> None:
-    richer = with_titles(icd9cm, [titles("procedures", _3606="Stent")])
+    richer = with_titles(icd9cm, [titles("procedures", _3681="Angioplasty")])
     assert len(richer) == len(icd9cm) + 2
-    assert richer.parents("36.06") == ("36.0",)
-    assert richer.parents("36.0") == ("36",)
-    assert (title(richer, "36.06"), title(richer, "36.0")) == ("Stent", "")
-    assert assignable(richer, "36.06")
-    assert not assignable(richer, "36.0")
+    assert richer.parents("36.81") == ("36.8",)
+    assert richer.parents("36.8") == ("36",)
+    assert (title(richer, "36.81"), title(richer, "36.8")) == ("Angioplasty", "")
+    assert assignable(richer, "36.81")
+    assert not assignable(richer, "36.8")
 
 
 def test_a_heading_of_the_list_is_titled_and_assignable(icd9cm: Hierarchy) -> None:
@@ -135,10 +136,11 @@ def test_a_title_at_hand_stays_and_the_first_list_decides(icd9cm: Hierarchy) -> 
 
 
 def test_a_named_table_is_complete_and_a_plain_list_is_not(icd9cm: Hierarchy) -> None:
+    without = replace(icd9cm, complete_tables=frozenset({"diagnoses"}))
     listed, plain = titles("procedures", _3606="Stent"), titles(None, _36_06="Stent")
-    assert with_titles(icd9cm, [listed]).complete_tables == {"diagnoses", "procedures"}
-    assert with_titles(icd9cm, [plain]).complete_tables == {"diagnoses"}
-    assert with_titles(icd9cm, [titles("procedures")]).complete_tables == {"diagnoses"}
+    assert with_titles(without, [listed]).complete_tables == {"diagnoses", "procedures"}
+    assert with_titles(without, [plain]).complete_tables == {"diagnoses"}
+    assert with_titles(without, [titles("procedures")]).complete_tables == {"diagnoses"}
 
 
 def test_a_plain_list_makes_no_heading_assignable(icd9cm: Hierarchy) -> None:

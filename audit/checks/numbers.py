@@ -1,0 +1,68 @@
+"""Texts that a label may have been before it was read as a number."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+
+FIRST = ("", "0", "00", "000")
+"""What may be lost in front."""
+LAST = ("", "0", "00")
+"""What may be lost behind a dot."""
+
+_NUMBER = re.compile(r"([0-9]+)(?:\.([0-9]+))?")
+_HAS_ITS_ZERO = re.compile(r"0[0-9]")
+_HAS_DECIMALS = re.compile(r"\.[0-9]*[1-9]")
+_WITHOUT_DOT = re.compile(r"[0-9]{4,}(?:\.0)?")
+_LONGEST_WHOLE = 3
+"""Digits before the dot of a code."""
+
+
+def with_dots(labels: Iterable[str]) -> bool:
+    """Whether labels of one table write codes with their dots; so where nothing tells.
+
+    >>> with_dots(["401.9", "250.0", "042"]), with_dots(["4019", "250", "42.0"])
+    (True, False)
+    """
+    labels = list(labels)
+    dotted = any(_HAS_DECIMALS.search(label) for label in labels)
+    return dotted or not any(_WITHOUT_DOT.fullmatch(label) for label in labels)
+
+
+def as_written(label: str, dotted: bool) -> str:
+    """A label without the ``.0`` of a number that never had decimals.
+
+    >>> as_written("4019.0", False), as_written("401.0", True)
+    ('4019', '401.0')
+    """
+    whole, _, decimals = label.partition(".")
+    made = decimals == "0" and whole.isdecimal()
+    return whole if made and not _keeps_dot(whole, dotted) else label
+
+
+def restored(label: str, dotted: bool) -> set[str]:
+    """Texts that read as the same number: with zeros put back at either end, never the label.
+
+    Zeros at the far end are lost only behind a dot. A label that still has its first zero is text.
+
+    >>> sorted(restored("40.0", False)), sorted(restored("0040", False))
+    (['00040', '0040', '040', '40'], [])
+    >>> sorted(restored("38", True))
+    ['00038.0', '00038.00', '0038.0', '0038.00', '038', '038.0', '038.00', '38.0', '38.00']
+    """
+    found = _NUMBER.fullmatch(label)
+    if found is None or _HAS_ITS_ZERO.match(label):
+        return set()
+    whole, decimals = found[1], found[2] or ""
+    starts = [zeros + whole for zeros in FIRST]
+    if not _keeps_dot(whole, dotted):
+        return set() if decimals.strip("0") else {*starts} - {label}
+    ends = [decimals + zeros for zeros in LAST if decimals + zeros]
+    forms = {f"{start}.{end}" for start in starts for end in ends}
+    if not decimals.strip("0"):
+        forms |= {start for start in starts if len(start) <= _LONGEST_WHOLE}
+    return forms - {label}
+
+
+def _keeps_dot(whole: str, dotted: bool) -> bool:
+    return dotted and len(whole) <= _LONGEST_WHOLE
