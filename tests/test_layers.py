@@ -37,7 +37,9 @@ MAY_IMPORT: dict[str, set[str]] = {
     | {"spill", "sums_file"},
     "code_dates": {"errors", "files"},
     "policy": {"code_dates", "errors", "files"},
-    "residuals": {"dag", "hierarchy", "policy"},
+    "catch_alls": {"dag", "hierarchy"},
+    "reviewed": {"dag", "hierarchy"},
+    "residuals": {"catch_alls", "dag", "hierarchy", "policy", "reviewed"},
     "added_counts": {"dag", "engine", "errors", "label_nodes", "pair_count"},
     "plan": {"added_counts", "dag", "engine", "hierarchy", "label_nodes", "pair_count", "policy"}
     | {"residuals"},
