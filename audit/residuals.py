@@ -24,6 +24,11 @@ class Residual:
     kind: Kind
     rule: str
 
+    @property
+    def leaves_open(self) -> bool:
+        """Whether it may mean what a sibling names: it is for what was not specified, too."""
+        return self.kind == "unspecified" or "unspecified" in self.rule.partition("title: ")[2]
+
 
 def residual_nodes(hierarchy: Hierarchy, policy: Policy) -> dict[int, Residual]:
     """The residual nodes by index. Only assignable nodes are; headings and ranges never.

@@ -96,7 +96,7 @@ def test_on_homogeneous_shares_that_pass_for_others_no_interval_collapses(share:
     pooled = 30 * share
 
     assert 2 < len(fitted) < 50
-    assert min(_width(prior.interval(pooled, 30)) for prior in fitted) > 0.25 * _width(
+    assert min(_width(prior.interval(pooled, 30)) for prior in fitted) > 0.15 * _width(
         wilson(pooled, 30)
     )
 
