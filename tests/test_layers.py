@@ -67,7 +67,8 @@ MAY_IMPORT: dict[str, set[str]] = {
     "residual_use": {"dag", "dataset", "engine", "hierarchy", "residuals"},
     "validity": {"code_dates", "dataset", "errors", "hierarchy", "policy"},
     "measure": {"dag", "dataset", "engine", "excess", "hierarchy", "measure_model", "pair_table"}
-    | {"policy", "predictions", "progress", "record_rows", "residual_use", "residuals", "validity"},
+    | {"policy", "predictions", "progress", "record_rows", "residual_use", "residuals"}
+    | {"reviewed", "validity"},
     "measure_counts": {"disk", "engine", "excess", "measure", "pair_count", "pair_table", "policy"}
     | {"progress", "residual_use", "residuals", "validity", "verdicts"},
     "residual_differences": {"dag", "engine", "measure", "residual_use"},
