@@ -373,6 +373,20 @@ class Hierarchy:
         return np.asarray(np.diff(self.child_matrix.indptr) == 0)
 
     @cached_property
+    def uninformative(self) -> BoolArray:
+        """Whether a node with children leaves nearly everything open, shape (n,).
+
+        It is a root, or more than half of all leaves lie below it: as a label it tells less than
+        one bit.
+        """
+        below = np.asarray(self.below @ self.leaf.astype(np.int64))
+        wide = 2 * below > self.leaf.sum()
+        wide[self.root] = True
+        if self.nodes[self.root] == SYNTHETIC_ROOT:
+            wide[self.branches] = True
+        return np.asarray(wide & ~self.leaf)
+
+    @cached_property
     def branches(self) -> IntArray:
         """Indices of the root's children, in node order."""
         return dag.row(self.child_matrix, self.root).astype(np.int64)

@@ -33,6 +33,7 @@ from audit.progress import Progress, silent
 from audit.record_rows import records_of
 from audit.residual_use import ResidualUse, below_of, residual_use
 from audit.residuals import Residual, residual_kinds, residual_nodes
+from audit.reviewed import reviewed
 from audit.validity import validity
 
 PAIRS_AT_ONCE = 500_000
@@ -93,11 +94,21 @@ class Counted:
     def nodes(self) -> pl.DataFrame:
         """The hierarchy's nodes with ``direct, support, residual, residual_rule``."""
         kinds = [self.residual.get(i) for i in range(len(self.hierarchy))]
+        specific = {
+            i: f"reviewed, specific: {review.reason}"
+            for i, review in reviewed(self.hierarchy).items()
+            if review.decision == "specific"
+        }
+        rules = [found.rule if found else specific.get(i) for i, found in enumerate(kinds)]
         return self.hierarchy.node_frame().with_columns(
             pl.Series("direct", self.direct_support),
             pl.Series("support", self.support),
             pl.Series("residual", [r.kind if r else None for r in kinds], pl.String),
-            pl.Series("residual_rule", [r.rule if r else None for r in kinds], pl.String),
+            pl.Series(
+                "residual_rule",
+                rules,
+                pl.String,
+            ),
         )
 
 

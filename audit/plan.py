@@ -65,7 +65,12 @@ class Plan:
         labels, hierarchy = self.labels, self.labels.hierarchy
         branches = counted_branches(hierarchy.first_branch, hierarchy.leaf)
         return Mapped(
-            labels.node_of, labels.reason_of, self.residual, hierarchy.strict_closure, branches
+            node_of=labels.node_of,
+            reason_of=labels.reason_of,
+            residual=self.residual,
+            strict_closure=hierarchy.strict_closure,
+            branch_of=branches,
+            uninformative=hierarchy.uninformative,
         )
 
     @cached_property

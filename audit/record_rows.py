@@ -31,6 +31,7 @@ def records_of(dataset: LabelDataset, residual: IntArray) -> RecordCounts:
         residual=residual,
         strict_closure=hierarchy.strict_closure,
         branch_of=counted_branches(hierarchy.first_branch, hierarchy.leaf),
+        uninformative=hierarchy.uninformative,
     )
     counts, _ = count_records(_rows(dataset), mapped)
     return counts

@@ -12,10 +12,10 @@ import polars as pl
 from audit.dag import IntArray
 from audit.dataset import LabelDataset
 from audit.engine.below import LabelsBelow, count_below, labels_below
-from audit.engine.intervals import LEVEL, at_freedom, effective_n, wilson
+from audit.engine.intervals import LEVEL, at_freedom, effective_n, p_above, wilson
 from audit.engine.pairs import support
 from audit.engine.record_counts import RESIDUAL_KINDS, RecordCounts
-from audit.engine.shrinkage import BetaPrior, beta_prior
+from audit.engine.shrinkage import SharePrior, share_prior
 from audit.hierarchy import Hierarchy
 from audit.residuals import Residual
 
@@ -60,14 +60,18 @@ class Share:
         """The effective n for an interval at a level: less where the groups are few."""
         return at_freedom(self.effective, self.n, self.groups, level)
 
-    def interval(self, prior: BetaPrior | None = None) -> tuple[float, float]:
+    def p_above(self, limit: float) -> float:
+        """p value of the share if the true one were at a limit, or below it."""
+        return p_above(self.value, self.effective, self.n, self.groups, limit)
+
+    def interval(self, prior: SharePrior | None = None) -> tuple[float, float]:
         """Interval at 95 %: of the posterior where there is a prior, else Wilson's."""
         worth = self.worth()
         if prior is None:
             return wilson(self.value * worth, worth)
         return prior.interval(self.value * worth, worth)
 
-    def shrunk(self, prior: BetaPrior | None) -> float:
+    def shrunk(self, prior: SharePrior | None) -> float:
         """The share drawn toward the prior; itself without one."""
         if prior is None:
             return self.value
@@ -117,7 +121,7 @@ class ResidualUse:
     """
 
     table: pl.DataFrame
-    prior: BetaPrior | None
+    prior: SharePrior | None
 
 
 def residual_use(
@@ -179,7 +183,7 @@ def _drawn(
     least: float,
 ) -> ResidualUse:
     """The table of the shares by kind and parent, drawn toward what is usual of their kind."""
-    rows, priors = list[tuple[Any, ...]](), dict[str, BetaPrior | None]()
+    rows, priors = list[tuple[Any, ...]](), dict[str, SharePrior | None]()
     for kind, by_parent in shares.items():
         prior = priors[kind] = _prior(list(by_parent.values()), least)
         for parent, share in by_parent.items():
@@ -215,8 +219,8 @@ def _below_by_kind(
     }
 
 
-def _prior(shares: list[Share], least: float) -> BetaPrior | None:
+def _prior(shares: list[Share], least: float) -> SharePrior | None:
     judged = [share for share in shares if share.n >= least]
     worth = np.array([share.value * share.effective for share in judged], np.float64)
     effective = np.array([share.effective for share in judged], np.float64)
-    return beta_prior(worth, effective)
+    return share_prior(worth, effective)

@@ -4,20 +4,15 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from typing import Literal, TypeAlias, get_args
 
 import numpy as np
 
+from audit.catch_alls import KINDS, CatchAlls, Kind
 from audit.dag import IntArray
 from audit.hierarchy import Hierarchy
 from audit.policy import Policy
+from audit.reviewed import Review, reviewed
 
-Kind: TypeAlias = Literal["other", "unspecified"]
-KINDS: tuple[Kind, ...] = get_args(Kind)
-
-_NOT_MEANT = re.compile(r"other than|type ii\b[^,;]*? or unspecified type|not stated as")
-_OTHER = re.compile(r"\b(other|nec)\b|not elsewhere classified")
-_UNSPECIFIED = re.compile(r"\b(unspecified|nos)\b|not specified")
 _DIAGNOSIS = re.compile(r"(?:E\d{3}|V\d\d|\d{3})\.(\d)(\d?)")
 _PROCEDURE = re.compile(r"\d\d\.\d(\d)")
 
@@ -29,29 +24,49 @@ class Residual:
     kind: Kind
     rule: str
 
+    @property
+    def leaves_open(self) -> bool:
+        """Whether it may mean what a sibling names: it is for what was not specified, too."""
+        return self.kind == "unspecified" or "unspecified" in self.rule.partition("title: ")[2]
+
 
 def residual_nodes(hierarchy: Hierarchy, policy: Policy) -> dict[int, Residual]:
     """The residual nodes by index. Only assignable nodes are; headings and ranges never.
 
-    A title decides where there is one; digits decide for an ICD-9 code without a title; the
-    policy's own lists overrule both.
+    A title decides where there is one, against the titles around it; of ICD-9-CM the reviewed
+    decisions overrule it, and digits decide for a code without a title; the policy's own lists
+    overrule all.
     """
     by_digits = hierarchy.coding is not None and hierarchy.coding.name.startswith("icd9")
-    overruled = set(policy.specific_nodes)
+    catch_alls, decided = CatchAlls(hierarchy), reviewed(hierarchy)
+    stated, overruled = set(policy.residual_nodes), set(policy.specific_nodes)
     found = {}
     for index in np.flatnonzero(hierarchy.assignable).tolist():
-        node, title = hierarchy.nodes[index], hierarchy.titles[index]
+        node, residual = hierarchy.nodes[index], None
         if node in overruled:
             continue
-        if node in policy.residual_nodes:
-            residual: Residual | None = Residual("other", "policy")
-        elif title:
-            residual = by_title(title)
-        else:
-            residual = _by_digits(node) if by_digits else None
+        if node in stated:
+            residual = Residual("other", "policy")
+        elif index in decided:
+            residual = _by_review(decided[index])
+        elif hierarchy.titles[index]:
+            residual = _by_title(catch_alls, index)
+        elif by_digits:
+            residual = _by_digits(node)
         if residual:
             found[index] = residual
     return found
+
+
+def _by_review(review: Review) -> Residual | None:
+    if review.decision == "specific":
+        return None
+    return Residual(review.decision, f"reviewed: {review.reason}")
+
+
+def _by_title(catch_alls: CatchAlls, index: int) -> Residual | None:
+    kind = catch_alls.kind(index)
+    return Residual(kind, f"title: {catch_alls.mark(index, kind)}") if kind else None
 
 
 def residual_kinds(hierarchy: Hierarchy, policy: Policy) -> IntArray:
@@ -60,22 +75,6 @@ def residual_kinds(hierarchy: Hierarchy, policy: Policy) -> IntArray:
     for index, found in residual_nodes(hierarchy, policy).items():
         kinds[index] = 1 + KINDS.index(found.kind)
     return kinds
-
-
-def by_title(title: str) -> Residual | None:
-    """What a title says.
-
-    >>> by_title("Other and unspecified hyperlipidemia")
-    Residual(kind='other', rule='title: other')
-    >>> by_title("Diabetes, type II or unspecified type, not stated as uncontrolled") is None
-    True
-    """
-    text = _NOT_MEANT.sub(" ", title.lower())
-    if match := _OTHER.search(text):
-        return Residual("other", f"title: {match.group()}")
-    if match := _UNSPECIFIED.search(text):
-        return Residual("unspecified", f"title: {match.group()}")
-    return None
 
 
 def _by_digits(code: str) -> Residual | None:

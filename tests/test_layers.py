@@ -39,7 +39,9 @@ MAY_IMPORT: dict[str, set[str]] = {
     | {"spill", "sums_file"},
     "code_dates": {"errors", "files"},
     "policy": {"code_dates", "errors", "files", "guidelines", "rules"},
-    "residuals": {"dag", "hierarchy", "policy"},
+    "catch_alls": {"dag", "hierarchy"},
+    "reviewed": {"dag", "hierarchy"},
+    "residuals": {"catch_alls", "dag", "hierarchy", "policy", "reviewed"},
     "added_counts": {"dag", "engine", "errors", "label_nodes", "pair_count"},
     "plan": {"added_counts", "dag", "engine", "hierarchy", "label_nodes", "pair_count", "policy"}
     | {"residuals"},
@@ -68,7 +70,8 @@ MAY_IMPORT: dict[str, set[str]] = {
     "residual_use": {"dag", "dataset", "engine", "hierarchy", "residuals"},
     "validity": {"code_dates", "dataset", "errors", "hierarchy", "policy"},
     "measure": {"dag", "dataset", "engine", "excess", "hierarchy", "measure_model", "pair_table"}
-    | {"policy", "predictions", "progress", "record_rows", "residual_use", "residuals", "validity"},
+    | {"policy", "predictions", "progress", "record_rows", "residual_use", "residuals"}
+    | {"reviewed", "validity"},
     "measure_counts": {"disk", "engine", "excess", "measure", "pair_count", "pair_table", "policy"}
     | {"progress", "residual_use", "residuals", "validity", "verdicts"},
     "residual_differences": {"dag", "engine", "measure", "residual_use"},

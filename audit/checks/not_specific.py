@@ -1,8 +1,9 @@
-"""not_specific: labels that are headings, with more specific codes below them."""
+"""not_specific: labels that are headings or roots, with more specific nodes below them."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import partial
 
 import polars as pl
 
@@ -17,6 +18,12 @@ from audit.checks.on_day import (
     told_of_not_dated,
 )
 from audit.checks.refusals import finding_of_labels
+from audit.checks.uninformative import (
+    UNINFORMATIVE,
+    cases_uninformative,
+    finding_of_counts,
+    finding_of_instances,
+)
 from audit.checks.written import integrity_of, mapped
 from audit.dag import IntArray
 from audit.integrity import Integrity
@@ -25,7 +32,7 @@ from audit.result import CheckResult, Finding
 from audit.validity import HEADING
 
 _NAME = "not_specific"
-_TITLE = "Are there labels that are not assignable, with more specific codes below them?"
+_TITLE = "Are there labels that say too little, with more specific nodes below them?"
 
 
 _DATA_USER = (
@@ -33,13 +40,25 @@ _DATA_USER = (
 )
 
 
-def run(measured: Counted) -> CheckResult:
+def run(measured: Measurements) -> CheckResult:
     """Report labels that were headings on their day, by the dates that the policy names.
 
     Where no date can tell, report labels at headings of the code sets that are listed completely.
+    Without such a list, report instances with no label but roots and the like.
     """
+    return _result(measured, partial(finding_of_instances, measured))
+
+
+def on_counts(measured: Counted) -> CheckResult:
+    """The same from counts alone."""
+    return _result(measured, partial(finding_of_counts, measured))
+
+
+def _result(measured: Counted, uninformative: Callable[[str], tuple[Finding, ...]]) -> CheckResult:
     integrity, read = integrity_of(measured), measured.ledger.rows_read
     listed = integrity is not None and bool(measured.hierarchy.complete_tables)
+    can_tell = listed or measured.policy.code_dates is not None
+    open_nodes = bool(measured.hierarchy.uninformative.any())
     return CheckResult(
         name=_NAME,
         title=_TITLE,
@@ -48,14 +67,15 @@ def run(measured: Counted) -> CheckResult:
         findings=(
             *_on_their_day(measured),
             *(() if integrity is None or not listed else _in_the_lists(measured, integrity)),
+            *(() if listed else uninformative(_NAME)),
         ),
-        not_applicable=_why_not(listed or measured.policy.code_dates is not None, read),
+        not_applicable=_why_not(can_tell or open_nodes, read),
     )
 
 
 def _why_not(can_tell: bool, read: int) -> str:
     if not can_tell:
-        return "no complete list of codes says which are assignable"
+        return "the hierarchy has one node, and no complete list says which codes are assignable"
     return "" if read else "no row was read"
 
 
@@ -122,7 +142,9 @@ def _code_set_below(measured: Counted, integrity: Integrity, node: str) -> str |
 
 
 def cases(measured: Measurements, finding: Finding) -> IntArray:
-    """The instances with such a label, on such a day."""
+    """The instances with such a label, on such a day; or with no other label."""
+    if finding.key == (UNINFORMATIVE,):
+        return cases_uninformative(measured)
     integrity = integrity_of(measured)
     if finding.key == (ON_THEIR_DAY,) or integrity is None:
         return cases_on_day(measured, HEADING)
@@ -130,4 +152,4 @@ def cases(measured: Measurements, finding: Finding) -> IntArray:
     return cases_not_dated(measured, _headings(measured, integrity).filter(of_table))
 
 
-CHECK = Check(_NAME, _TITLE, run, on_counts=run, cases=cases)
+CHECK = Check(_NAME, _TITLE, run, on_counts=on_counts, cases=cases)

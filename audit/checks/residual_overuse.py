@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
@@ -13,8 +14,11 @@ from audit.checks.check import TOP_PARTS, Check, Limit
 from audit.checks.differing import differing, where_told
 from audit.dag import IntArray, row
 from audit.disclosure import Quantity, count, derived
+from audit.engine.fdr import benjamini_hochberg, threshold
+from audit.engine.shrinkage import SharePrior
 from audit.hierarchy import Hierarchy
 from audit.measure import Counted, Measurements
+from audit.policy import Policy
 from audit.residual_use import Share, alone, residual_share
 from audit.result import CheckResult, Finding, Part, finding_id
 
@@ -25,16 +29,17 @@ _TITLE = "Are catch-all nodes used where the hierarchy has specific ones?"
 def run(measured: Measurements) -> CheckResult:
     """Report parents whose residual share is above the policy's limit, or differs, deepest first.
 
-    A parent is reported where the lower bound of its share is above the limit. One that falls
-    below it without the instances that its flagged descendants explain is folded into them. A
-    share that differs between values of a column, or from the reference, is a note.
+    A parent is reported where the lower bound of its share is above the limit and its test passes
+    Benjamini-Hochberg over all parents judged. One that fails without the instances that its
+    flagged descendants explain is folded into them. A share that differs between values of a
+    column, or from the reference, is a note.
     """
     return _result(measured, partial(_without_instances, measured), differing(measured))
 
 
 def on_counts(measured: Counted) -> CheckResult:
     """The same from counts alone: parents are folded by counts, and no difference is told."""
-    counted = _judged(measured).select("parent", "k", "n").iter_rows()
+    counted = _judged(measured).table.select("parent", "k", "n").iter_rows()
     shares = {measured.hierarchy.index(parent): alone(k, n) for parent, k, n in counted}
     return _result(measured, partial(_without_counts, measured.hierarchy, shares))
 
@@ -47,12 +52,12 @@ def _result(
     measured: Counted, share_without: _ShareWithout, differences: tuple[Finding, ...] = ()
 ) -> CheckResult:
     judged = _judged(measured)
-    high = _high(measured, judged)
-    explained = _explained(measured, _indices(measured, high), share_without)
+    high = judged.high
+    explained = _explained(measured, judged, share_without)
     return CheckResult(
         name=_NAME,
         title=_TITLE,
-        denominator=len(judged),
+        denominator=len(judged.table),
         denominator_unit="parents with residual and specific nodes below and enough instances",
         findings=(
             *(
@@ -61,7 +66,7 @@ def _result(
             ),
             *differences,
         ),
-        not_applicable="" if len(judged) else _why_not(measured),
+        not_applicable="" if len(judged.table) else _why_not(measured),
     )
 
 
@@ -71,20 +76,54 @@ def _why_not(measured: Counted) -> str:
     return "no parent with residual and specific nodes below has enough instances"
 
 
-def _judged(measured: Counted) -> pl.DataFrame:
-    enough = pl.col("n") >= measured.policy.residual_instances.value
-    return measured.residuals.filter((pl.col("residual") == "all") & enough)
+@dataclass(frozen=True, eq=False)
+class _Judged:
+    """The parents with enough instances, with ``p_value`` and ``q_value`` of being above the limit.
+
+    Args:
+        policy: Whose limits hold.
+        prior: What shares are drawn toward.
+        table: A row a parent.
+    """
+
+    policy: Policy
+    prior: SharePrior | None
+    table: pl.DataFrame
+
+    @property
+    def high(self) -> pl.DataFrame:
+        """The parents that are above the limit."""
+        return self.table.filter(
+            (pl.col("low") > self.policy.residual_share.value)
+            & (pl.col("q_value") <= self.policy.false_discovery_rate.value)
+        )
+
+    def is_high(self, share: Share) -> bool:
+        """Whether a share of one of the parents without some instances is above the limit still."""
+        if share.n < self.policy.residual_instances.value:
+            return False
+        p_values, rate = self.table["p_value"].to_numpy(), self.policy.false_discovery_rate.value
+        limit, (low, _) = self.policy.residual_share.value, share.interval(self.prior)
+        return low > limit and share.p_above(limit) <= threshold(p_values, len(p_values), rate)
 
 
-def _high(measured: Counted, judged: pl.DataFrame) -> pl.DataFrame:
-    return judged.filter(pl.col("low") > measured.policy.residual_share.value)
+def _judged(measured: Counted) -> _Judged:
+    policy = measured.policy
+    enough = pl.col("n") >= policy.residual_instances.value
+    table = measured.residuals.filter((pl.col("residual") == "all") & enough)
+    shares = table.select("k", "n", "n_effective", "groups").iter_rows()
+    p_values = np.array([Share(*s).p_above(policy.residual_share.value) for s in shares], float)
+    q_values = benjamini_hochberg(p_values, len(p_values))
+    tested = table.with_columns(p_value=pl.Series(p_values), q_value=pl.Series(q_values))
+    return _Judged(policy, measured.residual_use.prior, tested)
 
 
 def standing_parents(measured: Measurements) -> dict[int, dict[str, Any]]:
     """Line of the residual table of each parent that is reported, by its index, deepest first."""
-    high = _high(measured, _judged(measured))
+    judged = _judged(measured)
+    high = judged.high
     by_parent = dict(zip(_indices(measured, high), high.iter_rows(named=True), strict=True))
-    explained = _explained(measured, list(by_parent), partial(_without_instances, measured))
+    explained = _explained(measured, judged, partial(_without_instances, measured))
     return {parent: by_parent[parent] for parent, by in explained.items() if not by}
 
 
@@ -93,22 +132,17 @@ def _indices(measured: Counted, high: pl.DataFrame) -> list[int]:
 
 
 def _explained(
-    measured: Counted, parents: list[int], share_without: _ShareWithout
+    measured: Counted, judged: _Judged, share_without: _ShareWithout
 ) -> dict[int, list[int]]:
-    """The standing descendants that explain each parent, deepest parent first; none: it stands."""
+    """The standing descendants that explain each high parent, deepest first; none: it stands."""
     hierarchy, explained = measured.hierarchy, dict[int, list[int]]()
+    parents = _indices(measured, judged.high)
     for parent in sorted(parents, key=lambda i: (hierarchy.height[i], i)):
         below = set(row(hierarchy.below, parent).tolist())
         flagged = [i for i, by in explained.items() if not by and i in below]
-        stands = not flagged or _is_high(measured, share_without(parent, flagged))
+        stands = not flagged or judged.is_high(share_without(parent, flagged))
         explained[parent] = [] if stands else flagged
     return explained
-
-
-def _is_high(measured: Counted, share: Share) -> bool:
-    low, _ = share.interval(measured.residual_use.prior)
-    policy = measured.policy
-    return share.n >= policy.residual_instances.value and low > policy.residual_share.value
 
 
 def _without_instances(measured: Measurements, parent: int, flagged: list[int]) -> Share:
@@ -151,6 +185,7 @@ def _finding(measured: Counted, counted: dict[str, Any], explained_by: list[int]
             "shrunk_share": derived(float(counted["shrunk"]), "instances", "of"),
             "low": derived(low, "instances", "of"),
             "high": derived(high, "instances", "of"),
+            "q_value": derived(float(counted["q_value"]), "instances", "of"),
             "limit": Quantity(measured.policy.residual_share.value),
             "labelled_at_parent": count(at_parent, measured.instances),
         },

@@ -7,7 +7,7 @@ from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import ndtri, stdtrit
+from scipy.special import betainc, ndtri, stdtr, stdtrit
 
 FloatArray: TypeAlias = NDArray[np.float64]
 
@@ -118,3 +118,33 @@ def at_freedom(effective: float, n: float, groups: float, level: float = LEVEL) 
         return 0.0
     tail = (1 + level) / 2
     return effective * float((stdtrit(n - 1, tail) / stdtrit(groups - 1, tail)) ** 2)
+
+
+def p_above(share: float, effective: float, n: float, groups: float, limit: float) -> float:
+    """p value of a share under the hypothesis that the true one is at a limit, or below it.
+
+    The exact upper tail of the binomial distribution at the effective number of instances. Where
+    groups repeat themselves that number is uncertain, and p is at least that of the score test with
+    the continuity correction, against Student's distribution with groups - 1 degrees of freedom.
+
+    Args:
+        share: Instances that count over all.
+        effective: What the instances are worth.
+        n: Instances.
+        groups: How many groups they are of; n where each stands alone.
+        limit: Between 0 and 1.
+
+    Returns:
+        In [0, 1]; 1 where none counts, where the limit is 1, and with one group of several
+        instances.
+    """
+    k = share * effective
+    if k <= 0 or limit >= 1 or groups < min(n, 2):
+        return 1.0
+    exact = float(betainc(k, effective - k + 1, limit))
+    if groups >= n or limit <= 0:
+        return exact
+    distance = share - limit - 1 / (2 * effective)
+    return max(
+        exact, float(stdtr(groups - 1, -distance / math.sqrt(limit * (1 - limit) / effective)))
+    )

@@ -29,6 +29,7 @@ Kind: TypeAlias = Literal[
     "all_refused",
     "nested",
     "nested_instances",
+    "uninformative",
     "below",
     "only_residual",
     "alone",
@@ -42,8 +43,9 @@ labels. ``rows``: with a label, by number of rows that have a node. ``repeated``
 several rows, by node; ``repeated_instances``: those of any node; ``repeated_rows``: how many rows
 that is beyond the first of their instance and node. ``refused``: without a label, by reason of a
 refused row; ``all_refused``: of any reason. ``nested``: labelled with a node and its ancestor, by
-``node * n_nodes + ancestor``; ``nested_instances``: of any two. ``below``: with a direct label
-strictly below a node; ``only_residual``: those of them all of whose labels below it are residual,
+``node * n_nodes + ancestor``; ``nested_instances``: of any two. ``uninformative``: with labels, all
+of them at nodes that leave nearly everything open. ``below``: with a direct label strictly below a
+node; ``only_residual``: those of them all of whose labels below it are residual,
 by ``place in RESIDUAL_KINDS * n_nodes + node``. ``alone``: with a single most specific label, by
 node. ``size``: with two or more, by their number; the margins of these: as
 `audit.engine.margins.Margin` says, the parts being numbers of most specific labels. What has no
@@ -105,6 +107,7 @@ class Mapped:
         strict_closure: 1 where a is an ancestor of i, shape (n_nodes, n_nodes).
         branch_of: The branch of each node, shape (n_nodes,); negative where labels between branches
             are not counted.
+        uninformative: Whether a node leaves nearly everything open, shape (n_nodes,).
     """
 
     node_of: IntArray
@@ -112,6 +115,7 @@ class Mapped:
     residual: IntArray
     strict_closure: Sparse
     branch_of: IntArray
+    uninformative: BoolArray
 
 
 @dataclass(frozen=True, eq=False)
@@ -149,6 +153,7 @@ def count_records(rows: RecordRows, mapped: Mapped) -> tuple[RecordCounts, Spars
         **_repeated(of_node, in_rows, n_nodes),
         **_all_refused(instance[~kept], mapped.reason_of[label[~kept]], lengths),
         **_nested(direct, above, mapped.strict_closure),
+        **_uninformative(direct, mapped.uninformative),
         **_below(above),
         **_margins(direct, above, mapped.branch_of),
     }
@@ -242,6 +247,22 @@ def _nested(direct: Sparse, above: Sparse, strict_closure: Sparse) -> dict[Kind,
         "nested": _counts((node * n_nodes + ancestors.col)[met]),
         "nested_instances": _single(len(rows)),
     }
+
+
+def _uninformative(direct: Sparse, uninformative: BoolArray) -> dict[Kind, Sums]:
+    alone = only_among(direct, uninformative)
+    return {"uninformative": _single(int(alone.sum()))} if alone.any() else {}
+
+
+def only_among(direct: Sparse, nodes: BoolArray) -> BoolArray:
+    """Whether an instance has labels, all of them among some nodes, shape (n_instances,).
+
+    Args:
+        direct: 0/1, shape (n_instances, n_nodes).
+        nodes: Shape (n_nodes,).
+    """
+    labels = np.diff(direct.indptr)
+    return np.asarray((labels > 0) & (direct @ nodes.astype(np.int64) == labels))
 
 
 def _below(above: Sparse) -> dict[Kind, Sums]:

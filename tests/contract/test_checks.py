@@ -36,8 +36,9 @@ NAMES = (
     "unknown_code", "malformed_code", "lost_zero", "wrong_table", "retired_code", "mixed_versions",
     "not_specific", "parent_and_child", "duplicate_label", "empty_instance", "duplicate_instance",
     "principal_position", "record_cap", "split_leak", "group_confined", "residual_overuse",
-    "cross_branch", "sibling_exclusive", "excludes1", "missing_companion", "unexpected_pair",
-    "missing_stratum", "redundant_nodes", "model_confuses", "model_habit", "waiver_expired",
+    "cross_branch", "unspecific_beside_specific", "sibling_exclusive", "excludes1",
+    "missing_companion", "unexpected_pair", "missing_stratum", "redundant_nodes",
+    "model_confuses", "model_habit", "waiver_expired",
     "waiver_unused",
 )  # fmt: skip
 """Every check there will be, in report order."""

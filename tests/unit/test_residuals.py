@@ -10,35 +10,8 @@ import audit
 from audit.hierarchies.icd9 import ICD9
 from audit.hierarchy import Hierarchy
 from audit.policy import Policy
-from audit.residuals import by_title, residual_nodes
+from audit.residuals import residual_nodes
 from fixtures.labelled import tree
-
-
-@pytest.mark.parametrize(
-    ("title", "kind"),
-    [
-        ("Other chronic bronchitis", "other"),
-        ("Asthma, unspecified", "unspecified"),
-        ("Unspecified essential hypertension", "unspecified"),
-        ("Acidosis not elsewhere classified", "other"),
-        ("Disease of lung, NEC", "other"),
-        ("Anemia NOS", "unspecified"),
-        ("Site not specified", "unspecified"),
-        ("Other and unspecified hyperlipidemia", "other"),
-        ("Pneumonia due to organism other than virus", None),
-        ("Diabetes, type II or unspecified type, not stated as uncontrolled", None),
-        ("Diabetes, type II or unspecified type, other complication", "other"),
-        ("Mother's problem", None),
-        ("Another matter", None),
-        ("Tissue necrosis", None),
-        ("Nosocomial infection", None),
-        ("Specified disease", None),
-    ],
-)
-def test_a_title_says_which_kind(title: str, kind: str | None) -> None:
-    found = by_title(title)
-
-    assert (found.kind if found else None) == kind
 
 
 def codes(*edges: str, titles: dict[str, str] | None = None) -> Hierarchy:
@@ -86,12 +59,12 @@ def test_a_heading_is_never_residual() -> None:
 
 def test_an_assignable_inner_node_may_be() -> None:
     hierarchy = Hierarchy.build(
-        pl.DataFrame({"child": ["leaf", "inner"], "parent": ["inner", "top"]}),
+        pl.DataFrame({"child": ["leaf", "inner", "side"], "parent": ["inner", "top", "top"]}),
         pl.DataFrame(
             {
-                "node": ["leaf", "inner", "top"],
-                "title": ["A", "Other", "Other"],
-                "assignable": [True, True, False],
+                "node": ["leaf", "inner", "side", "top"],
+                "title": ["A", "Other", "B", "Other"],
+                "assignable": [True, True, True, False],
             }
         ),
         name="inner",
@@ -109,7 +82,18 @@ def test_the_lists_of_a_policy_overrule_titles() -> None:
 
 
 def test_the_rule_that_fired_is_told() -> None:
-    assert by_title("Anemia NOS").rule == "title: nos"  # type: ignore[union-attr]
+    hierarchy = tree("a b < top", titles={"a": "Anemia NOS", "b": "Anemia of pregnancy"})
+
+    assert residual_nodes(hierarchy, Policy())[hierarchy.index("a")].rule == "title: nos"
+
+
+def test_a_reviewed_decision_overrules_a_title_and_a_policy_overrules_both() -> None:
+    titles = {"416.8": "Other chronic pulmonary heart diseases", "416.0": "Primary hypertension"}
+    hierarchy = codes("416.8 416.0 < 416", titles=titles)
+    stated = Policy(residual_nodes=("416.8",))
+
+    assert residual_nodes(hierarchy, Policy()) == {}
+    assert residual_nodes(hierarchy, stated)[hierarchy.index("416.8")].rule == "policy"
 
 
 def test_icd9cm_has_residual_codes_and_no_residual_heading() -> None:

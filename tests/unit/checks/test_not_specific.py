@@ -17,7 +17,7 @@ from audit.measure import measure
 from audit.policy import Policy
 from audit.result import Finding
 from fixtures.coded import SPELLS, icd9cm, measured, on_days
-from fixtures.labelled import labelled
+from fixtures.labelled import labelled, tree
 
 
 def values(finding: Finding) -> dict[str, object]:
@@ -87,11 +87,56 @@ def test_procedures_are_told_apart_and_only_with_a_list() -> None:
     assert [finding.id for finding in without] == ["not_specific:diagnoses"]
 
 
-def test_it_does_not_apply_without_a_complete_list(toy_hierarchy: Hierarchy) -> None:
-    found = CHECK.run(measure(labelled(toy_hierarchy, {"a": ["pet"]}), Policy()))
+def test_it_does_not_apply_to_no_row_nor_to_one_node() -> None:
+    edges = pl.DataFrame(schema={"child": pl.String, "parent": pl.String})
+    single = Hierarchy.build(edges, pl.DataFrame({"node": ["only"]}), name="one")
+    found = CHECK.run(measure(labelled(single, {"a": ["only"]}), Policy()))
 
-    assert "no complete list" in found.not_applicable
+    assert "one node" in found.not_applicable
     assert CHECK.run(measured({"diagnoses": {"a": []}})).not_applicable == "no row was read"
+
+
+# --- roots, of any hierarchy --------------------------------------------------------------------
+
+TERMS = tree("a b c d < part", "e f < process", "part process < top", "other < top")
+
+
+def test_instances_with_no_label_but_a_root_are_told() -> None:
+    labels = {"i": ["top"], "j": ["top", "part"], "k": ["top", "a"], "l": ["process"], "m": []}
+    found = CHECK.run(measure(labelled(TERMS, labels), Policy()))
+    (finding,) = found.findings
+
+    assert (finding.id, finding.severity) == ("not_specific:uninformative", "note")
+    assert values(finding) == {
+        "instances": 2, "of": 4, "share": 0.5, "labels": 4, "of_labels": 6, "label_share": 4 / 6,
+    }  # fmt: skip
+    assert [(p.nodes, p.evidence["instances"].value) for p in finding.parts] == [
+        (("top",), 3),
+        (("part",), 1),
+    ]
+
+
+def test_of_several_roots_each_is_one() -> None:
+    roots = tree("a b < part", "c d e f < process", "g < function")
+    labels = {"i": ["part", "process"], "j": ["part", "c"], "k": ["function"], "l": ["g"]}
+    measured_roots = measure(labelled(roots, labels), Policy())
+    (finding,) = CHECK.run(measured_roots).findings
+
+    assert finding.evidence["instances"].value == 2
+    assert CHECK.cases
+    assert CHECK.cases(measured_roots, finding).tolist() == [0, 2]
+
+
+def test_specific_labels_alone_pass() -> None:
+    found = CHECK.run(measure(labelled(TERMS, {"i": ["top", "a"], "j": ["process"]}), Policy()))
+
+    assert (found.status, found.denominator) == ("pass", 3)
+
+
+def test_with_a_complete_list_headings_are_told_once() -> None:
+    (finding,) = CHECK.run(measured({"diagnoses": {"a": ["001-999"]}})).findings
+
+    assert finding.id == "not_specific:diagnoses"
 
 
 # --- with code dates ----------------------------------------------------------------------------

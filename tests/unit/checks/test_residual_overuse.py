@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
+import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy.stats import binom
 
 from audit.checks.residual_overuse import CHECK, on_counts
 from audit.hierarchy import Hierarchy
@@ -236,3 +240,56 @@ def test_on_counts_folding_is_equal_where_each_instance_has_one_label(
     measured = measure(labelled(hierarchy, repeated(counts)), policy)
 
     assert on_counts(counted_of(measured)) == CHECK.run(measured)
+
+
+# --- what chance does ---------------------------------------------------------------------------
+
+
+MANY = tree(
+    " ".join(f"p{n:03}" for n in range(120)) + " < top",
+    *(f"p{n:03}_known p{n:03}_other < p{n:03}" for n in range(120)),
+    titles={f"p{n:03}_other": "Other" for n in range(120)},
+)
+
+
+def release(seed: int, shares: Sequence[float], groups: bool = False) -> CheckResult:
+    """Each parent of `MANY` with its share, by chance, of 100 instances; in pairs where grouped."""
+    rng, labels, owners = np.random.default_rng(seed), dict[str, list[str]](), dict[str, str]()
+    for parent, share in enumerate(shares):
+        other = rng.random(50 if groups else 100) < share
+        for i, is_other in enumerate(np.repeat(other, 2) if groups else other):
+            name = f"{parent:03}-{i:03}"
+            labels[name] = [f"p{parent:03}_{'other' if is_other else 'known'}"]
+            owners[name] = f"{parent:03}-{i // 2:03}"
+    dataset = labelled(MANY, labels, groups=owners if groups else None)
+    measured = measure(dataset, Policy())
+    judged = CHECK.run(measured)
+    return replace(judged, findings=tuple(f for f in judged.findings if f.nodes != ("top",)))
+
+
+@pytest.mark.parametrize("groups", [False, True])
+def test_parents_exactly_at_the_limit_are_hardly_ever_found(groups: bool) -> None:
+    """The rate is one release in twenty; without the family it would be three parents in each."""
+    releases = [release(seed, [0.5] * 120, groups) for seed in range(40)]
+
+    assert sum(bool(one.findings) for one in releases) <= 5
+    assert sum(len(one.findings) for one in releases) <= 8
+
+
+def test_of_high_parents_among_many_at_the_limit_most_are_found_and_few_others() -> None:
+    shares = [0.9] * 10 + [0.5] * 110
+    flagged_in = [flagged(release(seed, shares)) for seed in range(20)]
+    true = {f"p{n:03}" for n in range(10)}
+
+    assert all(true <= set(found) for found in flagged_in)
+    assert np.mean([len(set(found) - true) / len(found) for found in flagged_in]) < 0.08
+
+
+def test_the_q_value_is_that_of_benjamini_and_hochberg() -> None:
+    found = checked([(38, ["other_lung"]), (2, ["asthma"]), (60, ["attack"]), (5, ["lung"])])
+    (finding,) = found.findings
+    p_value = binom.sf(37, 40, 0.5)
+
+    # the family is lung, heart (0 of 60), chest (38 of 100) and body (the 5 at lung are below it)
+    assert found.denominator == 4
+    assert finding.evidence["q_value"].value == pytest.approx(4 * p_value)

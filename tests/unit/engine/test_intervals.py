@@ -9,7 +9,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from audit.engine.intervals import at_freedom, effective_n, intraclass_correlation, wilson
+from audit.engine.intervals import (
+    at_freedom,
+    effective_n,
+    intraclass_correlation,
+    p_above,
+    wilson,
+)
 
 
 @pytest.mark.parametrize(
@@ -153,3 +159,31 @@ def test_student_s_quantiles_set_the_worth_of_few_groups() -> None:
 
 def test_one_group_shows_nothing_of_others() -> None:
     assert at_freedom(1, 30, 1) == 0
+
+
+@given(st.integers(1, 60), st.data(), st.sampled_from([0.1, 0.5, 0.75]))
+def test_p_above_is_the_upper_tail_of_the_binomial(
+    n: int, data: st.DataObject, limit: float
+) -> None:
+    k = data.draw(st.integers(0, n))
+    tail = fsum(comb(n, i) * limit**i * (1 - limit) ** (n - i) for i in range(k, n + 1))
+
+    assert p_above(k / n, n, n, n, limit) == pytest.approx(tail, abs=1e-9)
+
+
+@given(st.floats(0, 1), st.integers(2, 500), st.floats(0, 1), st.data())
+def test_p_above_with_fewer_groups_is_no_smaller(
+    share: float, n: int, limit: float, data: st.DataObject
+) -> None:
+    groups = data.draw(st.integers(1, n))
+    effective = data.draw(st.floats(1, n))
+
+    p = p_above(share, effective, n, groups, limit)
+    assert p_above(share, effective, n, n, limit) <= p <= 1
+
+
+def test_one_group_and_the_highest_limit_tell_nothing() -> None:
+    assert p_above(1.0, 1.0, 40, 1, 0.5) == 1.0
+    assert p_above(1.0, 40.0, 40, 40, 1.0) == 1.0
+    assert p_above(0.0, 40.0, 40, 40, 0.5) == 1.0
+    assert p_above(0.1, 40.0, 40, 40, 0.0) == 0.0

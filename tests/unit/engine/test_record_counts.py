@@ -13,7 +13,14 @@ from audit.dag import Sparse
 from audit.engine.record_counts import KINDS, Mapped, RecordCounts, RecordRows, count_records
 from audit.hierarchy import Hierarchy
 from fixtures.brute_force import Parents, parents_of
-from fixtures.brute_force_counts import Counts, Rows, Spelled, first_branches, record_counts
+from fixtures.brute_force_counts import (
+    Counts,
+    Rows,
+    Spelled,
+    first_branches,
+    record_counts,
+    uninformative,
+)
 from fixtures.labelled import tree
 from fixtures.named_counts import named_records
 from fixtures.strategies import hierarchies
@@ -52,6 +59,7 @@ class Written:
             _whole(kinds.index(kind_of.get(node)) for node in nodes),
             self.hierarchy.strict_closure,
             _whole(-1 if branch[node] is None else nodes.index(branch[node]) for node in nodes),
+            np.array([node in uninformative(self.parents) for node in nodes]),
         )
 
     @property

@@ -1,0 +1,121 @@
+"""unspecific_beside_specific: an unspecified label and a specific sibling on one record."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import polars as pl
+from hypothesis import given
+from hypothesis import strategies as st
+
+from audit.checks.unspecific_beside_specific import CHECK
+from audit.hierarchy import Hierarchy
+from audit.measure import Measurements, measure
+from audit.policy import Policy
+from fixtures.coded import measured as coded
+from fixtures.labelled import labelled, tree
+
+ANEMIA = tree(
+    "open other loss chronic < anemia",
+    "kidney cancer chronic_other < chronic",
+    "anemia gout < disease",
+    titles={
+        "open": "Anemia, unspecified", "other": "Other anemia", "loss": "Blood loss anemia",
+        "chronic": "Anemia in chronic disease", "kidney": "Anemia in kidney disease",
+        "cancer": "Anemia in neoplasm", "anemia": "Anemia", "gout": "Gout",
+        "chronic_other": "Anemia in other disease",
+    },
+)  # fmt: skip
+
+
+def on(labels: Mapping[str, Sequence[str]], hierarchy: Hierarchy = ANEMIA) -> Measurements:
+    return measure(labelled(hierarchy, labels), Policy())
+
+
+def told(labels: Mapping[str, Sequence[str]]) -> list[tuple[tuple[str, ...], object]]:
+    findings = CHECK.run(on(labels)).findings
+    return [(p.nodes, p.evidence["instances"].value) for f in findings for p in f.parts]
+
+
+def test_an_unspecified_label_beside_a_specific_sibling_is_told() -> None:
+    measured = on({"a": ["open", "loss"], "b": ["open", "kidney"], "c": ["open", "gout"], "d": []})
+    found = CHECK.run(measured)
+    (finding,) = found.findings
+
+    assert (finding.id, finding.severity) == ("unspecific_beside_specific:labels", "note")
+    assert {name: q.value for name, q in finding.evidence.items()} == {
+        "instances": 2, "of": 3, "share": 2 / 3, "pairs": 2,
+    }  # fmt: skip
+    assert [(part.nodes, part.evidence["instances"].value) for part in finding.parts] == [
+        (("open", "chronic"), 1),
+        (("open", "loss"), 1),
+    ]
+    assert CHECK.cases
+    assert CHECK.cases(measured, finding).tolist() == [0, 1]
+    assert (found.denominator, found.status) == (3, "note")
+
+
+def test_a_catch_all_of_the_other_kind_may_be_one_thing_more() -> None:
+    assert told({"a": ["other", "loss"], "b": ["chronic_other", "kidney"], "c": ["open"]}) == []
+
+
+def test_a_catch_all_sibling_is_not_specific() -> None:
+    assert told({"a": ["open", "other"]}) == []
+
+
+def test_a_label_below_a_sibling_counts_as_it_even_where_it_is_a_catch_all_there() -> None:
+    assert told({"a": ["open", "chronic_other"]}) == [(("open", "chronic"), 1)]
+
+
+def test_other_and_unspecified_leaves_open_too() -> None:
+    found = CHECK.run(coded({"diagnoses": {"a": ["2724", "2720"], "b": ["2858", "2851"]}}))
+    (finding,) = found.findings
+
+    assert [part.nodes for part in finding.parts] == [("272.4", "272.0")]
+
+
+def test_the_codes_of_icd9cm() -> None:
+    labels = {
+        "a": ["2859", "2851"],
+        "b": ["4019", "4011"],
+        "c": ["60000", "60001"],
+        "d": ["41071", "41090"],
+        "e": ["2859", "28521"],
+        "f": ["0417", "0412"],
+    }
+    (finding,) = CHECK.run(coded({"diagnoses": labels})).findings
+
+    assert {part.nodes for part in finding.parts} == {
+        ("285.9", "285.1"),
+        ("285.9", "285.2"),
+        ("401.9", "401.1"),
+    }
+
+
+def test_a_sibling_that_is_also_above_says_nothing_beside() -> None:
+    hierarchy = Hierarchy.build(
+        pl.DataFrame({"child": ["r", "r", "s", "t"], "parent": ["p", "s", "p", "s"]}),
+        pl.DataFrame(
+            {"node": ["p", "r", "s", "t"], "title": ["P", "P, unspecified", "Ulcer", "Wound"]}
+        ),
+        name="diamond",
+    )
+
+    assert CHECK.run(on({"a": ["r"]}, hierarchy)).findings == ()
+
+
+def test_where_it_does_not_apply_it_says_why() -> None:
+    bare = tree("a b < top")
+
+    assert "no assignable node" in CHECK.run(on({"a": ["a"]}, bare)).not_applicable
+    assert "no instance" in CHECK.run(on({"a": ["loss"]})).not_applicable
+
+
+@given(st.lists(st.sets(st.sampled_from(ANEMIA.nodes)), max_size=6))
+def test_it_tells_as_many_instances_as_a_plain_count(sets: list[set[str]]) -> None:
+    labels = {f"i{number}": sorted(own) for number, own in enumerate(sets)}
+    specific = {"loss", "chronic", "kidney", "cancer", "chronic_other"}
+    findings = CHECK.run(on(labels)).findings
+    instances = sum(int(finding.evidence["instances"].value or 0) for finding in findings)
+
+    assert instances == sum("open" in own and bool(own & specific) for own in sets)
