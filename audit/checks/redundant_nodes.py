@@ -106,7 +106,7 @@ def _redundant(measured: Counted, pairs: Together) -> Iterator[Finding]:
             nodes=_ids(measured, a, b),
             statement=f"{{instances}} of {{of}} instances carry both {first} and {second}[, which "
             "are {both_share} of those that carry either, where chance gives {chance_share}]: "
-            "these two are used as one label.",
+            "on these the two are used as one label.",
             evidence=_counts(measured, a, b, joint)
             | {
                 "both_share": derived(joint / either[place], *_COUNTS),

@@ -64,7 +64,7 @@ def test_two_nodes_used_as_one_label_are_told() -> None:
     assert finding.strength == shared["evidence"]["least_share"]
     assert shared["statement"] == (
         "60 of 200 instances carry both asthma and wheeze, which are 75.0% of those that carry "
-        "either, where chance gives 21.2%: these two are used as one label."
+        "either, where chance gives 21.2%: on these the two are used as one label."
     )
     assert shared["statement"] in PAGE.read_text("utf-8")
 
@@ -234,7 +234,7 @@ def test_a_small_cell_hides_all_that_follows_from_it() -> None:
     assert shared["evidence"]["instances"] == "<65"
     assert {shared["evidence"][f"{name}_share"] for name in ("both", "least", "chance")} == {None}
     assert shared["statement"] == (
-        "<65 of 200 instances carry both asthma and wheeze: these two are used as one label."
+        "<65 of 200 instances carry both asthma and wheeze: on these the two are used as one label."
     )
 
 
