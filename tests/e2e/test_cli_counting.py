@@ -25,7 +25,13 @@ from fixtures.toy import EDGES
 
 AUDIT = str(Path(sys.executable).with_name("audit"))
 LABELS = ("dog", "cow", "bird", "tool", "pet", "animal", "unicorn", " cow ", None)
-NEED_INSTANCES = {"duplicate_instance", "principal_position", "sibling_exclusive", "excludes1"}
+NEED_INSTANCES = {
+    "duplicate_instance",
+    "principal_position",
+    "sibling_exclusive",
+    "unspecific_beside_specific",
+    "excludes1",
+}
 NEED_INSTANCES |= {"split_leak", "group_confined", "model_confuses", "model_habit"}
 SMALL = "20MB"
 """Memory for batches of 10,000 rows, the smallest."""
