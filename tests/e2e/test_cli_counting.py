@@ -25,11 +25,15 @@ from fixtures.toy import EDGES
 
 AUDIT = str(Path(sys.executable).with_name("audit"))
 LABELS = ("dog", "cow", "bird", "tool", "pet", "animal", "unicorn", " cow ", None)
-NEED_INSTANCES = {"duplicate_instance", "principal_position", "sibling_exclusive", "excludes1"}
-NEED_INSTANCES |= {
-    "missing_companion",
+NEED_INSTANCES = {
+    "duplicate_instance",
+    "principal_position",
     "split_leak",
     "group_confined",
+    "unspecific_beside_specific",
+    "sibling_exclusive",
+    "excludes1",
+    "missing_companion",
     "model_confuses",
     "model_habit",
 }

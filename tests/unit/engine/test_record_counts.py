@@ -53,13 +53,14 @@ class Written:
         )
         kinds = (None, "other", "unspecified")
         nodes, branch = self.hierarchy.nodes, first_branches(self.parents)
+        little = uninformative(self.parents)
         return Mapped(
             _whole(nodes.index(node_of[w]) if w in node_of else -1 for w in self.labels),
             _whole(REASONS.index(reason_of[w]) if w in reason_of else -1 for w in self.labels),
             _whole(kinds.index(kind_of.get(node)) for node in nodes),
             self.hierarchy.strict_closure,
             _whole(-1 if branch[node] is None else nodes.index(branch[node]) for node in nodes),
-            np.array([node in uninformative(self.parents) for node in nodes]),
+            np.array([node in little for node in nodes]),
         )
 
     @property
