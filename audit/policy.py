@@ -221,9 +221,9 @@ class Policy(Frozen):
         value=1.5, reason="A smaller excess can be sure in a large release and still not matter."
     )
     redundant_jaccard: Threshold = Threshold(
-        value=0.3,
-        reason="From about a third, a record with one of two nodes that mean different things "
-        "has the other too often for the two to be told apart.",
+        value=0.5,
+        reason="Where less than half of the records with either node have both, most have one "
+        "alone, and somebody tells the two apart.",
     )
     false_discovery_rate: Threshold = Threshold(
         value=0.05, reason="One finding in twenty may be chance."

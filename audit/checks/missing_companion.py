@@ -152,8 +152,8 @@ def _findings(measured: Measurements, group: _Asked) -> Iterator[Finding]:
             kind="order",
             severity="note",
             of=len(group.given),
-            statement=f"{{instances}} of {{of}} instances with {asking} that have a code of "
-            f"{needed} too ({{share}}) have it only {only} the first.",
+            statement=f"On {{instances}} of {{of}} instances with both {asking} and a code of "
+            f"{needed} ({{share}}), the latter stands only {only} the former.",
             curator="Find out whether the order of the labels is that of the record; where it is, "
             "put the two codes in the order that the rule asks for.",
             data_user="Do not read the order of these labels as cause before consequence.",
@@ -179,8 +179,8 @@ def _finding(
         check=_NAME,
         severity=severity,
         nodes=(*asking, *(rule.needed if len(rule.needed) == 1 else ())),
-        statement=f"{statement} The rule: {rule.source.rstrip('.')}.{_since(group)} They are "
-        "candidates for review, not faults.",
+        statement=f"{statement} The rule: {rule.source.rstrip('.')}.{_since(group)} These "
+        "instances are candidates for review, not faults.",
         evidence={
             "instances": count(touched, of, len(measured.dataset)),
             "of": count(of, len(measured.dataset)),

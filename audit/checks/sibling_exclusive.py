@@ -86,8 +86,8 @@ def _finding(measured: Measurements, group: _Group) -> Finding | None:
             "share": derived(touched / of, "instances", "of"),
             "pairs": Quantity(len(pairs)),
         },
-        curator="Look at these records and keep the label that the record supports; where both are "
-        "right, take the group out of the policy.",
+        curator="Look at these records and label them as the reason says and the record supports; "
+        "where both are right, take the group out of the policy.",
         data_user="Do not count these instances on either side.",
         touched=touched,
         parts=parts,

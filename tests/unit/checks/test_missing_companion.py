@@ -72,8 +72,8 @@ def test_a_rule_is_one_finding_with_the_labels_that_ask() -> None:
     ]
     assert finding.nodes == ("a", "b")
     assert finding.statement == (
-        "{instances} of {of} instances with a ({share}) have no code of b. The rule: A book. They "
-        "are candidates for review, not faults."
+        "{instances} of {of} instances with a ({share}) have no code of b. The rule: A book. "
+        "These instances are candidates for review, not faults."
     )
 
 

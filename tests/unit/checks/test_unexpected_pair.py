@@ -290,7 +290,7 @@ def test_the_sentence_says_what_is_expected() -> None:
 
     assert shared["statement"] == (
         "50 of 1,000 instances carry both asthma and attack, where 9.91 are expected from the "
-        "length of the records: 4.85 times as many."
+        "length of the records: 4.85 times as many by a cautious estimate."
     )
 
 
