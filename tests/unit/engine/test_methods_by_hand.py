@@ -23,7 +23,7 @@ def test_the_split_of_four_units() -> None:
     units = csr_array(np.array([[1, 1], [0, 1], [0, 0], [0, 0]]))
     mean, variance = unseen_by_chance(units, 2)
 
-    assert (mean, variance) == (pytest.approx(2 / 3), pytest.approx(5 / 9))
+    assert [mean, variance] == pytest.approx([2 / 3, 5 / 9])
     assert chance_of_unseen(2, mean, variance) == pytest.approx(1 - exp(-2 / 3) * (1 + 2 / 3))
 
 
