@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from audit.errors import AuditError, InputError, RenderError
+from audit.plurals import counted
 from audit.progress import Progress, silent
 
 if TYPE_CHECKING:
@@ -421,7 +422,7 @@ def cases(
 def _print_cases(finding: str, instances: list[str]) -> None:
     """Print ids, one a line; a terminal is told how many they are, and obeys nothing in them."""
     if sys.stderr.isatty():
-        typer.echo(f"{len(instances):,} instances behind {finding}", err=True)
+        typer.echo(f"{counted(len(instances), 'instances')} behind {finding}", err=True)
     if instances:
         from audit.terminal import told
 

@@ -19,6 +19,7 @@ from audit.hierarchy import Hierarchy, Placement
 from audit.loaders import read_labels
 from audit.loaders.common import pick, raw_labels
 from audit.loaders.format import INSTANCES, Columns, RawLabels
+from audit.plurals import counted
 from audit.weighted import WeightedDag
 
 REASONS = (
@@ -164,8 +165,8 @@ class LabelDataset:
 
     def __repr__(self) -> str:
         return (
-            f"LabelDataset({len(self):,} instances, {self.ledger.rows_mapped:,} of "
-            f"{self.ledger.rows_read:,} rows mapped to {self.hierarchy.name})"
+            f"LabelDataset({counted(len(self), 'instances')}, {self.ledger.rows_mapped:,} of "
+            f"{counted(self.ledger.rows_read, 'rows')} mapped to {self.hierarchy.name})"
         )
 
     def _repr_markdown_(self) -> str:

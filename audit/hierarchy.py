@@ -17,6 +17,7 @@ from audit import dag
 from audit.dag import BoolArray, IntArray, Sparse
 from audit.errors import HierarchyError, SchemaError, first_cases
 from audit.integrity import Integrity
+from audit.plurals import counted
 from audit.rules import Companion
 
 if TYPE_CHECKING:
@@ -476,8 +477,9 @@ class Hierarchy:
 
     def __repr__(self) -> str:
         return (
-            f"Hierarchy({self.name!r}: {len(self):,} nodes, {int(self.leaf.sum()):,} leaves, "
-            f"{len(self.branches):,} branches, depth {int(self.depth.max())})"
+            f"Hierarchy({self.name!r}: {counted(len(self), 'nodes')}, "
+            f"{counted(int(self.leaf.sum()), 'leaves')}, "
+            f"{counted(len(self.branches), 'branches')}, depth {int(self.depth.max())})"
         )
 
     def _repr_markdown_(self) -> str:

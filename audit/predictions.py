@@ -18,6 +18,7 @@ from audit.hierarchy import Hierarchy
 from audit.loaders import read_predictions
 from audit.loaders.predictions import RawPredictions
 from audit.loaders.transforms import Transform, as_scores
+from audit.plurals import counted
 from audit.policy import Policy
 from audit.weighted import WeightedDag
 
@@ -94,8 +95,9 @@ class Predictions:
 
     def __repr__(self) -> str:
         return (
-            f"Predictions({len(self):,} instances, {self._kind}, "
-            f"{self.ledger.classes_mapped:,} of {self.ledger.classes_read:,} classes mapped to "
+            f"Predictions({counted(len(self), 'instances')}, {self._kind}, "
+            f"{self.ledger.classes_mapped:,} of {counted(self.ledger.classes_read, 'classes')} "
+            "mapped to "
             f"{self.hierarchy.name})"
         )
 

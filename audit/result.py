@@ -33,6 +33,7 @@ from audit.model_overview import (
     shared_metrics,
 )
 from audit.overview import Pictured, Told, overview, pictured
+from audit.plurals import counted, of_one
 from audit.published import (
     UNEXPECTED_PAIR,
     depth_counts,
@@ -119,7 +120,8 @@ class Finding:
         check: Name of the check that found it.
         severity: How much it matters, as the check says.
         nodes: Ids it is about, the most specific first; codes where no node exists.
-        statement: One sentence; ``{name}`` stands for the evidence of that name.
+        statement: One sentence; ``{name}`` stands for the evidence of that name, and
+            ``{name|is|are}`` for what is said of one and of more.
         evidence: Numbers by name.
         curator: What who publishes the data should do.
         data_user: What who uses the data should do.
@@ -527,14 +529,15 @@ class AuditResult:
     def __repr__(self) -> str:
         total = sum(len(check.standing) for check in self.checks)
         return (
-            f"AuditResult({self.status}: {total:,} findings in {len(self.checks)} checks, "
-            f"{int(self.ledger['instances']):,} instances)"
+            f"AuditResult({self.status}: {counted(total, 'findings')} in "
+            f"{counted(len(self.checks), 'checks')}, "
+            f"{counted(int(self.ledger['instances']), 'instances')})"
         )
 
     def _repr_markdown_(self) -> str:
         rows = "\n".join(
             f"| {check.name} | {check.status} | {len(check.standing):,} "
-            f"| {check.denominator:,} {check.denominator_unit} |"
+            f"| {counted(check.denominator, check.denominator_unit)} |"
             for check in self.checks
         )
         heading = "| check | status | findings | looked at |\n|---|---|---:|---|"
@@ -674,42 +677,48 @@ def filled(statement: str, evidence: Mapping[str, Shown]) -> str:
     """A sentence with ``{name}`` replaced by the evidence of that name, as a reader would write it.
 
     Whole numbers get thousands separators, names that end in ``share`` become percentages, what is
-    withheld says so, and what 1 counts stands in the singular. A clause in brackets is left out
-    where one of its numbers is withheld.
+    withheld says so. A noun that 1 counts stands in the singular, and ``{name|is|are}`` is the
+    first word where that evidence reads 1, else the second. A clause in brackets is left out where
+    one of its numbers is withheld.
 
-    >>> filled("{labels} labels that are no code[: {ratio} times as many]", {"labels": 1})
-    '1 label that is no code: {ratio} times as many'
-    >>> filled("{labels} labels that are no code[: {ratio} times as many]", {"ratio": None})
-    '{labels} labels that are no code'
+    >>> filled("{labels} labels {labels|is|are} no code", {"labels": 1})
+    '1 label is no code'
+    >>> filled("{labels} labels {labels|is|are} no code", {"labels": "<11"})
+    '<11 labels are no code'
+    >>> filled("{labels} labels[: {ratio} times as many]", {"labels": 2, "ratio": None})
+    '2 labels'
     """
 
     def replace(match: re.Match[str]) -> str:
-        name, noun, verb = match.groups()
+        name, nouns = match[1], match[2] or ""
         if name not in evidence:
-            return match.group(0)
+            return match[0]
         value = in_words(name, evidence[name])
-        if not noun:
-            return value
-        if value == "1":
-            return f"1{noun}{_OF_ONE.get(verb, '')}"
-        return f"{value}{noun}s{verb or ''}"
+        return value + (of_one(nouns).replace(" different", "") if value == "1" else nouns)
+
+    def choice(match: re.Match[str]) -> str:
+        name, one, many = match.groups()
+        if name not in evidence:
+            return match[0]
+        return one if in_words(name, evidence[name]) == "1" else many
 
     def clause(match: re.Match[str]) -> str:
         names = _PLACEHOLDER.finditer(match[1])
         withheld = any(evidence.get(name[1], "") is None for name in names)
         return "" if withheld else match[1]
 
-    return _PLACEHOLDER.sub(replace, _CLAUSE.sub(clause, statement))
+    return _PLACEHOLDER.sub(replace, _CHOICE.sub(choice, _CLAUSE.sub(clause, statement)))
 
 
 _CLAUSE = re.compile(r"\[([^][]*\{[^][]*)\]")
 """A clause in brackets, with at least one placeholder: what titles have in brackets has none."""
 _PLACEHOLDER = re.compile(
-    r"\{(\w+)\}(?:((?: different)? (?:label|code|pair|row|instance|group|finding))s\b"
-    r"( that (?:are|were)\b)?)?"
+    r"\{(\w+)\}((?: (?:different|dated|repeated|other|more))?"
+    r" (?:labels|codes|pairs|rows|instances|groups|findings|nodes|classes|records)\b)?"
 )
 """A name of evidence, with the noun that it counts."""
-_OF_ONE = {" that are": " that is", " that were": " that was"}
+_CHOICE = re.compile(r"\{(\w+)\|([^{}|]*)\|([^{}|]*)\}")
+"""A name of evidence, and what is said of one and of more."""
 
 
 def in_words(name: str, value: Shown) -> str:

@@ -14,6 +14,8 @@ from rich.progress import Progress as Live
 from rich.table import Table
 from rich.text import Text
 
+from audit.plurals import counted
+
 if TYPE_CHECKING:
     from audit.case_lists import Listed
     from audit.preference import PreferenceResult
@@ -95,7 +97,7 @@ def _checks(checks: Iterable[Mapping[str, Any]]) -> Table:
     """A line a check, with what it looked at and how many of its findings are shown."""
     table = _table("status", "check", "looked at", "findings", "shown", "folded", right=3)
     for check in checks:
-        looked_at = check["reason"] or f"{check['denominator']:,} {check['denominator_unit']}"
+        looked_at = check["reason"] or counted(check["denominator"], check["denominator_unit"])
         shown, folded = len(check["findings"]), check["folded"]
         table.add_row(
             _status(check["status"]),
@@ -135,7 +137,9 @@ def _ranked(checks: Sequence[Mapping[str, Any]]) -> list[tuple[str, Mapping[str,
 
 def _findings(findings: Sequence[tuple[str, Mapping[str, Any]]], shown: int) -> Group:
     """Findings as sentences, of how many that the report shows."""
-    told_of: list[RenderableType] = [Text(f"{len(findings)} of {shown:,} findings", "dim")]
+    told_of: list[RenderableType] = [
+        Text(f"{len(findings)} of {counted(shown, 'findings')}", "dim")
+    ]
     for check, finding in findings:
         known = ", known" if finding["known"] else ""
         heading = (f"{finding['severity']}{known}", _STYLE[finding["severity"]])
@@ -177,8 +181,9 @@ def _reading(shared: Mapping[str, Any]) -> Text:
     ledger = shared["ledger"]
     refused = sorted(ledger["refused"].items(), key=lambda item: (-item[1], item[0]))
     mapped = (
-        f"{ledger['instances']:,} instances; {ledger['rows_mapped']:,} of "
-        f"{ledger['rows_read']:,} rows mapped to {told(shared['identity']['hierarchy']['name'])}"
+        f"{counted(ledger['instances'], 'instances')}; {ledger['rows_mapped']:,} of "
+        f"{counted(ledger['rows_read'], 'rows')} mapped to "
+        f"{told(shared['identity']['hierarchy']['name'])}"
     )
     reasons = ", ".join(f"{reason} {rows:,}" for reason, rows in refused)
     return Text(f"{mapped}; refused: {reasons}." if refused else f"{mapped}; none refused.")
@@ -191,7 +196,7 @@ def cases(findings: Iterable[Listed]) -> Group:
     """Findings with how many instances are behind each; their ids stand on lines of their own."""
     parts: list[RenderableType] = []
     for one in findings:
-        many = f"  {one.cases:,} case{'' if one.cases == 1 else 's'}"
+        many = f"  {counted(one.cases, 'cases')}"
         parts.append(Text.assemble((one.severity, _STYLE[one.severity]), f"  {one.check}{many}"))
         parts.append(Text(f"  {told(one.id)}", no_wrap=True, overflow="ignore"))
         parts.append(Padding(Text(told(one.statement)), (0, 0, 0, 2)))
@@ -285,9 +290,11 @@ def verdicts(found: Sequence[Verdict]) -> Table:
 def preference(result: PreferenceResult) -> Group:
     """Which answers a language model prefers."""
     heading = Text(
-        f"{result.questions:,} questions of {result.predicate}; {result.unscored:,} without "
-        f"scores; {result.answers - len(result.unmapped):,} of {result.answers:,} specific answers "
-        f"are nodes of {result.hierarchy}; {result.tokens:,} tokens"
+        f"{counted(result.questions, 'questions')} of {result.predicate}; {result.unscored:,} "
+        "without "
+        f"scores; {result.answers - len(result.unmapped):,} of "
+        f"{counted(result.answers, 'specific answers')} found in {result.hierarchy}; "
+        f"{counted(result.tokens, 'tokens')}"
     )
     rows = [
         (

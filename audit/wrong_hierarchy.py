@@ -11,6 +11,7 @@ from audit.dataset import Ledger
 from audit.errors import InputError, first_cases
 from audit.hierarchies import icd9_shapes, icd10
 from audit.hierarchy import Hierarchy
+from audit.plurals import counted
 from audit.predictions import Predictions
 
 MOSTLY = 0.5
@@ -45,7 +46,7 @@ def refuse_wrong_hierarchy(
         guess = "the data name another version, or another classification, as that of these rows"
     raise InputError(
         f"most labels must be nodes of the hierarchy {hierarchy.name}",
-        found=f"{refused:,} of {ledger.rows_read:,} rows refused; {_most_frequent(rows)}",
+        found=f"{refused:,} of {counted(ledger.rows_read, 'rows')} refused; {_most_frequent(rows)}",
         where=dataset,
         hint=f"{guess}; --anyway goes on",
     )

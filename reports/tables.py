@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from audit.plurals import counted
 from reports.parts import Badge, Cell, Code, Named, Table, column
 from reports.words import (
     BRANCH_RULE,
@@ -244,7 +245,7 @@ def _check_row(check: Mapping[str, Any]) -> Row:
     return (
         title,
         badge,
-        f"{number(check['denominator'])} {check['denominator_unit']}",
+        counted(check["denominator"], check["denominator_unit"]),
         number(check["total"] - check["folded"]),
         number(len(check["findings"])),
         number(check["not_shown"]),

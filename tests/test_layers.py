@@ -14,6 +14,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "errors": set(),
     "dag": set(),
     "disclosure": set(),
+    "plurals": set(),
     "progress": set(),
     "files": {"errors"},
     "engine": {"errors", "progress"},
@@ -21,11 +22,12 @@ MAY_IMPORT: dict[str, set[str]] = {
     "batched": set(),
     "rules": set(),
     "guidelines": {"rules"},
-    "hierarchy": {"dag", "errors", "integrity", "rules"},
+    "hierarchy": {"dag", "errors", "integrity", "plurals", "rules"},
     "weighted": {"dag", "engine", "errors", "hierarchy"},
     "hierarchies": {"errors", "files", "hierarchy", "integrity", "rules"},
     "loaders": {"dag", "errors", "files"},
-    "dataset": {"dag", "errors", "files", "hierarchies", "hierarchy", "loaders", "weighted"},
+    "dataset": {"dag", "errors", "files", "hierarchies", "hierarchy", "loaders", "plurals"}
+    | {"weighted"},
     "disk": {"errors"},
     "sizes": {"errors"},
     "sums_file": {"dag", "disk", "engine", "errors"},
@@ -55,7 +57,8 @@ MAY_IMPORT: dict[str, set[str]] = {
     | {"policy", "progress", "spark_tasks"},
     "spark_session": {"errors", "loaders"},
     "record_rows": {"dag", "dataset", "engine"},
-    "predictions": {"dag", "dataset", "errors", "hierarchy", "loaders", "policy", "weighted"},
+    "predictions": {"dag", "dataset", "errors", "hierarchy", "loaders", "plurals", "policy"}
+    | {"weighted"},
     "pair_table": {"dag", "engine", "hierarchy"},
     "verdicts": {"dag", "engine"},
     "rule_book": {"dag", "errors", "hierarchy", "policy", "rules"},
@@ -81,7 +84,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "model_overview": {"disclosure", "overview", "pair_table"},
     "published": {"disclosure", "overview"},
     "since_reference": {"disclosure"},
-    "result": {"coverage", "disclosure", "model_overview", "overview", "published"}
+    "result": {"coverage", "disclosure", "model_overview", "overview", "plurals", "published"}
     | {"since_reference"},
     "earlier_table": {"disclosure"},
     "checks": {"dag", "dataset", "disclosure", "engine", "hierarchy", "integrity", "measure"}
@@ -106,12 +109,13 @@ MAY_IMPORT: dict[str, set[str]] = {
     | {"pair_table", "policy", "predictions", "progress", "result", "rule_book", "validity"},
     "run_folder": {"disclosure", "earlier_table", "errors", "files", "result"},
     "case_lists": {"engine", "errors", "result"},
-    "wrong_hierarchy": {"dataset", "errors", "hierarchies", "hierarchy", "predictions"},
+    "wrong_hierarchy": {"dataset", "errors", "hierarchies", "hierarchy", "plurals"}
+    | {"predictions"},
     "settings": {"dataset", "engine", "hierarchies", "hierarchy", "judge", "loaders", "policy"}
     | {"predictions", "progress", "result", "run", "run_folder", "wrong_hierarchy"},
     "instances": {"dataset", "errors", "hierarchy", "predictions", "run_folder", "weighted"},
-    "compare": {"dag", "disclosure", "engine", "errors", "files", "judge", "published", "result"}
-    | {"run_folder"},
+    "compare": {"dag", "disclosure", "engine", "errors", "files", "judge", "plurals", "published"}
+    | {"result", "run_folder"},
     "sealed": {"compare", "errors", "files", "result", "run_folder", "settings"},
     "audited": {
         "disk",
@@ -129,7 +133,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "reported": set(),
     "verify": {"audited", "errors", "files", "policy", "reported", "result", "run_folder", "sealed"}
     | {"settings"},
-    "terminal": {"case_lists", "preference", "progress", "verify"},
+    "terminal": {"case_lists", "plurals", "preference", "progress", "verify"},
     "cli": {
         "audited",
         "case_lists",
@@ -140,12 +144,12 @@ MAY_IMPORT: dict[str, set[str]] = {
         "instances",
         "judge",
     }
-    | {"loaders", "metrics", "preference", "progress", "reports", "result", "run_folder"}
-    | {"settings", "sizes", "terminal", "verify"},
+    | {"loaders", "metrics", "plurals", "preference", "progress", "reports", "result"}
+    | {"run_folder", "settings", "sizes", "terminal", "verify"},
 }
 """Rooms and files of ``audit``, in the order in which data flows through them."""
 
-REPORTS_MAY_IMPORT = {"result", "errors"}
+REPORTS_MAY_IMPORT = {"result", "errors", "plurals"}
 HEAVY = (
     "polars",
     "numpy",

@@ -117,7 +117,8 @@ def _finding(measured: Counted, meeting: Meeting, parts: tuple[Part, ...]) -> Fi
         check=_NAME,
         severity="error" if disjoint else "note",
         nodes=(measured.hierarchy.nodes[meeting.a], measured.hierarchy.nodes[meeting.b]),
-        statement=f"{{instances}} of {{of}} instances ({{share}}) carry nodes of both {a} and {b}, "
+        statement="{instances} of {of} instances ({share}) {instances|carries|carry} "
+        f"nodes of both {a} and {b}, "
         f"{verb}. {meeting.rule.reason}",
         evidence=_evidence(measured, meeting, meeting.instances),
         curator="Decide for each line of the breakdown whether the two belong on one record, and "
@@ -155,7 +156,8 @@ def _not_first(measured: Measurements, meeting: Meeting, instances: IntArray) ->
         check=_NAME,
         severity="warning",
         nodes=(measured.hierarchy.nodes[meeting.a], measured.hierarchy.nodes[meeting.b]),
-        statement=f"{{instances}} of {{of}} instances ({{share}}) carry a code of {names} beside "
+        statement="{instances} of {of} instances ({share}) {instances|carries|carry} a "
+        f"code of {names} beside "
         f"{measured.hierarchy.describe(meeting.b)}, though it should stand alone or first.",
         evidence=_evidence(measured, meeting, len(misplaced), meeting.instances),
         curator="Check these records: either the code is not meant, or it belongs in first place.",

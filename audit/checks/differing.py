@@ -103,7 +103,8 @@ def _difference(measured: Measurements, row: dict[str, Any], into: tuple[str, ..
         check=_NAME,
         severity="note",
         nodes=(row["parent"],),
-        statement=f"Below {parent}, {{instances}} of {{of}} instances ({{share}}) carry only "
+        statement=f"Below {parent}, {{instances}} of {{of}} instances ({{share}}) "
+        "{instances|carries|carry} only "
         f"residual labels{here}; {there} {{elsewhere}} of {{of_elsewhere}} ({{elsewhere_share}}).",
         evidence={
             "instances": count(row["k"], row["n"]),

@@ -55,8 +55,10 @@ def _places_finding(measured: Measurements, labelled: int) -> Iterator[Finding]:
             check=_NAME,
             severity="warning",
             nodes=(_root(measured),),
-            statement="{instances} of {of} instances with labels ({share}) stand in two places, "
-            "such as two records or two splits, with equal labels; each counts once here.",
+            statement="{instances} of {of} instances with labels ({share}) "
+            "{instances|stands|stand} in two places, "
+            "such as two records or two splits, with equal labels; {instances|it|each} counts "
+            "once here.",
             evidence={
                 "instances": count(len(twice), labelled),
                 "of": Quantity(labelled),
@@ -80,8 +82,9 @@ def _group_finding(measured: Measurements, labelled: int) -> Iterator[Finding]:
         severity="warning",
         nodes=(_root(measured),),
         statement=f"{{instances}} of {{of}} instances with labels ({{share}}), of {{groups}} of "
-        f"{{of_groups}} groups, have the same {LEAST_LABELS} or more labels as another instance of "
-        "their group; {distinct} records would say the same.",
+        f"{{of_groups}} groups, {{instances|has|have}} the same {LEAST_LABELS} or more labels as "
+        "another instance of "
+        "{instances|its|their} group; {distinct} records would say the same.",
         evidence={
             "instances": count(instances, labelled),
             "of": Quantity(labelled),

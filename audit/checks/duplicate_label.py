@@ -89,8 +89,10 @@ def _finding(measured: Counted, repeats: _Repeats) -> tuple[Finding, ...]:
             check=_NAME,
             severity="note",
             nodes=parts[0].nodes,
-            statement="{instances} of {of} instances with labels ({share}) carry a label more than "
-            "once; the {extra} repeated rows, of {labels} different labels, count once here.",
+            statement="{instances} of {of} instances with labels ({share}) "
+            "{instances|carries|carry} a label more than "
+            "once; the {extra} repeated rows, of {labels} different labels, {extra|counts|count} "
+            "once here.",
             evidence={
                 "instances": count(touched, labelled),
                 "of": Quantity(labelled),

@@ -80,8 +80,9 @@ def _refused_finding(measured: Counted, refused: _Refused) -> Finding:
         check=_NAME,
         severity="warning",
         nodes=(measured.hierarchy.nodes[measured.hierarchy.root],),
-        statement="{instances} of {of} instances ({share}) have no label because all of theirs "
-        "were refused: they look empty and are not.",
+        statement="{instances} of {of} instances ({share}) {instances|has|have} no label because "
+        "all of {instances|its rows|theirs} "
+        "were refused: {instances|it looks|they look} empty and {instances|is|are} not.",
         evidence=_evidence(measured, refused.instances),
         curator="Mend the refused labels; the checks on codes tell which they are.",
         data_user="Leave these instances out: they are unknown, not negative.",
@@ -96,7 +97,7 @@ def _unlabelled_finding(measured: Counted, instances: int) -> Finding:
         check=_NAME,
         severity="note",
         nodes=(measured.hierarchy.nodes[measured.hierarchy.root],),
-        statement="{instances} of {of} instances ({share}) have no label at all.",
+        statement="{instances} of {of} instances ({share}) {instances|has|have} no label at all.",
         evidence=_evidence(measured, instances),
         curator="Say whether nothing applied to these instances or nobody has labelled them yet.",
         data_user="Do not read them as negative for every node before you know which it is.",

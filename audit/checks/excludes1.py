@@ -151,7 +151,8 @@ def _finding(
         check=_NAME,
         severity="note" if note.wide else "warning",
         nodes=nodes,
-        statement="{instances} of {of} instances with at least two labels ({share}) carry a code "
+        statement="{instances} of {of} instances with at least two labels ({share}) "
+        "{instances|carries|carry} a code "
         f"of {hierarchy.describe(hierarchy.index(note.node))} beside a code that is excluded "
         f"there: “{note.text}”. This conflicts with the Excludes1 note of release {release} "
         "unless the two conditions are unrelated.",

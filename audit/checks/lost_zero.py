@@ -72,9 +72,11 @@ def _rows(measured: Counted, table: str, labels: pl.DataFrame, read: int) -> tup
         check=_NAME,
         key=table,
         severity="warning",
-        statement=f"{{rows}} of {{of}} rows of {table} ({{share}}) carry {{labels}} labels that "
-        "are no code as they stand and may stand for one with zeros put back at their ends; "
-        "{ambiguous} more rows can be read otherwise too and are not counted.",
+        statement=f"{{rows}} of {{of}} rows of {table} ({{share}}) {{rows|carries|carry}} "
+        "{labels} labels that "
+        "{labels|is|are} no code as {labels|it stands|they stand} and may stand for one with "
+        "zeros put back at {labels|its|their} ends; "
+        "{ambiguous} more rows can be read otherwise too and {ambiguous|is|are} not counted.",
         curator=_CURATOR,
         data_user=_DATA_USER,
         in_ledger=False,
@@ -95,7 +97,8 @@ def _none_left(
         severity="warning",
         nodes=tuple(part.nodes[0] for part in parts) or (root,),
         statement=f"None of {{of}} rows of {table} starts with 0, where at least {{expected_rows}} "
-        "would be expected; {rows} rows are a code only with zeros put back, and {ambiguous} more "
+        "would be expected; {rows} rows {rows|is|are} a code only with zeros put back, and "
+        "{ambiguous} more "
         "can be read otherwise too.",
         evidence={
             "of": Quantity(read),

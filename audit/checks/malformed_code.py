@@ -28,8 +28,9 @@ def run(measured: Counted) -> CheckResult:
             check=_NAME,
             key="refused",
             severity="error",
-            statement="{rows} of {of} rows ({share}) carry {labels} labels that are not shaped "
-            "like a code; they were refused and count nowhere else.",
+            statement="{rows} of {of} rows ({share}) {rows|carries|carry} {labels} labels that "
+            "{labels|is|are} not shaped "
+            "like a code; {rows|it was|they were} refused and {rows|counts|count} nowhere else.",
             curator="Correct these labels; look for cut digits, joined codes and free text.",
             data_user="Leave these rows out, and say so.",
             of=looked.rows,

@@ -135,7 +135,8 @@ def _findings(measured: Measurements, group: _Asked) -> Iterator[Finding]:
             kind="missing",
             severity=group.rule.severity if group.dated else "note",
             of=len(group.asked),
-            statement=f"{{instances}} of {{of}} instances with {asking} ({{share}}) have no code "
+            statement=f"{{instances}} of {{of}} instances with {asking} ({{share}}) "
+            "{instances|has|have} no code "
             f"of {needed}.",
             curator="Look at a sample of these records: add the code that the rule asks for, or "
             "correct the one that asks for it. Where the record says why it is absent, waive the "
@@ -179,8 +180,9 @@ def _finding(
         check=_NAME,
         severity=severity,
         nodes=(*asking, *(rule.needed if len(rule.needed) == 1 else ())),
-        statement=f"{statement} The rule: {rule.source.rstrip('.')}.{_since(group)} These "
-        "instances are candidates for review, not faults.",
+        statement=f"{statement} The rule: {rule.source.rstrip('.')}.{_since(group)} "
+        "{instances|It is a candidate|They are candidates} for review, not {instances|a "
+        "fault|faults}.",
         evidence={
             "instances": count(touched, of, len(measured.dataset)),
             "of": count(of, len(measured.dataset)),
@@ -210,7 +212,10 @@ def _since(group: _Asked) -> str:
         return ""
     ends = (("from", group.rule.valid_from), ("to", group.rule.valid_to))
     days = " ".join(f"{word} {day}" for word, day in ends if day is not None)
-    return f" It holds {days}, and the true days of these instances are not known."
+    return (
+        f" It holds {days}, and the true days of "
+        "{instances|this instance|these instances} are not known."
+    )
 
 
 def _misplaced(measured: Measurements, group: _Asked) -> IntArray:

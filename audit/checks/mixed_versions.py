@@ -47,8 +47,8 @@ def _marked(measured: Counted) -> tuple[Finding, ...]:
         check=_NAME,
         key=_MARKED,
         severity="warning",
-        statement="{rows} of {of} rows ({share}) are marked as another version of the "
-        "classification, with {labels} different labels; they were refused.",
+        statement="{rows} of {of} rows ({share}) {rows|is|are} marked as another version of the "
+        "classification, with {labels} different labels; {rows|it was|they were} refused.",
         curator=_CURATOR,
         data_user=_DATA_USER,
     )
@@ -61,8 +61,9 @@ def _shaped(measured: Counted) -> tuple[Finding, ...]:
         check=_NAME,
         key="shaped",
         severity="warning",
-        statement="{rows} of {of} rows ({share}) carry {labels} labels that are no code here and "
-        "have the shape of another version's codes alone; they were refused.",
+        statement="{rows} of {of} rows ({share}) {rows|carries|carry} {labels} labels that "
+        "{labels|is|are} no code here and {labels|has|have} the shape of another version's codes "
+        "alone; {rows|it was|they were} refused.",
         curator=_CURATOR,
         data_user=_DATA_USER,
         in_ledger=False,

@@ -84,9 +84,10 @@ def _on_their_day(measured: Counted) -> tuple[Finding, ...]:
         measured,
         HEADING,
         check=_NAME,
-        statement="{rows} of {of} dated rows ({share}) carry {labels} labels that were headings on "
-        "their day, which {column} gives: not valid themselves, with more specific codes below "
-        "them that were.",
+        statement="{rows} of {of} dated rows ({share}) {rows|carries|carry} {labels} labels that "
+        "{labels|was a heading|were headings} on {rows|its|their} day, which {column} gives: not "
+        "valid {labels|itself|themselves}, with more specific codes below {labels|it|them} that "
+        "were.",
         curator="Look for the digits that were cut on the way, or for a form that let the label "
         "stay open, and code these records again where the source allows it.",
         data_user=_DATA_USER,
@@ -104,9 +105,11 @@ def _in_the_lists(measured: Counted, integrity: Integrity) -> Iterator[Finding]:
             check=_NAME,
             key=table,
             severity="note",
-            statement="{rows} of {of} rows ({share}) carry {labels} labels that are not "
+            statement="{rows} of {of} rows ({share}) {rows|carries|carry} {labels} labels that "
+            "{labels|is|are} not "
             f"assignable in {integrity.editions.get(table, f'the list of {table} at hand')}, which "
-            "has more specific codes below them; they may have been valid when coded."
+            "has more specific codes below {labels|it|them}; {labels|it|they} may have been valid "
+            "when coded."
             f"{told_of_not_dated(measured)}",
             curator="Check when these records were coded; where the more specific codes existed "
             "already, the label was cut or left open.",

@@ -118,7 +118,10 @@ def told_of_not_dated(measured: Counted) -> str:
     """A sentence on ``{not_dated}``; empty where no dates are given."""
     if measured.policy.code_dates is None:
         return ""
-    return " They are among {not_dated} rows that have no day, or whose code has no dates."
+    return (
+        " {rows|It is|They are} among {not_dated} rows that {not_dated|has|have} no day, or whose "
+        "code has no dates."
+    )
 
 
 def _rows(measured: Counted, which: pl.Expr) -> int:

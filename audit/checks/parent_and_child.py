@@ -81,7 +81,8 @@ def _finding(measured: Counted, touched: int, by_pair: pl.DataFrame) -> tuple[Fi
             check=_NAME,
             severity="warning",
             nodes=parts[0].nodes,
-            statement="{instances} of {of} instances with labels ({share}) are labelled with a "
+            statement="{instances} of {of} instances with labels ({share}) {instances|is|are} "
+            "labelled with a "
             "node and with its own ancestor, in {pairs} different pairs.",
             evidence={
                 "instances": count(touched, labelled),

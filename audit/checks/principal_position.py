@@ -55,7 +55,8 @@ def _findings(
             check=_NAME,
             severity="warning",
             nodes=tuple(part.nodes[0] for part in parts),
-            statement="{instances} of {of} instances with a label in first place ({share}) have a "
+            statement="{instances} of {of} instances with a label in first place ({share}) "
+            "{instances|has|have} a "
             "code there that may never be the principal diagnosis.",
             evidence={
                 "instances": count(touched, ordered),

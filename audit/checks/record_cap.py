@@ -175,8 +175,10 @@ def _finding(measured: Counted, scope: _Scope, pile: Pile, q_value: float, famil
         check=_NAME,
         severity="warning",
         nodes=(measured.hierarchy.nodes[measured.hierarchy.root],),
-        statement=f"{{instances}} of {{of}} instances {those} ({{share}}) have exactly {{length}}, "
-        "where the shorter ones let expect at most {expected}, and {longer} have more: the rest "
+        statement=f"{{instances}} of {{of}} instances {those} ({{share}}) {{instances|has|have}} "
+        "exactly {length}, "
+        "where the shorter ones let expect at most {expected}, and {longer} {longer|has|have} "
+        "more: the rest "
         "may have been cut.",
         evidence={
             "instances": count(pile.at, scope.total),

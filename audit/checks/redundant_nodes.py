@@ -104,9 +104,11 @@ def _redundant(measured: Counted, pairs: Together) -> Iterator[Finding]:
             check=_NAME,
             severity="note",
             nodes=_ids(measured, a, b),
-            statement=f"{{instances}} of {{of}} instances carry both {first} and {second}[, which "
-            "are {both_share} of those that carry either, where chance gives {chance_share}]: "
-            "on these the two are used as one label.",
+            statement="{instances} of {of} instances {instances|carries|carry} both "
+            f"{first} and {second}[, which "
+            "{instances|is|are} {both_share} of those that carry either, where chance gives "
+            "{chance_share}]: "
+            "on {instances|it|these} the two are used as one label.",
             evidence=_counts(measured, a, b, joint)
             | {
                 "both_share": derived(joint / either[place], *_COUNTS),
@@ -135,7 +137,8 @@ def _beside(measured: Counted, pairs: Together) -> Iterator[Finding]:
             severity="note",
             nodes=_ids(measured, rarer, other),
             statement=f"{first} almost never stands without {second}: {{instances}} of "
-            "{support_a} instances that carry the first carry both[, which are {beside_share}, "
+            "{support_a} instances that {support_a|carries|carry} the first "
+            "{instances|carries|carry} both[, which {instances|is|are} {beside_share}, "
             "where chance gives {chance_share}].",
             evidence=_counts(measured, rarer, other, joint)
             | {

@@ -177,7 +177,8 @@ def _finding(measured: Counted, counted: dict[str, Any], explained_by: list[int]
         severity="warning",
         nodes=(node,),
         statement=f"Below {measured.hierarchy.describe(parent)}, {{instances}} of {{of}} instances "
-        "({share}) carry only residual labels: the residual share is high, above {limit}.",
+        "({share}) {instances|carries|carry} only residual labels: the residual share is high, "
+        "above {limit}.",
         evidence={
             "instances": count(k, n),
             "of": count(n, measured.instances),

@@ -56,8 +56,9 @@ def _on_their_day(measured: Counted) -> tuple[Finding, ...]:
         measured,
         INVALID,
         check=_NAME,
-        statement="{rows} of {of} dated rows ({share}) carry {labels} codes that were not valid on "
-        "their day, which {column} gives: retired before it, or not yet introduced.",
+        statement="{rows} of {of} dated rows ({share}) {rows|carries|carry} {labels} codes that "
+        "{labels|was|were} not valid on "
+        "{rows|its|their} day, which {column} gives: retired before it, or not yet introduced.",
         curator="Look up which code was valid on these days, and whether the day of coding is the "
         "one that was asked about.",
         data_user="Trust their category more than their last digits; what they stand for may "
@@ -75,9 +76,12 @@ def _in_no_list(measured: Counted) -> tuple[Finding, ...]:
         check=_NAME,
         key="unlisted",
         severity="note",
-        statement="{rows} of {of} rows ({share}) carry {labels} codes that are not assignable in "
-        f"{editions} and stand in no list of it; they may have been valid when coded. They were "
-        f"kept below the category that their digits name.{told_of_not_dated(measured)}",
+        statement="{rows} of {of} rows ({share}) {rows|carries|carry} {labels} codes that "
+        "{labels|is|are} not assignable in "
+        f"{editions} and {{labels|stands|stand}} in no list of it; {{labels|it|they}} may have "
+        "been valid when coded. {labels|It was|They were} "
+        "kept below the category that {labels|its|their} digits "
+        f"name.{told_of_not_dated(measured)}",
         curator="Look the codes up in the edition that was valid when they were assigned.",
         data_user="Trust their category more than their last digits.",
         in_ledger=False,

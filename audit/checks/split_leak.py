@@ -84,7 +84,8 @@ def _instance_finding(measured: Measurements, torn: pl.DataFrame) -> Finding:
         check=_NAME,
         severity="error",
         nodes=_root(measured),
-        statement="{instances} of {of} instances with a split ({share}) stand in more than one.",
+        statement="{instances} of {of} instances with a split ({share}) {instances|stands|stand} "
+        "in more than one.",
         evidence={
             "instances": count(instances, total),
             "of": Quantity(total),
@@ -108,7 +109,7 @@ def _group_finding(measured: Measurements, shared: pl.DataFrame) -> Finding:
         severity="error",
         nodes=_root(measured),
         statement="{groups} of {of_groups} groups, with {instances} of {of} instances with a split "
-        "({share}), stand in more than one split.",
+        "({share}), {groups|stands|stand} in more than one split.",
         evidence={
             "groups": count(groups, all_groups),
             "of_groups": Quantity(all_groups),
@@ -210,10 +211,11 @@ def _unseen_finding(
         check=_NAME,
         severity="note",
         nodes=parts[0].nodes,
-        statement=f"{{labels}} labels never occur in the split {training!r}, which is taken for "
+        statement=f"{{labels}} labels never {{labels|occurs|occur}} in the split {training!r}, "
+        "which is taken for "
         "the one to train on[, where a random split lets {expected_labels} expect]; {instances} of "
-        "the {of} other instances with a split ({share}) carry "
-        "one of them.",
+        "the {of} other instances with a split ({share}) {instances|carries|carry} "
+        "{labels|it|one of them}.",
         evidence={
             "labels": Quantity(len(unseen)),
             "expected_labels": derived(expected, "instances"),

@@ -102,7 +102,8 @@ def _statement(measured: Counted, row: Mapping[str, Any], children: int) -> str:
         )
         expected += f"][, and {{explained}} once the excess of {others} is taken into account"
     sentence = (
-        f"{{instances}} of {{of}} instances carry both {a} and {b}[, {expected}][: {{ratio}} times "
+        f"{{instances}} of {{of}} instances {{instances|carries|carry}} both {a} and {b}[, "
+        f"{expected}][: {{ratio}} times "
         "as many by a cautious estimate]."
     )
     if not children:

@@ -43,9 +43,10 @@ def _finding(measured: Counted, check: str, touched: int) -> tuple[Finding, ...]
             check=check,
             severity="note",
             nodes=tuple(ids[node] for node in used[:TOP_PARTS].tolist()),
-            statement="{instances} of {of} instances with labels ({share}) have no label but roots "
+            statement="{instances} of {of} instances with labels ({share}) {instances|has|have} "
+            "no label but roots "
             "and nodes above more than half of the hierarchy; {labels} of {of_labels} labels "
-            "({label_share}) are such nodes.",
+            "({label_share}) {labels|is such a node|are such nodes}.",
             evidence={
                 "instances": count(touched, labelled),
                 "of": Quantity(labelled),

@@ -45,8 +45,9 @@ def _refused(measured: Counted) -> tuple[Finding, ...]:
         check=_NAME,
         key=_REFUSED,
         severity="error",
-        statement="{rows} of {of} rows ({share}) carry {labels} labels that the hierarchy does not "
-        "have; they were refused and count nowhere else.",
+        statement="{rows} of {of} rows ({share}) {rows|carries|carry} {labels} labels that the "
+        "hierarchy does not "
+        "have; {rows|it was|they were} refused and {rows|counts|count} nowhere else.",
         curator="Correct these labels, or name the hierarchy and version they come from.",
         data_user="Leave these rows out, and say so: no ancestor of them can be known.",
         of=looked_at(measured).rows,
@@ -61,8 +62,10 @@ def _hung(measured: Counted) -> tuple[Finding, ...]:
         check=_NAME,
         key="hung",
         severity="warning",
-        statement="{rows} of {of} rows ({share}) carry {labels} labels that the hierarchy does not "
-        "have; {nodes_added} nodes were added for them, each below the node that its digits name.",
+        statement="{rows} of {of} rows ({share}) {rows|carries|carry} {labels} labels that the "
+        "hierarchy does not "
+        "have; {nodes_added} nodes {nodes_added|was|were} added for {labels|it|them}, "
+        "{nodes_added|below|each below} the node that its digits name.",
         curator="Look the codes up in the edition that was valid when they were assigned, and name "
         "the hierarchy that has them.",
         data_user="Trust the nodes above these codes more than the codes. Numbers of branches that "
@@ -90,8 +93,10 @@ def _classes(measured: Counted) -> tuple[Finding, ...]:
             check=_NAME,
             severity="warning",
             nodes=unknown[:TOP_PARTS],
-            statement="{labels} of {classes} classes of the predictions are no node of the "
-            "hierarchy; they were left out, with their scores above 0 on {instances} of {of} "
+            statement="{labels} of {classes} classes of the predictions {labels|is|are} no node "
+            "of the "
+            "hierarchy; {labels|it was|they were} left out, with {labels|its|their} scores above "
+            "0 on {instances} of {of} "
             "instances.",
             evidence={
                 "labels": Quantity(len(unknown)),

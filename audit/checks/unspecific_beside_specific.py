@@ -82,7 +82,8 @@ def _finding(measured: Measurements, siblings: Sparse, of: int) -> tuple[Finding
             check=_NAME,
             severity="note",
             nodes=parts[0].nodes,
-            statement="{instances} of {of} instances with an unspecified label ({share}) carry a "
+            statement="{instances} of {of} instances with an unspecified label ({share}) "
+            "{instances|carries|carry} a "
             "specific sibling of it too, in {pairs} different pairs.",
             evidence={
                 "instances": count(touched, of, total),

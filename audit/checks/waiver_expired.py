@@ -29,8 +29,8 @@ def _finding(use: WaiverUse) -> Finding:
         check=_NAME,
         severity="warning",
         nodes=use.waiver.nodes,
-        statement=f"The waiver {use.named} held until {use.waiver.expires}: the findings that it "
-        "covered, {findings} in number, count again.",
+        statement=f"The waiver {use.named} held until {use.waiver.expires}: {{findings}} findings "
+        "that it covered {findings|counts|count} again.",
         evidence={"findings": Quantity(use.findings)},
         curator="Mend what was waived, or agree on a new day and write it into the policy.",
         data_user="Read the findings that were waived: nobody answers for them any more.",

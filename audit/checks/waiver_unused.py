@@ -19,7 +19,7 @@ def run(uses: Sequence[WaiverUse]) -> CheckResult:
         name=_NAME,
         title=_TITLE,
         denominator=len(holding),
-        denominator_unit="waivers that hold",
+        denominator_unit="waivers in force",
         findings=tuple(_finding(use) for use in holding if not use.findings),
         not_applicable="" if holding else "the policy has no waiver that holds",
     )

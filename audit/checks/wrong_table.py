@@ -75,8 +75,9 @@ def _whole(measured: Counted, table: str, foreign: pl.DataFrame, read: int) -> t
         check=_NAME,
         key=_whole_key(table),
         severity="error",
-        statement=f"{{rows}} of {{of}} rows of {table} ({{share}}), with {{labels}} labels, are "
-        "valid codes of another table and none of this one: it seems to hold the other code set, "
+        statement=f"{{rows}} of {{of}} rows of {table} ({{share}}), with {{labels}} labels, "
+        "{rows|is a valid code|are valid codes} of another table and none of this one: it seems "
+        "to hold the other code set, "
         "and those of its rows that were mapped count under wrong nodes.",
         curator="Check whether two tables were exchanged on export, and publish them again.",
         data_user="Leave the whole table out until it is exchanged.",
@@ -92,8 +93,9 @@ def _rows(measured: Counted, table: str, misplaced: pl.DataFrame, read: int) -> 
         check=_NAME,
         key=table,
         severity="warning",
-        statement=f"{{rows}} of {{of}} rows of {table} ({{share}}) carry {{labels}} labels that "
-        f"are no code of {table} and a valid one of another table.",
+        statement=f"{{rows}} of {{of}} rows of {table} ({{share}}) {{rows|carries|carry}} "
+        "{labels} labels that "
+        f"{{labels|is|are}} no code of {table} and a valid one of another table.",
         curator="Check how the tables were joined and exported, and put these rows where they "
         "belong.",
         data_user="Leave these rows out, and say so.",

@@ -9,6 +9,7 @@ from typing import Any, Literal, TypeAlias
 
 import polars as pl
 
+from audit.plurals import counted
 from audit.result import AuditResult
 
 CauseName: TypeAlias = Literal["data", "hierarchy", "normaliser", "tool", "policy"]
@@ -81,7 +82,8 @@ def _tool(identity: Mapping[str, Any]) -> str:
 def _data(old: AuditResult, new: AuditResult) -> str:
     was, now = old.ledger, new.ledger
     return (
-        f"OLD has {was['instances']:,} instances and {was['rows_mapped']:,} rows mapped, NEW "
+        f"OLD has {counted(was['instances'], 'instances')} and "
+        f"{counted(was['rows_mapped'], 'rows')} mapped, NEW "
         f"{now['instances']:,} and {now['rows_mapped']:,}."
     )
 

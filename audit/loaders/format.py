@@ -94,7 +94,8 @@ class RawLabels:
         titles: Title dictionaries that lie beside the data.
         persons: Whether the format holds persons' records.
         format: Name of the format it was read as.
-        unnamed: ``instance`` and columns that nobody named, a row an instance.
+        unnamed: ``instance`` and columns that nobody named and that part the instances, a row an
+            instance.
     """
 
     rows: pl.DataFrame

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -13,6 +14,7 @@ from audit.errors import InputError, SchemaError
 from audit.files import read_lines
 from audit.loaders.common import column_for, exploded, head_lines, id_among, pick, raw_labels
 from audit.loaders.format import Columns, LabelFormat, RawLabels
+from audit.loaders.unnamed import MOST_VALUES, unnamed_columns
 
 Line = tuple[int, dict[str, Any]]
 
@@ -39,7 +41,10 @@ def read(path: Path, columns: Columns) -> RawLabels:
     roles["instance"] = id_among(names, columns.id, beside, path)
     frame = frame_of(lines, labels, roles, path)
     listed = pick(frame, path, labels="labels", **{role: role for role in roles})
-    return raw_labels(exploded(listed), listed, path)
+    raw = raw_labels(exploded(listed), listed, path)
+    others = _few_valued(lines, set(names) - beside - {roles["instance"]})
+    table = pl.DataFrame([listed["instance"].alias(roles["instance"]), *others])
+    return replace(raw, unnamed=unnamed_columns(table, roles["instance"], (), path))
 
 
 def matches(path: Path, head: bytes) -> bool:
@@ -96,6 +101,25 @@ def nested(lines: list[Line]) -> set[str]:
     return {
         key for _, line in lines for key, value in line.items() if isinstance(value, (list, dict))
     }
+
+
+def _few_valued(lines: list[Line], keys: Collection[str]) -> Iterator[pl.Series]:
+    """Values a line of each key that holds few different ones: text, a number or nothing."""
+    for key in sorted(keys):
+        values = [line.get(key) for _, line in lines]
+        if key.isprintable() and _is_few(values):
+            yield pl.Series(key, values, pl.String)
+
+
+def _is_few(values: Iterable[Any]) -> bool:
+    found: set[str | None] = set()
+    for value in values:
+        if not (value is None or (isinstance(value, str) and value.isprintable())):
+            return False
+        found.add(value)
+        if len(found) > MOST_VALUES + (None in found):
+            return False
+    return True
 
 
 def frame_of(lines: list[Line], labels: str, roles: dict[str, str], path: Path) -> pl.DataFrame:

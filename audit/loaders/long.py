@@ -19,7 +19,7 @@ from audit.loaders.common import (
     schema_of,
     separator_of,
 )
-from audit.loaders.format import INSTANCES, Columns, LabelFormat, RawLabels
+from audit.loaders.format import Columns, LabelFormat, RawLabels
 from audit.loaders.unnamed import unnamed_columns
 
 
@@ -42,8 +42,7 @@ def read(path: Path, columns: Columns) -> RawLabels:
         frame, path, instance=instance, **{"labels" if listed else "label": label}, **roles
     )
     raw = raw_labels(exploded(picked) if listed else picked, picked, path)
-    others = unnamed_columns(frame, instance, taken | set(INSTANCES), path)
-    return replace(raw, unnamed=others)
+    return replace(raw, unnamed=unnamed_columns(frame, instance, taken, path))
 
 
 def matches(path: Path, head: bytes) -> bool:

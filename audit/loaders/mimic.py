@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Collection, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import polars as pl
@@ -12,10 +13,12 @@ from audit.errors import InputError, first_cases
 from audit.files import files_in, first_bytes
 from audit.loaders.common import pick, present, raw_labels, schema_of
 from audit.loaders.format import Columns, RawLabels
-from audit.loaders.mimic_beside import KEYS, columns_beside
+from audit.loaders.mimic_beside import KEYS, columns_beside, unnamed_beside
+from audit.loaders.unnamed import candidates, together, unnamed_columns
 
 _SUFFIX = r"\.(?:csv|csv\.gz|parquet)"
 _TABLE = re.compile(rf"(diagnoses|procedures)_icd{_SUFFIX}", re.IGNORECASE)
+_UNNAMED = "unnamed:"
 _DICTIONARY = re.compile(rf"d_icd_(?:diagnoses|procedures){_SUFFIX}", re.IGNORECASE)
 
 
@@ -79,19 +82,18 @@ def coded_rows(
 
     A stratum that the table lacks is looked for beside it, once all tables are read.
     """
-    rows = pick(
-        frame,
-        table,
-        instance=columns.id or "hadm_id",
-        label=columns.label or code,
-        group=columns.group or present(frame, "subject_id"),
-        split=columns.split,
-        position=present(frame, "seq_num"),
-        **{key: present(frame, key) for key in KEYS if columns.strata},
+    roles = {
+        "instance": columns.id or "hadm_id",
+        "label": columns.label or code,
+        "group": columns.group or present(frame, "subject_id"),
+        "split": columns.split,
+        "position": present(frame, "seq_num"),
+        **{key: present(frame, key) for key in KEYS},
         **{role: present(frame, str(name).lower()) for role, name in columns.further.items()},
         **more,
-    )
-    return _tidied(rows)
+    }
+    others = candidates(frame, [name for name in roles.values() if name])
+    return _tidied(pick(frame, table, **roles, **{f"{_UNNAMED}{name}": name for name in others}))
 
 
 def labels_of(
@@ -102,17 +104,28 @@ def labels_of(
     Raises:
         SchemaError: If a stratum is a column neither of these tables nor of those beside them.
     """
-    together = pl.concat(rows, how="diagonal")
-    absent = {role: name for role, name in columns.further.items() if role not in together.columns}
-    beside, found_in = columns_beside(together, absent, tables)
-    return raw_labels(
-        together,
-        pl.concat([together, *beside], how="diagonal"),
+    every = pl.concat(rows, how="diagonal")
+    absent = {role: name for role, name in columns.further.items() if role not in every.columns}
+    beside, found_in = columns_beside(every, absent, tables)
+    taken = [name for name in (columns.id, *columns.beside.values()) if name]
+    unnamed, looked_at = unnamed_beside(every, taken, tables)
+    raw = raw_labels(
+        every,
+        pl.concat([every, *beside], how="diagonal"),
         path,
-        sources=(*tables, *found_in),
+        sources=tuple(dict.fromkeys((*tables, *found_in, *looked_at))),
         titles=_dictionaries_beside(tables),
         persons=True,
     )
+    return replace(raw, unnamed=together([_unnamed_among(every, path), *unnamed]))
+
+
+def _unnamed_among(rows: pl.DataFrame, path: Path) -> pl.DataFrame:
+    """Columns of the tables of codes that nobody named and that part the instances."""
+    roles = [role for role in rows.columns if role.startswith(_UNNAMED)]
+    named = {role: role.removeprefix(_UNNAMED) for role in roles}
+    table = rows.select("instance", *roles).rename(named)
+    return unnamed_columns(table, "instance", (), path)
 
 
 def _tidied(rows: pl.DataFrame) -> pl.DataFrame:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 
 import polars as pl
@@ -11,6 +11,8 @@ import polars as pl
 from audit.errors import SchemaError, first_cases
 from audit.files import files_in, read_table
 from audit.loaders.common import names_of, pick
+from audit.loaders.format import STRATUM
+from audit.loaders.unnamed import candidates, unnamed_columns
 
 KEYS = ("hadm_id", "subject_id")
 """Keys that tables beside the codes are joined by, the narrower first."""
@@ -42,11 +44,42 @@ def columns_beside(
     return frames, list(dict.fromkeys(file for _, file in found.values()))
 
 
+def unnamed_beside(
+    rows: pl.DataFrame, taken: Collection[str], tables: Sequence[Path]
+) -> tuple[list[pl.DataFrame], list[Path]]:
+    """Columns beside the codes that nobody named and that part the instances.
+
+    Args:
+        rows: ``instance`` and those of `KEYS` that the tables of codes have.
+        taken: Columns that have a role.
+        tables: The tables of codes.
+
+    Returns:
+        A frame of ``instance`` and such columns for each table that has its key, and the files.
+    """
+    keyed = [(key, file) for key, file in _beside(tables) if key in rows.columns]
+    read = [(key, file) for key, file in keyed if _has(key, file)]
+    return [_unnamed_in(file, key, rows, taken) for key, file in read], [file for _, file in read]
+
+
+def _unnamed_in(file: Path, key: str, rows: pl.DataFrame, taken: Collection[str]) -> pl.DataFrame:
+    table = read_table(file)
+    few = candidates(table, (*KEYS, *taken))
+    values = pick(table, file, key=key, **{f"{STRATUM}{name}": name for name in few})
+    joined = rows.select("instance", key).unique().join(values, left_on=key, right_on="key")
+    named = {f"{STRATUM}{name}": name for name in few}
+    return unnamed_columns(joined.drop(key).rename(named), "instance", (), file)
+
+
+def _has(name: str, file: Path) -> bool:
+    return name.lower() in (column.strip().lower() for column in names_of(file))
+
+
 def _place_of(name: str, tables: Sequence[Path], keys: Sequence[str]) -> tuple[str, Path]:
     """Key and file of the first table beside the codes that has a column of that name."""
     beside = _beside(tables)
     for key, file in beside:
-        if key in keys and name.lower() in (column.strip().lower() for column in names_of(file)):
+        if key in keys and _has(name, file):
             return key, file
     searched = first_cases(file.name for file in (*tables, *(file for _, file in beside)))
     raise SchemaError(

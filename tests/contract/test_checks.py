@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import re
 from collections.abc import Iterator
 from dataclasses import replace
@@ -22,8 +23,9 @@ from audit.dataset import LabelDataset
 from audit.disclosure import BESIDE, WHOLE
 from audit.hierarchy import Exclusion, Exclusions, Hierarchy
 from audit.measure import Counted, Measurements, measure
+from audit.plurals import counted
 from audit.policy import BranchRule, Policy, Threshold, Waiver, policy_for
-from audit.result import CheckResult, Finding
+from audit.result import CheckResult, Finding, filled
 from audit.rules import Companion, Exclusive
 from fixtures.coded import measured as damaged_in
 from fixtures.counted import counted_of, standing_alone
@@ -271,6 +273,85 @@ def test_every_placeholder_of_a_statement_has_its_evidence() -> None:
         named = set(re.findall(r"\{(\w+)\}", finding.statement)) - {"things", "book"}
         assert named
         assert named <= set(finding.evidence), finding.id
+
+
+NOUNS = "instances|rows|nodes|labels|pairs|classes|records|groups|codes|findings"
+WRONG_AT_ONE = (
+    rf"\b1 ((different|dated|repeated|other|more) )?({NOUNS})\b",
+    r"\b1 different \w+s\b",
+    r"(?:^|[.;:] )1 of 1 [^.;:]*\) (have|carry|stand|are|were|lack)\b",
+    r"\b1 \w+ (that )?(have|carry|stand|are|were|count|never occur) ",
+)
+WRONG_AT_MORE = (
+    r"\b(2|<11) ((different|dated|repeated|other|more) )?(instance|row|node|label|pair|class)\b",
+    r"(?:^|[.;:] )(2|<11) of 2 [^.;:]*\) (has|carries|stands|is|was|lacks)\b",
+    rf"\b(2|<11) ({NOUNS}) (that )?(has|carries|stands|is|was|counts|never occurs) ",
+)
+LEAST_TWO = {"group_confined", "missing_stratum", "waiver_unused"}
+"""Checks whose counts are never one: they need several, or tell of none."""
+
+
+def read_at(statement: str, value: int | str) -> str:
+    """A statement with each count in it at a value; where that is withheld, the whole is 2."""
+    names = set(re.findall(r"\{(\w+)[|}]", statement)) - {"things", "book"}
+    evidence: dict[str, int | float | str | None] = dict.fromkeys(names, value)
+    for name in names:
+        if name.endswith("share"):
+            evidence[name] = 1.0 if value == 1 else None if isinstance(value, str) else 0.5
+        elif name in ("of", "classes") and isinstance(value, str):
+            evidence[name] = 2
+    return filled(statement, evidence)
+
+
+def templates() -> Iterator[tuple[str, str]]:
+    """Every sentence with a placeholder in the source of a check, as far as it stands there."""
+    for path in sorted((ROOT / "audit" / "checks").glob("*.py")):
+        joined = [
+            node for node in ast.walk(ast.parse(path.read_text("utf-8")))
+            if isinstance(node, ast.JoinedStr | ast.Constant)
+        ]  # fmt: skip
+        parts = {
+            id(part) for node in joined if isinstance(node, ast.JoinedStr) for part in node.values
+        }
+        for node in joined:
+            text = _text_of(node) if id(node) not in parts else ""
+            if re.search(r"\{\w+\}", text) and "``" not in text:
+                yield path.stem, text
+
+
+def _text_of(node: ast.AST) -> str:
+    if isinstance(node, ast.JoinedStr):
+        return "".join(map(_text_of, node.values))
+    return node.value if isinstance(node, ast.Constant) and isinstance(node.value, str) else "X"
+
+
+STATEMENTS = sorted({*templates()})
+
+
+@pytest.mark.parametrize(("name", "text"), STATEMENTS, ids=lambda one: one[:30])
+def test_a_statement_in_the_source_reads_rightly_at_one_and_at_more(name: str, text: str) -> None:
+    at_one = "" if name in LEAST_TWO else read_at(text, 1)
+
+    assert [wrong for wrong in WRONG_AT_ONE if re.search(wrong, at_one)] == [], at_one
+    for value in (2, "<11"):
+        at_more = read_at(text, value)
+        assert [wrong for wrong in WRONG_AT_MORE if re.search(wrong, at_more)] == [], at_more
+
+
+def test_a_finding_reads_rightly_at_one_and_at_more() -> None:
+    for finding in found():
+        at_one = "" if finding.check in LEAST_TWO else read_at(finding.statement, 1)
+        assert [wrong for wrong in WRONG_AT_ONE if re.search(wrong, at_one)] == [], at_one
+        for value in (2, "<11"):
+            at_more = read_at(finding.statement, value)
+            assert [wrong for wrong in WRONG_AT_MORE if re.search(wrong, at_more)] == [], at_more
+
+
+def test_a_denominator_of_one_reads_rightly() -> None:
+    units = {result.denominator_unit for result in results()}
+
+    for told in (counted(1, unit) for unit in units):
+        assert not re.search(rf"\b1 (dated )?({NOUNS}|parents|columns|waivers)\b", told), told
 
 
 def test_what_is_derived_names_counts_of_the_same_evidence_or_of_elsewhere() -> None:

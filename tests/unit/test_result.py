@@ -243,10 +243,8 @@ def test_a_result_shows_itself(toy_hierarchy: Hierarchy) -> None:
         labelled(toy_hierarchy, {"a": ["cow", "tool"]}), Policy(branch_rules=(watched,))
     )
 
-    assert repr(shown) == (
-        f"AuditResult(note: 1 findings in {len(ALL_CHECKS)} checks, 1 instances)"
-    )
+    assert repr(shown) == (f"AuditResult(note: 1 finding in {len(ALL_CHECKS)} checks, 1 instance)")
     assert (
-        "| cross_branch | note | 1 | 1 pairs of branches in use that the policy speaks of |"
+        "| cross_branch | note | 1 | 1 pair of branches in use that the policy speaks of |"
         in shown._repr_markdown_()
     )

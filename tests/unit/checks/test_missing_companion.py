@@ -71,9 +71,13 @@ def test_a_rule_is_one_finding_with_the_labels_that_ask() -> None:
         (("a2",), 2),
     ]
     assert finding.nodes == ("a", "b")
-    assert finding.statement == (
-        "{instances} of {of} instances with a ({share}) have no code of b. The rule: A book. "
-        "These instances are candidates for review, not faults."
+    assert filled(finding.statement, {"instances": 7, "of": 10, "share": 0.7}) == (
+        "7 of 10 instances with a (70.0%) have no code of b. The rule: A book. They are candidates "
+        "for review, not faults."
+    )
+    assert filled(finding.statement, {"instances": 1, "of": 1, "share": 1.0}) == (
+        "1 of 1 instance with a (100.0%) has no code of b. The rule: A book. It is a candidate for "
+        "review, not a fault."
     )
 
 
@@ -104,7 +108,10 @@ def test_one_of_several_companions_is_enough_and_any_of_several_nodes_asks() -> 
 
     assert kinds(found) == {("missing",): ("error", 2)}
     assert found.findings[0].nodes == ("c",)
-    assert "with a1 or c ({share}) have no code of b1 or d." in found.findings[0].statement
+    assert (
+        "with a1 or c ({share}) {instances|has|have} no code of b1 or d."
+        in found.findings[0].statement
+    )
 
 
 @pytest.mark.parametrize(

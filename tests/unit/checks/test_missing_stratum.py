@@ -170,3 +170,20 @@ def test_a_column_of_the_file_that_nobody_named_is_tried(
     named = measure(load_labels(file, BODY, strata=["age"]), Policy(strata=("age",)))
     assert named.dataset.unnamed.columns == []
     assert named.excess.found.is_empty()
+
+
+def test_a_column_of_the_table_of_admissions_is_tried(
+    rng: np.random.Generator, tmp_path: Path
+) -> None:
+    labels, age = two_ages(rng)
+    rows = [(i, leaf) for i, own in labels.items() for leaf in own]
+    pl.DataFrame(rows, ["HADM_ID", "ICD9_CODE"], orient="row").write_csv(
+        tmp_path / "DIAGNOSES_ICD.csv"
+    )
+    admissions = [(i, kind, f"2100-01-0{kind[0] == 'y':d}") for i, kind in age.items()]
+    names = ["HADM_ID", "ADMISSION_TYPE", "ADMITTIME"]
+    pl.DataFrame(admissions, names, orient="row").write_csv(tmp_path / "ADMISSIONS.csv")
+    result = CHECK.run(measure(load_labels(tmp_path, BODY), Policy()))
+
+    assert result.denominator == 1
+    assert [finding.key for finding in result.findings] == [("ADMISSION_TYPE",)]

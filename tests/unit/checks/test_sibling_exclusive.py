@@ -15,7 +15,7 @@ from audit.checks.sibling_exclusive import CHECK
 from audit.errors import PolicyError
 from audit.measure import measure
 from audit.policy import Policy, policy_for
-from audit.result import CheckResult
+from audit.result import CheckResult, shared_finding
 from audit.rules import Exclusive
 from audit.run import run_audit
 from fixtures.labelled import labelled, repeated, tree
@@ -43,7 +43,8 @@ def test_a_group_is_one_finding_with_its_pairs() -> None:
         (("one_a", "two_a"), 5),
         (("one_b", "two_a"), 3),
     ]
-    assert finding.statement.endswith("By rule. These records are candidates for review.")
+    told = shared_finding(finding, 1, {})["statement"]
+    assert told.endswith("By rule. These records are candidates for review.")
 
 
 def test_two_labels_of_one_side_are_no_conflict() -> None:

@@ -1,0 +1,26 @@
+"""Nouns beside their counts, in the singular at one."""
+
+from __future__ import annotations
+
+import re
+
+_PLURAL = re.compile(r"\b\w+s\b")
+_ONE = {"classes": "class", "leaves": "leaf", "branches": "branch"}
+
+
+def of_one(nouns: str) -> str:
+    """Words in the plural as they are said of one: the first that ends in s is the noun.
+
+    >>> of_one("pairs of branches"), of_one("dated rows"), of_one("classes")
+    ('pair of branches', 'dated row', 'class')
+    """
+    return _PLURAL.sub(lambda noun: _ONE.get(noun[0], noun[0][:-1]), nouns, count=1)
+
+
+def counted(n: int, nouns: str) -> str:
+    """A count with what it counts.
+
+    >>> counted(1, "instances with labels"), counted(1200, "rows"), counted(0, "nodes")
+    ('1 instance with labels', '1,200 rows', '0 nodes')
+    """
+    return f"{n:,} {of_one(nouns) if n == 1 else nouns}"

@@ -1,0 +1,68 @@
+"""The examples of docs/methods.md that are worked by hand, against the product."""
+
+from __future__ import annotations
+
+from math import exp, log
+from types import SimpleNamespace
+from typing import cast
+
+import numpy as np
+import polars as pl
+import pytest
+from scipy.sparse import csr_array
+
+from audit.engine.amplified import Carried
+from audit.engine.phenomena import told_by
+from audit.engine.random_split import chance_of_unseen, unseen_by_chance
+from audit.hierarchy import Hierarchy
+from audit.measure import Measurements
+from fixtures.labelled import tree
+
+
+def test_the_split_of_four_units() -> None:
+    units = csr_array(np.array([[1, 1], [0, 1], [0, 0], [0, 0]]))
+    mean, variance = unseen_by_chance(units, 2)
+
+    assert [mean, variance] == pytest.approx([2 / 3, 5 / 9])
+    assert chance_of_unseen(2, mean, variance) == pytest.approx(1 - exp(-2 / 3) * (1 + 2 / 3))
+
+
+def test_the_habit_of_ten_instances() -> None:
+    hierarchy = tree("a b < top", "a1 < a", "b1 < b")
+    carried = Carried.of(
+        of(hierarchy, [["a1", "b1"]] * 2 + [["a1"]] * 8),
+        of(hierarchy, [["a1", "b1"]] * 10),
+        hierarchy.closure,
+    )
+    every = carried.together(1)
+    names = [
+        (hierarchy.nodes[a], hierarchy.nodes[b]) for a, b in zip(every.a, every.b, strict=True)
+    ]
+    chosen = [names.index(pair) for pair in (("a", "b1"), ("a1", "b"), ("a1", "b1"))]
+    pairs = every[np.array(chosen)]
+
+    assert pairs.p_value(1.5).tolist() == [1 / 256] * 3
+    assert pairs.strength.tolist() == pytest.approx([8 * log(2)] * 3)
+    by = told_by(carried, pairs, hierarchy.closure, ratio=1.5, p=0.01)
+    assert [names[chosen[i]] for i in by] == [("a1", "b1")] * 3
+
+
+def test_the_pair_that_vanishes() -> None:
+    hierarchy = tree("a b c < top", "a1 < a", "b1 < b", "c1 < c")
+    reported = ends(hierarchy, ("a1", "b1"), ("a", "c1"))
+    measured = SimpleNamespace(hierarchy=hierarchy, excess=SimpleNamespace(found=reported))
+    left = Measurements._without(cast(Measurements, measured), ends(hierarchy, ("a1", "b")))
+
+    assert left.rows() == ends(hierarchy, ("a", "c1")).rows()
+
+
+def ends(hierarchy: Hierarchy, *pairs: tuple[str, str]) -> pl.DataFrame:
+    rows = [tuple(map(hierarchy.index, pair)) for pair in pairs]
+    return pl.DataFrame(rows, ["a", "b"], orient="row")
+
+
+def of(hierarchy: Hierarchy, labels: list[list[str]]) -> csr_array:
+    matrix = np.zeros((len(labels), len(hierarchy)), np.int64)
+    for line, own in enumerate(labels):
+        matrix[line, [hierarchy.index(node) for node in own]] = 1
+    return csr_array(matrix)
