@@ -231,7 +231,7 @@ def _text(name: str, evidence: Mapping[str, Any]) -> str:
     return text
 
 
-_TEXTS = ("kind", "rule", "may stand for")
+_TEXTS = ("kind", "rule", "may stand for", "fits best")
 """Labels of evidence that is text."""
 
 

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
+from typing import TypeAlias
+
 import numpy as np
 import polars as pl
 
 from audit.checks.carriers import written_with
 from audit.checks.check import Check
+from audit.checks.fitting import fits_best
 from audit.checks.refusals import finding_of_labels, label_parts
 from audit.checks.written import LOST_ZERO, MAYBE_LOST_ZERO, integrity_of, lines, read_again
 from audit.dag import IntArray
@@ -14,6 +19,9 @@ from audit.disclosure import Quantity, count
 from audit.integrity import Integrity
 from audit.measure import Counted, Measurements
 from audit.result import CheckResult, Finding
+
+_Fit: TypeAlias = Callable[[pl.DataFrame, pl.DataFrame], pl.DataFrame]
+"""What finds the readings that fit best: `fits_best`, of some data."""
 
 _NAME = "lost_zero"
 _TITLE = "Have codes lost zeros at their ends?"
@@ -26,8 +34,20 @@ _DATA_USER = (
 )
 
 
-def run(measured: Counted) -> CheckResult:
-    """Report labels that are a code only with zeros put back, or a code set without any 0."""
+def run(measured: Measurements) -> CheckResult:
+    """Report labels that are a code only with zeros put back, or a code set without any 0.
+
+    Of labels with several readings it tells which one fits the other codes of their records.
+    """
+    return _result(measured, partial(fits_best, measured))
+
+
+def on_counts(measured: Counted) -> CheckResult:
+    """The same from counts alone: of several readings none is preferred."""
+    return _result(measured, None)
+
+
+def _result(measured: Counted, fit: _Fit | None) -> CheckResult:
     integrity = integrity_of(measured)
     why_not = _why_not(measured, integrity)
     return CheckResult(
@@ -35,7 +55,7 @@ def run(measured: Counted) -> CheckResult:
         title=_TITLE,
         denominator=measured.ledger.rows_read,
         denominator_unit="rows",
-        findings=() if why_not or integrity is None else _findings(measured, integrity),
+        findings=() if why_not or integrity is None else _findings(measured, integrity, fit),
         not_applicable=why_not,
     )
 
@@ -46,29 +66,39 @@ def _why_not(measured: Counted, integrity: Integrity | None) -> str:
     return "" if measured.ledger.rows_read else "no row was read"
 
 
-def _findings(measured: Counted, integrity: Integrity) -> tuple[Finding, ...]:
+def _findings(measured: Counted, integrity: Integrity, fit: _Fit | None) -> tuple[Finding, ...]:
     labels = read_again(measured, integrity)
+    fits = None if fit is None else fit(labels, labels.filter(LOST_ZERO))
     return tuple(
         finding
         for table in integrity.zero_tables
-        for finding in _of_code_set(measured, table, labels.filter(pl.col("code_set") == table))
+        for finding in _of_code_set(
+            measured, table, labels.filter(pl.col("code_set") == table), fits
+        )
     )
 
 
-def _of_code_set(measured: Counted, table: str, labels: pl.DataFrame) -> tuple[Finding, ...]:
+def _of_code_set(
+    measured: Counted, table: str, labels: pl.DataFrame, fits: pl.DataFrame | None
+) -> tuple[Finding, ...]:
     read = int(labels["rows"].sum())
     expected = measured.policy.leading_zero_share.value * read
     zeros = labels["label"].str.strip_chars_start().str.starts_with("0").any()
     if zeros or expected < measured.policy.leading_zero_rows.value:
-        return _rows(measured, table, labels, read)
+        return _rows(measured, table, labels, read, fits)
     return (_none_left(measured, table, labels, read, int(expected)),)
 
 
-def _rows(measured: Counted, table: str, labels: pl.DataFrame, read: int) -> tuple[Finding, ...]:
+def _rows(
+    measured: Counted, table: str, labels: pl.DataFrame, read: int, fits: pl.DataFrame | None
+) -> tuple[Finding, ...]:
     """A finding on the labels that are a code only with zeros put back; none without such."""
+    lost = labels.filter(LOST_ZERO)
+    told = lines(measured, lost, "with_zeros")
+    sentence, several = _several(lost, fits)
     return finding_of_labels(
         measured,
-        lines(measured, labels.filter(LOST_ZERO), "with_zeros"),
+        told if fits is None else told.join(fits, on="line", how="left"),
         check=_NAME,
         key=table,
         severity="warning",
@@ -76,12 +106,32 @@ def _rows(measured: Counted, table: str, labels: pl.DataFrame, read: int) -> tup
         "{labels} labels that "
         "{labels|is|are} no code as {labels|it stands|they stand} and may stand for one with "
         "zeros put back at {labels|its|their} ends; "
-        "{ambiguous} more rows can be read otherwise too and {ambiguous|is|are} not counted.",
+        "{ambiguous} more rows can be read otherwise too and {ambiguous|is|are} not counted."
+        f"{sentence}",
         curator=_CURATOR,
         data_user=_DATA_USER,
         in_ledger=False,
         of=read,
-        more={"ambiguous": count(_rows_of(labels, MAYBE_LOST_ZERO), read)},
+        more={"ambiguous": count(_rows_of(labels, MAYBE_LOST_ZERO), read), **several},
+    )
+
+
+def _several(lost: pl.DataFrame, fits: pl.DataFrame | None) -> tuple[str, dict[str, Quantity]]:
+    """A sentence on the labels with several readings, and its evidence; nothing without such."""
+    several = lost.filter(pl.col("with_zeros").list.len() > 1)
+    if several.is_empty():
+        return "", {}
+    can, told = " {several} of the labels can be read in several ways", Quantity(len(several))
+    if fits is None:
+        return (
+            f"{can}, and none is preferred: counts do not keep the other codes of a record.",
+            {"several": told},
+        )
+    fitted = len(several.join(fits, on="line", how="semi"))
+    return (
+        f"{can}; for {{fitted}} of them one reading fits the other codes of most records clearly "
+        "better than the others.",
+        {"several": told, "fitted": Quantity(fitted, "derived", sources=("rows",))},
     )
 
 
@@ -137,6 +187,6 @@ CHECK = Check(
     _TITLE,
     run,
     counts_with=("leading_zero_share", "leading_zero_rows"),
-    on_counts=run,
+    on_counts=on_counts,
     cases=cases,
 )

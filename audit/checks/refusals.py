@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from types import MappingProxyType
+from typing import Any
 
 import polars as pl
 
@@ -34,7 +35,8 @@ def finding_of_labels(
     Args:
         measured: The measurements.
         labels: Columns ``label, rows, instances``, a row a label; a label's line also says what is
-            in a column ``may_stand_for`` or ``valid``.
+            in a column ``may_stand_for`` or ``valid``, and in ``fits_best`` and ``fitting``, the
+            instances that it is counted over, where these are not null.
         check: Name of the check.
         key: What tells the finding from others of the check.
         severity: How much it matters.
@@ -80,7 +82,19 @@ def label_parts(measured: Counted, ordered: pl.DataFrame) -> tuple[Part, ...]:
         Part(
             (line["label"],),
             {"instances": count(line["instances"], total)}
-            | {name: Quantity(line[name]) for name in ("may_stand_for", "valid") if name in line},
+            | {name: Quantity(line[name]) for name in ("may_stand_for", "valid") if name in line}
+            | _fit(line, total),
         )
         for line in ordered.head(TOP_PARTS).iter_rows(named=True)
     )
+
+
+def _fit(line: Mapping[str, Any], total: int) -> dict[str, Quantity]:
+    """What the other codes of the instances with a label let expect, where they do."""
+    if line.get("fits_best") is None:
+        return {}
+    fits_best = Quantity(line["fits_best"], "derived", sources=("instances", "fitting"))
+    return {
+        "fits_best": fits_best,
+        "fitting": count(line["fitting"], line["instances"], total),
+    }

@@ -111,10 +111,11 @@ def looked_at(measured: Counted) -> LookedAt:
 def read_again(measured: Counted, integrity: Integrity) -> pl.DataFrame:
     """Labels as `written`, with the valid codes that they may be if they were damaged.
 
-    Further columns: ``with_zeros``, the codes that it is with lost zeros put back; ``elsewhere``,
-    those that it is in another table; ``code_set``, where it was found, else that of its node, or
-    of the first code with zeros; ``may_be_valid`` as it stands, also where no complete list could
-    tell; ``is_code``: whether it is a code, or a heading that may have been one.
+    Further columns: ``codes``, those that it is as it stands; ``with_zeros``, those that it is with
+    lost zeros put back; ``elsewhere``, those that it is in another table; ``code_set``, where it
+    was found, else that of its node, or of the first code with zeros; ``may_be_valid`` as it
+    stands, also where no complete list could tell; ``is_code``: whether it is a code, or a heading
+    that may have been one.
 
     A code is valid where it is assignable and the hierarchy did not get it from a label alone, or
     where a dictionary lists it. What is valid as it stands is not read otherwise. Where no table is
@@ -141,6 +142,7 @@ def read_again(measured: Counted, integrity: Integrity) -> pl.DataFrame:
     changed = pl.Series([row.text != row.label for row in rows], dtype=pl.Boolean)
     listed_completely = pl.col("code_set").is_in(measured.hierarchy.complete_tables)
     return labels.with_columns(
+        pl.Series("codes", [sorted(found) for found in own], _CODES),
         pl.Series("with_zeros", zeros, _CODES),
         pl.Series("elsewhere", elsewhere, _CODES),
         pl.coalesce("table", pl.Series(sets, dtype=pl.String)).alias("code_set"),

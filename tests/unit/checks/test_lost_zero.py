@@ -41,7 +41,9 @@ def test_a_label_that_is_a_code_only_with_its_zero_is_found() -> None:
     (finding,) = CHECK.run(measured({"diagnoses": labels})).findings
 
     assert (finding.id, finding.severity) == ("lost_zero:diagnoses", "warning")
-    assert values(finding) == {"rows": 3, "of": 6, "share": 0.5, "labels": 2, "ambiguous": 0}
+    assert values(finding) == {
+        "rows": 3, "of": 6, "share": 0.5, "labels": 2, "ambiguous": 0, "several": 1, "fitted": 0,
+    }  # fmt: skip
     assert [(p.nodes, p.evidence["may_stand_for"].value) for p in finding.parts] == [
         (("42",), "004.2 Shigella boydii or 042 Human immunodeficiency virus [HIV] disease"),
         (("19",), "001.9 Cholera, unspecified"),
@@ -288,6 +290,7 @@ def test_of_1064_codes_read_as_numbers_398_are_no_code_and_are_found(
 
     assert values(finding) == {
         "rows": 398, "of": 1064, "share": 398 / 1064, "labels": len(gone), "ambiguous": 344,
+        "several": 8, "fitted": 0,
     }  # fmt: skip
     assert unexplained(asked).is_empty()
 
