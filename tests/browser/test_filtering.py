@@ -68,7 +68,7 @@ def test_by_text(page: Page, findings: list[dict[str, Any]]) -> None:
 
 
 def test_all_are_back(page: Page, findings: list[dict[str, Any]]) -> None:
-    controls(page).get_by_label("Text").fill("no finding says this")
+    controls(page).get_by_label("Text").fill("zebras")
     assert shown(page) == []
     assert told(page) == f"0 of {len(findings)} findings"
 
@@ -80,11 +80,11 @@ def test_all_are_back(page: Page, findings: list[dict[str, Any]]) -> None:
 
 
 def test_what_is_filtered_is_told_on_paper(page: Page) -> None:
-    controls(page).get_by_label("Error").uncheck()
+    controls(page).get_by_label("Warning").uncheck()
     page.emulate_media(media="print")
 
     assert controls(page).locator("output").is_visible()
-    assert not controls(page).get_by_label("Error").is_visible()
+    assert not controls(page).get_by_label("Warning").is_visible()
 
 
 def test_rows_of_a_long_table(page: Page) -> None:

@@ -34,6 +34,7 @@ NEED_INSTANCES = {
     "sibling_exclusive",
     "excludes1",
     "missing_companion",
+    "missing_stratum",
     "model_confuses",
     "model_habit",
 }
@@ -399,7 +400,7 @@ REFUSED: dict[str, tuple[tuple[str, ...], str]] = {
     "splits": (("--memory", "1GB", "--split", "split"), "Found: --split\n"),
     "a model": (("--memory", "1GB", "--predictions", "p.psv"), "Found: --predictions\n"),
     "instances": (("--memory", "1GB", "--keep-instances"), "Found: --keep-instances\n"),
-    "strata": (("--memory", "1GB", "--policy", "policy.toml"), "Found: strata, drift or code_date"),
+    "strata": (("--memory", "1GB", "--policy", "policy.toml"), "strata, drift or code_date"),
     "a ratchet": (("--memory", "1GB", "--policy", "ratchet.toml"), "judges by an earlier run"),
     "an unknown node": (
         ("--memory", "1GB", "--policy", "waived.toml"),

@@ -186,7 +186,8 @@ def test_what_is_new_fails(desk: Desk, tmp_path: Path) -> None:
 
     assert desk.audited(*options, out=tmp_path / "second").exit_code in (0, 1)
     labels.write_text(labels.read_text() + "h,orc\n" * 60)
-    assert desk.audited(*options, "--overwrite", out=tmp_path / "second").exit_code == 1
+    options = (*options, "--overwrite", "--anyway")
+    assert desk.audited(*options, out=tmp_path / "second").exit_code == 1
 
 
 def test_a_judgement_may_take_a_reference_too(desk: Desk, tmp_path: Path) -> None:

@@ -21,7 +21,7 @@ from audit.engine.propagation import aggregate
 from audit.hierarchy import SYNTHETIC_ROOT, Hierarchy
 from audit.measure import Measurements, measure
 from audit.pair_table import described
-from audit.policy import Policy
+from audit.policy import BranchRule, Policy
 from fixtures import brute_force as plain
 from fixtures.labelled import labelled
 from fixtures.strategies import hierarchies, label_sets
@@ -317,7 +317,8 @@ def test_residual_use_below_every_parent_equals_plain_python(dataset: LabelDatas
 
 @given(datasets())
 def test_branches_meet_where_no_label_lies_below_both(dataset: LabelDataset) -> None:
-    found = measured(dataset)
+    watched = BranchRule(branches=("*", "*"), rule="watch", reason="to look at all")
+    found = measured(dataset, Policy(branch_rules=(watched,)))
     hierarchy, labels = dataset.hierarchy, labels_of(dataset)
     parents = parents_of(hierarchy)
     result = CROSS_BRANCH.run(found)
