@@ -63,7 +63,7 @@ class Drawn:
 
     dataset: LabelDataset
     facts: Sequence[Fact] = ()
-    policy: Policy = Policy()
+    policy: Policy = field(default_factory=Policy)
     predictions: Predictions | None = None
 
 
