@@ -10,6 +10,9 @@ from multiprocessing import get_context
 from typing import TypeVar
 
 from benchmarks.pair_guards import GUARDS, Guarded, guarded
+from benchmarks.scene import Scene, Seen
+from benchmarks.scene_guards import SCENE_GUARDS, GuardedScene, guarded_scene
+from benchmarks.scenes import SCENES, seen_in_turn
 from benchmarks.shares import Share
 from benchmarks.truth_null import null_release, world_of
 from benchmarks.truth_planted import STATISTICAL, Outcome, planted_release
@@ -17,7 +20,42 @@ from benchmarks.truth_planted import STATISTICAL, Outcome, planted_release
 RATE = 0.05
 """Share of the findings, and of the releases without faults, in which chance may err."""
 RECALL = 0.95
+BY_CHANCE_TOO = ("split_leak", "missing_stratum")
+"""Checks that judge by chance in part."""
 _T = TypeVar("_T")
+
+
+@dataclass(frozen=True)
+class OfScene:
+    """The releases of one scene."""
+
+    scene: Scene
+    seen: Sequence[Seen]
+
+    @property
+    def facts(self) -> Share:
+        """Planted facts that are told."""
+        told = [fact for one in self.seen for fact in one.facts]
+        return Share(sum(told), len(told))
+
+    @property
+    def false(self) -> Share:
+        """Findings that tell no fact."""
+        return Share(
+            sum(len(one.false) for one in self.seen), sum(one.standing for one in self.seen)
+        )
+
+    @property
+    def false_releases(self) -> Share:
+        """Releases with such a finding."""
+        return Share(sum(bool(one.false) for one in self.seen), len(self.seen))
+
+    def missed_goals(self) -> list[str]:
+        """Goals that the numbers miss by more than their sampling error."""
+        by_chance = self.scene.check in (*STATISTICAL, *BY_CHANCE_TOO)
+        wrong = self.false_releases.low > RATE if by_chance else self.false.k > 0
+        missed = [f"recall in the scene: {self.scene.name}"] if self.facts.high < RECALL else []
+        return missed + ([f"false findings in the scene: {self.scene.name}"] if wrong else [])
 
 
 @dataclass(frozen=True)
@@ -28,11 +66,15 @@ class Measured:
         planted: Outcomes of releases with faults.
         null: Outcomes of releases without, in the order of their numbers.
         guards: Releases with each guard of the scan of pairs at work and off.
+        scenes: Releases made for one check each.
+        scene_guards: Some of them with each guard of a check at work and off.
     """
 
     planted: Sequence[Outcome]
     null: Sequence[Outcome]
     guards: Sequence[Guarded]
+    scenes: Sequence[Seen] = ()
+    scene_guards: Sequence[GuardedScene] = ()
 
     def recall(self) -> dict[str, Share]:
         """For each kind how often it was found where it was planted."""
@@ -64,6 +106,10 @@ class Measured:
         ]
         return Share(sum(check in dict(outcome.false) for outcome in asked), len(asked))
 
+    def of_scene(self, scene: Scene) -> OfScene:
+        """What became of the releases of a scene."""
+        return OfScene(scene, [one for one in self.scenes if one.scene == scene.name])
+
     def missed_goals(self) -> list[str]:
         """Goals that the numbers miss by more than their sampling error; none where all hold."""
         recall = self.recall()
@@ -81,11 +127,22 @@ class Measured:
             for check in STATISTICAL
             if self.false_releases(check).low > RATE
         ]
+        missed += [goal for scene in SCENES for goal in self.of_scene(scene).missed_goals()]
         return missed + [told for o in (*self.planted, *self.null) for told in o.crashed]
 
 
-def measure(releases: int, guards: int, *, processes: int) -> Measured:
-    """Draw and audit releases: so many with faults, as many without, so many for each guard."""
+def measure(
+    releases: int, guards: int, *, scenes: int, scene_guards: int, processes: int
+) -> Measured:
+    """Draw and audit releases.
+
+    Args:
+        releases: So many with faults, and as many without.
+        guards: So many for each guard of the scan of pairs.
+        scenes: So many of each scene.
+        scene_guards: So many for each guard of a check.
+        processes: At once.
+    """
     context = get_context("spawn")
     with ProcessPoolExecutor(processes, mp_context=context) as pool:
 
@@ -96,4 +153,6 @@ def measure(releases: int, guards: int, *, processes: int) -> Measured:
             planted=each(planted_release, releases),
             null=each(null_release, releases),
             guards=each(guarded, guards * len(GUARDS)),
+            scenes=each(seen_in_turn, scenes * len(SCENES)),
+            scene_guards=each(guarded_scene, scene_guards * len(SCENE_GUARDS)),
         )

@@ -75,7 +75,14 @@ STATISTICAL = (
 )
 """Checks that judge by chance; the others judge by a rule."""
 _HABIT, _ALWAYS = "V45.81", "V10.3"
-_CODES = ("unknown_code", "malformed_code", "retired_code", "duplicate_label", "not_specific")
+_CODES = (
+    "unknown_code",
+    "malformed_code",
+    "retired_code",
+    "duplicate_label",
+    "not_specific",
+    "missing_companion",
+)
 """Checks that a damaged code may rightly be told by too: it can be read as another."""
 
 
@@ -91,7 +98,6 @@ class Draft:
         allowed: For each check the names that its findings may give.
         pairs: The ends of associations, each with all nodes above it.
         torn: How many groups stand in two splits.
-        held_out: Labels that training never shows.
         twice: Instances in two places.
         mistakes: What the model does wrong; None without a model.
         waivers: Of the policy.
@@ -104,7 +110,6 @@ class Draft:
     allowed: dict[str, set[str]] = field(default_factory=dict)
     pairs: list[tuple[frozenset[str], frozenset[str]]] = field(default_factory=list)
     torn: int = 0
-    held_out: tuple[str, ...] = ()
     twice: tuple[str, ...] = ()
     mistakes: list[Exchanged | Strengthened] | None = None
     waivers: tuple[Waiver, ...] = ()
@@ -267,18 +272,6 @@ def _torn(draft: Draft) -> Iterable[str]:
     return ()
 
 
-def _held_out(draft: Draft) -> Iterable[str]:
-    used = draft.release.rows.group_by("label").len().sort("label")
-    rare = used.filter(pl.col("len").is_between(25, 40) & pl.col("label").is_not_null())
-    draft.held_out = (rare["label"][int(draft.rng.integers(len(rare)))],)
-    hierarchy, told = draft.release.hierarchy, set[str]()
-    for node in hierarchy.ancestors(draft.held_out[0], with_self=True):
-        if hierarchy.depth[hierarchy.index(node)] > 1:
-            told |= {node, *hierarchy.descendants(node)}
-    draft.allow(["group_confined", "residual_overuse"], told)
-    return draft.held_out
-
-
 def _twice(draft: Draft) -> Iterable[str]:
     seen = {name for planted in draft.release.planted for name in planted.instances}
     free = draft.release.instances.filter(~pl.col("instance").is_in(list(seen)))["instance"]
@@ -390,7 +383,6 @@ KINDS: tuple[Kind, ...] = (
          _faulty(lambda _: DuplicateInstances(15), "duplicate_instance")),
     Kind("records in two splits", "split_leak", "8 records", _twice, p=0.3),
     Kind("patients in two splits", "split_leak", "10 patients", _torn),
-    Kind("a label never in training", "split_leak", "25 to 40 records", _held_out),
     Kind("a model that exchanges labels", "model_confuses",
          "30 % of the records with one of two labels", _exchange),
     Kind("a model that learned catch-alls", "model_habit",
@@ -472,7 +464,7 @@ def outcome(draft: Draft) -> Outcome:
 def _dataset(draft: Draft) -> LabelDataset:
     columns = [_sites(draft.release)]
     seed = int(draft.rng.integers(1 << 32))
-    columns.append(draw_splits(draft.release, seed=seed, torn=draft.torn, held_out=draft.held_out))
+    columns.append(draw_splits(draft.release, seed=seed, torn=draft.torn))
     return as_read(draft.release, columns, draft.twice)
 
 
@@ -521,8 +513,10 @@ def _explained(draft: Draft, finding: Finding, dataset: LabelDataset) -> bool:
         return _plain(_HABIT) in names or names <= draft.allowed["model_habit"]
     if finding.check == "duplicate_instance" and finding.key == ("group",):
         return finding.evidence["instances"].value == _with_equal_sets(dataset)
+    if finding.check == "unspecific_beside_specific":
+        return _stand_together(finding, dataset)
     allowed = draft.allowed.get(finding.check, set())
-    if finding.check in ("parent_and_child", "excludes1"):
+    if finding.check in ("parent_and_child", "excludes1", "missing_companion"):
         return all(allowed & set(map(_plain, part.nodes)) for part in finding.parts)
     return names <= allowed
 
@@ -535,6 +529,19 @@ def _never_in_training(finding: Finding, dataset: LabelDataset) -> bool:
     unseen = set(labels["node"]) - trained
     given = {dataset.hierarchy.index(node) for node in finding.nodes}
     return given <= unseen and finding.evidence["labels"].value == len(unseen)
+
+
+def _stand_together(finding: Finding, dataset: LabelDataset) -> bool:
+    """Whether each pair of a finding stands on as many records as it says, counted anew."""
+    hierarchy, labels = dataset.hierarchy, dict[int, set[str]]()
+    for instance, node in dataset.assertions.select("instance", "node").iter_rows():
+        labels.setdefault(instance, set()).add(hierarchy.nodes[node])
+
+    def both(one: str, other: str) -> int:
+        below = set(hierarchy.descendants(other, with_self=True))
+        return sum(one in own and bool(below & own) for own in labels.values())
+
+    return all(part.evidence["instances"].value == both(*part.nodes) for part in finding.parts)
 
 
 def _with_equal_sets(dataset: LabelDataset) -> int:

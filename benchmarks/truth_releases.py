@@ -16,6 +16,7 @@ from audit.dataset import LabelDataset, map_labels
 from audit.hierarchies import load_hierarchy
 from audit.hierarchy import Hierarchy
 from audit.loaders.format import INSTANCES, RawLabels
+from audit.policy import policy_for
 from fixtures.synthetic import Release, Usage, with_procedures
 from fixtures.synthetic.usage import (
     DIAGNOSES,
@@ -153,9 +154,11 @@ def _free_diseases() -> BoolArray:
 
 
 def _free_of_rules(hierarchy: Hierarchy) -> BoolArray:
-    """Bottom nodes that may stand first and are plainly residual or not, shape (n_nodes,).
+    """Bottom nodes that no rule speaks of and that are plainly residual or not, shape (n_nodes,).
 
-    Titles of burns say "not otherwise specified" of their degree, whatever the site.
+    They may stand first, ask for no companion and exclude nothing. Below a parent all of whose
+    labels say "other" or "unspecified" nothing is plain; titles of burns say "not otherwise
+    specified" of their degree, whatever the site.
     """
     assert hierarchy.coding is not None
     assert hierarchy.coding.integrity is not None
@@ -165,7 +168,30 @@ def _free_of_rules(hierarchy: Hierarchy) -> BoolArray:
         ask(node, title) is None and "not otherwise specified" not in title
         for node, title in zip(hierarchy.nodes, hierarchy.titles, strict=True)
     ]
-    return np.asarray(bottom_nodes(hierarchy) & np.array(free, np.bool_))
+    unruled = np.array(free, np.bool_) & ~_ruled(hierarchy) & ~_vague_altogether(hierarchy)
+    return np.asarray(bottom_nodes(hierarchy) & unruled)
+
+
+def _ruled(hierarchy: Hierarchy) -> BoolArray:
+    """Nodes at and below those that ask for a companion or exclude others, shape (n_nodes,)."""
+    policy, notes = policy_for(hierarchy.name), hierarchy.companions
+    rules = (*policy.companions, *(notes.rules if notes else ()))
+    named = [node for rule in rules for node in rule.asking]
+    named += [node for group in policy.exclusive for side in group.sides for node in side]
+    ruled = np.zeros(len(hierarchy), np.bool_)
+    for node in named:
+        ruled[dag.row(hierarchy.below, hierarchy.index(node))] = True
+    return ruled
+
+
+def _vague_altogether(hierarchy: Hierarchy) -> BoolArray:
+    """Nodes below a parent without a label that is plainly specific, shape (n_nodes,)."""
+    bottom, clear = bottom_nodes(hierarchy), bottom_nodes(hierarchy) & ~residual_nodes(hierarchy)
+    vague = np.zeros(len(hierarchy), np.bool_)
+    for parent in np.flatnonzero(~hierarchy.leaf).tolist():
+        below = dag.row(hierarchy.below, parent)
+        vague[below] |= bottom[below].any() and not clear[below].any()
+    return vague
 
 
 def _draw_sites(rng: np.random.Generator, members: BoolArray) -> tuple[Sites, FloatArray]:

@@ -1,0 +1,317 @@
+"""The scenes: which there are, and a release of one."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from benchmarks.scene import Scene, Seen
+from benchmarks.scenes_of_codes import (
+    BOTH,
+    PROCEDURES,
+    beside_specific,
+    decimal,
+    guidelines,
+    lacked,
+    lost_zeros,
+    named_after_all,
+    number,
+    plain,
+    whole_numbers,
+)
+from benchmarks.scenes_of_trees import (
+    all_at,
+    asked_for,
+    branches,
+    exclusive,
+    half_at_the_limit,
+    model,
+    pairs_stay,
+    residual,
+    roots,
+    ruled,
+    site_is_told,
+    split,
+    stray,
+    ten_above,
+)
+
+SEED = 13
+
+
+def seen(name: str, number: int, instead: Mapping[str, Any] | None = None) -> Seen:
+    """Draw a release of a scene, audit it, and hold what the check tells against the facts.
+
+    Args:
+        name: Of the scene.
+        number: Of the release.
+        instead: Lines that take the place of those of its policy.
+    """
+    scene = next(scene for scene in SCENES if scene.name == name)
+    drawn = scene.draw(np.random.default_rng([SEED, *scene.name.encode(), number]))
+    if instead:
+        drawn = replace(drawn, policy=drawn.policy.model_copy(update=instead))
+    return Seen.of(scene, number, drawn)
+
+
+def seen_in_turn(number: int) -> Seen:
+    """A release of each scene in turn: of all of them the releases 0, 1, 2 and so on."""
+    return seen(SCENES[number % len(SCENES)].name, number // len(SCENES))
+
+
+SCENES = (
+    Scene(
+        "zeros in front, table known",
+        "lost_zero",
+        "60 procedures without dots lose their zeros in front.",
+        partial(lost_zeros, clean=plain, damage=number, tables=BOTH, known=True, n=60),
+    ),
+    Scene(
+        "whole numbers, table known",
+        "lost_zero",
+        "All procedures become numbers such as 40.0.",
+        whole_numbers,
+    ),
+    Scene(
+        "numbers with decimals, table known",
+        "lost_zero",
+        "60 procedures with dots lose zeros at both ends.",
+        partial(lost_zeros, clean=str, damage=decimal, tables=BOTH, known=True, n=60),
+    ),
+    Scene(
+        "numbers with decimals, one unknown table",
+        "lost_zero",
+        "Procedures alone with dots, no table told; 15 lose zeros.",
+        partial(lost_zeros, clean=str, damage=decimal, tables=(PROCEDURES,), known=False, n=15),
+    ),
+    Scene(
+        "zeros in front, two unknown tables",
+        "lost_zero",
+        "Both code sets, no table told; 40 diagnoses lose zeros.",
+        partial(lost_zeros, clean=plain, damage=number, tables=BOTH[::-1], known=False, n=40),
+    ),
+    Scene(
+        "numbers with decimals, unknown table",
+        "lost_zero",
+        "Both code sets with dots, no table told; 15 procedures lose zeros.",
+        partial(lost_zeros, clean=str, damage=decimal, tables=BOTH, known=False, n=15),
+    ),
+    Scene(
+        "codes as text, table known, null",
+        "lost_zero",
+        "No zero is lost.",
+        partial(lost_zeros, clean=plain, damage=number, tables=BOTH, known=True, n=0),
+    ),
+    Scene(
+        "codes as text, unknown table, null",
+        "lost_zero",
+        "No zero is lost, with dots.",
+        partial(lost_zeros, clean=str, damage=number, tables=BOTH, known=False, n=0),
+    ),
+    Scene(
+        "labels that a file lacks",
+        "unknown_code",
+        "Of some 500 codes a file of the hierarchy lacks 15.",
+        partial(lacked, unlisted="refuse", absent=15),
+    ),
+    Scene(
+        "labels that are hung",
+        "unknown_code",
+        "The same, and the caller asks to hang them.",
+        partial(lacked, unlisted="hang", absent=15),
+    ),
+    Scene(
+        "a file that lacks nothing, null",
+        "unknown_code",
+        "The file has every code.",
+        partial(lacked, unlisted="refuse", absent=0),
+    ),
+    Scene(
+        "all parents at the limit, null",
+        "residual_overuse",
+        "120 parents with a true share of exactly the limit, .5.",
+        partial(residual, share=all_at(0.5)),
+    ),
+    Scene(
+        "all at the limit, patients repeat, null",
+        "residual_overuse",
+        "The same, each patient with three equal stays.",
+        partial(residual, share=all_at(0.5), stays=3),
+    ),
+    Scene(
+        "half of the parents at the limit, null",
+        "residual_overuse",
+        "60 parents at .5, 60 at .1.",
+        partial(residual, share=half_at_the_limit),
+    ),
+    Scene(
+        "homogeneous shares, null",
+        "residual_overuse",
+        "120 parents with a true share of .45.",
+        partial(residual, share=all_at(0.45)),
+    ),
+    Scene(
+        "ten parents above the limit",
+        "residual_overuse",
+        "10 parents from .65 to .9, 110 from 0 to .5.",
+        partial(residual, share=ten_above),
+    ),
+    Scene(
+        "titles that only sound residual, null",
+        "residual_overuse",
+        "Labels such as 416.8, secondary pulmonary hypertension, on most records below "
+        "their parent.",
+        named_after_all,
+    ),
+    Scene(
+        "companion rules",
+        "missing_companion",
+        "Two rules of a policy, each broken 12 times, one kept in the wrong order 12 "
+        "times; near misses.",
+        partial(ruled, violations=12),
+    ),
+    Scene(
+        "companion rules kept, null",
+        "missing_companion",
+        "The near misses alone: given, given below a needed node, excused, in the right order.",
+        partial(ruled, violations=0),
+    ),
+    Scene(
+        "guidelines of ICD-9-CM",
+        "missing_companion",
+        "Four guidelines, each broken 12 times and kept 25 times.",
+        partial(guidelines, violations=12),
+    ),
+    Scene(
+        "guidelines kept, null",
+        "missing_companion",
+        "The same, kept.",
+        partial(guidelines, violations=0),
+    ),
+    Scene(
+        "exclusive nodes",
+        "sibling_exclusive",
+        "Two of three groups broken 8 times each; near misses on one side, or with an ancestor.",
+        partial(exclusive, violations=8),
+    ),
+    Scene(
+        "exclusive nodes kept apart, null",
+        "sibling_exclusive",
+        "The near misses alone.",
+        partial(exclusive, violations=0),
+    ),
+    Scene(
+        "labels at roots",
+        "not_specific",
+        "120 records with nothing but roots, 200 with a root beside more.",
+        partial(roots, alone=120),
+    ),
+    Scene(
+        "roots beside more, null",
+        "not_specific",
+        "200 records with a root beside more.",
+        partial(roots, alone=0),
+    ),
+    Scene(
+        "unspecified beside specific",
+        "unspecific_beside_specific",
+        "30 records; others have the two of different parents, or a catch-all of the kind other.",
+        partial(beside_specific, both=30),
+    ),
+    Scene(
+        "unspecified alone, null",
+        "unspecific_beside_specific",
+        "The others alone.",
+        partial(beside_specific, both=0),
+    ),
+    Scene(
+        "a site makes the pairs",
+        "missing_stratum",
+        "Two sites use ten labels each twenty times as often as the other; no pair goes "
+        "together within a site.",
+        partial(site_is_told, apart=True, real=0),
+    ),
+    Scene(
+        "a site makes some of the pairs",
+        "missing_stratum",
+        "The same, and three pairs go together everywhere.",
+        partial(site_is_told, apart=True, real=3),
+    ),
+    Scene(
+        "real pairs at two sites, null",
+        "missing_stratum",
+        "Three pairs go together everywhere; the sites differ in nothing.",
+        partial(site_is_told, apart=False, real=3),
+    ),
+    Scene(
+        "real pairs within a stratum",
+        "unexpected_pair",
+        "A site makes pairs and three go together everywhere; the site is a stratum.",
+        partial(pairs_stay, real=3, strata=("site",)),
+    ),
+    Scene(
+        "a pair that a rule asks for, null",
+        "unexpected_pair",
+        "Independent records; 60 have a label and the one that a rule asks for.",
+        asked_for,
+    ),
+    Scene(
+        "branches without a rule, null",
+        "cross_branch",
+        "Half of the records have labels of any two of 8 branches; no rule.",
+        partial(branches, disjoint=False),
+    ),
+    Scene(
+        "branches with a rule",
+        "cross_branch",
+        "The same, and a policy calls two of them disjoint.",
+        partial(branches, disjoint=True),
+    ),
+    Scene(
+        "a random split, null",
+        "split_leak",
+        "1,500 patients with 2,000 labels in a long tail, split at random by patient.",
+        split,
+    ),
+    Scene(
+        "patients in both splits",
+        "split_leak",
+        "The same, 10 patients of several stays in both.",
+        partial(split, torn=10),
+    ),
+    Scene(
+        "labels kept out of training",
+        "split_leak",
+        "500 labels, 40 of those on 5 to 9 records kept out of training.",
+        partial(split, labels=5, held_back=40),
+    ),
+    Scene(
+        "a calibrated model, null",
+        "model_habit",
+        "A model that misses and adds by chance, and answers headings too.",
+        partial(model, stronger=1.0),
+    ),
+    Scene(
+        "a habit made stronger",
+        "model_habit",
+        "The same, with one pair of labels on 2.5 times as many records.",
+        partial(model, stronger=2.5),
+    ),
+    Scene(
+        "one stray code",
+        "unknown_code",
+        "One of 48,389 rows is no node: a warning, no error.",
+        partial(stray, stray=1),
+    ),
+    Scene(
+        "strays on one row in 500",
+        "unknown_code",
+        "97 of 48,389 rows are no node: an error.",
+        partial(stray, stray=97),
+    ),
+)
+"""All scenes, by check."""
