@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from random import Random
 
 import pytest
 
 from audit.checks.lost_zero import CHECK
 from audit.result import Finding, Part
-from fixtures.coded import Tables, measured
+from fixtures.coded import Tables, icd9cm, measured
 from fixtures.counted import counted_of
 
 READINGS = {
@@ -142,12 +143,15 @@ def test_a_reading_is_told_where_more_than_half_of_the_records_fit_it(
     assert told(part) == ("004.2 Shigella boydii or 042 Human immunodeficiency virus [HIV] disease")
 
 
-def test_damaged_labels_are_no_evidence() -> None:
-    """19 may be 001.9: what it stands beside tells nothing of its neighbours."""
-    many = [(20, ["042", "19", "4019"]), (20, ["0042", "27651", "4019"])]
-    found = chosen(small(*many, (200, ["4019", "25000"]), (3, ["42", "19"])))
+@pytest.mark.parametrize("tables", [icd9cm().complete_tables, frozenset[str]()])
+def test_damaged_labels_are_no_evidence(tables: frozenset[str]) -> None:
+    """389 may be 038.9: what it stands beside tells nothing of its neighbours, list or no list."""
+    many = [(20, ["042", "389", "4019"]), (20, ["0042", "27651", "4019"])]
+    asked = small(*many, (200, ["4019", "25000"]), (3, ["42", "389"]))
+    hierarchy = replace(icd9cm(), complete_tables=tables)
+    (finding,) = CHECK.run(measured(asked, hierarchy)).findings
 
-    assert found["42"] is None
+    assert {part.nodes[0]: fit(part) for part in finding.parts} == {"42": None}
 
 
 def test_a_label_that_may_be_either_code_as_it_stands_speaks_for_neither() -> None:
