@@ -57,6 +57,10 @@ def decimal(code: str) -> str:
 Spelling = Callable[[str], str]
 
 
+TOLD = 3
+"""Damaged labels, the most frequent ones, that a finding is to name where no table is known."""
+
+
 def _is_no_code(written: str, tables: Iterable[str], dotted: bool) -> bool:
     """Whether a text is neither a code of these code sets nor a heading that may have been one."""
 
@@ -90,8 +94,9 @@ def lost_zeros(
     written = [damage(row[2]) if i in hit else clean(row[2]) for i, row in enumerate(rows)]
     seen_in = [tables[-1]] if known or dotted else BOTH
     lost = Counter(written[i] for i in hit if _is_no_code(written[i], seen_in, dotted))
-    beside = frozenset({*lost, tables[-1]})
-    told = [Fact(frozenset({one}), beside=beside) for one in lost]
+    beside = frozenset({*lost, tables[-1], "several"})
+    most = sorted(lost, key=lambda one: (-lost[one], one))[:TOLD]
+    told = [Fact(frozenset({one}), beside=beside) for one in most]
     if known and lost:
         told = [Fact(frozenset({tables[-1]}), {"rows": lost.total(), "labels": len(lost)}, beside)]
     frame = pl.DataFrame(

@@ -26,6 +26,8 @@ _Fit: TypeAlias = Callable[[pl.DataFrame, pl.DataFrame], pl.DataFrame]
 _NAME = "lost_zero"
 _TITLE = "Have codes lost zeros at their ends?"
 _COULD = LOST_ZERO | MAYBE_LOST_ZERO
+_SEVERAL_SETS = "several"
+"""Key of the finding on labels without a table that may stand for codes of several code sets."""
 _NONE_LEFT = "all"
 """Last part of the key of a finding that no row of a code set starts with 0."""
 _CURATOR = "Export the codes again as text: on the way they were taken for numbers."
@@ -69,13 +71,27 @@ def _why_not(measured: Counted, integrity: Integrity | None) -> str:
 def _findings(measured: Counted, integrity: Integrity, fit: _Fit | None) -> tuple[Finding, ...]:
     labels = read_again(measured, integrity)
     fits = None if fit is None else fit(labels, labels.filter(LOST_ZERO))
-    return tuple(
-        finding
-        for table in integrity.zero_tables
-        for finding in _of_code_set(
-            measured, table, labels.filter(pl.col("code_set") == table), fits
-        )
+    of_no_table = labels.filter("several_sets")
+    without_table = labels.filter(pl.col("table").is_null())
+    return (
+        *(
+            finding
+            for table in integrity.zero_tables
+            for finding in _of_code_set(measured, table, _of(labels, table), fits)
+        ),
+        *_rows(
+            measured,
+            _SEVERAL_SETS,
+            of_no_table,
+            int(without_table["rows"].sum()),
+            fits,
+            named="no known table",
+        ),
     )
+
+
+def _of(labels: pl.DataFrame, table: str) -> pl.DataFrame:
+    return labels.filter((pl.col("code_set") == table) & ~pl.col("several_sets"))
 
 
 def _of_code_set(
@@ -85,12 +101,18 @@ def _of_code_set(
     expected = measured.policy.leading_zero_share.value * read
     zeros = labels["label"].str.strip_chars_start().str.starts_with("0").any()
     if zeros or expected < measured.policy.leading_zero_rows.value:
-        return _rows(measured, table, labels, read, fits)
+        return _rows(measured, table, labels, read, fits, named=table)
     return (_none_left(measured, table, labels, read, int(expected)),)
 
 
 def _rows(
-    measured: Counted, table: str, labels: pl.DataFrame, read: int, fits: pl.DataFrame | None
+    measured: Counted,
+    key: str,
+    labels: pl.DataFrame,
+    read: int,
+    fits: pl.DataFrame | None,
+    *,
+    named: str,
 ) -> tuple[Finding, ...]:
     """A finding on the labels that are a code only with zeros put back; none without such."""
     lost = labels.filter(LOST_ZERO)
@@ -100,9 +122,9 @@ def _rows(
         measured,
         told if fits is None else told.join(fits, on="line", how="left"),
         check=_NAME,
-        key=table,
+        key=key,
         severity="warning",
-        statement=f"{{rows}} of {{of}} rows of {table} ({{share}}) {{rows|carries|carry}} "
+        statement=f"{{rows}} of {{of}} rows of {named} ({{share}}) {{rows|carries|carry}} "
         "{labels} labels that "
         "{labels|is|are} no code as {labels|it stands|they stand} and may stand for one with "
         "zeros put back at {labels|its|their} ends; "
@@ -178,7 +200,8 @@ def cases(measured: Measurements, finding: Finding) -> IntArray:
     if integrity is None:
         return np.empty(0, np.int64)
     table, *none_left = finding.key
-    labels = read_again(measured, integrity).filter(pl.col("code_set") == table)
+    labels = read_again(measured, integrity)
+    labels = labels.filter("several_sets") if table == _SEVERAL_SETS else _of(labels, table)
     return written_with(measured, labels.filter(_COULD if none_left else LOST_ZERO))
 
 

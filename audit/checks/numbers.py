@@ -40,13 +40,26 @@ def as_written(label: str, dotted: bool) -> str:
     return whole if made and not _keeps_dot(whole, dotted) else label
 
 
-def restored(label: str, dotted: bool) -> set[str]:
+def all_with_decimals(labels: Iterable[str]) -> bool:
+    """Whether every number among labels has decimals, as in a column of decimal numbers.
+
+    >>> all_with_decimals(["401.9", "486.0", "V30"]), all_with_decimals(["401.9", "486"])
+    (True, False)
+    """
+    numbers = [found for label in labels if (found := _NUMBER.fullmatch(label))]
+    return bool(numbers) and all(found[2] for found in numbers)
+
+
+def restored(label: str, dotted: bool, decimals_everywhere: bool = True) -> set[str]:
     """Texts that read as the same number: with zeros put back at either end, never the label.
 
     Zeros at the far end are lost only behind a dot. A label that still has its first zero is text.
+    A ``.0`` was added to a whole number only where every number of its table has decimals.
 
     >>> sorted(restored("40.0", False)), sorted(restored("0040", False))
     (['00040', '0040', '040', '40'], [])
+    >>> "354" in restored("354.0", True), "354" in restored("354.0", True, False)
+    (True, False)
     >>> sorted(restored("38", True))
     ['00038.0', '00038.00', '0038.0', '0038.00', '038', '038.0', '038.00', '38.0', '38.00']
     """
@@ -59,7 +72,7 @@ def restored(label: str, dotted: bool) -> set[str]:
         return set() if decimals.strip("0") else {*starts} - {label}
     ends = [decimals + zeros for zeros in LAST if decimals + zeros]
     forms = {f"{start}.{end}" for start in starts for end in ends}
-    if not decimals.strip("0"):
+    if not decimals or (decimals_everywhere and not decimals.strip("0")):
         forms |= {start for start in starts if len(start) <= _LONGEST_WHOLE}
     return forms - {label}
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import polars as pl
 
-from audit.checks.numbers import as_written, restored, with_dots
+from audit.checks.numbers import all_with_decimals, as_written, restored, with_dots
 from audit.integrity import Integrity
 from audit.measure import Counted
 
@@ -113,7 +113,8 @@ def read_again(measured: Counted, integrity: Integrity) -> pl.DataFrame:
 
     Further columns: ``codes``, those that it is as it stands; ``with_zeros``, those that it is with
     lost zeros put back; ``elsewhere``, those that it is in another table; ``code_set``, where it
-    was found, else that of its node, or of the first code with zeros; ``may_be_valid`` as it
+    was found, else that of its node, or of the first code with zeros; ``several_sets``: whether no
+    table was known and the codes with zeros are of several code sets; ``may_be_valid`` as it
     stands, also where no complete list could tell; ``is_code``: whether it is a code, or a heading
     that may have been one.
 
@@ -146,6 +147,10 @@ def read_again(measured: Counted, integrity: Integrity) -> pl.DataFrame:
         pl.Series("with_zeros", zeros, _CODES),
         pl.Series("elsewhere", elsewhere, _CODES),
         pl.coalesce("table", pl.Series(sets, dtype=pl.String)).alias("code_set"),
+        several_sets=pl.col("table").is_null()
+        & pl.Series(
+            [len({*map(integrity.table_of, found)}) > 1 for found in zeros], dtype=pl.Boolean
+        ),
     ).with_columns(
         may_be_valid=valid | (pl.col("node").is_not_null() & ~listed_completely),
         is_code=valid | (pl.Series(headings, dtype=pl.Boolean) & ~pl.col("added") & ~changed),
@@ -192,12 +197,14 @@ def lines(measured: Counted, labels: pl.DataFrame, codes: str) -> pl.DataFrame:
 
 @dataclass(frozen=True)
 class _Row:
-    """A label, the text that it is without the ``.0`` of a number, and how its table is written."""
+    """A label, the text that it is without the ``.0`` of a number, and how its table is written:
+    with dots, and with decimals in every number."""
 
     label: str
     text: str
     table: str | None
     dotted: bool
+    decimals_everywhere: bool
 
 
 def _as_numbers(labels: pl.DataFrame) -> list[_Row]:
@@ -205,9 +212,9 @@ def _as_numbers(labels: pl.DataFrame) -> list[_Row]:
     by_table: dict[str | None, list[str]] = {}
     for label, table in read:
         by_table.setdefault(table, []).append(label)
-    dotted = {table: with_dots(own) for table, own in by_table.items()}
+    made = {table: (with_dots(own), all_with_decimals(own)) for table, own in by_table.items()}
     return [
-        _Row(label, as_written(label, dotted[table]), table, dotted[table]) for label, table in read
+        _Row(label, as_written(label, made[table][0]), table, *made[table]) for label, table in read
     ]
 
 
@@ -225,7 +232,7 @@ def _code_sets_shown(
 
 
 def _with_zeros(integrity: Integrity, row: _Row, shown: set[str]) -> set[str]:
-    forms = restored(row.label, row.dotted)
+    forms = restored(row.label, row.dotted, row.decimals_everywhere)
     codes = {code for form in forms for code in integrity.readings(form, row.table)}
     known = integrity.zero_tables if row.table else shown
     return {code for code in codes if integrity.table_of(code) in known}
