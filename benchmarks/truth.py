@@ -385,9 +385,8 @@ def _real(folder: Path) -> Iterator[str]:
             (_row(one) for one in found),
         )
     yield _text(
-        "What is not sensible is a limit of the built-in policy, not of the counts: where no "
-        "policy speaks of two branches they are watched, and in AudioSet and GO the branches are "
-        "aspects that go together. A policy with `expected` for them silences these notes."
+        "What is not sensible is a limit of the built-in policy, not of the counts. A policy with "
+        "`expected` for pairs that are known to go together silences notes on them."
     )
 
 
