@@ -32,6 +32,46 @@ _A_THIRD = (
 )
 
 JUDGEMENTS: dict[str, tuple[str, str]] = {
+    "redundant_nodes:038:995.9:redundant": (
+        _PARTLY,
+        "One sepsis is coded twice by rule, as infection and as response: one fact for a model, "
+        "two codes for a coder.",
+    ),
+    "unspecific_beside_specific:labels": (
+        _YES,
+        "Unspecified neutropenia beside that of a drug, unspecified ischemic heart disease beside "
+        "atherosclerosis: the specific one says it all. Two pressure ulcers may both be right.",
+    ),
+    "retired_code:unlisted": (
+        _YES, "36.01 and 36.05 were codes of angioplasty until October 2005.",
+    ),
+    "not_specific:procedures": (_YES, "45.8 was a code until it was subdivided."),
+    "not_specific:uninformative": (
+        _YES, "Of nearly half of the genes nothing is said but that they were looked at.",
+    ),
+    "unexpected_pair:GO%3A0001071:GO%3A0003677": (
+        _YES, "Transcription factors bind DNA, most of them.",
+    ),
+    "unexpected_pair:GO%3A0016301:GO%3A0043167": (_YES, _ATP),
+    "unexpected_pair:GO%3A0016491:GO%3A0043167": (
+        _YES, "Many oxidoreductases hold a metal ion.",
+    ),
+    "unexpected_pair:GO%3A0003735:GO%3A0005840": (
+        _YES, "What a ribosome is made of stands in it: one fact as function and as place.",
+    ),
+    "redundant_nodes:GO%3A0005840:GO%3A0006412:redundant": (
+        _PARTLY, "Translation happens in ribosomes; place and process are two facts of one thing.",
+    ),
+    "unexpected_pair:GO%3A0005840:GO%3A0006412": (_YES, "Translation happens in ribosomes."),
+    "unexpected_pair:GO%3A0004871:GO%3A0007165": (
+        _YES, "Signal transducers transduce signals: one fact as function and as process.",
+    ),
+    "unexpected_pair:GO%3A0005975:GO%3A0016757": (
+        _YES, "Glycosyltransferases make polysaccharides.",
+    ),
+    "redundant_nodes:GO%3A0000902:GO%3A0040007:redundant": (
+        _PARTLY, "Plant cells take their shape by growing; the two are not one.",
+    ),
     "sibling_exclusive:401:585": (
         _YES,
         "Both stays have 401.9 beside 585.9 and no word of another kidney disease: a coder would "

@@ -158,6 +158,9 @@ class _Recount:
             case "sibling_exclusive":
                 sides = [side.split(",") for side in finding.key]
                 return sum(self._on_two_sides(labels, sides) for labels in self._rows.values())
+            case "not_specific" if finding.key == ("uninformative",):
+                rows = self._rows.values()
+                return sum(bool(labels) and labels <= set(nodes) for labels in rows)
             case "missing_companion" if "missing" in finding.key:
                 rule = self._rules[finding.key[0]]
                 return sum(self._lacks(labels, rule) for labels in self._rows.values())
