@@ -9,7 +9,10 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
+import polars as pl
+
 import audit
+from audit.checks.check import TOP_PARTS
 from audit.result import SEVERITIES, AuditResult, Finding
 
 TOP = 20
@@ -137,6 +140,12 @@ class _Recount:
         for child, parent in result.edges.select("child", "parent").iter_rows():
             self._parents.setdefault(child, []).append(parent)
         self._residual = set(result.nodes.drop_nulls("residual")["node"])
+        self._open = set(
+            result.nodes.filter(
+                (pl.col("residual") == "unspecified")
+                | pl.col("residual_rule").str.contains("title: .*unspecified")
+            )["node"]
+        )
         self._above = cache(self._ancestors)
         self._rules = {rule["if"][0]: rule for rule in result.policy["companions"]}
 
@@ -161,6 +170,11 @@ class _Recount:
             case "not_specific" if finding.key == ("uninformative",):
                 rows = self._rows.values()
                 return sum(bool(labels) and labels <= set(nodes) for labels in rows)
+            case "unspecific_beside_specific":
+                rows = self._rows.values()
+                return sum(any(self._beside(labels, one) for one in labels) for labels in rows)
+            case "retired_code" | "not_specific" if len(nodes) < TOP_PARTS:
+                return sum(len(labels.intersection(nodes)) for labels in self._rows.values())
             case "missing_companion" if "missing" in finding.key:
                 rule = self._rules[finding.key[0]]
                 return sum(self._lacks(labels, rule) for labels in self._rows.values())
@@ -198,6 +212,15 @@ class _Recount:
     def _lacks(self, labels: set[str], rule: Mapping[str, Sequence[str]]) -> bool:
         excused = self._any(labels, (*rule["needs"], *rule["unless"]))
         return self._any(labels, rule["if"]) and not excused
+
+    def _beside(self, labels: set[str], vague: str) -> bool:
+        """Whether a label leaves open what another one, a specific sibling of it or below, says."""
+        parents = set(self._parents.get(vague, ()))
+        return vague in self._open and any(
+            one not in self._residual and parents & set(self._parents.get(one, ()))
+            for label in labels - {vague}
+            for one in self._above(label) - self._above(vague)
+        )
 
     def _only_residual(self, labels: set[str], parent: str) -> bool:
         below = self._below(labels, parent) - {parent}
