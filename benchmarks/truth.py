@@ -348,8 +348,7 @@ LIMITS = (
     "On a DAG a pair is not judged where a label below both explains more than a tenth of the "
     "rarer node's records; pairs below it are.",
     "`redundant_nodes` counts instances, not groups: two nodes of one patient with many stays can "
-    "look like one label. Its built-in threshold is low: two nodes of which a third of the "
-    "instances with either have both are told as one.",
+    "look like one label.",
     "`model_habit` compares how often a model predicts two labels together with how often the "
     "data has them. A model that predicts one label far too often is told with each frequent "
     "label beside it; below, such findings count as explained where they name that label.",
