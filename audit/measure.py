@@ -113,7 +113,7 @@ class Counted:
 
 
 def _records(measured: Measurements) -> RecordCounts:
-    kinds = residual_kinds(measured.hierarchy, measured.policy)
+    kinds = residual_kinds(measured.residual, len(measured.hierarchy))
     return records_of(measured.dataset, kinds)
 
 

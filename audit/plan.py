@@ -17,7 +17,7 @@ from audit.hierarchy import Hierarchy
 from audit.label_nodes import LabelNodes, label_nodes, summed_counts
 from audit.pair_count import PairCount
 from audit.policy import Policy, policy_for, refuse_unknown_nodes
-from audit.residuals import residual_kinds
+from audit.residuals import residual_kinds, residual_nodes
 
 MEMORY = 2 * 2**30
 """Bytes that a count may take beside the program itself, unless told otherwise."""
@@ -99,7 +99,8 @@ def planned(asked: Asked, counts: pl.DataFrame, folder: Path, where: object) -> 
     labels = label_nodes(every, asked.hierarchy)
     policy = policy_for(labels.hierarchy.name, asked.policy)
     refuse_unknown_nodes(policy, set(labels.hierarchy.nodes), labels.hierarchy.name)
-    residual = residual_kinds(labels.hierarchy, policy)
+    hierarchy = labels.hierarchy
+    residual = residual_kinds(residual_nodes(hierarchy, policy), len(hierarchy))
     if before is not None:
         refuse_other_nodes(before, labels, residual)
     return Plan(labels, residual, asked.memory, folder, where)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -69,10 +70,15 @@ def _by_title(catch_alls: CatchAlls, index: int) -> Residual | None:
     return Residual(kind, f"title: {catch_alls.mark(index, kind)}") if kind else None
 
 
-def residual_kinds(hierarchy: Hierarchy, policy: Policy) -> IntArray:
-    """Of each node 0 specific, 1 other, 2 unspecified, shape (n_nodes,)."""
-    kinds = np.zeros(len(hierarchy), np.int64)
-    for index, found in residual_nodes(hierarchy, policy).items():
+def residual_kinds(residual: Mapping[int, Residual], n_nodes: int) -> IntArray:
+    """Of each node 0 specific, 1 other, 2 unspecified, shape (n_nodes,).
+
+    Args:
+        residual: From `residual_nodes`.
+        n_nodes: How many nodes the hierarchy has.
+    """
+    kinds = np.zeros(n_nodes, np.int64)
+    for index, found in residual.items():
         kinds[index] = 1 + KINDS.index(found.kind)
     return kinds
 
