@@ -50,7 +50,7 @@ from audit.since_reference import Ids, Remembered, changed_little, since_referen
 Severity: TypeAlias = Literal["error", "warning", "note"]
 Status: TypeAlias = Literal["error", "fail", "warn", "note", "pass", "not_applicable"]
 
-SCHEMA_VERSION = "2.0"
+SCHEMA_VERSION = "3.0"
 COUNTED = "counted"
 """Format of data that were counted in batches: there are no instances to look at."""
 STRATA = {"most_labels": pl.Int64}
@@ -290,7 +290,9 @@ class AuditResult:
     counted_with: Mapping[str, Any] = field(default_factory=dict)
     """The whole policy that the run was counted with, as JSON; empty: the default one."""
     inputs: tuple[Mapping[str, str], ...] = field(default=())
-    """``role, path, sha256`` of each file read; for the manifest alone."""
+    """``role, path, sha256`` of each file read; for the manifests alone."""
+    data_sha256: str = ""
+    """Digest of the data; never shared, as who knows all but a few counts could try them."""
     reference: Remembered | None = None
     """What is kept of the run that findings are known from; None without one."""
     held: object = None

@@ -21,7 +21,7 @@ from reports.words import RELATION, STATUS, TONE, number, percent, points, span,
 Rows = Sequence[Mapping[str, Any]]
 Row = tuple[Cell, ...]
 
-_DIGESTS = ("data", "hierarchy", "policy")
+_DIGESTS = ("hierarchy", "policy")
 
 
 def causes_table(causes: Rows) -> Table:

@@ -86,6 +86,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "since_reference": {"disclosure"},
     "result": {"coverage", "disclosure", "model_overview", "overview", "plurals", "published"}
     | {"since_reference"},
+    "agreement": {"disclosure", "errors", "published", "result"},
     "earlier_table": {"disclosure"},
     "checks": {"dag", "dataset", "disclosure", "engine", "hierarchy", "integrity", "measure"}
     | {"measure_model", "policy", "residual_differences", "residual_use", "result", "rule_book"}
@@ -107,7 +108,8 @@ MAY_IMPORT: dict[str, set[str]] = {
     | {"judge", "measure"}
     | {"measure_counts", "measure_model", "pair_count"}
     | {"pair_table", "policy", "predictions", "progress", "result", "rule_book", "validity"},
-    "run_folder": {"disclosure", "earlier_table", "errors", "files", "result"},
+    "seal_key": {"errors", "result"},
+    "run_folder": {"disclosure", "earlier_table", "errors", "files", "result", "seal_key"},
     "case_lists": {"engine", "errors", "result"},
     "wrong_hierarchy": {"dataset", "errors", "hierarchies", "hierarchy", "plurals"}
     | {"predictions"},
@@ -116,7 +118,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "instances": {"dataset", "errors", "hierarchy", "predictions", "run_folder", "weighted"},
     "compare": {"dag", "disclosure", "engine", "errors", "files", "judge", "plurals", "published"}
     | {"result", "run_folder"},
-    "sealed": {"compare", "errors", "files", "result", "run_folder", "settings"},
+    "sealed": {"compare", "errors", "files", "result", "run_folder", "seal_key", "settings"},
     "audited": {
         "disk",
         "sealed",
@@ -131,8 +133,8 @@ MAY_IMPORT: dict[str, set[str]] = {
     | {"kept_counts", "loaders", "pair_count", "plan", "policy", "progress", "result", "run"}
     | {"run_folder", "settings", "spark", "spark_session", "stream", "wrong_hierarchy"},
     "reported": set(),
-    "verify": {"audited", "errors", "files", "policy", "reported", "result", "run_folder", "sealed"}
-    | {"settings"},
+    "verify": {"agreement", "audited", "errors", "files", "plurals", "policy", "reported", "result"}
+    | {"run_folder", "seal_key", "sealed", "settings"},
     "terminal": {"case_lists", "plurals", "preference", "progress", "verify"},
     "cli": {
         "audited",
@@ -145,7 +147,7 @@ MAY_IMPORT: dict[str, set[str]] = {
         "judge",
     }
     | {"loaders", "metrics", "plurals", "preference", "progress", "reports", "result"}
-    | {"run_folder", "settings", "sizes", "terminal", "verify"},
+    | {"run_folder", "seal_key", "sealed", "settings", "sizes", "terminal", "verify"},
 }
 """Rooms and files of ``audit``, in the order in which data flows through them."""
 

@@ -19,7 +19,7 @@ from audit.compare.shared_view import SharedView
 from audit.compare.terms import terms
 from audit.result import AuditResult
 
-SCHEMA_VERSION = "1.0"
+SCHEMA_VERSION = "2.0"
 
 
 @dataclass(frozen=True, repr=False, eq=False)
