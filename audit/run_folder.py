@@ -39,6 +39,7 @@ from audit.seal_key import SealKey
 RESULT, MANIFEST, RESTRICTED = "result.json", "manifest.json", "restricted"
 HTML, PDF = "report.html", "report.pdf"
 POLICY, FINDINGS = "policy.json", "findings.parquet"
+DENOMINATORS = "denominators.json"
 REFERENCE, EARLIER = "reference.json", "earlier.parquet"
 OF_DATA = ("data", "predictions")
 """Roles of inputs that hold records: their digests stand in ``restricted/`` alone."""
@@ -212,7 +213,7 @@ def judging_run(
             run / RESTRICTED,
             folder / RESTRICTED,
             copy_function=_linked,
-            ignore=shutil.ignore_patterns(FINDINGS, REFERENCE, EARLIER, MANIFEST),
+            ignore=shutil.ignore_patterns(FINDINGS, DENOMINATORS, REFERENCE, EARLIER, MANIFEST),
         )
         _write_judged(result, folder / RESTRICTED)
         yield folder
@@ -276,6 +277,8 @@ def write_tables(result: AuditResult, folder: Path) -> None:
 def _write_judged(result: AuditResult, restricted: Path) -> None:
     """What another judgement may change: the findings, and what is kept of the reference."""
     result.findings.write_parquet(restricted / FINDINGS)
+    looked_at = {check.name: check.denominator for check in result.checks}
+    (restricted / DENOMINATORS).write_bytes(to_json_bytes(looked_at))
     if result.reference is not None:
         (restricted / REFERENCE).write_bytes(to_json_bytes(result.reference))
         earlier_frame(result.earlier).write_parquet(restricted / EARLIER)
@@ -418,7 +421,11 @@ def read_run(folder: str | Path) -> AuditResult:
         identity=shared["identity"],
         ledger=shared["ledger"],
         policy=shared["policy"],
-        checks=_read_checks(shared["checks"], tables["findings"]),
+        checks=_read_checks(
+            shared["checks"],
+            tables["findings"],
+            read_json(_restricted_file(folder, DENOMINATORS)),
+        ),
         nodes=tables["nodes"],
         edges=tables["edges"],
         pairs=pl.scan_parquet(_table_file(folder, "pairs")),
@@ -529,14 +536,14 @@ def _restricted_file(folder: Path, name: str) -> Path:
 
 
 def _read_checks(
-    shared: Sequence[dict[str, Any]], findings: pl.DataFrame
+    shared: Sequence[dict[str, Any]], findings: pl.DataFrame, looked_at: Mapping[str, int]
 ) -> tuple[CheckResult, ...]:
     rows = findings.partition_by("check", as_dict=True)
     return tuple(
         CheckResult(
             name=check["name"],
             title=check["title"],
-            denominator=check["denominator"],
+            denominator=looked_at[check["name"]],
             denominator_unit=check["denominator_unit"],
             findings=tuple(
                 _read_finding(row)

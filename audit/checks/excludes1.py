@@ -12,7 +12,7 @@ from scipy.sparse import csr_array
 from audit.checks.carriers import carrying_both
 from audit.checks.check import TOP_PARTS, Check
 from audit.dag import IntArray, Sparse
-from audit.disclosure import Quantity, count, derived
+from audit.disclosure import count, derived
 from audit.hierarchy import Exclusion, Exclusions, Hierarchy
 from audit.measure import Measurements
 from audit.result import CheckResult, Finding, Part, finding_id
@@ -160,8 +160,8 @@ def _finding(
             "instances": count(
                 touched, several, *(measured.support[hierarchy.index(node)] for node in margins)
             ),
-            "of": Quantity(several),
-            "share": derived(touched / several, "instances"),
+            "of": count(several, measured.labelled, len(measured.dataset)),
+            "share": derived(touched / several, "instances", "of"),
         },
         curator="Keep the one code that describes the condition, or confirm that the two "
         "conditions are unrelated (guideline I.A.12.a) and waive the pair.",

@@ -14,6 +14,7 @@ from audit.disclosure.cells import (
 )
 from audit.disclosure.change import shown_change
 from audit.disclosure.earlier import Earlier
+from audit.disclosure.parts import opened_parts
 from audit.disclosure.protection import left_possible, protected
 from audit.disclosure.quantity import (
     BESIDE,
@@ -24,9 +25,11 @@ from audit.disclosure.quantity import (
     derived,
     is_small,
     least,
+    most,
     shown,
     shown_count,
     shown_parts,
+    tightened,
 )
 from audit.disclosure.sight import seen_whole
 
@@ -49,12 +52,15 @@ __all__ = [
     "labels_at",
     "least",
     "left_possible",
+    "most",
     "only_residual_below",
+    "opened_parts",
     "protected",
     "seen_whole",
     "shown",
     "shown_change",
     "shown_count",
     "shown_parts",
+    "tightened",
     "together",
 ]

@@ -102,7 +102,7 @@ def findings(result: AuditResult, check: str, name: str) -> AuditResult:
         (lambda r: residuals(r, "k", 1), "findings with other counts than the tables"),
         (
             lambda r: findings(r, "residual_overuse", "instances"),
-            "findings with other counts than the tables: 'residual_overuse:body', 'residual_overuse:lung'",
+            "other counts than the tables: 'residual_overuse:body', 'residual_overuse:lung'",
         ),
         (
             lambda r: findings(r, "unexpected_pair", "instances"),
