@@ -762,9 +762,9 @@ def _beside_each_other(
         summed=[evidence[name] for name in sums],
     )
     withheld = {
-        name: f">{min_cell - 1}"
+        name: f">{min_cell - 1}" if least(evidence[name]) >= min_cell else ">0"
         for name in sums
-        if narrow and finding.evidence[name].kind == "count" and least(evidence[name]) >= min_cell
+        if narrow and finding.evidence[name].kind == "count"
     }
     parts = [{**told, "instances": one} for told, one in zip(of_parts, opened, strict=True)]
     return [{**known, **withheld}, *parts]

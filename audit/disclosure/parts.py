@@ -7,7 +7,7 @@ can be in several, and exactly what they sum to.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 from audit.disclosure.quantity import Shown, is_small
 
@@ -21,12 +21,12 @@ def opened_parts(
     *,
     unseen: int = 0,
     made_up: Shown = None,
-    summed: Iterable[Shown] = (),
+    summed: Sequence[Shown] = (),
 ) -> tuple[list[Shown], bool]:
     """Lines as they may stand beside each other and the finding's own counts.
 
-    The smallest exact line is withheld until each small one can be anything from 1 to
-    ``min_cell - 1``, or what the finding's own counts alone leave of that.
+    The smallest exact line is withheld, then bounds are loosened, until each small one can be
+    anything from 1 to ``min_cell - 1``, or what the finding's own counts alone leave of that.
 
     Args:
         parts: The lines, largest first.
@@ -47,13 +47,19 @@ def opened_parts(
     """
     shown = list(told)
     sums = [total for total in summed if isinstance(total, int)]
+    if any(total == f"<{min_cell}" for total in summed) and len(parts) + unseen > 1:
+        return shown, True
     union = made_up if isinstance(made_up, int) else 0
     while _narrow(parts, shown, unseen, union, sums, min_cell):
-        exact = [(n, i) for i, n in enumerate(parts) if n and isinstance(shown[i], int)]
-        if not exact:
+        lines = zip(parts, shown, range(len(parts)), strict=True)
+        tight = [
+            (isinstance(line, str), n, i)
+            for n, line, i in lines
+            if n >= min_cell and line != f">{min_cell - 1}"
+        ]
+        if not tight:
             return shown, True
-        _, chosen = min(exact)
-        shown[chosen] = f">{min_cell - 1}"
+        shown[min(tight)[-1]] = f">{min_cell - 1}"
     return shown, False
 
 

@@ -82,6 +82,10 @@ def most(published: Shown) -> float:
     return float("inf") if published is None else float(published)
 
 
+_OWN = ("instances", "rows")
+"""What a finding counts, of the number that it calls ``of``."""
+
+
 def tightened(
     evidence: Mapping[str, Quantity], published: Mapping[str, Shown], *totals: int
 ) -> dict[str, Shown]:
@@ -101,11 +105,14 @@ def tightened(
         value = told[name]
         if quantity.kind != "count" or not isinstance(value, str):
             continue
-        beside = {other: one for other, one in evidence.items() if other != name}
-        above = [most(told[o]) for o, one in beside.items() if one.value in quantity.totals]
+        above = [
+            most(told[other])
+            for other, one in evidence.items()
+            if other.startswith("of") and one.value in quantity.totals
+        ]
         above += [float(total) for total in totals if total in quantity.totals]
-        within = [o for o, one in beside.items() if quantity.value in one.totals]
-        low, high = max([0, *(least(told[o]) for o in within)]), min(above, default=float("inf"))
+        within = [told.get(part) for part in _OWN if name == "of"]
+        low, high = max([0, *map(least, within)]), min(above, default=float("inf"))
         if value[0] == "<" and high < most(value):
             told[name] = f"<{int(high) + 1}"
         elif value[0] == ">" and low > least(value):
