@@ -6,9 +6,9 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from audit.base.errors import AuditError
     from audit.compare import Comparison, compare_runs
     from audit.dataset import LabelDataset, load_labels
-    from audit.errors import AuditError
     from audit.hierarchies import load_hierarchy
     from audit.hierarchy import Hierarchy
     from audit.policy import Policy, load_policy
@@ -42,7 +42,7 @@ __all__ = [
 ]
 
 _HOME = {
-    "AuditError": "audit.errors",
+    "AuditError": "audit.base.errors",
     "AuditResult": "audit.result",
     "CheckResult": "audit.result",
     "Comparison": "audit.compare",

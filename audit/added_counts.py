@@ -5,12 +5,12 @@ from __future__ import annotations
 import numpy as np
 import polars as pl
 
-from audit.dag import IntArray
+from audit.base.dag import IntArray
+from audit.base.errors import InputError, first_cases
 from audit.engine.pairs import PairCounts
 from audit.engine.record_counts import KINDS, Kind, RecordCounts
 from audit.engine.sums import Sums
 from audit.engine.tally import Batch
-from audit.errors import InputError, first_cases
 from audit.label_nodes import LabelNodes
 from audit.pair_count import PairCount
 

@@ -9,10 +9,11 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from audit.base.disk import alone_in
+from audit.base.errors import InputError, first_cases
+from audit.base.files import sha256_of
+from audit.base.progress import Progress, silent
 from audit.checkpoint import files_beside
-from audit.disk import alone_in
-from audit.errors import InputError, first_cases
-from audit.files import sha256_of
 from audit.hierarchies.titles import read_own_titles, with_titles
 from audit.hierarchy import Hierarchy
 from audit.instances import instance_frame, write_instances
@@ -23,7 +24,6 @@ from audit.loaders.batches import columns_of
 from audit.pair_count import PairCount
 from audit.plan import MEMORY
 from audit.policy import Policy, policy_for
-from audit.progress import Progress, silent
 from audit.result import AuditResult
 from audit.run import input_record, run_audit, run_counted_audit, with_inputs
 from audit.run_folder import RESTRICTED, read_run

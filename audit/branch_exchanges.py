@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from scipy.sparse import csr_array
 
-from audit.dag import BoolArray, FloatArray, IntArray, Sparse, row
+from audit.base.dag import BoolArray, FloatArray, IntArray, Sparse, row
 from audit.engine.exchanges import Exchanges
 from audit.engine.rows import row_numbers
 from audit.hierarchy import RELATIONS, Hierarchy

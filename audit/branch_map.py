@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from audit.dag import IntArray
+from audit.base.dag import IntArray
 from audit.engine.expectation import LabelPairs
 from audit.reported_pairs import Finds
 

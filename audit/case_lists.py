@@ -9,8 +9,8 @@ from pathlib import Path
 
 import polars as pl
 
+from audit.base.errors import InputError, OutputError
 from audit.engine.resampling import unit_keys
-from audit.errors import InputError, OutputError
 from audit.result import AuditResult, filled
 
 

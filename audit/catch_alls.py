@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal, TypeAlias, get_args
 
-from audit.dag import row
+from audit.base.dag import row
 from audit.hierarchy import Hierarchy
 
 Kind: TypeAlias = Literal["other", "unspecified"]

@@ -15,8 +15,8 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from audit.disk import written_whole
-from audit.errors import InputError
+from audit.base.disk import written_whole
+from audit.base.errors import InputError
 from audit.spill import Arrays
 
 ENDS = 2**20

@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from audit.errors import AuditError, InputError, RenderError
-from audit.plurals import counted
-from audit.progress import Progress, silent
+from audit.base.errors import AuditError, InputError, RenderError
+from audit.base.plurals import counted
+from audit.base.progress import Progress, silent
 
 if TYPE_CHECKING:
     from rich.console import RenderableType

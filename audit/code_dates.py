@@ -8,8 +8,8 @@ from typing import NamedTuple
 
 import polars as pl
 
-from audit.errors import SchemaError, first_cases
-from audit.files import name_among, read_table
+from audit.base.errors import SchemaError, first_cases
+from audit.base.files import name_among, read_table
 
 _KINDS = {
     "code": (pl.String,),

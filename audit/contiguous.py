@@ -8,8 +8,8 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from audit.base.errors import SchemaError
 from audit.engine.record_counts import RecordRows
-from audit.errors import SchemaError
 
 Hashes = NDArray[np.uint64]
 ROWS = {"instance": pl.String, "label": pl.Int64, "row": pl.Int64}

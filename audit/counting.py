@@ -11,9 +11,9 @@ from typing import Generic, TypeAlias, TypeVar
 import numpy as np
 import polars as pl
 
+from audit.base.dag import Sparse
 from audit.checkpoint import packed, under, unpacked, within
 from audit.contiguous import Contiguous
-from audit.dag import Sparse
 from audit.engine.joint import cores
 from audit.engine.record_counts import KINDS, RecordCounts, RecordRows, count_records
 from audit.engine.sums import counts_only

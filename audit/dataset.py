@@ -11,15 +11,15 @@ import numpy as np
 import polars as pl
 from scipy.sparse import csr_array
 
-from audit.dag import BoolArray, Sparse
-from audit.errors import InputError, SchemaError
+from audit.base.dag import BoolArray, Sparse
+from audit.base.errors import InputError, SchemaError
+from audit.base.plurals import counted
 from audit.hierarchies import load_hierarchy
 from audit.hierarchies.titles import read_own_titles, read_titles, with_titles
 from audit.hierarchy import Hierarchy, Placement
 from audit.loaders import read_labels
 from audit.loaders.common import pick, raw_labels
 from audit.loaders.format import INSTANCES, Columns, RawLabels
-from audit.plurals import counted
 from audit.weighted import WeightedDag
 
 REASONS = (

@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 from scipy.sparse import csr_array
 
-from audit.dag import BoolArray, IntArray, Sparse
+from audit.base.dag import BoolArray, IntArray, Sparse
 from audit.engine.fdr import benjamini_hochberg
 from audit.engine.intervals import FloatArray, newcombe
 from audit.measure import Measurements

@@ -8,8 +8,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 import polars as pl
 
+from audit.base.dag import IntArray
+from audit.base.progress import Progress, silent
 from audit.branch_map import branch_map
-from audit.dag import IntArray
 from audit.engine.expectation import Expectation, expectation, label_pairs
 from audit.engine.fdr import threshold
 from audit.engine.grouped import Grouped, GroupTest
@@ -19,7 +20,6 @@ from audit.engine.scan import Rules, Scan, Surprising
 from audit.engine.sums import Sums
 from audit.hierarchy import Hierarchy
 from audit.policy import Policy
-from audit.progress import Progress, silent
 from audit.reported_pairs import Finds, reported_pairs, that_matter
 from audit.rule_book import associations, first_association
 from audit.verdicts import Excesses, Family, Verdicts, excesses, family

@@ -13,11 +13,11 @@ import numpy as np
 import polars as pl
 from scipy.sparse import csr_array, eye_array
 
-from audit import dag
-from audit.dag import BoolArray, IntArray, Sparse
-from audit.errors import HierarchyError, SchemaError, first_cases
+from audit.base import dag
+from audit.base.dag import BoolArray, IntArray, Sparse
+from audit.base.errors import HierarchyError, SchemaError, first_cases
+from audit.base.plurals import counted
 from audit.integrity import Integrity
-from audit.plurals import counted
 from audit.rules import Companion
 
 if TYPE_CHECKING:

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import polars as pl
 
+from audit.base.errors import InputError
 from audit.dataset import LabelDataset
-from audit.errors import InputError
 from audit.hierarchy import Hierarchy
 from audit.predictions import Predictions
 from audit.run_folder import RESTRICTED, read_run

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from audit.dag import IntArray
+from audit.base.dag import IntArray
 from audit.dataset import REASONS, Ledger, map_labels
 from audit.hierarchy import Hierarchy
 from audit.loaders.format import INSTANCES, ROWS, RawLabels

@@ -11,7 +11,8 @@ import numpy as np
 import polars as pl
 from scipy.sparse import csc_array, csr_array
 
-from audit.dag import IntArray, Sparse
+from audit.base.dag import IntArray, Sparse
+from audit.base.progress import Progress, silent
 from audit.dataset import LabelDataset, Ledger
 from audit.engine.below import LabelsBelow, labels_below
 from audit.engine.entailed import count_entailed, in_line, joint_entailed
@@ -29,7 +30,6 @@ from audit.measure_model import ModelMeasurements, measure_model
 from audit.pair_table import pair_table
 from audit.policy import Policy
 from audit.predictions import Predictions
-from audit.progress import Progress, silent
 from audit.record_rows import records_of
 from audit.residual_use import ResidualUse, below_of, residual_use
 from audit.residuals import Residual, residual_kinds, residual_nodes

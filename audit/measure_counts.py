@@ -8,14 +8,14 @@ from pathlib import Path
 import polars as pl
 import pyarrow.parquet as pq
 
-from audit.disk import PassingFolder, on_disk
+from audit.base.disk import PassingFolder, on_disk
+from audit.base.progress import Progress, silent
 from audit.engine.pairs import PairCounts
 from audit.excess import PairRecords, judge_pairs
 from audit.measure import Counted
 from audit.pair_count import PairCount
 from audit.pair_table import named, numbered, pair_table
 from audit.policy import Policy
-from audit.progress import Progress, silent
 from audit.residual_use import residual_use_of_counts
 from audit.residuals import residual_nodes
 from audit.validity import VALIDITY

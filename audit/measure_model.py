@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from audit.dag import IntArray, Sparse
+from audit.base.dag import IntArray, Sparse
+from audit.base.progress import Progress, silent
 from audit.dataset import LabelDataset
 from audit.engine.amplified import Carried
 from audit.engine.decisions import decide
@@ -26,7 +27,6 @@ from audit.metrics.queries import QUERIES
 from audit.pair_table import described, most_confused, pair_table
 from audit.policy import Policy
 from audit.predictions import Predictions
-from audit.progress import Progress, silent
 
 EXAMPLES = 5
 """Instances named as examples of a behaviour."""

@@ -11,9 +11,9 @@ import numpy as np
 import polars as pl
 import pyarrow.parquet as pq
 
-from audit.dag import IntArray
+from audit.base.dag import IntArray
+from audit.base.disk import written_whole
 from audit.dataset import Ledger
-from audit.disk import written_whole
 from audit.engine.margins import MARGINS, Strata, strata_from, with_parts
 from audit.engine.pairs import PairCounts
 from audit.engine.record_counts import RecordCounts

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 import polars as pl
 
-from audit.dag import IntArray
+from audit.base.dag import IntArray
 from audit.engine.pairs import PairCounts
 from audit.hierarchy import RELATIONS, Hierarchy
 

@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 
 from audit.added_counts import refuse_other_nodes
-from audit.dag import IntArray
+from audit.base.dag import IntArray
 from audit.engine.margins import counted_branches
 from audit.engine.record_counts import Mapped
 from audit.hierarchy import Hierarchy

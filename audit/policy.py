@@ -20,9 +20,9 @@ from pydantic import (
 )
 from pydantic.json_schema import SkipJsonSchema
 
+from audit.base.errors import PolicyError, first_cases
+from audit.base.files import read_text
 from audit.code_dates import Spell, read_code_dates
-from audit.errors import PolicyError, first_cases
-from audit.files import read_text
 from audit.guidelines import ICD9CM_COMPANIONS, ICD9CM_EXCLUSIVE
 from audit.rules import Companion, Exclusive, Expected, Frozen, Severity
 

@@ -11,14 +11,14 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from audit.dag import BoolArray, FloatArray, IntArray, Sparse
+from audit.base.dag import BoolArray, FloatArray, IntArray, Sparse
+from audit.base.errors import SchemaError, first_cases
+from audit.base.plurals import counted
 from audit.dataset import LabelDataset, place
-from audit.errors import SchemaError, first_cases
 from audit.hierarchy import Hierarchy
 from audit.loaders import read_predictions
 from audit.loaders.predictions import RawPredictions
 from audit.loaders.transforms import Transform, as_scores
-from audit.plurals import counted
 from audit.policy import Policy
 from audit.weighted import WeightedDag
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from audit.dag import IntArray
+from audit.base.dag import IntArray
 from audit.dataset import REASONS, LabelDataset
 from audit.engine.margins import counted_branches
 from audit.engine.record_counts import Mapped, RecordCounts, RecordRows, count_records

@@ -10,7 +10,7 @@ import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from audit.disk import written_whole
+from audit.base.disk import written_whole
 from audit.loaders.batches import rows_of
 
 EXPANSION = 40

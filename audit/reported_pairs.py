@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from audit.dag import FloatArray, IntArray, row
+from audit.base.dag import FloatArray, IntArray, row
 from audit.engine.association import shrunk_ratio
 from audit.engine.margins import Strata
 from audit.engine.scan import Found, Rules, Scan

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from audit.dag import BoolArray, IntArray
+from audit.base.dag import BoolArray, IntArray
 from audit.engine.fdr import benjamini_hochberg
 from audit.engine.intervals import newcombe
 from audit.measure import Measurements

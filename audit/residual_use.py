@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from audit.dag import IntArray
+from audit.base.dag import IntArray
 from audit.dataset import LabelDataset
 from audit.engine.below import LabelsBelow, count_below, labels_below
 from audit.engine.intervals import LEVEL, at_freedom, effective_n, p_above, wilson

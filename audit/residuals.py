@@ -8,8 +8,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from audit.base.dag import IntArray
 from audit.catch_alls import KINDS, CatchAlls, Kind
-from audit.dag import IntArray
 from audit.hierarchy import Hierarchy
 from audit.policy import Policy
 from audit.reviewed import Review, reviewed

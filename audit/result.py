@@ -12,6 +12,7 @@ from urllib.parse import quote
 
 import polars as pl
 
+from audit.base.plurals import counted, of_one
 from audit.coverage import coverage
 from audit.disclosure import (
     BESIDE,
@@ -26,14 +27,8 @@ from audit.disclosure import (
     protected,
     shown,
 )
-from audit.model_overview import (
-    confused,
-    confused_counts,
-    model_overview,
-    shared_metrics,
-)
+from audit.model_overview import confused, confused_counts, model_overview, shared_metrics
 from audit.overview import Pictured, Told, overview, pictured
-from audit.plurals import counted, of_one
 from audit.published import (
     UNEXPECTED_PAIR,
     depth_counts,

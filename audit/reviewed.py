@@ -10,7 +10,7 @@ from functools import cache
 from pathlib import Path
 from typing import Literal, TypeAlias, cast
 
-from audit.dag import row
+from audit.base.dag import row
 from audit.hierarchy import Hierarchy
 
 Decision: TypeAlias = Literal["other", "unspecified", "specific"]

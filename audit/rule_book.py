@@ -8,8 +8,8 @@ from typing import TypeAlias
 
 import numpy as np
 
-from audit.dag import BoolArray, IntArray, row
-from audit.errors import PolicyError, first_cases
+from audit.base.dag import BoolArray, IntArray, row
+from audit.base.errors import PolicyError, first_cases
 from audit.hierarchy import Hierarchy
 from audit.policy import Policy
 from audit.rules import Companion, Expected

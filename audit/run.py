@@ -15,14 +15,15 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from audit.base.errors import PolicyError, first_cases
+from audit.base.files import sha256_of
+from audit.base.progress import Progress, blocks, silent
 from audit.branch_exchanges import branch_exchanges
 from audit.cases import CaseNumbers, case_table
 from audit.checks import CHECKS
 from audit.checks.check import Check, not_on_counts
 from audit.dataset import LabelDataset
 from audit.drift import drift_tables
-from audit.errors import PolicyError, first_cases
-from audit.files import sha256_of
 from audit.hierarchy import Hierarchy
 from audit.judge import (
     judged,
@@ -38,7 +39,6 @@ from audit.pair_count import PairCount
 from audit.pair_table import described
 from audit.policy import Policy, policy_for
 from audit.predictions import Predictions
-from audit.progress import Progress, blocks, silent
 from audit.result import BRANCH_PAIRS, COUNTED, STRATA, AuditResult, CheckResult
 from audit.rule_book import refuse_contradictions
 from audit.validity import days_of

@@ -19,10 +19,10 @@ from typing import Any
 
 import polars as pl
 
+from audit.base.errors import InputError, OutputError
+from audit.base.files import read_json, sha256_of
 from audit.disclosure import Earlier, Quantity
 from audit.earlier_table import earlier_frame, earlier_of
-from audit.errors import InputError, OutputError
-from audit.files import read_json, sha256_of
 from audit.result import (
     COUNTED,
     SCHEMA_VERSION,

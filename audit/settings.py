@@ -10,6 +10,7 @@ from typing import Annotated, Any, Literal, TypeAlias
 
 from pydantic import BaseModel, ConfigDict, PlainSerializer, field_serializer
 
+from audit.base.progress import Progress, silent
 from audit.dataset import LabelDataset, load_labels
 from audit.engine.score_tensors import device_named
 from audit.hierarchies import BUILT_IN, load_hierarchy
@@ -18,7 +19,6 @@ from audit.judge import rejudged
 from audit.loaders.transforms import Transform
 from audit.policy import Policy, load_policy, policy_for
 from audit.predictions import Predictions, load_predictions
-from audit.progress import Progress, silent
 from audit.result import AuditResult
 from audit.run import with_inputs
 from audit.run_folder import RESULT, read_run

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from audit.errors import InputError
+from audit.base.errors import InputError
 
 _UNITS = {"": 1, "K": 10**3, "M": 10**6, "G": 10**9, "T": 10**12}
 _BINARY = {"Ki": 2**10, "Mi": 2**20, "Gi": 2**30, "Ti": 2**40}

@@ -12,13 +12,13 @@ import pyarrow as pa
 
 from audit import spark_tasks as tasks
 from audit.added_counts import with_added
+from audit.base.progress import Progress, silent
 from audit.hierarchies import load_hierarchy
 from audit.hierarchy import Hierarchy
 from audit.label_nodes import summed_counts
 from audit.pair_count import PairCount
 from audit.plan import MEMORY, Asked, Plan, planned
 from audit.policy import Policy
-from audit.progress import Progress, silent
 from audit.spark_tasks import Frames
 
 if TYPE_CHECKING:

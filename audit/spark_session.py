@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from audit.errors import InputError
+from audit.base.errors import InputError
 from audit.loaders.common import id_among
 from audit.loaders.long import label_column
 

@@ -19,9 +19,9 @@ import numpy as np
 import polars as pl
 import pyarrow as pa
 
+from audit.base.dag import IntArray
 from audit.batched import batched
 from audit.counting import Counting
-from audit.dag import IntArray
 from audit.engine.pairs import PairCounts
 from audit.engine.record_counts import KINDS, RecordCounts
 from audit.engine.sums import NOTHING, SortedTail, Sums, counts_by_place, summed

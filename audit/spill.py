@@ -9,8 +9,8 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from audit.base.errors import InputError
 from audit.engine.sums import SortedTail, Sums, summed
-from audit.errors import InputError
 from audit.sums_file import SumsFile, write_sums
 
 AnyArray: TypeAlias = NDArray[Any]

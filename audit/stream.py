@@ -16,6 +16,9 @@ from typing import Any, Protocol
 import polars as pl
 
 from audit.added_counts import with_added
+from audit.base.disk import PassingFolder
+from audit.base.errors import InputError
+from audit.base.progress import Progress, silent
 from audit.checkpoint import (
     files_beside,
     identity_of,
@@ -27,9 +30,7 @@ from audit.checkpoint import (
     write_checkpoint,
 )
 from audit.counting import Counting
-from audit.disk import PassingFolder
 from audit.engine.joint import can_compile, cores
-from audit.errors import InputError
 from audit.hierarchies import load_hierarchy
 from audit.hierarchy import Hierarchy
 from audit.label_nodes import label_counts, summed_counts
@@ -37,7 +38,6 @@ from audit.loaders.batches import Rows, rows_of
 from audit.pair_count import PairCount
 from audit.plan import MEMORY, Asked, planned
 from audit.policy import Policy
-from audit.progress import Progress, silent
 from audit.regrouped import regrouped
 from audit.spill import Arrays
 

@@ -13,10 +13,10 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from audit.dag import IntArray
-from audit.disk import written_whole
+from audit.base.dag import IntArray
+from audit.base.disk import written_whole
+from audit.base.errors import InputError
 from audit.engine.sums import Sums
-from audit.errors import InputError
 
 ROWS_PER_GROUP = 262_144
 """Pairs that are read back at a time."""

@@ -14,12 +14,12 @@ from rich.progress import Progress as Live
 from rich.table import Table
 from rich.text import Text
 
-from audit.plurals import counted
+from audit.base.plurals import counted
 
 if TYPE_CHECKING:
+    from audit.base.progress import Progress
     from audit.case_lists import Listed
     from audit.preference import PreferenceResult
-    from audit.progress import Progress
     from audit.verify import Verdict
 
 WIDEST = 120

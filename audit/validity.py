@@ -6,9 +6,9 @@ from typing import Any
 
 import polars as pl
 
+from audit.base.errors import PolicyError, SchemaError, first_cases
 from audit.code_dates import as_days
 from audit.dataset import LabelDataset, place_by_digits
-from audit.errors import PolicyError, SchemaError, first_cases
 from audit.hierarchy import Hierarchy
 from audit.policy import CodeDates
 

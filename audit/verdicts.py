@@ -8,7 +8,7 @@ from functools import cached_property
 import numpy as np
 import polars as pl
 
-from audit.dag import BoolArray, FloatArray, IntArray, Sparse
+from audit.base.dag import BoolArray, FloatArray, IntArray, Sparse
 from audit.engine.association import poisson_p_value, shrunk_ratio
 from audit.engine.entailed import entailed_by, in_line, places_of
 from audit.engine.expectation import Expectation

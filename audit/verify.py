@@ -12,8 +12,8 @@ from typing import Literal, TypeAlias
 from pydantic import ValidationError
 
 from audit.audited import audited
-from audit.errors import AuditError, first_cases
-from audit.files import sha256_of
+from audit.base.errors import AuditError, first_cases
+from audit.base.files import sha256_of
 from audit.policy import Policy
 from audit.reported import comparable, one_way, read_html, read_pdf
 from audit.result import SCHEMA_VERSION, AuditResult, to_json_bytes

@@ -9,9 +9,9 @@ from functools import cached_property
 import numpy as np
 from scipy.sparse import csr_array
 
-from audit.dag import FloatArray, Sparse, row
+from audit.base.dag import FloatArray, Sparse, row
+from audit.base.errors import SchemaError, first_cases
 from audit.engine.propagation import aggregate
-from audit.errors import SchemaError, first_cases
 from audit.hierarchy import Hierarchy
 
 

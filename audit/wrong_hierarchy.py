@@ -7,11 +7,11 @@ from pathlib import Path
 
 import polars as pl
 
+from audit.base.errors import InputError, first_cases
+from audit.base.plurals import counted
 from audit.dataset import Ledger
-from audit.errors import InputError, first_cases
 from audit.hierarchies import icd9_shapes, icd10
 from audit.hierarchy import Hierarchy
-from audit.plurals import counted
 from audit.predictions import Predictions
 
 MOSTLY = 0.5

@@ -17,7 +17,7 @@ import polars as pl
 
 import audit.excess
 import audit.verdicts
-from audit.dag import FloatArray, IntArray
+from audit.base.dag import FloatArray, IntArray
 from audit.engine import fdr
 from audit.engine.expectation import Expectation, LabelPairs, expectation
 from audit.engine.grouped import GroupTest

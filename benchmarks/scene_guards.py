@@ -20,7 +20,7 @@ import audit.checks.residual_overuse
 import audit.checks.split_leak
 import audit.checks.written
 import audit.residuals
-from audit.dag import FloatArray, IntArray
+from audit.base.dag import FloatArray, IntArray
 from audit.policy import BranchRule, Policy
 from benchmarks.scene import Seen
 from benchmarks.scenes import seen

@@ -10,8 +10,8 @@ import numpy as np
 import polars as pl
 from scipy.sparse import csr_array
 
-from audit import dag
-from audit.dag import BoolArray, FloatArray, IntArray
+from audit.base import dag
+from audit.base.dag import BoolArray, FloatArray, IntArray
 from audit.dataset import LabelDataset, map_labels
 from audit.hierarchies import load_hierarchy
 from audit.hierarchy import Hierarchy

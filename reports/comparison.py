@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from audit.errors import RenderError
+from audit.base.errors import RenderError
 from reports import comparison_tables as tables
 from reports.comparison_charts import changes_spec
 from reports.comparison_words import comparison_verdict, limits, points_span

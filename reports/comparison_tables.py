@@ -5,15 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from reports.comparison_words import (
-    CAUSE,
-    CHANGE,
-    CHANGE_TONE,
-    EDIT,
-    chance,
-    points_span,
-    times,
-)
+from reports.comparison_words import CAUSE, CHANGE, CHANGE_TONE, EDIT, chance, points_span, times
 from reports.parts import Badge, Cell, Code, Named, Node, Nodes, Table, column
 from reports.tables import short
 from reports.words import RELATION, STATUS, TONE, number, percent, points, span, words

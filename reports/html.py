@@ -9,7 +9,7 @@ from hashlib import sha256
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
-from audit.errors import RenderError
+from audit.base.errors import RenderError
 from reports.model import Report, build
 from reports.palette import LIGHT, variables_css
 from reports.sections import sections

@@ -10,7 +10,7 @@ from functools import partial
 from itertools import chain
 from typing import Any
 
-from audit.errors import RenderError
+from audit.base.errors import RenderError
 from audit.result import to_json_bytes
 from reports.budget import PAGES, Printed, budgets
 from reports.model import Report, build

@@ -5,18 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from audit.plurals import counted
+from audit.base.plurals import counted
 from reports.parts import Badge, Cell, Code, Named, Table, column
-from reports.words import (
-    BRANCH_RULE,
-    REFUSED,
-    SEVERITY,
-    STATUS,
-    TONE,
-    number,
-    percent,
-    words,
-)
+from reports.words import BRANCH_RULE, REFUSED, SEVERITY, STATUS, TONE, number, percent, words
 
 DIGEST = 16
 """Characters of a sha256 shown where the full value stands elsewhere."""

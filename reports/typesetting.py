@@ -14,7 +14,7 @@ from dataclasses import asdict, dataclass
 from tempfile import TemporaryFile
 from typing import IO, Any
 
-from audit.errors import RenderError
+from audit.base.errors import RenderError
 from reports.pdf_worker import TOLD
 
 INSTALL_PANGO = (

@@ -8,8 +8,8 @@ import numpy as np
 import polars as pl
 from scipy.sparse import csr_array
 
+from audit.base.dag import BoolArray, IntArray, row
 from audit.checks.check import TOP_PARTS
-from audit.dag import BoolArray, IntArray, row
 from audit.disclosure import count
 from audit.measure import Counted, Measurements
 from audit.policy import BranchRule

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import polars as pl
 
-from audit.dag import BoolArray, IntArray, row
+from audit.base.dag import BoolArray, IntArray, row
 from audit.measure import Measurements
 
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from audit.dag import IntArray
+from audit.base.dag import IntArray
 from audit.measure import Counted, Measurements
 from audit.policy import ANY_CHECK, Waiver
 from audit.result import CheckResult, Finding

@@ -9,6 +9,7 @@ from itertools import combinations
 import numpy as np
 import polars as pl
 
+from audit.base.dag import BoolArray, IntArray, Sparse, row
 from audit.checks.branch_meetings import (
     Meeting,
     lowest_pairs,
@@ -19,7 +20,6 @@ from audit.checks.branch_meetings import (
 )
 from audit.checks.carriers import carrying_both, labelled_below_both
 from audit.checks.check import Check
-from audit.dag import BoolArray, IntArray, Sparse, row
 from audit.disclosure import Quantity, count, derived
 from audit.measure import Counted, Measurements
 from audit.policy import BranchRule

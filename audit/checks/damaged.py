@@ -7,8 +7,8 @@ from dataclasses import replace
 
 import numpy as np
 
+from audit.base.dag import BoolArray
 from audit.checks.written import LOST_ZERO, integrity_of, read_again
-from audit.dag import BoolArray
 from audit.measure import Counted
 from audit.result import Finding
 

@@ -7,14 +7,10 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from audit.dag import BoolArray
+from audit.base.dag import BoolArray
 from audit.disclosure import count, derived
 from audit.measure import Measurements
-from audit.residual_differences import (
-    REFERENCE,
-    difference_without,
-    residual_differences,
-)
+from audit.residual_differences import REFERENCE, difference_without, residual_differences
 from audit.result import Finding, finding_id
 
 _NAME = "residual_overuse"

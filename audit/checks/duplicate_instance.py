@@ -8,9 +8,9 @@ from collections.abc import Iterator
 import numpy as np
 import polars as pl
 
+from audit.base.dag import IntArray
 from audit.checks.carriers import distinct
 from audit.checks.check import Check
-from audit.dag import IntArray
 from audit.disclosure import Quantity, count, derived
 from audit.measure import Measurements
 from audit.result import CheckResult, Finding

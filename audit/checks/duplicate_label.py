@@ -7,10 +7,10 @@ from dataclasses import dataclass
 import numpy as np
 import polars as pl
 
+from audit.base.dag import IntArray
 from audit.checks.carriers import distinct
 from audit.checks.check import TOP_PARTS, Check
 from audit.checks.duplicate_instance import met_twice
-from audit.dag import IntArray
 from audit.disclosure import Quantity, count, derived
 from audit.measure import Counted, Measurements
 from audit.result import CheckResult, Finding, Part

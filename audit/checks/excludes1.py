@@ -9,9 +9,9 @@ import numpy as np
 import polars as pl
 from scipy.sparse import csr_array
 
+from audit.base.dag import IntArray, Sparse
 from audit.checks.carriers import carrying_both
 from audit.checks.check import TOP_PARTS, Check
-from audit.dag import IntArray, Sparse
 from audit.disclosure import Quantity, count, derived
 from audit.hierarchy import Exclusion, Exclusions, Hierarchy
 from audit.measure import Measurements

@@ -10,7 +10,7 @@ import polars as pl
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from audit.dag import IntArray, Sparse
+from audit.base.dag import IntArray, Sparse
 from audit.engine.beside import company
 from audit.measure import Measurements
 

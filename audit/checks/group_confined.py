@@ -9,9 +9,9 @@ import numpy as np
 from scipy.sparse import csr_array
 from scipy.special import gammaln
 
+from audit.base.dag import BoolArray, IntArray, Sparse, row
 from audit.checks.carriers import carrying
 from audit.checks.check import Check, Limit
-from audit.dag import BoolArray, IntArray, Sparse, row
 from audit.disclosure import Quantity, count, derived
 from audit.engine.fdr import benjamini_hochberg
 from audit.engine.intervals import FloatArray, wilson

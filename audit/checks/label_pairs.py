@@ -9,8 +9,8 @@ import numpy as np
 import polars as pl
 from scipy.sparse import csr_array
 
+from audit.base.dag import IntArray, Sparse, row
 from audit.checks.check import TOP_PARTS
-from audit.dag import IntArray, Sparse, row
 from audit.measure import Counted
 
 

@@ -9,12 +9,12 @@ from typing import TypeAlias
 import numpy as np
 import polars as pl
 
+from audit.base.dag import IntArray
 from audit.checks.carriers import written_with
 from audit.checks.check import Check
 from audit.checks.fitting import fits_best
 from audit.checks.refusals import finding_of_labels, label_parts
 from audit.checks.written import LOST_ZERO, MAYBE_LOST_ZERO, integrity_of, lines, read_again
-from audit.dag import IntArray
 from audit.disclosure import Quantity, count
 from audit.integrity import Integrity
 from audit.measure import Counted, Measurements

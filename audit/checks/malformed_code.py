@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+from audit.base.dag import IntArray
 from audit.checks.carriers import written_with
 from audit.checks.check import Check
 from audit.checks.refusals import finding_of_labels
 from audit.checks.written import looked_at, refused_for
-from audit.dag import IntArray
 from audit.measure import Counted, Measurements
 from audit.result import CheckResult, Finding
 

@@ -9,9 +9,9 @@ from typing import Literal, TypeAlias
 import numpy as np
 import polars as pl
 
+from audit.base.dag import BoolArray, IntArray
 from audit.checks.carriers import carrying
 from audit.checks.check import TOP_PARTS, Check
-from audit.dag import BoolArray, IntArray
 from audit.disclosure import count, derived
 from audit.measure import Measurements
 from audit.result import CheckResult, Finding, Part

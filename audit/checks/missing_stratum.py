@@ -7,9 +7,9 @@ from collections.abc import Iterator
 import numpy as np
 import polars as pl
 
+from audit.base.dag import IntArray
 from audit.checks.carriers import carrying_both
 from audit.checks.check import Check
-from audit.dag import IntArray
 from audit.disclosure import Quantity, count
 from audit.measure import Measurements
 from audit.result import CheckResult, Finding

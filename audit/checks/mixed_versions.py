@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import polars as pl
 
+from audit.base.dag import IntArray
 from audit.checks.carriers import written_with
 from audit.checks.check import Check
 from audit.checks.refusals import finding_of_labels
 from audit.checks.written import integrity_of, refused_for, written
-from audit.dag import IntArray
 from audit.measure import Counted, Measurements
 from audit.result import CheckResult, Finding
 

@@ -9,8 +9,8 @@ import numpy as np
 import polars as pl
 from scipy.special import gammainc, gammaincinv
 
+from audit.base.dag import IntArray
 from audit.checks.check import Check, Limit
-from audit.dag import IntArray
 from audit.disclosure import Quantity, count, derived
 from audit.engine.association import TAIL
 from audit.engine.exchanges import Exchanges, mistakes

@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
+from audit.base.dag import IntArray
 from audit.checks.check import TOP_PARTS, Check, Limit
 from audit.checks.residual_overuse import standing_parents
-from audit.dag import IntArray
 from audit.disclosure import Quantity, count, derived
 from audit.engine.amplified import Together
 from audit.engine.fdr import benjamini_hochberg, threshold

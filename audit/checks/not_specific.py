@@ -7,6 +7,7 @@ from functools import partial
 
 import polars as pl
 
+from audit.base.dag import IntArray
 from audit.checks.check import Check
 from audit.checks.on_day import (
     ON_THEIR_DAY,
@@ -25,7 +26,6 @@ from audit.checks.uninformative import (
     finding_of_instances,
 )
 from audit.checks.written import integrity_of, mapped
-from audit.dag import IntArray
 from audit.integrity import Integrity
 from audit.measure import Counted, Measurements
 from audit.result import CheckResult, Finding

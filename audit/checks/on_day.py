@@ -6,9 +6,9 @@ from collections.abc import Collection, Mapping
 
 import polars as pl
 
+from audit.base.dag import IntArray
 from audit.checks.carriers import distinct, written_with
 from audit.checks.refusals import finding_of_labels
-from audit.dag import IntArray
 from audit.disclosure import Quantity, count
 from audit.measure import Counted, Measurements
 from audit.result import Finding

@@ -6,9 +6,9 @@ import numpy as np
 import polars as pl
 from scipy.sparse import csr_array
 
+from audit.base.dag import IntArray
 from audit.checks.carriers import distinct
 from audit.checks.check import TOP_PARTS, Check
-from audit.dag import IntArray
 from audit.disclosure import Quantity, count, derived
 from audit.measure import Counted, Measurements
 from audit.result import CheckResult, Finding, Part

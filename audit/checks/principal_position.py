@@ -6,10 +6,10 @@ from collections.abc import Mapping
 
 import polars as pl
 
+from audit.base.dag import IntArray
 from audit.checks.carriers import distinct
 from audit.checks.check import TOP_PARTS, Check
 from audit.checks.written import integrity_of
-from audit.dag import IntArray
 from audit.disclosure import Quantity, count, derived
 from audit.integrity import Integrity
 from audit.measure import Measurements

@@ -7,20 +7,13 @@ from collections.abc import Iterator
 import numpy as np
 import polars as pl
 
+from audit.base.dag import IntArray
 from audit.checks.carriers import carrying_both
 from audit.checks.check import Check
 from audit.checks.damaged import damage_told
-from audit.dag import IntArray
 from audit.disclosure import Quantity, count, derived
 from audit.engine.apart import apart_pairs, in_common
-from audit.engine.redundancy import (
-    ALWAYS,
-    LEAST_SUPPORT,
-    Places,
-    Together,
-    chain_ends,
-    told,
-)
+from audit.engine.redundancy import ALWAYS, LEAST_SUPPORT, Places, Together, chain_ends, told
 from audit.engine.rows import stored
 from audit.measure import Counted, Measurements
 from audit.result import CheckResult, Finding

@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from audit.base.dag import IntArray, row
 from audit.checks.check import TOP_PARTS, Check, Limit
 from audit.checks.differing import differing, where_told
-from audit.dag import IntArray, row
 from audit.disclosure import Quantity, count, derived
 from audit.engine.fdr import benjamini_hochberg, threshold
 from audit.engine.shrinkage import SharePrior

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import polars as pl
 
+from audit.base.dag import IntArray
 from audit.checks.check import Check
 from audit.checks.on_day import (
     ON_THEIR_DAY,
@@ -16,7 +17,6 @@ from audit.checks.on_day import (
 )
 from audit.checks.refusals import finding_of_labels
 from audit.checks.written import explained, integrity_of, unexplained
-from audit.dag import IntArray
 from audit.measure import Counted, Measurements
 from audit.result import CheckResult, Finding
 from audit.validity import INVALID

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.sparse import csr_array, triu
 
+from audit.base.dag import BoolArray, IntArray, row
 from audit.checks.check import TOP_PARTS, Check
-from audit.dag import BoolArray, IntArray, row
 from audit.disclosure import Quantity, count, derived
 from audit.measure import Measurements
 from audit.result import CheckResult, Finding, Part

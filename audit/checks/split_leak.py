@@ -8,9 +8,9 @@ import numpy as np
 import polars as pl
 from scipy.sparse import csr_array
 
+from audit.base.dag import BoolArray, IntArray
 from audit.checks.carriers import distinct
 from audit.checks.check import TOP_PARTS, Check
-from audit.dag import BoolArray, IntArray
 from audit.disclosure import Quantity, count, derived
 from audit.engine.pairs import support
 from audit.engine.random_split import chance_of_unseen, unseen_by_chance

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from audit.base.dag import IntArray
 from audit.checks.carriers import carrying_both, labelled_below_both
 from audit.checks.check import Check
 from audit.checks.damaged import damage_told
 from audit.checks.label_pairs import LabelPairs, label_pairs_below
-from audit.dag import IntArray
 from audit.disclosure import BESIDE, WHOLE, Quantity, count, derived
 from audit.measure import Counted, Measurements
 from audit.result import CheckResult, Finding, Part

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from audit.base.dag import IntArray
 from audit.checks.check import TOP_PARTS
-from audit.dag import IntArray
 from audit.disclosure import Quantity, count, derived
 from audit.engine.record_counts import only_among
 from audit.measure import Counted, Measurements

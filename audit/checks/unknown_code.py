@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 import polars as pl
 
+from audit.base.dag import IntArray
 from audit.checks.carriers import written_with
 from audit.checks.check import TOP_PARTS, Check
 from audit.checks.refusals import finding_of_labels
 from audit.checks.written import looked_at, refused_for, unexplained
-from audit.dag import IntArray
 from audit.disclosure import Quantity, count
 from audit.measure import Counted, Measurements
 from audit.result import CheckResult, Finding, Part

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 from scipy.sparse import csr_array
 
+from audit.base.dag import IntArray, Sparse, row
 from audit.checks.check import TOP_PARTS, Check
-from audit.dag import IntArray, Sparse, row
 from audit.disclosure import Quantity, count, derived
 from audit.measure import Measurements
 from audit.result import CheckResult, Finding, Part

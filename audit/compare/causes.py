@@ -9,7 +9,7 @@ from typing import Any, Literal, TypeAlias
 
 import polars as pl
 
-from audit.plurals import counted
+from audit.base.plurals import counted
 from audit.result import AuditResult
 
 CauseName: TypeAlias = Literal["data", "hierarchy", "normaliser", "tool", "policy"]

@@ -8,8 +8,8 @@ from functools import cached_property
 
 import numpy as np
 
+from audit.base.dag import BoolArray, FloatArray, IntArray
 from audit.compare.terms import FALSE_DISCOVERY_RATE, LEAST_EXPECTED, ODDS_RATIO
-from audit.dag import BoolArray, FloatArray, IntArray
 from audit.engine.fdr import benjamini_hochberg
 from audit.engine.two_rates import (
     difference_interval,

@@ -10,7 +10,7 @@ from typing import Literal, TypeAlias
 import numpy as np
 import polars as pl
 
-from audit.dag import Sparse, closure, edge_matrix
+from audit.base.dag import Sparse, closure, edge_matrix
 from audit.result import AuditResult
 
 Edit: TypeAlias = Literal["added", "removed", "moved", "retitled", "assignable_changed"]

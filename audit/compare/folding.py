@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
+from audit.base.dag import IntArray, Sparse
 from audit.compare.counts import Counts
-from audit.dag import IntArray, Sparse
 
 
 def fold_changes(

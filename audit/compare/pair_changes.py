@@ -8,12 +8,12 @@ from dataclasses import dataclass
 import numpy as np
 import polars as pl
 
+from audit.base.dag import BoolArray, FloatArray, IntArray
 from audit.compare.counts import Counts, beyond_floor, q_values
 from audit.compare.edits import Release
 from audit.compare.folding import fold_changes, pairs_above
 from audit.compare.roll_up import Common
 from audit.compare.terms import FALSE_DISCOVERY_RATE, LEAST_EXPECTED
-from audit.dag import BoolArray, FloatArray, IntArray
 from audit.engine.two_rates import share_p_value
 
 FOLDED_AT_MOST = 20_000

@@ -8,8 +8,8 @@ import numpy as np
 import polars as pl
 from scipy.sparse import csr_array
 
+from audit.base.dag import BoolArray, IntArray, Sparse
 from audit.compare.edits import Release, nearest_common
-from audit.dag import BoolArray, IntArray, Sparse
 
 
 @dataclass(frozen=True, eq=False)

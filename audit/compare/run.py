@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from audit.base.errors import InputError
 from audit.compare.causes import causes, same_data
 from audit.compare.edits import Release, hierarchy_edits
 from audit.compare.finding_changes import check_changes
@@ -9,7 +10,6 @@ from audit.compare.node_changes import node_changes
 from audit.compare.pair_changes import pair_changes
 from audit.compare.result import Comparison
 from audit.compare.roll_up import common_nodes
-from audit.errors import InputError
 from audit.result import AuditResult
 
 

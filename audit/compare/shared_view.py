@@ -10,15 +10,7 @@ from typing import Any
 import polars as pl
 
 from audit.compare.finding_changes import CHANGES, CheckChange, FindingChange
-from audit.disclosure import (
-    Cell,
-    Shown,
-    carried,
-    protected,
-    shown_change,
-    shown_count,
-    together,
-)
+from audit.disclosure import Cell, Shown, carried, protected, shown_change, shown_count, together
 from audit.published import release_of
 from audit.result import AuditResult, Finding
 

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csc_array, csr_array, triu
 
-from audit.progress import Progress, blocks, silent
+from audit.base.progress import Progress, blocks, silent
 
 Sparse: TypeAlias = csr_array[Any, tuple[int, int]]
 _Block: TypeAlias = tuple[NDArray[Any], NDArray[np.int32], NDArray[Any]]

@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import coo_array, csr_array, triu
 
+from audit.base.progress import Progress, silent
 from audit.engine.joint import joint_counts
 from audit.engine.rows import row_numbers
-from audit.progress import Progress, silent
 
 Sparse: TypeAlias = csr_array[Any, tuple[int, int]]
 IntArray: TypeAlias = NDArray[np.int64]

@@ -11,10 +11,10 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csc_array, csr_array
 
+from audit.base.progress import Progress, blocks, silent
 from audit.engine import score_loops
 from audit.engine.joint import can_compile, cores
 from audit.engine.pairs import PairCounts
-from audit.progress import Progress, blocks, silent
 
 Sparse: TypeAlias = csr_array[Any, tuple[int, int]]
 IntArray: TypeAlias = NDArray[np.int64]

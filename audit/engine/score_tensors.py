@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
+from audit.base.errors import InputError
+from audit.base.progress import Progress, blocks, silent
 from audit.engine.score_pairs import COUNTING, Met, met_of, safe_factors
-from audit.errors import InputError
-from audit.progress import Progress, blocks, silent
 
 if TYPE_CHECKING:
     import torch

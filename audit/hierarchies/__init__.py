@@ -6,8 +6,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import NoReturn
 
-from audit.errors import FormatError, InputError
-from audit.files import first_bytes, refuse_pickle
+from audit.base.errors import FormatError, InputError
+from audit.base.files import first_bytes, refuse_pickle
 from audit.hierarchies import audioset, caml, dotted, edges, icd9cm, icd10cm, obo, tree, wordnet
 from audit.hierarchies.format import BuiltInHierarchy, HierarchyFormat
 from audit.hierarchy import Hierarchy, Unlisted

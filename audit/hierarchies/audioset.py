@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from audit.errors import HierarchyError, SchemaError, first_cases
-from audit.files import read_json
+from audit.base.errors import HierarchyError, SchemaError, first_cases
+from audit.base.files import read_json
 from audit.hierarchies.format import HierarchyFormat, head_text, hierarchy_of
 from audit.hierarchy import Hierarchy
 

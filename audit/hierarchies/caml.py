@@ -10,8 +10,8 @@ from pathlib import Path
 
 import polars as pl
 
-from audit.errors import HierarchyError, SchemaError, first_cases
-from audit.files import read_lines
+from audit.base.errors import HierarchyError, SchemaError, first_cases
+from audit.base.files import read_lines
 from audit.hierarchies.format import HierarchyFormat
 from audit.hierarchies.icd9 import ICD9Coding, nearest_prefix
 from audit.hierarchy import Hierarchy

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
-from audit.errors import SchemaError
-from audit.files import read_lines
+from audit.base.errors import SchemaError
+from audit.base.files import read_lines
 from audit.hierarchies.format import HierarchyFormat, bare_suffix, head_text, hierarchy_of
 from audit.hierarchy import Hierarchy
 

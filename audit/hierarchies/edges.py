@@ -6,8 +6,8 @@ from pathlib import Path
 
 import polars as pl
 
-from audit.errors import SchemaError, first_cases
-from audit.files import column_named, first_bytes, read_table, read_text
+from audit.base.errors import SchemaError, first_cases
+from audit.base.files import column_named, first_bytes, read_table, read_text
 from audit.hierarchies.format import HierarchyFormat, head_text, hierarchy_of
 from audit.hierarchy import Hierarchy
 

@@ -9,7 +9,7 @@ from typing import TypeAlias
 
 import polars as pl
 
-from audit.errors import AuditError, SchemaError
+from audit.base.errors import AuditError, SchemaError
 from audit.hierarchy import Coding, Hierarchy
 
 EdgeRow: TypeAlias = tuple[str, str]

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import polars as pl
 
-from audit.errors import InputError
+from audit.base.errors import InputError
 from audit.hierarchies.companion_notes import companions
 from audit.hierarchies.exclusions import Tabular, exclusions, is_range
 from audit.hierarchies.format import BuiltInHierarchy

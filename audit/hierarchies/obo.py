@@ -8,8 +8,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from audit.errors import HierarchyError, SchemaError, first_cases
-from audit.files import read_lines
+from audit.base.errors import HierarchyError, SchemaError, first_cases
+from audit.base.files import read_lines
 from audit.hierarchies.format import HierarchyFormat, bare_suffix, head_text, hierarchy_of
 from audit.hierarchy import Hierarchy, Placement
 

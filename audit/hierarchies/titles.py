@@ -9,8 +9,8 @@ from pathlib import Path
 
 import polars as pl
 
-from audit.errors import InputError, first_cases
-from audit.files import column_named, first_bytes, read_bytes, read_table, refuse_pickle
+from audit.base.errors import InputError, first_cases
+from audit.base.files import column_named, first_bytes, read_bytes, read_table, refuse_pickle
 from audit.hierarchies import icd9
 from audit.hierarchy import Hierarchy, Placement
 

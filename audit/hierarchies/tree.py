@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from audit.errors import SchemaError
-from audit.files import read_json
+from audit.base.errors import SchemaError
+from audit.base.files import read_json
 from audit.hierarchies import audioset, obo
 from audit.hierarchies.format import HierarchyFormat, head_text, hierarchy_of
 from audit.hierarchy import Hierarchy

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from audit.errors import AuditError, InputError, SchemaError
+from audit.base.errors import AuditError, InputError, SchemaError
 from audit.hierarchies.format import EdgeRow, HierarchyFormat, hierarchy_of
 from audit.hierarchy import Hierarchy
 

@@ -9,7 +9,7 @@ from typing import Any
 from nltk.corpus.reader.wordnet import NOUN, WordNetCorpusReader
 from nltk.data import PathPointer, SeekableUnicodeStreamReader
 
-from audit.files import read_bytes
+from audit.base.files import read_bytes
 
 NOUN_FILES = ("data.noun", "index.noun")
 """What is read; every other file that nltk asks for is empty to it."""

@@ -12,8 +12,8 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from audit.base.errors import PolicyError, first_cases
 from audit.checks import ON_WAIVERS
-from audit.errors import PolicyError, first_cases
 from audit.judge.limits import Bound, bounds_of, needs_counting, with_limits, within
 from audit.judge.names import refuse_reference, refuse_unknown_names
 from audit.judge.ratchet import findings_by_id, no_worse

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
+from audit.base.errors import InputError, PolicyError, first_cases
 from audit.checks import ALL_CHECKS, CHECKS
-from audit.errors import InputError, PolicyError, first_cases
 from audit.policy import Policy, refuse_unknown_nodes
 from audit.result import AuditResult
 

@@ -6,8 +6,8 @@ from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 
-from audit.errors import AuditError, FormatError, InputError
-from audit.files import files_in, first_bytes, read_text, refuse_pickle
+from audit.base.errors import AuditError, FormatError, InputError
+from audit.base.files import files_in, first_bytes, read_text, refuse_pickle
 from audit.loaders import (
     caml,
     grouped,

@@ -13,8 +13,8 @@ from typing import Any, BinaryIO, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from audit.errors import InputError, SchemaError, first_cases
-from audit.files import first_bytes, read_bytes
+from audit.base.errors import InputError, SchemaError, first_cases
+from audit.base.files import first_bytes, read_bytes
 
 AnyArray: TypeAlias = NDArray[Any]
 

@@ -14,8 +14,8 @@ import pyarrow as pa
 import pyarrow.csv
 import pyarrow.parquet as pq
 
-from audit.errors import InputError, SchemaError
-from audit.files import first_bytes, refuse_pickle
+from audit.base.errors import InputError, SchemaError
+from audit.base.files import first_bytes, refuse_pickle
 from audit.loaders.common import (
     column_for,
     id_among,

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import polars as pl
 
-from audit.files import read_table
+from audit.base.files import read_table
 from audit.loaders.common import (
     column_for,
     exploded,

@@ -6,8 +6,8 @@ from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 
-from audit.errors import SchemaError, first_cases
-from audit.files import read_text
+from audit.base.errors import SchemaError, first_cases
+from audit.base.files import read_text
 
 _HINT = "name the columns in a text file, a name a line, in column order, with --classes"
 

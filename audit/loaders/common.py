@@ -10,8 +10,8 @@ from typing import Any
 import polars as pl
 from polars.datatypes import DataTypeClass
 
-from audit.errors import InputError, SchemaError, first_cases
-from audit.files import SNIFFED_BYTES, first_bytes, name_among, read_text
+from audit.base.errors import InputError, SchemaError, first_cases
+from audit.base.files import SNIFFED_BYTES, first_bytes, name_among, read_text
 from audit.loaders.format import INSTANCES, PLACES, ROWS, STRATUM, Columns, RawLabels
 
 _LISTS = (pl.List, pl.Array)

@@ -9,7 +9,7 @@ from typing import Any
 
 import polars as pl
 
-from audit.errors import SchemaError, first_cases
+from audit.base.errors import SchemaError, first_cases
 
 ROWS = {
     "instance": pl.String,

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import polars as pl
 
-from audit.errors import SchemaError, first_cases
+from audit.base.errors import SchemaError, first_cases
 from audit.loaders import wide
 from audit.loaders.common import (
     exploded,

@@ -10,8 +10,8 @@ from typing import Any, NoReturn
 
 import polars as pl
 
-from audit.errors import InputError, SchemaError
-from audit.files import read_lines
+from audit.base.errors import InputError, SchemaError
+from audit.base.files import read_lines
 from audit.loaders.common import column_for, exploded, head_lines, id_among, pick, raw_labels
 from audit.loaders.format import Columns, LabelFormat, RawLabels
 from audit.loaders.unnamed import MOST_VALUES, unnamed_columns

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import polars as pl
 
-from audit.errors import SchemaError, first_cases
-from audit.files import read_table
+from audit.base.errors import SchemaError, first_cases
+from audit.base.files import read_table
 from audit.loaders.common import (
     column_for,
     exploded,

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import polars as pl
 
-from audit.errors import InputError, first_cases
-from audit.files import files_in, first_bytes
+from audit.base.errors import InputError, first_cases
+from audit.base.files import files_in, first_bytes
 from audit.loaders.common import pick, present, raw_labels, schema_of
 from audit.loaders.format import Columns, RawLabels
 from audit.loaders.mimic_beside import KEYS, columns_beside, unnamed_beside

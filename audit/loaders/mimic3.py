@@ -6,7 +6,7 @@ from pathlib import Path
 
 import polars as pl
 
-from audit.files import read_table
+from audit.base.files import read_table
 from audit.loaders.format import Columns, LabelFormat, RawLabels
 from audit.loaders.mimic import coded_rows, kind_of, labels_of, matcher, tables_of
 

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import polars as pl
 
-from audit.errors import SchemaError, first_cases
-from audit.files import files_in, read_table
+from audit.base.errors import SchemaError, first_cases
+from audit.base.files import files_in, read_table
 from audit.loaders.common import names_of, pick
 from audit.loaders.format import STRATUM
 from audit.loaders.unnamed import candidates, unnamed_columns

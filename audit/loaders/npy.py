@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from audit.errors import SchemaError
+from audit.base.errors import SchemaError
 from audit.loaders.arrays import NPY_MAGIC, AnyArray, first_of, read_npy
 from audit.loaders.classes import classes_for, read_classes
 from audit.loaders.common import raw_labels, refuse_named

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from audit.dag import Sparse
+from audit.base.dag import Sparse
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import polars as pl
 
-from audit.errors import SchemaError
+from audit.base.errors import SchemaError
 from audit.loaders.common import (
     exploded,
     head_lines,

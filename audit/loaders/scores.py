@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 from scipy.sparse import csr_array
 
-from audit.errors import SchemaError, first_cases
+from audit.base.errors import SchemaError, first_cases
 from audit.loaders.arrays import AnyArray, texts_of
 from audit.loaders.classes import as_many, classes_for, distinct
 from audit.loaders.format import RawLabels

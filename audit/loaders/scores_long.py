@@ -6,8 +6,8 @@ from pathlib import Path
 
 import polars as pl
 
-from audit.errors import SchemaError, first_cases
-from audit.files import column_named, read_table
+from audit.base.errors import SchemaError, first_cases
+from audit.base.files import column_named, read_table
 from audit.loaders.common import id_among, pick, schema_of, separator_of
 from audit.loaders.predictions import PredictionFormat, RawPredictions
 from audit.loaders.scores import listed

@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from audit.errors import InputError, SchemaError
-from audit.files import first_bytes
+from audit.base.errors import InputError, SchemaError
+from audit.base.files import first_bytes
 from audit.loaders.arrays import AnyArray
 from audit.loaders.predictions import PredictionFormat, RawPredictions
 from audit.loaders.scores import matrix, matrix_among

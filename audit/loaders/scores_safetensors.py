@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from audit.errors import InputError
-from audit.files import read_bytes
+from audit.base.errors import InputError
+from audit.base.files import read_bytes
 from audit.loaders.arrays import AnyArray
 from audit.loaders.predictions import PredictionFormat, RawPredictions
 from audit.loaders.scores import matrix_among

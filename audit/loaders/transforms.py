@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 from scipy.special import expit, softmax
 
-from audit.errors import SchemaError, first_cases
+from audit.base.errors import SchemaError, first_cases
 from audit.loaders.predictions import RawPredictions
 
 Transform: TypeAlias = Literal["softmax", "sigmoid"]

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import polars as pl
 
-from audit.errors import SchemaError, first_cases
-from audit.files import read_table, read_text
+from audit.base.errors import SchemaError, first_cases
+from audit.base.files import read_table, read_text
 from audit.loaders.common import (
     ID_NAMES,
     cells,

@@ -11,7 +11,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from audit.dag import FloatArray, Sparse
+from audit.base.dag import FloatArray, Sparse
 from audit.engine.cuts import Cut
 from audit.hierarchy import Hierarchy
 from audit.metrics.batch import Batch

@@ -10,11 +10,11 @@ from typing import Any
 import numpy as np
 from scipy.sparse import csc_array, csr_array
 
-from audit.dag import BoolArray, FloatArray, IntArray, Sparse
+from audit.base.dag import BoolArray, FloatArray, IntArray, Sparse
+from audit.base.errors import SchemaError
 from audit.engine.cuts import Cut, atom_values, cut_values, entropy, normalised
 from audit.engine.propagation import aggregate
 from audit.engine.rows import Answers, highest, row_numbers, stored
-from audit.errors import SchemaError
 from audit.hierarchy import Hierarchy
 
 

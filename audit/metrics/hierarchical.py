@@ -9,7 +9,7 @@ from typing import ClassVar, Literal
 import numpy as np
 from scipy.sparse import csr_array
 
-from audit.dag import FloatArray, IntArray, Sparse
+from audit.base.dag import FloatArray, IntArray, Sparse
 from audit.engine.rows import row_numbers, row_sums
 from audit.hierarchy import Hierarchy
 from audit.metrics.batch import Batch

@@ -9,7 +9,8 @@ from typing import Any, TypeAlias
 import numpy as np
 from scipy.sparse import csr_array
 
-from audit.dag import Sparse
+from audit.base.dag import Sparse
+from audit.base.progress import Progress, silent
 from audit.engine.cuts import Cut, depth_cut
 from audit.engine.resampling import REPLICATES
 from audit.hierarchy import Hierarchy
@@ -21,7 +22,6 @@ from audit.metrics.metric import Needs
 from audit.metrics.severity import MistakeSeverity
 from audit.metrics.streaming import ALL, Estimate, Measure, Stream
 from audit.metrics.uncertainty import UncertaintyAlignment
-from audit.progress import Progress, silent
 
 SCOPE_INSTANCES = 30
 """Instances with a direct label at or below a node from which the node is a scope."""

@@ -12,10 +12,10 @@ from typing import ClassVar, Literal, TypeAlias
 import numpy as np
 from scipy.sparse import csr_array
 
-from audit.dag import BoolArray, FloatArray, IntArray, Sparse
+from audit.base.dag import BoolArray, FloatArray, IntArray, Sparse
+from audit.base.errors import SchemaError
 from audit.engine.propagation import aggregate
 from audit.engine.rows import row_numbers, stored
-from audit.errors import SchemaError
 from audit.hierarchy import Hierarchy
 from audit.metrics.batch import Batch
 from audit.metrics.streaming import (

@@ -15,7 +15,7 @@ from typing import ClassVar
 import numpy as np
 from scipy.sparse import csr_array, eye_array
 
-from audit.dag import BoolArray, FloatArray, IntArray, Sparse, row
+from audit.base.dag import BoolArray, FloatArray, IntArray, Sparse, row
 from audit.engine.cuts import atom_mass, cut_at, normalised
 from audit.engine.rows import row_numbers
 from audit.hierarchy import Hierarchy

@@ -13,10 +13,10 @@ from typing import ClassVar, TypeAlias
 
 import numpy as np
 
-from audit.dag import BoolArray, FloatArray
+from audit.base.dag import BoolArray, FloatArray
+from audit.base.errors import SchemaError
 from audit.engine.cuts import Cut
 from audit.engine.resampling import REPLICATES, percentile_interval, poisson_weights, unit_keys
-from audit.errors import SchemaError
 from audit.hierarchy import Hierarchy
 from audit.metrics.batch import Batch
 

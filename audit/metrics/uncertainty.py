@@ -12,7 +12,7 @@ from typing import ClassVar
 import numpy as np
 from scipy.sparse import csr_array
 
-from audit.dag import FloatArray, Sparse
+from audit.base.dag import FloatArray, Sparse
 from audit.engine.cuts import Cut, normalised
 from audit.engine.rows import row_sums
 from audit.hierarchy import Hierarchy

@@ -9,8 +9,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NoReturn
 
-from audit.errors import InputError, SchemaError
-from audit.files import refuse_pickle
+from audit.base.errors import InputError, SchemaError
+from audit.base.files import refuse_pickle
 
 
 def objects(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:

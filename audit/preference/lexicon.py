@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from audit.errors import SchemaError
+from audit.base.errors import SchemaError
 from audit.hierarchies import load_hierarchy, wordnet
 from audit.hierarchy import SYNTHETIC_ROOT, Hierarchy
 from audit.preference.questions import Task

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from audit.dag import BoolArray, FloatArray, IntArray
+from audit.base.dag import BoolArray, FloatArray, IntArray
 from audit.preference.questions import Question
 from audit.preference.result import (
     ACCURACY,

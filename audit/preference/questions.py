@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from audit.errors import SchemaError, first_cases
+from audit.base.errors import SchemaError, first_cases
 from audit.preference.json_lines import objects, text_of
 
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
 
-from audit.errors import InputError
+from audit.base.errors import InputError
 from audit.hierarchies import wordnet
 from audit.preference.lexicon import load_lexicon
 from audit.preference.measure import Measured

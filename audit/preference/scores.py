@@ -11,9 +11,9 @@ from typing import Any, TypeAlias
 import numpy as np
 import polars as pl
 
-from audit.dag import FloatArray
-from audit.errors import InputError, SchemaError, first_cases
-from audit.files import first_bytes
+from audit.base.dag import FloatArray
+from audit.base.errors import InputError, SchemaError, first_cases
+from audit.base.files import first_bytes
 from audit.preference.json_lines import objects
 from audit.preference.questions import Question
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from audit.dag import IntArray
+from audit.base.dag import IntArray
 from audit.preference.lexicon import Lexicon, plain
 from audit.preference.questions import Question
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from audit.dag import FloatArray, IntArray
+from audit.base.dag import FloatArray, IntArray
 from audit.preference.lexicon import plain
 from audit.preference.scores import TokenScores
 

@@ -14,7 +14,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from audit.errors import AuditError, FormatError
+from audit.base.errors import AuditError, FormatError
 from audit.hierarchies import FORMATS, load_hierarchy
 from audit.hierarchy import Hierarchy
 from fixtures import hierarchy_files as files

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from audit.errors import AuditError
+from audit.base.errors import AuditError
 from audit.loaders import FORMATS, read_labels
 from audit.loaders.format import INSTANCES, ROWS, Columns, LabelFormat
 from fixtures.broken import BROKEN, BrokenFile

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from audit.errors import AuditError, FormatError, InputError
+from audit.base.errors import AuditError, FormatError, InputError
 from audit.loaders import PREDICTION_FORMATS, read_predictions
 from audit.loaders.predictions import PredictionFormat, RawPredictions
 from audit.loaders.transforms import as_scores

@@ -22,10 +22,10 @@ import reports
 import reports.pdf
 from audit import run as run_module
 from audit import run_folder
+from audit.base.errors import RenderError
 from audit.checks import ALL_CHECKS, CHECKS
 from audit.checks.check import Check
 from audit.cli import app
-from audit.errors import RenderError
 from audit.measure import Measurements
 from audit.result import CheckResult
 from audit.run_folder import read_run

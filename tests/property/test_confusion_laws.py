@@ -11,7 +11,7 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from audit.errors import SchemaError
+from audit.base.errors import SchemaError
 from audit.hierarchy import Hierarchy
 from audit.metrics.confusion import ConfusionStream, concept_confusion, pair_confusions
 from fixtures import brute_force as plain

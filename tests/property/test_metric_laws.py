@@ -13,10 +13,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.sparse import csr_array
 
-from audit.dag import Sparse
+from audit.base.dag import Sparse
+from audit.base.errors import SchemaError
 from audit.engine.cuts import Cut, atom_mass, cut_at, depth_cut, entropy, level_cut
 from audit.engine.propagation import aggregate
-from audit.errors import SchemaError
 from audit.hierarchy import Hierarchy
 from audit.metrics.accuracy import Accuracy, AccuracyAlignment, accuracy, accuracy_alignment
 from audit.metrics.batch import Batch

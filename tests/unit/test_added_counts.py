@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from polars.testing import assert_frame_equal
 
-from audit.errors import InputError
+from audit.base.errors import InputError
 from audit.hierarchies import load_hierarchy
 from audit.hierarchies.icd9 import ICD9
 from audit.hierarchy import Hierarchy

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from audit.base.errors import InputError, OutputError
 from audit.case_lists import cases_of, drawn, listed, write_csv
-from audit.errors import InputError, OutputError
 from audit.hierarchy import Hierarchy
 from audit.result import AuditResult
 from audit.run import run_audit, run_counted_audit

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from audit.base.errors import AuditError, InputError, SchemaError
 from audit.code_dates import Spell, as_days, read_code_dates
-from audit.errors import AuditError, InputError, SchemaError
 
 SPELLS = (
     Spell("038.9", None, date(1999, 9, 30)),

@@ -9,8 +9,8 @@ import polars as pl
 import pytest
 
 import audit
+from audit.base.errors import InputError, SchemaError
 from audit.dataset import REASONS, LabelDataset, load_labels
-from audit.errors import InputError, SchemaError
 from audit.hierarchy import Hierarchy
 from fixtures.labelled import labelled
 

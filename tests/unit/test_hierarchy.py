@@ -7,7 +7,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from audit.errors import HierarchyError, SchemaError
+from audit.base.errors import HierarchyError, SchemaError
 from audit.hierarchy import RELATIONS, SYNTHETIC_ROOT, Hierarchy
 from fixtures import toy as by_hand
 from fixtures.toy import toy

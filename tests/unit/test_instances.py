@@ -7,8 +7,8 @@ from pathlib import Path
 import polars as pl
 import pytest
 
+from audit.base.errors import InputError
 from audit.dataset import LabelDataset
-from audit.errors import InputError
 from audit.hierarchy import Hierarchy
 from audit.instances import instance_frame, read_instance, write_instances
 from audit.predictions import Predictions

@@ -13,10 +13,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from audit.base.errors import InputError, PolicyError
 from audit.checks import ALL_CHECKS, CHECKS, ON_WAIVERS
 from audit.dataset import LabelDataset
 from audit.disclosure import Quantity, count, derived
-from audit.errors import InputError, PolicyError
 from audit.hierarchy import Hierarchy
 from audit.judge import FREE, judged, judging_date, rejudged
 from audit.policy import BranchRule, CodeDates, Policy, Threshold, Waiver

@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 from jsonschema import Draft202012Validator, ValidationError
 
+from audit.base.errors import InputError, PolicyError
 from audit.code_dates import Spell
-from audit.errors import InputError, PolicyError
 from audit.policy import (
     BUILT_IN,
     ICD9CM_POLICY,

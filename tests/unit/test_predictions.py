@@ -10,8 +10,8 @@ import polars as pl
 import pytest
 from scipy.sparse import csr_array
 
+from audit.base.errors import SchemaError
 from audit.dataset import LabelDataset, load_labels
-from audit.errors import SchemaError
 from audit.hierarchy import Hierarchy
 from audit.loaders.predictions import RawPredictions
 from audit.policy import Policy

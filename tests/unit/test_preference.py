@@ -12,8 +12,8 @@ import numpy as np
 import polars as pl
 import pytest
 
+from audit.base.errors import AuditError
 from audit.engine.intervals import wilson
-from audit.errors import AuditError
 from audit.hierarchies import wordnet
 from audit.preference import PreferenceResult, run_preference
 from audit.preference.lexicon import Lexicon, of_wordnet, plain

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from audit.errors import PolicyError
+from audit.base.errors import PolicyError
 from audit.hierarchy import Hierarchy
 from audit.policy import BUILT_IN, Policy
 from audit.rule_book import associations, first_association, refuse_contradictions

@@ -8,9 +8,9 @@ import pytest
 
 import audit
 from audit import run as module
+from audit.base.errors import PolicyError
 from audit.checks import ALL_CHECKS, CHECKS
 from audit.checks.check import Check
-from audit.errors import PolicyError
 from audit.hierarchy import Hierarchy
 from audit.measure import Measurements
 from audit.policy import Policy

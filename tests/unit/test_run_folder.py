@@ -10,8 +10,8 @@ import polars as pl
 import pytest
 
 from audit import run_folder
-from audit.errors import InputError, OutputError
-from audit.files import sha256_of
+from audit.base.errors import InputError, OutputError
+from audit.base.files import sha256_of
 from audit.hierarchy import Hierarchy
 from audit.policy import Policy
 from audit.result import AuditResult, to_json_bytes

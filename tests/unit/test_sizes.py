@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from audit.errors import InputError
+from audit.base.errors import InputError
 from audit.sizes import size_of
 
 

@@ -8,9 +8,9 @@ import polars as pl
 import pytest
 
 import audit
+from audit.base.errors import InputError, PolicyError
 from audit.checks.unknown_code import CHECK
 from audit.dataset import LabelDataset
-from audit.errors import InputError, PolicyError
 from audit.hierarchy import Hierarchy, Unlisted
 from audit.measure import measure
 from audit.policy import Policy

@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from audit.base.errors import PolicyError, SchemaError
 from audit.code_dates import Spell
 from audit.dataset import LabelDataset
-from audit.errors import PolicyError, SchemaError
 from audit.hierarchy import Hierarchy
 from audit.policy import CodeDates
 from audit.validity import VALIDITY, days_of, validity

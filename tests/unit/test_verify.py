@@ -17,8 +17,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import reports
+from audit.base.errors import InputError
 from audit.compare import compare_runs, write_comparison
-from audit.errors import InputError
 from audit.reported import comparable
 from audit.result import SCHEMA_VERSION, AuditResult
 from audit.run import run_audit

@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import audit
+from audit.base.errors import PolicyError
 from audit.checks.sibling_exclusive import CHECK
-from audit.errors import PolicyError
 from audit.measure import measure
 from audit.policy import Policy, policy_for
 from audit.result import CheckResult, shared_finding

@@ -10,9 +10,9 @@ import numpy as np
 import polars as pl
 import pytest
 
+from audit.base.errors import InputError
 from audit.compare import Comparison, compare_runs
 from audit.compare.counts import Counts, q_values
-from audit.errors import InputError
 from audit.hierarchy import Hierarchy
 from audit.policy import Policy
 from audit.result import AuditResult

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from scipy.sparse import csr_array
 
+from audit.base.errors import SchemaError
 from audit.engine.cuts import Cut, atom_mass, cut_at, depth_cut, entropy, level_cut, normalised
-from audit.errors import SchemaError
 from audit.hierarchy import Hierarchy
 
 

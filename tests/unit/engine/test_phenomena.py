@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from scipy.sparse import csr_array
 
-from audit.dag import IntArray
+from audit.base.dag import IntArray
 from audit.engine.amplified import Carried
 from audit.engine.phenomena import told_by
 

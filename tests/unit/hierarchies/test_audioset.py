@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from audit.errors import AuditError, HierarchyError, InputError, SchemaError
+from audit.base.errors import AuditError, HierarchyError, InputError, SchemaError
 from audit.hierarchies import audioset, load_hierarchy
 
 ENTRIES: list[dict[str, Any]] = [

@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from audit.errors import AuditError, HierarchyError, SchemaError
-from audit.files import first_bytes
+from audit.base.errors import AuditError, HierarchyError, SchemaError
+from audit.base.files import first_bytes
 from audit.hierarchies.caml import FORMAT
 from audit.hierarchy import Hierarchy, Placement
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from audit.errors import AuditError, FormatError, HierarchyError, InputError, SchemaError
+from audit.base.errors import AuditError, FormatError, HierarchyError, InputError, SchemaError
 from audit.hierarchies import dotted, load_hierarchy
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from audit.errors import AuditError, FormatError, HierarchyError, InputError, SchemaError
+from audit.base.errors import AuditError, FormatError, HierarchyError, InputError, SchemaError
 from audit.hierarchies import edges, load_hierarchy
 
 

@@ -8,8 +8,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from audit.base.errors import InputError
 from audit.dataset import load_labels
-from audit.errors import InputError
 from audit.hierarchies.exclusions import is_range
 from audit.hierarchies.icd9 import prefixes
 from audit.hierarchies.icd10 import is_code

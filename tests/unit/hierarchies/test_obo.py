@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from audit.errors import AuditError, FormatError, HierarchyError, InputError, SchemaError
+from audit.base.errors import AuditError, FormatError, HierarchyError, InputError, SchemaError
 from audit.hierarchies import load_hierarchy, obo
 from audit.hierarchy import Placement
 

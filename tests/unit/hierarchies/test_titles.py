@@ -6,7 +6,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from audit.errors import AuditError, InputError, SchemaError
+from audit.base.errors import AuditError, InputError, SchemaError
 from audit.hierarchies.icd9cm import BUILT_IN
 from audit.hierarchies.titles import TitleList, read_titles, unplaced, with_titles
 from audit.hierarchy import Hierarchy

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from audit.errors import AuditError, HierarchyError, InputError, SchemaError
+from audit.base.errors import AuditError, HierarchyError, InputError, SchemaError
 from audit.hierarchies import load_hierarchy, tree
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from audit.errors import AuditError, HierarchyError, InputError, SchemaError
+from audit.base.errors import AuditError, HierarchyError, InputError, SchemaError
 from audit.hierarchies import FOLDERS, load_hierarchy, wordnet
 from fixtures.wordnet_files import Synset, write_wordnet
 

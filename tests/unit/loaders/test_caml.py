@@ -8,7 +8,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from audit.errors import InputError, SchemaError
+from audit.base.errors import InputError, SchemaError
 from audit.loaders import caml, read_labels
 from audit.loaders.format import Columns
 

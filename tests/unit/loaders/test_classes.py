@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from audit.errors import InputError, SchemaError
+from audit.base.errors import InputError, SchemaError
 from audit.loaders.classes import classes_for, read_classes
 
 

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from audit.errors import FormatError, InputError
-from audit.files import SNIFFED_BYTES
+from audit.base.errors import FormatError, InputError
+from audit.base.files import SNIFFED_BYTES
 from audit.loaders import FORMATS, read_labels
 from audit.loaders.format import Columns
 from fixtures.broken import Trap

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from audit.errors import InputError
+from audit.base.errors import InputError
 from audit.loaders import read_labels
 from audit.loaders.format import Columns
 

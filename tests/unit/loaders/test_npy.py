@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from audit.errors import FormatError, InputError, SchemaError
+from audit.base.errors import FormatError, InputError, SchemaError
 from audit.loaders import read_labels
 from audit.loaders.format import Columns, RawLabels
 from fixtures.broken import Trap

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from audit.errors import SchemaError
+from audit.base.errors import SchemaError
 from audit.loaders import read_labels
 from audit.loaders.format import Columns
 

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from audit.errors import InputError, SchemaError
+from audit.base.errors import InputError, SchemaError
 from audit.loaders import read_predictions
 from fixtures.broken import Trap
 from fixtures.prediction_files import npy_bytes, npz_bytes, pickled_array

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from audit.errors import InputError, SchemaError
+from audit.base.errors import InputError, SchemaError
 from audit.loaders import read_predictions
 from audit.loaders.predictions import RawPredictions
 from fixtures.prediction_files import cells_of

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from audit.errors import SchemaError
+from audit.base.errors import SchemaError
 from audit.loaders import read_predictions
 from fixtures.prediction_files import cells_of
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from audit.errors import InputError, SchemaError
+from audit.base.errors import InputError, SchemaError
 from audit.loaders import read_predictions
 from fixtures.broken import Trap
 from fixtures.prediction_files import safetensors_bytes, with_length

@@ -9,8 +9,8 @@ from pathlib import Path
 import polars as pl
 import pytest
 
+from audit.base.errors import SchemaError
 from audit.dataset import LabelDataset, load_labels
-from audit.errors import SchemaError
 from audit.hierarchy import Hierarchy
 from audit.loaders import read_labels
 from audit.loaders.format import INSTANCES, PLACES, Columns

@@ -12,7 +12,7 @@ from hypothesis.extra.numpy import arrays
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from audit.errors import SchemaError
+from audit.base.errors import SchemaError
 from audit.loaders.predictions import RawPredictions
 from audit.loaders.transforms import Transform, as_scores
 

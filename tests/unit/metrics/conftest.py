@@ -8,7 +8,7 @@ from typing import TypeAlias
 import pytest
 from scipy.sparse import csr_array
 
-from audit.dag import Sparse
+from audit.base.dag import Sparse
 from audit.engine.cuts import Cut, depth_cut
 from audit.hierarchy import Hierarchy
 

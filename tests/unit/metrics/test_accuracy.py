@@ -6,9 +6,9 @@ from collections.abc import Callable
 
 import pytest
 
-from audit.dag import Sparse
+from audit.base.dag import Sparse
+from audit.base.errors import SchemaError
 from audit.engine.cuts import Cut
-from audit.errors import SchemaError
 from audit.hierarchy import Hierarchy
 from audit.metrics.accuracy import accuracy, accuracy_alignment
 

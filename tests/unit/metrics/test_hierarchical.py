@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 
 import pytest
 
-from audit.dag import Sparse
+from audit.base.dag import Sparse
 from audit.hierarchy import Hierarchy
 from audit.metrics.hierarchical import Average, hierarchical_scores
 from audit.metrics.streaming import Estimate

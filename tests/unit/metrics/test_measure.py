@@ -10,7 +10,7 @@ import polars as pl
 import pytest
 from scipy.sparse import csr_array
 
-from audit.dag import Sparse
+from audit.base.dag import Sparse
 from audit.hierarchy import Hierarchy
 from audit.metrics import METRICS
 from audit.metrics import measure as module

@@ -7,8 +7,8 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from audit.dag import Sparse
-from audit.errors import SchemaError
+from audit.base.dag import Sparse
+from audit.base.errors import SchemaError
 from audit.hierarchy import Hierarchy
 from audit.metrics.preference import subgraph_preference
 

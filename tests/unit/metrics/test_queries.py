@@ -7,7 +7,7 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from audit.dag import Sparse
+from audit.base.dag import Sparse
 from audit.hierarchy import Hierarchy
 from audit.metrics.batch import Batch
 from audit.metrics.queries import QUERIES, Custom, QueryShare, SpreadOverParents

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import pytest
 
-from audit.dag import Sparse
+from audit.base.dag import Sparse
 from audit.hierarchy import Hierarchy
 from audit.metrics.severity import mistake_severity
 

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import pytest
 
-from audit.dag import Sparse
+from audit.base.dag import Sparse
 from audit.engine.cuts import Cut
 from audit.hierarchy import Hierarchy
 from audit.metrics.uncertainty import uncertainty_alignment

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 import reports
+from audit.base.errors import RenderError
 from audit.compare import compare_runs
-from audit.errors import RenderError
 from audit.run import run_audit
 from fixtures.labelled import labelled, repeated, tree
 from reports.comparison import comparison_html

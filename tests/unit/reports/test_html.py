@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 import reports
-from audit.errors import RenderError
+from audit.base.errors import RenderError
 from audit.result import AuditResult
 from fixtures import results
 from reports.html import html_text

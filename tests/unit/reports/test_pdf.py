@@ -16,7 +16,7 @@ import pikepdf
 import pytest
 
 import reports
-from audit.errors import RenderError
+from audit.base.errors import RenderError
 from audit.result import AuditResult, to_json_bytes
 from fixtures import results
 from reports.budget import PAGES, budgets

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from audit.errors import RenderError
+from audit.base.errors import RenderError
 from reports.typesetting import Limits, Task, TooLongError, typeset
 
 PAGE = "<!doctype html><html lang='en'><title>t</title><body><h1>Page</h1>{}</body></html>"

@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.sparse import csr_array
 
+from audit.base.progress import blocks, silent
 from audit.engine import joint, pairs, score_pairs
-from audit.progress import blocks, silent
 
 Told = tuple[str, int, int | None, str]
 

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from audit.errors import OutputError
+from audit.base.errors import OutputError
 
 
 class PassingFolder:

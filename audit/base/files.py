@@ -14,7 +14,7 @@ from typing import Any, BinaryIO
 
 import polars as pl
 
-from audit.errors import InputError, SchemaError, first_cases
+from audit.base.errors import InputError, SchemaError, first_cases
 
 UNPICKLABLE = (".pkl", ".pickle", ".pt", ".pth", ".joblib", ".bin")
 """Suffixes of files that can run code when they are read as their makers read them."""

@@ -7,7 +7,7 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from audit import dag
+from audit.base import dag
 from fixtures.toy import CLOSURE, DEPTH, EDGES, HEIGHT, LEVEL, NODES, PAIRS
 
 INDEX = {node: i for i, node in enumerate(NODES)}
