@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from audit.hierarchy import Hierarchy
     from audit.policy import Policy, load_policy
     from audit.predictions import Predictions, load_predictions
-    from audit.result import AuditResult, CheckResult, Finding
+    from audit.results.result import AuditResult, CheckResult, Finding
     from audit.run import run_audit
     from audit.run_folder import read_run, write_run
     from audit.verify import verify_run
@@ -43,10 +43,10 @@ __all__ = [
 
 _HOME = {
     "AuditError": "audit.base.errors",
-    "AuditResult": "audit.result",
-    "CheckResult": "audit.result",
+    "AuditResult": "audit.results.result",
+    "CheckResult": "audit.results.result",
     "Comparison": "audit.compare",
-    "Finding": "audit.result",
+    "Finding": "audit.results.result",
     "Hierarchy": "audit.hierarchy",
     "LabelDataset": "audit.dataset",
     "Policy": "audit.policy",

@@ -11,7 +11,7 @@ import polars as pl
 
 from audit.base.errors import InputError, OutputError
 from audit.engine.resampling import unit_keys
-from audit.result import AuditResult, filled
+from audit.results.result import AuditResult, filled
 
 
 @dataclass(frozen=True, slots=True)

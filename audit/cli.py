@@ -22,7 +22,7 @@ from audit.base.progress import Progress, silent
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
-    from audit.result import AuditResult
+    from audit.results.result import AuditResult
 
 app = typer.Typer(
     name="audit",

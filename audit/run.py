@@ -39,7 +39,7 @@ from audit.pair_count import PairCount
 from audit.pair_table import described
 from audit.policy import Policy, policy_for
 from audit.predictions import Predictions
-from audit.result import BRANCH_PAIRS, COUNTED, STRATA, AuditResult, CheckResult
+from audit.results.result import BRANCH_PAIRS, COUNTED, STRATA, AuditResult, CheckResult
 from audit.rule_book import refuse_contradictions
 from audit.validity import days_of
 

@@ -21,9 +21,9 @@ import polars as pl
 
 from audit.base.errors import InputError, OutputError
 from audit.base.files import read_json, sha256_of
-from audit.disclosure import Earlier, Quantity
-from audit.earlier_table import earlier_frame, earlier_of
-from audit.result import (
+from audit.results.disclosure import Earlier, Quantity
+from audit.results.disclosure.earlier_table import earlier_frame, earlier_of
+from audit.results.result import (
     COUNTED,
     SCHEMA_VERSION,
     AuditResult,

@@ -17,7 +17,7 @@ from audit.base.errors import InputError
 from audit.base.files import sha256_of
 from audit.compare import COMPARISON
 from audit.compare.result import SCHEMA_VERSION as COMPARISON_VERSION
-from audit.result import SCHEMA_VERSION, to_json_bytes
+from audit.results.result import SCHEMA_VERSION, to_json_bytes
 from audit.run_folder import MANIFEST, RESULT, seal_of
 from audit.settings import Judging, Settings
 

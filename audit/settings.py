@@ -19,7 +19,7 @@ from audit.judge import rejudged
 from audit.loaders.transforms import Transform
 from audit.policy import Policy, load_policy, policy_for
 from audit.predictions import Predictions, load_predictions
-from audit.result import AuditResult
+from audit.results.result import AuditResult
 from audit.run import with_inputs
 from audit.run_folder import RESULT, read_run
 from audit.wrong_hierarchy import refuse_wrong_classes, refuse_wrong_hierarchy

@@ -16,7 +16,7 @@ from audit.base.errors import AuditError, first_cases
 from audit.base.files import sha256_of
 from audit.policy import Policy
 from audit.reported import comparable, one_way, read_html, read_pdf
-from audit.result import SCHEMA_VERSION, AuditResult, to_json_bytes
+from audit.results.result import SCHEMA_VERSION, AuditResult, to_json_bytes
 from audit.run_folder import HTML, MANIFEST, PDF, POLICY, RESTRICTED, RESULT, read_run
 from audit.sealed import Input, SealedRun
 from audit.settings import Judging, Settings

@@ -18,7 +18,7 @@ from audit.dataset import REASONS, LabelDataset
 from audit.loaders.predictions import RawPredictions
 from audit.policy import Policy, Waiver
 from audit.predictions import Predictions, map_predictions
-from audit.result import AuditResult, Finding
+from audit.results.result import AuditResult, Finding
 from benchmarks.truth_releases import (
     DISEASES,
     Sites,

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 if TYPE_CHECKING:
-    from audit.result import AuditResult
+    from audit.results.result import AuditResult
     from reports.notebook import Shown
 
 __all__ = ["show", "write_comparison", "write_html", "write_pdf"]

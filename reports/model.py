@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from audit.result import COUNTED, AuditResult, to_json_bytes
+from audit.results.result import COUNTED, AuditResult, to_json_bytes
 from reports import tables
 from reports.cards import cards, introduction, leading, more
 from reports.chapters import Model, model

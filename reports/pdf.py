@@ -11,7 +11,7 @@ from itertools import chain
 from typing import Any
 
 from audit.base.errors import RenderError
-from audit.result import to_json_bytes
+from audit.results.result import to_json_bytes
 from reports.budget import PAGES, Printed, budgets
 from reports.model import Report, build
 from reports.paper import paper

@@ -24,7 +24,7 @@ from audit.engine.resampling import REPLICATES
 from audit.metrics.preference import subgraph_preference
 from audit.pair_table import most_confused
 from audit.predictions import Predictions
-from audit.result import AuditResult
+from audit.results.result import AuditResult
 
 PAGE = Path(__file__).parents[1] / "docs" / "fidelity.md"
 TOP = 12

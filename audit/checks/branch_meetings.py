@@ -10,10 +10,10 @@ from scipy.sparse import csr_array
 
 from audit.base.dag import BoolArray, IntArray, row
 from audit.checks.check import TOP_PARTS
-from audit.disclosure import count
 from audit.measure import Counted, Measurements
 from audit.policy import BranchRule
-from audit.result import Part
+from audit.results.disclosure import count
+from audit.results.result import Part
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ from typing import Literal
 from audit.base.dag import IntArray
 from audit.measure import Counted, Measurements
 from audit.policy import ANY_CHECK, Waiver
-from audit.result import CheckResult, Finding
+from audit.results.result import CheckResult, Finding
 
 TOP_PARTS = 10
 """Lines of a finding's breakdown."""

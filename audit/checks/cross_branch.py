@@ -20,10 +20,10 @@ from audit.checks.branch_meetings import (
 )
 from audit.checks.carriers import carrying_both, labelled_below_both
 from audit.checks.check import Check
-from audit.disclosure import Quantity, count, derived
 from audit.measure import Counted, Measurements
 from audit.policy import BranchRule
-from audit.result import CheckResult, Finding, Part
+from audit.results.disclosure import Quantity, count, derived
+from audit.results.result import CheckResult, Finding, Part
 
 _NAME = "cross_branch"
 _TITLE = "Do instances carry nodes of branches that were meant to exclude each other?"

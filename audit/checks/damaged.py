@@ -10,7 +10,7 @@ import numpy as np
 from audit.base.dag import BoolArray
 from audit.checks.written import LOST_ZERO, integrity_of, read_again
 from audit.measure import Counted
-from audit.result import Finding
+from audit.results.result import Finding
 
 MOSTLY = 0.5
 """Share of the rows at or below a node, above which damaged ones decide its numbers."""

@@ -8,10 +8,10 @@ import numpy as np
 import polars as pl
 
 from audit.base.dag import BoolArray
-from audit.disclosure import count, derived
 from audit.measure import Measurements
 from audit.residual_differences import REFERENCE, difference_without, residual_differences
-from audit.result import Finding, finding_id
+from audit.results.disclosure import count, derived
+from audit.results.result import Finding, finding_id
 
 _NAME = "residual_overuse"
 

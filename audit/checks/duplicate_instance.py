@@ -11,9 +11,9 @@ import polars as pl
 from audit.base.dag import IntArray
 from audit.checks.carriers import distinct
 from audit.checks.check import Check
-from audit.disclosure import Quantity, count, derived
 from audit.measure import Measurements
-from audit.result import CheckResult, Finding
+from audit.results.disclosure import Quantity, count, derived
+from audit.results.result import CheckResult, Finding
 
 _NAME = "duplicate_instance"
 _TITLE = "Does one record stand in the data twice?"

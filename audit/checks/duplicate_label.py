@@ -11,9 +11,9 @@ from audit.base.dag import IntArray
 from audit.checks.carriers import distinct
 from audit.checks.check import TOP_PARTS, Check
 from audit.checks.duplicate_instance import met_twice
-from audit.disclosure import Quantity, count, derived
 from audit.measure import Counted, Measurements
-from audit.result import CheckResult, Finding, Part
+from audit.results.disclosure import Quantity, count, derived
+from audit.results.result import CheckResult, Finding, Part
 
 _NAME = "duplicate_label"
 _TITLE = "Does an instance carry the same label more than once?"

@@ -12,9 +12,9 @@ from audit.base.dag import IntArray
 from audit.checks.carriers import distinct
 from audit.checks.check import TOP_PARTS, Check
 from audit.dataset import REASONS
-from audit.disclosure import Quantity, count, derived
 from audit.measure import Counted, Measurements
-from audit.result import CheckResult, Finding, Part
+from audit.results.disclosure import Quantity, count, derived
+from audit.results.result import CheckResult, Finding, Part
 
 _NAME = "empty_instance"
 _TITLE = "Does every instance have a label?"

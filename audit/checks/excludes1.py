@@ -12,10 +12,10 @@ from scipy.sparse import csr_array
 from audit.base.dag import IntArray, Sparse
 from audit.checks.carriers import carrying_both
 from audit.checks.check import TOP_PARTS, Check
-from audit.disclosure import Quantity, count, derived
 from audit.hierarchy import Exclusion, Exclusions, Hierarchy
 from audit.measure import Measurements
-from audit.result import CheckResult, Finding, Part, finding_id
+from audit.results.disclosure import Quantity, count, derived
+from audit.results.result import CheckResult, Finding, Part, finding_id
 
 _NAME = "excludes1"
 _TITLE = "Do instances carry two codes that an Excludes1 note keeps apart?"

@@ -12,11 +12,11 @@ from scipy.special import gammaln
 from audit.base.dag import BoolArray, IntArray, Sparse, row
 from audit.checks.carriers import carrying
 from audit.checks.check import Check, Limit
-from audit.disclosure import Quantity, count, derived
 from audit.engine.fdr import benjamini_hochberg
 from audit.engine.intervals import FloatArray, wilson
 from audit.measure import Measurements
-from audit.result import CheckResult, Finding
+from audit.results.disclosure import Quantity, count, derived
+from audit.results.result import CheckResult, Finding
 
 _NAME = "group_confined"
 _TITLE = "Is a node used by one site, coder or split alone, though its parent is not?"

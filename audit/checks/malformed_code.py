@@ -8,7 +8,7 @@ from audit.checks.check import Check
 from audit.checks.refusals import finding_of_labels
 from audit.checks.written import looked_at, refused_for
 from audit.measure import Counted, Measurements
-from audit.result import CheckResult, Finding
+from audit.results.result import CheckResult, Finding
 
 _NAME = "malformed_code"
 _TITLE = "Does every label have the shape of a code?"

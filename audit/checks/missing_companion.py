@@ -12,9 +12,9 @@ import polars as pl
 from audit.base.dag import BoolArray, IntArray
 from audit.checks.carriers import carrying
 from audit.checks.check import TOP_PARTS, Check
-from audit.disclosure import count, derived
 from audit.measure import Measurements
-from audit.result import CheckResult, Finding, Part
+from audit.results.disclosure import count, derived
+from audit.results.result import CheckResult, Finding, Part
 from audit.rule_book import at_or_below, companion_rules
 from audit.rules import Companion, Severity
 from audit.validity import days_of

@@ -10,9 +10,9 @@ import polars as pl
 from audit.base.dag import IntArray
 from audit.checks.carriers import carrying_both
 from audit.checks.check import Check
-from audit.disclosure import Quantity, count
 from audit.measure import Measurements
-from audit.result import CheckResult, Finding
+from audit.results.disclosure import Quantity, count
+from audit.results.result import CheckResult, Finding
 
 _NAME = "missing_stratum"
 _TITLE = "Are pairs of nodes reported that a column of the instances explains?"

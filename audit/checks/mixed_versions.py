@@ -10,7 +10,7 @@ from audit.checks.check import Check
 from audit.checks.refusals import finding_of_labels
 from audit.checks.written import integrity_of, refused_for, written
 from audit.measure import Counted, Measurements
-from audit.result import CheckResult, Finding
+from audit.results.result import CheckResult, Finding
 
 _NAME = "mixed_versions"
 _TITLE = "Are rows coded in another version of the classification?"

@@ -11,7 +11,6 @@ from scipy.special import gammainc, gammaincinv
 
 from audit.base.dag import IntArray
 from audit.checks.check import Check, Limit
-from audit.disclosure import Quantity, count, derived
 from audit.engine.association import TAIL
 from audit.engine.exchanges import Exchanges, mistakes
 from audit.engine.fdr import benjamini_hochberg
@@ -19,7 +18,8 @@ from audit.engine.pairs import support
 from audit.hierarchy import RELATIONS
 from audit.measure import Measurements
 from audit.measure_model import ModelMeasurements
-from audit.result import CheckResult, Finding
+from audit.results.disclosure import Quantity, count, derived
+from audit.results.result import CheckResult, Finding
 
 _NAME = "model_confuses"
 _TITLE = "Which labels does the model answer in place of each other?"

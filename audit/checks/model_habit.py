@@ -10,7 +10,6 @@ import numpy as np
 from audit.base.dag import IntArray
 from audit.checks.check import TOP_PARTS, Check, Limit
 from audit.checks.residual_overuse import standing_parents
-from audit.disclosure import Quantity, count, derived
 from audit.engine.amplified import Together
 from audit.engine.fdr import benjamini_hochberg, threshold
 from audit.engine.phenomena import told_by
@@ -18,7 +17,8 @@ from audit.hierarchy import RELATIONS
 from audit.measure import Measurements
 from audit.measure_model import ModelMeasurements
 from audit.residual_use import residual_share
-from audit.result import CheckResult, Finding, Part, finding_id
+from audit.results.disclosure import Quantity, count, derived
+from audit.results.result import CheckResult, Finding, Part, finding_id
 
 _NAME = "model_habit"
 _TITLE = "Has the model learned the data's habits?"

@@ -28,7 +28,7 @@ from audit.checks.uninformative import (
 from audit.checks.written import integrity_of, mapped
 from audit.integrity import Integrity
 from audit.measure import Counted, Measurements
-from audit.result import CheckResult, Finding
+from audit.results.result import CheckResult, Finding
 from audit.validity import HEADING
 
 _NAME = "not_specific"

@@ -9,9 +9,9 @@ from scipy.sparse import csr_array
 from audit.base.dag import IntArray
 from audit.checks.carriers import distinct
 from audit.checks.check import TOP_PARTS, Check
-from audit.disclosure import Quantity, count, derived
 from audit.measure import Counted, Measurements
-from audit.result import CheckResult, Finding, Part
+from audit.results.disclosure import Quantity, count, derived
+from audit.results.result import CheckResult, Finding, Part
 
 _NAME = "parent_and_child"
 _TITLE = "Is an instance labelled with a node and with its own ancestor?"

@@ -10,10 +10,10 @@ from audit.base.dag import IntArray
 from audit.checks.carriers import distinct
 from audit.checks.check import TOP_PARTS, Check
 from audit.checks.written import integrity_of
-from audit.disclosure import Quantity, count, derived
 from audit.integrity import Integrity
 from audit.measure import Measurements
-from audit.result import CheckResult, Finding, Part
+from audit.results.disclosure import Quantity, count, derived
+from audit.results.result import CheckResult, Finding, Part
 
 _NAME = "principal_position"
 _TITLE = "Do codes stand first that may never be the principal diagnosis?"

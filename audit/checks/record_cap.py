@@ -11,11 +11,11 @@ import polars as pl
 from audit.base.dag import IntArray
 from audit.checks.carriers import distinct
 from audit.checks.check import Check
-from audit.disclosure import Quantity, count, derived
 from audit.engine.fdr import benjamini_hochberg
 from audit.engine.intervals import wilson
 from audit.measure import Counted, Measurements
-from audit.result import CheckResult, Finding
+from audit.results.disclosure import Quantity, count, derived
+from audit.results.result import CheckResult, Finding
 
 _NAME = "record_cap"
 _TITLE = "Do records pile up at a greatest length?"

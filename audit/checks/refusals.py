@@ -9,9 +9,9 @@ from typing import Any
 import polars as pl
 
 from audit.checks.check import TOP_PARTS
-from audit.disclosure import Quantity, count, derived
 from audit.measure import Counted
-from audit.result import Finding, Part, Severity
+from audit.results.disclosure import Quantity, count, derived
+from audit.results.result import Finding, Part, Severity
 
 _NOTHING: Mapping[str, Quantity] = MappingProxyType({})
 

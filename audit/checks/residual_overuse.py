@@ -13,14 +13,14 @@ import polars as pl
 from audit.base.dag import IntArray, row
 from audit.checks.check import TOP_PARTS, Check, Limit
 from audit.checks.differing import differing, where_told
-from audit.disclosure import Quantity, count, derived
 from audit.engine.fdr import benjamini_hochberg, threshold
 from audit.engine.shrinkage import SharePrior
 from audit.hierarchy import Hierarchy
 from audit.measure import Counted, Measurements
 from audit.policy import Policy
 from audit.residual_use import Share, alone, residual_share
-from audit.result import CheckResult, Finding, Part, finding_id
+from audit.results.disclosure import Quantity, count, derived
+from audit.results.result import CheckResult, Finding, Part, finding_id
 
 _NAME = "residual_overuse"
 _TITLE = "Are catch-all nodes used where the hierarchy has specific ones?"

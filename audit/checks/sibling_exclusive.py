@@ -9,9 +9,9 @@ from scipy.sparse import csr_array, triu
 
 from audit.base.dag import BoolArray, IntArray, row
 from audit.checks.check import TOP_PARTS, Check
-from audit.disclosure import Quantity, count, derived
 from audit.measure import Measurements
-from audit.result import CheckResult, Finding, Part
+from audit.results.disclosure import Quantity, count, derived
+from audit.results.result import CheckResult, Finding, Part
 from audit.rules import Exclusive
 
 _NAME = "sibling_exclusive"

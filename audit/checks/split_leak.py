@@ -11,11 +11,11 @@ from scipy.sparse import csr_array
 from audit.base.dag import BoolArray, IntArray
 from audit.checks.carriers import distinct
 from audit.checks.check import TOP_PARTS, Check
-from audit.disclosure import Quantity, count, derived
 from audit.engine.pairs import support
 from audit.engine.random_split import chance_of_unseen, unseen_by_chance
 from audit.measure import Measurements
-from audit.result import CheckResult, Finding, Part
+from audit.results.disclosure import Quantity, count, derived
+from audit.results.result import CheckResult, Finding, Part
 
 _NAME = "split_leak"
 _TITLE = "Are the splits apart, and does training see every label?"

@@ -10,9 +10,9 @@ from audit.checks.carriers import carrying_both, labelled_below_both
 from audit.checks.check import Check
 from audit.checks.damaged import damage_told
 from audit.checks.label_pairs import LabelPairs, label_pairs_below
-from audit.disclosure import BESIDE, WHOLE, Quantity, count, derived
 from audit.measure import Counted, Measurements
-from audit.result import CheckResult, Finding, Part
+from audit.results.disclosure import BESIDE, WHOLE, Quantity, count, derived
+from audit.results.result import CheckResult, Finding, Part
 
 _NAME = "unexpected_pair"
 _TITLE = "Which pairs of nodes stand together more often than the length of records explains?"

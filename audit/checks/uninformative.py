@@ -6,10 +6,10 @@ import numpy as np
 
 from audit.base.dag import IntArray
 from audit.checks.check import TOP_PARTS
-from audit.disclosure import Quantity, count, derived
 from audit.engine.record_counts import only_among
 from audit.measure import Counted, Measurements
-from audit.result import Finding, Part
+from audit.results.disclosure import Quantity, count, derived
+from audit.results.result import Finding, Part
 
 UNINFORMATIVE = "uninformative"
 """Key of the finding."""

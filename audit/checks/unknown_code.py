@@ -10,9 +10,9 @@ from audit.checks.carriers import written_with
 from audit.checks.check import TOP_PARTS, Check
 from audit.checks.refusals import finding_of_labels
 from audit.checks.written import looked_at, refused_for, unexplained
-from audit.disclosure import Quantity, count
 from audit.measure import Counted, Measurements
-from audit.result import CheckResult, Finding, Part
+from audit.results.disclosure import Quantity, count
+from audit.results.result import CheckResult, Finding, Part
 
 _NAME = "unknown_code"
 _TITLE = "Is every label a node of the hierarchy?"

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from audit.checks.check import WaiverCheck, WaiverUse
-from audit.disclosure import Quantity
-from audit.result import CheckResult, Finding
+from audit.results.disclosure import Quantity
+from audit.results.result import CheckResult, Finding
 
 _NAME = "waiver_expired"
 _TITLE = "Does every waiver of the policy still hold?"

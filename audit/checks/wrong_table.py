@@ -10,7 +10,7 @@ from audit.checks.check import Check
 from audit.checks.refusals import finding_of_labels
 from audit.checks.written import FITS_ELSEWHERE_ALONE, WRONG_TABLE, integrity_of, lines, read_again
 from audit.measure import Counted, Measurements
-from audit.result import CheckResult, Finding
+from audit.results.result import CheckResult, Finding
 
 _NAME = "wrong_table"
 _TITLE = "Do codes of one code set stand in the table of another?"

@@ -10,7 +10,7 @@ from typing import Any, Literal, TypeAlias
 import polars as pl
 
 from audit.base.plurals import counted
-from audit.result import AuditResult
+from audit.results.result import AuditResult
 
 CauseName: TypeAlias = Literal["data", "hierarchy", "normaliser", "tool", "policy"]
 

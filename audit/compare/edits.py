@@ -11,7 +11,7 @@ import numpy as np
 import polars as pl
 
 from audit.base.dag import Sparse, closure, edge_matrix
-from audit.result import AuditResult
+from audit.results.result import AuditResult
 
 Edit: TypeAlias = Literal["added", "removed", "moved", "retitled", "assignable_changed"]
 EDITS: tuple[Edit, ...] = ("added", "removed", "moved", "retitled", "assignable_changed")

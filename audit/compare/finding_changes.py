@@ -10,7 +10,7 @@ import polars as pl
 
 from audit.engine.intervals import wilson
 from audit.judge import main_effect
-from audit.result import AuditResult, CheckResult, Finding, Status
+from audit.results.result import AuditResult, CheckResult, Finding, Status
 
 Change: TypeAlias = Literal["new", "gone", "worse", "better", "same", "not_asked"]
 CHANGES: tuple[Change, ...] = ("new", "worse", "gone", "better", "same", "not_asked")

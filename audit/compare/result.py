@@ -17,7 +17,7 @@ from audit.compare.node_changes import NodeChanges
 from audit.compare.pair_changes import PairChanges
 from audit.compare.shared_view import SharedView
 from audit.compare.terms import terms
-from audit.result import AuditResult
+from audit.results.result import AuditResult
 
 SCHEMA_VERSION = "1.0"
 

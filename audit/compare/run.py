@@ -10,7 +10,7 @@ from audit.compare.node_changes import node_changes
 from audit.compare.pair_changes import pair_changes
 from audit.compare.result import Comparison
 from audit.compare.roll_up import common_nodes
-from audit.result import AuditResult
+from audit.results.result import AuditResult
 
 
 def compare_runs(old: AuditResult, new: AuditResult) -> Comparison:

@@ -10,9 +10,17 @@ from typing import Any
 import polars as pl
 
 from audit.compare.finding_changes import CHANGES, CheckChange, FindingChange
-from audit.disclosure import Cell, Shown, carried, protected, shown_change, shown_count, together
-from audit.published import release_of
-from audit.result import AuditResult, Finding
+from audit.results.disclosure import (
+    Cell,
+    Shown,
+    carried,
+    protected,
+    shown_change,
+    shown_count,
+    together,
+)
+from audit.results.published_cells import release_of
+from audit.results.result import AuditResult, Finding
 
 SHOWN = 20
 """Rows of each ranked table, and findings of each check; all stand in the restricted tables."""

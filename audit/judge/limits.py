@@ -7,10 +7,10 @@ from dataclasses import dataclass, replace
 
 from audit.checks import CHECKS
 from audit.checks.check import Limit
-from audit.disclosure import Quantity
 from audit.judge.ratchet import number
 from audit.policy import Policy
-from audit.result import AuditResult, Finding
+from audit.results.disclosure import Quantity
+from audit.results.result import AuditResult, Finding
 
 FREE = (
     "name",

@@ -7,7 +7,7 @@ from collections.abc import Collection
 from audit.base.errors import InputError, PolicyError, first_cases
 from audit.checks import ALL_CHECKS, CHECKS
 from audit.policy import Policy, refuse_unknown_nodes
-from audit.result import AuditResult
+from audit.results.result import AuditResult
 
 
 def refuse_unknown_names(policy: Policy, nodes: Collection[str], hierarchy: str) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from audit.engine.intervals import wilson
-from audit.result import SEVERITIES, AuditResult, Finding
+from audit.results.result import SEVERITIES, AuditResult, Finding
 
 
 def findings_by_id(reference: AuditResult | None) -> dict[str, Finding]:

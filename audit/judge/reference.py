@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from audit.disclosure import Shown
-from audit.result import AuditResult, CheckResult, Finding
-from audit.since_reference import Remembered, effect
+from audit.results.changes_since import Remembered, effect
+from audit.results.disclosure import Shown
+from audit.results.result import AuditResult, CheckResult, Finding
 
 
 def remembered(reference: AuditResult, min_cell: int) -> Remembered:

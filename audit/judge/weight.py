@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from audit.judge.ratchet import number
 from audit.policy import Policy
-from audit.result import Finding
+from audit.results.result import Finding
 from audit.rules import Severity
 
 

@@ -27,7 +27,7 @@ from audit.checks import ALL_CHECKS, CHECKS
 from audit.checks.check import Check
 from audit.cli import app
 from audit.measure import Measurements
-from audit.result import CheckResult
+from audit.results.result import CheckResult
 from audit.run_folder import read_run
 from reports.verdict import verdict as verdict_of
 

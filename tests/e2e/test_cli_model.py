@@ -16,7 +16,7 @@ from typer.testing import CliRunner, Result
 
 from audit.cli import app
 from audit.metrics import METRICS
-from audit.result import to_json_bytes
+from audit.results.result import to_json_bytes
 from audit.run_folder import read_run
 from fixtures.toy import EDGES
 

@@ -15,7 +15,7 @@ import pytest
 
 import audit
 from audit.dataset import LabelDataset
-from audit.result import AuditResult
+from audit.results.result import AuditResult
 
 DATA = os.environ.get("AUDIT_DATA", "")
 pytestmark = pytest.mark.skipif(

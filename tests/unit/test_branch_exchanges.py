@@ -15,7 +15,7 @@ from audit.branch_exchanges import MOST_BRANCHES, branch_exchanges
 from audit.engine.exchanges import Exchanges, count_exchanges
 from audit.hierarchy import Hierarchy
 from audit.policy import Policy
-from audit.result import AuditResult
+from audit.results.result import AuditResult
 from audit.run import run_audit
 from fixtures import brute_force_scores as brute
 from fixtures.labelled import labelled, tree

@@ -18,7 +18,7 @@ from audit.hierarchy import Exclusion, Exclusions
 from audit.loaders.format import INSTANCES, ROWS, RawLabels
 from audit.measure import Measurements, measure
 from audit.policy import BranchRule, Policy, Threshold
-from audit.result import Finding
+from audit.results.result import Finding
 from audit.rules import Exclusive
 from fixtures.coded import SPELLS, icd9cm, on_days
 from fixtures.coded import measured as coded

@@ -9,7 +9,7 @@ from random import Random
 import pytest
 
 from audit.checks.lost_zero import CHECK
-from audit.result import Finding, Part
+from audit.results.result import Finding, Part
 from fixtures.coded import Tables, icd9cm, measured
 from fixtures.counted import counted_of
 

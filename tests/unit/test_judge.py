@@ -16,11 +16,11 @@ from hypothesis import strategies as st
 from audit.base.errors import InputError, PolicyError
 from audit.checks import ALL_CHECKS, CHECKS, ON_WAIVERS
 from audit.dataset import LabelDataset
-from audit.disclosure import Quantity, count, derived
 from audit.hierarchy import Hierarchy
 from audit.judge import FREE, judged, judging_date, rejudged
 from audit.policy import BranchRule, CodeDates, Policy, Threshold, Waiver
-from audit.result import AuditResult, CheckResult, Finding, to_json_bytes
+from audit.results.disclosure import Quantity, count, derived
+from audit.results.result import AuditResult, CheckResult, Finding, to_json_bytes
 from audit.rules import Exclusive, Expected
 from audit.run import run_audit
 from audit.run_folder import read_run, write_run

@@ -17,7 +17,7 @@ from audit.measure import measure
 from audit.policy import Policy, Threshold
 from audit.residual_differences import DIFFERENCES, _p_value, residual_differences
 from audit.residual_use import Share
-from audit.result import Finding
+from audit.results.result import Finding
 from fixtures.labelled import tree
 
 LUNG = tree(

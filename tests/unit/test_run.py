@@ -14,7 +14,7 @@ from audit.checks.check import Check
 from audit.hierarchy import Hierarchy
 from audit.measure import Measurements
 from audit.policy import Policy
-from audit.result import CheckResult
+from audit.results.result import CheckResult
 from audit.rules import Expected
 from audit.run import run_audit
 from fixtures.labelled import labelled

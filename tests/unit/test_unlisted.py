@@ -14,7 +14,7 @@ from audit.dataset import LabelDataset
 from audit.hierarchy import Hierarchy, Unlisted
 from audit.measure import measure
 from audit.policy import Policy
-from audit.result import Finding
+from audit.results.result import Finding
 from audit.run import run_audit
 from audit.stream import count_pairs
 

@@ -20,7 +20,7 @@ import reports
 from audit.base.errors import InputError
 from audit.compare import compare_runs, write_comparison
 from audit.reported import comparable
-from audit.result import SCHEMA_VERSION, AuditResult
+from audit.results.result import SCHEMA_VERSION, AuditResult
 from audit.run import run_audit
 from audit.run_folder import read_run, seal, seal_of, write_tables, writing_run
 from audit.sealed import schema

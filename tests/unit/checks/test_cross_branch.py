@@ -13,7 +13,7 @@ from audit.checks.cross_branch import CHECK, on_counts
 from audit.hierarchy import Hierarchy
 from audit.measure import measure
 from audit.policy import BranchRule, Policy
-from audit.result import CheckResult
+from audit.results.result import CheckResult
 from fixtures import brute_force as plain
 from fixtures.counted import counted_of
 from fixtures.labelled import labelled, tree

@@ -14,7 +14,7 @@ from audit.dataset import load_labels
 from audit.hierarchy import Hierarchy
 from audit.measure import measure
 from audit.policy import Policy
-from audit.result import CheckResult
+from audit.results.result import CheckResult
 from fixtures.labelled import labelled, tree
 
 FLAT = tree("a b c d e f < top")

@@ -14,7 +14,7 @@ from audit.dataset import LabelDataset
 from audit.hierarchy import Hierarchy
 from audit.measure import measure
 from audit.policy import Policy
-from audit.result import CheckResult
+from audit.results.result import CheckResult
 from fixtures.labelled import labelled
 from fixtures.toy import toy
 

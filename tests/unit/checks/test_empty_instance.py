@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from audit.checks.empty_instance import CHECK
 from audit.measure import measure
 from audit.policy import Policy
-from audit.result import CheckResult
+from audit.results.result import CheckResult
 from fixtures.labelled import labelled
 from fixtures.toy import toy
 

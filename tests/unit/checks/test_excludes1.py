@@ -15,7 +15,7 @@ from audit.checks.excludes1 import CHECK
 from audit.hierarchy import Exclusion, Exclusions, Hierarchy
 from audit.measure import measure
 from audit.policy import Policy, policy_for
-from audit.result import CheckResult, shared_finding
+from audit.results.result import CheckResult, shared_finding
 from fixtures.labelled import labelled, repeated, tree
 
 PLAIN = tree(

@@ -11,7 +11,7 @@ from audit.checks.group_confined import CHECK, _chance
 from audit.hierarchy import Hierarchy
 from audit.measure import measure
 from audit.policy import Policy
-from audit.result import CheckResult
+from audit.results.result import CheckResult
 from fixtures.labelled import labelled, tree
 
 BODY = tree("asthma cough fever < lung", "rare < asthma", "attack < heart", "lung heart < body")

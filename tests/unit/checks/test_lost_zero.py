@@ -17,7 +17,7 @@ from audit.hierarchies.titles import TitleList, with_titles
 from audit.hierarchy import Hierarchy
 from audit.measure import measure
 from audit.policy import Policy, Threshold
-from audit.result import Finding
+from audit.results.result import Finding
 from fixtures.coded import Tables, icd9cm, measured, of_release
 from fixtures.labelled import labelled
 from fixtures.synthetic import (

@@ -21,7 +21,7 @@ from audit.code_dates import Spell
 from audit.hierarchy import Companions
 from audit.measure import Measurements, measure
 from audit.policy import CodeDates, Policy, policy_for
-from audit.result import CheckResult, filled, shared_finding
+from audit.results.result import CheckResult, filled, shared_finding
 from audit.rule_book import at_or_below
 from audit.rules import Companion
 from fixtures.guideline_cases import APART, BEGINS, BROKEN, MISSING, NEAR, admissions, with_planted

@@ -14,7 +14,7 @@ from audit.dataset import load_labels
 from audit.hierarchy import Hierarchy
 from audit.measure import Measurements, measure
 from audit.policy import Policy
-from audit.result import CheckResult, shared_finding
+from audit.results.result import CheckResult, shared_finding
 from fixtures.labelled import labelled, tree
 
 LEAVES = [f"{branch}{n}" for branch in "abcd" for n in range(1, 6)]

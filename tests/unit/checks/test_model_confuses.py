@@ -18,7 +18,7 @@ from audit.hierarchy import Hierarchy
 from audit.measure import Measurements, measure
 from audit.measure_model import measure_model
 from audit.policy import Policy, Threshold
-from audit.result import CheckResult, shared_finding
+from audit.results.result import CheckResult, shared_finding
 from fixtures.brute_force_scores import exchanged, exchanges_expected
 from fixtures.labelled import labelled, tree
 from fixtures.predicted import predicted

@@ -15,7 +15,7 @@ from audit.hierarchies.icd9cm import DATA
 from audit.hierarchy import Hierarchy
 from audit.measure import measure
 from audit.policy import Policy
-from audit.result import Finding
+from audit.results.result import Finding
 from fixtures.coded import SPELLS, icd9cm, measured, on_days
 from fixtures.labelled import labelled, tree
 

@@ -12,7 +12,7 @@ from audit.checks.parent_and_child import CHECK
 from audit.hierarchy import Hierarchy
 from audit.measure import measure
 from audit.policy import Policy
-from audit.result import CheckResult
+from audit.results.result import CheckResult
 from fixtures import brute_force as plain
 from fixtures.labelled import labelled
 from fixtures.strategies import hierarchies, label_sets

@@ -13,7 +13,7 @@ from audit.hierarchies.icd9cm import DATA
 from audit.hierarchy import Hierarchy
 from audit.measure import measure
 from audit.policy import Policy
-from audit.result import CheckResult
+from audit.results.result import CheckResult
 from fixtures.coded import icd9cm, measured
 from fixtures.labelled import labelled
 

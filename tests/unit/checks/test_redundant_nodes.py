@@ -15,7 +15,7 @@ from audit.checks.redundant_nodes import CHECK, cases
 from audit.hierarchy import Hierarchy
 from audit.measure import Measurements, measure
 from audit.policy import Policy, Threshold
-from audit.result import CheckResult, shared_finding
+from audit.results.result import CheckResult, shared_finding
 from audit.rules import Companion, Expected
 from fixtures.counted import counted_of
 from fixtures.labelled import labelled, repeated, tree

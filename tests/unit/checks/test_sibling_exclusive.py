@@ -15,7 +15,7 @@ from audit.base.errors import PolicyError
 from audit.checks.sibling_exclusive import CHECK
 from audit.measure import measure
 from audit.policy import Policy, policy_for
-from audit.result import CheckResult, shared_finding
+from audit.results.result import CheckResult, shared_finding
 from audit.rules import Exclusive
 from audit.run import run_audit
 from fixtures.labelled import labelled, repeated, tree

@@ -14,7 +14,7 @@ from audit.checks.split_leak import CHECK
 from audit.dataset import LabelDataset
 from audit.measure import measure
 from audit.policy import Policy
-from audit.result import CheckResult, Finding
+from audit.results.result import CheckResult, Finding
 from fixtures.toy import toy
 
 NODES = [*toy().nodes]

@@ -9,7 +9,7 @@ from audit.checks.unknown_code import CHECK
 from audit.hierarchy import Hierarchy
 from audit.measure import measure
 from audit.policy import Policy
-from audit.result import CheckResult
+from audit.results.result import CheckResult
 from fixtures.coded import icd9cm, measured
 from fixtures.labelled import labelled
 

@@ -12,7 +12,7 @@ import pytest
 from audit.base.errors import OutputError
 from audit.base.files import sha256_of
 from audit.compare import COMPARISON, Comparison, compare_runs, write_comparison, writing_comparison
-from audit.result import to_json_bytes
+from audit.results.result import to_json_bytes
 from audit.run import run_audit
 from audit.run_folder import is_run, is_sealed, write_run
 from fixtures.labelled import labelled, repeated, tree

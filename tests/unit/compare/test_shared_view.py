@@ -14,7 +14,7 @@ from jsonschema import Draft202012Validator
 
 from audit.compare import compare_runs
 from audit.compare.shared_view import withheld_last
-from audit.result import to_json_bytes
+from audit.results.result import to_json_bytes
 from audit.run import run_audit
 from fixtures.labelled import labelled, repeated, tree
 

@@ -12,7 +12,7 @@ import pytest
 
 import reports
 from audit.base.errors import RenderError
-from audit.result import AuditResult
+from audit.results.result import AuditResult
 from fixtures import results
 from reports.html import html_text
 from reports.words import printable

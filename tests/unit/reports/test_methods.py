@@ -6,7 +6,7 @@ from importlib import import_module
 
 import pytest
 
-from audit.result import COUNTED
+from audit.results.result import COUNTED
 from fixtures import results
 from reports.html import html_text
 from reports.methods import FIXED, OF_MODELS, Fixed, fixed_table

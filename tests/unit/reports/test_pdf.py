@@ -17,7 +17,7 @@ import pytest
 
 import reports
 from audit.base.errors import RenderError
-from audit.result import AuditResult, to_json_bytes
+from audit.results.result import AuditResult, to_json_bytes
 from fixtures import results
 from reports.budget import PAGES, budgets
 from reports.model import build

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from audit.result import AuditResult, CheckResult
+from audit.results.result import AuditResult, CheckResult
 from audit.run import run_audit
 from fixtures import results
 from fixtures.labelled import labelled, repeated, tree

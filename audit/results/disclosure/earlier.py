@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
-from audit.disclosure.cells import Cell, Release, carried
+from audit.results.disclosure.cells import Cell, Release, carried
 
 
 @dataclass(frozen=True)

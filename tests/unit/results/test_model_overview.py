@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 
 from audit.hierarchy import Hierarchy
-from audit.model_overview import model_overview, shared_metrics
 from audit.pair_table import MOST_CONFUSED
 from audit.policy import Policy
-from audit.result import AuditResult
+from audit.results.model_overview import model_overview, shared_metrics
+from audit.results.result import AuditResult
 from audit.run import run_audit
 from fixtures.labelled import labelled, repeated, tree
 from fixtures.predicted import predicted

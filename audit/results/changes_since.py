@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
-from audit.disclosure import Shown, is_small
+from audit.results.disclosure import Shown, is_small
 
 Remembered: TypeAlias = Mapping[str, Any]
 """What a run keeps of its reference: ``instances, status, min_cell``, and ``checks`` with ``name,

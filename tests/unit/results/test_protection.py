@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from audit.disclosure import (
+from audit.results.disclosure import (
     Cell,
     Release,
     carried,

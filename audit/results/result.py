@@ -13,8 +13,9 @@ from urllib.parse import quote
 import polars as pl
 
 from audit.base.plurals import counted, of_one
-from audit.coverage import coverage
-from audit.disclosure import (
+from audit.results.changes_since import Ids, Remembered, changed_little, since_reference
+from audit.results.coverage import coverage
+from audit.results.disclosure import (
     BESIDE,
     WHOLE,
     Cell,
@@ -27,9 +28,9 @@ from audit.disclosure import (
     protected,
     shown,
 )
-from audit.model_overview import confused, confused_counts, model_overview, shared_metrics
-from audit.overview import Pictured, Told, overview, pictured
-from audit.published import (
+from audit.results.model_overview import confused, confused_counts, model_overview, shared_metrics
+from audit.results.overview import Pictured, Told, overview, pictured
+from audit.results.published_cells import (
     UNEXPECTED_PAIR,
     depth_counts,
     depths_shown,
@@ -40,7 +41,6 @@ from audit.published import (
     reference_cells,
     release_of,
 )
-from audit.since_reference import Ids, Remembered, changed_little, since_reference
 
 Severity: TypeAlias = Literal["error", "warning", "note"]
 Status: TypeAlias = Literal["error", "fail", "warn", "note", "pass", "not_applicable"]

@@ -11,11 +11,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from audit import since_reference as module
 from audit.judge.reference import remembered
-from audit.result import AuditResult, CheckResult, Finding, Judgement, to_json_bytes
+from audit.results import changes_since as module
+from audit.results.changes_since import Ids, since_reference
+from audit.results.result import AuditResult, CheckResult, Finding, Judgement, to_json_bytes
 from audit.run_folder import read_run, write_run
-from audit.since_reference import Ids, since_reference
 from fixtures import results
 
 MIN_CELL = 11

@@ -17,8 +17,8 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from audit.disclosure.cells import Cell, LabelSet, Release, carried
-from audit.disclosure.earlier import Earlier
+from audit.results.disclosure.cells import Cell, LabelSet, Release, carried
+from audit.results.disclosure.earlier import Earlier
 
 TYPES = 8
 """Kinds of label that one program tells apart: it has at most 2 ** TYPES unknowns."""

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from audit import overview as module
 from audit.hierarchy import Hierarchy
 from audit.policy import Policy
+from audit.results import overview as module
 from audit.run import run_audit
 from fixtures.labelled import labelled, repeated, tree
 

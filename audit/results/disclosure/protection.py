@@ -12,10 +12,19 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from types import MappingProxyType
 
-from audit.disclosure.cells import Cell, Release, carried
-from audit.disclosure.earlier import Earlier
-from audit.disclosure.quantity import is_small, shown_count
-from audit.disclosure.sight import NEW, PARTS, SLACK, Form, Part, Sight, possible, seen_whole
+from audit.results.disclosure.cells import Cell, Release, carried
+from audit.results.disclosure.earlier import Earlier
+from audit.results.disclosure.quantity import is_small, shown_count
+from audit.results.disclosure.sight import (
+    NEW,
+    PARTS,
+    SLACK,
+    Form,
+    Part,
+    Sight,
+    possible,
+    seen_whole,
+)
 
 FEW = 3
 """Children without a published count, up to which their parent's count can tell of one."""

@@ -9,12 +9,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from audit.coverage import coverage
-from audit.disclosure import shown_parts
 from audit.drift import drift_tables
 from audit.hierarchy import Hierarchy
 from audit.measure import measure
 from audit.policy import Policy
+from audit.results.coverage import coverage
+from audit.results.disclosure import shown_parts
 from fixtures import brute_force as plain
 from fixtures.labelled import labelled, tree
 from fixtures.strategies import hierarchies, label_sets

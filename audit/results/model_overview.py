@@ -8,9 +8,9 @@ from typing import Any
 
 import polars as pl
 
-from audit.disclosure import Cell, carried, is_small, shown_count, shown_parts, together
-from audit.overview import Overview, Told
 from audit.pair_table import most_confused
+from audit.results.disclosure import Cell, carried, is_small, shown_count, shown_parts, together
+from audit.results.overview import Overview, Told
 
 
 def model_overview(

@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 
 from audit.checks import ALL_CHECKS
-from audit.disclosure import BESIDE, WHOLE, Quantity, count, derived
 from audit.hierarchy import Hierarchy
 from audit.policy import BranchRule, Policy
-from audit.result import (
+from audit.results.disclosure import BESIDE, WHOLE, Quantity, count, derived
+from audit.results.result import (
     AuditResult,
     CheckResult,
     Finding,

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from audit.disclosure import (
+from audit.results.disclosure import (
     Cell,
     Release,
     carried,
@@ -21,7 +21,7 @@ from audit.disclosure import (
     seen_whole,
     together,
 )
-from audit.overview import Told
+from audit.results.overview import Told
 
 _FROM_REFERENCE = ("reference", "")
 """Key, after the parent, of a residual share that differs from the reference's."""

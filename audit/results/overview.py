@@ -10,7 +10,14 @@ from typing import Any, TypeAlias
 
 import polars as pl
 
-from audit.disclosure import Cell, carried, labelled_below, least, only_residual_below, together
+from audit.results.disclosure import (
+    Cell,
+    carried,
+    labelled_below,
+    least,
+    only_residual_below,
+    together,
+)
 
 Overview: TypeAlias = dict[str, list[dict[str, Any]]]
 Told: TypeAlias = Mapping[Cell, int | str]

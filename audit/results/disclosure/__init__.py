@@ -1,6 +1,6 @@
 """Small cells: what a published number may say, alone and beside all the others."""
 
-from audit.disclosure.cells import (
+from audit.results.disclosure.cells import (
     Cell,
     LabelSet,
     Release,
@@ -12,10 +12,10 @@ from audit.disclosure.cells import (
     only_residual_below,
     together,
 )
-from audit.disclosure.change import shown_change
-from audit.disclosure.earlier import Earlier
-from audit.disclosure.protection import left_possible, protected
-from audit.disclosure.quantity import (
+from audit.results.disclosure.change import shown_change
+from audit.results.disclosure.earlier import Earlier
+from audit.results.disclosure.protection import left_possible, protected
+from audit.results.disclosure.quantity import (
     BESIDE,
     WHOLE,
     Quantity,
@@ -28,7 +28,7 @@ from audit.disclosure.quantity import (
     shown_count,
     shown_parts,
 )
-from audit.disclosure.sight import seen_whole
+from audit.results.disclosure.sight import seen_whole
 
 __all__ = [
     "BESIDE",

@@ -12,14 +12,22 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from audit.disclosure import Cell, Earlier, Release, carried, count, labelled_below, protected
-from audit.earlier_table import earlier_frame, earlier_of
 from audit.hierarchy import Hierarchy
 from audit.judge import rejudged
 from audit.policy import Policy
-from audit.published import reference_cells
 from audit.residual_differences import REFERENCE
-from audit.result import AuditResult, CheckResult, Finding, to_json_bytes
+from audit.results.disclosure import (
+    Cell,
+    Earlier,
+    Release,
+    carried,
+    count,
+    labelled_below,
+    protected,
+)
+from audit.results.disclosure.earlier_table import earlier_frame, earlier_of
+from audit.results.published_cells import reference_cells
+from audit.results.result import AuditResult, CheckResult, Finding, to_json_bytes
 from audit.run import run_audit
 from audit.run_folder import read_run, write_run
 from fixtures.labelled import labelled, repeated, tree

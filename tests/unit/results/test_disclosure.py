@@ -12,10 +12,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import audit
-from audit.disclosure import count, derived, is_small, shown, shown_count
 from audit.hierarchy import Hierarchy
 from audit.policy import BranchRule, Policy
-from audit.result import AuditResult
+from audit.results.disclosure import count, derived, is_small, shown, shown_count
+from audit.results.result import AuditResult
 from audit.run import run_audit
 from fixtures.labelled import labelled, repeated, tree
 
