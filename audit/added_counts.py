@@ -7,10 +7,10 @@ import polars as pl
 
 from audit.base.dag import IntArray
 from audit.base.errors import InputError, first_cases
-from audit.engine.pairs import PairCounts
-from audit.engine.record_counts import KINDS, Kind, RecordCounts
-from audit.engine.sums import Sums
-from audit.engine.tally import Batch
+from audit.engine.pairs.pair_counts import PairCounts
+from audit.engine.pairs.record_counts import KINDS, Kind, RecordCounts
+from audit.engine.pairs.sums import Sums
+from audit.engine.pairs.tally import Batch
 from audit.label_nodes import LabelNodes
 from audit.pair_count import PairCount
 

@@ -10,8 +10,8 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from audit.base.dag import BoolArray, FloatArray, IntArray, Sparse, row
-from audit.engine.exchanges import Exchanges
-from audit.engine.rows import row_numbers
+from audit.engine.pairs.rows import row_numbers
+from audit.engine.scores.exchanges import Exchanges
 from audit.hierarchy import RELATIONS, Hierarchy
 
 MOST_BRANCHES = 15

@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 
 from audit.base.dag import IntArray
-from audit.engine.expectation import LabelPairs
+from audit.engine.statistics.expectation import LabelPairs
 from audit.reported_pairs import Finds
 
 BRANCHES: dict[str, Any] = {

@@ -10,7 +10,7 @@ from pathlib import Path
 import polars as pl
 
 from audit.base.errors import InputError, OutputError
-from audit.engine.resampling import unit_keys
+from audit.engine.statistics.resampling import unit_keys
 from audit.results.result import AuditResult, filled
 
 

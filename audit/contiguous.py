@@ -9,7 +9,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from audit.base.errors import SchemaError
-from audit.engine.record_counts import RecordRows
+from audit.engine.pairs.record_counts import RecordRows
 
 Hashes = NDArray[np.uint64]
 ROWS = {"instance": pl.String, "label": pl.Int64, "row": pl.Int64}

@@ -14,10 +14,10 @@ import polars as pl
 from audit.base.dag import Sparse
 from audit.checkpoint import packed, under, unpacked, within
 from audit.contiguous import Contiguous
-from audit.engine.joint import cores
-from audit.engine.record_counts import KINDS, RecordCounts, RecordRows, count_records
-from audit.engine.sums import counts_only
-from audit.engine.tally import Batch, PairTally, count_batch
+from audit.engine.pairs.joint import cores
+from audit.engine.pairs.record_counts import KINDS, RecordCounts, RecordRows, count_records
+from audit.engine.pairs.sums import counts_only
+from audit.engine.pairs.tally import Batch, PairTally, count_batch
 from audit.pair_count import PairCount
 from audit.plan import Plan
 from audit.spill import Arrays, SpilledTail

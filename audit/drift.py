@@ -11,8 +11,8 @@ import polars as pl
 from scipy.sparse import csr_array
 
 from audit.base.dag import BoolArray, IntArray, Sparse
-from audit.engine.fdr import benjamini_hochberg
-from audit.engine.intervals import FloatArray, newcombe
+from audit.engine.statistics.fdr import benjamini_hochberg
+from audit.engine.statistics.intervals import FloatArray, newcombe
 from audit.measure import Measurements
 
 DRIFT_VALUES: dict[str, Any] = {

@@ -11,13 +11,13 @@ import polars as pl
 from audit.base.dag import IntArray
 from audit.base.progress import Progress, silent
 from audit.branch_map import branch_map
-from audit.engine.expectation import Expectation, expectation, label_pairs
-from audit.engine.fdr import threshold
-from audit.engine.grouped import Grouped, GroupTest
-from audit.engine.margins import Strata
-from audit.engine.meets import Meets
-from audit.engine.scan import Rules, Scan, Surprising
-from audit.engine.sums import Sums
+from audit.engine.pairs.margins import Strata
+from audit.engine.pairs.meets import Meets
+from audit.engine.pairs.scan import Rules, Scan, Surprising
+from audit.engine.pairs.sums import Sums
+from audit.engine.statistics.expectation import Expectation, expectation, label_pairs
+from audit.engine.statistics.fdr import threshold
+from audit.engine.statistics.grouped import Grouped, GroupTest
 from audit.hierarchy import Hierarchy
 from audit.policy import Policy
 from audit.reported_pairs import Finds, reported_pairs, that_matter
@@ -31,7 +31,7 @@ class PairRecords:
 
     Args:
         strata: Those of two most specific labels or more.
-        entailed: From `audit.engine.entailed.count_entailed`, of all records.
+        entailed: From `audit.engine.pairs.entailed.count_entailed`, of all records.
         alone: Records with a single most specific label, by label, shape (n_nodes,).
         grouped: Those of ``strata`` with the groups that they are repeated in; None without groups.
     """

@@ -11,9 +11,9 @@ import pyarrow.parquet as pq
 from audit.base.disk import on_disk
 from audit.base.errors import InputError
 from audit.base.files import read_table
-from audit.engine.record_counts import KINDS, RecordCounts
-from audit.engine.sums import counts_only
-from audit.engine.tally import Batch, PairTally
+from audit.engine.pairs.record_counts import KINDS, RecordCounts
+from audit.engine.pairs.sums import counts_only
+from audit.engine.pairs.tally import Batch, PairTally
 from audit.hierarchy import Hierarchy
 from audit.label_nodes import LABELS, label_nodes
 from audit.pair_count import PairCount

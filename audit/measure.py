@@ -14,16 +14,16 @@ from scipy.sparse import csc_array, csr_array
 from audit.base.dag import IntArray, Sparse
 from audit.base.progress import Progress, silent
 from audit.dataset import LabelDataset, Ledger
-from audit.engine.below import LabelsBelow, labels_below
-from audit.engine.entailed import count_entailed, in_line, joint_entailed
-from audit.engine.grouped import Grouped
-from audit.engine.margins import count_margins, counted_branches, strata_from
-from audit.engine.pairs import count_pairs, support
-from audit.engine.propagation import aggregate
-from audit.engine.record_counts import RecordCounts
-from audit.engine.specific import most_specific
-from audit.engine.strata import length_cuts, length_histogram, strata_of
-from audit.engine.sums import Sums
+from audit.engine.pairs.below import LabelsBelow, labels_below
+from audit.engine.pairs.entailed import count_entailed, in_line, joint_entailed
+from audit.engine.pairs.margins import count_margins, counted_branches, strata_from
+from audit.engine.pairs.pair_counts import count_pairs, support
+from audit.engine.pairs.propagation import aggregate
+from audit.engine.pairs.record_counts import RecordCounts
+from audit.engine.pairs.specific import most_specific
+from audit.engine.pairs.strata import length_cuts, length_histogram, strata_of
+from audit.engine.pairs.sums import Sums
+from audit.engine.statistics.grouped import Grouped
 from audit.excess import Excess, PairRecords, judge_pairs
 from audit.hierarchy import Hierarchy
 from audit.measure_model import ModelMeasurements, measure_model

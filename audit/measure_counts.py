@@ -10,7 +10,7 @@ import pyarrow.parquet as pq
 
 from audit.base.disk import PassingFolder, on_disk
 from audit.base.progress import Progress, silent
-from audit.engine.pairs import PairCounts
+from audit.engine.pairs.pair_counts import PairCounts
 from audit.excess import PairRecords, judge_pairs
 from audit.measure import Counted
 from audit.pair_count import PairCount

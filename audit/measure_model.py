@@ -13,13 +13,13 @@ import polars as pl
 from audit.base.dag import IntArray, Sparse
 from audit.base.progress import Progress, silent
 from audit.dataset import LabelDataset
-from audit.engine.amplified import Carried
-from audit.engine.decisions import decide
-from audit.engine.exchanges import Exchanges, count_exchanges
-from audit.engine.intervals import wilson
-from audit.engine.pairs import PairCounts, count_pairs, support
-from audit.engine.propagation import aggregate
-from audit.engine.score_pairs import count_score_pairs, support_at
+from audit.engine.pairs.amplified import Carried
+from audit.engine.pairs.pair_counts import PairCounts, count_pairs, support
+from audit.engine.pairs.propagation import aggregate
+from audit.engine.scores.decisions import decide
+from audit.engine.scores.exchanges import Exchanges, count_exchanges
+from audit.engine.scores.score_pairs import count_score_pairs, support_at
+from audit.engine.statistics.intervals import wilson
 from audit.hierarchy import Hierarchy
 from audit.metrics.confusion import pair_confusions
 from audit.metrics.measure import model_metrics

@@ -14,12 +14,12 @@ import pyarrow.parquet as pq
 from audit.base.dag import IntArray
 from audit.base.disk import written_whole
 from audit.dataset import Ledger
-from audit.engine.margins import MARGINS, Strata, strata_from, with_parts
-from audit.engine.pairs import PairCounts
-from audit.engine.record_counts import RecordCounts
-from audit.engine.specific import LEAST_LABELS
-from audit.engine.strata import NO_STRATUM, length_cuts, strata_of
-from audit.engine.tally import PairTally
+from audit.engine.pairs.margins import MARGINS, Strata, strata_from, with_parts
+from audit.engine.pairs.pair_counts import PairCounts
+from audit.engine.pairs.record_counts import RecordCounts
+from audit.engine.pairs.specific import LEAST_LABELS
+from audit.engine.pairs.strata import NO_STRATUM, length_cuts, strata_of
+from audit.engine.pairs.tally import PairTally
 from audit.hierarchy import Hierarchy
 from audit.label_nodes import LabelNodes
 

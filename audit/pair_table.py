@@ -8,7 +8,7 @@ import numpy as np
 import polars as pl
 
 from audit.base.dag import IntArray
-from audit.engine.pairs import PairCounts
+from audit.engine.pairs.pair_counts import PairCounts
 from audit.hierarchy import RELATIONS, Hierarchy
 
 JUDGED: dict[str, type[pl.DataType]] = {

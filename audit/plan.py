@@ -11,8 +11,8 @@ import polars as pl
 
 from audit.added_counts import refuse_other_nodes
 from audit.base.dag import IntArray
-from audit.engine.margins import counted_branches
-from audit.engine.record_counts import Mapped
+from audit.engine.pairs.margins import counted_branches
+from audit.engine.pairs.record_counts import Mapped
 from audit.hierarchy import Hierarchy
 from audit.label_nodes import LabelNodes, label_nodes, summed_counts
 from audit.pair_count import PairCount

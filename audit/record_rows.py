@@ -6,8 +6,8 @@ import numpy as np
 
 from audit.base.dag import IntArray
 from audit.dataset import REASONS, LabelDataset
-from audit.engine.margins import counted_branches
-from audit.engine.record_counts import Mapped, RecordCounts, RecordRows, count_records
+from audit.engine.pairs.margins import counted_branches
+from audit.engine.pairs.record_counts import Mapped, RecordCounts, RecordRows, count_records
 
 
 def records_of(dataset: LabelDataset, residual: IntArray) -> RecordCounts:

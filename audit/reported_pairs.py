@@ -11,9 +11,9 @@ import numpy as np
 import polars as pl
 
 from audit.base.dag import FloatArray, IntArray, row
-from audit.engine.association import shrunk_ratio
-from audit.engine.margins import Strata
-from audit.engine.scan import Found, Rules, Scan
+from audit.engine.pairs.margins import Strata
+from audit.engine.pairs.scan import Found, Rules, Scan
+from audit.engine.statistics.association import shrunk_ratio
 from audit.hierarchy import Hierarchy
 from audit.verdicts import Family
 

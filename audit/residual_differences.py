@@ -11,8 +11,8 @@ import numpy as np
 import polars as pl
 
 from audit.base.dag import BoolArray, IntArray
-from audit.engine.fdr import benjamini_hochberg
-from audit.engine.intervals import newcombe
+from audit.engine.statistics.fdr import benjamini_hochberg
+from audit.engine.statistics.intervals import newcombe
 from audit.measure import Measurements
 from audit.residual_use import Share, residual_share
 

@@ -11,11 +11,11 @@ import polars as pl
 
 from audit.base.dag import IntArray
 from audit.dataset import LabelDataset
-from audit.engine.below import LabelsBelow, count_below, labels_below
-from audit.engine.intervals import LEVEL, at_freedom, effective_n, p_above, wilson
-from audit.engine.pairs import support
-from audit.engine.record_counts import RESIDUAL_KINDS, RecordCounts
-from audit.engine.shrinkage import SharePrior, share_prior
+from audit.engine.pairs.below import LabelsBelow, count_below, labels_below
+from audit.engine.pairs.pair_counts import support
+from audit.engine.pairs.record_counts import RESIDUAL_KINDS, RecordCounts
+from audit.engine.statistics.intervals import LEVEL, at_freedom, effective_n, p_above, wilson
+from audit.engine.statistics.shrinkage import SharePrior, share_prior
 from audit.hierarchy import Hierarchy
 from audit.residuals import Residual
 

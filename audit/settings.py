@@ -12,7 +12,7 @@ from pydantic import BaseModel, ConfigDict, PlainSerializer, field_serializer
 
 from audit.base.progress import Progress, silent
 from audit.dataset import LabelDataset, load_labels
-from audit.engine.score_tensors import device_named
+from audit.engine.scores.score_tensors import device_named
 from audit.hierarchies import BUILT_IN, load_hierarchy
 from audit.hierarchy import Hierarchy, Unlisted
 from audit.judge import rejudged

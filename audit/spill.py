@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from audit.base.errors import InputError
-from audit.engine.sums import SortedTail, Sums, summed
+from audit.engine.pairs.sums import SortedTail, Sums, summed
 from audit.sums_file import SumsFile, write_sums
 
 AnyArray: TypeAlias = NDArray[Any]

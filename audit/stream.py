@@ -30,7 +30,7 @@ from audit.checkpoint import (
     write_checkpoint,
 )
 from audit.counting import Counting
-from audit.engine.joint import can_compile, cores
+from audit.engine.pairs.joint import can_compile, cores
 from audit.hierarchies import load_hierarchy
 from audit.hierarchy import Hierarchy
 from audit.label_nodes import label_counts, summed_counts

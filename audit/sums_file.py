@@ -16,7 +16,7 @@ import pyarrow.parquet as pq
 from audit.base.dag import IntArray
 from audit.base.disk import written_whole
 from audit.base.errors import InputError
-from audit.engine.sums import Sums
+from audit.engine.pairs.sums import Sums
 
 ROWS_PER_GROUP = 262_144
 """Pairs that are read back at a time."""

@@ -9,13 +9,13 @@ import numpy as np
 import polars as pl
 
 from audit.base.dag import BoolArray, FloatArray, IntArray, Sparse
-from audit.engine.association import poisson_p_value, shrunk_ratio
-from audit.engine.entailed import entailed_by, in_line, places_of
-from audit.engine.expectation import Expectation
-from audit.engine.fdr import benjamini_hochberg, pairs_apart
-from audit.engine.margins import Strata
-from audit.engine.scan import Rules
-from audit.engine.sums import Sums
+from audit.engine.pairs.entailed import entailed_by, in_line, places_of
+from audit.engine.pairs.margins import Strata
+from audit.engine.pairs.scan import Rules
+from audit.engine.pairs.sums import Sums
+from audit.engine.statistics.association import poisson_p_value, shrunk_ratio
+from audit.engine.statistics.expectation import Expectation
+from audit.engine.statistics.fdr import benjamini_hochberg, pairs_apart
 
 ENTAILED_SHARE = 0.1
 """Share of the smaller support that one label may explain; above it a pair is not judged."""
@@ -59,7 +59,7 @@ def family(
 
     Args:
         strata: The records that take part.
-        entailed: From `audit.engine.entailed.count_entailed`, of all records.
+        entailed: From `audit.engine.pairs.entailed.count_entailed`, of all records.
         alone: Records with a single most specific label, by label, shape (n_nodes,).
         closure: 1 where a is i or an ancestor of i, shape (n_nodes, n_nodes).
         least: Records from which a node is used.

@@ -11,7 +11,7 @@ from scipy.sparse import csr_array
 
 from audit.base.dag import FloatArray, Sparse, row
 from audit.base.errors import SchemaError, first_cases
-from audit.engine.propagation import aggregate
+from audit.engine.pairs.propagation import aggregate
 from audit.hierarchy import Hierarchy
 
 

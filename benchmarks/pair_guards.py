@@ -18,12 +18,12 @@ import polars as pl
 import audit.excess
 import audit.verdicts
 from audit.base.dag import FloatArray, IntArray
-from audit.engine import fdr
-from audit.engine.expectation import Expectation, LabelPairs, expectation
-from audit.engine.grouped import GroupTest
-from audit.engine.margins import Strata
-from audit.engine.meets import Meets
-from audit.engine.scan import Scan
+from audit.engine.pairs.margins import Strata
+from audit.engine.pairs.meets import Meets
+from audit.engine.pairs.scan import Scan
+from audit.engine.statistics import fdr
+from audit.engine.statistics.expectation import Expectation, LabelPairs, expectation
+from audit.engine.statistics.grouped import GroupTest
 from benchmarks.pair_scores import Outcome, outcome
 
 Switch = Callable[[], AbstractContextManager[object]]

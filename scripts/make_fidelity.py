@@ -20,7 +20,7 @@ from scipy.sparse import csr_array
 
 import audit
 from audit.dataset import LabelDataset
-from audit.engine.resampling import REPLICATES
+from audit.engine.statistics.resampling import REPLICATES
 from audit.metrics.preference import subgraph_preference
 from audit.pair_table import most_confused
 from audit.predictions import Predictions

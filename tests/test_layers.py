@@ -170,7 +170,7 @@ def modules(package: str) -> list[Path]:
 
 
 def room(module: str) -> str:
-    """``audit.engine.pairs`` belongs to ``engine``; ``reports.html`` to ``reports``."""
+    """``audit.engine.pairs.pair_counts`` belongs to ``engine``; ``reports.html`` to ``reports``."""
     first, *rest = module.split(".")
     return rest[0] if first == "audit" and rest else first
 

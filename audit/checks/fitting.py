@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from audit.base.dag import IntArray, Sparse
-from audit.engine.beside import company
+from audit.engine.statistics.beside import company
 from audit.measure import Measurements
 
 FloatArray: TypeAlias = NDArray[np.float64]
@@ -26,9 +26,9 @@ def fits_best(measured: Measurements, labels: pl.DataFrame, asked: pl.DataFrame)
     """``line, fits_best, fitting`` of the labels of which one reading fits better than all others.
 
     A record speaks for a reading as far as its undamaged labels stand beside that code more often
-    than by chance, as counted over undamaged rows: `audit.engine.beside.company`, summed. It fits a
-    reading where it speaks `CLEARLY` more for it than for any other. A reading is told where more
-    than half of the records with the label fit it, ``fitting`` of them.
+    than by chance, as counted over undamaged rows: `audit.engine.statistics.beside.company`,
+    summed. It fits a reading where it speaks `CLEARLY` more for it than for any other. A reading is
+    told where more than half of the records with the label fit it, ``fitting`` of them.
 
     Args:
         measured: The measurements.

@@ -12,8 +12,8 @@ from scipy.special import gammaln
 from audit.base.dag import BoolArray, IntArray, Sparse, row
 from audit.checks.carriers import carrying
 from audit.checks.check import Check, Limit
-from audit.engine.fdr import benjamini_hochberg
-from audit.engine.intervals import FloatArray, wilson
+from audit.engine.statistics.fdr import benjamini_hochberg
+from audit.engine.statistics.intervals import FloatArray, wilson
 from audit.measure import Measurements
 from audit.results.disclosure import Quantity, count, derived
 from audit.results.result import CheckResult, Finding

@@ -11,10 +11,10 @@ from scipy.special import gammainc, gammaincinv
 
 from audit.base.dag import IntArray
 from audit.checks.check import Check, Limit
-from audit.engine.association import TAIL
-from audit.engine.exchanges import Exchanges, mistakes
-from audit.engine.fdr import benjamini_hochberg
-from audit.engine.pairs import support
+from audit.engine.pairs.pair_counts import support
+from audit.engine.scores.exchanges import Exchanges, mistakes
+from audit.engine.statistics.association import TAIL
+from audit.engine.statistics.fdr import benjamini_hochberg
 from audit.hierarchy import RELATIONS
 from audit.measure import Measurements
 from audit.measure_model import ModelMeasurements

@@ -10,9 +10,9 @@ import numpy as np
 from audit.base.dag import IntArray
 from audit.checks.check import TOP_PARTS, Check, Limit
 from audit.checks.residual_overuse import standing_parents
-from audit.engine.amplified import Together
-from audit.engine.fdr import benjamini_hochberg, threshold
-from audit.engine.phenomena import told_by
+from audit.engine.pairs.amplified import Together
+from audit.engine.pairs.phenomena import told_by
+from audit.engine.statistics.fdr import benjamini_hochberg, threshold
 from audit.hierarchy import RELATIONS
 from audit.measure import Measurements
 from audit.measure_model import ModelMeasurements

@@ -11,9 +11,9 @@ from audit.base.dag import IntArray
 from audit.checks.carriers import carrying_both
 from audit.checks.check import Check
 from audit.checks.damaged import damage_told
-from audit.engine.apart import apart_pairs, in_common
-from audit.engine.redundancy import ALWAYS, LEAST_SUPPORT, Places, Together, chain_ends, told
-from audit.engine.rows import stored
+from audit.engine.pairs.apart import apart_pairs, in_common
+from audit.engine.pairs.redundancy import ALWAYS, LEAST_SUPPORT, Places, Together, chain_ends, told
+from audit.engine.pairs.rows import stored
 from audit.measure import Counted, Measurements
 from audit.results.disclosure import Quantity, count, derived
 from audit.results.result import CheckResult, Finding

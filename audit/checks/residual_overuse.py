@@ -13,8 +13,8 @@ import polars as pl
 from audit.base.dag import IntArray, row
 from audit.checks.check import TOP_PARTS, Check, Limit
 from audit.checks.differing import differing, where_told
-from audit.engine.fdr import benjamini_hochberg, threshold
-from audit.engine.shrinkage import SharePrior
+from audit.engine.statistics.fdr import benjamini_hochberg, threshold
+from audit.engine.statistics.shrinkage import SharePrior
 from audit.hierarchy import Hierarchy
 from audit.measure import Counted, Measurements
 from audit.policy import Policy

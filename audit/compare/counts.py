@@ -10,8 +10,8 @@ import numpy as np
 
 from audit.base.dag import BoolArray, FloatArray, IntArray
 from audit.compare.terms import FALSE_DISCOVERY_RATE, LEAST_EXPECTED, ODDS_RATIO
-from audit.engine.fdr import benjamini_hochberg
-from audit.engine.two_rates import (
+from audit.engine.statistics.fdr import benjamini_hochberg
+from audit.engine.statistics.two_rates import (
     difference_interval,
     difference_p_value,
     least_expected,
@@ -45,7 +45,7 @@ class Counts:
 
     @cached_property
     def odds_ratio(self) -> FloatArray:
-        """As `audit.engine.two_rates.odds_ratio`, shape (n,)."""
+        """As `audit.engine.statistics.two_rates.odds_ratio`, shape (n,)."""
         return odds_ratio(self.old, self.n_old, self.new, self.n_new)
 
     @cached_property

@@ -8,7 +8,7 @@ from typing import Literal, TypeAlias
 
 import polars as pl
 
-from audit.engine.intervals import wilson
+from audit.engine.statistics.intervals import wilson
 from audit.judge import main_effect
 from audit.results.result import AuditResult, CheckResult, Finding, Status
 

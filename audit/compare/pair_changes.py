@@ -14,7 +14,7 @@ from audit.compare.edits import Release
 from audit.compare.folding import fold_changes, pairs_above
 from audit.compare.roll_up import Common
 from audit.compare.terms import FALSE_DISCOVERY_RATE, LEAST_EXPECTED
-from audit.engine.two_rates import share_p_value
+from audit.engine.statistics.two_rates import share_p_value
 
 FOLDED_AT_MOST = 20_000
 """Changed pairs that are searched for those which explain others, the largest differences first."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from audit.engine.intervals import wilson
+from audit.engine.statistics.intervals import wilson
 from audit.results.result import SEVERITIES, AuditResult, Finding
 
 

@@ -12,9 +12,9 @@ from scipy.sparse import csc_array, csr_array
 
 from audit.base.dag import BoolArray, FloatArray, IntArray, Sparse
 from audit.base.errors import SchemaError
-from audit.engine.cuts import Cut, atom_values, cut_values, entropy, normalised
-from audit.engine.propagation import aggregate
-from audit.engine.rows import Answers, highest, row_numbers, stored
+from audit.engine.pairs.propagation import aggregate
+from audit.engine.pairs.rows import Answers, highest, row_numbers, stored
+from audit.engine.scores.cuts import Cut, atom_values, cut_values, entropy, normalised
 from audit.hierarchy import Hierarchy
 
 

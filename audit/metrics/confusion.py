@@ -12,10 +12,10 @@ from scipy.sparse import csr_array
 
 from audit.base.dag import FloatArray, IntArray, Sparse
 from audit.base.errors import SchemaError
-from audit.engine.pairs import PairCounts, binary_entropy, merged
-from audit.engine.propagation import aggregate
-from audit.engine.resampling import REPLICATES
-from audit.engine.score_pairs import count_score_pairs, support_at
+from audit.engine.pairs.pair_counts import PairCounts, binary_entropy, merged
+from audit.engine.pairs.propagation import aggregate
+from audit.engine.scores.score_pairs import count_score_pairs, support_at
+from audit.engine.statistics.resampling import REPLICATES
 from audit.hierarchy import Hierarchy
 from audit.metrics.batch import Batch
 from audit.metrics.streaming import Computed, Estimate, Measure, Stream, columns, ratio

@@ -10,7 +10,7 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from audit.base.dag import FloatArray, IntArray, Sparse
-from audit.engine.rows import row_numbers, row_sums
+from audit.engine.pairs.rows import row_numbers, row_sums
 from audit.hierarchy import Hierarchy
 from audit.metrics.batch import Batch
 from audit.metrics.streaming import Computed, Estimate, Measure, columns, ratio, whole

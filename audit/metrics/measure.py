@@ -11,8 +11,8 @@ from scipy.sparse import csr_array
 
 from audit.base.dag import Sparse
 from audit.base.progress import Progress, silent
-from audit.engine.cuts import Cut, depth_cut
-from audit.engine.resampling import REPLICATES
+from audit.engine.scores.cuts import Cut, depth_cut
+from audit.engine.statistics.resampling import REPLICATES
 from audit.hierarchy import Hierarchy
 from audit.metrics import METRICS
 from audit.metrics.accuracy import Accuracy, AccuracyAlignment

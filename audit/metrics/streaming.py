@@ -15,8 +15,13 @@ import numpy as np
 
 from audit.base.dag import BoolArray, FloatArray
 from audit.base.errors import SchemaError
-from audit.engine.cuts import Cut
-from audit.engine.resampling import REPLICATES, percentile_interval, poisson_weights, unit_keys
+from audit.engine.scores.cuts import Cut
+from audit.engine.statistics.resampling import (
+    REPLICATES,
+    percentile_interval,
+    poisson_weights,
+    unit_keys,
+)
 from audit.hierarchy import Hierarchy
 from audit.metrics.batch import Batch
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import polars as pl
 
-from audit.engine.intervals import wilson
+from audit.engine.statistics.intervals import wilson
 
 ACCURACY = "Acc@{k}"
 SPECIFIC_OR_GENERAL = "P(s, g)"

@@ -15,7 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from polars.testing import assert_frame_equal
 
-from audit.engine.record_counts import KINDS
+from audit.engine.pairs.record_counts import KINDS
 from audit.excess import Excess
 from audit.hierarchy import Hierarchy
 from audit.kept_counts import read_counts, write_counts
@@ -95,8 +95,8 @@ def assert_judged_alike(ways: Ways) -> Excess:
     with tempfile.TemporaryDirectory() as folder:
         for way, count in ways.counts(Path(folder)):
             with (
-                patch("audit.engine.tally.NODES_PER_BLOCK", 3),
-                patch("audit.engine.expectation.WORTH_COMPILING", 0),
+                patch("audit.engine.pairs.tally.NODES_PER_BLOCK", 3),
+                patch("audit.engine.statistics.expectation.WORTH_COMPILING", 0),
             ):
                 found = measure_counts(count, ways.policy)
             assert_same_pairs(found, wanted, way)

@@ -15,9 +15,10 @@ from scipy.sparse import csr_array
 
 from audit.checks.cross_branch import CHECK as CROSS_BRANCH
 from audit.dataset import LabelDataset
-from audit.engine import joint, pairs
-from audit.engine.pairs import binary_entropy, count_pairs, support
-from audit.engine.propagation import aggregate
+from audit.engine.pairs import joint
+from audit.engine.pairs import pair_counts as pairs
+from audit.engine.pairs.pair_counts import binary_entropy, count_pairs, support
+from audit.engine.pairs.propagation import aggregate
 from audit.hierarchy import SYNTHETIC_ROOT, Hierarchy
 from audit.measure import Measurements, measure
 from audit.pair_table import described

@@ -15,8 +15,8 @@ from scipy.sparse import csr_array
 
 from audit.base.dag import Sparse
 from audit.base.errors import SchemaError
-from audit.engine.cuts import Cut, atom_mass, cut_at, depth_cut, entropy, level_cut
-from audit.engine.propagation import aggregate
+from audit.engine.pairs.propagation import aggregate
+from audit.engine.scores.cuts import Cut, atom_mass, cut_at, depth_cut, entropy, level_cut
 from audit.hierarchy import Hierarchy
 from audit.metrics.accuracy import Accuracy, AccuracyAlignment, accuracy, accuracy_alignment
 from audit.metrics.batch import Batch

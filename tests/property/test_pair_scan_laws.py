@@ -15,7 +15,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from audit.dataset import LabelDataset
-from audit.engine import expectation
+from audit.engine.statistics import expectation
 from audit.hierarchy import Hierarchy
 from audit.measure import Measurements, measure
 from audit.pair_table import JUDGED, described

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from scipy.sparse import csr_array
 
 from audit.branch_exchanges import MOST_BRANCHES, branch_exchanges
-from audit.engine.exchanges import Exchanges, count_exchanges
+from audit.engine.scores.exchanges import Exchanges, count_exchanges
 from audit.hierarchy import Hierarchy
 from audit.policy import Policy
 from audit.results.result import AuditResult

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from polars.testing import assert_frame_equal
 
 from audit.base.errors import InputError, OutputError
-from audit.engine.record_counts import KINDS
+from audit.engine.pairs.record_counts import KINDS
 from audit.hierarchies.icd9 import ICD9
 from audit.hierarchy import Hierarchy
 from audit.kept_counts import counted_sources, read_counts, write_counts

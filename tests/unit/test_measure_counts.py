@@ -12,7 +12,7 @@ import pytest
 from polars.testing import assert_frame_equal
 
 from audit.dataset import load_labels
-from audit.engine.record_counts import KINDS
+from audit.engine.pairs.record_counts import KINDS
 from audit.excess import Excess
 from audit.hierarchy import Hierarchy
 from audit.kept_counts import read_counts, write_counts
@@ -91,7 +91,7 @@ def counted(path: Path, policy: Policy, kept: Path | None = None) -> Counted:
     if kept:
         write_counts(count, kept)
         count = read_counts(kept, hierarchy())
-    with patch("audit.engine.tally.NODES_PER_BLOCK", 7):
+    with patch("audit.engine.pairs.tally.NODES_PER_BLOCK", 7):
         return measure_counts(count, policy)
 
 

@@ -13,7 +13,7 @@ import polars as pl
 import pytest
 
 from audit.base.errors import AuditError
-from audit.engine.intervals import wilson
+from audit.engine.statistics.intervals import wilson
 from audit.hierarchies import wordnet
 from audit.preference import PreferenceResult, run_preference
 from audit.preference.lexicon import Lexicon, of_wordnet, plain

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from audit.dataset import REASONS
-from audit.engine.record_counts import RecordCounts
+from audit.engine.pairs.record_counts import RecordCounts
 from audit.hierarchy import Hierarchy
 from audit.record_rows import records_of
 from fixtures.labelled import labelled

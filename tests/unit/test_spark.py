@@ -18,9 +18,9 @@ import pytest
 
 import audit.spark
 from audit.dataset import LabelDataset
-from audit.engine.entailed import count_entailed, in_line, joint_entailed
-from audit.engine.pairs import count_pairs, support
-from audit.engine.propagation import aggregate
+from audit.engine.pairs.entailed import count_entailed, in_line, joint_entailed
+from audit.engine.pairs.pair_counts import count_pairs, support
+from audit.engine.pairs.propagation import aggregate
 from audit.hierarchy import Hierarchy
 from audit.pair_count import PairCount
 

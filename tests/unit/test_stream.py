@@ -22,11 +22,11 @@ from polars.testing import assert_frame_equal
 from audit.base.errors import AuditError, InputError, OutputError, PolicyError, SchemaError
 from audit.contiguous import Seen
 from audit.dataset import load_labels
-from audit.engine.entailed import count_entailed, in_line, joint_entailed
-from audit.engine.pairs import count_pairs as count_in_memory
-from audit.engine.pairs import support
-from audit.engine.propagation import aggregate
-from audit.engine.tally import PairTally
+from audit.engine.pairs.entailed import count_entailed, in_line, joint_entailed
+from audit.engine.pairs.pair_counts import count_pairs as count_in_memory
+from audit.engine.pairs.pair_counts import support
+from audit.engine.pairs.propagation import aggregate
+from audit.engine.pairs.tally import PairTally
 from audit.hierarchies import load_hierarchy
 from audit.hierarchy import Hierarchy
 from audit.pair_count import PairCount

@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from audit.base.errors import InputError
-from audit.engine.sums import NOTHING, Sums
+from audit.engine.pairs.sums import NOTHING, Sums
 from audit.sums_file import SumsFile, packed_sums, unpacked_sums, write_sums
 
 Row = tuple[int, int, float]

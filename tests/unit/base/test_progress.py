@@ -11,7 +11,9 @@ from hypothesis import strategies as st
 from scipy.sparse import csr_array
 
 from audit.base.progress import blocks, silent
-from audit.engine import joint, pairs, score_pairs
+from audit.engine.pairs import joint
+from audit.engine.pairs import pair_counts as pairs
+from audit.engine.scores import score_pairs
 
 Told = tuple[str, int, int | None, str]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from audit.engine.below import LabelsBelow, labels_below
+from audit.engine.pairs.below import LabelsBelow, labels_below
 from audit.hierarchy import Hierarchy
 from fixtures.labelled import labelled, tree
 

@@ -7,7 +7,15 @@ import pytest
 from scipy.sparse import csr_array
 
 from audit.base.errors import SchemaError
-from audit.engine.cuts import Cut, atom_mass, cut_at, depth_cut, entropy, level_cut, normalised
+from audit.engine.scores.cuts import (
+    Cut,
+    atom_mass,
+    cut_at,
+    depth_cut,
+    entropy,
+    level_cut,
+    normalised,
+)
 from audit.hierarchy import Hierarchy
 
 

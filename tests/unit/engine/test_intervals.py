@@ -9,7 +9,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from audit.engine.intervals import at_freedom, effective_n, intraclass_correlation, p_above, wilson
+from audit.engine.statistics.intervals import (
+    at_freedom,
+    effective_n,
+    intraclass_correlation,
+    p_above,
+    wilson,
+)
 
 
 @pytest.mark.parametrize(

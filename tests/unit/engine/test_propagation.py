@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from scipy.sparse import csr_array
 
-from audit.engine.propagation import aggregate
+from audit.engine.pairs.propagation import aggregate
 from audit.hierarchy import Hierarchy
 from fixtures.toy import NODES
 

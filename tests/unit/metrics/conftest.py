@@ -9,7 +9,7 @@ import pytest
 from scipy.sparse import csr_array
 
 from audit.base.dag import Sparse
-from audit.engine.cuts import Cut, depth_cut
+from audit.engine.scores.cuts import Cut, depth_cut
 from audit.hierarchy import Hierarchy
 
 Lines: TypeAlias = Sequence[Mapping[str, float]]

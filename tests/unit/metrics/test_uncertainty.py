@@ -7,7 +7,7 @@ from collections.abc import Callable
 import pytest
 
 from audit.base.dag import Sparse
-from audit.engine.cuts import Cut
+from audit.engine.scores.cuts import Cut
 from audit.hierarchy import Hierarchy
 from audit.metrics.uncertainty import uncertainty_alignment
 
