@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from audit.dataset import LabelDataset, load_labels
     from audit.hierarchies import load_hierarchy
     from audit.hierarchy import Hierarchy
-    from audit.policy import Policy, load_policy
+    from audit.policy.policy import Policy, load_policy
     from audit.predictions import Predictions, load_predictions
     from audit.results.result import AuditResult, CheckResult, Finding
     from audit.run import run_audit
@@ -49,13 +49,13 @@ _HOME = {
     "Finding": "audit.results.result",
     "Hierarchy": "audit.hierarchy",
     "LabelDataset": "audit.dataset",
-    "Policy": "audit.policy",
+    "Policy": "audit.policy.policy",
     "Predictions": "audit.predictions",
     "WeightedDag": "audit.weighted",
     "compare_runs": "audit.compare",
     "load_hierarchy": "audit.hierarchies",
     "load_labels": "audit.dataset",
-    "load_policy": "audit.policy",
+    "load_policy": "audit.policy.policy",
     "load_predictions": "audit.predictions",
     "read_run": "audit.run_folder",
     "run_audit": "audit.run",

@@ -23,7 +23,7 @@ from audit.loaders import format_of
 from audit.loaders.batches import columns_of
 from audit.pair_count import PairCount
 from audit.plan import MEMORY
-from audit.policy import Policy, policy_for
+from audit.policy.policy import Policy, policy_for
 from audit.results.result import AuditResult
 from audit.run import input_record, run_audit, run_counted_audit, with_inputs
 from audit.run_folder import RESTRICTED, read_run

@@ -19,7 +19,7 @@ from audit.engine.statistics.expectation import Expectation, expectation, label_
 from audit.engine.statistics.fdr import threshold
 from audit.engine.statistics.grouped import Grouped, GroupTest
 from audit.hierarchy import Hierarchy
-from audit.policy import Policy
+from audit.policy.policy import Policy
 from audit.reported_pairs import Finds, reported_pairs, that_matter
 from audit.rule_book import associations, first_association
 from audit.verdicts import Excesses, Family, Verdicts, excesses, family

@@ -18,7 +18,7 @@ from audit.base.dag import BoolArray, IntArray, Sparse
 from audit.base.errors import HierarchyError, SchemaError, first_cases
 from audit.base.plurals import counted
 from audit.integrity import Integrity
-from audit.rules import Companion
+from audit.policy.rules import Companion
 
 if TYPE_CHECKING:
     import networkx as nx

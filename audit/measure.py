@@ -28,7 +28,7 @@ from audit.excess import Excess, PairRecords, judge_pairs
 from audit.hierarchy import Hierarchy
 from audit.measure_model import ModelMeasurements, measure_model
 from audit.pair_table import pair_table
-from audit.policy import Policy
+from audit.policy.policy import Policy
 from audit.predictions import Predictions
 from audit.record_rows import records_of
 from audit.residual_use import ResidualUse, below_of, residual_use

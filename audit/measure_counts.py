@@ -15,7 +15,7 @@ from audit.excess import PairRecords, judge_pairs
 from audit.measure import Counted
 from audit.pair_count import PairCount
 from audit.pair_table import named, numbered, pair_table
-from audit.policy import Policy
+from audit.policy.policy import Policy
 from audit.residual_use import residual_use_of_counts
 from audit.residuals import residual_nodes
 from audit.validity import VALIDITY

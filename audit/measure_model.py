@@ -25,7 +25,7 @@ from audit.metrics.confusion import pair_confusions
 from audit.metrics.measure import model_metrics
 from audit.metrics.queries import QUERIES
 from audit.pair_table import described, most_confused, pair_table
-from audit.policy import Policy
+from audit.policy.policy import Policy
 from audit.predictions import Predictions
 
 EXAMPLES = 5

@@ -16,7 +16,7 @@ from audit.engine.pairs.record_counts import Mapped
 from audit.hierarchy import Hierarchy
 from audit.label_nodes import LabelNodes, label_nodes, summed_counts
 from audit.pair_count import PairCount
-from audit.policy import Policy, policy_for, refuse_unknown_nodes
+from audit.policy.policy import Policy, policy_for, refuse_unknown_nodes
 from audit.residuals import residual_kinds, residual_nodes
 
 MEMORY = 2 * 2**30

@@ -19,7 +19,7 @@ from audit.hierarchy import Hierarchy
 from audit.loaders import read_predictions
 from audit.loaders.predictions import RawPredictions
 from audit.loaders.transforms import Transform, as_scores
-from audit.policy import Policy
+from audit.policy.policy import Policy
 from audit.weighted import WeightedDag
 
 SUM_TOLERANCE = 1e-4

@@ -11,7 +11,7 @@ import numpy as np
 from audit.base.dag import IntArray
 from audit.catch_alls import KINDS, CatchAlls, Kind
 from audit.hierarchy import Hierarchy
-from audit.policy import Policy
+from audit.policy.policy import Policy
 from audit.reviewed import Review, reviewed
 
 _DIAGNOSIS = re.compile(r"(?:E\d{3}|V\d\d|\d{3})\.(\d)(\d?)")

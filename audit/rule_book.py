@@ -11,8 +11,8 @@ import numpy as np
 from audit.base.dag import BoolArray, IntArray, row
 from audit.base.errors import PolicyError, first_cases
 from audit.hierarchy import Hierarchy
-from audit.policy import Policy
-from audit.rules import Companion, Expected
+from audit.policy.policy import Policy
+from audit.policy.rules import Companion, Expected
 
 Association: TypeAlias = Expected | Companion
 """What says of two sides of nodes that they are found together."""

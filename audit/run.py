@@ -37,7 +37,7 @@ from audit.measure_counts import measure_counts
 from audit.measure_model import ModelMeasurements
 from audit.pair_count import PairCount
 from audit.pair_table import described
-from audit.policy import Policy, policy_for
+from audit.policy.policy import Policy, policy_for
 from audit.predictions import Predictions
 from audit.results.result import BRANCH_PAIRS, COUNTED, STRATA, AuditResult, CheckResult
 from audit.rule_book import refuse_contradictions

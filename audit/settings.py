@@ -17,7 +17,7 @@ from audit.hierarchies import BUILT_IN, load_hierarchy
 from audit.hierarchy import Hierarchy, Unlisted
 from audit.judge import rejudged
 from audit.loaders.transforms import Transform
-from audit.policy import Policy, load_policy, policy_for
+from audit.policy.policy import Policy, load_policy, policy_for
 from audit.predictions import Predictions, load_predictions
 from audit.results.result import AuditResult
 from audit.run import with_inputs

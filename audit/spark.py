@@ -18,7 +18,7 @@ from audit.hierarchy import Hierarchy
 from audit.label_nodes import summed_counts
 from audit.pair_count import PairCount
 from audit.plan import MEMORY, Asked, Plan, planned
-from audit.policy import Policy
+from audit.policy.policy import Policy
 from audit.spark_tasks import Frames
 
 if TYPE_CHECKING:

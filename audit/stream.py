@@ -37,7 +37,7 @@ from audit.label_nodes import label_counts, summed_counts
 from audit.loaders.batches import Rows, rows_of
 from audit.pair_count import PairCount
 from audit.plan import MEMORY, Asked, planned
-from audit.policy import Policy
+from audit.policy.policy import Policy
 from audit.regrouped import regrouped
 from audit.spill import Arrays
 

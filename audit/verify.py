@@ -14,7 +14,7 @@ from pydantic import ValidationError
 from audit.audited import audited
 from audit.base.errors import AuditError, first_cases
 from audit.base.files import sha256_of
-from audit.policy import Policy
+from audit.policy.policy import Policy
 from audit.reported import comparable, one_way, read_html, read_pdf
 from audit.results.result import SCHEMA_VERSION, AuditResult, to_json_bytes
 from audit.run_folder import HTML, MANIFEST, PDF, POLICY, RESTRICTED, RESULT, read_run

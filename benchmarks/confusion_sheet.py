@@ -20,7 +20,7 @@ import audit
 from audit.checks import model_confuses
 from audit.measure import Measurements, measure
 from audit.measure_model import ModelMeasurements, measure_model
-from audit.policy import Policy
+from audit.policy.policy import Policy
 
 TOP = 20
 

@@ -21,7 +21,7 @@ import audit.checks.split_leak
 import audit.checks.written
 import audit.residuals
 from audit.base.dag import FloatArray, IntArray
-from audit.policy import BranchRule, Policy
+from audit.policy.policy import BranchRule, Policy
 from benchmarks.scene import Seen
 from benchmarks.scenes import seen
 

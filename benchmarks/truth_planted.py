@@ -16,7 +16,7 @@ from scipy.sparse import csr_array
 import audit
 from audit.dataset import REASONS, LabelDataset
 from audit.loaders.predictions import RawPredictions
-from audit.policy import Policy, Waiver
+from audit.policy.policy import Policy, Waiver
 from audit.predictions import Predictions, map_predictions
 from audit.results.result import AuditResult, Finding
 from benchmarks.truth_releases import (

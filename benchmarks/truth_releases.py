@@ -16,7 +16,7 @@ from audit.dataset import LabelDataset, map_labels
 from audit.hierarchies import load_hierarchy
 from audit.hierarchy import Hierarchy
 from audit.loaders.format import INSTANCES, RawLabels
-from audit.policy import policy_for
+from audit.policy.policy import policy_for
 from fixtures.synthetic import Release, Usage, with_procedures
 from fixtures.synthetic.usage import (
     DIAGNOSES,

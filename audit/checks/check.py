@@ -8,7 +8,7 @@ from typing import Literal
 
 from audit.base.dag import IntArray
 from audit.measure import Counted, Measurements
-from audit.policy import ANY_CHECK, Waiver
+from audit.policy.policy import ANY_CHECK, Waiver
 from audit.results.result import CheckResult, Finding
 
 TOP_PARTS = 10

@@ -13,10 +13,10 @@ from audit.base.dag import BoolArray, IntArray
 from audit.checks.carriers import carrying
 from audit.checks.check import TOP_PARTS, Check
 from audit.measure import Measurements
+from audit.policy.rules import Companion, Severity
 from audit.results.disclosure import count, derived
 from audit.results.result import CheckResult, Finding, Part
 from audit.rule_book import at_or_below, companion_rules
-from audit.rules import Companion, Severity
 from audit.validity import days_of
 
 _NAME = "missing_companion"

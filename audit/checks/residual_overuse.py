@@ -17,7 +17,7 @@ from audit.engine.statistics.fdr import benjamini_hochberg, threshold
 from audit.engine.statistics.shrinkage import SharePrior
 from audit.hierarchy import Hierarchy
 from audit.measure import Counted, Measurements
-from audit.policy import Policy
+from audit.policy.policy import Policy
 from audit.residual_use import Share, alone, residual_share
 from audit.results.disclosure import Quantity, count, derived
 from audit.results.result import CheckResult, Finding, Part, finding_id

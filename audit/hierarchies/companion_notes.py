@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 
 from audit.hierarchies.exclusions import Reference, Tabular, references
 from audit.hierarchy import Companions
-from audit.rules import Companion
+from audit.policy.rules import Companion
 
 _CATEGORY = 3
 """Characters of a category."""

@@ -20,9 +20,9 @@ from audit.judge.ratchet import findings_by_id, no_worse
 from audit.judge.reference import remembered
 from audit.judge.waivers import Waivers, listed
 from audit.judge.weight import severity_of
-from audit.policy import CodeDates, Policy
+from audit.policy.policy import CodeDates, Policy
+from audit.policy.rules import Companion
 from audit.results.result import AuditResult, CheckResult, Finding, Judgement, to_json_bytes
-from audit.rules import Companion
 
 _AGAIN = "audit the data again with `audit run --policy`"
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from audit.checks import CHECKS
 from audit.checks.check import Limit
 from audit.judge.ratchet import number
-from audit.policy import Policy
+from audit.policy.policy import Policy
 from audit.results.disclosure import Quantity
 from audit.results.result import AuditResult, Finding
 

@@ -6,7 +6,7 @@ from collections.abc import Collection
 
 from audit.base.errors import InputError, PolicyError, first_cases
 from audit.checks import ALL_CHECKS, CHECKS
-from audit.policy import Policy, refuse_unknown_nodes
+from audit.policy.policy import Policy, refuse_unknown_nodes
 from audit.results.result import AuditResult
 
 

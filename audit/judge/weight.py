@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from audit.judge.ratchet import number
-from audit.policy import Policy
+from audit.policy.policy import Policy
+from audit.policy.rules import Severity
 from audit.results.result import Finding
-from audit.rules import Severity
 
 
 def severity_of(finding: Finding, policy: Policy, min_cell: int) -> Severity | None:

@@ -23,10 +23,10 @@ from audit.checks.check import Check, WaiverCheck, WaiverUse, not_on_counts
 from audit.dataset import LabelDataset
 from audit.hierarchy import Exclusion, Exclusions, Hierarchy
 from audit.measure import Counted, Measurements, measure
-from audit.policy import BranchRule, Policy, Threshold, Waiver, policy_for
+from audit.policy.policy import BranchRule, Policy, Threshold, Waiver, policy_for
+from audit.policy.rules import Companion, Exclusive
 from audit.results.disclosure import BESIDE, WHOLE
 from audit.results.result import CheckResult, Finding, filled
-from audit.rules import Companion, Exclusive
 from fixtures.coded import measured as damaged_in
 from fixtures.counted import counted_of, standing_alone
 from fixtures.labelled import labelled, repeated, tree

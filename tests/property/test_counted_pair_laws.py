@@ -22,7 +22,7 @@ from audit.kept_counts import read_counts, write_counts
 from audit.measure import Counted, measure
 from audit.measure_counts import measure_counts
 from audit.pair_count import PairCount
-from audit.policy import Policy, Threshold
+from audit.policy.policy import Policy, Threshold
 from audit.stream import count_pairs
 from fixtures.labelled import labelled
 from fixtures.named_counts import LABEL, write_rows

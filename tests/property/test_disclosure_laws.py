@@ -8,7 +8,7 @@ from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 from scipy.optimize import linprog
 
-from audit.policy import Policy, Threshold
+from audit.policy.policy import Policy, Threshold
 from audit.results.disclosure import protection, shown_change
 from audit.run import run_audit
 from fixtures.attack import BODIES, Labels, Row, attack

@@ -22,7 +22,7 @@ from audit.engine.pairs.propagation import aggregate
 from audit.hierarchy import SYNTHETIC_ROOT, Hierarchy
 from audit.measure import Measurements, measure
 from audit.pair_table import described
-from audit.policy import BranchRule, Policy
+from audit.policy.policy import BranchRule, Policy
 from fixtures import brute_force as plain
 from fixtures.labelled import labelled
 from fixtures.strategies import hierarchies, label_sets

@@ -19,7 +19,7 @@ from audit.engine.statistics import expectation
 from audit.hierarchy import Hierarchy
 from audit.measure import Measurements, measure
 from audit.pair_table import JUDGED, described
-from audit.policy import Policy, Threshold
+from audit.policy.policy import Policy, Threshold
 from fixtures import brute_force_scan as oracle
 from fixtures.brute_force import Pair
 from fixtures.labelled import labelled

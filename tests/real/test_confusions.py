@@ -13,7 +13,7 @@ import audit
 from audit.checks.model_confuses import CHECK, cases
 from audit.measure import measure
 from audit.measure_model import measure_model
-from audit.policy import Policy
+from audit.policy.policy import Policy
 
 DATA = Path(os.environ.get("AUDIT_DATA", "")) / "softmax"
 PAGE = Path(__file__).parents[2] / "docs" / "checks" / "model_confuses.md"

@@ -9,7 +9,7 @@ import pytest
 
 import audit
 from audit.hierarchy import Hierarchy
-from audit.policy import Policy
+from audit.policy.policy import Policy
 from fixtures.labelled import labelled, tree
 from fixtures.predicted import predicted
 

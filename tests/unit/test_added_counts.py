@@ -18,7 +18,7 @@ from audit.hierarchies.icd9 import ICD9
 from audit.hierarchy import Hierarchy
 from audit.kept_counts import read_counts, write_counts
 from audit.pair_count import PairCount
-from audit.policy import Policy
+from audit.policy.policy import Policy
 from audit.stream import count_pairs
 from fixtures import brute_force as plain
 from fixtures.brute_force_counts import Rows, Spelled, record_counts

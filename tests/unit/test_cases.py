@@ -17,9 +17,9 @@ from audit.dataset import map_labels
 from audit.hierarchy import Exclusion, Exclusions
 from audit.loaders.format import INSTANCES, ROWS, RawLabels
 from audit.measure import Measurements, measure
-from audit.policy import BranchRule, Policy, Threshold
+from audit.policy.policy import BranchRule, Policy, Threshold
+from audit.policy.rules import Exclusive
 from audit.results.result import Finding
-from audit.rules import Exclusive
 from fixtures.coded import SPELLS, icd9cm, on_days
 from fixtures.coded import measured as coded
 from fixtures.labelled import labelled, repeated, tree

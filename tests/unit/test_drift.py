@@ -11,7 +11,7 @@ from scipy.stats import chi2, fisher_exact
 from audit.drift import DRIFT_NODES, DRIFT_VALUES, drift_tables
 from audit.hierarchy import Hierarchy
 from audit.measure import Measurements, measure
-from audit.policy import Policy
+from audit.policy.policy import Policy
 from fixtures.labelled import labelled, tree
 
 LEAVES = [f"n{i:02}" for i in range(12)]

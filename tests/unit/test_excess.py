@@ -14,9 +14,9 @@ from audit.excess import Excess
 from audit.hierarchy import Hierarchy
 from audit.measure import measure
 from audit.pair_table import JUDGED
-from audit.policy import Policy, Threshold
+from audit.policy.policy import Policy, Threshold
+from audit.policy.rules import Expected
 from audit.reported_pairs import FEWEST_CHILDREN, FOUND
-from audit.rules import Expected
 from fixtures.labelled import labelled, repeated, tree
 
 Rows = Mapping[str, Sequence[str]]

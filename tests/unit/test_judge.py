@@ -18,10 +18,10 @@ from audit.checks import ALL_CHECKS, CHECKS, ON_WAIVERS
 from audit.dataset import LabelDataset
 from audit.hierarchy import Hierarchy
 from audit.judge import FREE, judged, judging_date, rejudged
-from audit.policy import BranchRule, CodeDates, Policy, Threshold, Waiver
+from audit.policy.policy import BranchRule, CodeDates, Policy, Threshold, Waiver
+from audit.policy.rules import Exclusive, Expected
 from audit.results.disclosure import Quantity, count, derived
 from audit.results.result import AuditResult, CheckResult, Finding, to_json_bytes
-from audit.rules import Exclusive, Expected
 from audit.run import run_audit
 from audit.run_folder import read_run, write_run
 from fixtures.labelled import labelled, repeated, tree

@@ -19,7 +19,7 @@ from audit.hierarchy import Hierarchy
 from audit.kept_counts import counted_sources, read_counts, write_counts
 from audit.measure_counts import measure_counts
 from audit.pair_count import PairCount
-from audit.policy import Policy
+from audit.policy.policy import Policy
 from audit.stream import count_pairs
 from fixtures.brute_force_counts import Rows
 from fixtures.full_disk import full_disk

@@ -10,7 +10,7 @@ from polars.testing import assert_frame_equal
 from audit.hierarchy import Hierarchy
 from audit.measure import Measurements, measure
 from audit.pair_table import described
-from audit.policy import Policy
+from audit.policy.policy import Policy
 from audit.residual_use import judged_parents, residual_share
 from fixtures.labelled import labelled, repeated, tree
 

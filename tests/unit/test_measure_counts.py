@@ -19,7 +19,7 @@ from audit.kept_counts import read_counts, write_counts
 from audit.measure import Counted, Measurements, measure
 from audit.measure_counts import measure_counts
 from audit.pair_table import JUDGED
-from audit.policy import Policy, Threshold
+from audit.policy.policy import Policy, Threshold
 from audit.stream import count_pairs
 from fixtures.labelled import tree
 from fixtures.synthetic import (

@@ -10,7 +10,7 @@ import pytest
 
 from audit.hierarchy import Hierarchy
 from audit.measure_model import EXAMPLES, ModelMeasurements, measure_model
-from audit.policy import Policy, Threshold
+from audit.policy.policy import Policy, Threshold
 from fixtures.labelled import labelled, repeated
 from fixtures.predicted import predicted
 

@@ -14,7 +14,7 @@ from audit.base.errors import SchemaError
 from audit.dataset import LabelDataset, load_labels
 from audit.hierarchy import Hierarchy
 from audit.loaders.predictions import RawPredictions
-from audit.policy import Policy
+from audit.policy.policy import Policy
 from audit.predictions import Predictions, load_predictions, map_predictions
 
 DATA = os.environ.get("AUDIT_DATA", "")

@@ -14,7 +14,7 @@ from audit.checks.residual_overuse import run
 from audit.dataset import LabelDataset
 from audit.hierarchy import Hierarchy
 from audit.measure import measure
-from audit.policy import Policy, Threshold
+from audit.policy.policy import Policy, Threshold
 from audit.residual_differences import DIFFERENCES, _p_value, residual_differences
 from audit.residual_use import Share
 from audit.results.result import Finding

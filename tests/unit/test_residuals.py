@@ -9,7 +9,7 @@ import pytest
 import audit
 from audit.hierarchies.icd9 import ICD9
 from audit.hierarchy import Hierarchy
-from audit.policy import Policy
+from audit.policy.policy import Policy
 from audit.residuals import residual_nodes
 from fixtures.labelled import tree
 

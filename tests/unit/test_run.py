@@ -13,9 +13,9 @@ from audit.checks import ALL_CHECKS, CHECKS
 from audit.checks.check import Check
 from audit.hierarchy import Hierarchy
 from audit.measure import Measurements
-from audit.policy import Policy
+from audit.policy.policy import Policy
+from audit.policy.rules import Expected
 from audit.results.result import CheckResult
-from audit.rules import Expected
 from audit.run import run_audit
 from fixtures.labelled import labelled
 

@@ -13,7 +13,7 @@ from audit import run_folder
 from audit.base.errors import InputError, OutputError
 from audit.base.files import sha256_of
 from audit.hierarchy import Hierarchy
-from audit.policy import Policy
+from audit.policy.policy import Policy
 from audit.results.result import AuditResult, to_json_bytes
 from audit.run import run_audit
 from audit.run_folder import is_run, read_run, replacing_reports, write_run, writing_run

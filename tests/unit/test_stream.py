@@ -30,7 +30,7 @@ from audit.engine.pairs.tally import PairTally
 from audit.hierarchies import load_hierarchy
 from audit.hierarchy import Hierarchy
 from audit.pair_count import PairCount
-from audit.policy import Policy
+from audit.policy.policy import Policy
 from audit.spill import SpilledTail
 from audit.stream import count_pairs
 from fixtures.full_disk import full_disk

@@ -13,7 +13,7 @@ from audit.checks.unknown_code import CHECK
 from audit.dataset import LabelDataset
 from audit.hierarchy import Hierarchy, Unlisted
 from audit.measure import measure
-from audit.policy import Policy
+from audit.policy.policy import Policy
 from audit.results.result import Finding
 from audit.run import run_audit
 from audit.stream import count_pairs

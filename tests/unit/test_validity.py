@@ -10,10 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from audit.base.errors import PolicyError, SchemaError
-from audit.code_dates import Spell
 from audit.dataset import LabelDataset
 from audit.hierarchy import Hierarchy
-from audit.policy import CodeDates
+from audit.policy.code_dates import Spell
+from audit.policy.policy import CodeDates
 from audit.validity import VALIDITY, days_of, validity
 from fixtures.coded import icd9cm
 from fixtures.labelled import tree

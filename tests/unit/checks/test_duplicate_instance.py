@@ -13,7 +13,7 @@ from audit.checks.duplicate_instance import CHECK, met_twice
 from audit.dataset import load_labels
 from audit.hierarchy import Hierarchy
 from audit.measure import measure
-from audit.policy import Policy
+from audit.policy.policy import Policy
 from audit.results.result import CheckResult
 from fixtures.labelled import labelled, tree
 

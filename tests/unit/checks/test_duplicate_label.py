@@ -13,7 +13,7 @@ from audit.checks.duplicate_label import CHECK
 from audit.dataset import LabelDataset
 from audit.hierarchy import Hierarchy
 from audit.measure import measure
-from audit.policy import Policy
+from audit.policy.policy import Policy
 from audit.results.result import CheckResult
 from fixtures.labelled import labelled
 from fixtures.toy import toy

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from audit.checks.empty_instance import CHECK
 from audit.measure import measure
-from audit.policy import Policy
+from audit.policy.policy import Policy
 from audit.results.result import CheckResult
 from fixtures.labelled import labelled
 from fixtures.toy import toy

@@ -14,7 +14,7 @@ import audit
 from audit.checks.excludes1 import CHECK
 from audit.hierarchy import Exclusion, Exclusions, Hierarchy
 from audit.measure import measure
-from audit.policy import Policy, policy_for
+from audit.policy.policy import Policy, policy_for
 from audit.results.result import CheckResult, shared_finding
 from fixtures.labelled import labelled, repeated, tree
 

@@ -10,7 +10,7 @@ import pytest
 from audit.checks.group_confined import CHECK, _chance
 from audit.hierarchy import Hierarchy
 from audit.measure import measure
-from audit.policy import Policy
+from audit.policy.policy import Policy
 from audit.results.result import CheckResult
 from fixtures.labelled import labelled, tree
 

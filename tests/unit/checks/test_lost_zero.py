@@ -16,7 +16,7 @@ from audit.hierarchies.icd9cm import DATA
 from audit.hierarchies.titles import TitleList, with_titles
 from audit.hierarchy import Hierarchy
 from audit.measure import measure
-from audit.policy import Policy, Threshold
+from audit.policy.policy import Policy, Threshold
 from audit.results.result import Finding
 from fixtures.coded import Tables, icd9cm, measured, of_release
 from fixtures.labelled import labelled

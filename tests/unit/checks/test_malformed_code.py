@@ -6,7 +6,7 @@ import audit
 from audit.checks.malformed_code import CHECK
 from audit.hierarchy import Hierarchy
 from audit.measure import measure
-from audit.policy import Policy
+from audit.policy.policy import Policy
 from fixtures.labelled import labelled
 
 

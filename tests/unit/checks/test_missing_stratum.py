@@ -13,7 +13,7 @@ from audit.checks.missing_stratum import CHECK, cases
 from audit.dataset import load_labels
 from audit.hierarchy import Hierarchy
 from audit.measure import Measurements, measure
-from audit.policy import Policy
+from audit.policy.policy import Policy
 from audit.results.result import CheckResult, shared_finding
 from fixtures.labelled import labelled, tree
 

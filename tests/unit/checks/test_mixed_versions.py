@@ -14,7 +14,7 @@ from audit.hierarchies.icd9 import readings
 from audit.hierarchies.icd9_shapes import has_shape_of_icd10_alone
 from audit.hierarchy import Hierarchy
 from audit.measure import measure
-from audit.policy import Policy
+from audit.policy.policy import Policy
 from fixtures.coded import measured
 from fixtures.labelled import labelled
 

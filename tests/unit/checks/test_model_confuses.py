@@ -17,7 +17,7 @@ from audit.checks.model_confuses import CHECK, cases
 from audit.hierarchy import Hierarchy
 from audit.measure import Measurements, measure
 from audit.measure_model import measure_model
-from audit.policy import Policy, Threshold
+from audit.policy.policy import Policy, Threshold
 from audit.results.result import CheckResult, shared_finding
 from fixtures.brute_force_scores import exchanged, exchanges_expected
 from fixtures.labelled import labelled, tree

@@ -13,7 +13,7 @@ import pytest
 from audit.checks.model_habit import CHECK, cases
 from audit.measure import Measurements, measure
 from audit.measure_model import measure_model
-from audit.policy import Policy, Threshold
+from audit.policy.policy import Policy, Threshold
 from audit.results.result import CheckResult, Finding, shared_finding
 from fixtures.labelled import labelled, tree
 from fixtures.predicted import predicted

@@ -10,11 +10,11 @@ import polars as pl
 import pytest
 
 from audit.checks.not_specific import CHECK
-from audit.code_dates import Spell
 from audit.hierarchies.icd9cm import DATA
 from audit.hierarchy import Hierarchy
 from audit.measure import measure
-from audit.policy import Policy
+from audit.policy.code_dates import Spell
+from audit.policy.policy import Policy
 from audit.results.result import Finding
 from fixtures.coded import SPELLS, icd9cm, measured, on_days
 from fixtures.labelled import labelled, tree

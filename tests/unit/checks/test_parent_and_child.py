@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from audit.checks.parent_and_child import CHECK
 from audit.hierarchy import Hierarchy
 from audit.measure import measure
-from audit.policy import Policy
+from audit.policy.policy import Policy
 from audit.results.result import CheckResult
 from fixtures import brute_force as plain
 from fixtures.labelled import labelled

@@ -12,7 +12,7 @@ from audit.hierarchies.icd9_shapes import why_never_first
 from audit.hierarchies.icd9cm import DATA
 from audit.hierarchy import Hierarchy
 from audit.measure import measure
-from audit.policy import Policy
+from audit.policy.policy import Policy
 from audit.results.result import CheckResult
 from fixtures.coded import icd9cm, measured
 from fixtures.labelled import labelled

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from audit.checks.record_cap import CHECK, LEAST_RATIO, pile_of
 from audit.measure import measure
-from audit.policy import Policy
+from audit.policy.policy import Policy
 from audit.results.result import CheckResult
 from fixtures.labelled import labelled, tree
 

@@ -14,7 +14,7 @@ from scipy.stats import binom
 from audit.checks.residual_overuse import CHECK, on_counts
 from audit.hierarchy import Hierarchy
 from audit.measure import measure
-from audit.policy import Policy, Threshold
+from audit.policy.policy import Policy, Threshold
 from audit.results.result import CheckResult
 from fixtures.counted import counted_of
 from fixtures.labelled import labelled, repeated, tree

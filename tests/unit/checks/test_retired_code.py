@@ -9,10 +9,10 @@ import polars as pl
 
 from audit.checks import lost_zero, not_specific, unknown_code, wrong_table
 from audit.checks.retired_code import CHECK
-from audit.code_dates import Spell
 from audit.hierarchy import Hierarchy
 from audit.measure import measure
-from audit.policy import CodeDates, Policy
+from audit.policy.code_dates import Spell
+from audit.policy.policy import CodeDates, Policy
 from audit.results.disclosure import shown
 from audit.results.result import Finding
 from fixtures.coded import SPELLS, icd9cm, in_tables, measured, on_days

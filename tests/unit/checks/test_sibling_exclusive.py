@@ -14,9 +14,9 @@ import audit
 from audit.base.errors import PolicyError
 from audit.checks.sibling_exclusive import CHECK
 from audit.measure import measure
-from audit.policy import Policy, policy_for
+from audit.policy.policy import Policy, policy_for
+from audit.policy.rules import Exclusive
 from audit.results.result import CheckResult, shared_finding
-from audit.rules import Exclusive
 from audit.run import run_audit
 from fixtures.labelled import labelled, repeated, tree
 

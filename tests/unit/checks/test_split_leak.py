@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from audit.checks.split_leak import CHECK
 from audit.dataset import LabelDataset
 from audit.measure import measure
-from audit.policy import Policy
+from audit.policy.policy import Policy
 from audit.results.result import CheckResult, Finding
 from fixtures.toy import toy
 

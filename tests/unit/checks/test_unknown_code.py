@@ -8,7 +8,7 @@ from audit.checks import malformed_code
 from audit.checks.unknown_code import CHECK
 from audit.hierarchy import Hierarchy
 from audit.measure import measure
-from audit.policy import Policy
+from audit.policy.policy import Policy
 from audit.results.result import CheckResult
 from fixtures.coded import icd9cm, measured
 from fixtures.labelled import labelled

@@ -9,7 +9,7 @@ import pytest
 
 from audit.checks.check import WaiverUse
 from audit.checks.waiver_expired import CHECK
-from audit.policy import Waiver
+from audit.policy.policy import Waiver
 
 DAY = date(2030, 6, 1)
 

@@ -6,7 +6,7 @@ from datetime import date
 
 from audit.checks.check import WaiverUse
 from audit.checks.waiver_unused import CHECK
-from audit.policy import Waiver
+from audit.policy.policy import Waiver
 
 
 def use(findings: int, *, expired: bool = False) -> WaiverUse:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from audit.checks.wrong_table import CHECK
 from audit.hierarchy import Hierarchy
 from audit.measure import measure
-from audit.policy import Policy
+from audit.policy.policy import Policy
 from audit.results.result import CheckResult, Finding
 from fixtures.coded import Tables, icd9cm, measured, of_release
 from fixtures.labelled import labelled

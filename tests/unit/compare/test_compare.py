@@ -14,7 +14,7 @@ from audit.base.errors import InputError
 from audit.compare import Comparison, compare_runs
 from audit.compare.counts import Counts, q_values
 from audit.hierarchy import Hierarchy
-from audit.policy import Policy
+from audit.policy.policy import Policy
 from audit.results.result import AuditResult
 from audit.run import run_audit
 from fixtures.labelled import labelled, repeated, tree

@@ -15,7 +15,7 @@ from audit.hierarchies.icd9 import prefixes
 from audit.hierarchies.icd10 import is_code
 from audit.hierarchies.icd10cm import BUILT_IN
 from audit.hierarchy import Hierarchy
-from audit.policy import policy_for
+from audit.policy.policy import policy_for
 
 
 @pytest.fixture(scope="module")

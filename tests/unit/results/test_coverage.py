@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from audit.drift import drift_tables
 from audit.hierarchy import Hierarchy
 from audit.measure import measure
-from audit.policy import Policy
+from audit.policy.policy import Policy
 from audit.results.coverage import coverage
 from audit.results.disclosure import shown_parts
 from fixtures import brute_force as plain

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 import audit
 from audit.hierarchy import Hierarchy
-from audit.policy import BranchRule, Policy
+from audit.policy.policy import BranchRule, Policy
 from audit.results.disclosure import count, derived, is_small, shown, shown_count
 from audit.results.result import AuditResult
 from audit.run import run_audit

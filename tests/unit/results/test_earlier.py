@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from audit.hierarchy import Hierarchy
 from audit.judge import rejudged
-from audit.policy import Policy
+from audit.policy.policy import Policy
 from audit.residual_differences import REFERENCE
 from audit.results.disclosure import (
     Cell,

@@ -8,7 +8,7 @@ import pytest
 
 from audit.hierarchy import Hierarchy
 from audit.pair_table import MOST_CONFUSED
-from audit.policy import Policy
+from audit.policy.policy import Policy
 from audit.results.model_overview import model_overview, shared_metrics
 from audit.results.result import AuditResult
 from audit.run import run_audit

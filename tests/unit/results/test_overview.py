@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from audit.hierarchy import Hierarchy
-from audit.policy import Policy
+from audit.policy.policy import Policy
 from audit.results import overview as module
 from audit.run import run_audit
 from fixtures.labelled import labelled, repeated, tree

@@ -10,7 +10,7 @@ import pytest
 
 from audit.checks import ALL_CHECKS
 from audit.hierarchy import Hierarchy
-from audit.policy import BranchRule, Policy
+from audit.policy.policy import BranchRule, Policy
 from audit.results.disclosure import BESIDE, WHOLE, Quantity, count, derived
 from audit.results.result import (
     AuditResult,

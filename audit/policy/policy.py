@@ -22,9 +22,9 @@ from pydantic.json_schema import SkipJsonSchema
 
 from audit.base.errors import PolicyError, first_cases
 from audit.base.files import read_text
-from audit.code_dates import Spell, read_code_dates
-from audit.guidelines import ICD9CM_COMPANIONS, ICD9CM_EXCLUSIVE
-from audit.rules import Companion, Exclusive, Expected, Frozen, Severity
+from audit.policy.code_dates import Spell, read_code_dates
+from audit.policy.guidelines import ICD9CM_COMPANIONS, ICD9CM_EXCLUSIVE
+from audit.policy.rules import Companion, Exclusive, Expected, Frozen, Severity
 
 MIN_CELL_OF_PERSONS = 11
 """The smallest count that the CMS cell-size rule lets out about persons."""

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from datetime import date
 
-from audit.rules import Companion, Exclusive, Severity
+from audit.policy.rules import Companion, Exclusive, Severity
 
 _GUIDELINES = "ICD-9-CM Official Guidelines 2011"
 _SEVERE_SEPSIS, _SEPTIC_SHOCK = date(2002, 10, 1), date(2003, 10, 1)

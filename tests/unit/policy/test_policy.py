@@ -13,8 +13,8 @@ import pytest
 from jsonschema import Draft202012Validator, ValidationError
 
 from audit.base.errors import InputError, PolicyError
-from audit.code_dates import Spell
-from audit.policy import (
+from audit.policy.code_dates import Spell
+from audit.policy.policy import (
     BUILT_IN,
     ICD9CM_POLICY,
     BranchRule,
@@ -27,7 +27,7 @@ from audit.policy import (
     policy_for,
     policy_schema,
 )
-from audit.rules import Exclusive, Expected
+from audit.policy.rules import Exclusive, Expected
 
 
 def rule(*branches: str, kind: str = "expected") -> BranchRule:
@@ -339,7 +339,7 @@ def test_the_line_of_a_key(key: tuple[str | int, ...], line: int | None) -> None
 
 # --- what the documentation says --------------------------------------------------------------
 
-DOCS = Path(__file__).parents[2] / "docs"
+DOCS = Path(__file__).parents[3] / "docs"
 PAGE = (DOCS / "policy.md").read_text("utf-8")
 
 
