@@ -9,8 +9,8 @@ if TYPE_CHECKING:
     from audit.base.errors import AuditError
     from audit.compare import Comparison, compare_runs
     from audit.dataset import LabelDataset, load_labels
-    from audit.hierarchies import load_hierarchy
-    from audit.hierarchy import Hierarchy
+    from audit.hierarchies.hierarchy import Hierarchy
+    from audit.hierarchies.reading import load_hierarchy
     from audit.policy.policy import Policy, load_policy
     from audit.predictions import Predictions, load_predictions
     from audit.results.result import AuditResult, CheckResult, Finding
@@ -47,13 +47,13 @@ _HOME = {
     "CheckResult": "audit.results.result",
     "Comparison": "audit.compare",
     "Finding": "audit.results.result",
-    "Hierarchy": "audit.hierarchy",
+    "Hierarchy": "audit.hierarchies.hierarchy",
     "LabelDataset": "audit.dataset",
     "Policy": "audit.policy.policy",
     "Predictions": "audit.predictions",
     "WeightedDag": "audit.weighted",
     "compare_runs": "audit.compare",
-    "load_hierarchy": "audit.hierarchies",
+    "load_hierarchy": "audit.hierarchies.reading",
     "load_labels": "audit.dataset",
     "load_policy": "audit.policy.policy",
     "load_predictions": "audit.predictions",

@@ -14,8 +14,8 @@ from audit.base.errors import InputError, first_cases
 from audit.base.files import sha256_of
 from audit.base.progress import Progress, silent
 from audit.checkpoint import files_beside
+from audit.hierarchies.hierarchy import Hierarchy
 from audit.hierarchies.titles import read_own_titles, with_titles
-from audit.hierarchy import Hierarchy
 from audit.instances import instance_frame, write_instances
 from audit.judge import refuse_reference, refuse_unknown_checks
 from audit.kept_counts import FOLDER, counted_sources, read_counts, write_counts

@@ -12,7 +12,7 @@ from scipy.sparse import csr_array
 from audit.base.dag import BoolArray, FloatArray, IntArray, Sparse, row
 from audit.engine.pairs.rows import row_numbers
 from audit.engine.scores.exchanges import Exchanges
-from audit.hierarchy import RELATIONS, Hierarchy
+from audit.hierarchies.hierarchy import RELATIONS, Hierarchy
 
 MOST_BRANCHES = 15
 """Branches that are held against each other: those with most missed and false labels."""

@@ -477,7 +477,8 @@ def _listed(what: Listed) -> Iterator[tuple[str, ...]]:
 
         yield from ((metric.name, metric.title) for metric in METRICS)
         return
-    from audit import hierarchies, loaders
+    from audit import loaders
+    from audit.hierarchies import reading as hierarchies
 
     if what is Listed.hierarchies:
         yield from ((known.name, known.title) for known in hierarchies.BUILT_IN)

@@ -14,9 +14,9 @@ from scipy.sparse import csr_array
 from audit.base.dag import BoolArray, Sparse
 from audit.base.errors import InputError, SchemaError
 from audit.base.plurals import counted
-from audit.hierarchies import load_hierarchy
+from audit.hierarchies.hierarchy import Hierarchy, Placement
+from audit.hierarchies.reading import load_hierarchy
 from audit.hierarchies.titles import read_own_titles, read_titles, with_titles
-from audit.hierarchy import Hierarchy, Placement
 from audit.loaders import read_labels
 from audit.loaders.common import pick, raw_labels
 from audit.loaders.format import INSTANCES, Columns, RawLabels

@@ -18,7 +18,7 @@ from audit.engine.pairs.sums import Sums
 from audit.engine.statistics.expectation import Expectation, expectation, label_pairs
 from audit.engine.statistics.fdr import threshold
 from audit.engine.statistics.grouped import Grouped, GroupTest
-from audit.hierarchy import Hierarchy
+from audit.hierarchies.hierarchy import Hierarchy
 from audit.policy.policy import Policy
 from audit.reported_pairs import Finds, reported_pairs, that_matter
 from audit.rule_book import associations, first_association

@@ -8,7 +8,7 @@ import polars as pl
 
 from audit.base.errors import InputError
 from audit.dataset import LabelDataset
-from audit.hierarchy import Hierarchy
+from audit.hierarchies.hierarchy import Hierarchy
 from audit.predictions import Predictions
 from audit.run_folder import RESTRICTED, read_run
 from audit.weighted import WeightedDag

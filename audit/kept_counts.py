@@ -14,7 +14,7 @@ from audit.base.files import read_table
 from audit.engine.pairs.record_counts import KINDS, RecordCounts
 from audit.engine.pairs.sums import counts_only
 from audit.engine.pairs.tally import Batch, PairTally
-from audit.hierarchy import Hierarchy
+from audit.hierarchies.hierarchy import Hierarchy
 from audit.label_nodes import LABELS, label_nodes
 from audit.pair_count import PairCount
 from audit.spill import SpilledTail

@@ -11,7 +11,7 @@ import polars as pl
 
 from audit.base.dag import IntArray
 from audit.dataset import REASONS, Ledger, map_labels
-from audit.hierarchy import Hierarchy
+from audit.hierarchies.hierarchy import Hierarchy
 from audit.loaders.format import INSTANCES, ROWS, RawLabels
 
 LABELS: dict[str, Any] = {"label": pl.String, "homeless": pl.Boolean, "rows": pl.Int64}

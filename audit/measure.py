@@ -25,7 +25,8 @@ from audit.engine.pairs.strata import length_cuts, length_histogram, strata_of
 from audit.engine.pairs.sums import Sums
 from audit.engine.statistics.grouped import Grouped
 from audit.excess import Excess, PairRecords, judge_pairs
-from audit.hierarchy import Hierarchy
+from audit.hierarchies.hierarchy import Hierarchy
+from audit.hierarchies.icd.reviewed_residuals import reviewed
 from audit.measure_model import ModelMeasurements, measure_model
 from audit.pair_table import pair_table
 from audit.policy.policy import Policy
@@ -33,7 +34,6 @@ from audit.predictions import Predictions
 from audit.record_rows import records_of
 from audit.residual_use import ResidualUse, below_of, residual_use
 from audit.residuals import Residual, residual_kinds, residual_nodes
-from audit.reviewed import reviewed
 from audit.validity import validity
 
 PAIRS_AT_ONCE = 500_000

@@ -20,7 +20,7 @@ from audit.engine.scores.decisions import decide
 from audit.engine.scores.exchanges import Exchanges, count_exchanges
 from audit.engine.scores.score_pairs import count_score_pairs, support_at
 from audit.engine.statistics.intervals import wilson
-from audit.hierarchy import Hierarchy
+from audit.hierarchies.hierarchy import Hierarchy
 from audit.metrics.confusion import pair_confusions
 from audit.metrics.measure import model_metrics
 from audit.metrics.queries import QUERIES

@@ -20,7 +20,7 @@ from audit.engine.pairs.record_counts import RecordCounts
 from audit.engine.pairs.specific import LEAST_LABELS
 from audit.engine.pairs.strata import NO_STRATUM, length_cuts, strata_of
 from audit.engine.pairs.tally import PairTally
-from audit.hierarchy import Hierarchy
+from audit.hierarchies.hierarchy import Hierarchy
 from audit.label_nodes import LabelNodes
 
 

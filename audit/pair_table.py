@@ -9,7 +9,7 @@ import polars as pl
 
 from audit.base.dag import IntArray
 from audit.engine.pairs.pair_counts import PairCounts
-from audit.hierarchy import RELATIONS, Hierarchy
+from audit.hierarchies.hierarchy import RELATIONS, Hierarchy
 
 JUDGED: dict[str, type[pl.DataType]] = {
     "expected_length": pl.Float64,

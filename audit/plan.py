@@ -13,7 +13,7 @@ from audit.added_counts import refuse_other_nodes
 from audit.base.dag import IntArray
 from audit.engine.pairs.margins import counted_branches
 from audit.engine.pairs.record_counts import Mapped
-from audit.hierarchy import Hierarchy
+from audit.hierarchies.hierarchy import Hierarchy
 from audit.label_nodes import LabelNodes, label_nodes, summed_counts
 from audit.pair_count import PairCount
 from audit.policy.policy import Policy, policy_for, refuse_unknown_nodes

@@ -15,7 +15,7 @@ from audit.base.dag import BoolArray, FloatArray, IntArray, Sparse
 from audit.base.errors import SchemaError, first_cases
 from audit.base.plurals import counted
 from audit.dataset import LabelDataset, place
-from audit.hierarchy import Hierarchy
+from audit.hierarchies.hierarchy import Hierarchy
 from audit.loaders import read_predictions
 from audit.loaders.predictions import RawPredictions
 from audit.loaders.transforms import Transform, as_scores

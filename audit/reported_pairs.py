@@ -14,7 +14,7 @@ from audit.base.dag import FloatArray, IntArray, row
 from audit.engine.pairs.margins import Strata
 from audit.engine.pairs.scan import Found, Rules, Scan
 from audit.engine.statistics.association import shrunk_ratio
-from audit.hierarchy import Hierarchy
+from audit.hierarchies.hierarchy import Hierarchy
 from audit.verdicts import Family
 
 FREQUENT = 0.5

@@ -16,7 +16,7 @@ from audit.engine.pairs.pair_counts import support
 from audit.engine.pairs.record_counts import RESIDUAL_KINDS, RecordCounts
 from audit.engine.statistics.intervals import LEVEL, at_freedom, effective_n, p_above, wilson
 from audit.engine.statistics.shrinkage import SharePrior, share_prior
-from audit.hierarchy import Hierarchy
+from audit.hierarchies.hierarchy import Hierarchy
 from audit.residuals import Residual
 
 RESIDUALS: dict[str, Any] = {

@@ -9,10 +9,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from audit.base.dag import IntArray
-from audit.catch_alls import KINDS, CatchAlls, Kind
-from audit.hierarchy import Hierarchy
+from audit.hierarchies.catch_alls import KINDS, CatchAlls, Kind
+from audit.hierarchies.hierarchy import Hierarchy
+from audit.hierarchies.icd.reviewed_residuals import Review, reviewed
 from audit.policy.policy import Policy
-from audit.reviewed import Review, reviewed
 
 _DIAGNOSIS = re.compile(r"(?:E\d{3}|V\d\d|\d{3})\.(\d)(\d?)")
 _PROCEDURE = re.compile(r"\d\d\.\d(\d)")

@@ -10,7 +10,7 @@ import numpy as np
 
 from audit.base.dag import BoolArray, IntArray, row
 from audit.base.errors import PolicyError, first_cases
-from audit.hierarchy import Hierarchy
+from audit.hierarchies.hierarchy import Hierarchy
 from audit.policy.policy import Policy
 from audit.policy.rules import Companion, Expected
 

@@ -24,7 +24,7 @@ from audit.checks import CHECKS
 from audit.checks.check import Check, not_on_counts
 from audit.dataset import LabelDataset
 from audit.drift import drift_tables
-from audit.hierarchy import Hierarchy
+from audit.hierarchies.hierarchy import Hierarchy
 from audit.judge import (
     judged,
     judging_date,

@@ -13,8 +13,8 @@ from pydantic import BaseModel, ConfigDict, PlainSerializer, field_serializer
 from audit.base.progress import Progress, silent
 from audit.dataset import LabelDataset, load_labels
 from audit.engine.scores.score_tensors import device_named
-from audit.hierarchies import BUILT_IN, load_hierarchy
-from audit.hierarchy import Hierarchy, Unlisted
+from audit.hierarchies.hierarchy import Hierarchy, Unlisted
+from audit.hierarchies.reading import BUILT_IN, load_hierarchy
 from audit.judge import rejudged
 from audit.loaders.transforms import Transform
 from audit.policy.policy import Policy, load_policy, policy_for

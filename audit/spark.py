@@ -13,8 +13,8 @@ import pyarrow as pa
 from audit import spark_tasks as tasks
 from audit.added_counts import with_added
 from audit.base.progress import Progress, silent
-from audit.hierarchies import load_hierarchy
-from audit.hierarchy import Hierarchy
+from audit.hierarchies.hierarchy import Hierarchy
+from audit.hierarchies.reading import load_hierarchy
 from audit.label_nodes import summed_counts
 from audit.pair_count import PairCount
 from audit.plan import MEMORY, Asked, Plan, planned

@@ -31,8 +31,8 @@ from audit.checkpoint import (
 )
 from audit.counting import Counting
 from audit.engine.pairs.joint import can_compile, cores
-from audit.hierarchies import load_hierarchy
-from audit.hierarchy import Hierarchy
+from audit.hierarchies.hierarchy import Hierarchy
+from audit.hierarchies.reading import load_hierarchy
 from audit.label_nodes import label_counts, summed_counts
 from audit.loaders.batches import Rows, rows_of
 from audit.pair_count import PairCount

@@ -8,7 +8,7 @@ import polars as pl
 
 from audit.base.errors import PolicyError, SchemaError, first_cases
 from audit.dataset import LabelDataset, place_by_digits
-from audit.hierarchy import Hierarchy
+from audit.hierarchies.hierarchy import Hierarchy
 from audit.policy.code_dates import as_days
 from audit.policy.policy import CodeDates
 

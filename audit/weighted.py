@@ -12,7 +12,7 @@ from scipy.sparse import csr_array
 from audit.base.dag import FloatArray, Sparse, row
 from audit.base.errors import SchemaError, first_cases
 from audit.engine.pairs.propagation import aggregate
-from audit.hierarchy import Hierarchy
+from audit.hierarchies.hierarchy import Hierarchy
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -10,8 +10,8 @@ import polars as pl
 from audit.base.errors import InputError, first_cases
 from audit.base.plurals import counted
 from audit.dataset import Ledger
-from audit.hierarchies import icd9_shapes, icd10
-from audit.hierarchy import Hierarchy
+from audit.hierarchies.hierarchy import Hierarchy
+from audit.hierarchies.icd import icd9_shapes, icd10
 from audit.predictions import Predictions
 
 MOSTLY = 0.5

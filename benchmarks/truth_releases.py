@@ -13,8 +13,8 @@ from scipy.sparse import csr_array
 from audit.base import dag
 from audit.base.dag import BoolArray, FloatArray, IntArray
 from audit.dataset import LabelDataset, map_labels
-from audit.hierarchies import load_hierarchy
-from audit.hierarchy import Hierarchy
+from audit.hierarchies.hierarchy import Hierarchy
+from audit.hierarchies.reading import load_hierarchy
 from audit.loaders.format import INSTANCES, RawLabels
 from audit.policy.policy import policy_for
 from fixtures.synthetic import Release, Usage, with_procedures

@@ -15,7 +15,7 @@ from audit.engine.pairs.pair_counts import support
 from audit.engine.scores.exchanges import Exchanges, mistakes
 from audit.engine.statistics.association import TAIL
 from audit.engine.statistics.fdr import benjamini_hochberg
-from audit.hierarchy import RELATIONS
+from audit.hierarchies.hierarchy import RELATIONS
 from audit.measure import Measurements
 from audit.measure_model import ModelMeasurements
 from audit.results.disclosure import Quantity, count, derived

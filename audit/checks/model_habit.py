@@ -13,7 +13,7 @@ from audit.checks.residual_overuse import standing_parents
 from audit.engine.pairs.amplified import Together
 from audit.engine.pairs.phenomena import told_by
 from audit.engine.statistics.fdr import benjamini_hochberg, threshold
-from audit.hierarchy import RELATIONS
+from audit.hierarchies.hierarchy import RELATIONS
 from audit.measure import Measurements
 from audit.measure_model import ModelMeasurements
 from audit.residual_use import residual_share

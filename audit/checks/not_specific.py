@@ -26,7 +26,7 @@ from audit.checks.uninformative import (
     finding_of_instances,
 )
 from audit.checks.written import integrity_of, mapped
-from audit.integrity import Integrity
+from audit.hierarchies.integrity import Integrity
 from audit.measure import Counted, Measurements
 from audit.results.result import CheckResult, Finding
 from audit.validity import HEADING

@@ -10,7 +10,7 @@ from audit.base.dag import IntArray
 from audit.checks.carriers import distinct
 from audit.checks.check import TOP_PARTS, Check
 from audit.checks.written import integrity_of
-from audit.integrity import Integrity
+from audit.hierarchies.integrity import Integrity
 from audit.measure import Measurements
 from audit.results.disclosure import Quantity, count, derived
 from audit.results.result import CheckResult, Finding, Part

@@ -15,7 +15,7 @@ from audit.checks.check import TOP_PARTS, Check, Limit
 from audit.checks.differing import differing, where_told
 from audit.engine.statistics.fdr import benjamini_hochberg, threshold
 from audit.engine.statistics.shrinkage import SharePrior
-from audit.hierarchy import Hierarchy
+from audit.hierarchies.hierarchy import Hierarchy
 from audit.measure import Counted, Measurements
 from audit.policy.policy import Policy
 from audit.residual_use import Share, alone, residual_share

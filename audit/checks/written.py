@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import polars as pl
 
 from audit.checks.numbers import all_with_decimals, as_written, restored, with_dots
-from audit.integrity import Integrity
+from audit.hierarchies.integrity import Integrity
 from audit.measure import Counted
 
 _OF_TEXT = ("unknown_code", "malformed_code", "no_place")

@@ -13,7 +13,7 @@ import numpy as np
 
 from audit.base.dag import FloatArray, Sparse
 from audit.engine.scores.cuts import Cut
-from audit.hierarchy import Hierarchy
+from audit.hierarchies.hierarchy import Hierarchy
 from audit.metrics.batch import Batch
 from audit.metrics.streaming import Computed, Estimate, Measure, columns, ratio, whole
 

@@ -15,7 +15,7 @@ from audit.base.errors import SchemaError
 from audit.engine.pairs.propagation import aggregate
 from audit.engine.pairs.rows import Answers, highest, row_numbers, stored
 from audit.engine.scores.cuts import Cut, atom_values, cut_values, entropy, normalised
-from audit.hierarchy import Hierarchy
+from audit.hierarchies.hierarchy import Hierarchy
 
 
 @dataclass(frozen=True, eq=False)

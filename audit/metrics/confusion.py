@@ -16,7 +16,7 @@ from audit.engine.pairs.pair_counts import PairCounts, binary_entropy, merged
 from audit.engine.pairs.propagation import aggregate
 from audit.engine.scores.score_pairs import count_score_pairs, support_at
 from audit.engine.statistics.resampling import REPLICATES
-from audit.hierarchy import Hierarchy
+from audit.hierarchies.hierarchy import Hierarchy
 from audit.metrics.batch import Batch
 from audit.metrics.streaming import Computed, Estimate, Measure, Stream, columns, ratio
 from audit.pair_table import pair_table

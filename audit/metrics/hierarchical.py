@@ -11,7 +11,7 @@ from scipy.sparse import csr_array
 
 from audit.base.dag import FloatArray, IntArray, Sparse
 from audit.engine.pairs.rows import row_numbers, row_sums
-from audit.hierarchy import Hierarchy
+from audit.hierarchies.hierarchy import Hierarchy
 from audit.metrics.batch import Batch
 from audit.metrics.streaming import Computed, Estimate, Measure, columns, ratio, whole
 

@@ -13,7 +13,7 @@ from audit.base.dag import Sparse
 from audit.base.progress import Progress, silent
 from audit.engine.scores.cuts import Cut, depth_cut
 from audit.engine.statistics.resampling import REPLICATES
-from audit.hierarchy import Hierarchy
+from audit.hierarchies.hierarchy import Hierarchy
 from audit.metrics import METRICS
 from audit.metrics.accuracy import Accuracy, AccuracyAlignment
 from audit.metrics.batch import Batch

@@ -16,7 +16,7 @@ from audit.base.dag import BoolArray, FloatArray, IntArray, Sparse
 from audit.base.errors import SchemaError
 from audit.engine.pairs.propagation import aggregate
 from audit.engine.pairs.rows import row_numbers, stored
-from audit.hierarchy import Hierarchy
+from audit.hierarchies.hierarchy import Hierarchy
 from audit.metrics.batch import Batch
 from audit.metrics.streaming import (
     ALL,

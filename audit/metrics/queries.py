@@ -18,7 +18,7 @@ from scipy.sparse import csr_array, eye_array
 from audit.base.dag import BoolArray, FloatArray, IntArray, Sparse, row
 from audit.engine.pairs.rows import row_numbers
 from audit.engine.scores.cuts import atom_mass, cut_at, normalised
-from audit.hierarchy import Hierarchy
+from audit.hierarchies.hierarchy import Hierarchy
 from audit.metrics.batch import Batch
 from audit.metrics.streaming import Computed, Measure, columns, ratio
 

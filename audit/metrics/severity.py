@@ -9,7 +9,7 @@ from typing import ClassVar
 import numpy as np
 
 from audit.base.dag import FloatArray, IntArray, Sparse, lowest_common_ancestors
-from audit.hierarchy import Hierarchy
+from audit.hierarchies.hierarchy import Hierarchy
 from audit.metrics.batch import Batch
 from audit.metrics.streaming import Computed, Estimate, Measure, columns, ratio, whole
 

@@ -22,7 +22,7 @@ from audit.engine.statistics.resampling import (
     poisson_weights,
     unit_keys,
 )
-from audit.hierarchy import Hierarchy
+from audit.hierarchies.hierarchy import Hierarchy
 from audit.metrics.batch import Batch
 
 ALL = "all"

@@ -7,8 +7,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from audit.base.errors import SchemaError
-from audit.hierarchies import load_hierarchy, wordnet
-from audit.hierarchy import SYNTHETIC_ROOT, Hierarchy
+from audit.hierarchies.formats import wordnet
+from audit.hierarchies.hierarchy import SYNTHETIC_ROOT, Hierarchy
+from audit.hierarchies.reading import load_hierarchy
 from audit.preference.questions import Task
 
 
@@ -60,7 +61,7 @@ def load_lexicon(source: str | Path, task: Task | None, relation: str | None) ->
         relation: The relation that edges are.
 
     Raises:
-        InputError: As `audit.load_hierarchy` and `audit.hierarchies.wordnet.read_wordnet`.
+        InputError: As `audit.load_hierarchy` and `audit.hierarchies.formats.wordnet.read_wordnet`.
         SchemaError: If the WordNet lacks the synsets below which the answers lie.
     """
     if wordnet.matches(Path(source)):
@@ -74,7 +75,7 @@ def of_wordnet(nouns: wordnet.WordNet, relation: str, domain: tuple[str, ...]) -
 
     Args:
         nouns: Where the words come from.
-        relation: One of `audit.hierarchies.wordnet.RELATIONS`.
+        relation: One of `audit.hierarchies.formats.wordnet.RELATIONS`.
         domain: Synsets at or below one of which an answer lies by hypernyms; empty: anywhere.
     """
     fitting = _below(nouns, domain) if domain else nouns.lemmas.keys()

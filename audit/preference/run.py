@@ -8,7 +8,7 @@ from functools import cache
 from pathlib import Path
 
 from audit.base.errors import InputError
-from audit.hierarchies import wordnet
+from audit.hierarchies.formats import wordnet
 from audit.preference.lexicon import load_lexicon
 from audit.preference.measure import Measured
 from audit.preference.questions import TASKS, Question, Task, read_questions

@@ -12,7 +12,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from audit.base.errors import SchemaError
-from audit.hierarchy import Hierarchy
+from audit.hierarchies.hierarchy import Hierarchy
 from audit.metrics.confusion import ConfusionStream, concept_confusion, pair_confusions
 from fixtures import brute_force as plain
 from fixtures import brute_force_scores as brute

@@ -19,7 +19,7 @@ from audit.engine.pairs import joint
 from audit.engine.pairs import pair_counts as pairs
 from audit.engine.pairs.pair_counts import binary_entropy, count_pairs, support
 from audit.engine.pairs.propagation import aggregate
-from audit.hierarchy import SYNTHETIC_ROOT, Hierarchy
+from audit.hierarchies.hierarchy import SYNTHETIC_ROOT, Hierarchy
 from audit.measure import Measurements, measure
 from audit.pair_table import described
 from audit.policy.policy import BranchRule, Policy

@@ -9,7 +9,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from audit.hierarchy import RELATIONS, SYNTHETIC_ROOT, Hierarchy
+from audit.hierarchies.hierarchy import RELATIONS, SYNTHETIC_ROOT, Hierarchy
 from fixtures.strategies import dotted_trees, hierarchies, label_sets, trees
 
 Parents = dict[str, set[str]]

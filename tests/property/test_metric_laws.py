@@ -17,7 +17,7 @@ from audit.base.dag import Sparse
 from audit.base.errors import SchemaError
 from audit.engine.pairs.propagation import aggregate
 from audit.engine.scores.cuts import Cut, atom_mass, cut_at, depth_cut, entropy, level_cut
-from audit.hierarchy import Hierarchy
+from audit.hierarchies.hierarchy import Hierarchy
 from audit.metrics.accuracy import Accuracy, AccuracyAlignment, accuracy, accuracy_alignment
 from audit.metrics.batch import Batch
 from audit.metrics.hierarchical import HierarchicalScores, hierarchical_scores

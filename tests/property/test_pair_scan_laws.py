@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from audit.dataset import LabelDataset
 from audit.engine.statistics import expectation
-from audit.hierarchy import Hierarchy
+from audit.hierarchies.hierarchy import Hierarchy
 from audit.measure import Measurements, measure
 from audit.pair_table import JUDGED, described
 from audit.policy.policy import Policy, Threshold

@@ -13,7 +13,7 @@ from tempfile import TemporaryDirectory
 
 import pytest
 
-from audit.hierarchies import wordnet
+from audit.hierarchies.formats import wordnet
 from audit.preference import PreferenceResult, run_preference
 
 DATA = os.environ.get("AUDIT_DATA", "")

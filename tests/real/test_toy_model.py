@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import audit
-from audit.hierarchy import Hierarchy
+from audit.hierarchies.hierarchy import Hierarchy
 from audit.policy.policy import Policy
 from fixtures.labelled import labelled, tree
 from fixtures.predicted import predicted

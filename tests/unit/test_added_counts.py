@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 from polars.testing import assert_frame_equal
 
 from audit.base.errors import InputError
-from audit.hierarchies import load_hierarchy
-from audit.hierarchies.icd9 import ICD9
-from audit.hierarchy import Hierarchy
+from audit.hierarchies.hierarchy import Hierarchy
+from audit.hierarchies.icd.icd9 import ICD9
+from audit.hierarchies.reading import load_hierarchy
 from audit.kept_counts import read_counts, write_counts
 from audit.pair_count import PairCount
 from audit.policy.policy import Policy

@@ -13,7 +13,7 @@ from scipy.sparse import csr_array
 
 from audit.branch_exchanges import MOST_BRANCHES, branch_exchanges
 from audit.engine.scores.exchanges import Exchanges, count_exchanges
-from audit.hierarchy import Hierarchy
+from audit.hierarchies.hierarchy import Hierarchy
 from audit.policy.policy import Policy
 from audit.results.result import AuditResult
 from audit.run import run_audit

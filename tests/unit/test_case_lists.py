@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from audit.base.errors import InputError, OutputError
 from audit.case_lists import cases_of, drawn, listed, write_csv
-from audit.hierarchy import Hierarchy
+from audit.hierarchies.hierarchy import Hierarchy
 from audit.results.result import AuditResult
 from audit.run import run_audit, run_counted_audit
 from audit.run_folder import read_run, write_run

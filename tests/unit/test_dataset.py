@@ -11,7 +11,7 @@ import pytest
 import audit
 from audit.base.errors import InputError, SchemaError
 from audit.dataset import REASONS, LabelDataset, load_labels
-from audit.hierarchy import Hierarchy
+from audit.hierarchies.hierarchy import Hierarchy
 from fixtures.labelled import labelled
 
 LABELS = {

@@ -11,7 +11,7 @@ import pytest
 
 from audit.branch_map import BRANCHES
 from audit.excess import Excess
-from audit.hierarchy import Hierarchy
+from audit.hierarchies.hierarchy import Hierarchy
 from audit.measure import measure
 from audit.pair_table import JUDGED
 from audit.policy.policy import Policy, Threshold

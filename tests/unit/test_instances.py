@@ -9,7 +9,7 @@ import pytest
 
 from audit.base.errors import InputError
 from audit.dataset import LabelDataset
-from audit.hierarchy import Hierarchy
+from audit.hierarchies.hierarchy import Hierarchy
 from audit.instances import instance_frame, read_instance, write_instances
 from audit.predictions import Predictions
 from audit.run import run_audit

@@ -14,8 +14,8 @@ from polars.testing import assert_frame_equal
 
 from audit.base.errors import InputError, OutputError
 from audit.engine.pairs.record_counts import KINDS
-from audit.hierarchies.icd9 import ICD9
-from audit.hierarchy import Hierarchy
+from audit.hierarchies.hierarchy import Hierarchy
+from audit.hierarchies.icd.icd9 import ICD9
 from audit.kept_counts import counted_sources, read_counts, write_counts
 from audit.measure_counts import measure_counts
 from audit.pair_count import PairCount

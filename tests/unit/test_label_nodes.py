@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from polars.testing import assert_frame_equal
 
 from audit.dataset import REASONS, LabelDataset
-from audit.hierarchies import load_hierarchy
-from audit.hierarchy import Hierarchy
+from audit.hierarchies.hierarchy import Hierarchy
+from audit.hierarchies.reading import load_hierarchy
 from audit.label_nodes import LABELS, LabelNodes, label_counts, label_nodes, summed_counts
 from fixtures.toy import toy
 

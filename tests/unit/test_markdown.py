@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
 from audit.compare import compare_runs
-from audit.hierarchy import Hierarchy
+from audit.hierarchies.hierarchy import Hierarchy
 from audit.run import run_audit
 from fixtures.labelled import labelled
 from fixtures.predicted import predicted

@@ -14,7 +14,7 @@ from polars.testing import assert_frame_equal
 from audit.dataset import load_labels
 from audit.engine.pairs.record_counts import KINDS
 from audit.excess import Excess
-from audit.hierarchy import Hierarchy
+from audit.hierarchies.hierarchy import Hierarchy
 from audit.kept_counts import read_counts, write_counts
 from audit.measure import Counted, Measurements, measure
 from audit.measure_counts import measure_counts

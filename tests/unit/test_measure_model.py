@@ -8,7 +8,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from audit.hierarchy import Hierarchy
+from audit.hierarchies.hierarchy import Hierarchy
 from audit.measure_model import EXAMPLES, ModelMeasurements, measure_model
 from audit.policy.policy import Policy, Threshold
 from fixtures.labelled import labelled, repeated

@@ -12,7 +12,7 @@ from scipy.sparse import csr_array
 
 from audit.base.errors import SchemaError
 from audit.dataset import LabelDataset, load_labels
-from audit.hierarchy import Hierarchy
+from audit.hierarchies.hierarchy import Hierarchy
 from audit.loaders.predictions import RawPredictions
 from audit.policy.policy import Policy
 from audit.predictions import Predictions, load_predictions, map_predictions

@@ -14,7 +14,7 @@ import pytest
 
 from audit.base.errors import AuditError
 from audit.engine.statistics.intervals import wilson
-from audit.hierarchies import wordnet
+from audit.hierarchies.formats import wordnet
 from audit.preference import PreferenceResult, run_preference
 from audit.preference.lexicon import Lexicon, of_wordnet, plain
 from audit.preference.measure import among_highest, higher

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from audit.dataset import REASONS
 from audit.engine.pairs.record_counts import RecordCounts
-from audit.hierarchy import Hierarchy
+from audit.hierarchies.hierarchy import Hierarchy
 from audit.record_rows import records_of
 from fixtures.labelled import labelled
 from fixtures.toy import toy

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from audit.checks.residual_overuse import run
 from audit.dataset import LabelDataset
-from audit.hierarchy import Hierarchy
+from audit.hierarchies.hierarchy import Hierarchy
 from audit.measure import measure
 from audit.policy.policy import Policy, Threshold
 from audit.residual_differences import DIFFERENCES, _p_value, residual_differences

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from audit.dataset import LabelDataset
 from audit.engine.pairs.pair_counts import support
-from audit.hierarchy import Hierarchy
+from audit.hierarchies.hierarchy import Hierarchy
 from audit.record_rows import records_of
 from audit.residual_use import ResidualUse, residual_use, residual_use_of_counts
 from audit.residuals import Residual

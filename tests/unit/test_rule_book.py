@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from audit.base.errors import PolicyError
-from audit.hierarchy import Hierarchy
+from audit.hierarchies.hierarchy import Hierarchy
 from audit.policy.policy import BUILT_IN, Policy
 from audit.policy.rules import Companion, Exclusive, Expected
 from audit.rule_book import associations, first_association, refuse_contradictions
@@ -133,7 +133,7 @@ def test_rules_that_ask_for_the_same_know_what_is_above_them_all() -> None:
 def test_expected_pairs_come_before_what_rules_and_notes_ask_for() -> None:
     from dataclasses import replace
 
-    from audit.hierarchy import Companions
+    from audit.hierarchies.hierarchy import Companions
 
     one, two, three = Expected(nodes=("a", "b"), source="."), rule("a", "b"), rule("a", "c")
     noting: Hierarchy = replace(BODY, companions=Companions("May", (three,)))

@@ -11,7 +11,7 @@ from audit import run as module
 from audit.base.errors import PolicyError
 from audit.checks import ALL_CHECKS, CHECKS
 from audit.checks.check import Check
-from audit.hierarchy import Hierarchy
+from audit.hierarchies.hierarchy import Hierarchy
 from audit.measure import Measurements
 from audit.policy.policy import Policy
 from audit.policy.rules import Expected

@@ -12,7 +12,7 @@ import pytest
 from audit import run_folder
 from audit.base.errors import InputError, OutputError
 from audit.base.files import sha256_of
-from audit.hierarchy import Hierarchy
+from audit.hierarchies.hierarchy import Hierarchy
 from audit.policy.policy import Policy
 from audit.results.result import AuditResult, to_json_bytes
 from audit.run import run_audit

@@ -21,7 +21,7 @@ from audit.dataset import LabelDataset
 from audit.engine.pairs.entailed import count_entailed, in_line, joint_entailed
 from audit.engine.pairs.pair_counts import count_pairs, support
 from audit.engine.pairs.propagation import aggregate
-from audit.hierarchy import Hierarchy
+from audit.hierarchies.hierarchy import Hierarchy
 from audit.pair_count import PairCount
 
 pyspark = pytest.importorskip("pyspark", reason="needs the extra spark")

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from audit import spark_tasks as tasks
-from audit.hierarchy import Hierarchy
+from audit.hierarchies.hierarchy import Hierarchy
 from fixtures import brute_force as plain
 from fixtures.brute_force_counts import Spelled, entailed, in_line, record_counts
 from fixtures.named_counts import (

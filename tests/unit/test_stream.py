@@ -27,8 +27,8 @@ from audit.engine.pairs.pair_counts import count_pairs as count_in_memory
 from audit.engine.pairs.pair_counts import support
 from audit.engine.pairs.propagation import aggregate
 from audit.engine.pairs.tally import PairTally
-from audit.hierarchies import load_hierarchy
-from audit.hierarchy import Hierarchy
+from audit.hierarchies.hierarchy import Hierarchy
+from audit.hierarchies.reading import load_hierarchy
 from audit.pair_count import PairCount
 from audit.policy.policy import Policy
 from audit.spill import SpilledTail

@@ -11,7 +11,7 @@ import audit
 from audit.base.errors import InputError, PolicyError
 from audit.checks.unknown_code import CHECK
 from audit.dataset import LabelDataset
-from audit.hierarchy import Hierarchy, Unlisted
+from audit.hierarchies.hierarchy import Hierarchy, Unlisted
 from audit.measure import measure
 from audit.policy.policy import Policy
 from audit.results.result import Finding

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from audit.base.errors import PolicyError, SchemaError
 from audit.dataset import LabelDataset
-from audit.hierarchy import Hierarchy
+from audit.hierarchies.hierarchy import Hierarchy
 from audit.policy.code_dates import Spell
 from audit.policy.policy import CodeDates
 from audit.validity import VALIDITY, days_of, validity

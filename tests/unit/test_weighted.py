@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from scipy.sparse import csr_array
 
 from audit.base.errors import SchemaError
-from audit.hierarchy import Hierarchy
+from audit.hierarchies.hierarchy import Hierarchy
 from audit.weighted import WeightedDag
 from fixtures.brute_force import at_or_below, parents_of
 from fixtures.labelled import tree

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from audit.checks.cross_branch import CHECK, on_counts
-from audit.hierarchy import Hierarchy
+from audit.hierarchies.hierarchy import Hierarchy
 from audit.measure import measure
 from audit.policy.policy import BranchRule, Policy
 from audit.results.result import CheckResult

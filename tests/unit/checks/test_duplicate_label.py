@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 import audit
 from audit.checks.duplicate_label import CHECK
 from audit.dataset import LabelDataset
-from audit.hierarchy import Hierarchy
+from audit.hierarchies.hierarchy import Hierarchy
 from audit.measure import measure
 from audit.policy.policy import Policy
 from audit.results.result import CheckResult

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from audit.checks.group_confined import CHECK, _chance
-from audit.hierarchy import Hierarchy
+from audit.hierarchies.hierarchy import Hierarchy
 from audit.measure import measure
 from audit.policy.policy import Policy
 from audit.results.result import CheckResult

@@ -12,9 +12,9 @@ import pytest
 import audit
 from audit.checks.lost_zero import CHECK
 from audit.checks.written import integrity_of, read_again, unexplained
-from audit.hierarchies.icd9cm import DATA
+from audit.hierarchies.hierarchy import Hierarchy
+from audit.hierarchies.icd.icd9cm import DATA
 from audit.hierarchies.titles import TitleList, with_titles
-from audit.hierarchy import Hierarchy
 from audit.measure import measure
 from audit.policy.policy import Policy, Threshold
 from audit.results.result import Finding

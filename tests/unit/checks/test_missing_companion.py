@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 import audit
 from audit.checks.missing_companion import CHECK
 from audit.checks.sibling_exclusive import CHECK as EXCLUSIVE
-from audit.hierarchy import Companions
+from audit.hierarchies.hierarchy import Companions
 from audit.measure import Measurements, measure
 from audit.policy.code_dates import Spell
 from audit.policy.policy import CodeDates, Policy, policy_for

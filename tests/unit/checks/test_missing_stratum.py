@@ -11,7 +11,7 @@ import pytest
 
 from audit.checks.missing_stratum import CHECK, cases
 from audit.dataset import load_labels
-from audit.hierarchy import Hierarchy
+from audit.hierarchies.hierarchy import Hierarchy
 from audit.measure import Measurements, measure
 from audit.policy.policy import Policy
 from audit.results.result import CheckResult, shared_finding

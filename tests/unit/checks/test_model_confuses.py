@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from scipy.stats import chi2
 
 from audit.checks.model_confuses import CHECK, cases
-from audit.hierarchy import Hierarchy
+from audit.hierarchies.hierarchy import Hierarchy
 from audit.measure import Measurements, measure
 from audit.measure_model import measure_model
 from audit.policy.policy import Policy, Threshold

@@ -10,8 +10,8 @@ import polars as pl
 import pytest
 
 from audit.checks.not_specific import CHECK
-from audit.hierarchies.icd9cm import DATA
-from audit.hierarchy import Hierarchy
+from audit.hierarchies.hierarchy import Hierarchy
+from audit.hierarchies.icd.icd9cm import DATA
 from audit.measure import measure
 from audit.policy.code_dates import Spell
 from audit.policy.policy import Policy

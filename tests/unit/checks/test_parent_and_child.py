@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from audit.checks.parent_and_child import CHECK
-from audit.hierarchy import Hierarchy
+from audit.hierarchies.hierarchy import Hierarchy
 from audit.measure import measure
 from audit.policy.policy import Policy
 from audit.results.result import CheckResult

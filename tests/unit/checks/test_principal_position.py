@@ -8,9 +8,9 @@ import polars as pl
 import pytest
 
 from audit.checks.principal_position import CHECK
-from audit.hierarchies.icd9_shapes import why_never_first
-from audit.hierarchies.icd9cm import DATA
-from audit.hierarchy import Hierarchy
+from audit.hierarchies.hierarchy import Hierarchy
+from audit.hierarchies.icd.icd9_shapes import why_never_first
+from audit.hierarchies.icd.icd9cm import DATA
 from audit.measure import measure
 from audit.policy.policy import Policy
 from audit.results.result import CheckResult

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from audit.checks.redundant_nodes import CHECK, cases
-from audit.hierarchy import Hierarchy
+from audit.hierarchies.hierarchy import Hierarchy
 from audit.measure import Measurements, measure
 from audit.policy.policy import Policy, Threshold
 from audit.policy.rules import Companion, Expected

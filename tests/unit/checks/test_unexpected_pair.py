@@ -11,7 +11,7 @@ import pytest
 from scipy.stats import gamma
 
 from audit.checks.unexpected_pair import CHECK
-from audit.hierarchy import Hierarchy
+from audit.hierarchies.hierarchy import Hierarchy
 from audit.measure import Measurements, measure
 from audit.policy.policy import Policy, Threshold
 from audit.policy.rules import Companion, Expected

@@ -6,7 +6,7 @@ import pytest
 
 from audit.checks import malformed_code
 from audit.checks.unknown_code import CHECK
-from audit.hierarchy import Hierarchy
+from audit.hierarchies.hierarchy import Hierarchy
 from audit.measure import measure
 from audit.policy.policy import Policy
 from audit.results.result import CheckResult

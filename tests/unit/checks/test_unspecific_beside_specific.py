@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from audit.checks.unspecific_beside_specific import CHECK
-from audit.hierarchy import Hierarchy
+from audit.hierarchies.hierarchy import Hierarchy
 from audit.measure import Measurements, measure
 from audit.policy.policy import Policy
 from fixtures.coded import measured as coded

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from audit.checks.wrong_table import CHECK
-from audit.hierarchy import Hierarchy
+from audit.hierarchies.hierarchy import Hierarchy
 from audit.measure import measure
 from audit.policy.policy import Policy
 from audit.results.result import CheckResult, Finding

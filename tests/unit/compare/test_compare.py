@@ -13,7 +13,7 @@ import pytest
 from audit.base.errors import InputError
 from audit.compare import Comparison, compare_runs
 from audit.compare.counts import Counts, q_values
-from audit.hierarchy import Hierarchy
+from audit.hierarchies.hierarchy import Hierarchy
 from audit.policy.policy import Policy
 from audit.results.result import AuditResult
 from audit.run import run_audit

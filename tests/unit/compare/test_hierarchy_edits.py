@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from audit.compare.edits import Release, hierarchy_edits
 from audit.compare.roll_up import common_nodes, restated
-from audit.hierarchy import Hierarchy
+from audit.hierarchies.hierarchy import Hierarchy
 from audit.run import run_audit
 from fixtures.labelled import labelled, repeated, tree
 
@@ -176,7 +176,7 @@ def test_what_old_would_count_under_new_lies_within_the_bounds(
 
 
 def test_codes_that_only_labels_name_are_told_apart() -> None:
-    from audit.hierarchies import load_hierarchy
+    from audit.hierarchies.reading import load_hierarchy
 
     icd = load_hierarchy("icd9cm")
     plain = release(icd, {"i1": ["401.9"]})

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from audit.engine.pairs.below import LabelsBelow, labels_below
-from audit.hierarchy import Hierarchy
+from audit.hierarchies.hierarchy import Hierarchy
 from fixtures.labelled import labelled, tree
 
 HIERARCHY = tree("lung heart < body", "asthma other_lung < lung", "other_heart < heart")

@@ -16,7 +16,7 @@ from audit.engine.scores.cuts import (
     level_cut,
     normalised,
 )
-from audit.hierarchy import Hierarchy
+from audit.hierarchies.hierarchy import Hierarchy
 
 
 def names(hierarchy: Hierarchy, indices: np.ndarray) -> list[str]:

@@ -21,7 +21,7 @@ from audit.engine.pairs.entailed import (
 from audit.engine.pairs.pair_counts import count_pairs
 from audit.engine.pairs.propagation import aggregate
 from audit.engine.pairs.sums import Sums
-from audit.hierarchy import Hierarchy
+from audit.hierarchies.hierarchy import Hierarchy
 from fixtures import brute_force as plain
 from fixtures import brute_force_counts as plain_counts
 from fixtures.labelled import tree

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from scipy.sparse import csr_array
 
 from audit.engine.scores.exchanges import Exchanges, count_exchanges, mistakes
-from audit.hierarchy import Hierarchy
+from audit.hierarchies.hierarchy import Hierarchy
 from fixtures import brute_force_scores as brute
 from fixtures.labelled import tree
 from fixtures.strategies import hierarchies

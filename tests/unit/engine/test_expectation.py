@@ -12,7 +12,7 @@ from audit.engine.pairs.margins import Strata, count_margins, strata_from
 from audit.engine.pairs.propagation import aggregate
 from audit.engine.statistics import expectation as subject
 from audit.engine.statistics.expectation import Expectation, expectation, facets_of, label_pairs
-from audit.hierarchy import Hierarchy
+from audit.hierarchies.hierarchy import Hierarchy
 from fixtures.labelled import labelled
 from fixtures.toy import toy
 

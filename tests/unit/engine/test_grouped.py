@@ -14,7 +14,7 @@ from scipy.special import gammainc
 
 from audit.engine.statistics.expectation import Expectation
 from audit.engine.statistics.grouped import Grouped, GroupTest
-from audit.hierarchy import Hierarchy
+from audit.hierarchies.hierarchy import Hierarchy
 from fixtures.toy import toy
 
 A, B = "dog", "cow"

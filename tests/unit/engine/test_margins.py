@@ -22,7 +22,7 @@ from audit.engine.pairs.margins import (
 )
 from audit.engine.pairs.specific import most_specific
 from audit.engine.pairs.sums import Sums, summed
-from audit.hierarchy import Hierarchy
+from audit.hierarchies.hierarchy import Hierarchy
 from fixtures import brute_force as plain
 from fixtures.brute_force_counts import first_branches
 from fixtures.brute_force_counts import margins as plain_margins

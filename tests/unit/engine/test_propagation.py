@@ -6,7 +6,7 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from audit.engine.pairs.propagation import aggregate
-from audit.hierarchy import Hierarchy
+from audit.hierarchies.hierarchy import Hierarchy
 from fixtures.toy import NODES
 
 

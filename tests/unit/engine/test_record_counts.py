@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from audit.base.dag import Sparse
 from audit.engine.pairs.record_counts import KINDS, Mapped, RecordCounts, RecordRows, count_records
-from audit.hierarchy import Hierarchy
+from audit.hierarchies.hierarchy import Hierarchy
 from fixtures.brute_force import Parents, parents_of
 from fixtures.brute_force_counts import (
     Counts,

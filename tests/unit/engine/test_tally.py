@@ -13,7 +13,7 @@ from audit.engine.pairs.propagation import aggregate
 from audit.engine.pairs.strata import length_histogram
 from audit.engine.pairs.sums import SortedTail, Sums, summed
 from audit.engine.pairs.tally import PairTally, Sparse
-from audit.hierarchy import Hierarchy
+from audit.hierarchies.hierarchy import Hierarchy
 from fixtures import brute_force as plain
 from fixtures.brute_force_counts import entailed, in_line
 from fixtures.strategies import hierarchies

@@ -10,11 +10,11 @@ import pytest
 
 from audit.base.errors import InputError
 from audit.dataset import load_labels
-from audit.hierarchies.exclusions import is_range
-from audit.hierarchies.icd9 import prefixes
-from audit.hierarchies.icd10 import is_code
-from audit.hierarchies.icd10cm import BUILT_IN
-from audit.hierarchy import Hierarchy
+from audit.hierarchies.hierarchy import Hierarchy
+from audit.hierarchies.icd.exclusions import is_range
+from audit.hierarchies.icd.icd9 import prefixes
+from audit.hierarchies.icd.icd10 import is_code
+from audit.hierarchies.icd.icd10cm import BUILT_IN
 from audit.policy.policy import policy_for
 
 

@@ -9,8 +9,9 @@ import numpy as np
 import pytest
 
 from audit.base.errors import AuditError, FormatError, HierarchyError, InputError, SchemaError
-from audit.hierarchies import load_hierarchy, obo
-from audit.hierarchy import Placement
+from audit.hierarchies.formats import obo
+from audit.hierarchies.hierarchy import Placement
+from audit.hierarchies.reading import load_hierarchy
 
 ONTOLOGY = r"""format-version: 1.2
 ontology: toy

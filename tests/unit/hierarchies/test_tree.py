@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 
 from audit.base.errors import AuditError, HierarchyError, InputError, SchemaError
-from audit.hierarchies import load_hierarchy, tree
+from audit.hierarchies.formats import tree
+from audit.hierarchies.reading import load_hierarchy
 
 
 def written(folder: Path, document: Any) -> Path:

@@ -11,7 +11,7 @@ import pytest
 
 from audit.base.errors import SchemaError
 from audit.dataset import LabelDataset, load_labels
-from audit.hierarchy import Hierarchy
+from audit.hierarchies.hierarchy import Hierarchy
 from audit.loaders import read_labels
 from audit.loaders.format import INSTANCES, PLACES, Columns
 

@@ -10,7 +10,7 @@ from scipy.sparse import csr_array
 
 from audit.base.dag import Sparse
 from audit.engine.scores.cuts import Cut, depth_cut
-from audit.hierarchy import Hierarchy
+from audit.hierarchies.hierarchy import Hierarchy
 
 Lines: TypeAlias = Sequence[Mapping[str, float]]
 

@@ -9,7 +9,7 @@ import pytest
 from audit.base.dag import Sparse
 from audit.base.errors import SchemaError
 from audit.engine.scores.cuts import Cut
-from audit.hierarchy import Hierarchy
+from audit.hierarchies.hierarchy import Hierarchy
 from audit.metrics.accuracy import accuracy, accuracy_alignment
 
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 import pytest
 
 from audit.base.dag import Sparse
-from audit.hierarchy import Hierarchy
+from audit.hierarchies.hierarchy import Hierarchy
 from audit.metrics.hierarchical import Average, hierarchical_scores
 from audit.metrics.streaming import Estimate
 

@@ -11,7 +11,7 @@ import pytest
 from scipy.sparse import csr_array
 
 from audit.base.dag import Sparse
-from audit.hierarchy import Hierarchy
+from audit.hierarchies.hierarchy import Hierarchy
 from audit.metrics import METRICS
 from audit.metrics import measure as module
 from audit.metrics.measure import default_scopes, depth_pairs, model_metrics

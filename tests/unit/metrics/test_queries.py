@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from audit.base.dag import Sparse
-from audit.hierarchy import Hierarchy
+from audit.hierarchies.hierarchy import Hierarchy
 from audit.metrics.batch import Batch
 from audit.metrics.queries import QUERIES, Custom, QueryShare, SpreadOverParents
 from audit.metrics.streaming import whole

@@ -7,7 +7,7 @@ from collections.abc import Callable
 import pytest
 
 from audit.base.dag import Sparse
-from audit.hierarchy import Hierarchy
+from audit.hierarchies.hierarchy import Hierarchy
 from audit.metrics.severity import mistake_severity
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from audit.base.dag import Sparse
 from audit.engine.scores.cuts import Cut
-from audit.hierarchy import Hierarchy
+from audit.hierarchies.hierarchy import Hierarchy
 from audit.metrics.uncertainty import uncertainty_alignment
 
 HALF_COW_HALF_DOG = {"cow": 0.5, "dog": 0.5}

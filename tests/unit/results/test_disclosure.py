@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import audit
-from audit.hierarchy import Hierarchy
+from audit.hierarchies.hierarchy import Hierarchy
 from audit.policy.policy import BranchRule, Policy
 from audit.results.disclosure import count, derived, is_small, shown, shown_count
 from audit.results.result import AuditResult

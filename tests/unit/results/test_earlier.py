@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from audit.hierarchy import Hierarchy
+from audit.hierarchies.hierarchy import Hierarchy
 from audit.judge import rejudged
 from audit.policy.policy import Policy
 from audit.residual_differences import REFERENCE

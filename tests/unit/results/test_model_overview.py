@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from audit.hierarchy import Hierarchy
+from audit.hierarchies.hierarchy import Hierarchy
 from audit.pair_table import MOST_CONFUSED
 from audit.policy.policy import Policy
 from audit.results.model_overview import model_overview, shared_metrics

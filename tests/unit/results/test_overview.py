@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from audit.hierarchy import Hierarchy
+from audit.hierarchies.hierarchy import Hierarchy
 from audit.policy.policy import Policy
 from audit.results import overview as module
 from audit.run import run_audit

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from audit.checks import ALL_CHECKS
-from audit.hierarchy import Hierarchy
+from audit.hierarchies.hierarchy import Hierarchy
 from audit.policy.policy import BranchRule, Policy
 from audit.results.disclosure import BESIDE, WHOLE, Quantity, count, derived
 from audit.results.result import (

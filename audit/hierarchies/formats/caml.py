@@ -12,9 +12,9 @@ import polars as pl
 
 from audit.base.errors import HierarchyError, SchemaError, first_cases
 from audit.base.files import read_lines
-from audit.hierarchies.format import HierarchyFormat
-from audit.hierarchies.icd9 import ICD9Coding, nearest_prefix
-from audit.hierarchy import Hierarchy
+from audit.hierarchies.formats.format import HierarchyFormat
+from audit.hierarchies.hierarchy import Hierarchy
+from audit.hierarchies.icd.icd9 import ICD9Coding, nearest_prefix
 
 ROOT = "@"
 """Id of the root in such a file."""

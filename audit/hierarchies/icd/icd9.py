@@ -6,9 +6,9 @@ import re
 from collections.abc import Container
 from dataclasses import dataclass, replace
 
-from audit.hierarchies.icd9_shapes import has_shape_of_icd10_alone, why_never_first
-from audit.hierarchy import Hierarchy, Placement
-from audit.integrity import Integrity
+from audit.hierarchies.hierarchy import Hierarchy, Placement
+from audit.hierarchies.icd.icd9_shapes import has_shape_of_icd10_alone, why_never_first
+from audit.hierarchies.integrity import Integrity
 
 TABLES = ("diagnoses", "procedures")
 """The two code sets; with dots no code belongs to both."""

@@ -7,8 +7,8 @@ from pathlib import Path
 
 from audit.base.errors import SchemaError
 from audit.base.files import read_lines
-from audit.hierarchies.format import HierarchyFormat, bare_suffix, head_text, hierarchy_of
-from audit.hierarchy import Hierarchy
+from audit.hierarchies.formats.format import HierarchyFormat, bare_suffix, head_text, hierarchy_of
+from audit.hierarchies.hierarchy import Hierarchy
 
 
 def matches(path: Path, head: bytes) -> bool:

@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from audit.hierarchies import icd9, icd9_shapes
-from audit.hierarchy import Hierarchy, Placement
-from audit.integrity import Integrity
+from audit.hierarchies.hierarchy import Hierarchy, Placement
+from audit.hierarchies.icd import icd9, icd9_shapes
+from audit.hierarchies.integrity import Integrity
 
 DIAGNOSES = "diagnoses-10"
 """The table of MIMIC-IV that holds ICD-10-CM, and the code set that the hierarchy lists."""

@@ -7,8 +7,8 @@ from typing import Any
 
 from audit.base.errors import HierarchyError, SchemaError, first_cases
 from audit.base.files import read_json
-from audit.hierarchies.format import HierarchyFormat, head_text, hierarchy_of
-from audit.hierarchy import Hierarchy
+from audit.hierarchies.formats.format import HierarchyFormat, head_text, hierarchy_of
+from audit.hierarchies.hierarchy import Hierarchy
 
 
 def matches(path: Path, head: bytes) -> bool:

@@ -10,7 +10,7 @@ from typing import TypeAlias
 import polars as pl
 
 from audit.base.errors import AuditError, SchemaError
-from audit.hierarchy import Coding, Hierarchy
+from audit.hierarchies.hierarchy import Coding, Hierarchy
 
 EdgeRow: TypeAlias = tuple[str, str]
 """``child, parent``."""

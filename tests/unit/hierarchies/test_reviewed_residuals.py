@@ -7,9 +7,9 @@ from typing import get_args
 import pytest
 
 import audit
-from audit.catch_alls import CatchAlls
-from audit.hierarchies.icd9 import ICD9
-from audit.reviewed import Decision, Review, reviewed, reviews
+from audit.hierarchies.catch_alls import CatchAlls
+from audit.hierarchies.icd.icd9 import ICD9
+from audit.hierarchies.icd.reviewed_residuals import Decision, Review, reviewed, reviews
 from fixtures.labelled import tree
 
 

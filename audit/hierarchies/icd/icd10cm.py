@@ -12,11 +12,11 @@ from typing import Any, NamedTuple
 import polars as pl
 
 from audit.base.errors import InputError
-from audit.hierarchies.companion_notes import companions
-from audit.hierarchies.exclusions import Tabular, exclusions, is_range
-from audit.hierarchies.format import BuiltInHierarchy
-from audit.hierarchies.icd10 import DIAGNOSES, INTEGRITY, ICD10Coding
-from audit.hierarchy import Hierarchy
+from audit.hierarchies.formats.format import BuiltInHierarchy
+from audit.hierarchies.hierarchy import Hierarchy
+from audit.hierarchies.icd.companion_notes import companions
+from audit.hierarchies.icd.exclusions import Tabular, exclusions, is_range
+from audit.hierarchies.icd.icd10 import DIAGNOSES, INTEGRITY, ICD10Coding
 
 ROOT = "ICD-10-CM"
 

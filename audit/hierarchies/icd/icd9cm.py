@@ -6,9 +6,9 @@ from pathlib import Path
 
 import polars as pl
 
-from audit.hierarchies.format import BuiltInHierarchy
-from audit.hierarchies.icd9 import ICD9, TABLES
-from audit.hierarchy import Hierarchy
+from audit.hierarchies.formats.format import BuiltInHierarchy
+from audit.hierarchies.hierarchy import Hierarchy
+from audit.hierarchies.icd.icd9 import ICD9, TABLES
 
 DATA = Path(__file__).parent / "data" / "icd9cm.csv.gz"
 """``node, parent, title, assignable``, compiled by ``scripts/compile_icd9cm.py``."""

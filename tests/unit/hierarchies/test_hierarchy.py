@@ -8,7 +8,7 @@ import polars as pl
 import pytest
 
 from audit.base.errors import HierarchyError, SchemaError
-from audit.hierarchy import RELATIONS, SYNTHETIC_ROOT, Hierarchy
+from audit.hierarchies.hierarchy import RELATIONS, SYNTHETIC_ROOT, Hierarchy
 from fixtures import toy as by_hand
 from fixtures.toy import toy
 

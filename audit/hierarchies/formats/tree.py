@@ -9,9 +9,9 @@ from typing import Any
 
 from audit.base.errors import SchemaError
 from audit.base.files import read_json
-from audit.hierarchies import audioset, obo
-from audit.hierarchies.format import HierarchyFormat, head_text, hierarchy_of
-from audit.hierarchy import Hierarchy
+from audit.hierarchies.formats import audioset, obo
+from audit.hierarchies.formats.format import HierarchyFormat, head_text, hierarchy_of
+from audit.hierarchies.hierarchy import Hierarchy
 
 
 def matches(path: Path, head: bytes) -> bool:

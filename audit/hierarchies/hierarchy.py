@@ -17,7 +17,7 @@ from audit.base import dag
 from audit.base.dag import BoolArray, IntArray, Sparse
 from audit.base.errors import HierarchyError, SchemaError, first_cases
 from audit.base.plurals import counted
-from audit.integrity import Integrity
+from audit.hierarchies.integrity import Integrity
 from audit.policy.rules import Companion
 
 if TYPE_CHECKING:

@@ -8,8 +8,8 @@ import polars as pl
 
 from audit.base.errors import SchemaError, first_cases
 from audit.base.files import column_named, first_bytes, read_table, read_text
-from audit.hierarchies.format import HierarchyFormat, head_text, hierarchy_of
-from audit.hierarchy import Hierarchy
+from audit.hierarchies.formats.format import HierarchyFormat, head_text, hierarchy_of
+from audit.hierarchies.hierarchy import Hierarchy
 
 
 def matches(path: Path, head: bytes) -> bool:

@@ -11,11 +11,11 @@ from pathlib import Path
 from typing import Literal, TypeAlias, cast
 
 from audit.base.dag import row
-from audit.hierarchy import Hierarchy
+from audit.hierarchies.hierarchy import Hierarchy
 
 Decision: TypeAlias = Literal["other", "unspecified", "specific"]
 
-DATA = Path(__file__).parent / "hierarchies" / "data" / "icd9cm_residuals.csv"
+DATA = Path(__file__).parent / "data" / "icd9cm_residuals.csv"
 """``nodes, title, decision, reason``: nodes with all below them (empty: any), a pattern that their
 titles hold (empty: any), what they are, and why."""
 

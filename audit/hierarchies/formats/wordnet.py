@@ -8,11 +8,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from audit.base.errors import AuditError, InputError, SchemaError
-from audit.hierarchies.format import EdgeRow, HierarchyFormat, hierarchy_of
-from audit.hierarchy import Hierarchy
+from audit.hierarchies.formats.format import EdgeRow, HierarchyFormat, hierarchy_of
+from audit.hierarchies.hierarchy import Hierarchy
 
 if TYPE_CHECKING:
-    from audit.hierarchies.wordnet_nltk import NounReader
+    from audit.hierarchies.formats.wordnet_nltk import NounReader
 
 RELATIONS = ("hypernym", "holonym")
 """What a parent may be: a wider notion (``dog`` in ``canine``), or a whole (``Paris`` in
@@ -122,7 +122,7 @@ def _refuse_unknown(relation: str, path: Path) -> None:
 
 def _nltk_reader() -> type[NounReader]:
     try:
-        from audit.hierarchies.wordnet_nltk import NounReader
+        from audit.hierarchies.formats.wordnet_nltk import NounReader
     except ImportError:
         raise InputError(
             "WordNet is read through nltk",

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Literal, TypeAlias, get_args
 
 from audit.base.dag import row
-from audit.hierarchy import Hierarchy
+from audit.hierarchies.hierarchy import Hierarchy
 
 Kind: TypeAlias = Literal["other", "unspecified"]
 KINDS: tuple[Kind, ...] = get_args(Kind)
