@@ -8,16 +8,16 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from audit.base.errors import AuditError
     from audit.compare import Comparison, compare_runs
-    from audit.dataset import LabelDataset, load_labels
+    from audit.data.dataset import LabelDataset, load_labels
+    from audit.data.predictions import Predictions, load_predictions
+    from audit.data.weighted_dag import WeightedDag
     from audit.hierarchies.hierarchy import Hierarchy
     from audit.hierarchies.reading import load_hierarchy
     from audit.policy.policy import Policy, load_policy
-    from audit.predictions import Predictions, load_predictions
     from audit.results.result import AuditResult, CheckResult, Finding
     from audit.run import run_audit
     from audit.run_folder import read_run, write_run
     from audit.verify import verify_run
-    from audit.weighted import WeightedDag
 
 __all__ = [
     "AuditError",
@@ -48,15 +48,15 @@ _HOME = {
     "Comparison": "audit.compare",
     "Finding": "audit.results.result",
     "Hierarchy": "audit.hierarchies.hierarchy",
-    "LabelDataset": "audit.dataset",
+    "LabelDataset": "audit.data.dataset",
     "Policy": "audit.policy.policy",
-    "Predictions": "audit.predictions",
-    "WeightedDag": "audit.weighted",
+    "Predictions": "audit.data.predictions",
+    "WeightedDag": "audit.data.weighted_dag",
     "compare_runs": "audit.compare",
     "load_hierarchy": "audit.hierarchies.reading",
-    "load_labels": "audit.dataset",
+    "load_labels": "audit.data.dataset",
     "load_policy": "audit.policy.policy",
-    "load_predictions": "audit.predictions",
+    "load_predictions": "audit.data.predictions",
     "read_run": "audit.run_folder",
     "run_audit": "audit.run",
     "verify_run": "audit.verify",

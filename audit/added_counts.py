@@ -7,11 +7,11 @@ import polars as pl
 
 from audit.base.dag import IntArray
 from audit.base.errors import InputError, first_cases
+from audit.data.mapping import LabelNodes
 from audit.engine.pairs.pair_counts import PairCounts
 from audit.engine.pairs.record_counts import KINDS, Kind, RecordCounts
 from audit.engine.pairs.sums import Sums
 from audit.engine.pairs.tally import Batch
-from audit.label_nodes import LabelNodes
 from audit.pair_count import PairCount
 
 

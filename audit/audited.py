@@ -14,13 +14,13 @@ from audit.base.errors import InputError, first_cases
 from audit.base.files import sha256_of
 from audit.base.progress import Progress, silent
 from audit.checkpoint import files_beside
+from audit.data.batches import columns_of
+from audit.data.formats import format_of
 from audit.hierarchies.hierarchy import Hierarchy
 from audit.hierarchies.titles import read_own_titles, with_titles
 from audit.instances import instance_frame, write_instances
 from audit.judge import refuse_reference, refuse_unknown_checks
 from audit.kept_counts import FOLDER, counted_sources, read_counts, write_counts
-from audit.loaders import format_of
-from audit.loaders.batches import columns_of
 from audit.pair_count import PairCount
 from audit.plan import MEMORY
 from audit.policy.policy import Policy, policy_for
@@ -216,7 +216,7 @@ def _refuse_changed(run: SealedRun) -> None:
 
 
 def _on_spark(settings: Settings, hierarchy: Hierarchy, asked: Mapping[str, Any]) -> PairCount:
-    from audit.spark_session import reading
+    from audit.data.sources.spark import reading
 
     with reading(settings.dataset, settings.master, settings.id, settings.label) as read:
         from audit.spark import count_pairs

@@ -477,7 +477,7 @@ def _listed(what: Listed) -> Iterator[tuple[str, ...]]:
 
         yield from ((metric.name, metric.title) for metric in METRICS)
         return
-    from audit import loaders
+    from audit.data import formats as loaders
     from audit.hierarchies import reading as hierarchies
 
     if what is Listed.hierarchies:

@@ -7,11 +7,11 @@ from pathlib import Path
 import polars as pl
 
 from audit.base.errors import InputError
-from audit.dataset import LabelDataset
+from audit.data.dataset import LabelDataset
+from audit.data.predictions import Predictions
+from audit.data.weighted_dag import WeightedDag
 from audit.hierarchies.hierarchy import Hierarchy
-from audit.predictions import Predictions
 from audit.run_folder import RESTRICTED, read_run
-from audit.weighted import WeightedDag
 
 INSTANCES = "instances.parquet"
 

@@ -13,7 +13,8 @@ from scipy.sparse import csc_array, csr_array
 
 from audit.base.dag import IntArray, Sparse
 from audit.base.progress import Progress, silent
-from audit.dataset import LabelDataset, Ledger
+from audit.data.dataset import LabelDataset, Ledger
+from audit.data.predictions import Predictions
 from audit.engine.pairs.below import LabelsBelow, labels_below
 from audit.engine.pairs.entailed import count_entailed, in_line, joint_entailed
 from audit.engine.pairs.margins import count_margins, counted_branches, strata_from
@@ -30,7 +31,6 @@ from audit.hierarchies.icd.reviewed_residuals import reviewed
 from audit.measure_model import ModelMeasurements, measure_model
 from audit.pair_table import pair_table
 from audit.policy.policy import Policy
-from audit.predictions import Predictions
 from audit.record_rows import records_of
 from audit.residual_use import ResidualUse, below_of, residual_use
 from audit.residuals import Residual, residual_kinds, residual_nodes

@@ -12,7 +12,8 @@ import polars as pl
 
 from audit.base.dag import IntArray, Sparse
 from audit.base.progress import Progress, silent
-from audit.dataset import LabelDataset
+from audit.data.dataset import LabelDataset
+from audit.data.predictions import Predictions
 from audit.engine.pairs.amplified import Carried
 from audit.engine.pairs.pair_counts import PairCounts, count_pairs, support
 from audit.engine.pairs.propagation import aggregate
@@ -26,7 +27,6 @@ from audit.metrics.measure import model_metrics
 from audit.metrics.queries import QUERIES
 from audit.pair_table import described, most_confused, pair_table
 from audit.policy.policy import Policy
-from audit.predictions import Predictions
 
 EXAMPLES = 5
 """Instances named as examples of a behaviour."""

@@ -13,7 +13,8 @@ import pyarrow.parquet as pq
 
 from audit.base.dag import IntArray
 from audit.base.disk import written_whole
-from audit.dataset import Ledger
+from audit.data.dataset import Ledger
+from audit.data.mapping import LabelNodes
 from audit.engine.pairs.margins import MARGINS, Strata, strata_from, with_parts
 from audit.engine.pairs.pair_counts import PairCounts
 from audit.engine.pairs.record_counts import RecordCounts
@@ -21,7 +22,6 @@ from audit.engine.pairs.specific import LEAST_LABELS
 from audit.engine.pairs.strata import NO_STRATUM, length_cuts, strata_of
 from audit.engine.pairs.tally import PairTally
 from audit.hierarchies.hierarchy import Hierarchy
-from audit.label_nodes import LabelNodes
 
 
 @dataclass(frozen=True, eq=False)

@@ -11,10 +11,10 @@ import polars as pl
 
 from audit.added_counts import refuse_other_nodes
 from audit.base.dag import IntArray
+from audit.data.mapping import LabelNodes, label_nodes, summed_counts
 from audit.engine.pairs.margins import counted_branches
 from audit.engine.pairs.record_counts import Mapped
 from audit.hierarchies.hierarchy import Hierarchy
-from audit.label_nodes import LabelNodes, label_nodes, summed_counts
 from audit.pair_count import PairCount
 from audit.policy.policy import Policy, policy_for, refuse_unknown_nodes
 from audit.residuals import residual_kinds, residual_nodes
@@ -86,7 +86,7 @@ def planned(asked: Asked, counts: pl.DataFrame, folder: Path, where: object) -> 
 
     Args:
         asked: What is to be counted.
-        counts: Its labels, from `audit.label_nodes.label_counts`.
+        counts: Its labels, from `audit.data.mapping.label_counts`.
         folder: Where instances and counts are kept on the disk.
         where: The source, for messages.
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from audit.base.dag import IntArray
-from audit.dataset import REASONS, LabelDataset
+from audit.data.dataset import REASONS, LabelDataset
 from audit.engine.pairs.margins import counted_branches
 from audit.engine.pairs.record_counts import Mapped, RecordCounts, RecordRows, count_records
 

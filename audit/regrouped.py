@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from audit.base.disk import written_whole
-from audit.loaders.batches import rows_of
+from audit.data.batches import rows_of
 
 EXPANSION = 40
 """Bytes of memory at most for a byte of the file, packed as it may be."""
@@ -33,7 +33,7 @@ def regrouped(
     in memory. A row without an instance stays one.
 
     Args:
-        path: What `audit.loaders.batches.rows_of` reads.
+        path: What `audit.data.batches.rows_of` reads.
         instance: Column, or key, of the instance's id.
         label: Column, or key, of the label or of the list.
         folder: A folder of its own.

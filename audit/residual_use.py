@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 
 from audit.base.dag import IntArray
-from audit.dataset import LabelDataset
+from audit.data.dataset import LabelDataset
 from audit.engine.pairs.below import LabelsBelow, count_below, labels_below
 from audit.engine.pairs.pair_counts import support
 from audit.engine.pairs.record_counts import RESIDUAL_KINDS, RecordCounts

@@ -22,7 +22,8 @@ from audit.branch_exchanges import branch_exchanges
 from audit.cases import CaseNumbers, case_table
 from audit.checks import CHECKS
 from audit.checks.check import Check, not_on_counts
-from audit.dataset import LabelDataset
+from audit.data.dataset import LabelDataset
+from audit.data.predictions import Predictions
 from audit.drift import drift_tables
 from audit.hierarchies.hierarchy import Hierarchy
 from audit.judge import (
@@ -38,7 +39,6 @@ from audit.measure_model import ModelMeasurements
 from audit.pair_count import PairCount
 from audit.pair_table import described
 from audit.policy.policy import Policy, policy_for
-from audit.predictions import Predictions
 from audit.results.result import BRANCH_PAIRS, COUNTED, STRATA, AuditResult, CheckResult
 from audit.rule_book import refuse_contradictions
 from audit.validity import days_of

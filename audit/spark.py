@@ -13,9 +13,9 @@ import pyarrow as pa
 from audit import spark_tasks as tasks
 from audit.added_counts import with_added
 from audit.base.progress import Progress, silent
+from audit.data.mapping import summed_counts
 from audit.hierarchies.hierarchy import Hierarchy
 from audit.hierarchies.reading import load_hierarchy
-from audit.label_nodes import summed_counts
 from audit.pair_count import PairCount
 from audit.plan import MEMORY, Asked, Plan, planned
 from audit.policy.policy import Policy

@@ -20,14 +20,14 @@ import polars as pl
 import pyarrow as pa
 
 from audit.base.dag import IntArray
-from audit.batched import batched
 from audit.counting import Counting
+from audit.data.batched import batched
+from audit.data.batches import labels_of
+from audit.data.mapping import LabelNodes, label_counts, summed_counts
 from audit.engine.pairs.pair_counts import PairCounts
 from audit.engine.pairs.record_counts import KINDS, RecordCounts
 from audit.engine.pairs.sums import NOTHING, SortedTail, Sums, counts_by_place, summed
 from audit.engine.pairs.tally import Batch, PairTally
-from audit.label_nodes import LabelNodes, label_counts, summed_counts
-from audit.loaders.batches import labels_of
 from audit.pair_count import PairCount
 from audit.plan import Plan, carried_about
 from audit.spill import LAST

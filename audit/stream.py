@@ -30,11 +30,11 @@ from audit.checkpoint import (
     write_checkpoint,
 )
 from audit.counting import Counting
+from audit.data.batches import Rows, rows_of
+from audit.data.mapping import label_counts, summed_counts
 from audit.engine.pairs.joint import can_compile, cores
 from audit.hierarchies.hierarchy import Hierarchy
 from audit.hierarchies.reading import load_hierarchy
-from audit.label_nodes import label_counts, summed_counts
-from audit.loaders.batches import Rows, rows_of
 from audit.pair_count import PairCount
 from audit.plan import MEMORY, Asked, planned
 from audit.policy.policy import Policy

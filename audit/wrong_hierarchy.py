@@ -9,10 +9,10 @@ import polars as pl
 
 from audit.base.errors import InputError, first_cases
 from audit.base.plurals import counted
-from audit.dataset import Ledger
+from audit.data.dataset import Ledger
+from audit.data.predictions import Predictions
 from audit.hierarchies.hierarchy import Hierarchy
 from audit.hierarchies.icd import icd9_shapes, icd10
-from audit.predictions import Predictions
 
 MOSTLY = 0.5
 """Share of rows, or of classes, above which the hierarchy is held for the wrong one."""
@@ -29,7 +29,7 @@ def refuse_wrong_hierarchy(
 
     Args:
         ledger: Of the rows that were read; rows without a label are no sign of the hierarchy.
-        refusals: As `audit.dataset.LabelDataset.refusals`.
+        refusals: As `audit.data.dataset.LabelDataset.refusals`.
         hierarchy: As labels were mapped to it.
         dataset: For the message.
 

@@ -11,7 +11,7 @@ import polars as pl
 from audit.base.dag import IntArray
 from audit.checks.carriers import distinct
 from audit.checks.check import TOP_PARTS, Check
-from audit.dataset import REASONS
+from audit.data.dataset import REASONS
 from audit.measure import Counted, Measurements
 from audit.results.disclosure import Quantity, count, derived
 from audit.results.result import CheckResult, Finding, Part

@@ -20,7 +20,7 @@ import audit
 from audit.base.plurals import counted
 from audit.checks import ALL_CHECKS, CHECKS, ON_WAIVERS
 from audit.checks.check import Check, WaiverCheck, WaiverUse, not_on_counts
-from audit.dataset import LabelDataset
+from audit.data.dataset import LabelDataset
 from audit.hierarchies.hierarchy import Exclusion, Exclusions, Hierarchy
 from audit.measure import Counted, Measurements, measure
 from audit.policy.policy import BranchRule, Policy, Threshold, Waiver, policy_for

@@ -82,7 +82,7 @@ def test_every_command_and_option_is_documented() -> None:
 
 
 def test_every_format_is_documented() -> None:
-    from audit import loaders
+    from audit.data import formats as loaders
     from audit.hierarchies import reading as hierarchies
 
     page = (ROOT / "docs" / "formats.md").read_text("utf-8")

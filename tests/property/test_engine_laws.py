@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from scipy.sparse import csr_array
 
 from audit.checks.cross_branch import CHECK as CROSS_BRANCH
-from audit.dataset import LabelDataset
+from audit.data.dataset import LabelDataset
 from audit.engine.pairs import joint
 from audit.engine.pairs import pair_counts as pairs
 from audit.engine.pairs.pair_counts import binary_entropy, count_pairs, support

@@ -14,7 +14,7 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from audit.dataset import LabelDataset
+from audit.data.dataset import LabelDataset
 from audit.engine.statistics import expectation
 from audit.hierarchies.hierarchy import Hierarchy
 from audit.measure import Measurements, measure

@@ -14,7 +14,7 @@ import polars as pl
 import pytest
 
 import audit
-from audit.dataset import LabelDataset
+from audit.data.dataset import LabelDataset
 from audit.results.result import AuditResult
 
 DATA = os.environ.get("AUDIT_DATA", "")

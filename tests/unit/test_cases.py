@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 
 from audit.cases import case_table
 from audit.checks import CHECKS
-from audit.dataset import map_labels
+from audit.data.dataset import map_labels
+from audit.data.label_format import INSTANCES, ROWS, RawLabels
 from audit.hierarchies.hierarchy import Exclusion, Exclusions
-from audit.loaders.format import INSTANCES, ROWS, RawLabels
 from audit.measure import Measurements, measure
 from audit.policy.policy import BranchRule, Policy, Threshold
 from audit.policy.rules import Exclusive

@@ -8,10 +8,10 @@ import polars as pl
 import pytest
 
 from audit.base.errors import InputError
-from audit.dataset import LabelDataset
+from audit.data.dataset import LabelDataset
+from audit.data.predictions import Predictions
 from audit.hierarchies.hierarchy import Hierarchy
 from audit.instances import instance_frame, read_instance, write_instances
-from audit.predictions import Predictions
 from audit.run import run_audit
 from audit.run_folder import write_run
 from fixtures.labelled import labelled, tree

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from audit.base.errors import InputError, PolicyError
 from audit.checks import ALL_CHECKS, CHECKS, ON_WAIVERS
-from audit.dataset import LabelDataset
+from audit.data.dataset import LabelDataset
 from audit.hierarchies.hierarchy import Hierarchy
 from audit.judge import FREE, judged, judging_date, rejudged
 from audit.policy.policy import BranchRule, CodeDates, Policy, Threshold, Waiver

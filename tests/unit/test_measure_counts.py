@@ -11,7 +11,7 @@ import polars as pl
 import pytest
 from polars.testing import assert_frame_equal
 
-from audit.dataset import load_labels
+from audit.data.dataset import load_labels
 from audit.engine.pairs.record_counts import KINDS
 from audit.excess import Excess
 from audit.hierarchies.hierarchy import Hierarchy

@@ -8,7 +8,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from audit.dataset import REASONS
+from audit.data.dataset import REASONS
 from audit.engine.pairs.record_counts import RecordCounts
 from audit.hierarchies.hierarchy import Hierarchy
 from audit.record_rows import records_of

@@ -8,7 +8,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from audit.dataset import LabelDataset
+from audit.data.dataset import LabelDataset
 from audit.engine.pairs.pair_counts import support
 from audit.hierarchies.hierarchy import Hierarchy
 from audit.record_rows import records_of

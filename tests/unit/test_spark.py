@@ -17,7 +17,7 @@ import polars as pl
 import pytest
 
 import audit.spark
-from audit.dataset import LabelDataset
+from audit.data.dataset import LabelDataset
 from audit.engine.pairs.entailed import count_entailed, in_line, joint_entailed
 from audit.engine.pairs.pair_counts import count_pairs, support
 from audit.engine.pairs.propagation import aggregate

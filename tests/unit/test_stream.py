@@ -21,7 +21,7 @@ from polars.testing import assert_frame_equal
 
 from audit.base.errors import AuditError, InputError, OutputError, PolicyError, SchemaError
 from audit.contiguous import Seen
-from audit.dataset import load_labels
+from audit.data.dataset import load_labels
 from audit.engine.pairs.entailed import count_entailed, in_line, joint_entailed
 from audit.engine.pairs.pair_counts import count_pairs as count_in_memory
 from audit.engine.pairs.pair_counts import support

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from audit.base.errors import PolicyError, SchemaError
-from audit.dataset import LabelDataset
+from audit.data.dataset import LabelDataset
 from audit.hierarchies.hierarchy import Hierarchy
 from audit.policy.code_dates import Spell
 from audit.policy.policy import CodeDates

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from audit.checks.duplicate_instance import CHECK, met_twice
-from audit.dataset import load_labels
+from audit.data.dataset import load_labels
 from audit.hierarchies.hierarchy import Hierarchy
 from audit.measure import measure
 from audit.policy.policy import Policy

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 import audit
 from audit.checks.duplicate_label import CHECK
-from audit.dataset import LabelDataset
+from audit.data.dataset import LabelDataset
 from audit.hierarchies.hierarchy import Hierarchy
 from audit.measure import measure
 from audit.policy.policy import Policy

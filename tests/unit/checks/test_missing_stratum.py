@@ -10,7 +10,7 @@ import polars as pl
 import pytest
 
 from audit.checks.missing_stratum import CHECK, cases
-from audit.dataset import load_labels
+from audit.data.dataset import load_labels
 from audit.hierarchies.hierarchy import Hierarchy
 from audit.measure import Measurements, measure
 from audit.policy.policy import Policy

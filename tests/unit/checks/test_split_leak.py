@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from audit.checks.split_leak import CHECK
-from audit.dataset import LabelDataset
+from audit.data.dataset import LabelDataset
 from audit.measure import measure
 from audit.policy.policy import Policy
 from audit.results.result import CheckResult, Finding

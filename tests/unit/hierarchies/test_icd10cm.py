@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from audit.base.errors import InputError
-from audit.dataset import load_labels
+from audit.data.dataset import load_labels
 from audit.hierarchies.hierarchy import Hierarchy
 from audit.hierarchies.icd.exclusions import is_range
 from audit.hierarchies.icd.icd9 import prefixes
