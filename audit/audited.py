@@ -13,16 +13,16 @@ from audit.base.disk import alone_in
 from audit.base.errors import InputError, first_cases
 from audit.base.files import sha256_of
 from audit.base.progress import Progress, silent
-from audit.checkpoint import files_beside
+from audit.counting.counts import PairCount
+from audit.counting.kept import FOLDER, counted_sources, read_counts, write_counts
+from audit.counting.plan import MEMORY
+from audit.counting.storage.checkpoint import files_beside
 from audit.data.batches import columns_of
 from audit.data.formats import format_of
 from audit.hierarchies.hierarchy import Hierarchy
 from audit.hierarchies.titles import read_own_titles, with_titles
 from audit.instances import instance_frame, write_instances
 from audit.judge import refuse_reference, refuse_unknown_checks
-from audit.kept_counts import FOLDER, counted_sources, read_counts, write_counts
-from audit.pair_count import PairCount
-from audit.plan import MEMORY
 from audit.policy.policy import Policy, policy_for
 from audit.results.result import AuditResult
 from audit.run import input_record, run_audit, run_counted_audit, with_inputs
@@ -219,7 +219,7 @@ def _on_spark(settings: Settings, hierarchy: Hierarchy, asked: Mapping[str, Any]
     from audit.data.sources.spark import reading
 
     with reading(settings.dataset, settings.master, settings.id, settings.label) as read:
-        from audit.spark import count_pairs
+        from audit.counting.spark.jobs import count_pairs
 
         return count_pairs(read.rows, hierarchy, instance=read.id, label=read.label, **asked)
 
@@ -227,7 +227,7 @@ def _on_spark(settings: Settings, hierarchy: Hierarchy, asked: Mapping[str, Any]
 def _in_batches(
     settings: Settings, hierarchy: Hierarchy, asked: Mapping[str, Any], resume: bool
 ) -> PairCount:
-    from audit.stream import count_pairs
+    from audit.counting.file import count_pairs
 
     dataset, memory = settings.dataset, settings.memory
     id, label = columns_of(dataset, settings.id, settings.label)

@@ -13,6 +13,9 @@ from scipy.sparse import csc_array, csr_array
 
 from audit.base.dag import IntArray, Sparse
 from audit.base.progress import Progress, silent
+from audit.counting.dataset import records_of
+from audit.counting.pair_table import pair_table
+from audit.counting.residual_nodes import Residual, residual_kinds, residual_nodes
 from audit.data.dataset import LabelDataset, Ledger
 from audit.data.predictions import Predictions
 from audit.engine.pairs.below import LabelsBelow, labels_below
@@ -29,11 +32,8 @@ from audit.excess import Excess, PairRecords, judge_pairs
 from audit.hierarchies.hierarchy import Hierarchy
 from audit.hierarchies.icd.reviewed_residuals import reviewed
 from audit.measure_model import ModelMeasurements, measure_model
-from audit.pair_table import pair_table
 from audit.policy.policy import Policy
-from audit.record_rows import records_of
 from audit.residual_use import ResidualUse, below_of, residual_use
-from audit.residuals import Residual, residual_kinds, residual_nodes
 from audit.validity import validity
 
 PAIRS_AT_ONCE = 500_000

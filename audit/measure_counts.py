@@ -10,14 +10,14 @@ import pyarrow.parquet as pq
 
 from audit.base.disk import PassingFolder, on_disk
 from audit.base.progress import Progress, silent
+from audit.counting.counts import PairCount
+from audit.counting.pair_table import named, numbered, pair_table
+from audit.counting.residual_nodes import residual_nodes
 from audit.engine.pairs.pair_counts import PairCounts
 from audit.excess import PairRecords, judge_pairs
 from audit.measure import Counted
-from audit.pair_count import PairCount
-from audit.pair_table import named, numbered, pair_table
 from audit.policy.policy import Policy
 from audit.residual_use import residual_use_of_counts
-from audit.residuals import residual_nodes
 from audit.validity import VALIDITY
 from audit.verdicts import Verdicts
 

@@ -12,6 +12,7 @@ import polars as pl
 
 from audit.base.dag import IntArray, Sparse
 from audit.base.progress import Progress, silent
+from audit.counting.pair_table import described, most_confused, pair_table
 from audit.data.dataset import LabelDataset
 from audit.data.predictions import Predictions
 from audit.engine.pairs.amplified import Carried
@@ -25,7 +26,6 @@ from audit.hierarchies.hierarchy import Hierarchy
 from audit.metrics.confusion import pair_confusions
 from audit.metrics.measure import model_metrics
 from audit.metrics.queries import QUERIES
-from audit.pair_table import described, most_confused, pair_table
 from audit.policy.policy import Policy
 
 EXAMPLES = 5

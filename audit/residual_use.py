@@ -10,6 +10,7 @@ import numpy as np
 import polars as pl
 
 from audit.base.dag import IntArray
+from audit.counting.residual_nodes import Residual
 from audit.data.dataset import LabelDataset
 from audit.engine.pairs.below import LabelsBelow, count_below, labels_below
 from audit.engine.pairs.pair_counts import support
@@ -17,7 +18,6 @@ from audit.engine.pairs.record_counts import RESIDUAL_KINDS, RecordCounts
 from audit.engine.statistics.intervals import LEVEL, at_freedom, effective_n, p_above, wilson
 from audit.engine.statistics.shrinkage import SharePrior, share_prior
 from audit.hierarchies.hierarchy import Hierarchy
-from audit.residuals import Residual
 
 RESIDUALS: dict[str, Any] = {
     "parent": pl.String,

@@ -22,6 +22,8 @@ from audit.branch_exchanges import branch_exchanges
 from audit.cases import CaseNumbers, case_table
 from audit.checks import CHECKS
 from audit.checks.check import Check, not_on_counts
+from audit.counting.counts import PairCount
+from audit.counting.pair_table import described
 from audit.data.dataset import LabelDataset
 from audit.data.predictions import Predictions
 from audit.drift import drift_tables
@@ -36,8 +38,6 @@ from audit.judge import (
 from audit.measure import Counted, Measurements, measure
 from audit.measure_counts import measure_counts
 from audit.measure_model import ModelMeasurements
-from audit.pair_count import PairCount
-from audit.pair_table import described
 from audit.policy.policy import Policy, policy_for
 from audit.results.result import BRANCH_PAIRS, COUNTED, STRATA, AuditResult, CheckResult
 from audit.rule_book import refuse_contradictions
@@ -133,7 +133,7 @@ def run_counted_audit(
     that needs the instances one by one is not applicable.
 
     Args:
-        count: From `audit.stream.count_pairs` or `audit.spark.count_pairs`.
+        count: From `audit.counting.file.count_pairs` or `audit.counting.spark.jobs.count_pairs`.
         policy: As of `run_audit`; it names no column.
         sources: The files that were counted; none: the counts themselves tell the data.
         added_to: Digest of the data that they were added to; None: to none.

@@ -61,7 +61,7 @@ class Settings(BaseModel):
         seed: Of the resampling behind intervals.
         today: The day on which waivers hold or have expired.
         engine: What counts: all in memory, batches of a file, or Apache Spark.
-        memory: Bytes that a count in batches may take; None: `audit.plan.MEMORY`.
+        memory: Bytes that a count in batches may take; None: `audit.counting.plan.MEMORY`.
         master: Where Spark runs; None: where its own settings say.
         add_to: Folder of a run whose counts those of the dataset are added to.
     """

@@ -19,7 +19,7 @@ import audit.checks.model_habit
 import audit.checks.residual_overuse
 import audit.checks.split_leak
 import audit.checks.written
-import audit.residuals
+import audit.counting.residual_nodes
 from audit.base.dag import FloatArray, IntArray
 from audit.policy.policy import BranchRule, Policy
 from benchmarks.scene import Seen
@@ -107,7 +107,7 @@ SCENE_GUARDS = (
         "residual nodes read by hand",
         "titles that only sound residual, null",
         "titles alone decide",
-        partial(patch.object, audit.residuals, "reviewed", _nothing_reviewed),
+        partial(patch.object, audit.counting.residual_nodes, "reviewed", _nothing_reviewed),
     ),
     SceneGuard(
         "pairs that rules ask for",

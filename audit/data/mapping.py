@@ -42,7 +42,7 @@ class LabelNodes:
         return self.written.select(*LABELS)
 
     def numbered(self, rows: pl.DataFrame) -> pl.DataFrame:
-        """Rows as `audit.contiguous.ROWS`, from those of `audit.data.batches.labels_of`."""
+        """Rows as `audit.counting.instances.ROWS`, from those of `audit.data.batches.labels_of`."""
         numbers = self.written.filter(~pl.col("homeless")).select("label", "number")
         joined = rows.join(numbers, on="label", how="left", nulls_equal=True, maintain_order="left")
         return joined.select("instance", pl.when("counted").then("number").alias("label"), "row")

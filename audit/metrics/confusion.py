@@ -12,6 +12,7 @@ from scipy.sparse import csr_array
 
 from audit.base.dag import FloatArray, IntArray, Sparse
 from audit.base.errors import SchemaError
+from audit.counting.pair_table import pair_table
 from audit.engine.pairs.pair_counts import PairCounts, binary_entropy, merged
 from audit.engine.pairs.propagation import aggregate
 from audit.engine.scores.score_pairs import count_score_pairs, support_at
@@ -19,7 +20,6 @@ from audit.engine.statistics.resampling import REPLICATES
 from audit.hierarchies.hierarchy import Hierarchy
 from audit.metrics.batch import Batch
 from audit.metrics.streaming import Computed, Estimate, Measure, Stream, columns, ratio
-from audit.pair_table import pair_table
 
 THRESHOLD = 1e-5
 """Aggregated score below which a node takes no part, where no other is given."""

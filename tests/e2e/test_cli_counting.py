@@ -319,7 +319,7 @@ def long(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def keeping_itself(data: Path, out: Path, *options: object) -> subprocess.Popen[str]:
     """The command in a process of its own, where a count keeps itself after every batch."""
     lines = (
-        "import audit.cli, audit.stream as file",
+        "import audit.cli, audit.counting.file as file",
         "file.SECONDS_BETWEEN = 0.0",
         "audit.cli.app()",
     )

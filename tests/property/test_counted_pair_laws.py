@@ -15,15 +15,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from polars.testing import assert_frame_equal
 
+from audit.counting.counts import PairCount
+from audit.counting.file import count_pairs
+from audit.counting.kept import read_counts, write_counts
 from audit.engine.pairs.record_counts import KINDS
 from audit.excess import Excess
 from audit.hierarchies.hierarchy import Hierarchy
-from audit.kept_counts import read_counts, write_counts
 from audit.measure import Counted, measure
 from audit.measure_counts import measure_counts
-from audit.pair_count import PairCount
 from audit.policy.policy import Policy, Threshold
-from audit.stream import count_pairs
 from fixtures.labelled import labelled
 from fixtures.named_counts import LABEL, write_rows
 from fixtures.strategies import hierarchies, label_sets, trees

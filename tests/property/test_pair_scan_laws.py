@@ -14,11 +14,11 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
+from audit.counting.pair_table import JUDGED, described
 from audit.data.dataset import LabelDataset
 from audit.engine.statistics import expectation
 from audit.hierarchies.hierarchy import Hierarchy
 from audit.measure import Measurements, measure
-from audit.pair_table import JUDGED, described
 from audit.policy.policy import Policy, Threshold
 from fixtures import brute_force_scan as oracle
 from fixtures.brute_force import Pair

@@ -50,7 +50,7 @@ def test_an_unknown_finding_is_refused_with_the_nearest_ids(result: AuditResult)
 
 
 def test_a_counted_run_is_refused_with_what_to_do(toy_hierarchy: Hierarchy, tmp_path: Path) -> None:
-    from audit.stream import count_pairs
+    from audit.counting.file import count_pairs
 
     (tmp_path / "rows.csv").write_text("instance,label\na,dog\nb,cow\n")
     counted = run_counted_audit(count_pairs(tmp_path / "rows.csv", toy_hierarchy))

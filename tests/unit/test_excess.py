@@ -10,10 +10,10 @@ import polars as pl
 import pytest
 
 from audit.branch_map import BRANCHES
+from audit.counting.pair_table import JUDGED
 from audit.excess import Excess
 from audit.hierarchies.hierarchy import Hierarchy
 from audit.measure import measure
-from audit.pair_table import JUDGED
 from audit.policy.policy import Policy, Threshold
 from audit.policy.rules import Expected
 from audit.reported_pairs import FEWEST_CHILDREN, FOUND

@@ -7,9 +7,9 @@ import polars as pl
 import pytest
 from polars.testing import assert_frame_equal
 
+from audit.counting.pair_table import described
 from audit.hierarchies.hierarchy import Hierarchy
 from audit.measure import Measurements, measure
-from audit.pair_table import described
 from audit.policy.policy import Policy
 from audit.residual_use import judged_parents, residual_share
 from fixtures.labelled import labelled, repeated, tree

@@ -11,16 +11,16 @@ import polars as pl
 import pytest
 from polars.testing import assert_frame_equal
 
+from audit.counting.file import count_pairs
+from audit.counting.kept import read_counts, write_counts
+from audit.counting.pair_table import JUDGED
 from audit.data.dataset import load_labels
 from audit.engine.pairs.record_counts import KINDS
 from audit.excess import Excess
 from audit.hierarchies.hierarchy import Hierarchy
-from audit.kept_counts import read_counts, write_counts
 from audit.measure import Counted, Measurements, measure
 from audit.measure_counts import measure_counts
-from audit.pair_table import JUDGED
 from audit.policy.policy import Policy, Threshold
-from audit.stream import count_pairs
 from fixtures.labelled import tree
 from fixtures.synthetic import (
     BothLabels,

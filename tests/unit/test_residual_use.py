@@ -8,12 +8,12 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
+from audit.counting.dataset import records_of
+from audit.counting.residual_nodes import Residual
 from audit.data.dataset import LabelDataset
 from audit.engine.pairs.pair_counts import support
 from audit.hierarchies.hierarchy import Hierarchy
-from audit.record_rows import records_of
 from audit.residual_use import ResidualUse, residual_use, residual_use_of_counts
-from audit.residuals import Residual
 from fixtures.labelled import labelled, repeated, tree
 from fixtures.strategies import hierarchies, label_sets
 

@@ -10,13 +10,13 @@ import pytest
 import audit
 from audit.base.errors import InputError, PolicyError
 from audit.checks.unknown_code import CHECK
+from audit.counting.file import count_pairs
 from audit.data.dataset import LabelDataset
 from audit.hierarchies.hierarchy import Hierarchy, Unlisted
 from audit.measure import measure
 from audit.policy.policy import Policy
 from audit.results.result import Finding
 from audit.run import run_audit
-from audit.stream import count_pairs
 
 CAML = """@\tICD-9 CODES
 001-999.99\tDISEASES

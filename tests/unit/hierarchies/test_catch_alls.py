@@ -12,9 +12,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import audit
+from audit.counting.residual_nodes import residual_nodes
 from audit.hierarchies.catch_alls import CatchAlls, read_title
 from audit.policy.policy import Policy
-from audit.residuals import residual_nodes
 from fixtures.labelled import tree
 
 

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
+from audit.counting.pair_table import MOST_CONFUSED
 from audit.hierarchies.hierarchy import Hierarchy
-from audit.pair_table import MOST_CONFUSED
 from audit.policy.policy import Policy
 from audit.results.model_overview import model_overview, shared_metrics
 from audit.results.result import AuditResult

@@ -14,8 +14,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from audit.base.errors import InputError
+from audit.counting.storage.sums_file import SumsFile, packed_sums, unpacked_sums, write_sums
 from audit.engine.pairs.sums import NOTHING, Sums
-from audit.sums_file import SumsFile, packed_sums, unpacked_sums, write_sums
 
 Row = tuple[int, int, float]
 
@@ -51,7 +51,7 @@ def test_what_was_written_is_read_back(
     wanted = rows_of(whole if confusion else Sums(whole.keys, whole.joint, np.zeros(len(whole))))
     with (
         tempfile.TemporaryDirectory() as folder,
-        patch("audit.sums_file.ROWS_PER_GROUP", at_once),
+        patch("audit.counting.storage.sums_file.ROWS_PER_GROUP", at_once),
     ):
         path = Path(folder) / "sums.parquet"
         write_sums(parts, path, confusion=confusion)
@@ -62,8 +62,8 @@ def test_what_was_written_is_read_back(
 
 
 def test_some_keys_begin_and_end_anywhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("audit.sums_file.ROWS_PER_GROUP", 2)
-    monkeypatch.setattr("audit.sums_file.GROUPS_AT_ONCE", 2)
+    monkeypatch.setattr("audit.counting.storage.sums_file.ROWS_PER_GROUP", 2)
+    monkeypatch.setattr("audit.counting.storage.sums_file.GROUPS_AT_ONCE", 2)
     keys = range(1, 14, 3)
     write_sums([sums_of(keys)], tmp_path / "sums")
     file = SumsFile(tmp_path / "sums")

@@ -20,7 +20,11 @@ import polars as pl
 import pyarrow as pa
 
 from audit.base.dag import IntArray
-from audit.counting import Counting
+from audit.counting.counts import PairCount
+from audit.counting.passes import Counting
+from audit.counting.plan import Plan, carried_about
+from audit.counting.storage.spill import LAST
+from audit.counting.storage.sums_file import packed_sums, unpacked_sums
 from audit.data.batched import batched
 from audit.data.batches import labels_of
 from audit.data.mapping import LabelNodes, label_counts, summed_counts
@@ -28,10 +32,6 @@ from audit.engine.pairs.pair_counts import PairCounts
 from audit.engine.pairs.record_counts import KINDS, RecordCounts
 from audit.engine.pairs.sums import NOTHING, SortedTail, Sums, counts_by_place, summed
 from audit.engine.pairs.tally import Batch, PairTally
-from audit.pair_count import PairCount
-from audit.plan import Plan, carried_about
-from audit.spill import LAST
-from audit.sums_file import packed_sums, unpacked_sums
 
 Frames: TypeAlias = Iterator[pl.DataFrame]
 
@@ -150,7 +150,7 @@ def _pairs(sums: Sums, n_nodes: int) -> PairCounts:
 
 
 def _one_a_label(numbered: pl.DataFrame) -> pl.DataFrame:
-    """`NUMBERED` rows as those of `audit.contiguous.ROWS`."""
+    """`NUMBERED` rows as those of `audit.counting.instances.ROWS`."""
     rows = numbered.explode("labels").with_columns(row=pl.lit(0, pl.Int64))
     return rows.select("instance", pl.col("labels").cast(pl.Int64).alias("label"), "row")
 

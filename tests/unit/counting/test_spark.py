@@ -16,13 +16,13 @@ import numpy as np
 import polars as pl
 import pytest
 
-import audit.spark
+import audit.counting.spark.jobs
+from audit.counting.counts import PairCount
 from audit.data.dataset import LabelDataset
 from audit.engine.pairs.entailed import count_entailed, in_line, joint_entailed
 from audit.engine.pairs.pair_counts import count_pairs, support
 from audit.engine.pairs.propagation import aggregate
 from audit.hierarchies.hierarchy import Hierarchy
-from audit.pair_count import PairCount
 
 pyspark = pytest.importorskip("pyspark", reason="needs the extra spark")
 pytestmark = [
@@ -39,7 +39,7 @@ LABELS = ("dog", " cow ", "bird", "tool", "pet", "unicorn", None)
 def session() -> Iterator[Session]:
     from pyspark.sql import SparkSession
 
-    root = Path(__file__).parents[2]
+    root = Path(__file__).parents[3]
     given = {
         "PYSPARK_PYTHON": sys.executable,
         "PYTHONPATH": str(root),
@@ -102,7 +102,7 @@ def assert_equal_to_one_machine(found: PairCount, frame: pl.DataFrame, given: Hi
 def test_rows_in_any_order(session: Session, toy_hierarchy: Hierarchy) -> None:
     frame = rows()
 
-    found = audit.spark.count_pairs(
+    found = audit.counting.spark.jobs.count_pairs(
         spread(session, frame), toy_hierarchy, instance="instance", label="label"
     )
 
@@ -137,7 +137,9 @@ def test_an_executor_killed_in_the_middle_changes_nothing(
     killing = threading.Thread(target=kill_its_executor, daemon=True)
     killing.start()
     slow = spread(session, frame).mapInArrow(wait_once, "instance string, label string")
-    found = audit.spark.count_pairs(slow, toy_hierarchy, instance="instance", label="label")
+    found = audit.counting.spark.jobs.count_pairs(
+        slow, toy_hierarchy, instance="instance", label="label"
+    )
 
     assert killed
     assert_equal_to_one_machine(found, frame, toy_hierarchy)

@@ -15,11 +15,15 @@ from typing import Any, Protocol
 
 import polars as pl
 
-from audit.added_counts import with_added
 from audit.base.disk import PassingFolder
 from audit.base.errors import InputError
 from audit.base.progress import Progress, silent
-from audit.checkpoint import (
+from audit.counting.added import with_added
+from audit.counting.counts import PairCount
+from audit.counting.passes import Counting
+from audit.counting.plan import MEMORY, Asked, planned
+from audit.counting.regroup import regrouped
+from audit.counting.storage.checkpoint import (
     files_beside,
     identity_of,
     packed,
@@ -29,17 +33,13 @@ from audit.checkpoint import (
     within,
     write_checkpoint,
 )
-from audit.counting import Counting
+from audit.counting.storage.spill import Arrays
 from audit.data.batches import Rows, rows_of
 from audit.data.mapping import label_counts, summed_counts
 from audit.engine.pairs.joint import can_compile, cores
 from audit.hierarchies.hierarchy import Hierarchy
 from audit.hierarchies.reading import load_hierarchy
-from audit.pair_count import PairCount
-from audit.plan import MEMORY, Asked, planned
 from audit.policy.policy import Policy
-from audit.regrouped import regrouped
-from audit.spill import Arrays
 
 BYTES_PER_ROW = 1_000
 """Memory that counting one row of a batch takes at most, all threads together."""

@@ -9,15 +9,15 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 
-from audit.added_counts import refuse_other_nodes
 from audit.base.dag import IntArray
+from audit.counting.added import refuse_other_nodes
+from audit.counting.counts import PairCount
+from audit.counting.residual_nodes import residual_kinds, residual_nodes
 from audit.data.mapping import LabelNodes, label_nodes, summed_counts
 from audit.engine.pairs.margins import counted_branches
 from audit.engine.pairs.record_counts import Mapped
 from audit.hierarchies.hierarchy import Hierarchy
-from audit.pair_count import PairCount
 from audit.policy.policy import Policy, policy_for, refuse_unknown_nodes
-from audit.residuals import residual_kinds, residual_nodes
 
 MEMORY = 2 * 2**30
 """Bytes that a count may take beside the program itself, unless told otherwise."""

@@ -12,15 +12,15 @@ import numpy as np
 import polars as pl
 
 from audit.base.dag import Sparse
-from audit.checkpoint import packed, under, unpacked, within
-from audit.contiguous import Contiguous
+from audit.counting.counts import PairCount
+from audit.counting.instances import Contiguous
+from audit.counting.plan import Plan
+from audit.counting.storage.checkpoint import packed, under, unpacked, within
+from audit.counting.storage.spill import Arrays, SpilledTail
 from audit.engine.pairs.joint import cores
 from audit.engine.pairs.record_counts import KINDS, RecordCounts, RecordRows, count_records
 from audit.engine.pairs.sums import counts_only
 from audit.engine.pairs.tally import Batch, PairTally, count_batch
-from audit.pair_count import PairCount
-from audit.plan import Plan
-from audit.spill import Arrays, SpilledTail
 
 _Counted = TypeVar("_Counted")
 _BatchCounts: TypeAlias = tuple[RecordCounts, Batch, Sparse]

@@ -7,12 +7,12 @@ import polars as pl
 
 from audit.base.dag import IntArray
 from audit.base.errors import InputError, first_cases
+from audit.counting.counts import PairCount
 from audit.data.mapping import LabelNodes
 from audit.engine.pairs.pair_counts import PairCounts
 from audit.engine.pairs.record_counts import KINDS, Kind, RecordCounts
 from audit.engine.pairs.sums import Sums
 from audit.engine.pairs.tally import Batch
-from audit.pair_count import PairCount
 
 
 def refuse_other_nodes(before: PairCount, labels: LabelNodes, residual: IntArray) -> None:

@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from audit.base.errors import InputError
+from audit.counting.storage.sums_file import SumsFile, write_sums
 from audit.engine.pairs.sums import SortedTail, Sums, summed
-from audit.sums_file import SumsFile, write_sums
 
 AnyArray: TypeAlias = NDArray[Any]
 Arrays: TypeAlias = dict[str, AnyArray]

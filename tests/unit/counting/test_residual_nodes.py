@@ -7,10 +7,10 @@ import polars as pl
 import pytest
 
 import audit
+from audit.counting.residual_nodes import residual_nodes
 from audit.hierarchies.hierarchy import Hierarchy
 from audit.hierarchies.icd.icd9 import ICD9
 from audit.policy.policy import Policy
-from audit.residuals import residual_nodes
 from fixtures.labelled import tree
 
 

@@ -13,14 +13,14 @@ from hypothesis import strategies as st
 from polars.testing import assert_frame_equal
 
 from audit.base.errors import InputError, OutputError
+from audit.counting.counts import PairCount
+from audit.counting.file import count_pairs
+from audit.counting.kept import counted_sources, read_counts, write_counts
 from audit.engine.pairs.record_counts import KINDS
 from audit.hierarchies.hierarchy import Hierarchy
 from audit.hierarchies.icd.icd9 import ICD9
-from audit.kept_counts import counted_sources, read_counts, write_counts
 from audit.measure_counts import measure_counts
-from audit.pair_count import PairCount
 from audit.policy.policy import Policy
-from audit.stream import count_pairs
 from fixtures.brute_force_counts import Rows
 from fixtures.full_disk import full_disk
 from fixtures.labelled import tree

@@ -103,5 +103,5 @@ class Contiguous:
                 "the rows of an instance must follow each other",
                 found=f"the instance {instance!r} again after others, in row {row + 1:,}",
                 where=self.where,
-                hint="sort the rows by instance; audit.stream.count_pairs(sort=True) does",
+                hint="sort the rows by instance; audit.counting.file.count_pairs(sort=True) does",
             )

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from audit.base.disk import written_whole
 from audit.base.errors import InputError
-from audit.spill import Arrays
+from audit.counting.storage.spill import Arrays
 
 ENDS = 2**20
 """Bytes at both ends of a file that tell it from others; a Parquet's schema and row groups too."""

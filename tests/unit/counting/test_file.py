@@ -20,7 +20,10 @@ from hypothesis import strategies as st
 from polars.testing import assert_frame_equal
 
 from audit.base.errors import AuditError, InputError, OutputError, PolicyError, SchemaError
-from audit.contiguous import Seen
+from audit.counting.counts import PairCount
+from audit.counting.file import count_pairs
+from audit.counting.instances import Seen
+from audit.counting.storage.spill import SpilledTail
 from audit.data.dataset import load_labels
 from audit.engine.pairs.entailed import count_entailed, in_line, joint_entailed
 from audit.engine.pairs.pair_counts import count_pairs as count_in_memory
@@ -29,10 +32,7 @@ from audit.engine.pairs.propagation import aggregate
 from audit.engine.pairs.tally import PairTally
 from audit.hierarchies.hierarchy import Hierarchy
 from audit.hierarchies.reading import load_hierarchy
-from audit.pair_count import PairCount
 from audit.policy.policy import Policy
-from audit.spill import SpilledTail
-from audit.stream import count_pairs
 from fixtures.full_disk import full_disk
 from fixtures.toy import toy
 
@@ -257,7 +257,7 @@ def test_a_full_disk_leaves_nothing_half_written(tmp_path: Path) -> None:
 def test_a_full_disk_keeps_the_checkpoint_before(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("audit.stream.SECONDS_BETWEEN", 0.0)
+    monkeypatch.setattr("audit.counting.file.SECONDS_BETWEEN", 0.0)
     path, checkpoint = long_file(tmp_path), tmp_path / "count"
     with pytest.raises(KeyboardInterrupt):
         count_pairs(path, toy(), batch=2, checkpoint=checkpoint, progress=interrupting(10))
@@ -346,14 +346,14 @@ def test_ctrl_c_in_another_process(tmp_path: Path) -> None:
     path, checkpoint = long_file(tmp_path, instances=60), tmp_path / "count"
     program = (
         "import sys, time\n"
-        "from audit.stream import count_pairs\n"
+        "from audit.counting.file import count_pairs\n"
         "from fixtures.toy import toy\n"
         "def tell(step, done=0, total=None, unit=''):\n"
         "    print(step, done, flush=True)\n"
         "    time.sleep(0.01)\n"
         f"count_pairs({str(path)!r}, toy(), batch=3, checkpoint={str(checkpoint)!r}, progress=tell)"
     )
-    root = Path(__file__).parents[2]
+    root = Path(__file__).parents[3]
     with subprocess.Popen(
         [sys.executable, "-c", program], stdout=subprocess.PIPE, text=True, cwd=root
     ) as child:

@@ -10,16 +10,16 @@ from typing import TYPE_CHECKING, TypeAlias
 import polars as pl
 import pyarrow as pa
 
-from audit import spark_tasks as tasks
-from audit.added_counts import with_added
 from audit.base.progress import Progress, silent
+from audit.counting.added import with_added
+from audit.counting.counts import PairCount
+from audit.counting.plan import MEMORY, Asked, Plan, planned
+from audit.counting.spark import tasks
+from audit.counting.spark.tasks import Frames
 from audit.data.mapping import summed_counts
 from audit.hierarchies.hierarchy import Hierarchy
 from audit.hierarchies.reading import load_hierarchy
-from audit.pair_count import PairCount
-from audit.plan import MEMORY, Asked, Plan, planned
 from audit.policy.policy import Policy
-from audit.spark_tasks import Frames
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -56,8 +56,8 @@ def count_pairs(
         hierarchy: A hierarchy, the name of a built-in one, or a hierarchy file.
         instance: Column of the instance's id.
         label: Column of the label or of the array.
-        policy: As `audit.stream.count_pairs` takes it.
-        added_to: As `audit.stream.count_pairs` takes it.
+        policy: As `audit.counting.file.count_pairs` takes it.
+        added_to: As `audit.counting.file.count_pairs` takes it.
         progress: What is told which step runs.
 
     Returns:

@@ -8,10 +8,10 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
+from audit.counting.dataset import records_of
 from audit.data.dataset import REASONS
 from audit.engine.pairs.record_counts import RecordCounts
 from audit.hierarchies.hierarchy import Hierarchy
-from audit.record_rows import records_of
 from fixtures.labelled import labelled
 from fixtures.toy import toy
 

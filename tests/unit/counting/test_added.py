@@ -13,13 +13,13 @@ from hypothesis import strategies as st
 from polars.testing import assert_frame_equal
 
 from audit.base.errors import InputError
+from audit.counting.counts import PairCount
+from audit.counting.file import count_pairs
+from audit.counting.kept import read_counts, write_counts
 from audit.hierarchies.hierarchy import Hierarchy
 from audit.hierarchies.icd.icd9 import ICD9
 from audit.hierarchies.reading import load_hierarchy
-from audit.kept_counts import read_counts, write_counts
-from audit.pair_count import PairCount
 from audit.policy.policy import Policy
-from audit.stream import count_pairs
 from fixtures import brute_force as plain
 from fixtures.brute_force_counts import Rows, Spelled, record_counts
 from fixtures.labelled import tree

@@ -11,14 +11,14 @@ import pyarrow.parquet as pq
 from audit.base.disk import on_disk
 from audit.base.errors import InputError
 from audit.base.files import read_table
+from audit.counting.counts import PairCount
+from audit.counting.storage.spill import SpilledTail
+from audit.counting.storage.sums_file import write_sums
 from audit.data.mapping import LABELS, label_nodes
 from audit.engine.pairs.record_counts import KINDS, RecordCounts
 from audit.engine.pairs.sums import counts_only
 from audit.engine.pairs.tally import Batch, PairTally
 from audit.hierarchies.hierarchy import Hierarchy
-from audit.pair_count import PairCount
-from audit.spill import SpilledTail
-from audit.sums_file import write_sums
 
 FOLDER = "counts"
 """Where they are, below the restricted part of a run."""
