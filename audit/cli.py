@@ -445,7 +445,7 @@ def preference(
 ) -> None:
     """Tell which answers a language model prefers: specific or general, correct or related."""
     with _told(), _progress() as progress:
-        from audit.preference import run_preference
+        from audit.alignment.preference import run_preference
 
         progress("comparing")
         result = run_preference(predictions, questions, hierarchy, relation=relation, k=k)
@@ -473,7 +473,7 @@ def _listed(what: Listed) -> Iterator[tuple[str, ...]]:
         yield from ((check.name, check.title) for check in ALL_CHECKS)
         return
     if what is Listed.metrics:
-        from audit.metrics import METRICS
+        from audit.alignment.metrics import METRICS
 
         yield from ((metric.name, metric.title) for metric in METRICS)
         return

@@ -11,6 +11,7 @@ import numpy as np
 import polars as pl
 from scipy.sparse import csc_array, csr_array
 
+from audit.alignment.measure import ModelMeasurements, measure_model
 from audit.base.dag import IntArray, Sparse
 from audit.base.progress import Progress, silent
 from audit.counting.dataset import records_of
@@ -31,7 +32,6 @@ from audit.engine.statistics.grouped import Grouped
 from audit.excess import Excess, PairRecords, judge_pairs
 from audit.hierarchies.hierarchy import Hierarchy
 from audit.hierarchies.icd.reviewed_residuals import reviewed
-from audit.measure_model import ModelMeasurements, measure_model
 from audit.policy.policy import Policy
 from audit.residual_use import ResidualUse, below_of, residual_use
 from audit.validity import validity

@@ -15,10 +15,11 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from audit.alignment.branch_exchanges import branch_exchanges
+from audit.alignment.measure import ModelMeasurements
 from audit.base.errors import PolicyError, first_cases
 from audit.base.files import sha256_of
 from audit.base.progress import Progress, blocks, silent
-from audit.branch_exchanges import branch_exchanges
 from audit.cases import CaseNumbers, case_table
 from audit.checks import CHECKS
 from audit.checks.check import Check, not_on_counts
@@ -37,7 +38,6 @@ from audit.judge import (
 )
 from audit.measure import Counted, Measurements, measure
 from audit.measure_counts import measure_counts
-from audit.measure_model import ModelMeasurements
 from audit.policy.policy import Policy, policy_for
 from audit.results.result import BRANCH_PAIRS, COUNTED, STRATA, AuditResult, CheckResult
 from audit.rule_book import refuse_contradictions

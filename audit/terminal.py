@@ -17,9 +17,9 @@ from rich.text import Text
 from audit.base.plurals import counted
 
 if TYPE_CHECKING:
+    from audit.alignment.preference import PreferenceResult
     from audit.base.progress import Progress
     from audit.case_lists import Listed
-    from audit.preference import PreferenceResult
     from audit.verify import Verdict
 
 WIDEST = 120

@@ -17,9 +17,9 @@ from typing import Any
 import numpy as np
 
 import audit
+from audit.alignment.measure import ModelMeasurements, measure_model
 from audit.checks import model_confuses
 from audit.measure import Measurements, measure
-from audit.measure_model import ModelMeasurements, measure_model
 from audit.policy.policy import Policy
 
 TOP = 20

@@ -9,6 +9,7 @@ import numpy as np
 import polars as pl
 from scipy.special import gammainc, gammaincinv
 
+from audit.alignment.measure import ModelMeasurements
 from audit.base.dag import IntArray
 from audit.checks.check import Check, Limit
 from audit.engine.pairs.pair_counts import support
@@ -17,7 +18,6 @@ from audit.engine.statistics.association import TAIL
 from audit.engine.statistics.fdr import benjamini_hochberg
 from audit.hierarchies.hierarchy import RELATIONS
 from audit.measure import Measurements
-from audit.measure_model import ModelMeasurements
 from audit.results.disclosure import Quantity, count, derived
 from audit.results.result import CheckResult, Finding
 

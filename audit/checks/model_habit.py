@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from audit.alignment.measure import ModelMeasurements
 from audit.base.dag import IntArray
 from audit.checks.check import TOP_PARTS, Check, Limit
 from audit.checks.residual_overuse import standing_parents
@@ -15,7 +16,6 @@ from audit.engine.pairs.phenomena import told_by
 from audit.engine.statistics.fdr import benjamini_hochberg, threshold
 from audit.hierarchies.hierarchy import RELATIONS
 from audit.measure import Measurements
-from audit.measure_model import ModelMeasurements
 from audit.residual_use import residual_share
 from audit.results.disclosure import Quantity, count, derived
 from audit.results.result import CheckResult, Finding, Part, finding_id

@@ -14,8 +14,8 @@ import pytest
 from jsonschema import Draft202012Validator
 from typer.testing import CliRunner, Result
 
+from audit.alignment.metrics import METRICS
 from audit.cli import app
-from audit.metrics import METRICS
 from audit.results.result import to_json_bytes
 from audit.run_folder import read_run
 from fixtures.toy import EDGES

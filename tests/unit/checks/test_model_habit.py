@@ -10,9 +10,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from audit.alignment.measure import measure_model
 from audit.checks.model_habit import CHECK, cases
 from audit.measure import Measurements, measure
-from audit.measure_model import measure_model
 from audit.policy.policy import Policy, Threshold
 from audit.results.result import CheckResult, Finding, shared_finding
 from fixtures.labelled import labelled, tree
