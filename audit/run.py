@@ -27,7 +27,6 @@ from audit.counting.counts import PairCount
 from audit.counting.pair_table import described
 from audit.data.dataset import LabelDataset
 from audit.data.predictions import Predictions
-from audit.drift import drift_tables
 from audit.hierarchies.hierarchy import Hierarchy
 from audit.judge import (
     judged,
@@ -36,12 +35,13 @@ from audit.judge import (
     refuse_reference,
     refuse_unknown_names,
 )
-from audit.measure import Counted, Measurements, measure
-from audit.measure_counts import measure_counts
+from audit.measure.counts import measure_counts
+from audit.measure.drift import drift_tables
+from audit.measure.measure import Counted, Measurements, measure
+from audit.measure.rule_book import refuse_contradictions
+from audit.measure.validity import days_of
 from audit.policy.policy import Policy, policy_for
 from audit.results.result import BRANCH_PAIRS, COUNTED, STRATA, AuditResult, CheckResult
-from audit.rule_book import refuse_contradictions
-from audit.validity import days_of
 
 DISTRIBUTION = "hierarchy-audit"
 

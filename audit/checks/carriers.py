@@ -6,7 +6,7 @@ import numpy as np
 import polars as pl
 
 from audit.base.dag import BoolArray, IntArray, row
-from audit.measure import Measurements
+from audit.measure.measure import Measurements
 
 
 def carrying(measured: Measurements, node: str) -> IntArray:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from audit.base.dag import IntArray
-from audit.measure import Counted, Measurements
+from audit.measure.measure import Counted, Measurements
 from audit.policy.policy import ANY_CHECK, Waiver
 from audit.results.result import CheckResult, Finding
 

@@ -20,7 +20,7 @@ from audit.checks.branch_meetings import (
 )
 from audit.checks.carriers import carrying_both, labelled_below_both
 from audit.checks.check import Check
-from audit.measure import Counted, Measurements
+from audit.measure.measure import Counted, Measurements
 from audit.policy.policy import BranchRule
 from audit.results.disclosure import Quantity, count, derived
 from audit.results.result import CheckResult, Finding, Part

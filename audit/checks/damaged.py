@@ -9,7 +9,7 @@ import numpy as np
 
 from audit.base.dag import BoolArray
 from audit.checks.written import LOST_ZERO, integrity_of, read_again
-from audit.measure import Counted
+from audit.measure.measure import Counted
 from audit.results.result import Finding
 
 MOSTLY = 0.5

@@ -8,8 +8,8 @@ import numpy as np
 import polars as pl
 
 from audit.base.dag import BoolArray
-from audit.measure import Measurements
-from audit.residual_differences import REFERENCE, difference_without, residual_differences
+from audit.measure.measure import Measurements
+from audit.measure.residual_differences import REFERENCE, difference_without, residual_differences
 from audit.results.disclosure import count, derived
 from audit.results.result import Finding, finding_id
 

@@ -11,7 +11,7 @@ import polars as pl
 from audit.base.dag import IntArray
 from audit.checks.carriers import distinct
 from audit.checks.check import Check
-from audit.measure import Measurements
+from audit.measure.measure import Measurements
 from audit.results.disclosure import Quantity, count, derived
 from audit.results.result import CheckResult, Finding
 

@@ -13,7 +13,7 @@ from audit.base.dag import IntArray, Sparse
 from audit.checks.carriers import carrying_both
 from audit.checks.check import TOP_PARTS, Check
 from audit.hierarchies.hierarchy import Exclusion, Exclusions, Hierarchy
-from audit.measure import Measurements
+from audit.measure.measure import Measurements
 from audit.results.disclosure import Quantity, count, derived
 from audit.results.result import CheckResult, Finding, Part, finding_id
 

@@ -12,7 +12,7 @@ from scipy.sparse import csr_array
 
 from audit.base.dag import IntArray, Sparse
 from audit.engine.statistics.beside import company
-from audit.measure import Measurements
+from audit.measure.measure import Measurements
 
 FloatArray: TypeAlias = NDArray[np.float64]
 

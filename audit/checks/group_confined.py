@@ -14,7 +14,7 @@ from audit.checks.carriers import carrying
 from audit.checks.check import Check, Limit
 from audit.engine.statistics.fdr import benjamini_hochberg
 from audit.engine.statistics.intervals import FloatArray, wilson
-from audit.measure import Measurements
+from audit.measure.measure import Measurements
 from audit.results.disclosure import Quantity, count, derived
 from audit.results.result import CheckResult, Finding
 

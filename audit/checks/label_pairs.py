@@ -11,7 +11,7 @@ from scipy.sparse import csr_array
 
 from audit.base.dag import IntArray, Sparse, row
 from audit.checks.check import TOP_PARTS
-from audit.measure import Counted
+from audit.measure.measure import Counted
 
 
 @dataclass(frozen=True, eq=False)

@@ -16,7 +16,7 @@ from audit.checks.fitting import fits_best
 from audit.checks.refusals import finding_of_labels, label_parts
 from audit.checks.written import LOST_ZERO, MAYBE_LOST_ZERO, integrity_of, lines, read_again
 from audit.hierarchies.integrity import Integrity
-from audit.measure import Counted, Measurements
+from audit.measure.measure import Counted, Measurements
 from audit.results.disclosure import Quantity, count
 from audit.results.result import CheckResult, Finding
 

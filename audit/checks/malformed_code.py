@@ -7,7 +7,7 @@ from audit.checks.carriers import written_with
 from audit.checks.check import Check
 from audit.checks.refusals import finding_of_labels
 from audit.checks.written import looked_at, refused_for
-from audit.measure import Counted, Measurements
+from audit.measure.measure import Counted, Measurements
 from audit.results.result import CheckResult, Finding
 
 _NAME = "malformed_code"

@@ -12,12 +12,12 @@ import polars as pl
 from audit.base.dag import BoolArray, IntArray
 from audit.checks.carriers import carrying
 from audit.checks.check import TOP_PARTS, Check
-from audit.measure import Measurements
+from audit.measure.measure import Measurements
+from audit.measure.rule_book import at_or_below, companion_rules
+from audit.measure.validity import days_of
 from audit.policy.rules import Companion, Severity
 from audit.results.disclosure import count, derived
 from audit.results.result import CheckResult, Finding, Part
-from audit.rule_book import at_or_below, companion_rules
-from audit.validity import days_of
 
 _NAME = "missing_companion"
 _TITLE = "Do instances lack a code that a rule asks for beside another?"

@@ -10,7 +10,7 @@ import polars as pl
 from audit.base.dag import IntArray
 from audit.checks.carriers import carrying_both
 from audit.checks.check import Check
-from audit.measure import Measurements
+from audit.measure.measure import Measurements
 from audit.results.disclosure import Quantity, count
 from audit.results.result import CheckResult, Finding
 

@@ -9,7 +9,7 @@ from audit.checks.carriers import written_with
 from audit.checks.check import Check
 from audit.checks.refusals import finding_of_labels
 from audit.checks.written import integrity_of, refused_for, written
-from audit.measure import Counted, Measurements
+from audit.measure.measure import Counted, Measurements
 from audit.results.result import CheckResult, Finding
 
 _NAME = "mixed_versions"

@@ -17,7 +17,7 @@ from audit.engine.scores.exchanges import Exchanges, mistakes
 from audit.engine.statistics.association import TAIL
 from audit.engine.statistics.fdr import benjamini_hochberg
 from audit.hierarchies.hierarchy import RELATIONS
-from audit.measure import Measurements
+from audit.measure.measure import Measurements
 from audit.results.disclosure import Quantity, count, derived
 from audit.results.result import CheckResult, Finding
 

@@ -15,8 +15,8 @@ from audit.engine.pairs.amplified import Together
 from audit.engine.pairs.phenomena import told_by
 from audit.engine.statistics.fdr import benjamini_hochberg, threshold
 from audit.hierarchies.hierarchy import RELATIONS
-from audit.measure import Measurements
-from audit.residual_use import residual_share
+from audit.measure.measure import Measurements
+from audit.measure.residual_use import residual_share
 from audit.results.disclosure import Quantity, count, derived
 from audit.results.result import CheckResult, Finding, Part, finding_id
 

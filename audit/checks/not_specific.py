@@ -27,9 +27,9 @@ from audit.checks.uninformative import (
 )
 from audit.checks.written import integrity_of, mapped
 from audit.hierarchies.integrity import Integrity
-from audit.measure import Counted, Measurements
+from audit.measure.measure import Counted, Measurements
+from audit.measure.validity import HEADING
 from audit.results.result import CheckResult, Finding
-from audit.validity import HEADING
 
 _NAME = "not_specific"
 _TITLE = "Are there labels that say too little, with more specific nodes below them?"

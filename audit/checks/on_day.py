@@ -9,10 +9,10 @@ import polars as pl
 from audit.base.dag import IntArray
 from audit.checks.carriers import distinct, written_with
 from audit.checks.refusals import finding_of_labels
-from audit.measure import Counted, Measurements
+from audit.measure.measure import Counted, Measurements
+from audit.measure.validity import HEADING, INVALID, rows_on_their_day
 from audit.results.disclosure import Quantity, count
 from audit.results.result import Finding
-from audit.validity import HEADING, INVALID, rows_on_their_day
 
 ON_THEIR_DAY = "on their day"
 """Key of a finding on dated rows."""

@@ -13,7 +13,7 @@ from audit.checks.carriers import distinct
 from audit.checks.check import Check
 from audit.engine.statistics.fdr import benjamini_hochberg
 from audit.engine.statistics.intervals import wilson
-from audit.measure import Counted, Measurements
+from audit.measure.measure import Counted, Measurements
 from audit.results.disclosure import Quantity, count, derived
 from audit.results.result import CheckResult, Finding
 

@@ -14,10 +14,10 @@ from audit.checks.damaged import damage_told
 from audit.engine.pairs.apart import apart_pairs, in_common
 from audit.engine.pairs.redundancy import ALWAYS, LEAST_SUPPORT, Places, Together, chain_ends, told
 from audit.engine.pairs.rows import stored
-from audit.measure import Counted, Measurements
+from audit.measure.measure import Counted, Measurements
+from audit.measure.rule_book import associations, first_association
 from audit.results.disclosure import Quantity, count, derived
 from audit.results.result import CheckResult, Finding
-from audit.rule_book import associations, first_association
 
 _NAME = "redundant_nodes"
 _TITLE = "Are two nodes used as one label, or one never without the other?"

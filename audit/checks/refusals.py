@@ -9,7 +9,7 @@ from typing import Any
 import polars as pl
 
 from audit.checks.check import TOP_PARTS
-from audit.measure import Counted
+from audit.measure.measure import Counted
 from audit.results.disclosure import Quantity, count, derived
 from audit.results.result import Finding, Part, Severity
 

@@ -16,9 +16,9 @@ from audit.checks.differing import differing, where_told
 from audit.engine.statistics.fdr import benjamini_hochberg, threshold
 from audit.engine.statistics.shrinkage import SharePrior
 from audit.hierarchies.hierarchy import Hierarchy
-from audit.measure import Counted, Measurements
+from audit.measure.measure import Counted, Measurements
+from audit.measure.residual_use import Share, alone, residual_share
 from audit.policy.policy import Policy
-from audit.residual_use import Share, alone, residual_share
 from audit.results.disclosure import Quantity, count, derived
 from audit.results.result import CheckResult, Finding, Part, finding_id
 

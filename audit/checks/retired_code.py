@@ -17,9 +17,9 @@ from audit.checks.on_day import (
 )
 from audit.checks.refusals import finding_of_labels
 from audit.checks.written import explained, integrity_of, unexplained
-from audit.measure import Counted, Measurements
+from audit.measure.measure import Counted, Measurements
+from audit.measure.validity import INVALID
 from audit.results.result import CheckResult, Finding
-from audit.validity import INVALID
 
 _NAME = "retired_code"
 _TITLE = (

@@ -9,7 +9,7 @@ from scipy.sparse import csr_array, triu
 
 from audit.base.dag import BoolArray, IntArray, row
 from audit.checks.check import TOP_PARTS, Check
-from audit.measure import Measurements
+from audit.measure.measure import Measurements
 from audit.policy.rules import Exclusive
 from audit.results.disclosure import Quantity, count, derived
 from audit.results.result import CheckResult, Finding, Part

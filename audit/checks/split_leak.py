@@ -13,7 +13,7 @@ from audit.checks.carriers import distinct
 from audit.checks.check import TOP_PARTS, Check
 from audit.engine.pairs.pair_counts import support
 from audit.engine.statistics.random_split import chance_of_unseen, unseen_by_chance
-from audit.measure import Measurements
+from audit.measure.measure import Measurements
 from audit.results.disclosure import Quantity, count, derived
 from audit.results.result import CheckResult, Finding, Part
 

@@ -10,7 +10,7 @@ from audit.checks.carriers import carrying_both, labelled_below_both
 from audit.checks.check import Check
 from audit.checks.damaged import damage_told
 from audit.checks.label_pairs import LabelPairs, label_pairs_below
-from audit.measure import Counted, Measurements
+from audit.measure.measure import Counted, Measurements
 from audit.results.disclosure import BESIDE, WHOLE, Quantity, count, derived
 from audit.results.result import CheckResult, Finding, Part
 

@@ -7,7 +7,7 @@ import numpy as np
 from audit.base.dag import IntArray
 from audit.checks.check import TOP_PARTS
 from audit.engine.pairs.record_counts import only_among
-from audit.measure import Counted, Measurements
+from audit.measure.measure import Counted, Measurements
 from audit.results.disclosure import Quantity, count, derived
 from audit.results.result import Finding, Part
 

@@ -10,7 +10,7 @@ from audit.checks.carriers import written_with
 from audit.checks.check import TOP_PARTS, Check
 from audit.checks.refusals import finding_of_labels
 from audit.checks.written import looked_at, refused_for, unexplained
-from audit.measure import Counted, Measurements
+from audit.measure.measure import Counted, Measurements
 from audit.results.disclosure import Quantity, count
 from audit.results.result import CheckResult, Finding, Part
 

@@ -7,7 +7,7 @@ from scipy.sparse import csr_array
 
 from audit.base.dag import IntArray, Sparse, row
 from audit.checks.check import TOP_PARTS, Check
-from audit.measure import Measurements
+from audit.measure.measure import Measurements
 from audit.results.disclosure import Quantity, count, derived
 from audit.results.result import CheckResult, Finding, Part
 

@@ -9,7 +9,7 @@ import polars as pl
 
 from audit.checks.numbers import all_with_decimals, as_written, restored, with_dots
 from audit.hierarchies.integrity import Integrity
-from audit.measure import Counted
+from audit.measure.measure import Counted
 
 _OF_TEXT = ("unknown_code", "malformed_code", "no_place")
 """Reasons of the ledger that speak about the text of a label."""

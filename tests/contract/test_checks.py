@@ -22,7 +22,7 @@ from audit.checks import ALL_CHECKS, CHECKS, ON_WAIVERS
 from audit.checks.check import Check, WaiverCheck, WaiverUse, not_on_counts
 from audit.data.dataset import LabelDataset
 from audit.hierarchies.hierarchy import Exclusion, Exclusions, Hierarchy
-from audit.measure import Counted, Measurements, measure
+from audit.measure.measure import Counted, Measurements, measure
 from audit.policy.policy import BranchRule, Policy, Threshold, Waiver, policy_for
 from audit.policy.rules import Companion, Exclusive
 from audit.results.disclosure import BESIDE, WHOLE

@@ -26,7 +26,7 @@ from audit.base.errors import RenderError
 from audit.checks import ALL_CHECKS, CHECKS
 from audit.checks.check import Check
 from audit.cli import app
-from audit.measure import Measurements
+from audit.measure.measure import Measurements
 from audit.results.result import CheckResult
 from audit.run_folder import read_run
 from reports.verdict import verdict as verdict_of

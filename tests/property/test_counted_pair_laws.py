@@ -19,10 +19,10 @@ from audit.counting.counts import PairCount
 from audit.counting.file import count_pairs
 from audit.counting.kept import read_counts, write_counts
 from audit.engine.pairs.record_counts import KINDS
-from audit.excess import Excess
 from audit.hierarchies.hierarchy import Hierarchy
-from audit.measure import Counted, measure
-from audit.measure_counts import measure_counts
+from audit.measure.counts import measure_counts
+from audit.measure.measure import Counted, measure
+from audit.measure.pair_excess import Excess
 from audit.policy.policy import Policy, Threshold
 from fixtures.labelled import labelled
 from fixtures.named_counts import LABEL, write_rows

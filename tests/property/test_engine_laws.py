@@ -21,7 +21,7 @@ from audit.engine.pairs import pair_counts as pairs
 from audit.engine.pairs.pair_counts import binary_entropy, count_pairs, support
 from audit.engine.pairs.propagation import aggregate
 from audit.hierarchies.hierarchy import SYNTHETIC_ROOT, Hierarchy
-from audit.measure import Measurements, measure
+from audit.measure.measure import Measurements, measure
 from audit.policy.policy import BranchRule, Policy
 from fixtures import brute_force as plain
 from fixtures.labelled import labelled

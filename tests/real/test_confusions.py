@@ -12,7 +12,7 @@ import pytest
 import audit
 from audit.alignment.measure import measure_model
 from audit.checks.model_confuses import CHECK, cases
-from audit.measure import measure
+from audit.measure.measure import measure
 from audit.policy.policy import Policy
 
 DATA = Path(os.environ.get("AUDIT_DATA", "")) / "softmax"

@@ -11,7 +11,7 @@ import pytest
 import audit
 from audit.checks import missing_companion, sibling_exclusive
 from audit.checks.check import Check
-from audit.measure import Measurements, measure
+from audit.measure.measure import Measurements, measure
 from audit.policy.policy import policy_for
 from fixtures.guideline_cases import APART, MISSING, admissions, with_planted
 from fixtures.labelled import labelled

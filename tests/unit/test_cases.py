@@ -16,7 +16,7 @@ from audit.checks import CHECKS
 from audit.data.dataset import map_labels
 from audit.data.label_format import INSTANCES, ROWS, RawLabels
 from audit.hierarchies.hierarchy import Exclusion, Exclusions
-from audit.measure import Measurements, measure
+from audit.measure.measure import Measurements, measure
 from audit.policy.policy import BranchRule, Policy, Threshold
 from audit.policy.rules import Exclusive
 from audit.results.result import Finding

@@ -8,7 +8,7 @@ import pytest
 from audit.checks import redundant_nodes, unexpected_pair
 from audit.checks.check import Check
 from audit.checks.damaged import MOSTLY, damaged_nodes
-from audit.measure import Measurements
+from audit.measure.measure import Measurements
 from fixtures.coded import measured
 
 PAIRS = (redundant_nodes.CHECK, unexpected_pair.CHECK)

@@ -12,7 +12,7 @@ from audit.base.errors import PolicyError
 from audit.checks import ALL_CHECKS, CHECKS
 from audit.checks.check import Check
 from audit.hierarchies.hierarchy import Hierarchy
-from audit.measure import Measurements
+from audit.measure.measure import Measurements
 from audit.policy.policy import Policy
 from audit.policy.rules import Expected
 from audit.results.result import CheckResult

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from audit.checks.cross_branch import CHECK, on_counts
 from audit.hierarchies.hierarchy import Hierarchy
-from audit.measure import measure
+from audit.measure.measure import measure
 from audit.policy.policy import BranchRule, Policy
 from audit.results.result import CheckResult
 from fixtures import brute_force as plain

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from audit.checks.duplicate_instance import CHECK, met_twice
 from audit.data.dataset import load_labels
 from audit.hierarchies.hierarchy import Hierarchy
-from audit.measure import measure
+from audit.measure.measure import measure
 from audit.policy.policy import Policy
 from audit.results.result import CheckResult
 from fixtures.labelled import labelled, tree

@@ -12,7 +12,7 @@ import audit
 from audit.checks.duplicate_label import CHECK
 from audit.data.dataset import LabelDataset
 from audit.hierarchies.hierarchy import Hierarchy
-from audit.measure import measure
+from audit.measure.measure import measure
 from audit.policy.policy import Policy
 from audit.results.result import CheckResult
 from fixtures.labelled import labelled

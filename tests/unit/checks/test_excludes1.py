@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 import audit
 from audit.checks.excludes1 import CHECK
 from audit.hierarchies.hierarchy import Exclusion, Exclusions, Hierarchy
-from audit.measure import measure
+from audit.measure.measure import measure
 from audit.policy.policy import Policy, policy_for
 from audit.results.result import CheckResult, shared_finding
 from fixtures.labelled import labelled, repeated, tree

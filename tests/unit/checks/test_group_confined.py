@@ -9,7 +9,7 @@ import pytest
 
 from audit.checks.group_confined import CHECK, _chance
 from audit.hierarchies.hierarchy import Hierarchy
-from audit.measure import measure
+from audit.measure.measure import measure
 from audit.policy.policy import Policy
 from audit.results.result import CheckResult
 from fixtures.labelled import labelled, tree

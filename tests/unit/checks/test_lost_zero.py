@@ -15,7 +15,7 @@ from audit.checks.written import integrity_of, read_again, unexplained
 from audit.hierarchies.hierarchy import Hierarchy
 from audit.hierarchies.icd.icd9cm import DATA
 from audit.hierarchies.titles import TitleList, with_titles
-from audit.measure import measure
+from audit.measure.measure import measure
 from audit.policy.policy import Policy, Threshold
 from audit.results.result import Finding
 from fixtures.coded import Tables, icd9cm, measured, of_release

@@ -5,7 +5,7 @@ from __future__ import annotations
 import audit
 from audit.checks.malformed_code import CHECK
 from audit.hierarchies.hierarchy import Hierarchy
-from audit.measure import measure
+from audit.measure.measure import measure
 from audit.policy.policy import Policy
 from fixtures.labelled import labelled
 

@@ -18,12 +18,12 @@ import audit
 from audit.checks.missing_companion import CHECK
 from audit.checks.sibling_exclusive import CHECK as EXCLUSIVE
 from audit.hierarchies.hierarchy import Companions
-from audit.measure import Measurements, measure
+from audit.measure.measure import Measurements, measure
+from audit.measure.rule_book import at_or_below
 from audit.policy.code_dates import Spell
 from audit.policy.policy import CodeDates, Policy, policy_for
 from audit.policy.rules import Companion
 from audit.results.result import CheckResult, filled, shared_finding
-from audit.rule_book import at_or_below
 from fixtures.guideline_cases import APART, BEGINS, BROKEN, MISSING, NEAR, admissions, with_planted
 from fixtures.labelled import labelled, repeated, tree
 

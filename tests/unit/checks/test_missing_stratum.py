@@ -12,7 +12,7 @@ import pytest
 from audit.checks.missing_stratum import CHECK, cases
 from audit.data.dataset import load_labels
 from audit.hierarchies.hierarchy import Hierarchy
-from audit.measure import Measurements, measure
+from audit.measure.measure import Measurements, measure
 from audit.policy.policy import Policy
 from audit.results.result import CheckResult, shared_finding
 from fixtures.labelled import labelled, tree

@@ -13,7 +13,7 @@ from audit.checks.mixed_versions import CHECK
 from audit.hierarchies.hierarchy import Hierarchy
 from audit.hierarchies.icd.icd9 import readings
 from audit.hierarchies.icd.icd9_shapes import has_shape_of_icd10_alone
-from audit.measure import measure
+from audit.measure.measure import measure
 from audit.policy.policy import Policy
 from fixtures.coded import measured
 from fixtures.labelled import labelled

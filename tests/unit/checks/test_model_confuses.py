@@ -16,7 +16,7 @@ from scipy.stats import chi2
 from audit.alignment.measure import measure_model
 from audit.checks.model_confuses import CHECK, cases
 from audit.hierarchies.hierarchy import Hierarchy
-from audit.measure import Measurements, measure
+from audit.measure.measure import Measurements, measure
 from audit.policy.policy import Policy, Threshold
 from audit.results.result import CheckResult, shared_finding
 from fixtures.brute_force_scores import exchanged, exchanges_expected

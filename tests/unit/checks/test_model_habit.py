@@ -12,7 +12,7 @@ import pytest
 
 from audit.alignment.measure import measure_model
 from audit.checks.model_habit import CHECK, cases
-from audit.measure import Measurements, measure
+from audit.measure.measure import Measurements, measure
 from audit.policy.policy import Policy, Threshold
 from audit.results.result import CheckResult, Finding, shared_finding
 from fixtures.labelled import labelled, tree

@@ -12,7 +12,7 @@ import pytest
 from audit.checks.not_specific import CHECK
 from audit.hierarchies.hierarchy import Hierarchy
 from audit.hierarchies.icd.icd9cm import DATA
-from audit.measure import measure
+from audit.measure.measure import measure
 from audit.policy.code_dates import Spell
 from audit.policy.policy import Policy
 from audit.results.result import Finding

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from audit.checks.parent_and_child import CHECK
 from audit.hierarchies.hierarchy import Hierarchy
-from audit.measure import measure
+from audit.measure.measure import measure
 from audit.policy.policy import Policy
 from audit.results.result import CheckResult
 from fixtures import brute_force as plain

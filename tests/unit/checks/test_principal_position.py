@@ -11,7 +11,7 @@ from audit.checks.principal_position import CHECK
 from audit.hierarchies.hierarchy import Hierarchy
 from audit.hierarchies.icd.icd9_shapes import why_never_first
 from audit.hierarchies.icd.icd9cm import DATA
-from audit.measure import measure
+from audit.measure.measure import measure
 from audit.policy.policy import Policy
 from audit.results.result import CheckResult
 from fixtures.coded import icd9cm, measured

@@ -9,7 +9,7 @@ import pytest
 from numpy.typing import NDArray
 
 from audit.checks.record_cap import CHECK, LEAST_RATIO, pile_of
-from audit.measure import measure
+from audit.measure.measure import measure
 from audit.policy.policy import Policy
 from audit.results.result import CheckResult
 from fixtures.labelled import labelled, tree

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from audit.checks.redundant_nodes import CHECK, cases
 from audit.hierarchies.hierarchy import Hierarchy
-from audit.measure import Measurements, measure
+from audit.measure.measure import Measurements, measure
 from audit.policy.policy import Policy, Threshold
 from audit.policy.rules import Companion, Expected
 from audit.results.result import CheckResult, shared_finding

@@ -13,7 +13,7 @@ from scipy.stats import binom
 
 from audit.checks.residual_overuse import CHECK, on_counts
 from audit.hierarchies.hierarchy import Hierarchy
-from audit.measure import measure
+from audit.measure.measure import measure
 from audit.policy.policy import Policy, Threshold
 from audit.results.result import CheckResult
 from fixtures.counted import counted_of

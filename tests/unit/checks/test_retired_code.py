@@ -10,7 +10,7 @@ import polars as pl
 from audit.checks import lost_zero, not_specific, unknown_code, wrong_table
 from audit.checks.retired_code import CHECK
 from audit.hierarchies.hierarchy import Hierarchy
-from audit.measure import measure
+from audit.measure.measure import measure
 from audit.policy.code_dates import Spell
 from audit.policy.policy import CodeDates, Policy
 from audit.results.disclosure import shown

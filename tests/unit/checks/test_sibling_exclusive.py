@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 import audit
 from audit.base.errors import PolicyError
 from audit.checks.sibling_exclusive import CHECK
-from audit.measure import measure
+from audit.measure.measure import measure
 from audit.policy.policy import Policy, policy_for
 from audit.policy.rules import Exclusive
 from audit.results.result import CheckResult, shared_finding

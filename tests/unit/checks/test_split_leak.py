@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from audit.checks.split_leak import CHECK
 from audit.data.dataset import LabelDataset
-from audit.measure import measure
+from audit.measure.measure import measure
 from audit.policy.policy import Policy
 from audit.results.result import CheckResult, Finding
 from fixtures.toy import toy

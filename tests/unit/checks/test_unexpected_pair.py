@@ -12,7 +12,7 @@ from scipy.stats import gamma
 
 from audit.checks.unexpected_pair import CHECK
 from audit.hierarchies.hierarchy import Hierarchy
-from audit.measure import Measurements, measure
+from audit.measure.measure import Measurements, measure
 from audit.policy.policy import Policy, Threshold
 from audit.policy.rules import Companion, Expected
 from audit.results.result import CheckResult, Finding, shared_finding

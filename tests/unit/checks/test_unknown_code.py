@@ -7,7 +7,7 @@ import pytest
 from audit.checks import malformed_code
 from audit.checks.unknown_code import CHECK
 from audit.hierarchies.hierarchy import Hierarchy
-from audit.measure import measure
+from audit.measure.measure import measure
 from audit.policy.policy import Policy
 from audit.results.result import CheckResult
 from fixtures.coded import icd9cm, measured

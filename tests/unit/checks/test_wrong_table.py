@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from audit.checks.wrong_table import CHECK
 from audit.hierarchies.hierarchy import Hierarchy
-from audit.measure import measure
+from audit.measure.measure import measure
 from audit.policy.policy import Policy
 from audit.results.result import CheckResult, Finding
 from fixtures.coded import Tables, icd9cm, measured, of_release

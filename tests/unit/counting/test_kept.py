@@ -19,7 +19,7 @@ from audit.counting.kept import counted_sources, read_counts, write_counts
 from audit.engine.pairs.record_counts import KINDS
 from audit.hierarchies.hierarchy import Hierarchy
 from audit.hierarchies.icd.icd9 import ICD9
-from audit.measure_counts import measure_counts
+from audit.measure.counts import measure_counts
 from audit.policy.policy import Policy
 from fixtures.brute_force_counts import Rows
 from fixtures.full_disk import full_disk

@@ -13,7 +13,7 @@ from audit.checks.unknown_code import CHECK
 from audit.counting.file import count_pairs
 from audit.data.dataset import LabelDataset
 from audit.hierarchies.hierarchy import Hierarchy, Unlisted
-from audit.measure import measure
+from audit.measure.measure import measure
 from audit.policy.policy import Policy
 from audit.results.result import Finding
 from audit.run import run_audit

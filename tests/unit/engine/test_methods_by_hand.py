@@ -15,7 +15,7 @@ from audit.engine.pairs.amplified import Carried
 from audit.engine.pairs.phenomena import told_by
 from audit.engine.statistics.random_split import chance_of_unseen, unseen_by_chance
 from audit.hierarchies.hierarchy import Hierarchy
-from audit.measure import Measurements
+from audit.measure.measure import Measurements
 from fixtures.labelled import tree
 
 

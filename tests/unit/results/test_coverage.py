@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from audit.drift import drift_tables
 from audit.hierarchies.hierarchy import Hierarchy
-from audit.measure import measure
+from audit.measure.drift import drift_tables
+from audit.measure.measure import measure
 from audit.policy.policy import Policy
 from audit.results.coverage import coverage
 from audit.results.disclosure import shown_parts

@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 
 from audit.hierarchies.hierarchy import Hierarchy
 from audit.judge import rejudged
+from audit.measure.residual_differences import REFERENCE
 from audit.policy.policy import Policy
-from audit.residual_differences import REFERENCE
 from audit.results.disclosure import (
     Cell,
     Earlier,

@@ -50,7 +50,7 @@ def check(*findings: Finding, **given: Any) -> CheckResult:
 def result(*checks: CheckResult, max_findings: int = 20, min_cell: int = 1) -> AuditResult:
     import polars as pl
 
-    from audit.residual_use import RESIDUALS
+    from audit.measure.residual_use import RESIDUALS
 
     nodes = {
         "node": pl.String,

@@ -10,7 +10,6 @@ import polars as pl
 
 from audit.base.dag import IntArray
 from audit.base.progress import Progress, silent
-from audit.branch_map import branch_map
 from audit.engine.pairs.margins import Strata
 from audit.engine.pairs.meets import Meets
 from audit.engine.pairs.scan import Rules, Scan, Surprising
@@ -19,10 +18,11 @@ from audit.engine.statistics.expectation import Expectation, expectation, label_
 from audit.engine.statistics.fdr import threshold
 from audit.engine.statistics.grouped import Grouped, GroupTest
 from audit.hierarchies.hierarchy import Hierarchy
+from audit.measure.branch_map import branch_map
+from audit.measure.pair_verdicts import Excesses, Family, Verdicts, excesses, family
+from audit.measure.reported_pairs import Finds, reported_pairs, that_matter
+from audit.measure.rule_book import associations, first_association
 from audit.policy.policy import Policy
-from audit.reported_pairs import Finds, reported_pairs, that_matter
-from audit.rule_book import associations, first_association
-from audit.verdicts import Excesses, Family, Verdicts, excesses, family
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,10 +52,10 @@ class Excess:
         records: Records that take part.
         cuts: Greatest number of labels of each stratum of length but the last.
         threshold: The p value up to which a pair is surprising.
-        found: The reported pairs, the strongest first: `audit.reported_pairs.FOUND`.
+        found: The reported pairs, the strongest first: `audit.measure.reported_pairs.FOUND`.
         as_expected: Pairs that would be reported if they were not known, by the place of what knows
-            them: `audit.rule_book.associations`.
-        branches: What was found between branches: `audit.branch_map.BRANCHES`.
+            them: `audit.measure.rule_book.associations`.
+        branches: What was found between branches: `audit.measure.branch_map.BRANCHES`.
         why_not: Why no pair could be judged; empty where some could.
     """
 

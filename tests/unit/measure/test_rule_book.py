@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 
 from audit.base.errors import PolicyError
 from audit.hierarchies.hierarchy import Hierarchy
+from audit.measure.rule_book import associations, first_association, refuse_contradictions
 from audit.policy.policy import BUILT_IN, Policy
 from audit.policy.rules import Companion, Exclusive, Expected
-from audit.rule_book import associations, first_association, refuse_contradictions
 from audit.run import run_audit
 from fixtures.labelled import labelled, tree
 

@@ -13,7 +13,7 @@ from scipy.sparse import csr_array
 from audit.base.dag import BoolArray, IntArray, Sparse
 from audit.engine.statistics.fdr import benjamini_hochberg
 from audit.engine.statistics.intervals import FloatArray, newcombe
-from audit.measure import Measurements
+from audit.measure.measure import Measurements
 
 DRIFT_VALUES: dict[str, Any] = {
     "column": pl.String,

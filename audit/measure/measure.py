@@ -29,12 +29,12 @@ from audit.engine.pairs.specific import most_specific
 from audit.engine.pairs.strata import length_cuts, length_histogram, strata_of
 from audit.engine.pairs.sums import Sums
 from audit.engine.statistics.grouped import Grouped
-from audit.excess import Excess, PairRecords, judge_pairs
 from audit.hierarchies.hierarchy import Hierarchy
 from audit.hierarchies.icd.reviewed_residuals import reviewed
+from audit.measure.pair_excess import Excess, PairRecords, judge_pairs
+from audit.measure.residual_use import ResidualUse, below_of, residual_use
+from audit.measure.validity import validity
 from audit.policy.policy import Policy
-from audit.residual_use import ResidualUse, below_of, residual_use
-from audit.validity import validity
 
 PAIRS_AT_ONCE = 500_000
 """Lines of the pair table that are judged at a time."""
@@ -70,8 +70,8 @@ class Counted:
     residual_use: ResidualUse
     """How often only catch-alls are used below each parent."""
     validity: pl.DataFrame
-    """What the code of each row was on its day: `audit.validity.VALIDITY`; empty where days were
-    not counted by."""
+    """What the code of each row was on its day: `audit.measure.validity.VALIDITY`; empty where days
+    were not counted by."""
     held: object = field(default=None, kw_only=True)
     """What the table of pairs lies in while it is on the disk; None: it is in memory."""
 

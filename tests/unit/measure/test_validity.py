@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 from audit.base.errors import PolicyError, SchemaError
 from audit.data.dataset import LabelDataset
 from audit.hierarchies.hierarchy import Hierarchy
+from audit.measure.validity import VALIDITY, days_of, validity
 from audit.policy.code_dates import Spell
 from audit.policy.policy import CodeDates
-from audit.validity import VALIDITY, days_of, validity
 from fixtures.coded import icd9cm
 from fixtures.labelled import tree
 

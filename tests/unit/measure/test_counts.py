@@ -16,10 +16,10 @@ from audit.counting.kept import read_counts, write_counts
 from audit.counting.pair_table import JUDGED
 from audit.data.dataset import load_labels
 from audit.engine.pairs.record_counts import KINDS
-from audit.excess import Excess
 from audit.hierarchies.hierarchy import Hierarchy
-from audit.measure import Counted, Measurements, measure
-from audit.measure_counts import measure_counts
+from audit.measure.counts import measure_counts
+from audit.measure.measure import Counted, Measurements, measure
+from audit.measure.pair_excess import Excess
 from audit.policy.policy import Policy, Threshold
 from fixtures.labelled import tree
 from fixtures.synthetic import (

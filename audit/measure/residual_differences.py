@@ -13,8 +13,8 @@ import polars as pl
 from audit.base.dag import BoolArray, IntArray
 from audit.engine.statistics.fdr import benjamini_hochberg
 from audit.engine.statistics.intervals import newcombe
-from audit.measure import Measurements
-from audit.residual_use import Share, residual_share
+from audit.measure.measure import Measurements
+from audit.measure.residual_use import Share, residual_share
 
 REFERENCE = "reference"
 """What the column is called of a comparison with an earlier run."""

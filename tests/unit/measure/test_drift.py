@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 from scipy.stats import chi2, fisher_exact
 
-from audit.drift import DRIFT_NODES, DRIFT_VALUES, drift_tables
 from audit.hierarchies.hierarchy import Hierarchy
-from audit.measure import Measurements, measure
+from audit.measure.drift import DRIFT_NODES, DRIFT_VALUES, drift_tables
+from audit.measure.measure import Measurements, measure
 from audit.policy.policy import Policy
 from fixtures.labelled import labelled, tree
 

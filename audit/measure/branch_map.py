@@ -11,7 +11,7 @@ import polars as pl
 
 from audit.base.dag import IntArray
 from audit.engine.statistics.expectation import LabelPairs
-from audit.reported_pairs import Finds
+from audit.measure.reported_pairs import Finds
 
 BRANCHES: dict[str, Any] = {
     "a": pl.Int64,

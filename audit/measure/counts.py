@@ -1,4 +1,4 @@
-"""From a count to its tables: what `audit.measure` measures, as far as counts can tell."""
+"""From a count to its tables: what `audit.measure.measure` measures, as far as counts can tell."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from audit.counting.counts import PairCount
 from audit.counting.pair_table import named, numbered, pair_table
 from audit.counting.residual_nodes import residual_nodes
 from audit.engine.pairs.pair_counts import PairCounts
-from audit.excess import PairRecords, judge_pairs
-from audit.measure import Counted
+from audit.measure.measure import Counted
+from audit.measure.pair_excess import PairRecords, judge_pairs
+from audit.measure.pair_verdicts import Verdicts
+from audit.measure.residual_use import residual_use_of_counts
+from audit.measure.validity import VALIDITY
 from audit.policy.policy import Policy
-from audit.residual_use import residual_use_of_counts
-from audit.validity import VALIDITY
-from audit.verdicts import Verdicts
 
 
 def measure_counts(count: PairCount, policy: Policy, progress: Progress = silent) -> Counted:

@@ -15,7 +15,7 @@ from audit.engine.pairs.margins import Strata
 from audit.engine.pairs.scan import Found, Rules, Scan
 from audit.engine.statistics.association import shrunk_ratio
 from audit.hierarchies.hierarchy import Hierarchy
-from audit.verdicts import Family
+from audit.measure.pair_verdicts import Family
 
 FREQUENT = 0.5
 """Share of the records above which a node's pairs are reported by their odds ratio too."""

@@ -9,14 +9,14 @@ import numpy as np
 import polars as pl
 import pytest
 
-from audit.branch_map import BRANCHES
 from audit.counting.pair_table import JUDGED
-from audit.excess import Excess
 from audit.hierarchies.hierarchy import Hierarchy
-from audit.measure import measure
+from audit.measure.branch_map import BRANCHES
+from audit.measure.measure import measure
+from audit.measure.pair_excess import Excess
+from audit.measure.reported_pairs import FEWEST_CHILDREN, FOUND
 from audit.policy.policy import Policy, Threshold
 from audit.policy.rules import Expected
-from audit.reported_pairs import FEWEST_CHILDREN, FOUND
 from fixtures.labelled import labelled, repeated, tree
 
 Rows = Mapping[str, Sequence[str]]

@@ -13,7 +13,7 @@ from audit.counting.residual_nodes import Residual
 from audit.data.dataset import LabelDataset
 from audit.engine.pairs.pair_counts import support
 from audit.hierarchies.hierarchy import Hierarchy
-from audit.residual_use import ResidualUse, residual_use, residual_use_of_counts
+from audit.measure.residual_use import ResidualUse, residual_use, residual_use_of_counts
 from fixtures.labelled import labelled, repeated, tree
 from fixtures.strategies import hierarchies, label_sets
 

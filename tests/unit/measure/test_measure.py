@@ -9,9 +9,9 @@ from polars.testing import assert_frame_equal
 
 from audit.counting.pair_table import described
 from audit.hierarchies.hierarchy import Hierarchy
-from audit.measure import Measurements, measure
+from audit.measure.measure import Measurements, measure
+from audit.measure.residual_use import judged_parents, residual_share
 from audit.policy.policy import Policy
-from audit.residual_use import judged_parents, residual_share
 from fixtures.labelled import labelled, repeated, tree
 
 LABELS = {"a": ["dog", "cow"], "b": ["dog"], "c": ["tool", "bird"], "d": [], "e": ["cow", "cow"]}

@@ -13,10 +13,10 @@ from hypothesis import strategies as st
 from audit.checks.residual_overuse import run
 from audit.data.dataset import LabelDataset
 from audit.hierarchies.hierarchy import Hierarchy
-from audit.measure import measure
+from audit.measure.measure import measure
+from audit.measure.residual_differences import DIFFERENCES, _p_value, residual_differences
+from audit.measure.residual_use import Share
 from audit.policy.policy import Policy, Threshold
-from audit.residual_differences import DIFFERENCES, _p_value, residual_differences
-from audit.residual_use import Share
 from audit.results.result import Finding
 from fixtures.labelled import tree
 
