@@ -13,6 +13,7 @@ from audit.base.disk import alone_in
 from audit.base.errors import InputError, first_cases
 from audit.base.files import sha256_of
 from audit.base.progress import Progress, silent
+from audit.checks.judging import refuse_reference, refuse_unknown_checks
 from audit.counting.counts import PairCount
 from audit.counting.kept import FOLDER, counted_sources, read_counts, write_counts
 from audit.counting.plan import MEMORY
@@ -22,7 +23,6 @@ from audit.data.formats import format_of
 from audit.hierarchies.hierarchy import Hierarchy
 from audit.hierarchies.titles import read_own_titles, with_titles
 from audit.instances import instance_frame, write_instances
-from audit.judge import refuse_reference, refuse_unknown_checks
 from audit.policy.policy import Policy, policy_for
 from audit.results.result import AuditResult
 from audit.run import input_record, run_audit, run_counted_audit, with_inputs

@@ -168,7 +168,7 @@ def run(
         with _progress() as progress:
             progress("starting")
             from audit.audited import audited, keeping_count
-            from audit.judge import judging_date
+            from audit.checks.judging import judging_date
             from audit.settings import Settings
             from audit.sizes import size_of
 
@@ -264,7 +264,7 @@ def judge(
 ) -> None:
     """Judge a run again by another policy, without recounting."""
     with _told():
-        from audit.judge import judging_date
+        from audit.checks.judging import judging_date
         from audit.run_folder import judging_run, read_run
         from audit.settings import Judging
 

@@ -23,18 +23,18 @@ from audit.base.progress import Progress, blocks, silent
 from audit.cases import CaseNumbers, case_table
 from audit.checks import CHECKS
 from audit.checks.check import Check, not_on_counts
-from audit.counting.counts import PairCount
-from audit.counting.pair_table import described
-from audit.data.dataset import LabelDataset
-from audit.data.predictions import Predictions
-from audit.hierarchies.hierarchy import Hierarchy
-from audit.judge import (
+from audit.checks.judging import (
     judged,
     judging_date,
     policy_as_applied,
     refuse_reference,
     refuse_unknown_names,
 )
+from audit.counting.counts import PairCount
+from audit.counting.pair_table import described
+from audit.data.dataset import LabelDataset
+from audit.data.predictions import Predictions
+from audit.hierarchies.hierarchy import Hierarchy
 from audit.measure.counts import measure_counts
 from audit.measure.drift import drift_tables
 from audit.measure.measure import Counted, Measurements, measure
@@ -65,7 +65,8 @@ def run_audit(
         predictions: What a model predicts of the dataset's instances.
         seed: Of the resampling behind the intervals of the model's metrics.
         reference: An earlier run, read back: findings that it has too are marked as known.
-        today: The day on which waivers hold or have expired; None: `audit.judge.judging_date`.
+        today: The day on which waivers hold or have expired; None:
+            `audit.checks.judging.judging_date`.
         device: Where PyTorch counts pairs of scores, ``cpu`` or ``cuda``; None: NumPy counts.
         progress: What is told how far the audit is.
 

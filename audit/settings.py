@@ -11,13 +11,13 @@ from typing import Annotated, Any, Literal, TypeAlias
 from pydantic import BaseModel, ConfigDict, PlainSerializer, field_serializer
 
 from audit.base.progress import Progress, silent
+from audit.checks.judging import rejudged
 from audit.data.dataset import LabelDataset, load_labels
 from audit.data.prediction_formats.transforms import Transform
 from audit.data.predictions import Predictions, load_predictions
 from audit.engine.scores.score_tensors import device_named
 from audit.hierarchies.hierarchy import Hierarchy, Unlisted
 from audit.hierarchies.reading import BUILT_IN, load_hierarchy
-from audit.judge import rejudged
 from audit.policy.policy import Policy, load_policy, policy_for
 from audit.results.result import AuditResult
 from audit.run import with_inputs

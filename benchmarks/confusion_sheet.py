@@ -18,7 +18,7 @@ import numpy as np
 
 import audit
 from audit.alignment.measure import ModelMeasurements, measure_model
-from audit.checks import model_confuses
+from audit.checks.rules import model_confuses
 from audit.measure.measure import Measurements, measure
 from audit.policy.policy import Policy
 

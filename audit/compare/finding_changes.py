@@ -8,8 +8,8 @@ from typing import Literal, TypeAlias
 
 import polars as pl
 
+from audit.checks.judging import main_effect
 from audit.engine.statistics.intervals import wilson
-from audit.judge import main_effect
 from audit.results.result import AuditResult, CheckResult, Finding, Status
 
 Change: TypeAlias = Literal["new", "gone", "worse", "better", "same", "not_asked"]

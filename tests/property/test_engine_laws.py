@@ -13,7 +13,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 from scipy.sparse import csr_array
 
-from audit.checks.cross_branch import CHECK as CROSS_BRANCH
+from audit.checks.rules.cross_branch import CHECK as CROSS_BRANCH
 from audit.counting.pair_table import described
 from audit.data.dataset import LabelDataset
 from audit.engine.pairs import joint

@@ -11,7 +11,7 @@ import pytest
 
 import audit
 from audit.alignment.measure import measure_model
-from audit.checks.model_confuses import CHECK, cases
+from audit.checks.rules.model_confuses import CHECK, cases
 from audit.measure.measure import measure
 from audit.policy.policy import Policy
 

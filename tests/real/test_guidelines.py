@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 import audit
-from audit.checks import missing_companion, sibling_exclusive
 from audit.checks.check import Check
+from audit.checks.rules import missing_companion, sibling_exclusive
 from audit.measure.measure import Measurements, measure
 from audit.policy.policy import policy_for
 from fixtures.guideline_cases import APART, MISSING, admissions, with_planted

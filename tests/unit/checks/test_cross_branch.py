@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from audit.checks.cross_branch import CHECK, on_counts
+from audit.checks.rules.cross_branch import CHECK, on_counts
 from audit.hierarchies.hierarchy import Hierarchy
 from audit.measure.measure import measure
 from audit.policy.policy import BranchRule, Policy

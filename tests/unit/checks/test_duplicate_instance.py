@@ -9,7 +9,7 @@ from pathlib import Path
 from hypothesis import given
 from hypothesis import strategies as st
 
-from audit.checks.duplicate_instance import CHECK, met_twice
+from audit.checks.rules.duplicate_instance import CHECK, met_twice
 from audit.data.dataset import load_labels
 from audit.hierarchies.hierarchy import Hierarchy
 from audit.measure.measure import measure

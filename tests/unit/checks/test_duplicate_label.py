@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import audit
-from audit.checks.duplicate_label import CHECK
+from audit.checks.rules.duplicate_label import CHECK
 from audit.data.dataset import LabelDataset
 from audit.hierarchies.hierarchy import Hierarchy
 from audit.measure.measure import measure

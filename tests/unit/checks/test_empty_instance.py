@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from audit.checks.empty_instance import CHECK
+from audit.checks.rules.empty_instance import CHECK
 from audit.measure.measure import measure
 from audit.policy.policy import Policy
 from audit.results.result import CheckResult

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import audit
-from audit.checks.excludes1 import CHECK
+from audit.checks.rules.excludes1 import CHECK
 from audit.hierarchies.hierarchy import Exclusion, Exclusions, Hierarchy
 from audit.measure.measure import measure
 from audit.policy.policy import Policy, policy_for

@@ -7,7 +7,7 @@ from itertools import combinations
 import numpy as np
 import pytest
 
-from audit.checks.group_confined import CHECK, _chance
+from audit.checks.rules.group_confined import CHECK, _chance
 from audit.hierarchies.hierarchy import Hierarchy
 from audit.measure.measure import measure
 from audit.policy.policy import Policy

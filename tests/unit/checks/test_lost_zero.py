@@ -10,8 +10,8 @@ import polars as pl
 import pytest
 
 import audit
-from audit.checks.lost_zero import CHECK
-from audit.checks.written import integrity_of, read_again, unexplained
+from audit.checks.rules.lost_zero import CHECK
+from audit.checks.shared.labels_as_written import integrity_of, read_again, unexplained
 from audit.hierarchies.hierarchy import Hierarchy
 from audit.hierarchies.icd.icd9cm import DATA
 from audit.hierarchies.titles import TitleList, with_titles

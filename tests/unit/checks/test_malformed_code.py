@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import audit
-from audit.checks.malformed_code import CHECK
+from audit.checks.rules.malformed_code import CHECK
 from audit.hierarchies.hierarchy import Hierarchy
 from audit.measure.measure import measure
 from audit.policy.policy import Policy

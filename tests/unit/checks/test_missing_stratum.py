@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from audit.checks.missing_stratum import CHECK, cases
+from audit.checks.rules.missing_stratum import CHECK, cases
 from audit.data.dataset import load_labels
 from audit.hierarchies.hierarchy import Hierarchy
 from audit.measure.measure import Measurements, measure

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import audit
-from audit.checks.mixed_versions import CHECK
+from audit.checks.rules.mixed_versions import CHECK
 from audit.hierarchies.hierarchy import Hierarchy
 from audit.hierarchies.icd.icd9 import readings
 from audit.hierarchies.icd.icd9_shapes import has_shape_of_icd10_alone

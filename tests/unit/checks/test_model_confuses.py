@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from scipy.stats import chi2
 
 from audit.alignment.measure import measure_model
-from audit.checks.model_confuses import CHECK, cases
+from audit.checks.rules.model_confuses import CHECK, cases
 from audit.hierarchies.hierarchy import Hierarchy
 from audit.measure.measure import Measurements, measure
 from audit.policy.policy import Policy, Threshold

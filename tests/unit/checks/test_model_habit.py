@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from audit.alignment.measure import measure_model
-from audit.checks.model_habit import CHECK, cases
+from audit.checks.rules.model_habit import CHECK, cases
 from audit.measure.measure import Measurements, measure
 from audit.policy.policy import Policy, Threshold
 from audit.results.result import CheckResult, Finding, shared_finding

@@ -9,7 +9,7 @@ from datetime import date
 import polars as pl
 import pytest
 
-from audit.checks.not_specific import CHECK
+from audit.checks.rules.not_specific import CHECK
 from audit.hierarchies.hierarchy import Hierarchy
 from audit.hierarchies.icd.icd9cm import DATA
 from audit.measure.measure import measure

@@ -8,7 +8,7 @@ from dataclasses import replace
 from hypothesis import given
 from hypothesis import strategies as st
 
-from audit.checks.parent_and_child import CHECK
+from audit.checks.rules.parent_and_child import CHECK
 from audit.hierarchies.hierarchy import Hierarchy
 from audit.measure.measure import measure
 from audit.policy.policy import Policy

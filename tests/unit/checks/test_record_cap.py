@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from audit.checks.record_cap import CHECK, LEAST_RATIO, pile_of
+from audit.checks.rules.record_cap import CHECK, LEAST_RATIO, pile_of
 from audit.measure.measure import measure
 from audit.policy.policy import Policy
 from audit.results.result import CheckResult

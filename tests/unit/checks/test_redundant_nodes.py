@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from audit.checks.redundant_nodes import CHECK, cases
+from audit.checks.rules.redundant_nodes import CHECK, cases
 from audit.hierarchies.hierarchy import Hierarchy
 from audit.measure.measure import Measurements, measure
 from audit.policy.policy import Policy, Threshold

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import binom
 
-from audit.checks.residual_overuse import CHECK, on_counts
+from audit.checks.rules.residual_overuse import CHECK, on_counts
 from audit.hierarchies.hierarchy import Hierarchy
 from audit.measure.measure import measure
 from audit.policy.policy import Policy, Threshold

@@ -7,8 +7,8 @@ from datetime import date
 
 import polars as pl
 
-from audit.checks import lost_zero, not_specific, unknown_code, wrong_table
-from audit.checks.retired_code import CHECK
+from audit.checks.rules import lost_zero, not_specific, unknown_code, wrong_table
+from audit.checks.rules.retired_code import CHECK
 from audit.hierarchies.hierarchy import Hierarchy
 from audit.measure.measure import measure
 from audit.policy.code_dates import Spell

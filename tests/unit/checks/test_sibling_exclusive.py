@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 import audit
 from audit.base.errors import PolicyError
-from audit.checks.sibling_exclusive import CHECK
+from audit.checks.rules.sibling_exclusive import CHECK
 from audit.measure.measure import measure
 from audit.policy.policy import Policy, policy_for
 from audit.policy.rules import Exclusive

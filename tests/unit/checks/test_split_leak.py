@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from audit.checks.split_leak import CHECK
+from audit.checks.rules.split_leak import CHECK
 from audit.data.dataset import LabelDataset
 from audit.measure.measure import measure
 from audit.policy.policy import Policy

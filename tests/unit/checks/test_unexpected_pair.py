@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from scipy.stats import gamma
 
-from audit.checks.unexpected_pair import CHECK
+from audit.checks.rules.unexpected_pair import CHECK
 from audit.hierarchies.hierarchy import Hierarchy
 from audit.measure.measure import Measurements, measure
 from audit.policy.policy import Policy, Threshold

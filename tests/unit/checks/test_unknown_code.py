@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from audit.checks import malformed_code
-from audit.checks.unknown_code import CHECK
+from audit.checks.rules import malformed_code
+from audit.checks.rules.unknown_code import CHECK
 from audit.hierarchies.hierarchy import Hierarchy
 from audit.measure.measure import measure
 from audit.policy.policy import Policy

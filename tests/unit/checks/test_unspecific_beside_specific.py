@@ -8,7 +8,7 @@ import polars as pl
 from hypothesis import given
 from hypothesis import strategies as st
 
-from audit.checks.unspecific_beside_specific import CHECK
+from audit.checks.rules.unspecific_beside_specific import CHECK
 from audit.hierarchies.hierarchy import Hierarchy
 from audit.measure.measure import Measurements, measure
 from audit.policy.policy import Policy

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from audit.checks.wrong_table import CHECK
+from audit.checks.rules.wrong_table import CHECK
 from audit.hierarchies.hierarchy import Hierarchy
 from audit.measure.measure import measure
 from audit.policy.policy import Policy

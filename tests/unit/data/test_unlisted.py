@@ -9,7 +9,7 @@ import pytest
 
 import audit
 from audit.base.errors import InputError, PolicyError
-from audit.checks.unknown_code import CHECK
+from audit.checks.rules.unknown_code import CHECK
 from audit.counting.file import count_pairs
 from audit.data.dataset import LabelDataset
 from audit.hierarchies.hierarchy import Hierarchy, Unlisted

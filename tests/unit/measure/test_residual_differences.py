@@ -10,7 +10,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from audit.checks.residual_overuse import run
+from audit.checks.rules.residual_overuse import run
 from audit.data.dataset import LabelDataset
 from audit.hierarchies.hierarchy import Hierarchy
 from audit.measure.measure import measure

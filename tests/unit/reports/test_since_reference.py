@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from audit.judge.reference import remembered
+from audit.checks.judging.reference import remembered
 from fixtures import results
 from reports.html import html_text
 from reports.since_reference import since_reference

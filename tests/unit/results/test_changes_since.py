@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from audit.judge.reference import remembered
+from audit.checks.judging.reference import remembered
 from audit.results import changes_since as module
 from audit.results.changes_since import Ids, since_reference
 from audit.results.result import AuditResult, CheckResult, Finding, Judgement, to_json_bytes

@@ -12,8 +12,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from audit.checks.judging import rejudged
 from audit.hierarchies.hierarchy import Hierarchy
-from audit.judge import rejudged
 from audit.measure.residual_differences import REFERENCE
 from audit.policy.policy import Policy
 from audit.results.disclosure import (
@@ -229,7 +229,7 @@ def test_counts_of_groups_are_held_against_those_told_before(
             evidence={"groups": count(groups, of), "of": count(of)},
         )
 
-    from audit.judge.reference import remembered
+    from audit.checks.judging.reference import remembered
 
     before = with_finding(OLD, found(*then))
     after = replace(with_finding(NEW, found(*now)), reference=remembered(before, MIN_CELL))
