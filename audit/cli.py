@@ -158,7 +158,7 @@ def run(
 ) -> None:
     """Audit a dataset and leave a run: HTML, PDF, JSON and tables."""
     with _told():
-        from audit.run_folder import refuse_occupied, seal, write_tables, writing_run
+        from audit.runs.folder import refuse_occupied, seal, write_tables, writing_run
 
         started = datetime.now(UTC)
         refuse_occupied(out, overwrite=overwrite)
@@ -167,9 +167,9 @@ def run(
         _use_threads(jobs)
         with _progress() as progress:
             progress("starting")
-            from audit.audited import audited, keeping_count
             from audit.checks.judging import judging_date
-            from audit.settings import Settings
+            from audit.runs.make import audited, keeping_count
+            from audit.runs.settings import Settings
             from audit.sizes import size_of
 
             settings = Settings(
@@ -235,7 +235,7 @@ def report(
 ) -> None:
     """Render the reports of a run again, without recounting."""
     with _told():
-        from audit.run_folder import read_run, replacing_reports
+        from audit.runs.folder import read_run, replacing_reports
 
         result = read_run(run)
         with (
@@ -265,8 +265,8 @@ def judge(
     """Judge a run again by another policy, without recounting."""
     with _told():
         from audit.checks.judging import judging_date
-        from audit.run_folder import judging_run, read_run
-        from audit.settings import Judging
+        from audit.runs.folder import judging_run, read_run
+        from audit.runs.settings import Judging
 
         with _progress() as progress:
             judging = Judging(policy=policy, reference=reference, today=judging_date())
@@ -305,7 +305,7 @@ def verify(
             raise InputError("--data goes with --recompute", found="--data alone")
         with _progress() as progress:
             progress("verifying")
-            from audit.verify import verify_run
+            from audit.runs.verify import verify_run
 
             verdicts = verify_run(run, recompute=recompute, data=data)
         holds = all(verdict.outcome != "does not hold" for verdict in verdicts)
@@ -331,8 +331,8 @@ def compare(
 ) -> None:
     """Tell what changed between two runs, and why."""
     with _told():
-        from audit.compare import COMPARISON, HTML, compare_runs, writing_comparison
-        from audit.run_folder import read_run, refuse_occupied
+        from audit.runs.compare import COMPARISON, HTML, compare_runs, writing_comparison
+        from audit.runs.folder import read_run, refuse_occupied
 
         started = datetime.now(UTC)
         refuse_occupied(out, overwrite=overwrite, kind=COMPARISON)
@@ -372,7 +372,7 @@ def show(
 ) -> None:
     """Draw the weighted DAG of one instance: its labels, and its predictions beside them."""
     with _told():
-        from audit.instances import read_instance
+        from audit.runs.instances import read_instance
 
         for title, dag in read_instance(run, instance).items():
             typer.echo(f"{title} of {instance}\n{dag.tree(least=least)}\n")
@@ -399,8 +399,8 @@ def cases(
     """Tell the instances behind a finding of a run, or how many are behind each."""
     with _told():
         from audit import terminal
-        from audit.case_lists import cases_of, drawn, listed, write_csv
-        from audit.run_folder import read_run
+        from audit.runs.case_lists import cases_of, drawn, listed, write_csv
+        from audit.runs.folder import read_run
 
         if sample and finding is None and csv is None:
             raise InputError("--sample goes with FINDING or --csv", found="neither")

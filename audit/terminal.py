@@ -19,8 +19,8 @@ from audit.base.plurals import counted
 if TYPE_CHECKING:
     from audit.alignment.preference import PreferenceResult
     from audit.base.progress import Progress
-    from audit.case_lists import Listed
-    from audit.verify import Verdict
+    from audit.runs.case_lists import Listed
+    from audit.runs.verify import Verdict
 
 WIDEST = 120
 """Columns that are used where a terminal has more: longer lines are hard to read."""

@@ -20,15 +20,15 @@ from typer.testing import CliRunner, Result
 
 import reports
 import reports.pdf
-from audit import run as run_module
-from audit import run_folder
 from audit.base.errors import RenderError
 from audit.checks import ALL_CHECKS, CHECKS
 from audit.checks.check import Check
 from audit.cli import app
 from audit.measure.measure import Measurements
 from audit.results.result import CheckResult
-from audit.run_folder import read_run
+from audit.runs import audit as run_module
+from audit.runs import folder as run_folder
+from audit.runs.folder import read_run
 from reports.verdict import verdict as verdict_of
 
 ROOT = Path(__file__).parents[2]

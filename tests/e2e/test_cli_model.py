@@ -17,7 +17,7 @@ from typer.testing import CliRunner, Result
 from audit.alignment.metrics import METRICS
 from audit.cli import app
 from audit.results.result import to_json_bytes
-from audit.run_folder import read_run
+from audit.runs.folder import read_run
 from fixtures.toy import EDGES
 
 ROOT = Path(__file__).parents[2]

@@ -8,7 +8,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from audit.verify import verify_run
+from audit.runs.verify import verify_run
 
 ROOT = Path(__file__).parents[2]
 EDGES = "child,parent\na,top\nb,top\na1,a\na2,a\nb1,b\n"

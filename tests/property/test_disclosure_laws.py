@@ -10,7 +10,7 @@ from scipy.optimize import linprog
 
 from audit.policy.policy import Policy, Threshold
 from audit.results.disclosure import protection, shown_change
-from audit.run import run_audit
+from audit.runs.audit import run_audit
 from fixtures.attack import BODIES, Labels, Row, attack
 from fixtures.labelled import labelled, repeated
 

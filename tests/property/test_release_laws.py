@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from audit.policy.policy import Policy
 from audit.results.result import AuditResult
-from audit.run import run_audit
+from audit.runs.audit import run_audit
 from fixtures.attack import BODIES, Labels, attack, of_both
 from fixtures.labelled import labelled, repeated
 

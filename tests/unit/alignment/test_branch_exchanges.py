@@ -16,7 +16,7 @@ from audit.engine.scores.exchanges import Exchanges, count_exchanges
 from audit.hierarchies.hierarchy import Hierarchy
 from audit.policy.policy import Policy
 from audit.results.result import AuditResult
-from audit.run import run_audit
+from audit.runs.audit import run_audit
 from fixtures import brute_force_scores as brute
 from fixtures.labelled import labelled, tree
 from fixtures.predicted import predicted

@@ -22,8 +22,8 @@ from audit.policy.policy import BranchRule, CodeDates, Policy, Threshold, Waiver
 from audit.policy.rules import Exclusive, Expected
 from audit.results.disclosure import Quantity, count, derived
 from audit.results.result import AuditResult, CheckResult, Finding, to_json_bytes
-from audit.run import run_audit
-from audit.run_folder import read_run, write_run
+from audit.runs.audit import run_audit
+from audit.runs.folder import read_run, write_run
 from fixtures.labelled import labelled, repeated, tree
 from fixtures.predicted import predicted
 

@@ -17,7 +17,7 @@ from audit.measure.measure import measure
 from audit.policy.policy import Policy, policy_for
 from audit.policy.rules import Exclusive
 from audit.results.result import CheckResult, shared_finding
-from audit.run import run_audit
+from audit.runs.audit import run_audit
 from fixtures.labelled import labelled, repeated, tree
 
 TYPES = tree("one two none < sugar", "one_a one_b < one", "two_a both < two", "both < one")

@@ -16,7 +16,7 @@ from audit.measure.measure import Measurements, measure
 from audit.policy.policy import Policy, Threshold
 from audit.policy.rules import Companion, Expected
 from audit.results.result import CheckResult, Finding, shared_finding
-from audit.run import run_audit
+from audit.runs.audit import run_audit
 from fixtures.labelled import labelled, repeated, tree
 
 Rows = dict[str, list[str]]

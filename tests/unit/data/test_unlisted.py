@@ -16,7 +16,7 @@ from audit.hierarchies.hierarchy import Hierarchy, Unlisted
 from audit.measure.measure import measure
 from audit.policy.policy import Policy
 from audit.results.result import Finding
-from audit.run import run_audit
+from audit.runs.audit import run_audit
 
 CAML = """@\tICD-9 CODES
 001-999.99\tDISEASES

@@ -14,7 +14,7 @@ from audit.hierarchies.hierarchy import Hierarchy
 from audit.measure.rule_book import associations, first_association, refuse_contradictions
 from audit.policy.policy import BUILT_IN, Policy
 from audit.policy.rules import Companion, Exclusive, Expected
-from audit.run import run_audit
+from audit.runs.audit import run_audit
 from fixtures.labelled import labelled, tree
 
 BODY = tree("a b c d < top", "a1 a2 < a", "b1 b2 < b", "b21 b22 < b2")

@@ -11,8 +11,8 @@ import pytest
 
 import reports
 from audit.base.errors import RenderError
-from audit.compare import compare_runs
-from audit.run import run_audit
+from audit.runs.audit import run_audit
+from audit.runs.compare import compare_runs
 from fixtures.labelled import labelled, repeated, tree
 from reports.comparison import comparison_html
 from reports.comparison_words import comparison_verdict

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from audit.results.result import AuditResult, CheckResult
-from audit.run import run_audit
+from audit.runs.audit import run_audit
 from fixtures import results
 from fixtures.labelled import labelled, repeated, tree
 from fixtures.predicted import predicted

@@ -16,7 +16,7 @@ from audit.hierarchies.hierarchy import Hierarchy
 from audit.policy.policy import BranchRule, Policy
 from audit.results.disclosure import count, derived, is_small, shown, shown_count
 from audit.results.result import AuditResult
-from audit.run import run_audit
+from audit.runs.audit import run_audit
 from fixtures.labelled import labelled, repeated, tree
 
 MIN_CELL = 11

@@ -28,8 +28,8 @@ from audit.results.disclosure import (
 from audit.results.disclosure.earlier_table import earlier_frame, earlier_of
 from audit.results.published_cells import reference_cells
 from audit.results.result import AuditResult, CheckResult, Finding, to_json_bytes
-from audit.run import run_audit
-from audit.run_folder import read_run, write_run
+from audit.runs.audit import run_audit
+from audit.runs.folder import read_run, write_run
 from fixtures.labelled import labelled, repeated, tree
 
 MIN_CELL = 11

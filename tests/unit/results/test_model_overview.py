@@ -11,7 +11,7 @@ from audit.hierarchies.hierarchy import Hierarchy
 from audit.policy.policy import Policy
 from audit.results.model_overview import model_overview, shared_metrics
 from audit.results.result import AuditResult
-from audit.run import run_audit
+from audit.runs.audit import run_audit
 from fixtures.labelled import labelled, repeated, tree
 from fixtures.predicted import predicted
 

@@ -9,7 +9,7 @@ import pytest
 from audit.hierarchies.hierarchy import Hierarchy
 from audit.policy.policy import Policy
 from audit.results import overview as module
-from audit.run import run_audit
+from audit.runs.audit import run_audit
 from fixtures.labelled import labelled, repeated, tree
 
 OTHER = {"other_lung": "Other"}

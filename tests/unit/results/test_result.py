@@ -23,7 +23,7 @@ from audit.results.result import (
     shared_finding,
     to_json_bytes,
 )
-from audit.run import run_audit
+from audit.runs.audit import run_audit
 from fixtures.labelled import labelled
 
 

@@ -11,10 +11,16 @@ import pytest
 
 from audit.base.errors import OutputError
 from audit.base.files import sha256_of
-from audit.compare import COMPARISON, Comparison, compare_runs, write_comparison, writing_comparison
 from audit.results.result import to_json_bytes
-from audit.run import run_audit
-from audit.run_folder import is_run, is_sealed, write_run
+from audit.runs.audit import run_audit
+from audit.runs.compare import (
+    COMPARISON,
+    Comparison,
+    compare_runs,
+    write_comparison,
+    writing_comparison,
+)
+from audit.runs.folder import is_run, is_sealed, write_run
 from fixtures.labelled import labelled, repeated, tree
 
 BODY = tree("lung heart < body", "asthma cough < lung", "attack < heart")

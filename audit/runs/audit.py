@@ -20,7 +20,6 @@ from audit.alignment.measure import ModelMeasurements
 from audit.base.errors import PolicyError, first_cases
 from audit.base.files import sha256_of
 from audit.base.progress import Progress, blocks, silent
-from audit.cases import CaseNumbers, case_table
 from audit.checks import CHECKS
 from audit.checks.check import Check, not_on_counts
 from audit.checks.judging import (
@@ -42,6 +41,7 @@ from audit.measure.rule_book import refuse_contradictions
 from audit.measure.validity import days_of
 from audit.policy.policy import Policy, policy_for
 from audit.results.result import BRANCH_PAIRS, COUNTED, STRATA, AuditResult, CheckResult
+from audit.runs.cases import CaseNumbers, case_table
 
 DISTRIBUTION = "hierarchy-audit"
 

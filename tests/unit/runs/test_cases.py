@@ -11,7 +11,6 @@ import polars as pl
 from hypothesis import given
 from hypothesis import strategies as st
 
-from audit.cases import case_table
 from audit.checks import CHECKS
 from audit.data.dataset import map_labels
 from audit.data.label_format import INSTANCES, ROWS, RawLabels
@@ -20,6 +19,7 @@ from audit.measure.measure import Measurements, measure
 from audit.policy.policy import BranchRule, Policy, Threshold
 from audit.policy.rules import Exclusive
 from audit.results.result import Finding
+from audit.runs.cases import case_table
 from fixtures.coded import SPELLS, icd9cm, on_days
 from fixtures.coded import measured as coded
 from fixtures.labelled import labelled, repeated, tree

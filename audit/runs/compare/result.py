@@ -10,14 +10,14 @@ from typing import Any
 
 import polars as pl
 
-from audit.compare.causes import Cause
-from audit.compare.edits import EDITS
-from audit.compare.finding_changes import CheckChange
-from audit.compare.node_changes import NodeChanges
-from audit.compare.pair_changes import PairChanges
-from audit.compare.shared_view import SharedView
-from audit.compare.terms import terms
 from audit.results.result import AuditResult
+from audit.runs.compare.causes import Cause
+from audit.runs.compare.edits import EDITS
+from audit.runs.compare.finding_changes import CheckChange
+from audit.runs.compare.node_changes import NodeChanges
+from audit.runs.compare.pair_changes import PairChanges
+from audit.runs.compare.shared_view import SharedView
+from audit.runs.compare.terms import terms
 
 SCHEMA_VERSION = "1.0"
 
@@ -33,7 +33,7 @@ class Comparison:
     new: AuditResult
     causes: tuple[Cause, ...]
     edits: pl.DataFrame
-    """Every edit of the hierarchy, as `audit.compare.edits.hierarchy_edits` gives them."""
+    """Every edit of the hierarchy, as `audit.runs.compare.edits.hierarchy_edits` gives them."""
     node_changes: NodeChanges
     pair_changes: PairChanges
     checks: tuple[CheckChange, ...]

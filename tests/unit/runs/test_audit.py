@@ -7,7 +7,6 @@ from pathlib import Path
 import pytest
 
 import audit
-from audit import run as module
 from audit.base.errors import PolicyError
 from audit.checks import ALL_CHECKS, CHECKS
 from audit.checks.check import Check
@@ -16,7 +15,8 @@ from audit.measure.measure import Measurements
 from audit.policy.policy import Policy
 from audit.policy.rules import Expected
 from audit.results.result import CheckResult
-from audit.run import run_audit
+from audit.runs import audit as module
+from audit.runs.audit import run_audit
 from fixtures.labelled import labelled
 
 LABELS = {"b": ["dog", "dog", "elf"], "a": ["tool", "cow"], "c": [], "d": ["cow"]}

@@ -9,7 +9,7 @@ import polars as pl
 from scipy.sparse import csr_array
 
 from audit.base.dag import BoolArray, IntArray, Sparse
-from audit.compare.edits import Release, nearest_common
+from audit.runs.compare.edits import Release, nearest_common
 
 
 @dataclass(frozen=True, eq=False)

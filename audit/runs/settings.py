@@ -20,9 +20,9 @@ from audit.hierarchies.hierarchy import Hierarchy, Unlisted
 from audit.hierarchies.reading import BUILT_IN, load_hierarchy
 from audit.policy.policy import Policy, load_policy, policy_for
 from audit.results.result import AuditResult
-from audit.run import with_inputs
-from audit.run_folder import RESULT, read_run
-from audit.wrong_hierarchy import refuse_wrong_classes, refuse_wrong_hierarchy
+from audit.runs.audit import with_inputs
+from audit.runs.folder import RESULT, read_run
+from audit.runs.wrong_hierarchy import refuse_wrong_classes, refuse_wrong_hierarchy
 
 _Path: TypeAlias = Annotated[Path, PlainSerializer(lambda path: str(path.absolute()))]
 """As typed, and stored so that it holds from any folder."""

@@ -9,7 +9,6 @@ from functools import cached_property
 import numpy as np
 
 from audit.base.dag import BoolArray, FloatArray, IntArray
-from audit.compare.terms import FALSE_DISCOVERY_RATE, LEAST_EXPECTED, ODDS_RATIO
 from audit.engine.statistics.fdr import benjamini_hochberg
 from audit.engine.statistics.two_rates import (
     difference_interval,
@@ -17,6 +16,7 @@ from audit.engine.statistics.two_rates import (
     least_expected,
     odds_ratio,
 )
+from audit.runs.compare.terms import FALSE_DISCOVERY_RATE, LEAST_EXPECTED, ODDS_RATIO
 
 
 @dataclass(frozen=True, eq=False)

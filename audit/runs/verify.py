@@ -11,15 +11,15 @@ from typing import Literal, TypeAlias
 
 from pydantic import ValidationError
 
-from audit.audited import audited
 from audit.base.errors import AuditError, first_cases
 from audit.base.files import sha256_of
 from audit.policy.policy import Policy
-from audit.reported import comparable, one_way, read_html, read_pdf
 from audit.results.result import SCHEMA_VERSION, AuditResult, to_json_bytes
-from audit.run_folder import HTML, MANIFEST, PDF, POLICY, RESTRICTED, RESULT, read_run
-from audit.sealed import Input, SealedRun
-from audit.settings import Judging, Settings
+from audit.runs.folder import HTML, MANIFEST, PDF, POLICY, RESTRICTED, RESULT, read_run
+from audit.runs.make import audited
+from audit.runs.rendered import comparable, one_way, read_html, read_pdf
+from audit.runs.seal import Input, SealedRun
+from audit.runs.settings import Judging, Settings
 
 Outcome: TypeAlias = Literal["holds", "does not hold", "not checked"]
 

@@ -11,12 +11,12 @@ import polars as pl
 import pytest
 
 from audit.base.errors import InputError
-from audit.compare import Comparison, compare_runs
-from audit.compare.counts import Counts, q_values
 from audit.hierarchies.hierarchy import Hierarchy
 from audit.policy.policy import Policy
 from audit.results.result import AuditResult
-from audit.run import run_audit
+from audit.runs.audit import run_audit
+from audit.runs.compare import Comparison, compare_runs
+from audit.runs.compare.counts import Counts, q_values
 from fixtures.labelled import labelled, repeated, tree
 
 Labels = Mapping[str, Sequence[str]]

@@ -18,13 +18,13 @@ from hypothesis import strategies as st
 
 import reports
 from audit.base.errors import InputError
-from audit.compare import compare_runs, write_comparison
-from audit.reported import comparable
 from audit.results.result import SCHEMA_VERSION, AuditResult
-from audit.run import run_audit
-from audit.run_folder import read_run, seal, seal_of, write_tables, writing_run
-from audit.sealed import schema
-from audit.verify import Verdict, verify_run
+from audit.runs.audit import run_audit
+from audit.runs.compare import compare_runs, write_comparison
+from audit.runs.folder import read_run, seal, seal_of, write_tables, writing_run
+from audit.runs.rendered import comparable
+from audit.runs.seal import schema
+from audit.runs.verify import Verdict, verify_run
 from fixtures.labelled import labelled, repeated, tree
 
 TITLES = {
@@ -453,6 +453,6 @@ def test_comparable_text_keeps_what_can_be_read() -> None:
 
 
 def test_the_published_schema_is_the_one_that_is_shipped() -> None:
-    published = Path(__file__).parents[2] / "docs" / "result.schema.json"
+    published = Path(__file__).parents[3] / "docs" / "result.schema.json"
 
     assert json.loads(published.read_text("utf-8")) == schema()

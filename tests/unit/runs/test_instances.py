@@ -11,9 +11,9 @@ from audit.base.errors import InputError
 from audit.data.dataset import LabelDataset
 from audit.data.predictions import Predictions
 from audit.hierarchies.hierarchy import Hierarchy
-from audit.instances import instance_frame, read_instance, write_instances
-from audit.run import run_audit
-from audit.run_folder import write_run
+from audit.runs.audit import run_audit
+from audit.runs.folder import write_run
+from audit.runs.instances import instance_frame, read_instance, write_instances
 from fixtures.labelled import labelled, tree
 from fixtures.predicted import predicted
 

@@ -9,7 +9,6 @@ from typing import Any
 
 import polars as pl
 
-from audit.compare.finding_changes import CHANGES, CheckChange, FindingChange
 from audit.results.disclosure import (
     Cell,
     Shown,
@@ -21,6 +20,7 @@ from audit.results.disclosure import (
 )
 from audit.results.published_cells import release_of
 from audit.results.result import AuditResult, Finding
+from audit.runs.compare.finding_changes import CHANGES, CheckChange, FindingChange
 
 SHOWN = 20
 """Rows of each ranked table, and findings of each check; all stand in the restricted tables."""

@@ -9,14 +9,14 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from audit import run_folder
 from audit.base.errors import InputError, OutputError
 from audit.base.files import sha256_of
 from audit.hierarchies.hierarchy import Hierarchy
 from audit.policy.policy import Policy
 from audit.results.result import AuditResult, to_json_bytes
-from audit.run import run_audit
-from audit.run_folder import is_run, read_run, replacing_reports, write_run, writing_run
+from audit.runs import folder as run_folder
+from audit.runs.audit import run_audit
+from audit.runs.folder import is_run, read_run, replacing_reports, write_run, writing_run
 from fixtures.labelled import labelled, repeated, tree
 
 BODY = tree(

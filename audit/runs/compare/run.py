@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from audit.base.errors import InputError
-from audit.compare.causes import causes, same_data
-from audit.compare.edits import Release, hierarchy_edits
-from audit.compare.finding_changes import check_changes
-from audit.compare.node_changes import node_changes
-from audit.compare.pair_changes import pair_changes
-from audit.compare.result import Comparison
-from audit.compare.roll_up import common_nodes
 from audit.results.result import AuditResult
+from audit.runs.compare.causes import causes, same_data
+from audit.runs.compare.edits import Release, hierarchy_edits
+from audit.runs.compare.finding_changes import check_changes
+from audit.runs.compare.node_changes import node_changes
+from audit.runs.compare.pair_changes import pair_changes
+from audit.runs.compare.result import Comparison
+from audit.runs.compare.roll_up import common_nodes
 
 
 def compare_runs(old: AuditResult, new: AuditResult) -> Comparison:

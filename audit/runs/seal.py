@@ -15,11 +15,11 @@ from pydantic import BaseModel
 
 from audit.base.errors import InputError
 from audit.base.files import sha256_of
-from audit.compare import COMPARISON
-from audit.compare.result import SCHEMA_VERSION as COMPARISON_VERSION
 from audit.results.result import SCHEMA_VERSION, to_json_bytes
-from audit.run_folder import MANIFEST, RESULT, seal_of
-from audit.settings import Judging, Settings
+from audit.runs.compare import COMPARISON
+from audit.runs.compare.result import SCHEMA_VERSION as COMPARISON_VERSION
+from audit.runs.folder import MANIFEST, RESULT, seal_of
+from audit.runs.settings import Judging, Settings
 
 VERSIONS = {RESULT: SCHEMA_VERSION, COMPARISON.content: COMPARISON_VERSION}
 """Schema version of what a folder is known by: a run, or a comparison of two."""
@@ -165,6 +165,6 @@ class SealedRun:
 
 def schema() -> dict[str, Any]:
     """The JSON schema of ``result.json``."""
-    text = files("audit").joinpath("result.schema.json").read_text("utf-8")
+    text = files("audit.results").joinpath("result.schema.json").read_text("utf-8")
     loaded: dict[str, Any] = json.loads(text)
     return loaded

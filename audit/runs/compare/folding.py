@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from audit.base.dag import IntArray, Sparse
-from audit.compare.counts import Counts
+from audit.runs.compare.counts import Counts
 
 
 def fold_changes(

@@ -10,10 +10,10 @@ from pathlib import Path
 from typing import Any
 
 from audit.base.files import sha256_of
-from audit.compare.finding_changes import finding_frame
-from audit.compare.result import SCHEMA_VERSION, Comparison
 from audit.results.result import to_json_bytes
-from audit.run_folder import RESTRICTED, RESULT, FolderKind, write_manifest, writing_run
+from audit.runs.compare.finding_changes import finding_frame
+from audit.runs.compare.result import SCHEMA_VERSION, Comparison
+from audit.runs.folder import RESTRICTED, RESULT, FolderKind, write_manifest, writing_run
 
 COMPARISON = FolderKind("comparison", "comparison.json")
 HTML = "comparison.html"

@@ -22,14 +22,14 @@ from audit.data.batches import columns_of
 from audit.data.formats import format_of
 from audit.hierarchies.hierarchy import Hierarchy
 from audit.hierarchies.titles import read_own_titles, with_titles
-from audit.instances import instance_frame, write_instances
 from audit.policy.policy import Policy, policy_for
 from audit.results.result import AuditResult
-from audit.run import input_record, run_audit, run_counted_audit, with_inputs
-from audit.run_folder import RESTRICTED, read_run
-from audit.sealed import SealedRun
-from audit.settings import Engine, Settings
-from audit.wrong_hierarchy import refuse_wrong_hierarchy
+from audit.runs.audit import input_record, run_audit, run_counted_audit, with_inputs
+from audit.runs.folder import RESTRICTED, read_run
+from audit.runs.instances import instance_frame, write_instances
+from audit.runs.seal import SealedRun
+from audit.runs.settings import Engine, Settings
+from audit.runs.wrong_hierarchy import refuse_wrong_hierarchy
 
 COUNTABLE = ("long", "jsonl")
 """Formats that can be counted without loading them."""

@@ -11,7 +11,7 @@ from audit.data.dataset import LabelDataset
 from audit.data.predictions import Predictions
 from audit.data.weighted_dag import WeightedDag
 from audit.hierarchies.hierarchy import Hierarchy
-from audit.run_folder import RESTRICTED, read_run
+from audit.runs.folder import RESTRICTED, read_run
 
 INSTANCES = "instances.parquet"
 

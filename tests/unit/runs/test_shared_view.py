@@ -12,10 +12,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 
-from audit.compare import compare_runs
-from audit.compare.shared_view import withheld_last
 from audit.results.result import to_json_bytes
-from audit.run import run_audit
+from audit.runs.audit import run_audit
+from audit.runs.compare import compare_runs
+from audit.runs.compare.shared_view import withheld_last
 from fixtures.labelled import labelled, repeated, tree
 
 SCHEMA = json.loads(Path("docs/comparison.schema.json").read_text("utf-8"))

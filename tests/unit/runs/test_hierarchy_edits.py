@@ -9,10 +9,10 @@ import polars as pl
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from audit.compare.edits import Release, hierarchy_edits
-from audit.compare.roll_up import common_nodes, restated
 from audit.hierarchies.hierarchy import Hierarchy
-from audit.run import run_audit
+from audit.runs.audit import run_audit
+from audit.runs.compare.edits import Release, hierarchy_edits
+from audit.runs.compare.roll_up import common_nodes, restated
 from fixtures.labelled import labelled, repeated, tree
 
 Labels = Mapping[str, Sequence[str]]

@@ -9,12 +9,12 @@ import numpy as np
 import polars as pl
 
 from audit.base.dag import BoolArray, FloatArray, IntArray
-from audit.compare.counts import Counts, beyond_floor, q_values
-from audit.compare.edits import Release
-from audit.compare.folding import fold_changes, pairs_above
-from audit.compare.roll_up import Common
-from audit.compare.terms import FALSE_DISCOVERY_RATE, LEAST_EXPECTED
 from audit.engine.statistics.two_rates import share_p_value
+from audit.runs.compare.counts import Counts, beyond_floor, q_values
+from audit.runs.compare.edits import Release
+from audit.runs.compare.folding import fold_changes, pairs_above
+from audit.runs.compare.roll_up import Common
+from audit.runs.compare.terms import FALSE_DISCOVERY_RATE, LEAST_EXPECTED
 
 FOLDED_AT_MOST = 20_000
 """Changed pairs that are searched for those which explain others, the largest differences first."""

@@ -1,8 +1,8 @@
 """Two runs become what changed between them, and why."""
 
-from audit.compare.folder import COMPARISON, HTML, write_comparison, writing_comparison
-from audit.compare.result import Comparison
-from audit.compare.run import compare_runs
+from audit.runs.compare.folder import COMPARISON, HTML, write_comparison, writing_comparison
+from audit.runs.compare.result import Comparison
+from audit.runs.compare.run import compare_runs
 
 __all__ = [
     "COMPARISON",
