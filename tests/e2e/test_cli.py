@@ -23,7 +23,7 @@ import reports.pdf
 from audit.base.errors import RenderError
 from audit.checks import ALL_CHECKS, CHECKS
 from audit.checks.check import Check
-from audit.cli import app
+from audit.cli.app import app
 from audit.measure.measure import Measurements
 from audit.results.result import CheckResult
 from audit.runs import audit as run_module

@@ -12,7 +12,7 @@ from typer.testing import CliRunner, Result
 import reports
 from audit.base.errors import RenderError
 from audit.base.files import sha256_of
-from audit.cli import app
+from audit.cli.app import app
 
 EDGES = ("dog,animal", "cow,animal", "hammer,tool", "saw,tool", "animal,thing", "tool,thing")
 

@@ -15,7 +15,7 @@ from jsonschema import Draft202012Validator
 from typer.testing import CliRunner, Result
 
 from audit.alignment.metrics import METRICS
-from audit.cli import app
+from audit.cli.app import app
 from audit.results.result import to_json_bytes
 from audit.runs.folder import read_run
 from fixtures.toy import EDGES

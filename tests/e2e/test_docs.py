@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 import typer
 
-from audit.cli import app
+from audit.cli.app import app
 
 ROOT = Path(__file__).parents[2]
 

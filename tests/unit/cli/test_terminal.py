@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from rich.console import Console
 from rich.progress import Progress as Live
 
-from audit.terminal import LONGEST, TOP, following, progress_columns, sentence_of, summary, told
+from audit.cli.terminal import LONGEST, TOP, following, progress_columns, sentence_of, summary, told
 
 
 def finding(severity: str = "warning", **changed: Any) -> dict[str, Any]:

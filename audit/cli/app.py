@@ -168,9 +168,9 @@ def run(
         with _progress() as progress:
             progress("starting")
             from audit.checks.judging import judging_date
+            from audit.cli.sizes import size_of
             from audit.runs.make import audited, keeping_count
             from audit.runs.settings import Settings
-            from audit.sizes import size_of
 
             settings = Settings(
                 dataset=dataset,
@@ -313,7 +313,7 @@ def verify(
             told = {"run": str(run), "holds": holds, "verdicts": [asdict(v) for v in verdicts]}
             _print_json(told)
         else:
-            from audit import terminal
+            from audit.cli import terminal
 
             _print(terminal.verdicts(verdicts))
         raise typer.Exit(int(not holds))
@@ -351,7 +351,7 @@ def compare(
             ) as folder:
                 progress("writing the report")
                 unrendered = _render_comparison(shared, folder / HTML)
-        from audit import terminal
+        from audit.cli import terminal
 
         if as_json:
             _print_json(terminal.machine_comparison(shared, out, unrendered))
@@ -398,7 +398,7 @@ def cases(
 ) -> None:
     """Tell the instances behind a finding of a run, or how many are behind each."""
     with _told():
-        from audit import terminal
+        from audit.cli import terminal
         from audit.runs.case_lists import cases_of, drawn, listed, write_csv
         from audit.runs.folder import read_run
 
@@ -424,7 +424,7 @@ def _print_cases(finding: str, instances: list[str]) -> None:
     if sys.stderr.isatty():
         typer.echo(f"{counted(len(instances), 'instances')} behind {finding}", err=True)
     if instances:
-        from audit.terminal import told
+        from audit.cli.terminal import told
 
         lines = map(told, instances) if sys.stdout.isatty() else instances
         _write("\n".join(lines))
@@ -452,7 +452,7 @@ def preference(
     if as_json:
         _print_json(result.to_dict())
     else:
-        from audit import terminal
+        from audit.cli import terminal
 
         _print(terminal.preference(result))
 
@@ -460,7 +460,7 @@ def preference(
 @app.command("list")
 def list_(what: Annotated[Listed, typer.Argument(help="What to list.")]) -> None:
     """List the built-in hierarchies, the formats, the checks or the metrics."""
-    from audit import terminal
+    from audit.cli import terminal
 
     headings = ("name", "kind", "what it is") if what is Listed.formats else ("name", "what")
     _print(terminal.listed(headings, _listed(what)))
@@ -514,7 +514,7 @@ def _progress() -> Iterator[Progress]:
     from rich.console import Console
     from rich.progress import Progress as Live
 
-    from audit.terminal import following, progress_columns
+    from audit.cli.terminal import following, progress_columns
 
     console = Console(stderr=True)
     with Live(*progress_columns(), console=console, transient=True) as live:
@@ -525,7 +525,7 @@ def _print(shown: RenderableType) -> None:
     """Print to standard output, no wider than can be read, without blanks at the ends of lines."""
     from rich.console import Console
 
-    from audit.terminal import WIDEST
+    from audit.cli.terminal import WIDEST
 
     console = Console(highlight=False, emoji=False)
     console.width = min(console.width, WIDEST)
@@ -669,7 +669,7 @@ def _exit_status(result: AuditResult, fail_on: FailOn, unrendered: list[RenderEr
 def _summarise(
     result: AuditResult, out: Path, unrendered: list[RenderError], *, as_json: bool
 ) -> None:
-    from audit.terminal import machine_summary, summary
+    from audit.cli.terminal import machine_summary, summary
 
     shared = result.shared()
     if as_json:
