@@ -625,7 +625,7 @@ def _rendering(
 def _pdf_begun(
     result: AuditResult, pdf: bool, progress: Progress, unrendered: list[RenderError]
 ) -> Iterator[Callable[[], bytes] | None]:
-    from reports.pdf import rendering_pdf
+    from reports.pdf.pdf import rendering_pdf
 
     with ExitStack() as begun:
         finished = None
@@ -675,7 +675,7 @@ def _summarise(
     if as_json:
         _print_json(machine_summary(shared, out, unrendered))
     else:
-        from reports.verdict import verdict
+        from reports.chapters.verdict import verdict
 
         told = verdict(shared)
         _print(summary(shared, told.badge.word, told.sentence))

@@ -14,8 +14,8 @@ from audit.base.errors import RenderError
 from audit.runs.audit import run_audit
 from audit.runs.compare import compare_runs
 from fixtures.labelled import labelled, repeated, tree
-from reports.comparison import comparison_html
-from reports.comparison_words import comparison_verdict
+from reports.comparison.comparison import comparison_html
+from reports.comparison.words import comparison_verdict
 from tests.unit.reports.document import Document, joined
 
 OLD = tree("lung heart < body", "asthma cough fit < lung", "attack angina < heart",

@@ -11,7 +11,7 @@ from audit.runs.audit import run_audit
 from fixtures import results
 from fixtures.labelled import labelled, repeated, tree
 from fixtures.predicted import predicted
-from reports.verdict import verdict
+from reports.chapters.verdict import verdict
 
 PASSED = CheckResult("malformed_code", "Does every code have the shape of a code?", 20, "rows")
 EMPTY = replace(PASSED, denominator=0)
