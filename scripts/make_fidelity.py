@@ -20,10 +20,10 @@ from scipy.sparse import csr_array
 
 import audit
 from audit.alignment.metrics.preference import subgraph_preference
-from audit.counting.pair_table import most_confused
 from audit.data.dataset import LabelDataset
 from audit.data.predictions import Predictions
 from audit.engine.statistics.resampling import REPLICATES
+from audit.results.confused_pairs import most_confused
 from audit.results.result import AuditResult
 
 PAGE = Path(__file__).parents[1] / "docs" / "fidelity.md"

@@ -15,7 +15,7 @@ from audit.alignment.metrics.measure import model_metrics
 from audit.alignment.metrics.queries import QUERIES
 from audit.base.dag import IntArray, Sparse
 from audit.base.progress import Progress, silent
-from audit.counting.pair_table import described, most_confused, pair_table
+from audit.counting.pair_table import described, pair_table
 from audit.data.dataset import LabelDataset
 from audit.data.predictions import Predictions
 from audit.engine.pairs.amplified import Carried
@@ -27,6 +27,7 @@ from audit.engine.scores.score_pairs import count_score_pairs, support_at
 from audit.engine.statistics.intervals import wilson
 from audit.hierarchies.hierarchy import Hierarchy
 from audit.policy.policy import Policy
+from audit.results.confused_pairs import most_confused
 
 EXAMPLES = 5
 """Instances named as examples of a behaviour."""

@@ -23,8 +23,6 @@ JUDGED: dict[str, type[pl.DataType]] = {
     "found_rank": pl.Int64,
 }
 """Columns that say how a pair was judged; null where it was not."""
-MOST_CONFUSED = 15
-"""Pairs of a model that get an interval, and that reports show."""
 
 
 def pair_table(hierarchy: Hierarchy, counts: PairCounts, supports: IntArray) -> pl.DataFrame:
@@ -58,26 +56,6 @@ def named(pairs: pl.LazyFrame, hierarchy: Hierarchy) -> pl.LazyFrame:
     ids, relations = pl.Enum(hierarchy.nodes), pl.Enum(RELATIONS)
     nodes, relation = pl.col("a", "b", "lca"), pl.col("relation")
     return pairs.with_columns(nodes.cat.to(ids), relation.cat.to(relations))
-
-
-def most_confused(pairs: pl.LazyFrame, labelled: pl.Series) -> pl.LazyFrame:
-    """The `MOST_CONFUSED` unrelated pairs of labels with the highest confusion, highest first.
-
-    Args:
-        pairs: As `described` gives them, further columns kept.
-        labelled: Ids of the nodes that are labels.
-
-    Of equals the first in node order are taken.
-    """
-    return (
-        pairs.filter(
-            ~pl.col("relation").is_in(["ancestor", "overlap"])
-            & pl.col("a").is_in(labelled.implode())
-            & pl.col("b").is_in(labelled.implode())
-        )
-        .sort(["confusion", "a", "b"], descending=[True, False, False])
-        .head(MOST_CONFUSED)
-    )
 
 
 def described(pairs: pl.LazyFrame, instances: int) -> pl.LazyFrame:

@@ -8,7 +8,7 @@ from typing import Any
 
 import polars as pl
 
-from audit.counting.pair_table import most_confused
+from audit.results.confused_pairs import most_confused
 from audit.results.disclosure import Cell, carried, is_small, shown_count, shown_parts, together
 from audit.results.overview import Overview, Told
 
