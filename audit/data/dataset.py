@@ -18,7 +18,8 @@ from audit.data.columns import pick, raw_labels
 from audit.data.formats import read_labels
 from audit.data.label_format import INSTANCES, Columns, RawLabels
 from audit.data.weighted_dag import WeightedDag
-from audit.hierarchies.hierarchy import Hierarchy, Placement
+from audit.hierarchies.coding import Placement
+from audit.hierarchies.hierarchy import Hierarchy
 from audit.hierarchies.reading import load_hierarchy
 from audit.hierarchies.titles import read_own_titles, read_titles, with_titles
 

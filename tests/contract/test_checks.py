@@ -21,7 +21,8 @@ from audit.base.plurals import counted
 from audit.checks import ALL_CHECKS, CHECKS, ON_WAIVERS
 from audit.checks.check import Check, WaiverCheck, WaiverUse, not_on_counts
 from audit.data.dataset import LabelDataset
-from audit.hierarchies.hierarchy import Exclusion, Exclusions, Hierarchy
+from audit.hierarchies.hierarchy import Hierarchy
+from audit.hierarchies.notes import Exclusion, Exclusions
 from audit.measure.measure import Counted, Measurements, measure
 from audit.policy.policy import BranchRule, Policy, Threshold, Waiver, policy_for
 from audit.policy.rules import Companion, Exclusive

@@ -12,7 +12,8 @@ from audit.base.errors import InputError, PolicyError
 from audit.checks.rules.unknown_code import CHECK
 from audit.counting.file import count_pairs
 from audit.data.dataset import LabelDataset
-from audit.hierarchies.hierarchy import Hierarchy, Unlisted
+from audit.hierarchies.coding import Unlisted
+from audit.hierarchies.hierarchy import Hierarchy
 from audit.measure.measure import measure
 from audit.policy.policy import Policy
 from audit.results.result import Finding
