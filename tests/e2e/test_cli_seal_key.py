@@ -13,7 +13,7 @@ import polars as pl
 import pytest
 from typer.testing import CliRunner, Result
 
-from audit.cli import app
+from audit.cli.app import app
 from fixtures.toy import EDGES
 
 ROWS = [f"i{n},{label}" for n, label in enumerate(["dog"] * 30 + ["cow"] * 20 + ["bird"] * 4)]

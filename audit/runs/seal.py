@@ -1,0 +1,284 @@
+"""The files of a run or a comparison, each trusted only as far as the manifest seals it."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from functools import cached_property
+from importlib.resources import files
+from pathlib import Path
+from typing import Any, TypeVar
+
+from pydantic import BaseModel
+
+from audit.base.errors import InputError, first_cases
+from audit.base.files import sha256_of
+from audit.results.result import SCHEMA_VERSION, to_json_bytes
+from audit.runs.compare import COMPARISON
+from audit.runs.compare.result import SCHEMA_VERSION as COMPARISON_VERSION
+from audit.runs.folder import MANIFEST, RESTRICTED, RESULT, seal_of
+from audit.runs.seal_key import SealKey
+from audit.runs.settings import Judging, Settings
+
+VERSIONS = {RESULT: SCHEMA_VERSION, COMPARISON.content: COMPARISON_VERSION}
+"""Schema version of what a folder is known by: a run, or a comparison of two."""
+
+
+class Input(BaseModel):
+    """A file that was read for a run, with its digest."""
+
+    role: str
+    path: Path
+    sha256: str | None = None
+
+
+class Keyed(BaseModel):
+    """A digest that only the holders of a key can make."""
+
+    hmac_sha256: str
+
+
+class Manifest(BaseModel):
+    """What a manifest says that verification goes by."""
+
+    outputs: dict[str, str]
+    inputs: tuple[Input, ...]
+    restricted: Keyed | None = None
+    settings: Settings | None = None
+    judging: Judging | None = None
+    forced: tuple[str, ...] = ()
+    seal: str
+
+
+class RestrictedManifest(BaseModel):
+    """What the manifest of the restricted files says."""
+
+    outputs: dict[str, str]
+    inputs: tuple[Input, ...]
+    seal: str
+
+
+LISTING = f"{RESTRICTED}/{MANIFEST}"
+"""The manifest of the restricted files."""
+
+
+_Kind = TypeVar("_Kind", Manifest, RestrictedManifest)
+
+
+class SealedRun:
+    """A run, or a comparison, as it lies in its folder.
+
+    Args:
+        folder: Of the run.
+
+    Raises:
+        InputError: If the folder is neither, or is one of another schema version.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.found = frozenset(
+            path.relative_to(folder).as_posix()
+            for path in folder.rglob("*")
+            if path.is_symlink() or not path.is_dir()
+        )
+        if self.found.isdisjoint((MANIFEST, *VERSIONS)):
+            raise InputError(
+                "the folder of a run is required",
+                found=f"no {MANIFEST} and {RESULT} in it" if folder.exists() else "nothing there",
+                where=folder,
+                hint="a run is what `audit run` leaves",
+            )
+        self._refuse_other_version()
+
+    def _refuse_other_version(self) -> None:
+        """Refuse a version that can be one; what cannot is a fault of the manifest."""
+        version = self._told.get("schema_version")
+        known = VERSIONS[COMPARISON.content if self.is_comparison else RESULT]
+        numbered = isinstance(version, str) and re.fullmatch(r"[0-9]+\.[0-9]+", version)
+        if numbered and version != known:
+            raise InputError(
+                f"schema version {known} is required",
+                found=repr(version),
+                where=self.folder / MANIFEST,
+                hint="verify it with the version of hierarchy-audit that wrote it",
+            )
+
+    @property
+    def is_comparison(self) -> bool:
+        """Whether the folder is that of a comparison of two runs."""
+        return COMPARISON.content in self.found and RESULT not in self.found
+
+    @cached_property
+    def _told(self) -> Mapping[str, Any]:
+        """What the manifest says, whatever it is; nothing where it is no JSON object."""
+        return self._object(MANIFEST)
+
+    def _object(self, name: str) -> Mapping[str, Any]:
+        try:
+            told = json.loads(self.content(name))
+        except (OSError, ValueError, RecursionError):
+            return {}
+        return told if isinstance(told, dict) else {}
+
+    @cached_property
+    def manifest(self) -> Manifest | None:
+        """The manifest; None where its bytes are not those that were sealed."""
+        return self._sealed(MANIFEST, Manifest)
+
+    @cached_property
+    def listing(self) -> RestrictedManifest | None:
+        """The manifest of the restricted files; None where its bytes are not as they were."""
+        return self._sealed(LISTING, RestrictedManifest)
+
+    def _sealed(self, name: str, kind: type[_Kind]) -> _Kind | None:
+        told = self._object(name)
+        try:
+            whole = to_json_bytes(told) == self.content(name)
+            manifest = kind.model_validate(told)
+        except (OSError, ValueError):
+            return None
+        return manifest if whole and manifest.seal == seal_of(told) else None
+
+    def keyed_as(self, key: SealKey) -> bool:
+        """Whether the manifest holds the digest of that of the restricted files under a key."""
+        kept = self.manifest.restricted if self.manifest else None
+        made = key.digest(RESTRICTED, self.content(LISTING)) if LISTING in self.found else None
+        return kept is not None and kept.hmac_sha256 == made
+
+    @cached_property
+    def outputs(self) -> Mapping[str, str]:
+        """Digests of the files that the manifests list; of one not as it was sealed none."""
+        listed = self.listing.outputs if self.listing else {}
+        return {**(self.manifest.outputs if self.manifest else {}), **listed}
+
+    @cached_property
+    def inputs(self) -> tuple[Input, ...]:
+        """The files that were read, with their digests as far as a manifest here tells them."""
+        listed = self.listing or self.manifest
+        return listed.inputs if listed else ()
+
+    def faults(self, *, restricted: bool) -> tuple[str, ...]:
+        """What is wrong with the files that may be shared, or the others; empty: nothing."""
+        listing = LISTING if restricted else MANIFEST
+        if (self.listing if restricted else self.manifest) is None:
+            gone = listing not in self.found
+            return (f"there is no {listing}" if gone else f"{listing} is not as it was sealed",)
+        found, listed = (
+            {name for name in names if name.startswith(f"{RESTRICTED}/") == restricted}
+            for names in (self.found - {listing}, self.outputs.keys())
+        )
+        wrong = {
+            "missing": listed - found,
+            "changed": self.changed & listed,
+            "not of the run": found - listed,
+        }
+        return tuple(
+            f"{word}: {first_cases(sorted(names))}" for word, names in wrong.items() if names
+        )
+
+    def broken(self, key: SealKey | None = None) -> Iterator[str]:
+        """What is not as it was sealed, in words; nothing: all is, as far as can be checked."""
+        yield from self.faults(restricted=False)
+        yield from self.faults(restricted=True)
+        if key and not self.keyed_as(key):
+            yield f"{LISTING} is not what this key sealed"
+        if self.manifest and self.manifest.forced:
+            yield f"sealed in spite of: {'; '.join(self.manifest.forced)}"
+
+    @cached_property
+    def changed(self) -> frozenset[str]:
+        """Listed files that are there, and have other bytes or cannot be read."""
+        listed = self.found & self.outputs.keys()
+        return frozenset(name for name in listed if not self._as_sealed(name))
+
+    def _as_sealed(self, name: str) -> bool:
+        path = self.folder / name
+        try:
+            return path.is_file() and sha256_of(path) == self.outputs[name]
+        except OSError:
+            return False
+
+    def intact(self, name: str) -> bool:
+        """Whether a file is there as it was sealed."""
+        return name in self.outputs and name in self.found and name not in self.changed
+
+    def content(self, name: str) -> bytes:
+        """The bytes of a file."""
+        return (self.folder / name).read_bytes()
+
+    @cached_property
+    def schema_errors(self) -> tuple[str, ...]:
+        """Where ``result.json`` departs from its schema; empty: nowhere."""
+        from jsonschema import Draft202012Validator
+
+        try:
+            shared = json.loads(self.content(RESULT))
+        except (ValueError, RecursionError) as error:
+            return (f"no JSON: {error}",)
+        errors = Draft202012Validator(schema()).iter_errors(shared)
+        return tuple(f"{error.json_path}: {error.message[:120]}" for error in errors)
+
+    @property
+    def blocked(self) -> str:
+        """Why ``result.json`` cannot be compared with anything; empty: it can."""
+        if not self.intact(RESULT):
+            return f"{RESULT} is not as it was sealed"
+        return f"{RESULT} does not validate" if self.schema_errors else ""
+
+    @cached_property
+    def statements(self) -> Mapping[str, str]:
+        """The statement of each finding in ``result.json``, by the finding's id."""
+        checks = json.loads(self.content(RESULT))["checks"]
+        return {one["id"]: one["statement"] for check in checks for one in check["findings"]}
+
+    @cached_property
+    def digest(self) -> str:
+        """Of ``result.json``, as the reports print it."""
+        return hashlib.sha256(self.content(RESULT)).hexdigest()
+
+
+def broken_of(
+    runs: Iterable[Path], key: SealKey | None = None, *, forced: bool = False
+) -> tuple[str, ...]:
+    """What is not as it was sealed of runs that are about to be read; empty: all is.
+
+    Args:
+        runs: Their folders.
+        key: That they are sealed with; None: what only a key could tell is not checked.
+        forced: Whether to go on in spite of it.
+
+    Raises:
+        InputError: If something is broken and ``forced`` is False, or a folder is no run.
+    """
+    broken = {run: tuple(SealedRun(run).broken(key)) for run in runs}
+    for run, faults in broken.items():
+        if faults and not forced:
+            raise InputError(
+                "a run as it was sealed is required",
+                found="; ".join(faults),
+                where=run,
+                hint="`audit verify` tells what holds; --force goes on, and the manifest says so",
+            )
+    return tuple(fault for faults in broken.values() for fault in faults)
+
+
+def refuse_lost_key(folder: Path, key: SealKey | None, *, forced: bool) -> None:
+    """Raise InputError where a run that a key seals would be sealed anew without it."""
+    manifest = SealedRun(folder).manifest
+    if manifest and manifest.restricted and not key and not forced:
+        raise InputError(
+            "the key that the run is sealed with is required",
+            found="none",
+            where=folder,
+            hint="add --seal-key FILE; with --force the run has no keyed digest afterwards",
+        )
+
+
+def schema() -> dict[str, Any]:
+    """The JSON schema of ``result.json``."""
+    text = files("audit.results").joinpath("result.schema.json").read_text("utf-8")
+    loaded: dict[str, Any] = json.loads(text)
+    return loaded

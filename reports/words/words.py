@@ -1,0 +1,294 @@
+"""How the report words names and numbers."""
+
+from __future__ import annotations
+
+import math
+import unicodedata
+from collections.abc import Callable, Mapping
+from itertools import accumulate
+from typing import TypeAlias
+
+from audit.base.plurals import bound
+
+Value: TypeAlias = int | float | str | None
+"""A published value: a number, a bound such as ``<11``, or null where it is withheld."""
+
+WITHHELD = "withheld"
+"""What null reads: the value could be turned back into a small cell."""
+
+EVIDENCE: Mapping[str, str] = {
+    "rows": "rows",
+    "instances": "instances",
+    "of": "out of",
+    "nodes": "nodes",
+    "nodes_added": "nodes added",
+    "classes": "classes of the predictions",
+    "codes": "different codes",
+    "labels": "different labels",
+    "pairs": "different pairs",
+    "groups": "groups",
+    "share": "share",
+    "rate": "share of all instances",
+    "low": "lower bound",
+    "high": "upper bound",
+    "limit": "limit of the policy",
+    "joint": "instances with both",
+    "joint_entailed": "of them entailed by one label",
+    "support": "instances with the node",
+    "support_a": "instances with the first node",
+    "support_b": "instances with the second node",
+    "labelled_at_parent": "instances labelled at the parent itself",
+    "with_order": "instances with a recorded order",
+    "missed": "instances the model missed",
+    "data_instances": "instances in the data",
+    "matched_instances": "of these instances, in the data",
+    "data_of": "out of",
+    "data_share": "share in the data",
+    "model_share": "share in the predictions",
+    "co_predicted": "instances predicted with both",
+    "family": "pairs tested together",
+    "pairs_judged": "pairs tested together",
+    "shrunk_share": "drawn toward the other parents",
+    "elsewhere": "elsewhere",
+    "elsewhere_share": "share elsewhere",
+    "difference": "difference of the shares, in points",
+    "kind": "kind",
+    "ambiguous": "rows that may be either code",
+    "several": "labels with several readings",
+    "fitted": "labels of which one reading fits best",
+    "fits_best": "fits best",
+    "fitting": "instances that it fits best",
+    "expected_rows": "rows expected",
+    "extra": "rows too many",
+    "distinct": "different sets of labels",
+    "units": "instances or groups with the node",
+    "parent_units": "of the parent's, in that value",
+    "parent_share": "share of the parent's",
+    "vanished": "pairs that vanish",
+    "expected_labels": "labels that a random split lets expect",
+    "length": "labels at the maximum",
+    "longer": "instances with more labels",
+    "one_shorter": "instances with one label fewer",
+    "two_shorter": "instances with two labels fewer",
+    "both_share": "share with both, of those with either node",
+    "beside_share": "share with both, of those with the first node",
+    "least_share": "the same share, at least (95%)",
+    "chance_share": "the same share by chance",
+    "expected": "expected if independent",
+    "expected_length": "expected from the length of the records",
+    "explained": "expected with the other pairs found",
+    "rank": "rank among all pairs found",
+    "lift": "lift over independence",
+    "ratio": "times the expectation",
+    "confusion": "concept confusion",
+    "p_value": "p-value",
+    "first_as_second": "first label, answered with the second",
+    "second_as_first": "second label, answered with the first",
+    "expected_exchanges": "expected of labels mistaken as often",
+    "excess_at_least": "instances in excess, at the least",
+    "q_value": "q-value (false discovery rate)",
+}
+"""Words for the names of evidence; an unknown name reads as itself, without underscores."""
+
+STATUS: Mapping[str, str] = {
+    "error": "Crashed",
+    "fail": "Fail",
+    "warn": "Warning",
+    "note": "Note",
+    "pass": "Pass",
+    "not_applicable": "Not applicable",
+}
+SEVERITY: Mapping[str, str] = {"error": "Error", "warning": "Warning", "note": "Note"}
+SEVERITIES = tuple(SEVERITY)
+TONE: Mapping[str, str] = {
+    "error": "error",
+    "fail": "error",
+    "warn": "warning",
+    "warning": "warning",
+    "note": "note",
+    "pass": "pass",
+}
+"""The colour role of a status or severity; ``plain`` where none."""
+
+REFUSED: Mapping[str, str] = {
+    "unknown_code": "the code is in no place of the hierarchy",
+    "malformed_code": "the text does not have the shape of a code",
+    "missing_code": "the row has no code",
+    "no_place": "the hierarchy has no place for the code",
+    "other_version": "the code belongs to another version of the classification",
+    "no_hierarchy": "the code belongs to a classification that was not loaded",
+    "bad_row": "the row could not be read",
+}
+RELATION: Mapping[str, str] = {
+    "ancestor": "one above the other",
+    "sibling": "siblings",
+    "overlap": "overlapping",
+    "same_branch": "same branch",
+    "cross_branch": "across branches",
+}
+BRANCH_RULE: Mapping[str, str] = {
+    "expected": "expected together: not reported",
+    "watch": "watched: reported once",
+    "disjoint": "must not stand together: a fault",
+}
+
+_PERCENTS = ("share", "rate")
+_BOUNDS = ("low", "high", "limit")
+_LEAST_P = 0.0001
+"""Below it a p-value says no more."""
+
+
+def words(name: str, table: Mapping[str, str] | None = None) -> str:
+    """A name in words: from the table, else without its underscores."""
+    return (EVIDENCE if table is None else table).get(name, name.replace("_", " "))
+
+
+def percent(share: float | None) -> str:
+    """A share as a percentage.
+
+    >>> percent(0.1234), percent(None)
+    ('12.3%', 'withheld')
+    >>> percent(0.0001)
+    '<0.1%'
+    """
+    if share is None:
+        return WITHHELD
+    return "<0.1%" if 0 < share < 0.0005 else f"{share:.1%}"
+
+
+def number(value: Value) -> str:
+    """A published value as a reader would write it.
+
+    >>> number(52722), number(1.5), number(0.00012), number("<11"), number(None)
+    ('52,722', '1.5', '0.00012', '<11', 'withheld')
+    >>> number(1e-5), number(">1140")
+    ('0.00001', '≥1,141')
+    """
+    if value is None:
+        return WITHHELD
+    if isinstance(value, str):
+        return bound(value)
+    if isinstance(value, int) or float(value).is_integer():
+        return f"{int(value):,}"
+    if abs(value) < 0.01:
+        return f"{value:.{1 - math.floor(math.log10(abs(value)))}f}".rstrip("0")
+    return f"{value:,.2f}".rstrip("0").rstrip(".")
+
+
+def points(difference: float | None) -> str:
+    """A difference of two shares in percentage points, with its sign.
+
+    >>> points(0.1032), points(-0.0004), points(0.0), points(None)
+    ('+10.3', '−0.04', '0.0', 'withheld')
+    """
+    if difference is None:
+        return WITHHELD
+    value = 100 * difference
+    if value == 0:
+        return "0.0"
+    text = f"{abs(value):.1f}" if abs(value) >= 0.1 else f"{abs(value):.2g}"
+    return f"{'+' if value > 0 else '−'}{text}"
+
+
+def decimal(value: float | None, places: int) -> str:
+    """A number with a fixed number of decimals, so that a column of them lines up.
+
+    >>> decimal(1.5, 2), decimal(None, 2)
+    ('1.50', 'withheld')
+    """
+    return WITHHELD if value is None else f"{value:,.{places}f}"
+
+
+def ratio(value: float) -> str:
+    """A ratio as a finding's sentence tells it."""
+    return decimal(value, 2)
+
+
+_SPECIAL: Mapping[str, Callable[[float], str]] = {"ratio": ratio, "difference": points}
+"""Evidence told in a form of its own, its bounds too."""
+
+
+def evidence_value(name: str, value: Value, evidence: Mapping[str, Value]) -> str:
+    """One value of a finding's evidence; shares, and the bounds beside one, as percentages.
+
+    Of the smallest p only that it is small.
+
+    >>> evidence_value("q_value", 3e-24, {})
+    'below 0.0001'
+    >>> evidence_value("ratio", 28.2, {}), evidence_value("difference_low", 0.116, {})
+    ('28.20', '+11.6')
+    """
+    kind = name.removesuffix("_low").removesuffix("_high")
+    if kind in _SPECIAL and isinstance(value, int | float):
+        return _SPECIAL[kind](value)
+    if name in ("p_value", "q_value") and isinstance(value, int | float) and value < _LEAST_P:
+        return f"below {_LEAST_P}"
+    is_share = name.endswith(_PERCENTS)
+    is_bound = name in _BOUNDS and any(other.endswith(_PERCENTS) for other in evidence)
+    if (is_share or is_bound) and isinstance(value, int | float):
+        return percent(value)
+    return number(value)
+
+
+def span(low: str, high: str) -> str:
+    """An interval in words.
+
+    >>> span("1%", "2%"), span("withheld", "withheld")
+    ('1% to 2%', 'withheld')
+    """
+    return WITHHELD if WITHHELD in (low, high) else f"{low} to {high}"
+
+
+def counted(n: int, one: str, many: str | None = None) -> str:
+    """A count with its noun.
+
+    >>> counted(1, "check"), counted(1200, "check"), counted(0, "branch", "branches")
+    ('1 check', '1,200 checks', '0 branches')
+    """
+    return f"{n:,} {one if n == 1 else many or one + 's'}"
+
+
+def listed(items: list[str]) -> str:
+    """Items as a sentence lists them.
+
+    >>> listed(["a"]), listed(["a", "b", "c"])
+    ('a', 'a, b and c')
+    """
+    return " and ".join(filter(None, [", ".join(items[:-1]), *items[-1:]]))
+
+
+def shortened(text: str, width: int) -> str:
+    """Text cut to a width in columns, wide characters counting two.
+
+    >>> shortened("hypertension", 8), shortened("heart", 8)
+    ('hyperte…', 'heart')
+    """
+    if columns_of(text) <= width:
+        return text
+    kept = sum(end < width for end in accumulate(map(columns_of, text)))
+    return text[:kept].rstrip(" ,;:(") + "…"
+
+
+def columns_of(text: str) -> int:
+    """Columns that a text takes in type of one width, wide characters counting two."""
+    return sum(2 if unicodedata.east_asian_width(character) in "WF" else 1 for character in text)
+
+
+def printable(text: str) -> str:
+    """Text with the characters replaced that would command a page instead of standing on it.
+
+    Control characters, the direction overrides that could reorder what stands around, and
+    lone surrogates each become a replacement character; line ends and tabs become spaces.
+    """
+    return "".join(_printable(character) for character in text)
+
+
+def _printable(character: str) -> str:
+    if character in "\t\n\r":
+        return " "
+    category = unicodedata.category(character)
+    orders = unicodedata.bidirectional(character) in _ORDERS
+    return "\ufffd" if category in ("Cc", "Cs", "Cn") or orders else character
+
+
+_ORDERS = ("LRE", "RLE", "LRO", "RLO", "PDF", "LRI", "RLI", "FSI", "PDI")
