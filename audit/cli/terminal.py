@@ -75,7 +75,7 @@ def summary(shared: Mapping[str, Any], word: str, sentence: str) -> Group:
 
 def _withheld(shared: Mapping[str, Any]) -> Iterator[RenderableType]:
     """That numbers are withheld, and how data that anybody may see are shown in full."""
-    min_cell = int(shared["policy"]["min_cell"])
+    min_cell = int(shared.get("policy", {}).get("min_cell", 1))
     numbers = (
         value
         for check in shared["checks"]
