@@ -133,9 +133,9 @@ class Measurements(Counted):
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """Columns that part the instances: the split, and further ones not read for days alone."""
-        further = self.dataset.strata
-        return ("split", *(name for name in further if name not in self.policy.day_columns))
+        """Columns that part the instances: the split, and further ones but for days and ages."""
+        values = self.policy.columns_of_values
+        return ("split", *(name for name in self.dataset.strata if name not in values))
 
     @cached_property
     def carriers(self) -> Sparse:

@@ -72,6 +72,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "branch_exchanges": {"dag", "engine", "hierarchy"},
     "residual_use": {"dag", "dataset", "engine", "hierarchy", "residuals"},
     "validity": {"code_dates", "dataset", "errors", "hierarchy", "policy"},
+    "people": {"dag", "dataset", "errors", "rules"},
     "measure": {"dag", "dataset", "engine", "excess", "hierarchy", "measure_model", "pair_table"}
     | {"policy", "predictions", "progress", "record_rows", "residual_use", "residuals"}
     | {"reviewed", "validity"},
@@ -88,8 +89,8 @@ MAY_IMPORT: dict[str, set[str]] = {
     | {"since_reference"},
     "earlier_table": {"disclosure"},
     "checks": {"dag", "dataset", "disclosure", "engine", "hierarchy", "integrity", "measure"}
-    | {"measure_model", "policy", "residual_differences", "residual_use", "result", "rule_book"}
-    | {"rules", "validity"},
+    | {"measure_model", "people", "policy", "residual_differences", "residual_use", "result"}
+    | {"rule_book", "rules", "validity"},
     "preference": {"dag", "engine", "errors", "files", "hierarchies", "hierarchy", "metrics"},
     "judge": {"checks", "disclosure", "engine", "errors", "policy", "result", "rules"}
     | {"since_reference"},
@@ -106,7 +107,8 @@ MAY_IMPORT: dict[str, set[str]] = {
     }
     | {"judge", "measure"}
     | {"measure_counts", "measure_model", "pair_count"}
-    | {"pair_table", "policy", "predictions", "progress", "result", "rule_book", "validity"},
+    | {"pair_table", "people", "policy", "predictions", "progress", "result", "rule_book"}
+    | {"validity"},
     "run_folder": {"disclosure", "earlier_table", "errors", "files", "result"},
     "case_lists": {"engine", "errors", "result"},
     "wrong_hierarchy": {"dataset", "errors", "hierarchies", "hierarchy", "plurals"}

@@ -22,7 +22,7 @@ from audit.judge.waivers import Waivers, listed
 from audit.judge.weight import severity_of
 from audit.policy import CodeDates, Policy
 from audit.result import AuditResult, CheckResult, Finding, Judgement, to_json_bytes
-from audit.rules import Companion
+from audit.rules import Companion, Person, PersonRule
 
 _AGAIN = "audit the data again with `audit run --policy`"
 
@@ -119,6 +119,8 @@ def policy_as_applied(
             {**_rule_as_applied(rule), "pairs": pairs}
             for rule, pairs in zip(policy.companions, asked, strict=True)
         ],
+        "person": policy.person and _person_as_applied(policy.person),
+        "person_rules": [_person_rule_as_applied(rule) for rule in policy.person_rules],
         "severities": policy.severities,
         "ratchet": policy.ratchet,
         "code_dates": policy.code_dates and _dates_as_applied(policy.code_dates),
@@ -128,6 +130,15 @@ def policy_as_applied(
 def _rule_as_applied(rule: Companion) -> dict[str, Any]:
     lists = {"if": rule.asking, "needs": rule.needed, "unless": rule.excusing}
     return rule.model_dump(mode="json") | {key: list(nodes) for key, nodes in lists.items()}
+
+
+def _person_as_applied(person: Person) -> dict[str, Any]:
+    values = {sex: list(stated) for sex, stated in person.values.items()}
+    return {"sex": person.sex, "age": person.age, **values}
+
+
+def _person_rule_as_applied(rule: PersonRule) -> dict[str, Any]:
+    return rule.model_dump(mode="json") | {"nodes": list(rule.nodes_named)}
 
 
 def _dates_as_applied(dates: CodeDates) -> dict[str, Any]:
