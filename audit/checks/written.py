@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from weakref import WeakKeyDictionary
 
 import polars as pl
 
@@ -108,6 +109,10 @@ def looked_at(measured: Counted) -> LookedAt:
     return LookedAt(read - beside, beside)
 
 
+_READ = WeakKeyDictionary[Counted, pl.DataFrame]()
+"""Labels `read_again`, by their measurements."""
+
+
 def read_again(measured: Counted, integrity: Integrity) -> pl.DataFrame:
     """Labels as `written`, with the valid codes that they may be if they were damaged.
 
@@ -121,7 +126,19 @@ def read_again(measured: Counted, integrity: Integrity) -> pl.DataFrame:
     A code is valid where it is assignable and the hierarchy did not get it from a label alone, or
     where a dictionary lists it. What is valid as it stands is not read otherwise. Where no table is
     known, codes of the code sets are taken that labels of the release are valid codes of.
+
+    Read once: several checks ask for it, and get the same frame while the measurements live.
+
+    Args:
+        measured: The measurements.
+        integrity: That of its hierarchy.
     """
+    if measured not in _READ:
+        _READ[measured] = _read(measured, integrity)
+    return _READ[measured]
+
+
+def _read(measured: Counted, integrity: Integrity) -> pl.DataFrame:
     codes, labels = _valid_codes(measured), written(measured)
     rows = _as_numbers(labels)
     nodes = labels["node"].to_list()
