@@ -12,9 +12,17 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from audit.checks import ON_WAIVERS
+import polars as pl
+
+from audit.checks import CHECKS, ON_WAIVERS
 from audit.errors import PolicyError, first_cases
-from audit.judge.limits import Bound, bounds_of, needs_counting, with_limits, within
+from audit.judge.limits import (
+    Bound,
+    bounds_of,
+    needs_counting,
+    with_limits,
+    within,
+)
 from audit.judge.names import refuse_reference, refuse_unknown_names
 from audit.judge.ratchet import findings_by_id, no_worse
 from audit.judge.reference import remembered
@@ -55,9 +63,9 @@ def rejudged(
     """A run judged by another policy; parameters as of `judged`.
 
     Severities, waivers, the ratchet, the number of findings shown, the smallest count shown and
-    titles may change, and limits may become stricter: a finding within a stricter limit is dropped,
-    and what was folded into it alone stands again. Where the policy states no ``min_cell``, that of
-    the run stays.
+    titles may change, and limits may become stricter: tests that a limit is part of are made again,
+    a finding within a stricter limit is dropped, and what was folded into it alone stands again.
+    Where the policy states no ``min_cell``, that of the run stays.
 
     Raises:
         PolicyError: If the policy asks for what has to be counted, names a node or check that is
@@ -154,7 +162,11 @@ def _judged(
     reference: AuditResult | None,
 ) -> AuditResult:
     on_waivers = {check.name for check in ON_WAIVERS}
-    measured = [check for check in result.checks if check.name not in on_waivers]
+    measured = _retested(
+        (check for check in result.checks if check.name not in on_waivers),
+        result.residuals,
+        policy,
+    )
     waivers = Waivers(policy.waivers, today, result.edges)
     known = findings_by_id(reference)
     bounds = bounds_of(counted, policy)
@@ -181,6 +193,17 @@ def _judged(
         waivers=tuple(listed(use) for use in uses),
         reference=None if reference is None else remembered(reference, min_cell),
     )
+
+
+def _retested(
+    checks: Iterable[CheckResult], residuals: pl.DataFrame, policy: Policy
+) -> list[CheckResult]:
+    """The checks of a run, with those tests made by the policy that a limit is part of."""
+    again = {check.name: check.retest for check in CHECKS if check.retest}
+    return [
+        again[check.name](check, residuals, policy) if check.name in again else check
+        for check in checks
+    ]
 
 
 def _check(
