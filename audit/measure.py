@@ -214,6 +214,8 @@ def measure(
 ) -> Measurements:
     """Propagate labels, count and judge pairs, measure residual use; and the model, if any."""
     progress("propagating labels")
+    if predictions is not None:
+        dataset = dataset.within(predictions.hierarchy)
     hierarchy = dataset.hierarchy
     aggregated = aggregate(dataset.direct, hierarchy.closure)
     residual = residual_nodes(hierarchy, policy)

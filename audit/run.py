@@ -83,6 +83,8 @@ def run_audit(
 
     Time and memory grow with the sum over instances of (nodes per instance)^2.
     """
+    if predictions is not None:
+        dataset = dataset.within(predictions.hierarchy)
     policy = _policy_of(dataset.hierarchy, policy, reference)
     _refuse_absent_columns(policy, dataset)
     _refuse_strata_of_single_instances(policy, dataset)

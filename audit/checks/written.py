@@ -10,7 +10,7 @@ import polars as pl
 
 from audit.checks.numbers import all_with_decimals, as_written, restored, with_dots
 from audit.integrity import Integrity
-from audit.measure import Counted
+from audit.measure import Counted, Measurements
 
 _OF_TEXT = ("unknown_code", "malformed_code", "no_place")
 """Reasons of the ledger that speak about the text of a label."""
@@ -123,7 +123,8 @@ def read_again(measured: Counted, integrity: Integrity) -> pl.DataFrame:
     stands, also where no complete list could tell; ``is_code``: whether it is a code, or a heading
     that may have been one.
 
-    A code is valid where it is assignable and the hierarchy did not get it from a label alone, or
+    A code is valid where it is assignable and the hierarchy did not get it from a label or a class
+    alone, or
     where a dictionary lists it. What is valid as it stands is not read otherwise. Where no table is
     known, codes of the code sets are taken that labels of the release are valid codes of.
 
@@ -272,6 +273,8 @@ def _elsewhere(integrity: Integrity, label: str, table: str | None) -> set[str]:
 
 def _valid_codes(measured: Counted) -> set[str]:
     hierarchy, mappings = measured.hierarchy, measured.mappings
-    from_labels = set(mappings.filter("added")["node"])
+    added = set(mappings.filter("added")["node"])
+    if isinstance(measured, Measurements) and measured.model is not None:
+        added |= set(measured.model.predictions.ledger.hung_classes.values())
     assignable = zip(hierarchy.nodes, hierarchy.assignable.tolist(), strict=True)
-    return {node for node, may in assignable if may} - from_labels
+    return {node for node, may in assignable if may} - added
