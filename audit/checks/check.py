@@ -8,10 +8,10 @@ from typing import Literal
 
 import polars as pl
 
-from audit.dag import IntArray
-from audit.measure import Counted, Measurements
-from audit.policy import ANY_CHECK, Policy, Waiver
-from audit.result import CheckResult, Finding
+from audit.base.dag import IntArray
+from audit.measure.measure import Counted, Measurements
+from audit.policy.policy import ANY_CHECK, Policy, Waiver
+from audit.results.result import CheckResult, Finding
 
 TOP_PARTS = 10
 """Lines of a finding's breakdown."""

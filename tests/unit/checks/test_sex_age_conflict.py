@@ -12,14 +12,14 @@ from hypothesis import strategies as st
 
 import audit
 from audit import run_audit
-from audit.checks.sex_age_conflict import CHECK
-from audit.disclosure import shown
-from audit.errors import AuditError, PolicyError, SchemaError
-from audit.measure import Measurements, measure
-from audit.policy import Policy, policy_for
-from audit.result import CheckResult, filled
-from audit.rule_book import at_or_below
-from audit.rules import Person, PersonRule
+from audit.base.errors import AuditError, PolicyError, SchemaError
+from audit.checks.rules.sex_age_conflict import CHECK
+from audit.measure.measure import Measurements, measure
+from audit.measure.rule_book import at_or_below
+from audit.policy.policy import Policy, policy_for
+from audit.policy.rules import Person, PersonRule
+from audit.results.disclosure import shown
+from audit.results.result import CheckResult, filled
 from fixtures.labelled import labelled, repeated, tree
 
 BODY = tree("a b c < top", "a1 a2 < a", "b1 b2 < b", "both < a1", "both < b1")

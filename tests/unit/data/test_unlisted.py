@@ -1,0 +1,245 @@
+"""Labels that a hierarchy lacks: a file refuses them, unless it is asked to hang them."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import audit
+from audit.base.errors import InputError, PolicyError
+from audit.checks.rules.unknown_code import CHECK
+from audit.checks.shared.labels_as_written import integrity_of, read_again
+from audit.counting.file import count_pairs
+from audit.data.dataset import LabelDataset
+from audit.data.prediction_format import RawPredictions
+from audit.data.predictions import Predictions, map_predictions
+from audit.hierarchies.coding import Unlisted
+from audit.hierarchies.hierarchy import Hierarchy
+from audit.measure.measure import measure
+from audit.policy.policy import Policy, policy_for
+from audit.results.result import Finding
+from audit.runs.audit import run_audit
+
+CAML = """@\tICD-9 CODES
+001-999.99\tDISEASES
+240-279.99\tENDOCRINE
+250\tDiabetes mellitus
+250.0\tWithout complication
+250.00\tType II
+250.1\tWith ketoacidosis
+00-99.99\tPROCEDURES
+35-39.99\tCARDIOVASCULAR
+36\tVessels of heart
+36.01\tAngioplasty
+"""
+ROWS = [
+    ("a", "250.00"), ("a", "25001"), ("b", "250.01"), ("b", "36.06"), ("c", "300.4"),
+    ("c", "250"), ("d", "25001"), ("d", "V99"),
+]  # fmt: skip
+"""250.01 and 36.06 have a prefix in the file, 300.4 only a range, V99 neither."""
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    path = tmp_path / "ICD9_descriptions"
+    path.write_text(CAML)
+    return path
+
+
+def dataset_of(file: Path, unlisted: Unlisted | None = None) -> LabelDataset:
+    rows = pl.DataFrame(ROWS, ["instance", "label"], orient="row")
+    return LabelDataset.from_rows(rows, audit.load_hierarchy(file, unlisted=unlisted))
+
+
+def findings(dataset: LabelDataset) -> dict[str, Finding]:
+    return {found.id: found for found in CHECK.run(measure(dataset, Policy())).findings}
+
+
+def nodes_of(file: Path) -> set[str]:
+    return {line.split("\t")[0] for line in file.read_text().splitlines()}
+
+
+def test_a_file_refuses_what_it_lacks_and_tells_codes_and_rows(file: Path) -> None:
+    dataset = dataset_of(file)
+    told = findings(dataset)["unknown_code:refused"]
+
+    assert set(dataset.hierarchy.nodes) == nodes_of(file)
+    assert dict(dataset.ledger.refused) == {"unknown_code": 6}
+    assert dataset.ledger.rows_mapped == 2
+    assert (told.evidence["rows"].value, told.evidence["labels"].value) == (6, 5)
+    assert set(told.nodes) == {"25001", "250.01", "36.06", "300.4", "V99"}
+    assert told.severity == "error"
+
+
+def test_what_is_asked_to_hang_hangs_and_is_told_with_the_nodes_that_it_adds(file: Path) -> None:
+    dataset = dataset_of(file, "hang")
+    told = findings(dataset)
+    hung = told["unknown_code:hung"]
+
+    assert set(dataset.hierarchy.nodes) == nodes_of(file) | {"250.01", "36.06", "300.4"}
+    assert dataset.hierarchy.parents("250.01") == ("250.0",)
+    assert dict(dataset.ledger.refused) == {"no_place": 1}
+    assert (hung.severity, hung.evidence["rows"].value) == ("warning", 5)
+    assert hung.evidence["nodes_added"].value == 3
+    assert set(hung.nodes) == {"250.01", "36.06", "300.4"}
+    assert "unknown_code:refused" not in told
+
+
+def test_a_dictionary_titles_a_file_and_adds_no_node_to_it(file: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "mimic"
+    folder.mkdir()
+    head = "ROW_ID,SUBJECT_ID,HADM_ID,SEQ_NUM,ICD9_CODE\n"
+    (folder / "DIAGNOSES_ICD.csv").write_text(head + "1,7,70,1,25001\n2,7,70,2,25010\n")
+    titles = (
+        'ROW_ID,ICD9_CODE,SHORT_TITLE,LONG_TITLE\n1,25001,short,Type I\n2,25013,s,"Type I, c"\n'
+    )
+    (folder / "D_ICD_DIAGNOSES.csv").write_text(titles)
+    refused, hung = (
+        audit.load_labels(folder, audit.load_hierarchy(file, unlisted=asked))
+        for asked in (None, "hang")
+    )
+
+    assert set(refused.hierarchy.nodes) == nodes_of(file)
+    assert refused.ledger.refused == {"unknown_code": 2}
+    assert set(hung.hierarchy.nodes) == nodes_of(file) | {"250.01", "250.10"}
+    assert hung.hierarchy.titles[hung.hierarchy.index("250.01")] == "Type I"
+
+
+def test_a_file_without_rules_for_digits_cannot_hang_labels(tmp_path: Path) -> None:
+    path = tmp_path / "edges.csv"
+    path.write_text("child,parent\n250.0,250\n")
+
+    with pytest.raises(InputError, match="what their digits mean") as caught:
+        audit.load_hierarchy(path, unlisted="hang")
+    assert "--unlisted" in caught.value.hint
+
+
+@pytest.mark.parametrize("unlisted", ["refuse", "hang"])
+def test_counts_place_labels_as_memory_does(file: Path, tmp_path: Path, unlisted: Unlisted) -> None:
+    rows = tmp_path / "rows.csv"
+    rows.write_text("instance,label\n" + "".join(f"{i},{label}\n" for i, label in ROWS))
+    hierarchy = audit.load_hierarchy(file, unlisted=unlisted)
+    count = count_pairs(rows, hierarchy, instance="instance", label="label", memory=10**9)
+
+    assert count.hierarchy.sha256 == dataset_of(file, unlisted).hierarchy.sha256
+
+
+def test_a_built_in_classification_refuses_when_asked() -> None:
+    rows = pl.DataFrame({"instance": ["a", "a"], "label": ["250.94", "250.93"]})
+    asked: list[Unlisted | None] = [None, "hang", "refuse"]
+    refused = [
+        LabelDataset.from_rows(rows, audit.load_hierarchy("icd9cm", unlisted=each)).ledger.refused
+        for each in asked
+    ]
+
+    assert refused == [{}, {}, {"unknown_code": 1}]
+
+
+@pytest.mark.parametrize(("asked", "read"), [("hang", "refuse"), ("refuse", "hang")])
+def test_a_policy_that_asks_otherwise_than_the_hierarchy_was_read_is_refused(
+    file: Path, asked: Unlisted, read: Unlisted
+) -> None:
+    with pytest.raises(PolicyError, match=f'unlisted_codes = "{asked}"'):
+        run_audit(dataset_of(file, read), Policy(unlisted_codes=asked))
+    assert run_audit(dataset_of(file, read), Policy(unlisted_codes=read)).status != "error"
+
+
+def test_labels_of_a_hierarchy_made_in_python_still_hang(file: Path) -> None:
+    coding = audit.load_hierarchy(file).coding
+    edges = pl.DataFrame({"child": ["250"], "parent": ["top"]})
+    made = Hierarchy.build(edges, name="made", coding=coding)
+    rows = pl.DataFrame({"instance": ["a"], "label": ["250.01"]})
+
+    assert LabelDataset.from_rows(rows, made).hierarchy.parents("250.01") == ("250",)
+
+
+# --- classes of a model ------------------------------------------------------------------------
+
+CODES = ("250.00", "250.0", "250.01", "250.09", "36.06", "36.01", "300.4", "V99", "elf")
+
+
+def predicted(
+    dataset: LabelDataset, classes: tuple[str, ...], scores: list[list[float]]
+) -> Predictions:
+    raw = RawPredictions(
+        tuple("abcd"), classes, np.array(scores), set_valued=False, sources=(Path("scores.npz"),)
+    )
+    return replace(map_predictions(raw, dataset), sources=())
+
+
+@pytest.mark.parametrize("unlisted", [None, "refuse", "hang"])
+@given(drawn=st.lists(st.sampled_from(CODES), min_size=1, unique=True))
+def test_a_class_is_placed_as_a_label_with_the_same_code_is(
+    tmp_path_factory: pytest.TempPathFactory, unlisted: Unlisted | None, drawn: list[str]
+) -> None:
+    """Labels with the same codes, read into the same hierarchy, are the oracle."""
+    file = tmp_path_factory.mktemp("file") / "ICD9_descriptions"
+    file.write_text(CAML)
+    classes = ("250.1", *drawn)
+    hierarchy = audit.load_hierarchy(file, unlisted=unlisted)
+    of_labels = LabelDataset.from_rows(
+        pl.DataFrame({"instance": "a", "label": list(classes)}), hierarchy
+    )
+    one = LabelDataset.from_rows(pl.DataFrame({"instance": ["a"], "label": ["250.00"]}), hierarchy)
+    model = predicted(one, classes, [[0.5] * len(classes)] * 4)
+
+    nodes = dict(of_labels.mappings.select("label", "node").iter_rows())
+    hung = dict(of_labels.mappings.filter("added").select("label", "node").iter_rows())
+    assert model.hierarchy.nodes == of_labels.hierarchy.nodes
+    assert model.ledger.hung_classes == hung
+    assert set(model.ledger.unknown_classes) == set(classes) - set(nodes)
+    scored = [model.hierarchy.nodes[i] for i in model.scores[[0]].indices]
+    assert sorted(scored) == sorted(nodes.values())
+
+
+def test_hung_classes_are_told_with_their_nodes_and_instances(file: Path) -> None:
+    dataset = dataset_of(file, "hang")
+    classes = ("250.00", "250.01", "250.09", "V99")
+    scores = [[0.9, 0, 0.6, 0], [0, 0.8, 0, 0.1], [0.5, 0, 0.7, 0], [0.1, 0.2, 0, 0]]
+    model = predicted(dataset, classes, scores)
+    measured = measure(dataset, Policy(), model)
+    told = {f.id: f for f in CHECK.run(measured).findings}
+    finding = told["unknown_code:classes%20hung"]
+    result = run_audit(dataset, predictions=model)
+
+    assert finding.nodes == ("250.09",)
+    assert {name: quantity.value for name, quantity in finding.evidence.items()} == {
+        "labels": 1, "classes": 4, "nodes_added": 1, "instances": 2, "of": 4,
+    }  # fmt: skip
+    assert CHECK.cases is not None
+    assert CHECK.cases(measured, finding).tolist() == [0, 2]
+    assert "unknown_code:classes" in told
+    assert result.model_pairs is not None
+    assert "250.09" in result.nodes["node"]
+    direct = dict(result.nodes.select("node", "direct").iter_rows())
+    assert (direct["250.09"], direct["250.01"]) == (0, 3)
+
+
+def test_a_node_that_a_class_added_is_no_valid_code_of_labels(tmp_path: Path) -> None:
+    """002.50 of a class alone must not become what 2.50 may stand for."""
+    rows = pl.DataFrame({"instance": list("abcd"), "label": ["2.59", "401.9", "250.00", "V30.00"]})
+    dataset = LabelDataset.from_rows(rows, "icd9cm")
+    model = predicted(dataset, ("401.9", "002.59"), [[0.5, 0.5]] * 4)
+    policy = policy_for("icd9cm")
+    by_model, alone = measure(dataset, policy, model), measure(dataset, policy)
+    integrity = integrity_of(alone)
+    assert integrity is not None
+
+    assert model.ledger.hung_classes == {"002.59": "002.59"}
+    both = [read_again(measured, integrity).drop("line") for measured in (by_model, alone)]
+    assert both[0].equals(both[1])
+
+
+def test_several_classes_that_would_be_one_new_node_are_left_out(file: Path) -> None:
+    dataset = dataset_of(file, "hang")
+    model = predicted(dataset, ("250.00", "25009", "250.09"), [[0.5, 0.25, 0.25]] * 4)
+
+    assert model.ledger.unknown_classes == ("25009", "250.09")
+    assert model.hierarchy is dataset.hierarchy
+    assert run_audit(dataset, predictions=model).checks
