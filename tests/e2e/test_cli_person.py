@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner, Result
 
-from audit.cli import app
+from audit.cli.app import app
 
 POLICY = '[person]\nsex = "gender"\nfemale = "F"\nmale = "M"\nage = "age"\n'
 STAYS = [("650", "M", "30")] * 12 + [("650", "F", "30")] * 20 + [("V3000", "F", "1.5")] * 13
