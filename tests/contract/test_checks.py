@@ -306,7 +306,7 @@ def read_at(statement: str, value: int | str) -> str:
 
 def templates() -> Iterator[tuple[str, str]]:
     """Every sentence with a placeholder in the source of a check, as far as it stands there."""
-    for path in sorted((ROOT / "audit" / "checks" / "rules").glob("*.py")):
+    for path in sorted((ROOT / "audit" / "checks").glob("[rs]*/*.py")):
         joined = [
             node for node in ast.walk(ast.parse(path.read_text("utf-8")))
             if isinstance(node, ast.JoinedStr | ast.Constant)
