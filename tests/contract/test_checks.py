@@ -315,7 +315,7 @@ def read_at(statement: str, value: int | str) -> str:
 
 def templates() -> Iterator[tuple[str, str]]:
     """Every sentence with a placeholder in the source of a check, as far as it stands there."""
-    for path in sorted((ROOT / "audit" / "checks").glob("*.py")):
+    for path in sorted((ROOT / "audit" / "checks").glob("[rs]*/*.py")):
         joined = [
             node for node in ast.walk(ast.parse(path.read_text("utf-8")))
             if isinstance(node, ast.JoinedStr | ast.Constant)
@@ -391,7 +391,7 @@ def test_parts_stand_largest_first_and_are_at_most_ten() -> None:
 
 def test_it_declares_every_threshold_that_it_reads(check: Check) -> None:
     """Else `audit judge` would take a threshold for one that needs no counting."""
-    source = (ROOT / "audit" / "checks" / f"{check.name}.py").read_text("utf-8")
+    source = (ROOT / "audit" / "checks" / "rules" / f"{check.name}.py").read_text("utf-8")
     thresholds = {str(threshold["name"]) for threshold in Policy().thresholds()}
     declared = {*check.counts_with, *(limit.threshold for limit in check.limits)}
 
@@ -470,7 +470,7 @@ def test_it_has_a_page_and_a_test_of_its_own(check: Check | WaiverCheck) -> None
     assert page.is_file()
     assert check.name in page.read_text(encoding="utf-8")
     assert (ROOT / "tests" / "unit" / "checks" / f"test_{check.name}.py").is_file()
-    assert (ROOT / "audit" / "checks" / f"{check.name}.py").is_file()
+    assert (ROOT / "audit" / "checks" / "rules" / f"{check.name}.py").is_file()
 
 
 def test_every_page_and_test_belongs_to_a_check() -> None:
