@@ -257,7 +257,7 @@ def report(
     with _told():
         from audit.runs.folder import read_run, replacing_reports
 
-        forced = _broken([run], _key(seal_key), force)
+        forced = _broken([run], _key(seal_key), force, ("report.html", "report.pdf"))
         result = read_run(run)
         with (
             _progress() as progress,
@@ -589,13 +589,15 @@ def _key(file: Path | None) -> SealKey | None:
     return read_key(file) if file else None
 
 
-def _broken(runs: list[Path], key: SealKey | None, force: bool) -> tuple[str, ...]:
+def _broken(
+    runs: list[Path], key: SealKey | None, force: bool, remade: tuple[str, ...] = ()
+) -> tuple[str, ...]:
     """What is broken of runs that are about to be read, told where that is forced."""
     if not runs:
         return ()
     from audit.runs.seal import broken_of
 
-    broken = broken_of(runs, key, forced=force)
+    broken = broken_of(runs, key, forced=force, remade=remade)
     for fault in broken:
         typer.echo(f"In spite of: {fault}", err=True)
     return broken

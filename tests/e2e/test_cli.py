@@ -99,7 +99,11 @@ def test_a_run_leaves_every_file_and_nothing_else(toy_files: Files, out: Path) -
     result = audited(toy_files, out)
 
     assert result.exit_code == 0, result.output
-    tables = {"restricted/policy.json", *(f"restricted/{name}.parquet" for name in TABLES)}
+    told = ("policy", "manifest", "denominators")
+    tables = {
+        *(f"restricted/{name}.json" for name in told),
+        *(f"restricted/{name}.parquet" for name in TABLES),
+    }
     assert left_in(out) == {"report.html", "result.json", "manifest.json", "restricted", *tables}
     assert left_in(out.parent) == {"run", *(f"run/{name}" for name in left_in(out))}
 
