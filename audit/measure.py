@@ -64,7 +64,7 @@ class Counted:
     records: RecordCounts
     """Instances by what their own rows and labels are like."""
     pairs: pl.LazyFrame
-    """Every pair with a joint instance, as `pair_table` counts and `audit.excess` judges it."""
+    """Every pair with a joint instance, as `pair_table` counts and `Excess` judges it."""
     excess: Excess
     """Which pairs were judged, and which of them meet too often."""
     residual_use: ResidualUse

@@ -46,7 +46,7 @@ def count_pairs(
     added_to: PairCount | None = None,
     progress: Progress = silent,
 ) -> PairCount:
-    """Count the pairs of a Spark DataFrame as `audit.stream.count_pairs` counts those of a file.
+    """Count the pairs of a Spark DataFrame as those of a file are counted.
 
     Rows are brought together by instance. Each task counts its instances; tallies come packed by
     range of pairs, and tasks add up those of a range. A task that is lost is made again by Spark.

@@ -1,4 +1,4 @@
-"""What a terminal shows of a result: renderables in, nothing printed; `audit.cli` prints them."""
+"""What a terminal shows of a result: renderables in, nothing printed."""
 
 from __future__ import annotations
 

@@ -176,7 +176,7 @@ class Verdicts:
         return benjamini_hochberg(self.excesses.p_value, self.known.size)
 
     def columns(self, pairs: pl.DataFrame, start: int = 0) -> pl.DataFrame:
-        """`audit.pair_table.JUDGED` for some lines of the pair table, the first being ``start``."""
+        """`JUDGED` for some lines of the pair table, the first being ``start``."""
         a, b = ends_of(pairs)
         places = self.known.members(a, b)
         observed, size = observed_of(pairs), len(pairs)

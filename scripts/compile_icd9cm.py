@@ -1,4 +1,4 @@
-"""Compile ``audit/hierarchies/data/icd9cm.csv.gz`` from the CMS tables and the typed-in headings.
+"""Compile ``audit/hierarchies/data/icd9cm.csv.gz`` from CMS tables and typed-in headings.
 
     python scripts/compile_icd9cm.py CMS32.zip
 

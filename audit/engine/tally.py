@@ -173,7 +173,7 @@ class PairTally:
             yield summed([self._square(start, stop), tail])
 
     def counts(self) -> PairCounts:
-        """Every pair with a joint instance, as `audit.engine.pairs.count_pairs` gives them."""
+        """Every pair with a joint instance, as `count_pairs` gives them."""
         parts = [PairCounts.none(), *self.blocks()]
         a, b, joint = (np.concatenate([getattr(p, k) for p in parts]) for k in ("a", "b", "joint"))
         return PairCounts(a, b, joint, np.concatenate([p.confusion_sum for p in parts]))
