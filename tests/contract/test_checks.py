@@ -17,16 +17,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import audit
+from audit.base.plurals import counted
 from audit.checks import ALL_CHECKS, CHECKS, ON_WAIVERS
 from audit.checks.check import Check, WaiverCheck, WaiverUse, not_on_counts
-from audit.dataset import LabelDataset
-from audit.disclosure import BESIDE, WHOLE
-from audit.hierarchy import Exclusion, Exclusions, Hierarchy
-from audit.measure import Counted, Measurements, measure
-from audit.plurals import counted
-from audit.policy import BranchRule, Policy, Threshold, Waiver, policy_for
-from audit.result import CheckResult, Finding, filled
-from audit.rules import Companion, Exclusive
+from audit.data.dataset import LabelDataset
+from audit.hierarchies.hierarchy import Hierarchy
+from audit.hierarchies.notes import Exclusion, Exclusions
+from audit.measure.measure import Counted, Measurements, measure
+from audit.policy.policy import BranchRule, Policy, Threshold, Waiver, policy_for
+from audit.policy.rules import Companion, Exclusive
+from audit.results.disclosure import BESIDE, WHOLE
+from audit.results.result import CheckResult, Finding, filled
 from fixtures.coded import measured as damaged_in
 from fixtures.counted import counted_of, standing_alone
 from fixtures.labelled import labelled, repeated, tree

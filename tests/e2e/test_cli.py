@@ -19,17 +19,17 @@ from jsonschema import Draft202012Validator
 from typer.testing import CliRunner, Result
 
 import reports
-import reports.pdf
-from audit import run as run_module
-from audit import run_folder
+import reports.pdf.pdf
+from audit.base.errors import RenderError
 from audit.checks import ALL_CHECKS, CHECKS
 from audit.checks.check import Check
-from audit.cli import app
-from audit.errors import RenderError
-from audit.measure import Measurements
-from audit.result import CheckResult
-from audit.run_folder import read_run
-from reports.verdict import verdict as verdict_of
+from audit.cli.app import app
+from audit.measure.measure import Measurements
+from audit.results.result import CheckResult
+from audit.runs import audit as run_module
+from audit.runs import folder as run_folder
+from audit.runs.folder import read_run
+from reports.chapters.verdict import verdict as verdict_of
 
 ROOT = Path(__file__).parents[2]
 Files = tuple[Path, Path]
@@ -314,7 +314,7 @@ def unrenderable(*_: object) -> None:
 def test_a_pdf_that_cannot_be_rendered_exits_3_and_keeps_the_rest(
     toy_files: Files, out: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(reports.pdf, "rendering_pdf", unrenderable)
+    monkeypatch.setattr(reports.pdf.pdf, "rendering_pdf", unrenderable)
     labels, hierarchy = toy_files
     result = audit("run", labels, "--hierarchy", hierarchy, "--out", out, "--fail-on", "error")
 

@@ -11,8 +11,8 @@ import pytest
 from jsonschema import Draft202012Validator
 from typer.testing import CliRunner, Result
 
-from audit.cli import app
-from audit.files import sha256_of
+from audit.base.files import sha256_of
+from audit.cli.app import app
 
 ROOT = Path(__file__).parents[2]
 LABELS = [("a", "cow"), ("b", "dog"), ("b", "tool"), ("c", "cat"), ("c", "mammal"), ("d", "elf")]

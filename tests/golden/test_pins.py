@@ -12,7 +12,7 @@ import polars.selectors as cs
 import pytest
 from typer.testing import CliRunner
 
-from audit.cli import app
+from audit.cli.app import app
 
 SAMPLE = Path(__file__).parents[2] / "sample_data"
 DIGITS = 9
