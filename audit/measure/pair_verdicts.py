@@ -213,7 +213,7 @@ class Verdicts:
         )
 
     def judged(self, marked: pl.LazyFrame) -> pl.LazyFrame:
-        """A marked pair table with `audit.counting.pair_table.JUDGED`, made as its lines are read."""
+        """The table with `audit.counting.pair_table.JUDGED`, made as its lines are read."""
         expected, observed = pl.col("expected_length"), pl.col("joint") - pl.col("joint_entailed")
         told = {column.name: _looked_up(column) for column in self._of_excesses}
         one = pl.when(expected.is_not_null()).then(1.0)
