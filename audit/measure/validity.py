@@ -10,7 +10,7 @@ from audit.base.errors import PolicyError, SchemaError, first_cases
 from audit.data.dataset import LabelDataset, place_by_digits
 from audit.hierarchies.hierarchy import Hierarchy
 from audit.policy.code_dates import as_days
-from audit.policy.policy import CodeDates
+from audit.policy.statements import CodeDates
 
 VALID, HEADING, INVALID = "valid", "heading", "invalid"
 """A code that could be assigned on that day; one that could not, while more specific codes below it

@@ -22,7 +22,8 @@ from audit.data.batches import columns_of
 from audit.data.formats import format_of
 from audit.hierarchies.hierarchy import Hierarchy
 from audit.hierarchies.titles import read_own_titles, with_titles
-from audit.policy.policy import Policy, policy_for
+from audit.policy.built_in import policy_for
+from audit.policy.policy import Policy
 from audit.results.result import AuditResult
 from audit.runs.audit import input_record, run_audit, run_counted_audit, with_inputs
 from audit.runs.folder import RESTRICTED, read_run
@@ -292,7 +293,7 @@ def _refuse_what_counts_lack(
         "--predictions": settings.predictions,
         "--classes": settings.classes,
         "--keep-instances": keep_instances,
-        "--strata, or strata, drift or code_dates of the policy": policy and policy.columns,
+        "--strata, or strata, drift, code_dates or person of the policy": policy and policy.columns,
     }
     given = [option for option, value in asked.items() if value]
     if given:

@@ -23,7 +23,8 @@ from audit.hierarchies.hierarchy import Hierarchy
 from audit.measure.counts import measure_counts
 from audit.measure.measure import Counted, measure
 from audit.measure.pair_excess import Excess
-from audit.policy.policy import Policy, Threshold
+from audit.policy.policy import Policy
+from audit.policy.statements import Threshold
 from fixtures.labelled import labelled
 from fixtures.named_counts import LABEL, write_rows
 from fixtures.strategies import hierarchies, label_sets, trees

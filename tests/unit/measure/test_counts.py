@@ -20,7 +20,8 @@ from audit.hierarchies.hierarchy import Hierarchy
 from audit.measure.counts import measure_counts
 from audit.measure.measure import Counted, Measurements, measure
 from audit.measure.pair_excess import Excess
-from audit.policy.policy import Policy, Threshold
+from audit.policy.policy import Policy
+from audit.policy.statements import Threshold
 from fixtures.labelled import tree
 from fixtures.synthetic import (
     BothLabels,

@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 
 import audit
 from audit.hierarchies.hierarchy import Hierarchy
-from audit.policy.policy import BranchRule, Policy
+from audit.policy.policy import Policy
+from audit.policy.statements import BranchRule
 from audit.results.disclosure import count, derived, is_small, shown, shown_count
 from audit.results.result import AuditResult
 from audit.runs.audit import run_audit
