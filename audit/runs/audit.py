@@ -228,6 +228,7 @@ def _result(
         strata=pl.DataFrame({"most_labels": measured.excess.cuts}, schema=STRATA),
         branch_pairs=_branch_pairs(measured),
         counted_with=policy.model_dump(mode="json") | {"min_cell": min_cell},
+        data_sha256=origin.sha256,
     )
 
 
@@ -391,7 +392,7 @@ def _prediction_ledger(measured: Measurements) -> dict[str, Any] | None:
 
 def _identity(hierarchy: Hierarchy, policy: Policy, origin: _Origin) -> dict[str, Any]:
     return {
-        "data": {"sha256": origin.sha256, "format": origin.format, "title": policy.title},
+        "data": {"hmac_sha256": None, "format": origin.format, "title": policy.title},
         "hierarchy": {
             "name": hierarchy.name,
             "sha256": hierarchy.sha256,

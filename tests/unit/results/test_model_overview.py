@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from audit.counting.pair_table import MOST_CONFUSED
+from audit.results.confused_pairs import MOST_CONFUSED
 from audit.hierarchies.hierarchy import Hierarchy
 from audit.policy.policy import Policy
 from audit.results.model_overview import model_overview, shared_metrics
