@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import sys
+import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import asdict
 from datetime import UTC, datetime
 from enum import StrEnum
 from pathlib import Path
+from types import FrameType
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -200,7 +203,11 @@ def run(
                 master=master,
                 add_to=add_to,
             )
-            with keeping_count(out, settings.engine) as checkpoint, _going_on(checkpoint):
+            with (
+                keeping_count(out, settings.engine) as checkpoint,
+                _going_on(checkpoint),
+                writing_run(out, overwrite=overwrite) as folder,
+            ):
                 made = audited(
                     settings,
                     settings.stated_policy(),
@@ -211,19 +218,18 @@ def run(
                     progress=progress,
                 )
                 result = made.result
-                with writing_run(out, overwrite=overwrite) as folder:
-                    with _rendering(result, folder, pdf, progress) as unrendered:
-                        progress("writing tables")
-                        write_tables(result, folder)
-                        made.keep(folder)
-                    progress("sealing")
-                    seal(
-                        folder,
-                        result,
-                        command=["audit", *sys.argv[1:]],
-                        started=started,
-                        settings=settings.model_dump(mode="json"),
-                    )
+                with _rendering(result, folder, pdf, progress) as unrendered:
+                    progress("writing tables")
+                    write_tables(result, folder)
+                    made.keep(folder)
+                progress("sealing")
+                seal(
+                    folder,
+                    result,
+                    command=["audit", *sys.argv[1:]],
+                    started=started,
+                    settings=settings.model_dump(mode="json"),
+                )
         _summarise(result, out, unrendered, as_json=as_json)
         raise typer.Exit(_exit_status(result, fail_on, unrendered))
 
@@ -235,15 +241,13 @@ def report(
 ) -> None:
     """Render the reports of a run again, without recounting."""
     with _told():
-        from audit.run_folder import read_run, replacing_reports
+        from audit.run_folder import read_run, rewriting_run, seal_reports
 
-        result = read_run(run)
-        with (
-            _progress() as progress,
-            replacing_reports(run) as folder,
-            _rendering(result, folder, pdf, progress) as unrendered,
-        ):
-            pass
+        with _progress() as progress, rewriting_run(run) as folder:
+            result = read_run(run)
+            with _rendering(result, folder, pdf, progress) as unrendered:
+                pass
+            seal_reports(run, folder)
         typer.echo(f"Report: {run / 'report.html'}")
         _tell_unrendered(unrendered)
         raise typer.Exit(3 if unrendered else 0)
@@ -265,25 +269,24 @@ def judge(
     """Judge a run again by another policy, without recounting."""
     with _told():
         from audit.judge import judging_date
-        from audit.run_folder import judging_run, read_run
+        from audit.run_folder import read_run, rewriting_run, seal_judged, write_judged_tables
         from audit.settings import Judging
 
-        with _progress() as progress:
+        with _progress() as progress, rewriting_run(run) as folder:
             judging = Judging(policy=policy, reference=reference, today=judging_date())
             progress("reading the run")
             found = read_run(run)
             progress("judging")
             result = judging.judge(found)
-            with (
-                judging_run(
-                    run,
-                    result,
-                    command=["audit", *sys.argv[1:]],
-                    judging=judging.model_dump(mode="json"),
-                ) as folder,
-                _rendering(result, folder, pdf, progress) as unrendered,
-            ):
-                pass
+            with _rendering(result, folder, pdf, progress) as unrendered:
+                write_judged_tables(run, result, folder)
+            seal_judged(
+                run,
+                folder,
+                result,
+                command=["audit", *sys.argv[1:]],
+                judging=judging.model_dump(mode="json"),
+            )
         _summarise(result, run, unrendered, as_json=as_json)
         raise typer.Exit(_exit_status(result, fail_on, unrendered))
 
@@ -331,26 +334,27 @@ def compare(
 ) -> None:
     """Tell what changed between two runs, and why."""
     with _told():
-        from audit.compare import COMPARISON, HTML, compare_runs, writing_comparison
-        from audit.run_folder import read_run, refuse_occupied
+        from audit.compare import COMPARISON, HTML, compare_runs, seal_comparison, write_changes
+        from audit.run_folder import read_run, writing_run
 
         started = datetime.now(UTC)
-        refuse_occupied(out, overwrite=overwrite, kind=COMPARISON)
-        with _progress() as progress:
+        with (
+            _progress() as progress,
+            writing_run(out, overwrite=overwrite, kind=COMPARISON) as folder,
+        ):
             progress("comparing")
             comparison = compare_runs(read_run(old), read_run(new))
             shared = comparison.shared()
-            with writing_comparison(
+            write_changes(comparison, shared, folder)
+            progress("writing the report")
+            unrendered = _render_comparison(shared, folder / HTML)
+            seal_comparison(
+                folder,
                 comparison,
-                shared,
-                out,
                 runs=(old, new),
                 command=["audit", *sys.argv[1:]],
                 started=started,
-                overwrite=overwrite,
-            ) as folder:
-                progress("writing the report")
-                unrendered = _render_comparison(shared, folder / HTML)
+            )
         from audit import terminal
 
         if as_json:
@@ -492,7 +496,8 @@ def _listed(what: Listed) -> Iterator[tuple[str, ...]]:
 def _told() -> Iterator[None]:
     """Tell a user's mistake in one message and end with its exit status."""
     try:
-        yield
+        with _ended_as_by_ctrl_c():
+            yield
     except AuditError as error:
         typer.echo(f"Error: {error}", err=True)
         raise typer.Exit(error.exit_status) from None
@@ -502,6 +507,32 @@ def _told() -> Iterator[None]:
     except OSError as error:
         typer.echo(f"Error: {error.filename or 'a file'}: {error.strerror or error}", err=True)
         raise typer.Exit(2) from None
+
+
+@contextmanager
+def _ended_as_by_ctrl_c() -> Iterator[None]:
+    """Let SIGTERM, and a terminal that closes, end the program as Ctrl-C does: it cleans up."""
+    names = ("SIGTERM", "SIGHUP")  # Windows has no SIGHUP
+    signals = [getattr(signal, name) for name in names if hasattr(signal, name)]
+    if threading.current_thread() is not threading.main_thread():
+        signals = []
+
+    def interrupt(_: int, frame: FrameType | None) -> None:
+        on_ctrl_c = signal.getsignal(signal.SIGINT)
+        if not callable(on_ctrl_c):  # a shell starts what runs in the background without one
+            raise KeyboardInterrupt
+        on_ctrl_c(signal.SIGINT, frame)
+
+    before = {
+        number: signal.signal(number, interrupt)
+        for number in signals
+        if signal.getsignal(number) is signal.SIG_DFL
+    }
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
 
 
 @contextmanager

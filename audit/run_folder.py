@@ -9,9 +9,8 @@ import platform
 import shutil
 import socket
 import sys
-import tempfile
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -20,6 +19,7 @@ from typing import Any
 import polars as pl
 
 from audit.disclosure import Earlier, Quantity
+from audit.disk import exchange, flush, on_disk, working_beside
 from audit.earlier_table import earlier_frame, earlier_of
 from audit.errors import InputError, OutputError
 from audit.files import read_json, sha256_of
@@ -83,39 +83,40 @@ RUN = FolderKind("run", RESULT)
 def writing_run(out: Path, *, overwrite: bool = False, kind: FolderKind = RUN) -> Iterator[Path]:
     """A temporary folder beside ``out`` that takes its place when the block ends without an error.
 
+    No other audit writes to ``out`` from the beginning of the block on. It outlives a loss of power
+    once it is in place.
+
     Raises:
-        OutputError: If ``out`` is there and is none of its kind, or is one and ``overwrite`` is
-            False.
+        OutputError: If ``out`` is there, at the beginning or at the end, and is none of its kind,
+            or is one and ``overwrite`` is False; or if another audit writes to it.
     """
     refuse_occupied(out, overwrite=overwrite, kind=kind)
     out = out.resolve()
-    with _writable(out):
-        folder = Path(tempfile.mkdtemp(prefix=f".{out.name}-", dir=_nearest_folder(out)))
-    try:
+    with working_beside(out) as folder:
         yield folder
-        with _writable(out):
-            folder.chmod(0o755)
-            out.parent.mkdir(parents=True, exist_ok=True)
-            _replace(folder, out)
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)
+        with on_disk(out):
+            for path in (*folder.rglob("*"), folder):
+                flush(path)
+            _put_in_place(folder, out, overwrite=overwrite, kind=kind)
+            flush(out.parent)
 
 
-@contextmanager
-def _writable(out: Path) -> Iterator[None]:
-    try:
-        yield
-    except OSError as error:
-        raise OutputError(
-            "a folder that can be written is required",
-            found=error.strerror or str(error),
-            where=out,
-        ) from None
-
-
-def _nearest_folder(out: Path) -> Path:
-    """The deepest folder above ``out`` that is there, so that a failure leaves no new one."""
-    return next(parent for parent in out.parents if parent.exists())
+def _put_in_place(folder: Path, out: Path, *, overwrite: bool, kind: FolderKind) -> None:
+    """Rename a whole folder to ``out``; what appeared there meanwhile, and is to stay, stays."""
+    refuse_occupied(out, overwrite=overwrite, kind=kind)
+    if is_sealed(out, kind):
+        exchange(folder, out)
+        if is_sealed(folder, kind):
+            return
+        exchange(folder, out)
+    else:
+        with suppress(OSError):
+            if out.is_dir():
+                out.rmdir()
+            folder.rename(out)
+            return
+    refuse_occupied(out, overwrite=False, kind=kind)
+    folder.rename(out)
 
 
 def refuse_occupied(out: Path, *, overwrite: bool, kind: FolderKind = RUN) -> None:
@@ -138,6 +139,17 @@ def refuse_occupied(out: Path, *, overwrite: bool, kind: FolderKind = RUN) -> No
         )
 
 
+def refuse_no_run(folder: Path) -> None:
+    """Raise InputError where a folder is none that an audit left."""
+    if not is_run(folder):
+        raise InputError(
+            "the folder of a run is required",
+            found=f"no {MANIFEST} and {RESULT} in it" if folder.exists() else "nothing there",
+            where=folder,
+            hint="a run is what `audit run` leaves",
+        )
+
+
 def is_run(folder: Path) -> bool:
     """Whether a folder is one that an audit left."""
     return is_sealed(folder, RUN)
@@ -148,62 +160,68 @@ def is_sealed(folder: Path, kind: FolderKind) -> bool:
     return (folder / MANIFEST).is_file() and (folder / kind.content).is_file()
 
 
-def _replace(folder: Path, out: Path) -> None:
-    """Put a whole folder in the place of another; the old one goes last."""
-    if not out.exists():
-        folder.rename(out)
-        return
-    old = Path(tempfile.mkdtemp(prefix=f".{out.name}-old-", dir=out.parent))
-    out.rename(old / out.name)
-    try:
-        folder.rename(out)
-    except OSError:
-        (old / out.name).rename(out)
-        raise
-    finally:
-        shutil.rmtree(old, ignore_errors=True)
-
-
 @contextmanager
-def replacing_reports(run: Path) -> Iterator[Path]:
-    """A temporary folder whose reports replace those of a run, which is then sealed again."""
-    manifest = read_json(run / MANIFEST)
-    with tempfile.TemporaryDirectory(prefix=".report-", dir=run) as temporary:
-        yield Path(temporary)
-        for name in (HTML, PDF):
-            if (Path(temporary) / name).is_file():
-                (Path(temporary) / name).replace(run / name)
-    write_manifest(run, manifest)
+def rewriting_run(run: Path) -> Iterator[Path]:
+    """As `writing_run`, with a run's own place: from the beginning on it stays as it is.
 
-
-@contextmanager
-def judging_run(
-    run: Path, result: AuditResult, *, command: Sequence[str], judging: Mapping[str, Any]
-) -> Iterator[Path]:
-    """A temporary folder with a run's tables and what was judged of them anew.
-
-    Reports are written into it. It takes the run's place, sealed, when the block ends without an
-    error; what the run had and the folder lacks is gone then, so that no report tells the earlier
-    judgement.
+    Raises:
+        InputError: If there is no run.
+        OutputError: If another audit writes to it.
     """
-    manifest = read_json(run / MANIFEST)
+    refuse_no_run(run)
     with writing_run(run, overwrite=True) as folder:
-        (folder / RESULT).write_bytes(to_json_bytes(result.shared()))
-        shutil.copytree(
-            run / RESTRICTED,
-            folder / RESTRICTED,
-            copy_function=_linked,
-            ignore=shutil.ignore_patterns(FINDINGS, REFERENCE, EARLIER),
-        )
-        _write_judged(result, folder / RESTRICTED)
         yield folder
-        judged = {
-            "identity": dict(result.identity),
-            "inputs": [dict(source) for source in result.inputs],
-            "judged": list(command),
-            "judging": judging,
-        }
-        write_manifest(folder, {**manifest, **judged})
+
+
+def seal_reports(run: Path, folder: Path) -> None:
+    """Add to a folder of new reports what else a run holds, and seal it."""
+    shutil.copytree(
+        run, folder, copy_function=_linked, ignore=_all_but_reports(folder), dirs_exist_ok=True
+    )
+    write_manifest(folder, read_json(run / MANIFEST))
+
+
+def _all_but_reports(folder: Path) -> Callable[[str, list[str]], set[str]]:
+    """Leaves out the manifest, reports that are there anew, and what a killed process left."""
+    new = {path.name for path in folder.iterdir()}
+
+    def ignored(place: str, names: list[str]) -> set[str]:
+        return {name for name in names if name in (MANIFEST, *new) or name.startswith(".report-")}
+
+    return ignored
+
+
+def write_judged_tables(run: Path, result: AuditResult, folder: Path) -> None:
+    """Write into a folder a run's tables and what was judged of them anew.
+
+    No report of the run is among them, so that none tells the earlier judgement.
+    """
+    (folder / RESULT).write_bytes(to_json_bytes(result.shared()))
+    shutil.copytree(
+        run / RESTRICTED,
+        folder / RESTRICTED,
+        copy_function=_linked,
+        ignore=shutil.ignore_patterns(FINDINGS, REFERENCE, EARLIER),
+    )
+    _write_judged(result, folder / RESTRICTED)
+
+
+def seal_judged(
+    run: Path,
+    folder: Path,
+    result: AuditResult,
+    *,
+    command: Sequence[str],
+    judging: Mapping[str, Any],
+) -> None:
+    """Seal what `write_judged_tables` wrote, and the reports of it."""
+    judged = {
+        "identity": dict(result.identity),
+        "inputs": [dict(source) for source in result.inputs],
+        "judged": list(command),
+        "judging": judging,
+    }
+    write_manifest(folder, {**read_json(run / MANIFEST), **judged})
 
 
 def _linked(source: str, target: str) -> str:
@@ -319,13 +337,7 @@ def read_run(folder: str | Path) -> AuditResult:
         InputError: If the folder is no run, or is one of another schema version.
     """
     folder = Path(folder)
-    if not is_run(folder):
-        raise InputError(
-            "the folder of a run is required",
-            found=f"no {MANIFEST} and {RESULT} in it" if folder.exists() else "nothing there",
-            where=folder,
-            hint="a run is what `audit run` leaves",
-        )
+    refuse_no_run(folder)
     shared = read_json(folder / RESULT)
     if shared.get("schema_version") != SCHEMA_VERSION:
         raise InputError(

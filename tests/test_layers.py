@@ -107,7 +107,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     | {"judge", "measure"}
     | {"measure_counts", "measure_model", "pair_count"}
     | {"pair_table", "policy", "predictions", "progress", "result", "rule_book", "validity"},
-    "run_folder": {"disclosure", "earlier_table", "errors", "files", "result"},
+    "run_folder": {"disclosure", "disk", "earlier_table", "errors", "files", "result"},
     "case_lists": {"engine", "errors", "result"},
     "wrong_hierarchy": {"dataset", "errors", "hierarchies", "hierarchy", "plurals"}
     | {"predictions"},

@@ -376,7 +376,7 @@ STAGES: list[tuple[Any, str]] = [
     (run_folder, "write_tables"),
     (run_folder, "seal"),
     (reports, "write_html"),
-    (run_folder, "_replace"),
+    (run_folder, "_put_in_place"),
 ]
 
 
@@ -408,6 +408,22 @@ def test_an_error_at_any_stage_leaves_nothing_half_written(
     assert result.exit_code != 0
     assert left_in(out.parent) == before
     assert not earlier or (out / "manifest.json").read_bytes() == seal
+
+
+def test_sigterm_leaves_nothing_behind(toy_files: Files, tmp_path: Path) -> None:
+    labels, hierarchy = toy_files
+    out = tmp_path / "out" / "run"
+    command = [sys.executable, "-c", "from audit.cli import app; app()", "run", str(labels)]
+    options = ["--hierarchy", str(hierarchy), "--out", str(out)]
+    with subprocess.Popen([*command, *options], stderr=subprocess.PIPE) as child:
+        while not (out.parent / ".run.work").exists():
+            assert child.poll() is None
+            time.sleep(0.01)
+        child.terminate()
+        child.communicate()
+
+    assert child.returncode == 130
+    assert not out.parent.exists()
 
 
 # --- bad input ------------------------------------------------------------------------------------
