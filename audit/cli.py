@@ -248,8 +248,7 @@ def report(
             with _rendering(result, folder, pdf, progress) as unrendered:
                 pass
             seal_reports(run, folder)
-        typer.echo(f"Report: {run / 'report.html'}")
-        _tell_unrendered(unrendered)
+        _tell_report(run / "report.html", unrendered)
         raise typer.Exit(3 if unrendered else 0)
 
 
@@ -361,8 +360,7 @@ def compare(
             _print_json(terminal.machine_comparison(shared, out, unrendered))
         else:
             _print(terminal.comparison(shared))
-            typer.echo(f"Report: {out / HTML}")
-        _tell_unrendered(unrendered)
+        _tell_report(out / HTML, unrendered, as_json=as_json)
         raise typer.Exit(3 if unrendered else 0)
 
 
@@ -709,10 +707,12 @@ def _summarise(
 
         told = verdict(shared)
         _print(summary(shared, told.badge.word, told.sentence))
-        typer.echo(f"Report: {out / 'report.html'}")
-    _tell_unrendered(unrendered)
+    _tell_report(out / "report.html", unrendered, as_json=as_json)
 
 
-def _tell_unrendered(unrendered: list[RenderError]) -> None:
+def _tell_report(path: Path, unrendered: list[RenderError], *, as_json: bool = False) -> None:
+    """Tell where the report lies, or the tables where there is none, and what is missing."""
+    if not as_json:
+        typer.echo(f"Report: {path}" if path.exists() else f"Tables: {path.parent}")
     for error in unrendered:
         typer.echo(f"Not written: {error}", err=True)

@@ -341,6 +341,32 @@ def test_a_report_half_rendered_is_not_kept(
     assert "report.html" not in json.loads((out / "manifest.json").read_text())["outputs"]
 
 
+def test_a_chart_that_ends_its_process_costs_the_reports_alone(
+    toy_files: Files, tmp_path: Path
+) -> None:
+    labels, hierarchy = toy_files
+    (tmp_path / "vl_convert.py").write_text("import os; os.abort()")
+    out = tmp_path / "run"
+    command = [sys.executable, "-c", "from audit.cli import app; app()", "run", str(labels)]
+    options = ["--hierarchy", str(hierarchy), "--out", str(out)]
+    path = os.pathsep.join([str(tmp_path), *filter(None, sys.path)])
+    ended = subprocess.run(
+        [*command, *options],
+        env={**os.environ, "PYTHONPATH": path},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+    assert ended.returncode == 3
+    assert f"Tables: {out}" in ended.stdout
+    for report in ("report.html", "report.pdf"):
+        assert f"Not written: {report} could not be rendered" in ended.stderr
+    assert "by SIGABRT" in ended.stderr
+    assert {"result.json", "restricted/nodes.parquet"} <= left_in(out)
+    assert audit("verify", out).exit_code == 0
+
+
 # --- the output folder --------------------------------------------------------------------------
 
 
