@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from audit.errors import AuditError, InputError, RenderError
+from audit.errors import AuditError, InputError, RenderError, printable
 from audit.plurals import counted
 from audit.progress import Progress, silent
 
@@ -377,7 +377,7 @@ def show(
         from audit.instances import read_instance
 
         for title, dag in read_instance(run, instance).items():
-            typer.echo(f"{title} of {instance}\n{dag.tree(least=least)}\n")
+            typer.echo(f"{title} of {printable(instance)}\n{dag.tree(least=least)}\n")
 
 
 @app.command()
@@ -494,6 +494,7 @@ def _listed(what: Listed) -> Iterator[tuple[str, ...]]:
 def _told() -> Iterator[None]:
     """Tell a user's mistake in one message and end with its exit status."""
     try:
+        _refuse_no_moment()
         with _ended_as_by_ctrl_c():
             yield
     except AuditError as error:
@@ -505,6 +506,21 @@ def _told() -> Iterator[None]:
     except OSError as error:
         typer.echo(f"Error: {error.filename or 'a file'}: {error.strerror or error}", err=True)
         raise typer.Exit(2) from None
+
+
+def _refuse_no_moment() -> None:
+    """Refuse a SOURCE_DATE_EPOCH that is no moment before a library stumbles over it."""
+    epoch = os.environ.get("SOURCE_DATE_EPOCH")
+    if epoch == "":
+        del os.environ["SOURCE_DATE_EPOCH"]
+    try:
+        datetime.fromtimestamp(int(epoch or 0), UTC)
+    except (ValueError, OverflowError, OSError):
+        raise InputError(
+            "SOURCE_DATE_EPOCH is the seconds since 1970 that a run is dated with",
+            found=repr(epoch),
+            hint="a whole number, or unset it",
+        ) from None
 
 
 @contextmanager
@@ -569,7 +585,8 @@ def _write(text: str) -> None:
 
 
 def _print_json(told: Mapping[str, Any]) -> None:
-    typer.echo(json.dumps(told, ensure_ascii=False, indent=1))
+    shown = json.dumps(told, ensure_ascii=False, indent=1)
+    typer.echo("".join(c if c == "\n" or c.isprintable() else json.dumps(c)[1:-1] for c in shown))
 
 
 def _refuse_options_of_predictions(

@@ -77,17 +77,30 @@ def read_lines(path: Path) -> Iterator[tuple[int, str]]:
             yield number, line
 
 
+def once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """A JSON object of its pairs; raises ValueError where a key stands in it twice.
+
+    The ``object_pairs_hook`` of `json`, which would keep the last value alone.
+    """
+    made = dict(pairs)
+    if len(made) < len(pairs):
+        keys = [key for key, _ in pairs]
+        twice = sorted({key for key in keys if keys.count(key) > 1})
+        raise ValueError(f"more than one value of the key {first_cases(twice)}")
+    return made
+
+
 def read_json(path: Path) -> Any:
-    """A JSON document; a broken one raises InputError with its line."""
+    """A JSON document; a broken one raises InputError, with its line where that is known."""
     try:
-        return json.loads(read_text(path))
+        return json.loads(read_text(path), object_pairs_hook=once)
     except json.JSONDecodeError as error:
         raise InputError(
             "a JSON document is required", found=error.msg, where=f"{path}:{error.lineno}"
         ) from None
     except (RecursionError, ValueError) as error:
         raise InputError(
-            "a JSON document of moderate depth and numbers is required",
+            "a JSON document of moderate depth and numbers, with each key once, is required",
             found=str(error),
             where=path,
         ) from None

@@ -10,7 +10,7 @@ from audit.dataset import LabelDataset
 from audit.errors import InputError
 from audit.hierarchy import Hierarchy
 from audit.predictions import Predictions
-from audit.run_folder import RESTRICTED, read_run
+from audit.run_folder import RESTRICTED, read_run, refuse_changed
 from audit.weighted import WeightedDag
 
 INSTANCES = "instances.parquet"
@@ -64,6 +64,7 @@ def read_instance(run: str | Path, instance: str) -> dict[str, WeightedDag]:
             where=run,
             hint="make it with: audit run ... --keep-instances",
         )
+    refuse_changed(Path(run), [f"{RESTRICTED}/{INSTANCES}"])
     rows = pl.scan_parquet(path).filter(pl.col("instance") == instance).collect()
     if rows.is_empty():
         raise InputError(

@@ -9,7 +9,7 @@ import platform
 import shutil
 import socket
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -21,7 +21,7 @@ import polars as pl
 from audit.disclosure import Earlier, Quantity
 from audit.disk import exchange, flush, on_disk, working_beside
 from audit.earlier_table import earlier_frame, earlier_of
-from audit.errors import InputError, OutputError
+from audit.errors import InputError, OutputError, first_cases
 from audit.files import read_json, sha256_of
 from audit.result import (
     COUNTED,
@@ -39,6 +39,14 @@ RESULT, MANIFEST, RESTRICTED = "result.json", "manifest.json", "restricted"
 HTML, PDF = "report.html", "report.pdf"
 POLICY, FINDINGS = "policy.json", "findings.parquet"
 REFERENCE, EARLIER = "reference.json", "earlier.parquet"
+
+_TABLES = ("nodes", "edges", "residuals", "strata", "branch_pairs", "findings")
+_SOMETIMES = ("metrics", "behaviours", "exchanges", "model_pairs", "drift_values", "drift_nodes")
+_READ = (
+    *(POLICY, REFERENCE, EARLIER),
+    *(f"{name}.parquet" for name in (*_TABLES, *_SOMETIMES, "pairs", "cases")),
+)
+"""Restricted files that a result is read from."""
 
 _METRICS: dict[str, Any] = {
     "part": pl.String,
@@ -334,22 +342,22 @@ def read_run(folder: str | Path) -> AuditResult:
     """Read a run back; its ``shared()`` gives the bytes of its ``result.json`` again.
 
     Raises:
-        InputError: If the folder is no run, or is one of another schema version.
+        InputError: If the folder is no run, is one of another schema version, or has changed since
+            it was sealed.
     """
     folder = Path(folder)
     refuse_no_run(folder)
     shared = read_json(folder / RESULT)
-    if shared.get("schema_version") != SCHEMA_VERSION:
+    version = shared.get("schema_version") if isinstance(shared, dict) else None
+    if version != SCHEMA_VERSION:
         raise InputError(
             f"a run of schema version {SCHEMA_VERSION} is required",
-            found=repr(shared.get("schema_version")),
+            found=repr(version),
             where=folder / RESULT,
             hint="read it with the version of hierarchy-audit that wrote it",
         )
-    tables = {
-        name: pl.read_parquet(_table_file(folder, name))
-        for name in ("nodes", "edges", "residuals", "strata", "branch_pairs", "findings")
-    }
+    manifest = _read_manifest(folder)
+    tables = {name: pl.read_parquet(_table_file(folder, name)) for name in _TABLES}
     return AuditResult(
         identity=shared["identity"],
         ledger=shared["ledger"],
@@ -368,9 +376,40 @@ def read_run(folder: str | Path) -> AuditResult:
         counted_with=_counted_with(folder),
         reference=_read_reference(folder, shared),
         earlier=_read_earlier(folder, shared),
-        inputs=tuple(read_json(folder / MANIFEST)["inputs"]),
+        inputs=tuple(manifest["inputs"]),
         sha256=sha256_of(folder / RESULT),
     )
+
+
+def refuse_changed(folder: Path, names: Iterable[str]) -> None:
+    """Raise InputError where files of a run are not as its manifest seals them.
+
+    Every byte of them is read. Files that are missing are passed over.
+    """
+    sealed = read_json(folder / MANIFEST)["outputs"]
+    files = [name for name in names if (folder / name).is_file()]
+    changed = [name for name in files if sha256_of(folder / name) != sealed.get(name)]
+    if changed:
+        raise InputError(
+            "a run as it was sealed is required",
+            found=f"other bytes in {first_cases(changed)}",
+            where=folder,
+            hint="audit verify RUN tells all that has changed",
+        )
+
+
+def _read_manifest(folder: Path) -> dict[str, Any]:
+    """The manifest of a run whose tables are as it seals them."""
+    manifest = read_json(folder / MANIFEST)
+    kinds = {"outputs": dict, "inputs": list}
+    if not isinstance(manifest, dict) or not all(
+        isinstance(manifest.get(key), kind) for key, kind in kinds.items()
+    ):
+        raise InputError(
+            "the manifest of a run is required", found="another JSON", where=folder / MANIFEST
+        )
+    refuse_changed(folder, [RESULT, *(f"{RESTRICTED}/{name}" for name in _READ)])
+    return manifest
 
 
 def _read_cases(folder: Path, shared: Mapping[str, Any]) -> pl.LazyFrame | None:

@@ -133,7 +133,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "reported": set(),
     "verify": {"audited", "errors", "files", "policy", "reported", "result", "run_folder", "sealed"}
     | {"settings"},
-    "terminal": {"case_lists", "plurals", "preference", "progress", "verify"},
+    "terminal": {"case_lists", "errors", "plurals", "preference", "progress", "verify"},
     "cli": {
         "audited",
         "case_lists",

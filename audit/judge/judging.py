@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from audit.checks import ON_WAIVERS
-from audit.errors import PolicyError, first_cases
+from audit.errors import InputError, PolicyError, first_cases
 from audit.judge.limits import Bound, bounds_of, needs_counting, with_limits, within
 from audit.judge.names import refuse_reference, refuse_unknown_names
 from audit.judge.ratchet import findings_by_id, no_worse
@@ -28,9 +28,20 @@ _AGAIN = "audit the data again with `audit run --policy`"
 
 
 def judging_date() -> date:
-    """Today in UTC; the day of ``SOURCE_DATE_EPOCH`` where that is set."""
+    """Today in UTC; the day of ``SOURCE_DATE_EPOCH`` where that is set.
+
+    Raises:
+        InputError: If that is no moment.
+    """
     epoch = os.environ.get("SOURCE_DATE_EPOCH")
-    now = datetime.fromtimestamp(int(epoch), UTC) if epoch else datetime.now(UTC)
+    try:
+        now = datetime.fromtimestamp(int(epoch), UTC) if epoch else datetime.now(UTC)
+    except (ValueError, OverflowError, OSError):
+        raise InputError(
+            "SOURCE_DATE_EPOCH is the seconds since 1970 that a run is dated with",
+            found=repr(epoch),
+            hint="a whole number, or unset it",
+        ) from None
     return now.date()
 
 

@@ -367,6 +367,51 @@ def test_a_chart_that_ends_its_process_costs_the_reports_alone(
     assert audit("verify", out).exit_code == 0
 
 
+@pytest.mark.parametrize("epoch", ["abc", "9" * 20, "1.5"])
+def test_a_date_that_is_none_is_refused(toy_files: Files, out: Path, epoch: str) -> None:
+    command = [sys.executable, "-c", "from audit.cli import app; app()", "run", "x.csv"]
+    ended = subprocess.run(
+        [*command, "--hierarchy", "icd9cm", "--out", str(out)],
+        env={**os.environ, "SOURCE_DATE_EPOCH": epoch},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+    assert ended.returncode == 2
+    assert ended.stderr.startswith("Error: SOURCE_DATE_EPOCH is the seconds since 1970")
+
+
+def test_a_terminal_obeys_no_id_and_no_title(tmp_path: Path) -> None:
+    labels, hierarchy, out = (tmp_path / name for name in ("labels.csv", "toy.csv", "run"))
+    hierarchy.write_text("child,parent,title\nx\x1b[2J,top,\u009b1m\ny,top,\n")
+    labels.write_text("instance,label\ni\x1b[0m,x\x1b[2J\nj,z\x1b]0;\x07\n")
+    shown = [
+        audited((labels, hierarchy), out, "--keep-instances"),
+        audit("show", out, "i\x1b[0m"),
+        audit("show", out, "\x1b[0m"),
+        audit("cases", out),
+        audit("run", labels, "--hierarchy", tmp_path / "\x1b[2J", "--out", tmp_path / "none"),
+        audited((labels, hierarchy), out, "--overwrite", "--json"),
+    ]
+
+    assert [one.exit_code for one in shown] == [0, 0, 2, 0, 2, 0]
+    for one in shown:
+        assert not set(one.output) & {"\x1b", "\x9b", "\x07"}
+    assert "x\\x1b[2J \\x9b1m" in shown[1].stdout
+
+
+def test_an_instance_is_drawn_however_deep_its_label_lies(tmp_path: Path) -> None:
+    labels, hierarchy, out = (tmp_path / name for name in ("labels.csv", "chain.csv", "run"))
+    hierarchy.write_text("child,parent\n" + "".join(f"n{n + 1},n{n}\n" for n in range(1200)))
+    labels.write_text("instance,label\na,n1200\n")
+    audited((labels, hierarchy), out, "--keep-instances")
+    shown = audit("show", out, "a")
+
+    assert shown.exit_code == 0
+    assert len([line for line in shown.stdout.splitlines() if "n" in line]) == 1201
+
+
 # --- the output folder --------------------------------------------------------------------------
 
 

@@ -13,6 +13,7 @@ from typer.testing import CliRunner, Result
 
 from audit.cli import app
 from audit.files import sha256_of
+from audit.run_folder import write_manifest
 
 ROOT = Path(__file__).parents[2]
 LABELS = [("a", "cow"), ("b", "dog"), ("b", "tool"), ("c", "cat"), ("c", "mammal"), ("d", "elf")]
@@ -237,6 +238,7 @@ def with_result(run: Path, old: str, new: str) -> None:
     text = path.read_text()
     assert old in text
     path.write_text(text.replace(old, new))
+    write_manifest(run, json.loads((run / "manifest.json").read_text()))
 
 
 @pytest.mark.parametrize(

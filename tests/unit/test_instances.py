@@ -9,11 +9,12 @@ import pytest
 
 from audit.dataset import LabelDataset
 from audit.errors import InputError
+from audit.files import read_json
 from audit.hierarchy import Hierarchy
 from audit.instances import instance_frame, read_instance, write_instances
 from audit.predictions import Predictions
 from audit.run import run_audit
-from audit.run_folder import write_run
+from audit.run_folder import write_manifest, write_run
 from fixtures.labelled import labelled, tree
 from fixtures.predicted import predicted
 
@@ -34,6 +35,7 @@ def predictions(dataset: LabelDataset) -> Predictions:
 def kept(dataset: LabelDataset, predictions: Predictions | None, folder: Path) -> Path:
     run = write_run(run_audit(dataset, predictions=predictions), folder / "run")
     write_instances(instance_frame(dataset, predictions), run)
+    write_manifest(run, read_json(run / "manifest.json"))
     return run
 
 
