@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -16,6 +16,7 @@ from audit.errors import InputError, SchemaError
 from audit.hierarchies import load_hierarchy
 from audit.hierarchies.titles import read_own_titles, read_titles, with_titles
 from audit.hierarchy import Hierarchy, Placement
+from audit.limits import LABELS
 from audit.loaders import read_labels
 from audit.loaders.common import pick, raw_labels
 from audit.loaders.format import INSTANCES, Columns, RawLabels
@@ -250,6 +251,7 @@ def map_labels(raw: RawLabels, hierarchy: Hierarchy) -> LabelDataset:
     )
     mapped = rows.filter(pl.col("reason").is_null())
     assertions = _indexed(mapped, instances, hierarchy)
+    _refuse_many_labels(assertions, instances, raw.sources)
     mappings, refusals = _mappings(mapped), _refusals(rows)
     return LabelDataset(
         hierarchy=hierarchy,
@@ -267,6 +269,21 @@ def map_labels(raw: RawLabels, hierarchy: Hierarchy) -> LabelDataset:
         sources=raw.sources,
         persons=raw.persons or (hierarchy.coding is not None and hierarchy.coding.persons),
     )
+
+
+def _refuse_many_labels(
+    assertions: pl.DataFrame, instances: pl.DataFrame, sources: Sequence[Path]
+) -> None:
+    if assertions.is_empty():
+        return
+    instance, most = (
+        assertions.group_by("instance")
+        .agg(pl.col("node").n_unique())
+        .sort("node", "instance", descending=[True, False])
+        .row(0)
+    )
+    name = instances["instance"][int(instance)]
+    LABELS.refuse_beyond(most, f"{sources[0]}: instance {name!r}" if sources else repr(name))
 
 
 def _placements(rows: pl.DataFrame, hierarchy: Hierarchy) -> pl.DataFrame:

@@ -9,7 +9,7 @@ import shutil
 import sys
 import tempfile
 import weakref
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 
@@ -146,26 +146,27 @@ def working_beside(out: Path) -> Iterator[Path]:
     beside = out.with_name(f".{out.name}.work")
     made = [folder for folder in out.parents if not folder.exists()]
     try:
-        with alone_in(beside) as alone:
-            try:
-                with on_disk(out.parent):
-                    if alone:
-                        _clear(beside, out)
-                    own = Path(tempfile.mkdtemp(dir=beside))
-                    folder = own / "new"
-                    folder.mkdir()
-                    folder.chmod(0o755)
-                yield folder
-            finally:
-                with suppress(OSError):
-                    _remove(own, out)
-                with suppress(OSError):  # others may work there where there are no locks
-                    beside.rmdir()
+        with alone_in(beside) as alone, ExitStack() as left:
+            left.callback(_if_possible, beside.rmdir)  # others work there where there are no locks
+            with on_disk(out.parent):
+                if alone:
+                    _clear(beside, out)
+                own = Path(tempfile.mkdtemp(dir=beside))
+                left.callback(_if_possible, lambda: _remove(own, out))
+                folder = own / "new"
+                folder.mkdir()
+                folder.chmod(0o755)
+            yield folder
     except BaseException:
         with suppress(OSError):  # what others put there stays
             for above in made:
                 above.rmdir()
         raise
+
+
+def _if_possible(done: Callable[[], object]) -> None:
+    with suppress(OSError):
+        done()
 
 
 def _clear(beside: Path, out: Path) -> None:

@@ -17,6 +17,7 @@ from audit import dag
 from audit.dag import BoolArray, IntArray, Sparse
 from audit.errors import HierarchyError, SchemaError, first_cases
 from audit.integrity import Integrity
+from audit.limits import ANCESTORS
 from audit.plurals import counted
 from audit.rules import Companion
 
@@ -328,7 +329,12 @@ class Hierarchy:
 
     @cached_property
     def closure(self) -> Sparse:
-        """``closure[i, a] = 1`` where a is i or an ancestor of i; shape (n, n), int64."""
+        """``closure[i, a] = 1`` where a is i or an ancestor of i; shape (n, n), int64.
+
+        Raises:
+            InputError: If the hierarchy is so deep that this would take all memory.
+        """
+        ANCESTORS.refuse_beyond(int(self.depth.sum()), f"the hierarchy {self.name}")
         return dag.closure(self.edges)
 
     @cached_property
@@ -539,13 +545,18 @@ def _refuse_bad_ids(ids: pl.Series, declared: pl.Series) -> None:
         raise SchemaError("each node may be declared once", found=first_cases(twice.to_list()))
 
 
+SHOWN = 20
+"""Nodes of a cycle that a message names."""
+
+
 def _refuse_cycle(edges: Sparse, ids: Sequence[str]) -> None:
     if len(dag.topological_order(edges)) == len(ids):
         return
     cycle = dag.shortest_cycle(edges)
+    shown = [ids[i] for i in cycle[:SHOWN]]
     raise HierarchyError(
         "a hierarchy has no cycles",
-        found=" -> ".join(ids[i] for i in cycle),
+        found=" -> ".join(shown) + f" -> ... ({len(cycle) - 1:,} nodes)" * (len(cycle) > SHOWN),
         hint="each arrow points from child to parent; remove one of these edges",
     )
 

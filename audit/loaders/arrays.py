@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from audit.errors import InputError, SchemaError, first_cases
 from audit.files import first_bytes, read_bytes
+from audit.limits import EXPANSION, UNPACKED
 
 AnyArray: TypeAlias = NDArray[Any]
 
@@ -46,6 +47,8 @@ def read_npz(path: Path) -> dict[str, AnyArray]:
     """
     _require_magic(path, ZIP_MAGIC, "an archive of NumPy arrays (.npz)")
     with _whole(path), _opened(path) as stream, np.load(stream, allow_pickle=False) as archive:
+        size = sum(member.file_size for member in archive.zip.infolist())
+        UNPACKED.refuse_beyond(size, path, allowed=EXPANSION * path.stat().st_size)
         if len(set(archive.files)) < len(archive.files):
             raise ValueError("two members that are one array")
         return {name: _array(archive[name]) for name in archive.files}

@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -101,6 +102,27 @@ def test_two_folders_change_places(
 
     assert (left_in(tmp_path / "a"), left_in(tmp_path / "b")) == ({"b"}, {"a"})
     assert left_in(tmp_path) == {"a", "b"}
+
+
+@pytest.mark.parametrize("failing", ["mkdtemp", "mkdir"])
+def test_a_place_that_cannot_be_prepared_is_told_and_left_as_it_was(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, failing: str
+) -> None:
+    mkdir = Path.mkdir
+
+    def fails(*_: object, **__: object) -> None:
+        raise PermissionError(13, "Permission denied")
+
+    def fails_inside(path: Path, *given: Any, **named: Any) -> None:
+        return fails() if path.name == "new" else mkdir(path, *given, **named)
+
+    if failing == "mkdtemp":
+        monkeypatch.setattr(disk.tempfile, "mkdtemp", fails)
+    else:
+        monkeypatch.setattr(Path, "mkdir", fails_inside)
+    with pytest.raises(OutputError, match="Permission denied"), working_beside(tmp_path / "run"):
+        pass
+    assert left_in(tmp_path) == set()
 
 
 def test_a_lock_is_not_that_of_a_folder_that_was_removed(tmp_path: Path) -> None:
