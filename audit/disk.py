@@ -158,9 +158,8 @@ def working_beside(out: Path) -> Iterator[Path]:
                 folder.chmod(0o755)
             yield folder
     except BaseException:
-        with suppress(OSError):  # what others put there stays
-            for above in made:
-                above.rmdir()
+        for above in made:  # what others put there stays
+            _if_possible(above.rmdir)
         raise
 
 
