@@ -6,18 +6,18 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from audit.compare import Comparison, compare_runs
-    from audit.dataset import LabelDataset, load_labels
-    from audit.errors import AuditError
-    from audit.hierarchies import load_hierarchy
-    from audit.hierarchy import Hierarchy
-    from audit.policy import Policy, load_policy
-    from audit.predictions import Predictions, load_predictions
-    from audit.result import AuditResult, CheckResult, Finding
-    from audit.run import run_audit
-    from audit.run_folder import read_run, write_run
-    from audit.verify import verify_run
-    from audit.weighted import WeightedDag
+    from audit.base.errors import AuditError
+    from audit.data.dataset import LabelDataset, load_labels
+    from audit.data.predictions import Predictions, load_predictions
+    from audit.data.weighted_dag import WeightedDag
+    from audit.hierarchies.hierarchy import Hierarchy
+    from audit.hierarchies.reading import load_hierarchy
+    from audit.policy.policy import Policy, load_policy
+    from audit.results.result import AuditResult, CheckResult, Finding
+    from audit.runs.audit import run_audit
+    from audit.runs.compare import Comparison, compare_runs
+    from audit.runs.folder import read_run, write_run
+    from audit.runs.verify import verify_run
 
 __all__ = [
     "AuditError",
@@ -42,25 +42,25 @@ __all__ = [
 ]
 
 _HOME = {
-    "AuditError": "audit.errors",
-    "AuditResult": "audit.result",
-    "CheckResult": "audit.result",
-    "Comparison": "audit.compare",
-    "Finding": "audit.result",
-    "Hierarchy": "audit.hierarchy",
-    "LabelDataset": "audit.dataset",
-    "Policy": "audit.policy",
-    "Predictions": "audit.predictions",
-    "WeightedDag": "audit.weighted",
-    "compare_runs": "audit.compare",
-    "load_hierarchy": "audit.hierarchies",
-    "load_labels": "audit.dataset",
-    "load_policy": "audit.policy",
-    "load_predictions": "audit.predictions",
-    "read_run": "audit.run_folder",
-    "run_audit": "audit.run",
-    "verify_run": "audit.verify",
-    "write_run": "audit.run_folder",
+    "AuditError": "audit.base.errors",
+    "AuditResult": "audit.results.result",
+    "CheckResult": "audit.results.result",
+    "Comparison": "audit.runs.compare",
+    "Finding": "audit.results.result",
+    "Hierarchy": "audit.hierarchies.hierarchy",
+    "LabelDataset": "audit.data.dataset",
+    "Policy": "audit.policy.policy",
+    "Predictions": "audit.data.predictions",
+    "WeightedDag": "audit.data.weighted_dag",
+    "compare_runs": "audit.runs.compare",
+    "load_hierarchy": "audit.hierarchies.reading",
+    "load_labels": "audit.data.dataset",
+    "load_policy": "audit.policy.policy",
+    "load_predictions": "audit.data.predictions",
+    "read_run": "audit.runs.folder",
+    "run_audit": "audit.runs.audit",
+    "verify_run": "audit.runs.verify",
+    "write_run": "audit.runs.folder",
 }
 
 

@@ -19,8 +19,8 @@ from typing import Any
 from measure import Taken, keep, run, stay_on_cores, surroundings
 from streaming import drawn, records, write
 
-from audit.spark import count_pairs
-from audit.spark_session import reading
+from audit.counting.spark.jobs import count_pairs
+from audit.data.sources.spark import reading
 
 WORKERS = (1, 2)
 ROUNDS = 3

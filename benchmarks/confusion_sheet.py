@@ -17,10 +17,10 @@ from typing import Any
 import numpy as np
 
 import audit
-from audit.checks import model_confuses
-from audit.measure import Measurements, measure
-from audit.measure_model import ModelMeasurements, measure_model
-from audit.policy import Policy
+from audit.alignment.measure import ModelMeasurements, measure_model
+from audit.checks.rules import model_confuses
+from audit.measure.measure import Measurements, measure
+from audit.policy.policy import Policy
 
 TOP = 20
 

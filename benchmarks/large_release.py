@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from audit.hierarchies import load_hierarchy
+from audit.hierarchies.reading import load_hierarchy
 from fixtures.synthetic import (
     CrossBranchHabit,
     MissingCodes,

@@ -15,15 +15,15 @@ from unittest.mock import patch
 import numpy as np
 import polars as pl
 
-import audit.excess
-import audit.verdicts
-from audit.dag import FloatArray, IntArray
-from audit.engine import fdr
-from audit.engine.expectation import Expectation, LabelPairs, expectation
-from audit.engine.grouped import GroupTest
-from audit.engine.margins import Strata
-from audit.engine.meets import Meets
-from audit.engine.scan import Scan
+import audit.measure.pair_excess
+import audit.measure.pair_verdicts
+from audit.base.dag import FloatArray, IntArray
+from audit.engine.pairs.margins import Strata
+from audit.engine.pairs.meets import Meets
+from audit.engine.pairs.scan import Scan
+from audit.engine.statistics import fdr
+from audit.engine.statistics.expectation import Expectation, LabelPairs, expectation
+from audit.engine.statistics.grouped import GroupTest
 from benchmarks.pair_scores import Outcome, outcome
 
 Switch = Callable[[], AbstractContextManager[object]]
@@ -78,7 +78,7 @@ def _by_length_alone(strata: Strata, branch_of: IntArray, pairs: LabelPairs) -> 
 
 
 def _expecting(other: Callable[[Strata, IntArray, LabelPairs], Expectation]) -> Switch:
-    return lambda: patch.object(audit.excess, "expectation", other)
+    return lambda: patch.object(audit.measure.pair_excess, "expectation", other)
 
 
 _reached = Meets.of
@@ -109,8 +109,8 @@ def _all_joint(pairs: pl.DataFrame) -> FloatArray:
 @contextmanager
 def _what_one_label_explains() -> Iterator[None]:
     with ExitStack() as both:
-        both.enter_context(patch.object(audit.verdicts, "ENTAILED_SHARE", np.inf))
-        both.enter_context(patch.object(audit.verdicts, "observed_of", _all_joint))
+        both.enter_context(patch.object(audit.measure.pair_verdicts, "ENTAILED_SHARE", np.inf))
+        both.enter_context(patch.object(audit.measure.pair_verdicts, "observed_of", _all_joint))
         yield
 
 
@@ -131,7 +131,7 @@ class _FirstThreshold:
 
 
 def _threshold_once() -> AbstractContextManager[object]:
-    return patch.object(audit.excess, "threshold", _FirstThreshold())
+    return patch.object(audit.measure.pair_excess, "threshold", _FirstThreshold())
 
 
 GUARDS = (

@@ -31,7 +31,7 @@ def hierarchy_audit_scipy(folder: Path) -> Callable[[], Counted]:
 
 
 def _ours(folder: Path, *, compiled: bool) -> Callable[[], Counted]:
-    from audit.engine.joint import joint_counts
+    from audit.engine.pairs.joint import joint_counts
 
     carried = _carried(folder)
     joint_counts(carried[:2], compiled=compiled)
@@ -124,7 +124,7 @@ def floor(folder: Path) -> Callable[[], Counted]:
 
     from scipy.sparse import csc_array, csr_array
 
-    from audit.engine.joint import cores
+    from audit.engine.pairs.joint import cores
 
     carried = _carried(folder)
     columns, places = carried.indices, np.arange(carried.nnz, dtype=np.int32)

@@ -20,9 +20,9 @@ from benchmarks.pair_truth import (
 )
 from benchmarks.pair_worlds import world
 from benchmarks.shares import Share
-from reports.chart_parts import values
-from reports.palette import LIGHT
-from reports.svg import draw
+from reports.charts.palette import LIGHT
+from reports.charts.parts import values
+from reports.charts.svg import draw
 
 ENOUGH = 5
 """Planted pairs from which a point is drawn."""

@@ -17,7 +17,7 @@ import numpy as np
 import polars as pl
 
 import audit
-from audit.result import AuditResult
+from audit.results.result import AuditResult
 
 TOP, RECORDS, LABELS = 20, 4, 8
 SOURCES = {

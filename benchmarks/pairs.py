@@ -23,7 +23,7 @@ from measure import keep, run, stay_on_cores, surroundings
 from pair_peers import PEERS
 from scipy.sparse import csr_array, save_npz
 
-from audit.engine.propagation import aggregate
+from audit.engine.pairs.propagation import aggregate
 from fixtures.synthetic import Release
 
 SCRIPT = str(Path(__file__).with_name("pair_peers.py"))

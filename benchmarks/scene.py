@@ -15,8 +15,8 @@ from numpy.random import Generator
 
 import audit
 from audit import Finding, Hierarchy, LabelDataset, Policy, Predictions
-from audit.dataset import map_labels
-from audit.loaders.format import INSTANCES, ROWS, RawLabels
+from audit.data.dataset import map_labels
+from audit.data.label_format import INSTANCES, ROWS, RawLabels
 from benchmarks.truth_planted import as_predictions
 
 Records = Sequence[Sequence[str]]

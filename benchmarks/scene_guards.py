@@ -15,13 +15,13 @@ from unittest.mock import patch
 
 import numpy as np
 
-import audit.checks.model_habit
-import audit.checks.residual_overuse
-import audit.checks.split_leak
-import audit.checks.written
-import audit.residuals
-from audit.dag import FloatArray, IntArray
-from audit.policy import BranchRule, Policy
+import audit.checks.rules.model_habit
+import audit.checks.rules.residual_overuse
+import audit.checks.rules.split_leak
+import audit.checks.shared.labels_as_written
+import audit.counting.residual_nodes
+from audit.base.dag import FloatArray, IntArray
+from audit.policy.policy import BranchRule, Policy
 from benchmarks.scene import Seen
 from benchmarks.scenes import seen
 
@@ -93,21 +93,26 @@ SCENE_GUARDS = (
         "readings of code sets in use",
         "numbers with decimals, one unknown table",
         "zeros are put back as in any code set",
-        partial(patch.object, audit.checks.written, "_code_sets_shown", _every_code_set),
+        partial(
+            patch.object, audit.checks.shared.labels_as_written, "_code_sets_shown", _every_code_set
+        ),
     ),
     SceneGuard(
         "false discoveries among parents",
         "all parents at the limit, null",
         "each parent is tested on its own",
         partial(
-            patch.object, audit.checks.residual_overuse, "benjamini_hochberg", _each_on_its_own
+            patch.object,
+            audit.checks.rules.residual_overuse,
+            "benjamini_hochberg",
+            _each_on_its_own,
         ),
     ),
     SceneGuard(
         "residual nodes read by hand",
         "titles that only sound residual, null",
         "titles alone decide",
-        partial(patch.object, audit.residuals, "reviewed", _nothing_reviewed),
+        partial(patch.object, audit.counting.residual_nodes, "reviewed", _nothing_reviewed),
     ),
     SceneGuard(
         "pairs that rules ask for",
@@ -125,13 +130,13 @@ SCENE_GUARDS = (
         "what a random split leaves unseen",
         "a random split, null",
         "no unseen label is expected",
-        partial(patch.object, audit.checks.split_leak, "_by_chance", _none_expected),
+        partial(patch.object, audit.checks.rules.split_leak, "_by_chance", _none_expected),
     ),
     SceneGuard(
         "one phenomenon told once",
         "a habit made stronger",
         "every pair that the model has more often is told",
-        partial(patch.object, audit.checks.model_habit, "told_by", _all_told),
+        partial(patch.object, audit.checks.rules.model_habit, "told_by", _all_told),
     ),
     SceneGuard(
         "severity by weight",

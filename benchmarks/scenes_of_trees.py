@@ -11,8 +11,8 @@ import polars as pl
 from numpy.random import Generator
 
 from audit import Hierarchy, LabelDataset, Policy
-from audit.dag import FloatArray
-from audit.policy import Companion, Exclusive
+from audit.base.dag import FloatArray
+from audit.policy.policy import Companion, Exclusive
 from benchmarks.scene import Drawn, Fact, dataset, in_order, predicted, tree, zipf
 
 

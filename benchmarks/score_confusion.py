@@ -23,9 +23,9 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 from scipy.stats import entropy
 
-from audit.engine.pairs import PairCounts
-from audit.engine.propagation import aggregate
-from audit.engine.score_pairs import count_score_pairs
+from audit.engine.pairs.pair_counts import PairCounts
+from audit.engine.pairs.propagation import aggregate
+from audit.engine.scores.score_pairs import count_score_pairs
 
 THRESHOLD = 1e-5
 PEER_PAIRS = 40

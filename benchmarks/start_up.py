@@ -18,7 +18,7 @@ WARM_UPS, ROUNDS = 2, 10
 _IMPORTED = f"""
 import sys
 sys.argv = ["audit", "--help"]
-from audit.cli import app
+from audit.cli.app import app
 try:
     app()
 except SystemExit:

@@ -19,8 +19,8 @@ import pyarrow.parquet as pq
 from large_release import SEED, make_large_release
 from measure import keep, run, stay_on_cores, surroundings
 
-from audit.hierarchies import load_hierarchy
-from audit.stream import count_pairs
+from audit.counting.file import count_pairs
+from audit.hierarchies.reading import load_hierarchy
 
 SIZES = (500_000, 1_000_000, 2_000_000, 10_000_000)
 PER_GROUP = 100_000

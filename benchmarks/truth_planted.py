@@ -14,11 +14,11 @@ import polars as pl
 from scipy.sparse import csr_array
 
 import audit
-from audit.dataset import REASONS, LabelDataset
-from audit.loaders.predictions import RawPredictions
-from audit.policy import Policy, Waiver
-from audit.predictions import Predictions, map_predictions
-from audit.result import AuditResult, Finding
+from audit.data.dataset import REASONS, LabelDataset
+from audit.data.prediction_format import RawPredictions
+from audit.data.predictions import Predictions, map_predictions
+from audit.policy.policy import Policy, Waiver
+from audit.results.result import AuditResult, Finding
 from benchmarks.truth_releases import (
     DISEASES,
     Sites,

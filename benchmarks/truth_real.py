@@ -13,7 +13,7 @@ import polars as pl
 
 import audit
 from audit.checks.check import TOP_PARTS
-from audit.result import SEVERITIES, AuditResult, Finding
+from audit.results.result import SEVERITIES, AuditResult, Finding
 
 TOP = 20
 """Findings of a release that are examined."""

@@ -10,13 +10,13 @@ import numpy as np
 import polars as pl
 from scipy.sparse import csr_array
 
-from audit import dag
-from audit.dag import BoolArray, FloatArray, IntArray
-from audit.dataset import LabelDataset, map_labels
-from audit.hierarchies import load_hierarchy
-from audit.hierarchy import Hierarchy
-from audit.loaders.format import INSTANCES, RawLabels
-from audit.policy import policy_for
+from audit.base import dag
+from audit.base.dag import BoolArray, FloatArray, IntArray
+from audit.data.dataset import LabelDataset, map_labels
+from audit.data.label_format import INSTANCES, RawLabels
+from audit.hierarchies.hierarchy import Hierarchy
+from audit.hierarchies.reading import load_hierarchy
+from audit.policy.policy import policy_for
 from fixtures.synthetic import Release, Usage, with_procedures
 from fixtures.synthetic.usage import (
     DIAGNOSES,

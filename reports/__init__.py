@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 if TYPE_CHECKING:
-    from audit.result import AuditResult
+    from audit.results.result import AuditResult
     from reports.notebook import Shown
 
 __all__ = ["show", "write_comparison", "write_html", "write_pdf"]
@@ -32,8 +32,8 @@ def show(result: AuditResult | Mapping[str, Any]) -> Shown:
     Raises:
         RenderError: If the report cannot be rendered.
     """
+    from reports.chapters.model import shared_view
     from reports.html import html_text
-    from reports.model import shared_view
     from reports.notebook import Shown
 
     return Shown(html_text(shared_view(result)))
@@ -50,7 +50,7 @@ def write_comparison(comparison: Shareable | Mapping[str, Any], path: str | Path
     Raises:
         RenderError: If it cannot be rendered.
     """
-    from reports.comparison import comparison_html
+    from reports.comparison.comparison import comparison_html
 
     shared = comparison if isinstance(comparison, Mapping) else comparison.shared()
     Path(path).write_bytes(comparison_html(shared).encode("utf-8"))
@@ -66,8 +66,8 @@ def write_html(result: AuditResult | Mapping[str, Any], path: str | Path) -> Non
     Raises:
         RenderError: If the report cannot be rendered.
     """
+    from reports.chapters.model import shared_view
     from reports.html import html_text
-    from reports.model import shared_view
 
     Path(path).write_bytes(html_text(shared_view(result)).encode("utf-8"))
 
@@ -84,7 +84,7 @@ def write_pdf(result: AuditResult | Mapping[str, Any], path: str | Path) -> None
         RenderError: If Pango is missing, with the line that installs it, or if the report
             cannot be rendered.
     """
-    from reports.model import shared_view
-    from reports.pdf import pdf_bytes
+    from reports.chapters.model import shared_view
+    from reports.pdf.pdf import pdf_bytes
 
     Path(path).write_bytes(pdf_bytes(shared_view(result)))

@@ -9,10 +9,10 @@ from hashlib import sha256
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
-from audit.errors import RenderError
-from reports.model import Report, build
-from reports.palette import LIGHT, variables_css
-from reports.sections import sections
+from audit.base.errors import RenderError
+from reports.chapters.model import Report, build
+from reports.chapters.sections import sections
+from reports.charts.palette import LIGHT, variables_css
 
 if TYPE_CHECKING:
     import jinja2

@@ -1,4 +1,4 @@
-"""Compile ``audit/hierarchies/data/icd9cm.csv.gz`` from the CMS tables and the typed-in headings.
+"""Compile ``audit/hierarchies/icd/data/icd9cm.csv.gz`` from CMS tables and typed-in headings.
 
     python scripts/compile_icd9cm.py CMS32.zip
 
@@ -20,8 +20,8 @@ from pathlib import Path
 from typing import NamedTuple
 from xml.etree import ElementTree
 
-from audit.hierarchies.icd9 import dotted, prefixes
-from audit.hierarchies.icd9cm import DATA
+from audit.hierarchies.icd.icd9 import dotted, prefixes
+from audit.hierarchies.icd.icd9cm import DATA
 
 TABLES = {
     "diagnoses": ("CMS32_DESC_LONG_SHORT_DX.xlsx", "DIAGNOSIS CODE"),

@@ -19,12 +19,12 @@ import polars as pl
 from scipy.sparse import csr_array
 
 import audit
-from audit.dataset import LabelDataset
-from audit.engine.resampling import REPLICATES
-from audit.metrics.preference import subgraph_preference
-from audit.pair_table import most_confused
-from audit.predictions import Predictions
-from audit.result import AuditResult
+from audit.alignment.metrics.preference import subgraph_preference
+from audit.data.dataset import LabelDataset
+from audit.data.predictions import Predictions
+from audit.engine.statistics.resampling import REPLICATES
+from audit.results.confused_pairs import most_confused
+from audit.results.result import AuditResult
 
 PAGE = Path(__file__).parents[1] / "docs" / "fidelity.md"
 TOP = 12

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from audit.policy import Policy, Threshold, policy_schema
+from audit.policy.policy import Policy, Threshold, policy_schema
 
 DOCS = Path(__file__).parents[1] / "docs"
 PAGE, SCHEMA = DOCS / "policy.md", DOCS / "policy.schema.json"

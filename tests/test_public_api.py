@@ -62,13 +62,13 @@ def test_importing_it_loads_nothing_heavy() -> None:
 
 
 def test_importing_the_command_line_loads_nothing_heavy() -> None:
-    assert loaded_by("import audit.cli") == set()
+    assert loaded_by("import audit.cli.app") == set()
 
 
 @pytest.mark.parametrize("arguments", [["--help"], ["run", "--help"], ["report", "--help"]])
 def test_help_loads_nothing_heavy(arguments: list[str]) -> None:
     code = (
-        "import contextlib, io\nfrom audit.cli import app\n"
+        "import contextlib, io\nfrom audit.cli.app import app\n"
         "with contextlib.redirect_stdout(io.StringIO()), contextlib.suppress(SystemExit):\n"
         f"    app({arguments!r})"
     )

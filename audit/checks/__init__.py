@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from audit.checks import (
+from audit.checks.check import Check, WaiverCheck
+from audit.checks.rules import (
     cross_branch,
     duplicate_instance,
     duplicate_label,
@@ -32,7 +33,6 @@ from audit.checks import (
     waiver_unused,
     wrong_table,
 )
-from audit.checks.check import Check, WaiverCheck
 
 CHECKS: tuple[Check, ...] = (
     unknown_code.CHECK,

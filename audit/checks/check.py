@@ -6,10 +6,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from audit.dag import IntArray
-from audit.measure import Counted, Measurements
-from audit.policy import ANY_CHECK, Waiver
-from audit.result import CheckResult, Finding
+from audit.base.dag import IntArray
+from audit.measure.measure import Counted, Measurements
+from audit.policy.policy import ANY_CHECK, Waiver
+from audit.results.result import CheckResult, Finding
 
 TOP_PARTS = 10
 """Lines of a finding's breakdown."""

@@ -9,10 +9,11 @@ from pathlib import Path
 
 import polars as pl
 
-from audit.errors import InputError, first_cases
-from audit.files import column_named, first_bytes, read_bytes, read_table, refuse_pickle
-from audit.hierarchies import icd9
-from audit.hierarchy import Hierarchy, Placement
+from audit.base.errors import InputError, first_cases
+from audit.base.files import column_named, first_bytes, read_bytes, read_table, refuse_pickle
+from audit.hierarchies.coding import Placement
+from audit.hierarchies.hierarchy import Hierarchy
+from audit.hierarchies.icd import icd9
 
 CODE_COLUMNS = ("code", "icd9_code", "icd_code")
 """Names of the column of codes, in any case of letters; the first that is there is taken."""

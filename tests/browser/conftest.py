@@ -16,7 +16,7 @@ import pytest
 from typer.testing import CliRunner
 
 import reports
-from audit.cli import app
+from audit.cli.app import app
 from fixtures import results
 from tests.browser.pages import Runs, Visit
 

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from fixtures.results import HOSTILE_TITLES
-from reports.words import printable
+from reports.words.words import printable
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser

@@ -17,16 +17,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import audit
+from audit.base.plurals import counted
 from audit.checks import ALL_CHECKS, CHECKS, ON_WAIVERS
 from audit.checks.check import Check, WaiverCheck, WaiverUse, not_on_counts
-from audit.dataset import LabelDataset
-from audit.disclosure import BESIDE, WHOLE
-from audit.hierarchy import Exclusion, Exclusions, Hierarchy
-from audit.measure import Counted, Measurements, measure
-from audit.plurals import counted
-from audit.policy import BranchRule, Policy, Threshold, Waiver, policy_for
-from audit.result import CheckResult, Finding, filled
-from audit.rules import Companion, Exclusive
+from audit.data.dataset import LabelDataset
+from audit.hierarchies.hierarchy import Hierarchy
+from audit.hierarchies.notes import Exclusion, Exclusions
+from audit.measure.measure import Counted, Measurements, measure
+from audit.policy.policy import BranchRule, Policy, Threshold, Waiver, policy_for
+from audit.policy.rules import Companion, Exclusive
+from audit.results.disclosure import BESIDE, WHOLE
+from audit.results.result import CheckResult, Finding, filled
 from fixtures.coded import measured as damaged_in
 from fixtures.counted import counted_of, standing_alone
 from fixtures.labelled import labelled, repeated, tree
@@ -305,7 +306,7 @@ def read_at(statement: str, value: int | str) -> str:
 
 def templates() -> Iterator[tuple[str, str]]:
     """Every sentence with a placeholder in the source of a check, as far as it stands there."""
-    for path in sorted((ROOT / "audit" / "checks").glob("*.py")):
+    for path in sorted((ROOT / "audit" / "checks").glob("[rs]*/*.py")):
         joined = [
             node for node in ast.walk(ast.parse(path.read_text("utf-8")))
             if isinstance(node, ast.JoinedStr | ast.Constant)
@@ -381,7 +382,7 @@ def test_parts_stand_largest_first_and_are_at_most_ten() -> None:
 
 def test_it_declares_every_threshold_that_it_reads(check: Check) -> None:
     """Else `audit judge` would take a threshold for one that needs no counting."""
-    source = (ROOT / "audit" / "checks" / f"{check.name}.py").read_text("utf-8")
+    source = (ROOT / "audit" / "checks" / "rules" / f"{check.name}.py").read_text("utf-8")
     thresholds = {str(threshold["name"]) for threshold in Policy().thresholds()}
     declared = {*check.counts_with, *(limit.threshold for limit in check.limits)}
 
@@ -460,7 +461,7 @@ def test_it_has_a_page_and_a_test_of_its_own(check: Check | WaiverCheck) -> None
     assert page.is_file()
     assert check.name in page.read_text(encoding="utf-8")
     assert (ROOT / "tests" / "unit" / "checks" / f"test_{check.name}.py").is_file()
-    assert (ROOT / "audit" / "checks" / f"{check.name}.py").is_file()
+    assert (ROOT / "audit" / "checks" / "rules" / f"{check.name}.py").is_file()
 
 
 def test_every_page_and_test_belongs_to_a_check() -> None:

@@ -14,9 +14,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from audit.errors import AuditError, FormatError
-from audit.hierarchies import FORMATS, load_hierarchy
-from audit.hierarchy import Hierarchy
+from audit.base.errors import AuditError, FormatError
+from audit.hierarchies.hierarchy import Hierarchy
+from audit.hierarchies.reading import FORMATS, load_hierarchy
 from fixtures import hierarchy_files as files
 from fixtures.strategies import dotted_trees, hierarchies
 from fixtures.toy import toy

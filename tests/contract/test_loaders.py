@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from audit.errors import AuditError
-from audit.loaders import FORMATS, read_labels
-from audit.loaders.format import INSTANCES, ROWS, Columns, LabelFormat
+from audit.base.errors import AuditError
+from audit.data.formats import FORMATS, read_labels
+from audit.data.label_format import INSTANCES, ROWS, Columns, LabelFormat
 from fixtures.broken import BROKEN, BrokenFile
 from fixtures.label_files import WRITERS, LabelWriter, Record, records_of
 

@@ -10,10 +10,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from audit.errors import AuditError, FormatError, InputError
-from audit.loaders import PREDICTION_FORMATS, read_predictions
-from audit.loaders.predictions import PredictionFormat, RawPredictions
-from audit.loaders.transforms import as_scores
+from audit.base.errors import AuditError, FormatError, InputError
+from audit.data.formats import PREDICTION_FORMATS, read_predictions
+from audit.data.prediction_format import PredictionFormat, RawPredictions
+from audit.data.prediction_formats.transforms import as_scores
 from fixtures.broken import BrokenFile
 from fixtures.broken_predictions import BROKEN
 from fixtures.prediction_files import WRITERS, PredictionWriter, Scored, cells_of

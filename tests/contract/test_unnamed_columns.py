@@ -13,8 +13,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from audit.loaders import FORMATS, read_labels
-from audit.loaders.format import Columns
+from audit.data.formats import FORMATS, read_labels
+from audit.data.label_format import Columns
 
 Values = Mapping[str, list[str | None]]
 """A value of each instance, by column."""

@@ -19,17 +19,17 @@ from jsonschema import Draft202012Validator
 from typer.testing import CliRunner, Result
 
 import reports
-import reports.pdf
-from audit import run as run_module
-from audit import run_folder
+import reports.pdf.pdf
+from audit.base.errors import RenderError
 from audit.checks import ALL_CHECKS, CHECKS
 from audit.checks.check import Check
-from audit.cli import app
-from audit.errors import RenderError
-from audit.measure import Measurements
-from audit.result import CheckResult
-from audit.run_folder import read_run
-from reports.verdict import verdict as verdict_of
+from audit.cli.app import app
+from audit.measure.measure import Measurements
+from audit.results.result import CheckResult
+from audit.runs import audit as run_module
+from audit.runs import folder as run_folder
+from audit.runs.folder import read_run
+from reports.chapters.verdict import verdict as verdict_of
 
 ROOT = Path(__file__).parents[2]
 Files = tuple[Path, Path]
@@ -314,7 +314,7 @@ def unrenderable(*_: object) -> None:
 def test_a_pdf_that_cannot_be_rendered_exits_3_and_keeps_the_rest(
     toy_files: Files, out: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(reports.pdf, "rendering_pdf", unrenderable)
+    monkeypatch.setattr(reports.pdf.pdf, "rendering_pdf", unrenderable)
     labels, hierarchy = toy_files
     result = audit("run", labels, "--hierarchy", hierarchy, "--out", out, "--fail-on", "error")
 
@@ -347,7 +347,7 @@ def test_a_chart_that_ends_its_process_costs_the_reports_alone(
     labels, hierarchy = toy_files
     (tmp_path / "vl_convert.py").write_text("import os; os.abort()")
     out = tmp_path / "run"
-    command = [sys.executable, "-c", "from audit.cli import app; app()", "run", str(labels)]
+    command = [sys.executable, "-c", "from audit.cli.app import app; app()", "run", str(labels)]
     options = ["--hierarchy", str(hierarchy), "--out", str(out)]
     path = os.pathsep.join([str(tmp_path), *filter(None, sys.path)])
     ended = subprocess.run(
@@ -369,7 +369,7 @@ def test_a_chart_that_ends_its_process_costs_the_reports_alone(
 
 @pytest.mark.parametrize("epoch", ["abc", "9" * 20, "1.5"])
 def test_a_date_that_is_none_is_refused(toy_files: Files, out: Path, epoch: str) -> None:
-    command = [sys.executable, "-c", "from audit.cli import app; app()", "run", "x.csv"]
+    command = [sys.executable, "-c", "from audit.cli.app import app; app()", "run", "x.csv"]
     ended = subprocess.run(
         [*command, "--hierarchy", "icd9cm", "--out", str(out)],
         env={**os.environ, "SOURCE_DATE_EPOCH": epoch},
@@ -484,7 +484,7 @@ def test_an_error_at_any_stage_leaves_nothing_half_written(
 def test_sigterm_leaves_nothing_behind(toy_files: Files, tmp_path: Path) -> None:
     labels, hierarchy = toy_files
     out = tmp_path / "out" / "run"
-    command = [sys.executable, "-c", "from audit.cli import app; app()", "run", str(labels)]
+    command = [sys.executable, "-c", "from audit.cli.app import app; app()", "run", str(labels)]
     options = ["--hierarchy", str(hierarchy), "--out", str(out)]
     with subprocess.Popen([*command, *options], stderr=subprocess.PIPE) as child:
         while not (out.parent / ".run.work").exists():

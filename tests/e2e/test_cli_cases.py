@@ -10,7 +10,7 @@ import polars as pl
 import pytest
 from typer.testing import CliRunner, Result
 
-from audit.cli import app
+from audit.cli.app import app
 
 NAMES = ("Ada-17", "Ben-23", "Cem-31", "Dot-47", "Eve-59", "Fay-61")
 LABELS = (

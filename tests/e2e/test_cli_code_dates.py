@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner, Result
 
-from audit.cli import app
+from audit.cli.app import app
 
 DATES = "code,first,last\n585,1979-01-01,2005-09-30\n585.6,2005-10-01,2015-09-30\n"
 STATED = '[code_dates]\ncolumn = "admittime"\nfile = "dates/icd9cm.csv"\n'

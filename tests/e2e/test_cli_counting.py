@@ -20,7 +20,7 @@ import pytest
 from polars.testing import assert_frame_equal
 from typer.testing import CliRunner, Result
 
-from audit.cli import app
+from audit.cli.app import app
 from fixtures.toy import EDGES
 
 AUDIT = str(Path(sys.executable).with_name("audit"))
@@ -318,7 +318,12 @@ def long(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def keeping_itself(data: Path, out: Path, *options: object) -> subprocess.Popen[str]:
     """The command in a process of its own, where a count keeps itself after every batch."""
-    program = "import audit.cli, audit.stream; audit.stream.SECONDS_BETWEEN = 0.0; audit.cli.app()"
+    lines = (
+        "import audit.cli.app, audit.counting.file as file",
+        "file.SECONDS_BETWEEN = 0.0",
+        "audit.cli.app.app()",
+    )
+    program = "\n".join(lines)
     return subprocess.Popen(
         [sys.executable, "-c", program, *arguments(data, out, *options)],
         stdout=subprocess.PIPE,

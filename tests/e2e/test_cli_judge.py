@@ -11,9 +11,9 @@ import pytest
 from jsonschema import Draft202012Validator
 from typer.testing import CliRunner, Result
 
-from audit.cli import app
-from audit.files import sha256_of
-from audit.run_folder import write_manifest
+from audit.base.files import sha256_of
+from audit.cli.app import app
+from audit.runs.folder import write_manifest
 
 ROOT = Path(__file__).parents[2]
 LABELS = [("a", "cow"), ("b", "dog"), ("b", "tool"), ("c", "cat"), ("c", "mammal"), ("d", "elf")]

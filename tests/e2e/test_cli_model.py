@@ -14,10 +14,10 @@ import pytest
 from jsonschema import Draft202012Validator
 from typer.testing import CliRunner, Result
 
-from audit.cli import app
-from audit.metrics import METRICS
-from audit.result import to_json_bytes
-from audit.run_folder import read_run
+from audit.alignment.metrics import METRICS
+from audit.cli.app import app
+from audit.results.result import to_json_bytes
+from audit.runs.folder import read_run
 from fixtures.toy import EDGES
 
 ROOT = Path(__file__).parents[2]

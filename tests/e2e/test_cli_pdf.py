@@ -8,7 +8,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from audit.verify import verify_run
+from audit.runs.verify import verify_run
 
 ROOT = Path(__file__).parents[2]
 EDGES = "child,parent\na,top\nb,top\na1,a\na2,a\nb1,b\n"
@@ -19,7 +19,7 @@ def test_a_crash_of_the_typesetter_leaves_a_whole_run(tmp_path: Path) -> None:
     (tmp_path / "weasyprint.py").write_text("import os; os.abort()", "utf-8")
     (tmp_path / "edges.csv").write_text(EDGES, "utf-8")
     (tmp_path / "labels.csv").write_text(LABELS, "utf-8")
-    asked = "import sys; from audit.cli import app; app(sys.argv[1:])"
+    asked = "import sys; from audit.cli.app import app; app(sys.argv[1:])"
     options = ("run", "labels.csv", "--hierarchy", "edges.csv", "--out", "run")
     done = subprocess.run(
         [sys.executable, "-c", asked, *options],

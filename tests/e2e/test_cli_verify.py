@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner, Result
 
-from audit.cli import app
+from audit.cli.app import app
 from fixtures.toy import EDGES
 
 ROWS = ["a,dog", "a,cow", "b,dog", "c,tool", "c,bird", "d,cow", "d,cow", "e,unicorn", "f,pet"]
@@ -213,7 +213,7 @@ def test_a_finding_edited_throughout_is_found_by_recomputation(
     from dataclasses import replace
     from datetime import UTC, datetime
 
-    from audit.run_folder import read_run, seal, write_run
+    from audit.runs.folder import read_run, seal, write_run
 
     run = read_run(audited / "plain")
     manifest = json.loads((audited / "plain" / "manifest.json").read_bytes())

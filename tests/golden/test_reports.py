@@ -9,10 +9,10 @@ from collections.abc import Callable
 import pytest
 
 from fixtures import results
-from reports import charts, model_charts
+from reports.chapters.model import Report, build
+from reports.charts import charts, model_charts
+from reports.charts.palette import variables_css
 from reports.html import environment
-from reports.model import Report, build
-from reports.palette import variables_css
 from tests.unit.reports.document import Document
 
 Golden = Callable[[str, str], None]

@@ -11,9 +11,9 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from audit.errors import SchemaError
-from audit.hierarchy import Hierarchy
-from audit.metrics.confusion import ConfusionStream, concept_confusion, pair_confusions
+from audit.alignment.metrics.confusion import ConfusionStream, concept_confusion, pair_confusions
+from audit.base.errors import SchemaError
+from audit.hierarchies.hierarchy import Hierarchy
 from fixtures import brute_force as plain
 from fixtures import brute_force_scores as brute
 from fixtures.strategies import hierarchies

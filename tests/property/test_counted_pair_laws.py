@@ -15,15 +15,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from polars.testing import assert_frame_equal
 
-from audit.engine.record_counts import KINDS
-from audit.excess import Excess
-from audit.hierarchy import Hierarchy
-from audit.kept_counts import read_counts, write_counts
-from audit.measure import Counted, measure
-from audit.measure_counts import measure_counts
-from audit.pair_count import PairCount
-from audit.policy import Policy, Threshold
-from audit.stream import count_pairs
+from audit.counting.counts import PairCount
+from audit.counting.file import count_pairs
+from audit.counting.kept import read_counts, write_counts
+from audit.engine.pairs.record_counts import KINDS
+from audit.hierarchies.hierarchy import Hierarchy
+from audit.measure.counts import measure_counts
+from audit.measure.measure import Counted, measure
+from audit.measure.pair_excess import Excess
+from audit.policy.policy import Policy, Threshold
 from fixtures.labelled import labelled
 from fixtures.named_counts import LABEL, write_rows
 from fixtures.strategies import hierarchies, label_sets, trees
@@ -95,8 +95,8 @@ def assert_judged_alike(ways: Ways) -> Excess:
     with tempfile.TemporaryDirectory() as folder:
         for way, count in ways.counts(Path(folder)):
             with (
-                patch("audit.engine.tally.NODES_PER_BLOCK", 3),
-                patch("audit.engine.expectation.WORTH_COMPILING", 0),
+                patch("audit.engine.pairs.tally.NODES_PER_BLOCK", 3),
+                patch("audit.engine.statistics.expectation.WORTH_COMPILING", 0),
             ):
                 found = measure_counts(count, ways.policy)
             assert_same_pairs(found, wanted, way)

@@ -8,9 +8,9 @@ from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 from scipy.optimize import linprog
 
-from audit.disclosure import protection, shown_change
-from audit.policy import Policy, Threshold
-from audit.run import run_audit
+from audit.policy.policy import Policy, Threshold
+from audit.results.disclosure import protection, shown_change
+from audit.runs.audit import run_audit
 from fixtures.attack import BODIES, Labels, Row, attack
 from fixtures.labelled import labelled, repeated
 
@@ -157,9 +157,13 @@ def test_counts_each_protected_alone_tell_small_cells(
 @pytest.mark.parametrize(
     ("release", "where", "what"),
     [
-        (BEHIND_AN_EXCESS, "audit.result.AuditResult._tells", lambda *_: True),
-        (BEHIND_DIGITS, "audit.overview._ratio_told", lambda w, e, _: w and round(w / e, 2)),
-        (BEHIND_A_PART, "audit.result.WHOLE", "nothing"),
+        (BEHIND_AN_EXCESS, "audit.results.result.AuditResult._tells", lambda *_: True),
+        (
+            BEHIND_DIGITS,
+            "audit.results.overview._ratio_told",
+            lambda w, e, _: w and round(w / e, 2),
+        ),
+        (BEHIND_A_PART, "audit.results.result.WHOLE", "nothing"),
     ],
 )
 def test_numbers_of_pairs_each_protected_alone_tell_small_cells(

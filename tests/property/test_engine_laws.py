@@ -13,15 +13,17 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 from scipy.sparse import csr_array
 
-from audit.checks.cross_branch import CHECK as CROSS_BRANCH
-from audit.dataset import LabelDataset
-from audit.engine import joint, pairs
-from audit.engine.pairs import binary_entropy, count_pairs, support
-from audit.engine.propagation import aggregate
-from audit.hierarchy import SYNTHETIC_ROOT, Hierarchy
-from audit.measure import Measurements, measure
-from audit.pair_table import described
-from audit.policy import BranchRule, Policy
+from audit.checks.rules.cross_branch import CHECK as CROSS_BRANCH
+from audit.counting.pair_table import described
+from audit.data.dataset import LabelDataset
+from audit.engine.pairs import joint
+from audit.engine.pairs import pair_counts as pairs
+from audit.engine.pairs.pair_counts import binary_entropy, count_pairs, support
+from audit.engine.pairs.propagation import aggregate
+from audit.hierarchies.building import SYNTHETIC_ROOT
+from audit.hierarchies.hierarchy import Hierarchy
+from audit.measure.measure import Measurements, measure
+from audit.policy.policy import BranchRule, Policy
 from fixtures import brute_force as plain
 from fixtures.labelled import labelled
 from fixtures.strategies import hierarchies, label_sets

@@ -13,19 +13,24 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.sparse import csr_array
 
-from audit.dag import Sparse
-from audit.engine.cuts import Cut, atom_mass, cut_at, depth_cut, entropy, level_cut
-from audit.engine.propagation import aggregate
-from audit.errors import SchemaError
-from audit.hierarchy import Hierarchy
-from audit.metrics.accuracy import Accuracy, AccuracyAlignment, accuracy, accuracy_alignment
-from audit.metrics.batch import Batch
-from audit.metrics.hierarchical import HierarchicalScores, hierarchical_scores
-from audit.metrics.measure import depth_pairs
-from audit.metrics.preference import On, subgraph_preference
-from audit.metrics.severity import MistakeSeverity, mistake_severity
-from audit.metrics.streaming import ALL, Estimate, Measure, Stream
-from audit.metrics.uncertainty import UncertaintyAlignment, uncertainty_alignment
+from audit.alignment.metrics.accuracy import (
+    Accuracy,
+    AccuracyAlignment,
+    accuracy,
+    accuracy_alignment,
+)
+from audit.alignment.metrics.batch import Batch
+from audit.alignment.metrics.hierarchical import HierarchicalScores, hierarchical_scores
+from audit.alignment.metrics.measure import depth_pairs
+from audit.alignment.metrics.preference import On, subgraph_preference
+from audit.alignment.metrics.severity import MistakeSeverity, mistake_severity
+from audit.alignment.metrics.streaming import ALL, Estimate, Measure, Stream
+from audit.alignment.metrics.uncertainty import UncertaintyAlignment, uncertainty_alignment
+from audit.base.dag import Sparse
+from audit.base.errors import SchemaError
+from audit.engine.pairs.propagation import aggregate
+from audit.engine.scores.cuts import Cut, atom_mass, cut_at, depth_cut, entropy, level_cut
+from audit.hierarchies.hierarchy import Hierarchy
 from fixtures import brute_force as plain
 from fixtures import brute_force_metrics as oracle
 from fixtures.strategies import hierarchies, trees

@@ -14,12 +14,12 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from audit.dataset import LabelDataset
-from audit.engine import expectation
-from audit.hierarchy import Hierarchy
-from audit.measure import Measurements, measure
-from audit.pair_table import JUDGED, described
-from audit.policy import Policy, Threshold
+from audit.counting.pair_table import JUDGED, described
+from audit.data.dataset import LabelDataset
+from audit.engine.statistics import expectation
+from audit.hierarchies.hierarchy import Hierarchy
+from audit.measure.measure import Measurements, measure
+from audit.policy.policy import Policy, Threshold
 from fixtures import brute_force_scan as oracle
 from fixtures.brute_force import Pair
 from fixtures.labelled import labelled
@@ -278,7 +278,9 @@ def test_without_an_effect_nothing_is_found_and_without_strata_much_is(
     rng = np.random.default_rng(7)
     labels = independent(rng, 5000, 200, unequal_lengths(rng, 5000))
     measured = audited(two_level(200, 15), labels)
-    monkeypatch.setattr("audit.measure.length_cuts", lambda histogram: np.array([], np.int64))
+    monkeypatch.setattr(
+        "audit.measure.measure.length_cuts", lambda histogram: np.array([], np.int64)
+    )
     blind = audited(two_level(200, 15), labels)
     common = table(measured).filter(pl.col("expected_length") > 20)
 

@@ -9,9 +9,9 @@ import pytest
 from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 
-from audit.policy import Policy
-from audit.result import AuditResult
-from audit.run import run_audit
+from audit.policy.policy import Policy
+from audit.results.result import AuditResult
+from audit.runs.audit import run_audit
 from fixtures.attack import BODIES, Labels, attack, of_both
 from fixtures.labelled import labelled, repeated
 

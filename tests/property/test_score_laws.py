@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from audit.engine import score_pairs
-from audit.engine.pairs import PairCounts, count_pairs
-from audit.engine.score_pairs import count_score_pairs
+from audit.engine.pairs.pair_counts import PairCounts, count_pairs
+from audit.engine.scores import score_pairs
+from audit.engine.scores.score_pairs import count_score_pairs
 from fixtures import brute_force_scores as brute
 
 Table: TypeAlias = NDArray[np.float64]

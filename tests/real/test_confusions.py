@@ -10,10 +10,10 @@ import polars as pl
 import pytest
 
 import audit
-from audit.checks.model_confuses import CHECK, cases
-from audit.measure import measure
-from audit.measure_model import measure_model
-from audit.policy import Policy
+from audit.alignment.measure import measure_model
+from audit.checks.rules.model_confuses import CHECK, cases
+from audit.measure.measure import measure
+from audit.policy.policy import Policy
 
 DATA = Path(os.environ.get("AUDIT_DATA", "")) / "softmax"
 PAGE = Path(__file__).parents[2] / "docs" / "checks" / "model_confuses.md"

@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 
 import audit
-from audit.checks import missing_companion, sibling_exclusive
 from audit.checks.check import Check
-from audit.measure import Measurements, measure
-from audit.policy import policy_for
+from audit.checks.rules import missing_companion, sibling_exclusive
+from audit.measure.measure import Measurements, measure
+from audit.policy.policy import policy_for
 from fixtures.guideline_cases import APART, MISSING, admissions, with_planted
 from fixtures.labelled import labelled
 

@@ -14,8 +14,8 @@ import polars as pl
 import pytest
 
 import audit
-from audit.dataset import LabelDataset
-from audit.result import AuditResult
+from audit.data.dataset import LabelDataset
+from audit.results.result import AuditResult
 
 DATA = os.environ.get("AUDIT_DATA", "")
 pytestmark = pytest.mark.skipif(

@@ -13,8 +13,8 @@ from tempfile import TemporaryDirectory
 
 import pytest
 
-from audit.hierarchies import wordnet
-from audit.preference import PreferenceResult, run_preference
+from audit.alignment.preference import PreferenceResult, run_preference
+from audit.hierarchies.formats import wordnet
 
 DATA = os.environ.get("AUDIT_DATA", "")
 WORDNET = Path("/usr/share/wordnet")

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 import audit
-from audit.hierarchy import Hierarchy
-from audit.policy import Policy
+from audit.hierarchies.hierarchy import Hierarchy
+from audit.policy.policy import Policy
 from fixtures.labelled import labelled, tree
 from fixtures.predicted import predicted
 

@@ -11,9 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
-from audit.compare import compare_runs
-from audit.hierarchy import Hierarchy
-from audit.run import run_audit
+from audit.hierarchies.hierarchy import Hierarchy
+from audit.runs.audit import run_audit
+from audit.runs.compare import compare_runs
 from fixtures.labelled import labelled
 from fixtures.predicted import predicted
 from fixtures.results import HOSTILE_TITLES

@@ -9,11 +9,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from audit.checks.cross_branch import CHECK, on_counts
-from audit.hierarchy import Hierarchy
-from audit.measure import measure
-from audit.policy import BranchRule, Policy
-from audit.result import CheckResult
+from audit.checks.rules.cross_branch import CHECK, on_counts
+from audit.hierarchies.hierarchy import Hierarchy
+from audit.measure.measure import measure
+from audit.policy.policy import BranchRule, Policy
+from audit.results.result import CheckResult
 from fixtures import brute_force as plain
 from fixtures.counted import counted_of
 from fixtures.labelled import labelled, tree

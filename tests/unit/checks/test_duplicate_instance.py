@@ -9,12 +9,12 @@ from pathlib import Path
 from hypothesis import given
 from hypothesis import strategies as st
 
-from audit.checks.duplicate_instance import CHECK, met_twice
-from audit.dataset import load_labels
-from audit.hierarchy import Hierarchy
-from audit.measure import measure
-from audit.policy import Policy
-from audit.result import CheckResult
+from audit.checks.rules.duplicate_instance import CHECK, met_twice
+from audit.data.dataset import load_labels
+from audit.hierarchies.hierarchy import Hierarchy
+from audit.measure.measure import measure
+from audit.policy.policy import Policy
+from audit.results.result import CheckResult
 from fixtures.labelled import labelled, tree
 
 FLAT = tree("a b c d e f < top")

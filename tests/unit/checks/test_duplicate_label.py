@@ -9,12 +9,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import audit
-from audit.checks.duplicate_label import CHECK
-from audit.dataset import LabelDataset
-from audit.hierarchy import Hierarchy
-from audit.measure import measure
-from audit.policy import Policy
-from audit.result import CheckResult
+from audit.checks.rules.duplicate_label import CHECK
+from audit.data.dataset import LabelDataset
+from audit.hierarchies.hierarchy import Hierarchy
+from audit.measure.measure import measure
+from audit.policy.policy import Policy
+from audit.results.result import CheckResult
 from fixtures.labelled import labelled
 from fixtures.toy import toy
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from audit.checks.empty_instance import CHECK
-from audit.measure import measure
-from audit.policy import Policy
-from audit.result import CheckResult
+from audit.checks.rules.empty_instance import CHECK
+from audit.measure.measure import measure
+from audit.policy.policy import Policy
+from audit.results.result import CheckResult
 from fixtures.labelled import labelled
 from fixtures.toy import toy
 

@@ -11,11 +11,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import audit
-from audit.checks.excludes1 import CHECK
-from audit.hierarchy import Exclusion, Exclusions, Hierarchy
-from audit.measure import measure
-from audit.policy import Policy, policy_for
-from audit.result import CheckResult, shared_finding
+from audit.checks.rules.excludes1 import CHECK
+from audit.hierarchies.hierarchy import Hierarchy
+from audit.hierarchies.notes import Exclusion, Exclusions
+from audit.measure.measure import measure
+from audit.policy.policy import Policy, policy_for
+from audit.results.result import CheckResult, shared_finding
 from fixtures.labelled import labelled, repeated, tree
 
 PLAIN = tree(

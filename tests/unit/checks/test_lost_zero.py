@@ -10,14 +10,14 @@ import polars as pl
 import pytest
 
 import audit
-from audit.checks.lost_zero import CHECK
-from audit.checks.written import integrity_of, read_again, unexplained
-from audit.hierarchies.icd9cm import DATA
+from audit.checks.rules.lost_zero import CHECK
+from audit.checks.shared.labels_as_written import integrity_of, read_again, unexplained
+from audit.hierarchies.hierarchy import Hierarchy
+from audit.hierarchies.icd.icd9cm import DATA
 from audit.hierarchies.titles import TitleList, with_titles
-from audit.hierarchy import Hierarchy
-from audit.measure import measure
-from audit.policy import Policy, Threshold
-from audit.result import Finding
+from audit.measure.measure import measure
+from audit.policy.policy import Policy, Threshold
+from audit.results.result import Finding
 from fixtures.coded import Tables, icd9cm, measured, of_release
 from fixtures.labelled import labelled
 from fixtures.synthetic import (

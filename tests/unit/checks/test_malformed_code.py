@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import audit
-from audit.checks.malformed_code import CHECK
-from audit.hierarchy import Hierarchy
-from audit.measure import measure
-from audit.policy import Policy
+from audit.checks.rules.malformed_code import CHECK
+from audit.hierarchies.hierarchy import Hierarchy
+from audit.measure.measure import measure
+from audit.policy.policy import Policy
 from fixtures.labelled import labelled
 
 

@@ -15,15 +15,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import audit
-from audit.checks.missing_companion import CHECK
-from audit.checks.sibling_exclusive import CHECK as EXCLUSIVE
-from audit.code_dates import Spell
-from audit.hierarchy import Companions
-from audit.measure import Measurements, measure
-from audit.policy import CodeDates, Policy, policy_for
-from audit.result import CheckResult, filled, shared_finding
-from audit.rule_book import at_or_below
-from audit.rules import Companion
+from audit.checks.rules.missing_companion import CHECK
+from audit.checks.rules.sibling_exclusive import CHECK as EXCLUSIVE
+from audit.hierarchies.notes import Companions
+from audit.measure.measure import Measurements, measure
+from audit.measure.rule_book import at_or_below
+from audit.policy.code_dates import Spell
+from audit.policy.policy import CodeDates, Policy, policy_for
+from audit.policy.rules import Companion
+from audit.results.result import CheckResult, filled, shared_finding
 from fixtures.guideline_cases import APART, BEGINS, BROKEN, MISSING, NEAR, admissions, with_planted
 from fixtures.labelled import labelled, repeated, tree
 

@@ -9,12 +9,12 @@ import numpy as np
 import polars as pl
 import pytest
 
-from audit.checks.missing_stratum import CHECK, cases
-from audit.dataset import load_labels
-from audit.hierarchy import Hierarchy
-from audit.measure import Measurements, measure
-from audit.policy import Policy
-from audit.result import CheckResult, shared_finding
+from audit.checks.rules.missing_stratum import CHECK, cases
+from audit.data.dataset import load_labels
+from audit.hierarchies.hierarchy import Hierarchy
+from audit.measure.measure import Measurements, measure
+from audit.policy.policy import Policy
+from audit.results.result import CheckResult, shared_finding
 from fixtures.labelled import labelled, tree
 
 LEAVES = [f"{branch}{n}" for branch in "abcd" for n in range(1, 6)]

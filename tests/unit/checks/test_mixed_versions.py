@@ -9,12 +9,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import audit
-from audit.checks.mixed_versions import CHECK
-from audit.hierarchies.icd9 import readings
-from audit.hierarchies.icd9_shapes import has_shape_of_icd10_alone
-from audit.hierarchy import Hierarchy
-from audit.measure import measure
-from audit.policy import Policy
+from audit.checks.rules.mixed_versions import CHECK
+from audit.hierarchies.hierarchy import Hierarchy
+from audit.hierarchies.icd.icd9 import readings
+from audit.hierarchies.icd.icd9_shapes import has_shape_of_icd10_alone
+from audit.measure.measure import measure
+from audit.policy.policy import Policy
 from fixtures.coded import measured
 from fixtures.labelled import labelled
 

@@ -13,12 +13,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import chi2
 
-from audit.checks.model_confuses import CHECK, cases
-from audit.hierarchy import Hierarchy
-from audit.measure import Measurements, measure
-from audit.measure_model import measure_model
-from audit.policy import Policy, Threshold
-from audit.result import CheckResult, shared_finding
+from audit.alignment.measure import measure_model
+from audit.checks.rules.model_confuses import CHECK, cases
+from audit.hierarchies.hierarchy import Hierarchy
+from audit.measure.measure import Measurements, measure
+from audit.policy.policy import Policy, Threshold
+from audit.results.result import CheckResult, shared_finding
 from fixtures.brute_force_scores import exchanged, exchanges_expected
 from fixtures.labelled import labelled, tree
 from fixtures.predicted import predicted

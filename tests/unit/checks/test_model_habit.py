@@ -10,11 +10,11 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from audit.checks.model_habit import CHECK, cases
-from audit.measure import Measurements, measure
-from audit.measure_model import measure_model
-from audit.policy import Policy, Threshold
-from audit.result import CheckResult, Finding, shared_finding
+from audit.alignment.measure import measure_model
+from audit.checks.rules.model_habit import CHECK, cases
+from audit.measure.measure import Measurements, measure
+from audit.policy.policy import Policy, Threshold
+from audit.results.result import CheckResult, Finding, shared_finding
 from fixtures.labelled import labelled, tree
 from fixtures.predicted import predicted
 

@@ -9,13 +9,13 @@ from datetime import date
 import polars as pl
 import pytest
 
-from audit.checks.not_specific import CHECK
-from audit.code_dates import Spell
-from audit.hierarchies.icd9cm import DATA
-from audit.hierarchy import Hierarchy
-from audit.measure import measure
-from audit.policy import Policy
-from audit.result import Finding
+from audit.checks.rules.not_specific import CHECK
+from audit.hierarchies.hierarchy import Hierarchy
+from audit.hierarchies.icd.icd9cm import DATA
+from audit.measure.measure import measure
+from audit.policy.code_dates import Spell
+from audit.policy.policy import Policy
+from audit.results.result import Finding
 from fixtures.coded import SPELLS, icd9cm, measured, on_days
 from fixtures.labelled import labelled, tree
 

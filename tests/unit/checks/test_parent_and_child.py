@@ -8,11 +8,11 @@ from dataclasses import replace
 from hypothesis import given
 from hypothesis import strategies as st
 
-from audit.checks.parent_and_child import CHECK
-from audit.hierarchy import Hierarchy
-from audit.measure import measure
-from audit.policy import Policy
-from audit.result import CheckResult
+from audit.checks.rules.parent_and_child import CHECK
+from audit.hierarchies.hierarchy import Hierarchy
+from audit.measure.measure import measure
+from audit.policy.policy import Policy
+from audit.results.result import CheckResult
 from fixtures import brute_force as plain
 from fixtures.labelled import labelled
 from fixtures.strategies import hierarchies, label_sets

@@ -7,13 +7,13 @@ import gzip
 import polars as pl
 import pytest
 
-from audit.checks.principal_position import CHECK
-from audit.hierarchies.icd9_shapes import why_never_first
-from audit.hierarchies.icd9cm import DATA
-from audit.hierarchy import Hierarchy
-from audit.measure import measure
-from audit.policy import Policy
-from audit.result import CheckResult
+from audit.checks.rules.principal_position import CHECK
+from audit.hierarchies.hierarchy import Hierarchy
+from audit.hierarchies.icd.icd9_shapes import why_never_first
+from audit.hierarchies.icd.icd9cm import DATA
+from audit.measure.measure import measure
+from audit.policy.policy import Policy
+from audit.results.result import CheckResult
 from fixtures.coded import icd9cm, measured
 from fixtures.labelled import labelled
 

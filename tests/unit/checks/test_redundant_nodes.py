@@ -11,12 +11,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from audit.checks.redundant_nodes import CHECK, cases
-from audit.hierarchy import Hierarchy
-from audit.measure import Measurements, measure
-from audit.policy import Policy, Threshold
-from audit.result import CheckResult, shared_finding
-from audit.rules import Companion, Expected
+from audit.checks.rules.redundant_nodes import CHECK, cases
+from audit.hierarchies.hierarchy import Hierarchy
+from audit.measure.measure import Measurements, measure
+from audit.policy.policy import Policy, Threshold
+from audit.policy.rules import Companion, Expected
+from audit.results.result import CheckResult, shared_finding
 from fixtures.counted import counted_of
 from fixtures.labelled import labelled, repeated, tree
 from fixtures.strategies import hierarchies

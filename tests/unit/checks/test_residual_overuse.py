@@ -11,11 +11,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import binom
 
-from audit.checks.residual_overuse import CHECK, on_counts
-from audit.hierarchy import Hierarchy
-from audit.measure import measure
-from audit.policy import Policy, Threshold
-from audit.result import CheckResult
+from audit.checks.rules.residual_overuse import CHECK, on_counts
+from audit.hierarchies.hierarchy import Hierarchy
+from audit.measure.measure import measure
+from audit.policy.policy import Policy, Threshold
+from audit.results.result import CheckResult
 from fixtures.counted import counted_of
 from fixtures.labelled import labelled, repeated, tree
 from fixtures.strategies import trees

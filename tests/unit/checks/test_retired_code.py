@@ -7,14 +7,14 @@ from datetime import date
 
 import polars as pl
 
-from audit.checks import lost_zero, not_specific, unknown_code, wrong_table
-from audit.checks.retired_code import CHECK
-from audit.code_dates import Spell
-from audit.disclosure import shown
-from audit.hierarchy import Hierarchy
-from audit.measure import measure
-from audit.policy import CodeDates, Policy
-from audit.result import Finding
+from audit.checks.rules import lost_zero, not_specific, unknown_code, wrong_table
+from audit.checks.rules.retired_code import CHECK
+from audit.hierarchies.hierarchy import Hierarchy
+from audit.measure.measure import measure
+from audit.policy.code_dates import Spell
+from audit.policy.policy import CodeDates, Policy
+from audit.results.disclosure import shown
+from audit.results.result import Finding
 from fixtures.coded import SPELLS, icd9cm, in_tables, measured, on_days
 from fixtures.labelled import labelled
 

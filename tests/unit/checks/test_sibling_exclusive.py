@@ -11,13 +11,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import audit
-from audit.checks.sibling_exclusive import CHECK
-from audit.errors import PolicyError
-from audit.measure import measure
-from audit.policy import Policy, policy_for
-from audit.result import CheckResult, shared_finding
-from audit.rules import Exclusive
-from audit.run import run_audit
+from audit.base.errors import PolicyError
+from audit.checks.rules.sibling_exclusive import CHECK
+from audit.measure.measure import measure
+from audit.policy.policy import Policy, policy_for
+from audit.policy.rules import Exclusive
+from audit.results.result import CheckResult, shared_finding
+from audit.runs.audit import run_audit
 from fixtures.labelled import labelled, repeated, tree
 
 TYPES = tree("one two none < sugar", "one_a one_b < one", "two_a both < two", "both < one")

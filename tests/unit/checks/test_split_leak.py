@@ -10,11 +10,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from audit.checks.split_leak import CHECK
-from audit.dataset import LabelDataset
-from audit.measure import measure
-from audit.policy import Policy
-from audit.result import CheckResult, Finding
+from audit.checks.rules.split_leak import CHECK
+from audit.data.dataset import LabelDataset
+from audit.measure.measure import measure
+from audit.policy.policy import Policy
+from audit.results.result import CheckResult, Finding
 from fixtures.toy import toy
 
 NODES = [*toy().nodes]

@@ -10,13 +10,13 @@ import numpy as np
 import pytest
 from scipy.stats import gamma
 
-from audit.checks.unexpected_pair import CHECK
-from audit.hierarchy import Hierarchy
-from audit.measure import Measurements, measure
-from audit.policy import Policy, Threshold
-from audit.result import CheckResult, Finding, shared_finding
-from audit.rules import Companion, Expected
-from audit.run import run_audit
+from audit.checks.rules.unexpected_pair import CHECK
+from audit.hierarchies.hierarchy import Hierarchy
+from audit.measure.measure import Measurements, measure
+from audit.policy.policy import Policy, Threshold
+from audit.policy.rules import Companion, Expected
+from audit.results.result import CheckResult, Finding, shared_finding
+from audit.runs.audit import run_audit
 from fixtures.labelled import labelled, repeated, tree
 
 Rows = dict[str, list[str]]

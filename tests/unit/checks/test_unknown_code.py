@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from audit.checks import malformed_code
-from audit.checks.unknown_code import CHECK
-from audit.hierarchy import Hierarchy
-from audit.measure import measure
-from audit.policy import Policy
-from audit.result import CheckResult
+from audit.checks.rules import malformed_code
+from audit.checks.rules.unknown_code import CHECK
+from audit.hierarchies.hierarchy import Hierarchy
+from audit.measure.measure import measure
+from audit.policy.policy import Policy
+from audit.results.result import CheckResult
 from fixtures.coded import icd9cm, measured
 from fixtures.labelled import labelled
 

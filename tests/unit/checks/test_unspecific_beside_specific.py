@@ -8,10 +8,10 @@ import polars as pl
 from hypothesis import given
 from hypothesis import strategies as st
 
-from audit.checks.unspecific_beside_specific import CHECK
-from audit.hierarchy import Hierarchy
-from audit.measure import Measurements, measure
-from audit.policy import Policy
+from audit.checks.rules.unspecific_beside_specific import CHECK
+from audit.hierarchies.hierarchy import Hierarchy
+from audit.measure.measure import Measurements, measure
+from audit.policy.policy import Policy
 from fixtures.coded import measured as coded
 from fixtures.labelled import labelled, tree
 

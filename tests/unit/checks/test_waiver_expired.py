@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from audit.checks.check import WaiverUse
-from audit.checks.waiver_expired import CHECK
-from audit.policy import Waiver
+from audit.checks.rules.waiver_expired import CHECK
+from audit.policy.policy import Waiver
 
 DAY = date(2030, 6, 1)
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from datetime import date
 
 from audit.checks.check import WaiverUse
-from audit.checks.waiver_unused import CHECK
-from audit.policy import Waiver
+from audit.checks.rules.waiver_unused import CHECK
+from audit.policy.policy import Waiver
 
 
 def use(findings: int, *, expired: bool = False) -> WaiverUse:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from audit.checks.wrong_table import CHECK
-from audit.hierarchy import Hierarchy
-from audit.measure import measure
-from audit.policy import Policy
-from audit.result import CheckResult, Finding
+from audit.checks.rules.wrong_table import CHECK
+from audit.hierarchies.hierarchy import Hierarchy
+from audit.measure.measure import measure
+from audit.policy.policy import Policy
+from audit.results.result import CheckResult, Finding
 from fixtures.coded import Tables, icd9cm, measured, of_release
 from fixtures.labelled import labelled
 from fixtures.synthetic import WrongTable, icd9cm_usage, make_release, with_procedures

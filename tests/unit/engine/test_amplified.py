@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from scipy.sparse import csr_array
 from scipy.stats import binomtest
 
-from audit.engine.amplified import Carried, Together
+from audit.engine.pairs.amplified import Carried, Together
 
 PARENTS = {1: (0,), 2: (0,), 3: (1,), 4: (1, 2), 5: (2,)}
 NODES = range(6)

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import gamma, poisson
 
-from audit.engine.association import poisson_p_value, shrunk_ratio
+from audit.engine.statistics.association import poisson_p_value, shrunk_ratio
 
 COUNTS = st.integers(1, 400)
 EXPECTED = st.floats(1e-3, 400)

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from audit.engine.below import LabelsBelow, labels_below
-from audit.hierarchy import Hierarchy
+from audit.engine.pairs.below import LabelsBelow, labels_below
+from audit.hierarchies.hierarchy import Hierarchy
 from fixtures.labelled import labelled, tree
 
 HIERARCHY = tree("lung heart < body", "asthma other_lung < lung", "other_heart < heart")

@@ -6,9 +6,17 @@ import numpy as np
 import pytest
 from scipy.sparse import csr_array
 
-from audit.engine.cuts import Cut, atom_mass, cut_at, depth_cut, entropy, level_cut, normalised
-from audit.errors import SchemaError
-from audit.hierarchy import Hierarchy
+from audit.base.errors import SchemaError
+from audit.engine.scores.cuts import (
+    Cut,
+    atom_mass,
+    cut_at,
+    depth_cut,
+    entropy,
+    level_cut,
+    normalised,
+)
+from audit.hierarchies.hierarchy import Hierarchy
 
 
 def names(hierarchy: Hierarchy, indices: np.ndarray) -> list[str]:

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from audit.engine import entailed
-from audit.engine.entailed import (
+from audit.engine.pairs import entailed
+from audit.engine.pairs.entailed import (
     count_entailed,
     entailed_by,
     in_line,
@@ -18,10 +18,10 @@ from audit.engine.entailed import (
     overlapping_above,
     places_of,
 )
-from audit.engine.pairs import count_pairs
-from audit.engine.propagation import aggregate
-from audit.engine.sums import Sums
-from audit.hierarchy import Hierarchy
+from audit.engine.pairs.pair_counts import count_pairs
+from audit.engine.pairs.propagation import aggregate
+from audit.engine.pairs.sums import Sums
+from audit.hierarchies.hierarchy import Hierarchy
 from fixtures import brute_force as plain
 from fixtures import brute_force_counts as plain_counts
 from fixtures.labelled import tree

@@ -10,8 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.sparse import csr_array
 
-from audit.engine.exchanges import Exchanges, count_exchanges, mistakes
-from audit.hierarchy import Hierarchy
+from audit.engine.scores.exchanges import Exchanges, count_exchanges, mistakes
+from audit.hierarchies.hierarchy import Hierarchy
 from fixtures import brute_force_scores as brute
 from fixtures.labelled import tree
 from fixtures.strategies import hierarchies

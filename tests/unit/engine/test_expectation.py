@@ -8,11 +8,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from audit.engine import expectation as subject
-from audit.engine.expectation import Expectation, expectation, facets_of, label_pairs
-from audit.engine.margins import Strata, count_margins, strata_from
-from audit.engine.propagation import aggregate
-from audit.hierarchy import Hierarchy
+from audit.engine.pairs.margins import Strata, count_margins, strata_from
+from audit.engine.pairs.propagation import aggregate
+from audit.engine.statistics import expectation as subject
+from audit.engine.statistics.expectation import Expectation, expectation, facets_of, label_pairs
+from audit.hierarchies.hierarchy import Hierarchy
 from fixtures.labelled import labelled
 from fixtures.toy import toy
 

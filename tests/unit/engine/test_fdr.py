@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from audit.engine.fdr import benjamini_hochberg, pairs_apart, threshold
-from audit.hierarchy import Hierarchy
+from audit.engine.statistics.fdr import benjamini_hochberg, pairs_apart, threshold
+from audit.hierarchies.hierarchy import Hierarchy
 from fixtures.brute_force import above, parents_of
 from fixtures.strategies import hierarchies
 

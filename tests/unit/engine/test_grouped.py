@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 from scipy.sparse import csc_array
 from scipy.special import gammainc
 
-from audit.engine.expectation import Expectation
-from audit.engine.grouped import Grouped, GroupTest
-from audit.hierarchy import Hierarchy
+from audit.engine.statistics.expectation import Expectation
+from audit.engine.statistics.grouped import Grouped, GroupTest
+from audit.hierarchies.hierarchy import Hierarchy
 from fixtures.toy import toy
 
 A, B = "dog", "cow"

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from audit.engine.intervals import (
+from audit.engine.statistics.intervals import (
     at_freedom,
     effective_n,
     intraclass_correlation,

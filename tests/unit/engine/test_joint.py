@@ -13,8 +13,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.sparse import csr_array
 
-from audit.engine import joint
-from audit.engine.joint import increments, joint_counts
+from audit.engine.pairs import joint
+from audit.engine.pairs.joint import increments, joint_counts
 
 WAYS = [
     False,

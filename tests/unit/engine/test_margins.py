@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.sparse import csr_array
 
-from audit.engine import margins
-from audit.engine.margins import (
+from audit.engine.pairs import margins
+from audit.engine.pairs.margins import (
     MARGINS,
     Margin,
     count_margins,
@@ -20,9 +20,9 @@ from audit.engine.margins import (
     tallied,
     with_parts,
 )
-from audit.engine.specific import most_specific
-from audit.engine.sums import Sums, summed
-from audit.hierarchy import Hierarchy
+from audit.engine.pairs.specific import most_specific
+from audit.engine.pairs.sums import Sums, summed
+from audit.hierarchies.hierarchy import Hierarchy
 from fixtures import brute_force as plain
 from fixtures.brute_force_counts import first_branches
 from fixtures.brute_force_counts import margins as plain_margins

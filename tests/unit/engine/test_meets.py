@@ -6,8 +6,8 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from audit.engine.meets import Meets
-from audit.hierarchy import Hierarchy
+from audit.engine.pairs.meets import Meets
+from audit.hierarchies.hierarchy import Hierarchy
 from fixtures.brute_force import above, at_or_below, parents_of
 from fixtures.strategies import hierarchies
 

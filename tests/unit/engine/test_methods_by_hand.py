@@ -11,11 +11,11 @@ import polars as pl
 import pytest
 from scipy.sparse import csr_array
 
-from audit.engine.amplified import Carried
-from audit.engine.phenomena import told_by
-from audit.engine.random_split import chance_of_unseen, unseen_by_chance
-from audit.hierarchy import Hierarchy
-from audit.measure import Measurements
+from audit.engine.pairs.amplified import Carried
+from audit.engine.pairs.phenomena import told_by
+from audit.engine.statistics.random_split import chance_of_unseen, unseen_by_chance
+from audit.hierarchies.hierarchy import Hierarchy
+from audit.measure.measure import Measurements
 from fixtures.labelled import tree
 
 

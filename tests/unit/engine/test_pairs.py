@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy.sparse import csr_array
 
-from audit.engine.pairs import PairCounts, binary_entropy, count_pairs, support
+from audit.engine.pairs.pair_counts import PairCounts, binary_entropy, count_pairs, support
 
 
 def counted(*rows: list[int]) -> PairCounts:

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 from scipy.sparse import csr_array
 
-from audit.dag import IntArray
-from audit.engine.amplified import Carried
-from audit.engine.phenomena import told_by
+from audit.base.dag import IntArray
+from audit.engine.pairs.amplified import Carried
+from audit.engine.pairs.phenomena import told_by
 
 BRANCHES, CHILDREN, LEAVES = 4, 3, 3
 """A root; below it branches, each with children, each with leaves."""

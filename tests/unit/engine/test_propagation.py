@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 from scipy.sparse import csr_array
 
-from audit.engine.propagation import aggregate
-from audit.hierarchy import Hierarchy
+from audit.engine.pairs.propagation import aggregate
+from audit.hierarchies.hierarchy import Hierarchy
 from fixtures.toy import NODES
 
 

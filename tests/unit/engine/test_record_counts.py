@@ -9,9 +9,9 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from audit.dag import Sparse
-from audit.engine.record_counts import KINDS, Mapped, RecordCounts, RecordRows, count_records
-from audit.hierarchy import Hierarchy
+from audit.base.dag import Sparse
+from audit.engine.pairs.record_counts import KINDS, Mapped, RecordCounts, RecordRows, count_records
+from audit.hierarchies.hierarchy import Hierarchy
 from fixtures.brute_force import Parents, parents_of
 from fixtures.brute_force_counts import (
     Counts,

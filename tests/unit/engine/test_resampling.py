@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 
-from audit.engine.resampling import percentile_interval, poisson_weights, unit_keys
+from audit.engine.statistics.resampling import percentile_interval, poisson_weights, unit_keys
 
 IDS = [f"unit {i}" for i in range(2000)]
 

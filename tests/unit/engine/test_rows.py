@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.sparse import csr_array
 
-from audit.engine.rows import highest, stored
+from audit.engine.pairs.rows import highest, stored
 
 
 @pytest.mark.parametrize(

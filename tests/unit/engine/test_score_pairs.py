@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 from scipy.sparse import csr_array
 
-from audit.engine import score_pairs
-from audit.engine.pairs import PairCounts, count_pairs
-from audit.engine.score_pairs import count_score_pairs
+from audit.engine.pairs.pair_counts import PairCounts, count_pairs
+from audit.engine.scores import score_pairs
+from audit.engine.scores.score_pairs import count_score_pairs
 
 KERNELS = {"dense": score_pairs._dense_kernel, "sparse": score_pairs._sparse_kernel}
 WITHOUT_NUMBA = find_spec("numba") is None

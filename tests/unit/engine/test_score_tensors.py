@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 from scipy.sparse import csr_array
 
-from audit.engine import score_pairs, score_tensors
-from audit.engine.pairs import PairCounts
-from audit.engine.score_pairs import count_score_pairs
-from audit.engine.score_tensors import device_named, met_on
-from audit.errors import InputError
+from audit.base.errors import InputError
+from audit.engine.pairs.pair_counts import PairCounts
+from audit.engine.scores import score_pairs, score_tensors
+from audit.engine.scores.score_pairs import count_score_pairs
+from audit.engine.scores.score_tensors import device_named, met_on
 from fixtures import brute_force_scores as brute
 
 WITH_TORCH = find_spec("torch") is not None

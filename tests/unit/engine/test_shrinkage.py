@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from scipy.optimize import brentq
 from scipy.stats import beta, betabinom
 
-from audit.engine.intervals import wilson
-from audit.engine.shrinkage import LEAST_SHARES, SharePrior, _posterior, share_prior
+from audit.engine.statistics.intervals import wilson
+from audit.engine.statistics.shrinkage import LEAST_SHARES, SharePrior, _posterior, share_prior
 
 
 def drawn(a: float, b: float, sizes: list[int], seed: int = 0) -> tuple[np.ndarray, np.ndarray]:

@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.sparse import csr_array
 
-from audit.engine.specific import most_specific
-from audit.hierarchy import Hierarchy
+from audit.engine.pairs.specific import most_specific
+from audit.hierarchies.hierarchy import Hierarchy
 from fixtures import brute_force_counts as plain
 from fixtures.brute_force import parents_of
 from fixtures.labelled import tree

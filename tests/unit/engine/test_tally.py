@@ -8,12 +8,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.sparse import csr_array
 
-from audit.engine.pairs import PairCounts, count_pairs, support
-from audit.engine.propagation import aggregate
-from audit.engine.strata import length_histogram
-from audit.engine.sums import SortedTail, Sums, summed
-from audit.engine.tally import PairTally, Sparse
-from audit.hierarchy import Hierarchy
+from audit.engine.pairs.pair_counts import PairCounts, count_pairs, support
+from audit.engine.pairs.propagation import aggregate
+from audit.engine.pairs.strata import length_histogram
+from audit.engine.pairs.sums import SortedTail, Sums, summed
+from audit.engine.pairs.tally import PairTally, Sparse
+from audit.hierarchies.hierarchy import Hierarchy
 from fixtures import brute_force as plain
 from fixtures.brute_force_counts import entailed, in_line
 from fixtures.strategies import hierarchies

@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import binomtest, hypergeom
 
-from audit.engine.intervals import wilson
-from audit.engine.two_rates import (
+from audit.engine.statistics.intervals import wilson
+from audit.engine.statistics.two_rates import (
     difference_interval,
     difference_p_value,
     least_expected,

@@ -10,8 +10,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from audit.errors import AuditError, HierarchyError, InputError, SchemaError
-from audit.hierarchies import audioset, load_hierarchy
+from audit.base.errors import AuditError, HierarchyError, InputError, SchemaError
+from audit.hierarchies.formats import audioset
+from audit.hierarchies.reading import load_hierarchy
 
 ENTRIES: list[dict[str, Any]] = [
     {"id": "/m/1", "name": "Sound", "child_ids": ["/m/2", "/m/3"], "restrictions": ["abstract"]},

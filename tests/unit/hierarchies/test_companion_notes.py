@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from audit.hierarchies.companion_notes import companions
-from audit.hierarchies.exclusions import Tabular
+from audit.hierarchies.icd.companion_notes import companions
+from audit.hierarchies.icd.exclusions import Tabular
 
 TABULAR = Tabular(
     {

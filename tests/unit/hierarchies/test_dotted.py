@@ -7,8 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from audit.errors import AuditError, FormatError, HierarchyError, InputError, SchemaError
-from audit.hierarchies import dotted, load_hierarchy
+from audit.base.errors import AuditError, FormatError, HierarchyError, InputError, SchemaError
+from audit.hierarchies.formats import dotted
+from audit.hierarchies.reading import load_hierarchy
 
 
 def written(folder: Path, text: str, name: str = "classes.txt") -> Path:

@@ -9,8 +9,9 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from audit.errors import AuditError, FormatError, HierarchyError, InputError, SchemaError
-from audit.hierarchies import edges, load_hierarchy
+from audit.base.errors import AuditError, FormatError, HierarchyError, InputError, SchemaError
+from audit.hierarchies.formats import edges
+from audit.hierarchies.reading import load_hierarchy
 
 
 def written(folder: Path, text: str, name: str = "h.csv") -> Path:

@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from audit.hierarchies.icd10 import (
+from audit.hierarchies.coding import Placement
+from audit.hierarchies.icd.icd10 import (
     DIAGNOSES,
     ICD10Coding,
     dotted,
@@ -18,7 +19,6 @@ from audit.hierarchies.icd10 import (
     table_of,
     why_never_first,
 )
-from audit.hierarchy import Placement
 from fixtures.labelled import tree
 
 ICD10 = ICD10Coding()

@@ -8,14 +8,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from audit.dataset import load_labels
-from audit.errors import InputError
-from audit.hierarchies.exclusions import is_range
-from audit.hierarchies.icd9 import prefixes
-from audit.hierarchies.icd10 import is_code
-from audit.hierarchies.icd10cm import BUILT_IN
-from audit.hierarchy import Hierarchy
-from audit.policy import policy_for
+from audit.base.errors import InputError
+from audit.data.dataset import load_labels
+from audit.hierarchies.hierarchy import Hierarchy
+from audit.hierarchies.icd.exclusions import is_range
+from audit.hierarchies.icd.icd9 import prefixes
+from audit.hierarchies.icd.icd10 import is_code
+from audit.hierarchies.icd.icd10cm import BUILT_IN
+from audit.policy.policy import policy_for
 
 
 @pytest.fixture(scope="module")

@@ -8,7 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from audit.hierarchies.icd9 import (
+from audit.hierarchies.coding import Placement
+from audit.hierarchies.hierarchy import Hierarchy
+from audit.hierarchies.icd.icd9 import (
     ICD9,
     TABLES,
     category,
@@ -18,8 +20,7 @@ from audit.hierarchies.icd9 import (
     readings,
     table_of,
 )
-from audit.hierarchies.icd9cm import BUILT_IN
-from audit.hierarchy import Hierarchy, Placement
+from audit.hierarchies.icd.icd9cm import BUILT_IN
 
 REAL = os.environ.get("AUDIT_DATA")
 needs_data = pytest.mark.skipif(not REAL, reason="AUDIT_DATA does not name the folder of real data")

@@ -7,9 +7,9 @@ import numpy as np
 import polars as pl
 import pytest
 
-from audit.hierarchies.icd9 import category, prefixes, table_of
-from audit.hierarchies.icd9cm import BUILT_IN, DATA
-from audit.hierarchy import Hierarchy
+from audit.hierarchies.hierarchy import Hierarchy
+from audit.hierarchies.icd.icd9 import category, prefixes, table_of
+from audit.hierarchies.icd.icd9cm import BUILT_IN, DATA
 
 REAL = os.environ.get("AUDIT_DATA")
 needs_data = pytest.mark.skipif(not REAL, reason="AUDIT_DATA does not name the folder of real data")

@@ -8,9 +8,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from audit.errors import AuditError, FormatError, HierarchyError, InputError, SchemaError
-from audit.hierarchies import load_hierarchy, obo
-from audit.hierarchy import Placement
+from audit.base.errors import AuditError, FormatError, HierarchyError, InputError, SchemaError
+from audit.hierarchies.coding import Placement
+from audit.hierarchies.formats import obo
+from audit.hierarchies.reading import load_hierarchy
 
 ONTOLOGY = r"""format-version: 1.2
 ontology: toy

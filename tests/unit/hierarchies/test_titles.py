@@ -6,10 +6,10 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from audit.errors import AuditError, InputError, SchemaError
-from audit.hierarchies.icd9cm import BUILT_IN
+from audit.base.errors import AuditError, InputError, SchemaError
+from audit.hierarchies.hierarchy import Hierarchy
+from audit.hierarchies.icd.icd9cm import BUILT_IN
 from audit.hierarchies.titles import TitleList, read_titles, unplaced, with_titles
-from audit.hierarchy import Hierarchy
 
 REAL = os.environ.get("AUDIT_DATA")
 needs_data = pytest.mark.skipif(not REAL, reason="AUDIT_DATA does not name the folder of real data")

@@ -8,8 +8,9 @@ from typing import Any
 
 import pytest
 
-from audit.errors import AuditError, HierarchyError, InputError, SchemaError
-from audit.hierarchies import load_hierarchy, tree
+from audit.base.errors import AuditError, HierarchyError, InputError, SchemaError
+from audit.hierarchies.formats import tree
+from audit.hierarchies.reading import load_hierarchy
 
 
 def written(folder: Path, document: Any) -> Path:

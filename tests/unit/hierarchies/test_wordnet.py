@@ -8,8 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from audit.errors import AuditError, HierarchyError, InputError, SchemaError
-from audit.hierarchies import FOLDERS, load_hierarchy, wordnet
+from audit.base.errors import AuditError, HierarchyError, InputError, SchemaError
+from audit.hierarchies.formats import wordnet
+from audit.hierarchies.reading import FOLDERS, load_hierarchy
 from fixtures.wordnet_files import Synset, write_wordnet
 
 SYNSETS = {
@@ -154,7 +155,7 @@ def test_a_broken_file_is_told_in_one_message(name: str, folder: Path) -> None:
 
 @pytest.fixture
 def without_nltk(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delitem(sys.modules, "audit.hierarchies.wordnet_nltk", raising=False)
+    monkeypatch.delitem(sys.modules, "audit.hierarchies.formats.wordnet_nltk", raising=False)
     monkeypatch.setitem(sys.modules, "nltk.corpus.reader.wordnet", None)
 
 

@@ -8,7 +8,7 @@ import pikepdf
 import pytest
 
 import reports
-from audit.result import AuditResult
+from audit.results.result import AuditResult
 from fixtures import results
 
 EPOCH = "1700000000"

@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from reports import columns
-from reports.budget import BUDGETS, PAGES, Budget, budgets, pages, printed
-from reports.model import Report, build
-from reports.parts import Named, Table, column
+from reports.chapters.model import Report, build
+from reports.pdf import columns
+from reports.pdf.budget import BUDGETS, PAGES, Budget, budgets, pages, printed
+from reports.words.parts import Named, Table, column
 from tests.unit.reports.huge import huge_view
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 
 from fixtures import results
-from reports.cards import (
+from reports.chapters.cards import (
     LEADING,
     PER_CHECK,
     card,
@@ -15,7 +15,7 @@ from reports.cards import (
     leading,
     more,
 )
-from reports.words import SEVERITIES
+from reports.words.words import SEVERITIES
 
 
 def test_the_worst_severity_leads_and_no_check_hides_the_others() -> None:

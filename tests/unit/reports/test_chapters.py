@@ -8,14 +8,14 @@ from typing import Any
 import pytest
 
 from fixtures import results
-from reports.behaviours import behaviours
-from reports.beside import beside_figure, decided
-from reports.chapters import Model, model
-from reports.exchanges import exchanges
+from reports.chapters.behaviours import behaviours
+from reports.chapters.beside import beside_figure, decided
+from reports.chapters.chapters import Model, model
+from reports.chapters.exchanges import exchanges
+from reports.chapters.model import build
+from reports.chapters.sections import sections
 from reports.html import html_text
-from reports.model import build
-from reports.parts import Codes
-from reports.sections import sections
+from reports.words.parts import Codes
 from tests.unit.reports.document import Document, joined
 
 CHAPTERS = ["model", "behaviour", "exchanges", "beside"]

@@ -9,9 +9,10 @@ import altair as alt
 import pytest
 
 from fixtures import results
-from reports import behaviours, beside, figures, metric_figures
-from reports.model import build
-from reports.parts import Drawing
+from reports.chapters import behaviours, beside, metric_figures
+from reports.chapters.model import build
+from reports.charts import figures
+from reports.words.parts import Drawing
 
 DRAWING = (beside, behaviours, figures, metric_figures)
 

@@ -10,12 +10,12 @@ from typing import Any
 import pytest
 
 import reports
-from audit.compare import compare_runs
-from audit.errors import RenderError
-from audit.run import run_audit
+from audit.base.errors import RenderError
+from audit.runs.audit import run_audit
+from audit.runs.compare import compare_runs
 from fixtures.labelled import labelled, repeated, tree
-from reports.comparison import comparison_html
-from reports.comparison_words import comparison_verdict
+from reports.comparison.comparison import comparison_html
+from reports.comparison.words import comparison_verdict
 from tests.unit.reports.document import Document, joined
 
 OLD = tree("lung heart < body", "asthma cough fit < lung", "attack angina < heart",

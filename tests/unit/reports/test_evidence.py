@@ -13,12 +13,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fixtures import results
-from reports import evidence, scales
-from reports.cards import cards
-from reports.evidence import plots
+from reports.chapters.cards import cards
+from reports.charts import evidence, scales
+from reports.charts.evidence import plots
+from reports.charts.scales import around_one, around_zero, from_zero
 from reports.html import environment
-from reports.parts import Line, Plot
-from reports.scales import around_one, around_zero, from_zero
+from reports.words.parts import Line, Plot
 
 THRESHOLDS = {"excess_ratio": 1.5, "residual_difference": 0.1}
 

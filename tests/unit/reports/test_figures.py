@@ -7,11 +7,12 @@ from typing import Any
 import pytest
 
 from fixtures import results
-from reports import charts, figures, tables
-from reports.figures import branches_figure, pairs_figure
-from reports.model import build
-from reports.palette import SCALE
-from reports.parts import Code, Drawing, Figure
+from reports.chapters import tables
+from reports.chapters.model import build
+from reports.charts import charts, figures
+from reports.charts.figures import branches_figure, pairs_figure
+from reports.charts.palette import SCALE
+from reports.words.parts import Code, Drawing, Figure
 
 BRANCHES = [
     {"node": node, "title": None, "instances": 90 - n, "share": 0.5, "found": n,

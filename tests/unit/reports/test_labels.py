@@ -5,8 +5,8 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reports.labels import PAIR_SIDE, node_label, pair_label
-from reports.words import columns_of
+from reports.words.labels import PAIR_SIDE, node_label, pair_label
+from reports.words.words import columns_of
 
 ids = st.text("0123456789.-/mE", min_size=1, max_size=30)
 titles = st.none() | st.text(max_size=60)

@@ -6,11 +6,11 @@ from importlib import import_module
 
 import pytest
 
-from audit.result import COUNTED
+from audit.results.result import COUNTED
 from fixtures import results
+from reports.chapters.model import build
 from reports.html import html_text
-from reports.methods import FIXED, OF_MODELS, Fixed, fixed_table
-from reports.model import build
+from reports.words.methods import FIXED, OF_MODELS, Fixed, fixed_table
 
 
 @pytest.mark.parametrize("fixed", [*FIXED, *OF_MODELS], ids=lambda fixed: fixed.source)

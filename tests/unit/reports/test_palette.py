@@ -6,7 +6,7 @@ from itertools import combinations, pairwise
 
 import pytest
 
-from reports.palette import DARK, LIGHT, SCALE
+from reports.charts.palette import DARK, LIGHT, SCALE
 
 MARKS = ("observed", "expected", "limit", "model", "error", "warning", "note", "pass")
 """Roles that draw or name something on the ground of the page."""

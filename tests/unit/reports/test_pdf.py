@@ -16,14 +16,14 @@ import pikepdf
 import pytest
 
 import reports
-from audit.errors import RenderError
-from audit.result import AuditResult, to_json_bytes
+from audit.base.errors import RenderError
+from audit.results.result import AuditResult, to_json_bytes
 from fixtures import results
-from reports.budget import PAGES, budgets
-from reports.model import build
-from reports.paper import paper
-from reports.pdf import pdf_bytes
-from reports.words import printable
+from reports.chapters.model import build
+from reports.pdf.budget import PAGES, budgets
+from reports.pdf.paper import paper
+from reports.pdf.pdf import pdf_bytes
+from reports.words.words import printable
 from tests.unit.reports.conftest import EPOCH
 from tests.unit.reports.document import joined
 from tests.unit.reports.huge import huge_view

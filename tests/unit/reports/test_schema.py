@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from jsonschema import Draft202012Validator
 
-from audit.result import AuditResult, to_json_bytes
+from audit.results.result import AuditResult, to_json_bytes
 from fixtures import results
 
 SCHEMA = json.loads(Path("docs/result.schema.json").read_text("utf-8"))

@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from audit.judge.reference import remembered
+from audit.checks.judging.reference import remembered
 from fixtures import results
+from reports.chapters.since_reference import since_reference
 from reports.html import html_text
-from reports.since_reference import since_reference
 from tests.unit.reports.document import Document, joined
 
 NUMBER = str.maketrans("", "", "0123456789.,<>")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from reports.subtrees import LINES, drawn, subtrees
+from reports.chapters.subtrees import LINES, drawn, subtrees
 
 
 def _metric(

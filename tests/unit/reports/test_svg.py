@@ -7,12 +7,12 @@ from typing import Any
 
 import pytest
 
-from audit.errors import RenderError
-from audit.run import run_audit
+from audit.base.errors import RenderError
+from audit.runs.audit import run_audit
 from fixtures.labelled import labelled, repeated, tree
-from reports import svg
+from reports.charts import svg
+from reports.charts.svg import DrawingError, draw
 from reports.html import html_text
-from reports.svg import DrawingError, draw
 
 BODY = tree("lung heart < body", "asthma other_lung < lung", "attack < heart")
 CHART: dict[str, Any] = {"mark": "bar", "data": {"values": [{"x": 1}]}, "encoding": {}}

@@ -14,7 +14,7 @@ import pypdfium2
 import pytest
 
 import reports
-from audit.result import AuditResult, to_json_bytes
+from audit.results.result import AuditResult, to_json_bytes
 from reports.html import html_text
 from tests.unit.reports.document import VOID, joined
 

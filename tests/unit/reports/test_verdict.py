@@ -6,12 +6,12 @@ from dataclasses import replace
 
 import pytest
 
-from audit.result import AuditResult, CheckResult
-from audit.run import run_audit
+from audit.results.result import AuditResult, CheckResult
+from audit.runs.audit import run_audit
 from fixtures import results
 from fixtures.labelled import labelled, repeated, tree
 from fixtures.predicted import predicted
-from reports.verdict import verdict
+from reports.chapters.verdict import verdict
 
 PASSED = CheckResult("malformed_code", "Does every code have the shape of a code?", 20, "rows")
 EMPTY = replace(PASSED, denominator=0)

@@ -7,9 +7,9 @@ from types import ModuleType
 
 import pytest
 
-from reports import parts, words
-from reports.cards import evidence_lines
-from reports.palette import DARK, LIGHT
+from reports.chapters.cards import evidence_lines
+from reports.charts.palette import DARK, LIGHT
+from reports.words import parts, words
 
 
 @pytest.mark.parametrize("module", [words, parts])

@@ -1,0 +1,1 @@
+"""From predictions to tables: the measures of Abstraction Alignment."""

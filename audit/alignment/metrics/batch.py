@@ -1,0 +1,130 @@
+"""Instances with what is true of them and what a model says, and what metrics share of that."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from scipy.sparse import csc_array, csr_array
+
+from audit.base.dag import BoolArray, FloatArray, IntArray, Sparse
+from audit.base.errors import SchemaError
+from audit.engine.pairs.propagation import aggregate
+from audit.engine.pairs.rows import Answers, highest, row_numbers, stored
+from audit.engine.scores.cuts import Cut, atom_values, cut_values, entropy, normalised
+from audit.hierarchies.hierarchy import Hierarchy
+
+
+@dataclass(frozen=True, eq=False)
+class Batch:
+    """Some instances of a dataset, or all of them.
+
+    What several metrics need is computed once and kept: memory grows with the stored scores times
+    the cuts asked for, so large datasets come in several batches.
+
+    Raises:
+        SchemaError: If the shapes do not fit each other and the hierarchy.
+    """
+
+    hierarchy: Hierarchy
+    gold: Sparse
+    """Direct labels, 0/1, shape (n_instances, n_nodes), canonical CSR."""
+    scores: Sparse
+    """A model's scores on nodes, not negative, shape (n_instances, n_nodes), canonical CSR."""
+    units: Sequence[str] = ()
+    """What is resampled as a whole, one an instance: its group, or its own id."""
+    _by_cut: dict[Cut, Sparse] = field(default_factory=dict, init=False, repr=False)
+    _answers: dict[Cut, Answers] = field(default_factory=dict, init=False, repr=False)
+    _entropy: dict[Cut, FloatArray] = field(default_factory=dict, init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        required = (self.scores.shape[0], len(self.hierarchy))
+        if self.gold.shape != required or self.scores.shape != required:
+            raise SchemaError(
+                "gold labels and scores must be of shape (instances, nodes)",
+                found=f"gold {self.gold.shape}, scores {self.scores.shape}, "
+                f"{len(self.hierarchy):,} nodes",
+            )
+        if self.units and len(self.units) != len(self):
+            raise SchemaError(
+                "one unit an instance is required",
+                found=f"{len(self.units):,} units, {len(self):,} instances",
+            )
+
+    def __len__(self) -> int:
+        return int(self.scores.shape[0])
+
+    @cached_property
+    def labels(self) -> tuple[IntArray, IntArray]:
+        """Instance and node of each direct label, both of shape (n_labels,)."""
+        kept = self.gold.data > 0
+        return row_numbers(self.gold)[kept], self.gold.indices[kept].astype(np.int64)
+
+    @cached_property
+    def answers(self) -> Answers:
+        """The node with the highest score of its own."""
+        return highest(self.scores)
+
+    @cached_property
+    def massive(self) -> BoolArray:
+        """Whether an instance has a score above zero, shape (n_instances,)."""
+        return self.answers.column >= 0
+
+    def aggregated(self, node: str) -> FloatArray:
+        """Aggregated score of one node, shape (n_instances,).
+
+        Raises:
+            SchemaError: If the hierarchy lacks it.
+        """
+        column = self._aggregated[:, [self.hierarchy.index(node)]]
+        return np.asarray(column.toarray(), np.float64).ravel()
+
+    @cached_property
+    def _aggregated(self) -> csc_array[Any]:
+        return csc_array(aggregate(self.scores, self.hierarchy.closure))
+
+    def values(self, cut: Cut) -> Sparse:
+        """Values of the cut's atoms, shape (n_instances, n_atoms)."""
+        if cut not in self._by_cut:
+            self._by_cut[cut] = atom_values(self.scores, cut)
+        return self._by_cut[cut]
+
+    def answers_at(self, cut: Cut) -> Answers:
+        """The cut node with the highest aggregated value, by its position in ``cut.nodes``."""
+        if cut not in self._answers:
+            self._answers[cut] = highest(cut_values(self.values(cut), cut))
+        return self._answers[cut]
+
+    def entropy(self, cut: Cut) -> FloatArray:
+        """Shannon entropy in bits over the cut's atoms, shape (n_instances,)."""
+        if cut not in self._entropy:
+            self._entropy[cut] = entropy(normalised(self.values(cut)))
+        return self._entropy[cut]
+
+    def expected_at(self, cut: Cut) -> BoolArray:
+        """Whether a direct label lies at or below the cut, shape (n_instances,)."""
+        instance, node = self.labels
+        return self._any(instance[cut.atom_of[node] != cut.residual])
+
+    def right_at(self, cut: Cut) -> BoolArray:
+        """Whether the answer at a cut is at or above a direct label, shape (n_instances,)."""
+        instance, node = self.labels
+        column = self.answers_at(cut).column[instance]
+        above = stored(self.hierarchy.closure, node, cut.nodes[column]) & (column >= 0)
+        return self._any(instance[above])
+
+    def within(self, nodes: Sequence[str]) -> BoolArray:
+        """Whether a direct label lies at or below each node, shape (n_instances, n_given).
+
+        Raises:
+            SchemaError: For a node that the hierarchy lacks.
+        """
+        places = np.array([self.hierarchy.index(node) for node in nodes], np.int64)
+        carried = csr_array(self.gold @ self.hierarchy.closure[:, places])
+        return np.asarray(carried.toarray() > 0)
+
+    def _any(self, instance: IntArray) -> BoolArray:
+        return np.bincount(instance, minlength=len(self)) > 0

@@ -1,0 +1,166 @@
+"""Concept confusion: how evenly two nodes share a model's scores, over all instances."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import ClassVar
+
+import numpy as np
+import polars as pl
+from scipy.sparse import csr_array
+
+from audit.alignment.metrics.batch import Batch
+from audit.alignment.metrics.streaming import Computed, Estimate, Measure, Stream, columns, ratio
+from audit.base.dag import FloatArray, IntArray, Sparse
+from audit.base.errors import SchemaError
+from audit.counting.pair_table import pair_table
+from audit.engine.pairs.pair_counts import PairCounts, binary_entropy, merged
+from audit.engine.pairs.propagation import aggregate
+from audit.engine.scores.score_pairs import count_score_pairs, support_at
+from audit.engine.statistics.resampling import REPLICATES
+from audit.hierarchies.hierarchy import Hierarchy
+
+THRESHOLD = 1e-5
+"""Aggregated score below which a node takes no part, where no other is given."""
+
+
+class ConfusionStream:
+    """Concept confusion of all pairs of nodes, of scores that come in batches.
+
+    *Abstraction Alignment*, equation 4: the mean over all instances of the entropy of two
+    aggregated scores normalised to sum to one, in bits; an instance where one of them is below the
+    threshold adds 0.
+
+    Args:
+        hierarchy: What the scores' columns are nodes of.
+        threshold: Aggregated score from which a node takes part; above 0.
+
+    Batches and streams may come in any order: counts are equal to the last bit, entropies to
+    1e-12. Memory grows with the pairs met so far, not with the instances.
+    """
+
+    def __init__(self, hierarchy: Hierarchy, *, threshold: float = THRESHOLD) -> None:
+        self.hierarchy, self.threshold = hierarchy, threshold
+        self._instances = 0
+        self._support = np.zeros(len(hierarchy), np.int64)
+        self._pairs = PairCounts.none()
+
+    def update(self, scores: Sparse) -> None:
+        """Add instances, a row each, shape (n_instances, n_nodes), not negative.
+
+        Raises:
+            SchemaError: If there is not one column a node.
+        """
+        if scores.shape[1] != len(self.hierarchy):
+            raise SchemaError(
+                "scores must have one column a node",
+                found=f"{scores.shape[1]:,} columns, {len(self.hierarchy):,} nodes",
+            )
+        aggregated = aggregate(scores, self.hierarchy.closure)
+        counted = count_score_pairs(aggregated, self.threshold)
+        self._add(int(scores.shape[0]), support_at(aggregated, self.threshold), counted)
+
+    def merge(self, other: ConfusionStream) -> None:
+        """Add what another stream has seen.
+
+        Raises:
+            SchemaError: If it is of another hierarchy or threshold.
+        """
+        mine, theirs = (s.hierarchy.sha256 for s in (self, other))
+        if (mine, self.threshold) != (theirs, other.threshold):
+            raise SchemaError(
+                "only confusion over one hierarchy and threshold can be merged",
+                found=f"{self.hierarchy.name} at {self.threshold:g} and "
+                f"{other.hierarchy.name} at {other.threshold:g}",
+            )
+        self._add(other._instances, other._support, other._pairs)
+
+    def compute(self) -> pl.DataFrame:
+        """Every pair that some instance carries, ancestor pairs included; none gives no row.
+
+        Columns ``a, b, support_a, support_b, joint, rate, confusion, relation, lca``; rate and
+        confusion are over all instances seen.
+        """
+        table = pair_table(self.hierarchy, self._pairs, self._support)
+        seen = max(self._instances, 1)
+        return table.select(
+            pl.col("a", "b").cast(pl.String),
+            pl.col("support_a", "support_b", "joint"),
+            (pl.col("joint") / seen).alias("rate"),
+            (pl.col("confusion_sum") / seen).alias("confusion"),
+            pl.col("relation", "lca").cast(pl.String),
+        )
+
+    def _add(self, instances: int, supports: IntArray, counted: PairCounts) -> None:
+        self._instances += instances
+        self._support += supports
+        self._pairs = merged(self._pairs, counted, len(self.hierarchy))
+
+
+def concept_confusion(
+    hierarchy: Hierarchy, scores: Sparse, *, threshold: float = THRESHOLD
+) -> pl.DataFrame:
+    """`ConfusionStream` of one array of shape (n_instances, n_nodes)."""
+    stream = ConfusionStream(hierarchy, threshold=threshold)
+    stream.update(scores)
+    return stream.compute()
+
+
+@dataclass(frozen=True, eq=False)
+class PairConfusion(Measure):
+    """Concept confusion of one pair of nodes, as a metric that streams and has an interval.
+
+    Raises:
+        SchemaError: In `update`, for a node that the hierarchy lacks.
+    """
+
+    a: str
+    b: str
+    threshold: float = THRESHOLD
+    parameters: Mapping[str, object] = field(default_factory=dict)
+    statistics: ClassVar[tuple[str, ...]] = ("instances", "entropy")
+
+    def update(self, batch: Batch) -> FloatArray:
+        """One, and the entropy in bits of the two aggregated scores."""
+        first, second = (batch.aggregated(node) for node in (self.a, self.b))
+        both = (first >= self.threshold) & (second >= self.threshold)
+        entropy = np.zeros(len(batch))
+        entropy[both] = binary_entropy(first[both], second[both])
+        return np.column_stack([np.ones(len(batch)), entropy])
+
+    def compute(self, sums: FloatArray) -> Computed:
+        """``confusion``; n counts all instances."""
+        instances, entropy = columns(sums)
+        return {"confusion": (ratio(entropy, instances), instances)}
+
+
+def pair_confusions(
+    hierarchy: Hierarchy,
+    scores: Sparse,
+    pairs: Sequence[tuple[str, str]],
+    units: Sequence[str],
+    *,
+    threshold: float = THRESHOLD,
+    seed: int = 0,
+    replicates: int = REPLICATES,
+) -> list[Estimate]:
+    """Concept confusion of some pairs with bootstrap intervals, in the order of the pairs.
+
+    Args:
+        hierarchy: What the pairs and the scores' columns are nodes of.
+        scores: Shape (n_instances, n_nodes).
+        pairs: Two node ids each.
+        units: What is resampled as a whole, one an instance: its group, or its own id.
+        threshold: Aggregated score from which a node takes part.
+        seed: Of the bootstrap.
+        replicates: Of the bootstrap.
+
+    Raises:
+        SchemaError: For a node that the hierarchy lacks.
+    """
+    measures = [PairConfusion(a, b, threshold) for a, b in pairs]
+    stream = Stream(hierarchy, measures, seed=seed, replicates=replicates)
+    gold = csr_array(scores.shape, dtype=np.int64)
+    stream.update(Batch(hierarchy, gold, scores, units))
+    return stream.compute()

@@ -1,0 +1,107 @@
+"""Precision, recall and F1 of label sets with all their ancestors."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import ClassVar, Literal
+
+import numpy as np
+from scipy.sparse import csr_array
+
+from audit.alignment.metrics.batch import Batch
+from audit.alignment.metrics.streaming import Computed, Estimate, Measure, columns, ratio, whole
+from audit.base.dag import FloatArray, IntArray, Sparse
+from audit.engine.pairs.rows import row_numbers, row_sums
+from audit.hierarchies.hierarchy import Hierarchy
+
+Average = Literal["micro", "macro"]
+
+
+@dataclass(frozen=True, eq=False)
+class HierarchicalScores(Measure):
+    """How far predicted and given labels agree when each stands for its ancestors too.
+
+    Kiritchenko et al., *Learning and Evaluation in the Presence of Class Hierarchies*: both sets
+    are taken with all ancestors, the root left out, which everything shares. Over a subtree an
+    instance counts with all its labels, not only those of the subtree.
+    """
+
+    average: Average
+    threshold: float | None
+    """A node is predicted from this score on; None: the node with the highest score alone."""
+    parameters: Mapping[str, object] = field(default_factory=dict)
+    statistics: ClassVar[tuple[str, ...]] = (
+        "both",
+        "predicted",
+        "given",
+        "any_predicted",
+        "any_given",
+        "any",
+        "precision",
+        "recall",
+        "f1",
+    )
+
+    def update(self, batch: Batch) -> FloatArray:
+        """Sizes of the two sets and of their intersection, and the three shares they make."""
+        predicted = _with_ancestors(batch.hierarchy, len(batch), *self._decided(batch))
+        given = _with_ancestors(batch.hierarchy, len(batch), *batch.labels)
+        sizes = [row_sums(m) for m in (csr_array(predicted * given), predicted, given)]
+        both, n_predicted, n_given = sizes
+        wholes = (n_predicted, n_given, n_predicted + n_given)
+        present = [whole > 0 for whole in wholes]
+        shares = [np.nan_to_num(ratio(both, whole)) for whole in wholes]
+        return np.column_stack([*sizes, *present, *shares[:2], 2 * shares[2]])
+
+    def compute(self, sums: FloatArray) -> Computed:
+        """``hierarchical_precision``, ``hierarchical_recall`` and ``hierarchical_f1``.
+
+        Micro: over all assertions. Macro: the mean over instances. Precision is undefined where
+        nothing is predicted, recall where nothing is given, F1 where neither is; such instances
+        are left out, and n counts those that are not.
+        """
+        both, predicted, given, any_predicted, any_given, any_, *means = columns(sums)
+        parts = {"precision": any_predicted, "recall": any_given, "f1": any_}
+        if self.average == "micro":
+            shares = [
+                ratio(both, predicted),
+                ratio(both, given),
+                ratio(2 * both, predicted + given),
+            ]
+        else:
+            shares = [ratio(mean, n) for mean, n in zip(means, parts.values(), strict=True)]
+        return {
+            f"hierarchical_{name}": (share, n)
+            for (name, n), share in zip(parts.items(), shares, strict=True)
+        }
+
+    def _decided(self, batch: Batch) -> tuple[IntArray, IntArray]:
+        """Instance and node of each predicted label."""
+        if self.threshold is None:
+            instance = np.flatnonzero(batch.answers.column >= 0)
+            return instance, batch.answers.column[instance]
+        kept = (batch.scores.data >= self.threshold) & (batch.scores.data > 0)
+        return row_numbers(batch.scores)[kept], batch.scores.indices[kept].astype(np.int64)
+
+
+def hierarchical_scores(
+    hierarchy: Hierarchy,
+    gold: Sparse,
+    scores: Sparse,
+    *,
+    average: Average = "micro",
+    threshold: float | None = 0.5,
+) -> Mapping[str, Estimate]:
+    """`HierarchicalScores` of whole arrays, each of shape (n_instances, n_nodes), by name."""
+    return whole(HierarchicalScores(average, threshold), Batch(hierarchy, gold, scores))
+
+
+def _with_ancestors(hierarchy: Hierarchy, n: int, instance: IntArray, node: IntArray) -> Sparse:
+    """1 where a node is at or above one of the instance's, the root left out."""
+    shape = (n, len(hierarchy))
+    direct = csr_array((np.ones(len(node)), (instance, node)), shape=shape)
+    carried = csr_array(direct @ hierarchy.closure)
+    carried.data = (carried.indices != hierarchy.root).astype(np.float64)
+    carried.eliminate_zeros()
+    return carried

@@ -1,0 +1,232 @@
+"""Kinds of model behaviour that one can ask for, one instance at a time.
+
+*Abstraction Alignment*, section 4.1 and figure 2. The paper gives examples, no thresholds: those
+below are ours, and every one can be set. A query looks at an instance's mass, its scores over
+their sum; an instance without mass matches nothing.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import ClassVar
+
+import numpy as np
+from scipy.sparse import csr_array, eye_array
+
+from audit.alignment.metrics.batch import Batch
+from audit.alignment.metrics.streaming import Computed, Measure, columns, ratio
+from audit.base.dag import BoolArray, FloatArray, IntArray, Sparse, row
+from audit.engine.pairs.rows import row_numbers
+from audit.engine.scores.cuts import atom_mass, cut_at, normalised
+from audit.hierarchies.hierarchy import Hierarchy
+
+CONFIDENT = 0.9
+"""Share of the mass from which it is said to lie in one place."""
+NOTICED = 0.05
+"""Share of the mass from which a parent is said to be considered."""
+SPLIT = 0.3
+"""Share of the mass from which a branch is said to be one of two rivals."""
+
+
+class Query(ABC):
+    """A question about one instance. One's own is a subclass, or a `Custom`."""
+
+    name: str
+    words: str
+    """The question as a report asks it; may name a parameter in braces."""
+
+    @property
+    def parameters(self) -> Mapping[str, float]:
+        """Its thresholds, by name."""
+        return {}
+
+    @abstractmethod
+    def matches(self, values: Sparse, hierarchy: Hierarchy) -> BoolArray:
+        """Which instances behave so, shape (n_instances,).
+
+        Args:
+            values: Scores, not negative, shape (n_instances, n_nodes), canonical CSR.
+            hierarchy: What they are scores of.
+        """
+
+
+@dataclass(frozen=True)
+class ConfidentInOneLeaf(Query):
+    """One leaf has nearly all the mass."""
+
+    at_least: float = CONFIDENT
+    name: str = "confident_in_one_leaf"
+    words: str = "Confident in one leaf"
+
+    @property
+    def parameters(self) -> Mapping[str, float]:
+        """Share of the mass that the leaf has at least."""
+        return {"at_least": self.at_least}
+
+    def matches(self, values: Sparse, hierarchy: Hierarchy) -> BoolArray:
+        """Whether a leaf's share reaches ``at_least``."""
+        return _count(normalised(values), self.at_least, hierarchy.leaf) > 0
+
+
+@dataclass(frozen=True)
+class ContainedInOneParent(Query):
+    """Several leaves share the mass, and they are children of one node."""
+
+    at_least: float = CONFIDENT
+    name: str = "contained_in_one_parent"
+    words: str = "Confusion contained in one parent"
+
+    @property
+    def parameters(self) -> Mapping[str, float]:
+        """Share of the mass that the parent has at least, and no leaf has."""
+        return {"at_least": self.at_least}
+
+    def matches(self, values: Sparse, hierarchy: Hierarchy) -> BoolArray:
+        """Whether a node with its children reaches ``at_least``, and no leaf does.
+
+        The root contains everything and does not count.
+        """
+        below = csr_array(normalised(values) @ _one_step_up(hierarchy))
+        contained = _count(below, self.at_least, ~hierarchy.leaf) > 0
+        return contained & ~ConfidentInOneLeaf(self.at_least).matches(values, hierarchy)
+
+
+@dataclass(frozen=True)
+class SpreadOverParents(Query):
+    """The mass lies below many different nodes."""
+
+    more_than: int = 3
+    each: float = NOTICED
+    name: str = "spread_over_parents"
+    words: str = "Spread over more than {more_than} parents"
+
+    @property
+    def parameters(self) -> Mapping[str, float]:
+        """The number of parents, and the share that counts as considering one."""
+        return {"more_than": self.more_than, "each": self.each}
+
+    def matches(self, values: Sparse, hierarchy: Hierarchy) -> BoolArray:
+        """Whether more than ``more_than`` sets of parents reach ``each``.
+
+        Nodes with the same parents share their mass, so that a node with two parents counts once.
+        """
+        return _count(_by_parents(normalised(values), hierarchy), self.each) > self.more_than
+
+
+@dataclass(frozen=True)
+class SplitBetweenBranches(Query):
+    """Two children of the root share the mass, and neither is a side note."""
+
+    each: float = SPLIT
+    together: float = CONFIDENT
+    name: str = "split_between_branches"
+    words: str = "Split between two branches"
+
+    @property
+    def parameters(self) -> Mapping[str, float]:
+        """Share of the mass that each of the two has at least, and both together."""
+        return {"each": self.each, "together": self.together}
+
+    def matches(self, values: Sparse, hierarchy: Hierarchy) -> BoolArray:
+        """Whether the two largest branches reach ``each`` and ``together``.
+
+        Mass below two branches at once belongs to neither; a hierarchy of one node has none.
+        """
+        if not len(hierarchy.branches):
+            return np.zeros(values.shape[0], np.bool_)
+        cut = cut_at(hierarchy.closure, hierarchy.branches)
+        alone = np.diff(cut.atoms.indptr) == 1
+        first, second = _two_largest(atom_mass(values, cut), alone)
+        return (second >= self.each) & (first + second >= self.together)
+
+
+@dataclass(frozen=True)
+class Custom(Query):
+    """A question of one's own, as a function of values and hierarchy."""
+
+    name: str
+    words: str
+    rule: Callable[[Sparse, Hierarchy], BoolArray]
+    thresholds: Mapping[str, float] = field(default_factory=dict)
+
+    @property
+    def parameters(self) -> Mapping[str, float]:
+        """As stated."""
+        return self.thresholds
+
+    def matches(self, values: Sparse, hierarchy: Hierarchy) -> BoolArray:
+        """What the rule says."""
+        return self.rule(values, hierarchy)
+
+
+QUERIES: tuple[Query, ...] = (
+    ConfidentInOneLeaf(),
+    ContainedInOneParent(),
+    SpreadOverParents(),
+    SplitBetweenBranches(),
+)
+"""What reports ask, in this order."""
+
+
+@dataclass(frozen=True, eq=False)
+class QueryShare(Measure):
+    """Share of the instances with mass that match a query."""
+
+    query: Query
+    parameters: Mapping[str, object] = field(default_factory=dict)
+    statistics: ClassVar[tuple[str, ...]] = ("massive", "matching")
+
+    def update(self, batch: Batch) -> FloatArray:
+        """Whether each instance has mass, and matches."""
+        matching = self.query.matches(batch.scores, batch.hierarchy) & batch.massive
+        return np.column_stack([batch.massive, matching]).astype(np.float64)
+
+    def compute(self, sums: FloatArray) -> Computed:
+        """The share under the query's name; undefined without mass."""
+        massive, matching = columns(sums)
+        return {self.query.name: (ratio(matching, massive), massive)}
+
+
+def _count(shares: Sparse, at_least: float, among: BoolArray | None = None) -> IntArray:
+    """Columns of each row whose share reaches a limit, shape (n_instances,)."""
+    reached = (shares.data >= at_least) & (shares.data > 0)
+    if among is not None:
+        reached &= among[shares.indices]
+    return np.bincount(row_numbers(shares)[reached], minlength=shares.shape[0])
+
+
+def _one_step_up(hierarchy: Hierarchy) -> Sparse:
+    """1 where a is i or a parent of i, the root left out; shape (n_nodes, n_nodes)."""
+    itself = eye_array(len(hierarchy), dtype=np.int64, format="csr")
+    up = csr_array(hierarchy.edges + itself)
+    up.data = (up.indices != hierarchy.root).astype(np.int64)
+    return up
+
+
+def _by_parents(shares: Sparse, hierarchy: Hierarchy) -> Sparse:
+    """Shares by set of parents; what hangs at the root or has children stands for itself."""
+    parents = _one_step_up(hierarchy)
+    inner = ~hierarchy.leaf
+    parents.data *= inner[parents.indices]
+    parents.eliminate_zeros()
+    alone = inner | (np.diff(parents.indptr) == 0)
+    keys = [(i,) if alone[i] else tuple(row(parents, i)) for i in range(len(hierarchy))]
+    numbers = {key: number for number, key in enumerate(dict.fromkeys(keys))}
+    sets = np.array([numbers[key] for key in keys], np.int64)
+    shape = (len(hierarchy), len(numbers))
+    return csr_array(shares @ csr_array((np.ones(len(sets)), (np.arange(len(sets)), sets)), shape))
+
+
+def _two_largest(shares: Sparse, among: BoolArray) -> tuple[FloatArray, FloatArray]:
+    """The two largest shares of each row, 0 where there are fewer; each of shape (n_instances,)."""
+    kept = among[shares.indices]
+    rows, data = row_numbers(shares)[kept], shares.data[kept]
+    order = np.lexsort((-data, rows))
+    rows, data = rows[order], data[order]
+    place = np.arange(len(rows)) - np.searchsorted(rows, rows)
+    largest = np.zeros((2, shares.shape[0]))
+    for rank in (0, 1):
+        largest[rank, rows[place == rank]] = data[place == rank]
+    return largest[0], largest[1]

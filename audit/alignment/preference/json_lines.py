@@ -1,0 +1,71 @@
+"""JSON lines, an object a line, read one at a time."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import zlib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, NoReturn
+
+from audit.base.errors import InputError, SchemaError
+from audit.base.files import once, refuse_pickle
+
+
+def objects(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
+    """The place, as ``path:line``, and the object of each line that is not blank.
+
+    The file may be gzipped. Memory is that of one line.
+
+    Raises:
+        InputError: If the file cannot be read or is empty, or a line is no JSON object, or holds
+            ``NaN`` or ``Infinity``, which are no JSON.
+    """
+    empty = True
+    for number, line in enumerate(_lines(path), start=1):
+        if line.strip():
+            empty = False
+            yield f"{path}:{number}", _object(line, f"{path}:{number}")
+    if empty:
+        raise InputError("a file with content is required", found="an empty file", where=path)
+
+
+def text_of(record: dict[str, Any], key: str, where: str) -> str:
+    """The text under a key; raises SchemaError where there is none."""
+    value = record.get(key)
+    if not isinstance(value, str) or not value.strip():
+        found = f"the keys {', '.join(record)}" if key not in record else repr(value)
+        raise SchemaError(f"a text under {key!r} is required", found=found, where=where)
+    return value
+
+
+def _lines(path: Path) -> Iterator[bytes]:
+    refuse_pickle(path)
+    try:
+        with path.open("rb") as file:
+            packed = file.read(2) == b"\x1f\x8b"
+            file.seek(0)
+            yield from gzip.GzipFile(fileobj=file) if packed else file
+    except (OSError, EOFError, zlib.error) as error:
+        raise InputError("a readable file is required", found=str(error), where=path) from None
+
+
+def _object(line: bytes, where: str) -> dict[str, Any]:
+    try:
+        value = json.loads(
+            line.decode("utf-8-sig"), parse_constant=_refuse_constant, object_pairs_hook=once
+        )
+    except (ValueError, RecursionError) as error:
+        raise InputError(
+            "every line must be a JSON object in UTF-8", found=str(error), where=where
+        ) from None
+    if not isinstance(value, dict):
+        raise InputError(
+            "every line must be a JSON object", found=type(value).__name__, where=where
+        )
+    return value
+
+
+def _refuse_constant(name: str) -> NoReturn:
+    raise ValueError(f"{name} is no number of JSON")

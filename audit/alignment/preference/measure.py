@@ -1,0 +1,126 @@
+"""Counting, question by question, which side of a comparison has the highest value."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from audit.alignment.preference.questions import Question
+from audit.alignment.preference.result import (
+    ACCURACY,
+    BELOW_OR_ABOVE,
+    RELATED_OR_TASK,
+    SPECIFIC_OR_GENERAL,
+    PreferenceRow,
+    share,
+)
+from audit.alignment.preference.scores import TokenScores
+from audit.alignment.preference.sides import Sides, TaskWords
+from audit.alignment.preference.vocabulary import Vocabulary
+from audit.base.dag import BoolArray, FloatArray, IntArray
+
+COMPARED = (SPECIFIC_OR_GENERAL, BELOW_OR_ABOVE, RELATED_OR_TASK)
+"""Metrics that compare two sides, in the order of the paper's table 1."""
+
+
+def higher(first: FloatArray, second: FloatArray) -> tuple[int, int]:
+    """How often the first maximum is above the second, and how often the two are equal.
+
+    Args:
+        first: Highest value of the first side, shape (n,).
+        second: Highest value of the second side, shape (n,).
+
+    Returns:
+        Wins and ties; (0, 0) where n is 0.
+    """
+    return int((first > second).sum()), int((first == second).sum())
+
+
+def among_highest(row: TokenScores, own: BoolArray, k: int) -> tuple[bool, bool]:
+    """Whether a word is among the k highest tokens, and whether equal scores alone decide it.
+
+    Args:
+        row: The scores of all tokens.
+        own: Which tokens are the word, shape (n_tokens,).
+        k: At least 1.
+
+    Returns:
+        A hit is one however equal scores are ordered. A word without a token is no hit.
+    """
+    if not own.any():
+        return False, False
+    best, others = row.scores[own].max(), row.scores[~own]
+    above, not_below = int((others > best).sum()), int((others >= best).sum())
+    return not_below < k, above < k <= not_below
+
+
+class Measured:
+    """Highest values of both sides of every comparison, filled question by question.
+
+    Args:
+        words: The words that are compared.
+        questions: What is asked.
+        nodes: The node of each question's specific answer; None where it is none.
+        k: Of accuracy.
+    """
+
+    def __init__(
+        self, words: TaskWords, questions: Sequence[Question], nodes: Sequence[str | None], k: int
+    ) -> None:
+        self._k = k
+        self._vocabulary = Vocabulary(words.position)
+        self._sides = [
+            (words.answers(question), *(words.subgraphs(node) if node else (None, None)))
+            for question, node in zip(questions, nodes, strict=True)
+        ]
+        self._highest = np.full((len(questions), len(COMPARED), 2), -np.inf)
+        self._listed = np.zeros(len(words.position), np.bool_)
+        self._hits = self._hits_by_order = 0
+        self.scored = np.zeros(len(questions), np.bool_)
+
+    @property
+    def tokens(self) -> int:
+        """Tokens of the vocabulary: all that some question gives a score."""
+        return len(self._vocabulary.tokens)
+
+    def add(self, row: TokenScores) -> None:
+        """Take in the scores of one question; each question at most once."""
+        places, values = self._vocabulary.places(row.tokens), self._vocabulary.values(row)
+        sides = self._sides[row.question]
+        hit, by_order = among_highest(row, np.isin(places, sides[0].first), self._k)
+        self._hits += hit
+        self._hits_by_order += by_order
+        self._highest[row.question] = [_highest(values, compared) for compared in sides]
+        self._listed[places[places >= 0]] = True
+        self.scored[row.question] = True
+
+    def rows(self) -> tuple[PreferenceRow, ...]:
+        """The four metrics over what was added."""
+        n, scored = len(self.scored), int(self.scored.sum())
+        accuracy = share(ACCURACY.format(k=self._k), self._hits, self._hits_by_order, scored, n)
+        return (accuracy, *(self._row(at, metric) for at, metric in enumerate(COMPARED)))
+
+    def _row(self, at: int, metric: str) -> PreferenceRow:
+        used = self._used(at)
+        wins, ties = higher(self._highest[used, at, 0], self._highest[used, at, 1])
+        return share(metric, wins, ties, int(used.sum()), len(used))
+
+    def _used(self, at: int) -> BoolArray:
+        """Questions with a word of the vocabulary on both sides, one of them scored."""
+        spoken = [sides[at] is not None and self._spoken(sides[at]) for sides in self._sides]
+        used = np.array(spoken, np.bool_) & self.scored
+        return np.asarray(used & np.isfinite(self._highest[:, at].max(axis=1)))
+
+    def _spoken(self, sides: Sides) -> bool:
+        return bool(self._listed[sides.first].any() and self._listed[sides.second].any())
+
+
+def _highest(values: FloatArray, sides: Sides | None) -> tuple[float, float]:
+    if sides is None:
+        return -np.inf, -np.inf
+    return _top(values, sides.first), _top(values, sides.second)
+
+
+def _top(values: FloatArray, at: IntArray) -> float:
+    return float(values[at].max(initial=-np.inf))

@@ -1,0 +1,83 @@
+"""Questions in the layout of S-TEST: a subject, a specific answer and a general one."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from audit.alignment.preference.json_lines import objects, text_of
+from audit.base.errors import SchemaError, first_cases
+
+
+@dataclass(frozen=True)
+class Question:
+    """One question; the model's scores are those of the word that would complete it.
+
+    Args:
+        subject: What is asked about: ``Lake Louise Ski Resort``.
+        specific: The specific answer: ``Alberta``.
+        general: The general answer: ``Canada``.
+        predicate: What is asked, as a Wikidata property: ``P131``.
+        uri: Id of the subject, None where the file has none.
+    """
+
+    subject: str
+    specific: str
+    general: str
+    predicate: str
+    uri: str | None = None
+
+
+@dataclass(frozen=True)
+class Task:
+    """What a predicate asks, and where in WordNet its answers lie.
+
+    Args:
+        title: What it is called.
+        relation: The relation of WordNet that leads from specific to general answers.
+        domain: Synsets; an answer's synset is at or below one of them by hypernyms.
+    """
+
+    title: str
+    relation: str
+    domain: tuple[str, ...]
+
+
+TASKS: Mapping[str, Task] = {
+    "P106": Task("occupation", "hypernym", ("person.n.01",)),
+    "P131": Task("location", "holonym", ("location.n.01",)),
+    "P19": Task("birthplace", "holonym", ("location.n.01",)),
+}
+
+
+def read_questions(path: Path) -> tuple[Question, ...]:
+    """Read questions of one predicate, in file order.
+
+    Args:
+        path: JSON lines with ``sub_label, obj_label`` (specific), ``obj2_label`` (general) and
+            ``predicate_id``; ``sub_uri`` if known. Other keys are not read.
+
+    Raises:
+        InputError: If the file cannot be read, is empty, or a line is no JSON object.
+        SchemaError: If a key is missing or no text, or there are several predicates.
+    """
+    questions = tuple(
+        Question(
+            subject=text_of(record, "sub_label", where),
+            specific=text_of(record, "obj_label", where),
+            general=text_of(record, "obj2_label", where),
+            predicate=text_of(record, "predicate_id", where),
+            uri=text_of(record, "sub_uri", where) if "sub_uri" in record else None,
+        )
+        for where, record in objects(path)
+    )
+    predicates = sorted({question.predicate for question in questions})
+    if len(predicates) > 1:
+        raise SchemaError(
+            "all questions must have one predicate_id",
+            found=first_cases(predicates),
+            where=path,
+            hint="put each predicate into a file of its own",
+        )
+    return questions

@@ -1,0 +1,44 @@
+"""The tokens that a model scores, and which of the compared words each is."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from audit.alignment.preference.lexicon import plain
+from audit.alignment.preference.scores import TokenScores
+from audit.base.dag import FloatArray, IntArray
+
+
+class Vocabulary:
+    """Grows with every row of scores; most files repeat one list of tokens, read once.
+
+    Args:
+        position: Place of each compared word.
+
+    ``tokens`` are those met so far.
+    """
+
+    def __init__(self, position: Mapping[str, int]) -> None:
+        self.tokens: set[str] = set()
+        self._position = position
+        self._last: tuple[str, ...] = ()
+        self._places = np.zeros(0, np.int64)
+
+    def places(self, tokens: tuple[str, ...]) -> IntArray:
+        """Place of each token's word, shape (n_tokens,); -1 for words that are not compared."""
+        if tokens != self._last:
+            found = (self._position.get(plain(token), -1) for token in tokens)
+            self._places = np.fromiter(found, np.int64, len(tokens))
+            self._last = tokens
+            self.tokens.update(tokens)
+        return self._places
+
+    def values(self, row: TokenScores) -> FloatArray:
+        """Highest score of each word's tokens, shape (n_words,); -inf where none is scored."""
+        places = self.places(row.tokens)
+        values = np.full(len(self._position), -np.inf)
+        known = places >= 0
+        np.maximum.at(values, places[known], row.scores[known])
+        return values

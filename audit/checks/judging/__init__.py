@@ -1,0 +1,18 @@
+"""What a policy makes of the findings of a run, without counting anything again."""
+
+from audit.checks.judging.judging import judged, judging_date, policy_as_applied, rejudged
+from audit.checks.judging.limits import FREE
+from audit.checks.judging.names import refuse_reference, refuse_unknown_checks, refuse_unknown_names
+from audit.checks.judging.ratchet import main_effect
+
+__all__ = [
+    "FREE",
+    "judged",
+    "judging_date",
+    "main_effect",
+    "policy_as_applied",
+    "refuse_reference",
+    "refuse_unknown_checks",
+    "refuse_unknown_names",
+    "rejudged",
+]

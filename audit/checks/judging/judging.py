@@ -1,0 +1,242 @@
+"""Judging a result: severities, waivers, the ratchet and stricter limits, finding by finding."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from datetime import UTC, date, datetime
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from audit.base.errors import InputError, PolicyError, first_cases
+from audit.checks import ON_WAIVERS
+from audit.checks.judging.limits import Bound, bounds_of, needs_counting, with_limits, within
+from audit.checks.judging.names import refuse_reference, refuse_unknown_names
+from audit.checks.judging.ratchet import findings_by_id, no_worse
+from audit.checks.judging.reference import remembered
+from audit.checks.judging.waivers import Waivers, listed
+from audit.checks.judging.weight import severity_of
+from audit.policy.policy import CodeDates, Policy
+from audit.policy.rules import Companion
+from audit.results.result import AuditResult, CheckResult, Finding, Judgement, to_json_bytes
+
+_AGAIN = "audit the data again with `audit run --policy`"
+
+
+def judging_date() -> date:
+    """Today in UTC; the day of ``SOURCE_DATE_EPOCH`` where that is set.
+
+    Raises:
+        InputError: If that is no moment.
+    """
+    epoch = os.environ.get("SOURCE_DATE_EPOCH")
+    try:
+        now = datetime.fromtimestamp(int(epoch), UTC) if epoch else datetime.now(UTC)
+    except (ValueError, OverflowError, OSError):
+        raise InputError(
+            "SOURCE_DATE_EPOCH is the seconds since 1970 that a run is dated with",
+            found=repr(epoch),
+            hint="a whole number, or unset it",
+        ) from None
+    return now.date()
+
+
+def judged(
+    result: AuditResult, policy: Policy, *, today: date, reference: AuditResult | None = None
+) -> AuditResult:
+    """A result with every finding judged by the policy that it was counted with.
+
+    Args:
+        result: What was found; earlier judgements of it are forgotten.
+        policy: As applied to the hierarchy.
+        today: The day on which waivers hold or have expired.
+        reference: An earlier run. A finding that it has too, and no worse, is marked as known, and
+            counts as a note where the policy says ``ratchet``.
+    """
+    return _judged(result, policy, policy, today, reference)
+
+
+def rejudged(
+    result: AuditResult, policy: Policy, *, today: date, reference: AuditResult | None = None
+) -> AuditResult:
+    """A run judged by another policy; parameters as of `judged`.
+
+    Severities, waivers, the ratchet, the number of findings shown, the smallest count shown and
+    titles may change, and limits may become stricter: a finding within a stricter limit is dropped,
+    and what was folded into it alone stands again. Where the policy states no ``min_cell``, that of
+    the run stays.
+
+    Raises:
+        PolicyError: If the policy asks for what has to be counted, names a node or check that is
+            none, or asks for a ratchet without a reference.
+        InputError: If the reference is a run of another hierarchy.
+    """
+    counted = Policy.model_validate_json(json.dumps(result.counted_with))
+    hierarchy = result.identity["hierarchy"]["name"]
+    refuse_unknown_names(policy, set(result.nodes["node"]), hierarchy)
+    refuse_reference(hierarchy, policy, reference)
+    refused = list(needs_counting(result, counted, policy))
+    if refused:
+        raise PolicyError(
+            "a run can be judged again only by what needs no counting",
+            found=first_cases(refused),
+            hint=_AGAIN,
+        )
+    return _judged(result, counted, policy, today, reference)
+
+
+def policy_as_applied(
+    policy: Policy, *, min_cell: int, labelled_ancestors: str, as_expected: Sequence[int]
+) -> dict[str, Any]:
+    """What ``result.json`` says of the policy.
+
+    Args:
+        policy: The policy.
+        min_cell: Smallest count shown.
+        labelled_ancestors: Whether a label beside its own ancestor is a fault.
+        as_expected: Pairs that were found and left out for each of its expected associations, then
+            for each of its companion rules; what follows is not the policy's.
+    """
+    known = len(policy.expected)
+    asked = as_expected[known : known + len(policy.companions)]
+    return {
+        "name": policy.name,
+        "title": policy.title,
+        "min_cell": min_cell,
+        "max_findings": policy.max_findings,
+        "labelled_ancestors": labelled_ancestors,
+        "thresholds": list(policy.thresholds()),
+        "branch_rules": [
+            {"a": rule.branches[0], "b": rule.branches[1], "rule": rule.rule, "reason": rule.reason}
+            for rule in policy.branch_rules
+        ],
+        "exclusive": [
+            {
+                "nodes": [list(side) for side in group.sides],
+                "reason": group.reason,
+                "severity": group.severity,
+            }
+            for group in policy.exclusive
+        ],
+        "expected": [
+            {"nodes": list(pair.nodes), "source": pair.source, "pairs": pairs}
+            for pair, pairs in zip(policy.expected, as_expected[:known], strict=True)
+        ],
+        "companions": [
+            {**_rule_as_applied(rule), "pairs": pairs}
+            for rule, pairs in zip(policy.companions, asked, strict=True)
+        ],
+        "severities": policy.severities,
+        "ratchet": policy.ratchet,
+        "code_dates": policy.code_dates and _dates_as_applied(policy.code_dates),
+    }
+
+
+def _rule_as_applied(rule: Companion) -> dict[str, Any]:
+    lists = {"if": rule.asking, "needs": rule.needed, "unless": rule.excusing}
+    return rule.model_dump(mode="json") | {key: list(nodes) for key, nodes in lists.items()}
+
+
+def _dates_as_applied(dates: CodeDates) -> dict[str, Any]:
+    codes = {spell.code for spell in dates.spells}
+    return {"column": dates.column, "file": Path(dates.file).name, "codes": len(codes)}
+
+
+def _judged(
+    result: AuditResult,
+    counted: Policy,
+    policy: Policy,
+    today: date,
+    reference: AuditResult | None,
+) -> AuditResult:
+    on_waivers = {check.name for check in ON_WAIVERS}
+    measured = [check for check in result.checks if check.name not in on_waivers]
+    waivers = Waivers(policy.waivers, today, result.edges)
+    known = findings_by_id(reference)
+    bounds = bounds_of(counted, policy)
+    min_cell = policy.min_cell or counted.min_cell or result.policy["min_cell"]
+    asked = partial(_check, policy=policy, min_cell=min_cell, known=known)
+    checks = [
+        asked(check, bounds=bounds.get(check.name, ()), waivers=waivers) for check in measured
+    ]
+    uses = waivers.uses(checks)
+    told = [asked(check.run(uses), bounds=(), waivers=None) for check in ON_WAIVERS]
+    return replace(
+        result,
+        identity=_identity(result, policy, reference),
+        earlier=None if reference is None else reference.as_earlier_of(result),
+        policy=policy_as_applied(
+            policy,
+            min_cell=min_cell,
+            labelled_ancestors=result.policy["labelled_ancestors"],
+            as_expected=[
+                known["pairs"] for key in ("expected", "companions") for known in result.policy[key]
+            ],
+        ),
+        checks=(*checks, *told),
+        waivers=tuple(listed(use) for use in uses),
+        reference=None if reference is None else remembered(reference, min_cell),
+    )
+
+
+def _check(
+    check: CheckResult,
+    *,
+    policy: Policy,
+    min_cell: int,
+    known: Mapping[str, Finding],
+    bounds: Sequence[Bound],
+    waivers: Waivers | None,
+) -> CheckResult:
+    """A check's result, each finding judged anew and told the limits of this policy."""
+    return replace(
+        check,
+        findings=tuple(
+            replace(
+                finding,
+                evidence=with_limits(finding.evidence, bounds),
+                judgement=replace(
+                    _judgement(finding, policy, bounds, known, waivers),
+                    severity=severity_of(finding, policy, min_cell),
+                ),
+            )
+            for finding in check.findings
+        ),
+    )
+
+
+def _judgement(
+    finding: Finding,
+    policy: Policy,
+    bounds: Iterable[Bound],
+    known: Mapping[str, Finding],
+    waivers: Waivers | None,
+) -> Judgement:
+    """What the policy makes of a finding; None for waivers: it cannot be waived."""
+    before = known.get(finding.id)
+    stays = before is not None and no_worse(finding, before)
+    return Judgement(
+        waiver=None if waivers is None else waivers.of(finding),
+        known=stays,
+        excused=stays and policy.ratchet,
+        dropped=any(within(finding, bound) for bound in bounds),
+    )
+
+
+def _identity(
+    result: AuditResult, policy: Policy, reference: AuditResult | None
+) -> Mapping[str, Any]:
+    return {
+        **result.identity,
+        "data": {**result.identity["data"], "title": policy.title},
+        "policy": {"name": policy.name, "sha256": policy.sha256},
+        "reference": None if reference is None else {"sha256": _digest(reference)},
+    }
+
+
+def _digest(run: AuditResult) -> str:
+    return run.sha256 or hashlib.sha256(to_json_bytes(run.shared())).hexdigest()

@@ -1,0 +1,97 @@
+"""Limits: which findings fall under a stricter one, and which changes need counting."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+
+from audit.checks import CHECKS
+from audit.checks.check import Limit
+from audit.checks.judging.ratchet import number
+from audit.policy.policy import Policy
+from audit.results.disclosure import Quantity
+from audit.results.result import AuditResult, Finding
+
+FREE = (
+    "name",
+    "title",
+    "min_cell",
+    "max_findings",
+    "error_share",
+    "severities",
+    "waivers",
+    "ratchet",
+)
+"""Keys of a policy that never need counting."""
+
+
+@dataclass(frozen=True, slots=True)
+class Bound:
+    """A limit of a check with its value, and whether the run was counted with another."""
+
+    limit: Limit
+    value: float
+    stricter: bool
+
+
+def bounds_of(counted: Policy, wanted: Policy) -> dict[str, tuple[Bound, ...]]:
+    """The limits of each check that has any."""
+    return {
+        check.name: tuple(
+            Bound(
+                limit,
+                value=_value(wanted, limit.threshold),
+                stricter=_value(wanted, limit.threshold) != _value(counted, limit.threshold),
+            )
+            for limit in check.limits
+        )
+        for check in CHECKS
+        if check.limits
+    }
+
+
+def with_limits(
+    evidence: Mapping[str, Quantity], bounds: Iterable[Bound]
+) -> Mapping[str, Quantity]:
+    """Evidence that tells the limits as the policy has them."""
+    told = {b.limit.told_as: b.value for b in bounds if b.limit.evidence in evidence}
+    return {
+        name: replace(quantity, value=told[name]) if name in told else quantity
+        for name, quantity in evidence.items()
+    }
+
+
+def within(finding: Finding, bound: Bound) -> bool:
+    """Whether a finding is none any more under a stricter limit."""
+    value = number(finding, bound.limit.evidence)
+    return bound.stricter and value is not None and not bound.limit.keeps(value, bound.value)
+
+
+def needs_counting(result: AuditResult, counted: Policy, wanted: Policy) -> Iterator[str]:
+    """Keys of a policy that the run's findings cannot be judged by."""
+    thresholds = {str(threshold["name"]) for threshold in wanted.thresholds()}
+    for key in Policy.model_fields:
+        if key in FREE:
+            continue
+        if key in thresholds:
+            yield from _refused_threshold(result, counted, wanted, key)
+        elif getattr(counted, key) != getattr(wanted, key):
+            yield f"{key} differs from the run's"
+
+
+def _refused_threshold(
+    result: AuditResult, counted: Policy, wanted: Policy, key: str
+) -> Iterator[str]:
+    before, after = _value(counted, key), _value(wanted, key)
+    if before == after:
+        return
+    applied = {check.name for check in result.checks if not check.not_applicable}
+    limits = [limit for check in CHECKS for limit in check.limits if limit.threshold == key]
+    if not limits or any(key in c.counts_with for c in CHECKS if c.name in applied):
+        yield f"{key} is {after:g}, where the run was counted with {before:g}"
+    elif not all(limit.tightens(before, after) for limit in limits):
+        yield f"{key} is {after:g}, looser than the {before:g} that the run was counted with"
+
+
+def _value(policy: Policy, threshold: str) -> float:
+    return float(getattr(policy, threshold).value)

@@ -1,0 +1,56 @@
+"""What a policy names must be there, and a reference must be one of the same hierarchy."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+from audit.base.errors import InputError, PolicyError, first_cases
+from audit.checks import ALL_CHECKS, CHECKS
+from audit.policy.policy import Policy, refuse_unknown_nodes
+from audit.results.result import AuditResult
+
+
+def refuse_unknown_names(policy: Policy, nodes: Collection[str], hierarchy: str) -> None:
+    """Raise PolicyError where a policy names a node or a check that is none.
+
+    Args:
+        policy: As applied.
+        nodes: Ids of the hierarchy's nodes.
+        hierarchy: Its name, for the message.
+    """
+    refuse_unknown_nodes(policy, nodes, hierarchy)
+    refuse_unknown_checks(policy)
+
+
+def refuse_unknown_checks(policy: Policy) -> None:
+    """Raise PolicyError where a policy names a check that is none."""
+    names = {"severities": [c.name for c in ALL_CHECKS], "waivers": [c.name for c in CHECKS]}
+    unknown = [f"{key}: {name}" for key, name in policy.checks_named() if name not in names[key]]
+    if unknown:
+        raise PolicyError(
+            "every check that the policy names must be one that can be named there",
+            found=first_cases(unknown),
+            hint="`audit list checks` lists them; what is told of waivers cannot be waived",
+        )
+
+
+def refuse_reference(hierarchy: str, policy: Policy, reference: AuditResult | None) -> None:
+    """Refuse a reference that this hierarchy's runs cannot be judged by, or the lack of one.
+
+    Raises:
+        PolicyError: If the policy says ``ratchet`` and there is no reference.
+        InputError: If the reference is a run of another hierarchy.
+    """
+    if reference is None:
+        if policy.ratchet:
+            raise PolicyError(
+                "ratchet = true judges by an earlier run",
+                found="no reference",
+                hint="name the earlier run with --reference",
+            )
+        return
+    theirs = reference.identity["hierarchy"]["name"]
+    if theirs != hierarchy:
+        raise InputError(
+            f"a reference run of the hierarchy {hierarchy} is required", found=f"one of {theirs}"
+        )

@@ -1,0 +1,73 @@
+"""What a run keeps of the reference that it was judged beside."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+from audit.results.changes_since import Remembered, effect
+from audit.results.disclosure import Shown
+from audit.results.result import AuditResult, CheckResult, Finding
+
+
+def remembered(reference: AuditResult, min_cell: int) -> Remembered:
+    """The reference's findings as they may be shown.
+
+    Args:
+        reference: The earlier run.
+        min_cell: Smallest count that the new run shows; the stricter one holds. Nothing is told
+            that the reference itself withholds.
+    """
+    min_cell = max(min_cell, int(reference.policy["min_cell"]))
+    own = reference.shared()
+    policy = {**reference.policy, "min_cell": min_cell}
+    shared = own if policy == reference.policy else replace(reference, policy=policy).shared()
+    return {
+        "instances": shared["ledger"]["instances"],
+        "status": shared["status"],
+        "min_cell": min_cell,
+        "checks": [
+            _check(check, *told)
+            for check, *told in zip(reference.checks, own["checks"], shared["checks"], strict=True)
+        ],
+    }
+
+
+def _check(check: CheckResult, own: Mapping[str, Any], shared: Mapping[str, Any]) -> dict[str, Any]:
+    standing = {finding.id: finding for finding in check.standing}
+    there = [finding.id for finding in check.in_order() if not finding.judgement.dropped]
+    told = zip(own["findings"], shared["findings"], strict=True)
+    return {
+        "name": check.name,
+        "status": check.status,
+        "standing": list(standing),
+        "folded": [id_ for id_ in there if id_ not in standing],
+        "findings": [
+            _finding(standing[finding["id"]], finding, _in_both(first["evidence"], finding))
+            for first, finding in told
+        ],
+    }
+
+
+def _in_both(own: Mapping[str, Shown], finding: Mapping[str, Any]) -> dict[str, Shown]:
+    """Evidence that both views tell alike; null where one withholds it."""
+    return {
+        name: value if own[name] == value else None for name, value in finding["evidence"].items()
+    }
+
+
+def _finding(
+    found: Finding, shared: Mapping[str, Any], evidence: Mapping[str, Shown]
+) -> dict[str, Any]:
+    counts = {name for name, quantity in found.evidence.items() if quantity.kind == "count"}
+    return {
+        **{key: shared[key] for key in ("id", "severity", "nodes")},
+        "counts": {name: value for name, value in evidence.items() if name in counts},
+        "beside": {
+            name: value
+            for name, value in evidence.items()
+            if name not in counts and isinstance(value, int)
+        },
+        **dict(zip(("effect", "value"), effect(evidence), strict=True)),
+    }

@@ -1,0 +1,214 @@
+"""cross_branch: instances that carry nodes of two branches that were meant to be apart."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from functools import partial
+from itertools import combinations
+
+import numpy as np
+import polars as pl
+
+from audit.base.dag import BoolArray, IntArray, Sparse, row
+from audit.checks.check import Check
+from audit.checks.shared.branch_meetings import (
+    Meeting,
+    lowest_pairs,
+    meeting_apart,
+    ordered,
+    parts_of_counts,
+    parts_of_instances,
+)
+from audit.checks.shared.carriers import carrying_both, labelled_below_both
+from audit.measure.measure import Counted, Measurements
+from audit.policy.policy import BranchRule
+from audit.results.disclosure import Quantity, count, derived
+from audit.results.result import CheckResult, Finding, Part
+
+_NAME = "cross_branch"
+_TITLE = "Do instances carry nodes of branches that were meant to exclude each other?"
+
+
+def run(measured: Measurements) -> CheckResult:
+    """Report each pair of branches that meets against the policy, broken down.
+
+    Only where a rule speaks of the two: how often the others meet stands in the map of branches.
+    An instance counts where it carries both and no label of it lies in both: such a label brings
+    the branches together by itself. A branch that lies below another cannot exclude it.
+    """
+    return _result(measured, partial(_of_instances, measured))
+
+
+def on_counts(measured: Counted) -> CheckResult:
+    """The same from counts alone, which do not tell what stands first."""
+    return _result(measured, partial(_of_counts, measured, lowest_pairs(measured)))
+
+
+def _result(measured: Counted, told: Callable[[Meeting], Iterator[Finding]]) -> CheckResult:
+    used = [int(i) for i in measured.hierarchy.branches if measured.support[i]]
+    apart = [pair for pair in combinations(used, 2) if not _nested(measured, *pair)]
+    ruled = [(pair, rule) for pair in apart if (rule := _rule(measured, *pair))]
+    return CheckResult(
+        name=_NAME,
+        title=_TITLE,
+        denominator=len(ruled),
+        denominator_unit="pairs of branches in use that the policy speaks of",
+        findings=tuple(one for meeting in _meetings(measured, ruled) for one in told(meeting)),
+        not_applicable="" if ruled else _why_not(apart),
+    )
+
+
+def _why_not(apart: list[tuple[int, int]]) -> str:
+    if not apart:
+        return "fewer than two separate branches are in use"
+    return "no rule of the policy speaks of two branches in use: the map of branches shows them"
+
+
+def _rule(measured: Counted, a: int, b: int) -> BranchRule | None:
+    names = measured.hierarchy.nodes
+    return measured.policy.rule_for(names[a], names[b])
+
+
+def _nested(measured: Counted, a: int, b: int) -> bool:
+    below = measured.hierarchy.below
+    return b in row(below, a) or a in row(below, b)
+
+
+def _meetings(
+    measured: Counted, ruled: list[tuple[tuple[int, int], BranchRule]]
+) -> Iterator[Meeting]:
+    names = measured.hierarchy.nodes
+    branches = sorted(
+        {branch for pair, rule in ruled if rule.rule != "expected" for branch in pair}
+    )
+    both = pl.col("a").is_in(branches) & pl.col("b").is_in(branches)
+    counted = meeting_apart(measured).filter(both).collect(engine="streaming")
+    met = {(a, b): n for a, b, n in counted.iter_rows()}
+    for (a, b), rule in ruled:
+        instances = met.get((a, b), 0)
+        if rule.rule != "expected" and instances:
+            in_order = rule.fits_in_order(names[a], names[b])
+            yield Meeting(*((a, b) if in_order else (b, a)), rule, instances)
+
+
+def _of_instances(measured: Measurements, meeting: Meeting) -> Iterator[Finding]:
+    names = measured.hierarchy.nodes
+    instances = _carrying_apart(measured, names[meeting.a], names[meeting.b])
+    yield _finding(measured, meeting, parts_of_instances(measured, meeting, instances))
+    if meeting.rule.alone_or_first:
+        yield from _not_first(measured, meeting, instances)
+
+
+def _of_counts(measured: Counted, lowest: pl.LazyFrame, meeting: Meeting) -> Iterator[Finding]:
+    yield _finding(measured, meeting, parts_of_counts(measured, lowest, meeting))
+
+
+def _carrying_apart(measured: Measurements, a: str, b: str) -> IntArray:
+    """Instances that carry both branches, and no label that lies in both."""
+    both = carrying_both(measured, a, b)
+    return both[~labelled_below_both(measured, a, b)[both]]
+
+
+def _finding(measured: Counted, meeting: Meeting, parts: tuple[Part, ...]) -> Finding:
+    a, b = (measured.hierarchy.describe(i) for i in (meeting.a, meeting.b))
+    disjoint = meeting.rule.rule == "disjoint"
+    verb = "although the policy keeps the two apart" if disjoint else "which the policy watches"
+    return Finding(
+        check=_NAME,
+        severity="error" if disjoint else "note",
+        nodes=(measured.hierarchy.nodes[meeting.a], measured.hierarchy.nodes[meeting.b]),
+        statement="{instances} of {of} instances ({share}) {instances|carries|carry} "
+        f"nodes of both {a} and {b}, "
+        f"{verb}. {meeting.rule.reason}",
+        evidence=_evidence(measured, meeting, meeting.instances),
+        curator="Decide for each line of the breakdown whether the two belong on one record, and "
+        "write the decision into the policy as expected or disjoint.",
+        data_user="Do not treat the two branches as alternatives of each other.",
+        touched=meeting.instances,
+        parts=parts,
+    )
+
+
+def _evidence(
+    measured: Counted, meeting: Meeting, instances: int, *within: int
+) -> dict[str, Quantity]:
+    total = measured.instances
+    margins = [int(measured.support[i]) for i in (meeting.a, meeting.b)]
+    return {
+        "instances": count(instances, total, *margins, *within),
+        "of": Quantity(total),
+        "share": derived(instances / total, "instances"),
+        "support_a": count(margins[0], total),
+        "support_b": count(margins[1], total),
+    }
+
+
+def _not_first(measured: Measurements, meeting: Meeting, instances: IntArray) -> Iterator[Finding]:
+    """A finding on the nodes that should stand alone or first, where they do neither."""
+    alone = _alone_or_first(measured, meeting.rule)
+    misplaced = _misplaced_among(measured, instances, alone)
+    if len(misplaced) == 0:
+        return
+    direct = measured.dataset.direct[misplaced]
+    parts = [(_carrying(measured, direct, node), node) for node in alone]
+    names = ", ".join(alone)
+    yield Finding(
+        check=_NAME,
+        severity="warning",
+        nodes=(measured.hierarchy.nodes[meeting.a], measured.hierarchy.nodes[meeting.b]),
+        statement="{instances} of {of} instances ({share}) {instances|carries|carry} a "
+        f"code of {names} beside "
+        f"{measured.hierarchy.describe(meeting.b)}, though it should stand alone or first.",
+        evidence=_evidence(measured, meeting, len(misplaced), meeting.instances),
+        curator="Check these records: either the code is not meant, or it belongs in first place.",
+        data_user="Do not read these codes as the reason for the encounter.",
+        touched=len(misplaced),
+        parts=ordered(measured, parts, len(misplaced)),
+        key=(measured.hierarchy.nodes[meeting.a], measured.hierarchy.nodes[meeting.b], "first"),
+    )
+
+
+def _alone_or_first(measured: Measurements, rule: BranchRule) -> list[str]:
+    return [node for node in rule.alone_or_first if node in measured.hierarchy]
+
+
+def _misplaced_among(measured: Measurements, instances: IntArray, alone: list[str]) -> IntArray:
+    return instances[_misplaced(measured, _below_any(measured, alone))[instances]]
+
+
+def _below_any(measured: Measurements, nodes: list[str]) -> BoolArray:
+    """Nodes at or below one of those named, shape (n_nodes,)."""
+    found = np.zeros(len(measured.hierarchy), np.bool_)
+    for node in nodes:
+        found[row(measured.hierarchy.below, measured.hierarchy.index(node))] = True
+    return found
+
+
+def _misplaced(measured: Measurements, labels: BoolArray) -> BoolArray:
+    """Instances with such a label, each known not to be in first place, shape (n_instances,)."""
+    assertions = measured.dataset.assertions
+    of_them = labels[assertions["node"].to_numpy()]
+    first = (assertions["position"] == 1).fill_null(True).to_numpy()
+    instances = assertions["instance"].to_numpy()
+    found = np.zeros(len(measured.dataset), np.bool_)
+    found[instances[of_them]] = True
+    found[instances[of_them & first]] = False
+    return found
+
+
+def _carrying(measured: Measurements, direct: Sparse, node: str) -> int:
+    below = row(measured.hierarchy.below, measured.hierarchy.index(node))
+    return int((direct[:, below].sum(axis=1) > 0).sum())
+
+
+def cases(measured: Measurements, finding: Finding) -> IntArray:
+    """The instances that carry both branches; of codes that should stand first, those with one."""
+    a, b = finding.nodes
+    instances = _carrying_apart(measured, a, b)
+    if not finding.key:
+        return instances
+    rule = measured.policy.rule_for(a, b)
+    return _misplaced_among(measured, instances, _alone_or_first(measured, rule) if rule else [])
+
+
+CHECK = Check(_NAME, _TITLE, run, on_counts=on_counts, cases=cases)

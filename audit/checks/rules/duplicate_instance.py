@@ -1,0 +1,129 @@
+"""duplicate_instance: one record entered twice, under one id or under two of one group."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator
+
+import numpy as np
+import polars as pl
+
+from audit.base.dag import IntArray
+from audit.checks.check import Check
+from audit.checks.shared.carriers import distinct
+from audit.measure.measure import Measurements
+from audit.results.disclosure import Quantity, count, derived
+from audit.results.result import CheckResult, Finding
+
+_NAME = "duplicate_instance"
+_TITLE = "Does one record stand in the data twice?"
+_PLACES = ("places",)
+"""Key of the finding on instances met in two places."""
+LEAST_LABELS = 5
+"""Different labels from which two equal sets within a group are no coincidence of short records."""
+
+
+def run(measured: Measurements) -> CheckResult:
+    """Report ids met twice with equal labels, and equal long sets of labels within a group.
+
+    Equal sets of different groups are no finding: two patients may have the same conditions.
+    """
+    labelled = len(measured.dataset) - measured.dataset.ledger.instances_without_labels
+    return CheckResult(
+        name=_NAME,
+        title=_TITLE,
+        denominator=labelled,
+        denominator_unit="instances with labels",
+        findings=(*_places_finding(measured, labelled), *_group_finding(measured, labelled)),
+        not_applicable="" if labelled else "no instance has a label",
+    )
+
+
+def met_twice(measured: Measurements) -> IntArray:
+    """Instances met in two places with equal labels, at least one of them kept, in order."""
+    dataset = measured.dataset
+    places = dataset.places.filter(pl.col("labels").list.len() > 0)
+    equal = places.group_by("instance", "labels").len().filter(pl.col("len") > 1)
+    met = equal["instance"].unique().to_numpy().astype(np.int64)
+    return np.intersect1d(met, dataset.assertions["instance"].to_numpy())
+
+
+def _places_finding(measured: Measurements, labelled: int) -> Iterator[Finding]:
+    twice = met_twice(measured)
+    if len(twice):
+        yield Finding(
+            check=_NAME,
+            severity="warning",
+            nodes=(_root(measured),),
+            statement="{instances} of {of} instances with labels ({share}) "
+            "{instances|stands|stand} in two places, "
+            "such as two records or two splits, with equal labels; {instances|it|each} counts "
+            "once here.",
+            evidence={
+                "instances": count(len(twice), labelled),
+                "of": Quantity(labelled),
+                "share": derived(len(twice) / labelled, "instances"),
+            },
+            curator="Keep one record of each id; where the places are splits, decide for one.",
+            data_user="Remove repeated ids before counting or training.",
+            touched=len(twice),
+            key=_PLACES,
+        )
+
+
+def _group_finding(measured: Measurements, labelled: int) -> Iterator[Finding]:
+    equal = _equal_sets(measured)
+    if equal.is_empty():
+        return
+    instances, sets = len(equal), len(equal.unique(["group", "set"]))
+    groups, all_groups = equal["group"].n_unique(), int(measured.dataset.ledger.groups or 0)
+    yield Finding(
+        check=_NAME,
+        severity="warning",
+        nodes=(_root(measured),),
+        statement=f"{{instances}} of {{of}} instances with labels ({{share}}), of {{groups}} of "
+        f"{{of_groups}} groups, {{instances|has|have}} the same {LEAST_LABELS} or more labels as "
+        "another instance of "
+        "{instances|its|their} group; {distinct} records would say the same.",
+        evidence={
+            "instances": count(instances, labelled),
+            "of": Quantity(labelled),
+            "share": derived(instances / labelled, "instances"),
+            "groups": count(groups, all_groups),
+            "of_groups": Quantity(all_groups),
+            "distinct": count(sets, instances),
+        },
+        curator="Compare these records: one stay entered twice, or labels copied from the stay "
+        "before.",
+        data_user="Keep the instances of a group in one split, and weigh groups, not instances.",
+        touched=instances,
+        key=("group",),
+    )
+
+
+def _equal_sets(measured: Measurements) -> pl.DataFrame:
+    """``instance, group, set``: instances with equal sets of labels as another of their group."""
+    direct, groups = measured.dataset.direct, measured.dataset.instances["group"]
+    lengths = np.diff(direct.indptr)
+    long = np.flatnonzero((lengths >= LEAST_LABELS) & groups.is_not_null().to_numpy())
+    digests = [
+        hashlib.sha256(direct.indices[direct.indptr[i] : direct.indptr[i + 1]].tobytes()).digest()
+        for i in long.tolist()
+    ]
+    sets = pl.Series(digests, dtype=pl.Binary)
+    frame = pl.DataFrame({"instance": long, "group": groups.gather(long), "set": sets})
+    return frame.filter(pl.len().over("group", "set") > 1)
+
+
+def _root(measured: Measurements) -> str:
+    return measured.hierarchy.nodes[measured.hierarchy.root]
+
+
+def cases(measured: Measurements, finding: Finding) -> IntArray:
+    """The instances met in two places, or those equal to another of their group."""
+    if finding.key == _PLACES:
+        return met_twice(measured)
+    return distinct(_equal_sets(measured))
+
+
+CHECK = Check(_NAME, _TITLE, run, cases=cases)

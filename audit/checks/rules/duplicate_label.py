@@ -1,0 +1,118 @@
+"""duplicate_label: the same label more than once on an instance."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import polars as pl
+
+from audit.base.dag import IntArray
+from audit.checks.check import TOP_PARTS, Check
+from audit.checks.rules.duplicate_instance import met_twice
+from audit.checks.shared.carriers import distinct
+from audit.measure.measure import Counted, Measurements
+from audit.results.disclosure import Quantity, count, derived
+from audit.results.result import CheckResult, Finding, Part
+
+_NAME = "duplicate_label"
+_TITLE = "Does an instance carry the same label more than once?"
+
+
+@dataclass(frozen=True, eq=False)
+class _Repeats:
+    """Labels that instances have in several rows."""
+
+    instances: int
+    extra: int
+    """Rows beyond the first of their instance and label."""
+    by_node: IntArray
+    """Instances by the label that they repeat, shape (n_nodes,)."""
+
+
+def run(measured: Measurements) -> CheckResult:
+    """Report repeated labels once, with those repeated on most instances.
+
+    Instances that stand in two places with equal labels are left to ``duplicate_instance``.
+    """
+    repeated = _repeated(measured)
+    by_node = np.bincount(repeated["node"].to_numpy(), minlength=len(measured.hierarchy))
+    extra = int(repeated["rows"].sum()) - len(repeated)
+    return _result(measured, _Repeats(repeated["instance"].n_unique(), extra, by_node))
+
+
+def _repeated(measured: Measurements) -> pl.DataFrame:
+    """``instance, node`` (indices) and ``rows`` of each label that an instance repeats."""
+    elsewhere = pl.Series(met_twice(measured).astype(np.uint32))
+    assertions = measured.dataset.assertions.filter(~pl.col("instance").is_in(elsewhere.implode()))
+    by_label = assertions.group_by("instance", "node").agg(rows=pl.len())
+    return by_label.filter(pl.col("rows") > 1)
+
+
+def on_counts(measured: Counted) -> CheckResult:
+    """The same from counts alone, which do not tell who stands in two places."""
+    records = measured.records
+    repeats = _Repeats(
+        records.total("repeated_instances"),
+        records.total("repeated_rows"),
+        records.at("repeated", len(measured.hierarchy)),
+    )
+    return _result(measured, repeats)
+
+
+def _result(measured: Counted, repeats: _Repeats) -> CheckResult:
+    return CheckResult(
+        name=_NAME,
+        title=_TITLE,
+        denominator=measured.labelled,
+        denominator_unit="instances with labels",
+        findings=_finding(measured, repeats),
+        not_applicable="" if measured.labelled else "no instance has a label",
+    )
+
+
+def _finding(measured: Counted, repeats: _Repeats) -> tuple[Finding, ...]:
+    touched, labelled = repeats.instances, measured.labelled
+    if not touched:
+        return ()
+    nodes = np.flatnonzero(repeats.by_node)
+    most = nodes[np.argsort(-repeats.by_node[nodes], kind="stable")][:TOP_PARTS]
+    parts = tuple(
+        Part(
+            (measured.hierarchy.nodes[node],),
+            {"instances": count(n, touched, int(measured.direct_support[node]))},
+        )
+        for node, n in zip(most.tolist(), repeats.by_node[most].tolist(), strict=True)
+    )
+    return (
+        Finding(
+            check=_NAME,
+            severity="note",
+            nodes=parts[0].nodes,
+            statement="{instances} of {of} instances with labels ({share}) "
+            "{instances|carries|carry} a label more than "
+            "once; the {extra} repeated rows, of {labels} different labels, {extra|counts|count} "
+            "once here.",
+            evidence={
+                "instances": count(touched, labelled),
+                "of": Quantity(labelled),
+                "share": derived(touched / labelled, "instances"),
+                "extra": count(repeats.extra, measured.ledger.rows_mapped),
+                "labels": Quantity(len(nodes)),
+            },
+            curator="Say in the release notes whether a repeated label means that something was "
+            "done twice, or that a row was entered twice.",
+            data_user="Count a label once an instance, unless the release says what repeats mean.",
+            touched=touched,
+            parts=parts,
+            key=("labels",),
+        ),
+    )
+
+
+def cases(measured: Measurements, _: Finding) -> IntArray:
+    """The instances that repeat a label."""
+    return distinct(_repeated(measured))
+
+
+CHECK = Check(_NAME, _TITLE, run, on_counts=on_counts, cases=cases)

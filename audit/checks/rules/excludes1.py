@@ -1,0 +1,208 @@
+"""excludes1: instances with two codes that the classification says are not used together."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import polars as pl
+from scipy.sparse import csr_array
+
+from audit.base.dag import IntArray, Sparse
+from audit.checks.check import TOP_PARTS, Check
+from audit.checks.shared.carriers import carrying_both
+from audit.hierarchies.hierarchy import Hierarchy
+from audit.hierarchies.notes import Exclusion, Exclusions
+from audit.measure.measure import Measurements
+from audit.results.disclosure import Quantity, count, derived
+from audit.results.result import CheckResult, Finding, Part, finding_id
+
+_NAME = "excludes1"
+_TITLE = "Do instances carry two codes that an Excludes1 note keeps apart?"
+_INSTANCES = "instances with at least two labels"
+
+
+@dataclass(frozen=True)
+class _Sides:
+    """The two sides of each note as matrices, shape (n_notes, n_nodes), the most specific first."""
+
+    notes: Sequence[Exclusion]
+    noted: Sparse
+    """1 at the node that has the note."""
+    excluded: Sparse
+    """1 at each node that it excludes."""
+
+
+def run(measured: Measurements) -> CheckResult:
+    """Report each note that instances conflict with, once, with its top pairs of labels.
+
+    A note holds for all codes at and below its node. Two labels that several notes keep apart are
+    told by the most specific of them; a note with nothing of its own to tell is folded into those.
+    """
+    exclusions = measured.hierarchy.exclusions
+    several = int((measured.dataset.direct.sum(axis=1) > 1).sum())
+    if exclusions is None or not several:
+        return CheckResult(
+            name=_NAME,
+            title=_TITLE,
+            denominator=several,
+            denominator_unit=_INSTANCES,
+            not_applicable=_why_not(exclusions),
+        )
+    sides = _sides(exclusions, measured.hierarchy)
+    conflicts = _conflicts(measured, sides)
+    return CheckResult(
+        name=_NAME,
+        title=_TITLE,
+        denominator=several,
+        denominator_unit=f"{_INSTANCES} ({_told_of(exclusions)})",
+        findings=tuple(
+            _finding(measured, sides, rows, several, exclusions.release)
+            for rows in conflicts.sort("note").partition_by("note", maintain_order=True)
+        ),
+    )
+
+
+def _why_not(exclusions: Exclusions | None) -> str:
+    return "no instance has two labels" if exclusions else "this hierarchy has no Excludes1 notes"
+
+
+def _told_of(exclusions: Exclusions) -> str:
+    read = len(exclusions.notes)
+    every = read + len(exclusions.unparsed)
+    return f"{read:,} of {every:,} notes of release {exclusions.release} name codes alone"
+
+
+def _sides(exclusions: Exclusions, hierarchy: Hierarchy) -> _Sides:
+    def breadth(note: Exclusion) -> tuple[bool, int, str, tuple[str, ...]]:
+        depth = [int(hierarchy.depth[hierarchy.index(node)]) for node in note.excluded]
+        noted = int(hierarchy.depth[hierarchy.index(note.node)])
+        return note.wide, -noted - min(depth), note.node, note.excluded
+
+    notes = sorted(_merged(exclusions.notes), key=breadth)
+    return _Sides(
+        notes=notes,
+        noted=_indicator(hierarchy, [(note.node,) for note in notes]),
+        excluded=_indicator(hierarchy, [note.excluded for note in notes]),
+    )
+
+
+def _merged(notes: Sequence[Exclusion]) -> Iterator[Exclusion]:
+    """The notes that exclude something; those of a node that exclude the same are one."""
+    texts: dict[tuple[str, tuple[str, ...], bool], list[str]] = {}
+    for note in notes:
+        if note.excluded:
+            texts.setdefault((note.node, note.excluded, note.wide), []).append(note.text)
+    for (node, excluded, wide), said in texts.items():
+        yield Exclusion(node, excluded, "”, “".join(said), wide)
+
+
+def _indicator(hierarchy: Hierarchy, nodes: Sequence[tuple[str, ...]]) -> Sparse:
+    """1 at the nodes of each row, shape (n_rows, n_nodes)."""
+    indptr = np.cumsum([0, *(len(some) for some in nodes)])
+    columns = np.array([hierarchy.index(node) for some in nodes for node in some], np.int64)
+    ones = np.ones(len(columns), np.int64)
+    return csr_array((ones, columns, indptr), shape=(len(nodes), len(hierarchy)))
+
+
+def _conflicts(measured: Measurements, sides: _Sides) -> pl.DataFrame:
+    """``note, instance, label, other, told_by``: a row for two labels that a note keeps apart.
+
+    ``label`` is on the note's side, ``other`` excluded; ``told_by`` is the most specific of the
+    notes that keep the two apart.
+    """
+    carriers = measured.carriers
+    meetings = csr_array((sides.noted @ carriers).multiply(sides.excluded @ carriers))
+    met = _places(meetings, "note", "instance")
+    labels = met.join(_places(measured.dataset.direct, "instance", "label"), on="instance")
+    left, right = (
+        labels.join(_labels_below(measured, side), on=["note", "label"], how="semi")
+        for side in (sides.noted, sides.excluded)
+    )
+    pair = (pl.min_horizontal("label", "other"), pl.max_horizontal("label", "other"))
+    return left.join(right.rename({"label": "other"}), on=["note", "instance"]).with_columns(
+        pl.col("note").min().over(pair).alias("told_by")
+    )
+
+
+def _labels_below(measured: Measurements, side: Sparse) -> pl.DataFrame:
+    """``note, label``: the labels in use at or below the nodes of one side of each note."""
+    used = np.flatnonzero(measured.direct_support)
+    below = csr_array(side @ csr_array(measured.hierarchy.below[:, used]))
+    found = _places(below, "note", "place")
+    return found.select("note", pl.Series("label", used[found["place"].to_numpy()]))
+
+
+def _places(matrix: Sparse, row: str, column: str) -> pl.DataFrame:
+    """Row and column of each stored value."""
+    stored = matrix.tocoo()
+    return pl.DataFrame({row: stored.row.astype(np.int64), column: stored.col.astype(np.int64)})
+
+
+def _finding(
+    measured: Measurements, sides: _Sides, rows: pl.DataFrame, several: int, release: str
+) -> Finding:
+    hierarchy, touched = measured.hierarchy, rows["instance"].n_unique()
+    number = rows["note"][0]
+    note, tellers = sides.notes[number], sorted(set(rows["told_by"]))
+    nodes = _nodes(note)
+    margins = nodes if len(nodes) == 2 else nodes[:1]
+    return Finding(
+        check=_NAME,
+        severity="note" if note.wide else "warning",
+        nodes=nodes,
+        statement="{instances} of {of} instances with at least two labels ({share}) "
+        "{instances|carries|carry} a code "
+        f"of {hierarchy.describe(hierarchy.index(note.node))} beside a code that is excluded "
+        f"there: “{note.text}”. This conflicts with the Excludes1 note of release {release} "
+        "unless the two conditions are unrelated.",
+        evidence={
+            "instances": count(
+                touched, several, *(measured.support[hierarchy.index(node)] for node in margins)
+            ),
+            "of": Quantity(several),
+            "share": derived(touched / several, "instances"),
+        },
+        curator="Keep the one code that describes the condition, or confirm that the two "
+        "conditions are unrelated (guideline I.A.12.a) and waive the pair.",
+        data_user="Do not count the two codes as two conditions of one patient without a look at "
+        "the record.",
+        touched=touched,
+        parts=_parts(measured, rows, touched, several),
+        folded_into=()
+        if number in tellers
+        else tuple(finding_id(_NAME, *_nodes(sides.notes[teller])) for teller in tellers),
+    )
+
+
+def _nodes(note: Exclusion) -> tuple[str, ...]:
+    return note.node, *note.excluded
+
+
+def _parts(
+    measured: Measurements, rows: pl.DataFrame, touched: int, several: int
+) -> tuple[Part, ...]:
+    ids, labelled = measured.hierarchy.nodes, measured.direct_support.tolist()
+    pairs = (
+        rows.group_by("label", "other")
+        .len()
+        .sort("len", "label", "other", descending=[True, False, False])
+    )
+    return tuple(
+        Part(
+            (ids[label], ids[other]),
+            {"instances": count(n, several, touched, labelled[label], labelled[other])},
+        )
+        for label, other, n in pairs.head(TOP_PARTS).iter_rows()
+    )
+
+
+def cases(measured: Measurements, finding: Finding) -> IntArray:
+    """The instances that carry the node of the note and one that it excludes."""
+    noted, *excluded = finding.nodes
+    met = [carrying_both(measured, noted, node) for node in excluded]
+    return np.unique(np.concatenate(met))
+
+
+CHECK = Check(_NAME, _TITLE, run, cases=cases)

@@ -1,0 +1,212 @@
+"""group_confined: nodes that one site, coder or split alone uses, though their parent is shared."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.sparse import csr_array
+from scipy.special import gammaln
+
+from audit.base.dag import BoolArray, IntArray, Sparse, row
+from audit.checks.check import Check, Limit
+from audit.checks.shared.carriers import carrying
+from audit.engine.statistics.fdr import benjamini_hochberg
+from audit.engine.statistics.intervals import FloatArray, wilson
+from audit.measure.measure import Measurements
+from audit.results.disclosure import Quantity, count, derived
+from audit.results.result import CheckResult, Finding
+
+_NAME = "group_confined"
+_TITLE = "Is a node used by one site, coder or split alone, though its parent is not?"
+LEAST_UNITS = 10
+"""Groups, or instances without groups, that carry a node from which it is judged."""
+
+
+@dataclass(frozen=True, eq=False)
+class _Column:
+    """One column of the instances, counted over units: each group, or instance, of each value."""
+
+    name: str
+    values: Sequence[str]
+    carried: Sparse
+    """Units of each value that carry each node, shape (n_nodes, n_values), int64 CSR."""
+
+    @property
+    def total(self) -> IntArray:
+        """Units that carry each node, shape (n_nodes,)."""
+        return np.asarray(self.carried.sum(axis=1), np.int64)
+
+    @property
+    def most(self) -> IntArray:
+        """The same of the value with the most, shape (n_nodes,)."""
+        return np.asarray(self.carried.max(axis=1).toarray(), np.int64).ravel()
+
+    def of(self, node: int) -> IntArray:
+        """Units of each value that carry a node, shape (n_values,)."""
+        return np.asarray(self.carried[[node]].toarray(), np.int64).ravel()
+
+
+@dataclass(frozen=True)
+class _Confined:
+    """A node all of whose units have one value, beside the parent that speaks most for chance."""
+
+    column: _Column
+    value: int
+    node: int
+    parent: int
+    p_value: float
+
+
+def run(measured: Measurements) -> CheckResult:
+    """Report nodes confined to one value of a column, the most general of those below each other.
+
+    A node is judged where enough units carry it and every parent is carried with several values,
+    one of them often enough to hold them all; which nodes these are, the totals alone decide.
+    """
+    columns = [column for name in measured.columns if (column := _counted(measured, name))]
+    judged = sum(int(_judged(measured, column).sum()) for column in columns)
+    confined = [found for column in columns for found in _confined(measured, column)]
+    q_values = benjamini_hochberg(np.array([found.p_value for found in confined]), judged)
+    rate = measured.policy.false_discovery_rate.value
+    return CheckResult(
+        name=_NAME,
+        title=_TITLE,
+        denominator=judged,
+        denominator_unit="nodes judged, in each column that tells instances apart",
+        findings=tuple(
+            _finding(measured, found, float(q), judged)
+            for found, q in zip(confined, q_values, strict=True)
+            if q <= rate
+        ),
+        not_applicable="" if judged else _why_not(columns),
+    )
+
+
+def _why_not(columns: list[_Column]) -> str:
+    if not columns:
+        return "no split and no strata column has two values"
+    return f"no node below a shared parent is carried by {LEAST_UNITS} instances or groups"
+
+
+def _counted(measured: Measurements, name: str) -> _Column | None:
+    """The column, with each group counted once in each of its values; None without two values."""
+    found = measured.dataset.instances[name]
+    values = found.drop_nulls().unique().sort()
+    if len(values) < 2:
+        return None
+    known = np.flatnonzero(found.is_not_null().to_numpy())
+    value = np.searchsorted(values.to_numpy(), found.gather(known).to_numpy())
+    group = known if measured.group_of is None else measured.group_of[known]
+    unit, of = np.unique(group * len(values) + value, return_inverse=True)
+    carriers = _indicator(of, known, (len(unit), len(measured.dataset))) @ measured.aggregated
+    carriers.data[:] = 1
+    shape = (len(unit), len(values))
+    by_value = carriers.T @ _indicator(np.arange(len(unit)), unit % len(values), shape)
+    return _Column(name, values.to_list(), csr_array(by_value))
+
+
+def _indicator(rows: IntArray, columns: IntArray, shape: tuple[int, int]) -> Sparse:
+    return csr_array((np.ones(len(rows), np.int64), (rows, columns)), shape=shape)
+
+
+def _judged(measured: Measurements, column: _Column) -> BoolArray:
+    """Nodes of the family, shape (n_nodes,): totals of node and parents alone decide."""
+    total, most = column.total, column.most
+    judged: BoolArray = total >= LEAST_UNITS
+    for node in np.flatnonzero(judged).tolist():
+        parents = row(measured.hierarchy.edges, node)
+        judged[node] = len(parents) > 0 and bool(
+            np.all((most[parents] < total[parents]) & (most[parents] >= total[node]))
+        )
+    return judged
+
+
+def _confined(measured: Measurements, column: _Column) -> Iterator[_Confined]:
+    total = column.total
+    for node in np.flatnonzero(_judged(measured, column) & (column.most == total)).tolist():
+        chances = [
+            (_chance(column.of(parent), int(total[node])), parent)
+            for parent in row(measured.hierarchy.edges, node).tolist()
+        ]
+        p_value, parent = max(chances)
+        value = int(column.of(node).argmax())
+        yield _Confined(column, value, node, parent, p_value)
+
+
+def _chance(by_value: IntArray, units: int) -> float:
+    """Chance that units drawn from those of a parent all have one value, whichever it is.
+
+    >>> round(_chance(np.array([2, 2]), 2), 4)
+    0.3333
+    """
+    ways: FloatArray = _log_choose(by_value[by_value >= units].astype(np.float64), units)
+    all_ways = _log_choose(np.array([by_value.sum()], np.float64), units)
+    return min(float(np.exp(ways - all_ways).sum()), 1.0)
+
+
+def _log_choose(n: FloatArray, k: int) -> FloatArray:
+    return np.asarray(gammaln(n + 1) - gammaln(k + 1) - gammaln(n - k + 1), np.float64)
+
+
+def _finding(measured: Measurements, found: _Confined, q_value: float, family: int) -> Finding:
+    hierarchy, column = measured.hierarchy, found.column
+    in_parent = column.of(found.parent)
+    units, there = int(column.of(found.node).sum()), int(in_parent[found.value])
+    of_parent = int(in_parent.sum())
+    value, unit = column.values[found.value], _unit(measured)
+    low, _ = wilson(units, units)
+    chain = _chain(measured, found.node)
+    touched = int(measured.support[found.node])
+    return Finding(
+        check=_NAME,
+        severity="note",
+        nodes=tuple(hierarchy.nodes[i] for i in chain),
+        statement=f"All {{units}} {unit} with {hierarchy.describe(chain[0])} have the "
+        f"{column.name} {value!r}; of the {{of_parent}} with {hierarchy.describe(found.parent)}, "
+        "{parent_share} have.",
+        evidence={
+            "units": count(units, of_parent),
+            "low": derived(low, "units"),
+            "of_parent": count(of_parent),
+            "parent_units": count(there, of_parent),
+            "parent_share": derived(there / of_parent, "parent_units", "of_parent"),
+            "instances": count(touched, len(measured.dataset)),
+            "p_value": derived(found.p_value, "units", "parent_units", "of_parent"),
+            "q_value": derived(q_value, "units", "parent_units", "of_parent"),
+            "family": Quantity(family),
+        },
+        curator=f"Ask how those of this {column.name} decide for the node, and what the others use "
+        "in its place; write one rule for all.",
+        data_user=f"Do not use the node across values of {column.name}: a model may learn the "
+        f"{column.name} from it.",
+        touched=touched,
+        key=(column.name, hierarchy.nodes[found.node]),
+    )
+
+
+def _unit(measured: Measurements) -> str:
+    return "instances" if measured.group_of is None else "groups"
+
+
+def _chain(measured: Measurements, node: int) -> list[int]:
+    """The node after those below it that the same instances carry, the most specific first."""
+    below = row(measured.hierarchy.below, node)
+    same = below[measured.support[below] == measured.support[node]]
+    return sorted(same.tolist(), key=lambda i: (-measured.hierarchy.depth[i], i))
+
+
+def cases(measured: Measurements, finding: Finding) -> IntArray:
+    """The instances that carry the node."""
+    _, node = finding.key
+    return carrying(measured, node)
+
+
+CHECK = Check(
+    _NAME,
+    _TITLE,
+    run,
+    limits=(Limit("q_value", "<=", "false_discovery_rate"),),
+    cases=cases,
+)

@@ -1,0 +1,221 @@
+"""lost_zero: codes that were read as numbers and lost zeros at their ends."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import TypeAlias
+
+import numpy as np
+import polars as pl
+
+from audit.base.dag import IntArray
+from audit.checks.check import Check
+from audit.checks.shared.carriers import written_with
+from audit.checks.shared.fitting_readings import fits_best
+from audit.checks.shared.label_findings import finding_of_labels, label_parts
+from audit.checks.shared.labels_as_written import (
+    LOST_ZERO,
+    MAYBE_LOST_ZERO,
+    integrity_of,
+    lines,
+    read_again,
+)
+from audit.hierarchies.integrity import Integrity
+from audit.measure.measure import Counted, Measurements
+from audit.results.disclosure import Quantity, count
+from audit.results.result import CheckResult, Finding
+
+_Fit: TypeAlias = Callable[[pl.DataFrame, pl.DataFrame], pl.DataFrame]
+"""What finds the readings that fit best: `fits_best`, of some data."""
+
+_NAME = "lost_zero"
+_TITLE = "Have codes lost zeros at their ends?"
+_COULD = LOST_ZERO | MAYBE_LOST_ZERO
+_SEVERAL_SETS = "several"
+"""Key of the finding on labels without a table that may stand for codes of several code sets."""
+_NONE_LEFT = "all"
+"""Last part of the key of a finding that no row of a code set starts with 0."""
+_CURATOR = "Export the codes again as text: on the way they were taken for numbers."
+_DATA_USER = (
+    "Do not count codes that could be another with zeros at their ends, until this is mended."
+)
+
+
+def run(measured: Measurements) -> CheckResult:
+    """Report labels that are a code only with zeros put back, or a code set without any 0.
+
+    Of labels with several readings it tells which one fits the other codes of their records.
+    """
+    return _result(measured, partial(fits_best, measured))
+
+
+def on_counts(measured: Counted) -> CheckResult:
+    """The same from counts alone: of several readings none is preferred."""
+    return _result(measured, None)
+
+
+def _result(measured: Counted, fit: _Fit | None) -> CheckResult:
+    integrity = integrity_of(measured)
+    why_not = _why_not(measured, integrity)
+    return CheckResult(
+        name=_NAME,
+        title=_TITLE,
+        denominator=measured.ledger.rows_read,
+        denominator_unit="rows",
+        findings=() if why_not or integrity is None else _findings(measured, integrity, fit),
+        not_applicable=why_not,
+    )
+
+
+def _why_not(measured: Counted, integrity: Integrity | None) -> str:
+    if integrity is None or not integrity.zero_tables:
+        return "no code of this hierarchy is known to start with 0"
+    return "" if measured.ledger.rows_read else "no row was read"
+
+
+def _findings(measured: Counted, integrity: Integrity, fit: _Fit | None) -> tuple[Finding, ...]:
+    labels = read_again(measured, integrity)
+    fits = None if fit is None else fit(labels, labels.filter(LOST_ZERO))
+    of_no_table = labels.filter("several_sets")
+    without_table = labels.filter(pl.col("table").is_null())
+    return (
+        *(
+            finding
+            for table in integrity.zero_tables
+            for finding in _of_code_set(measured, table, _of(labels, table), fits)
+        ),
+        *_rows(
+            measured,
+            _SEVERAL_SETS,
+            of_no_table,
+            int(without_table["rows"].sum()),
+            fits,
+            named="no known table",
+        ),
+    )
+
+
+def _of(labels: pl.DataFrame, table: str) -> pl.DataFrame:
+    return labels.filter((pl.col("code_set") == table) & ~pl.col("several_sets"))
+
+
+def _of_code_set(
+    measured: Counted, table: str, labels: pl.DataFrame, fits: pl.DataFrame | None
+) -> tuple[Finding, ...]:
+    read = int(labels["rows"].sum())
+    expected = measured.policy.leading_zero_share.value * read
+    zeros = labels["label"].str.strip_chars_start().str.starts_with("0").any()
+    if zeros or expected < measured.policy.leading_zero_rows.value:
+        return _rows(measured, table, labels, read, fits, named=table)
+    return (_none_left(measured, table, labels, read, int(expected)),)
+
+
+def _rows(
+    measured: Counted,
+    key: str,
+    labels: pl.DataFrame,
+    read: int,
+    fits: pl.DataFrame | None,
+    *,
+    named: str,
+) -> tuple[Finding, ...]:
+    """A finding on the labels that are a code only with zeros put back; none without such."""
+    lost = labels.filter(LOST_ZERO)
+    told = lines(measured, lost, "with_zeros")
+    sentence, several = _several(lost, fits)
+    return finding_of_labels(
+        measured,
+        told if fits is None else told.join(fits, on="line", how="left"),
+        check=_NAME,
+        key=key,
+        severity="warning",
+        statement=f"{{rows}} of {{of}} rows of {named} ({{share}}) {{rows|carries|carry}} "
+        "{labels} labels that "
+        "{labels|is|are} no code as {labels|it stands|they stand} and may stand for one with "
+        "zeros put back at {labels|its|their} ends; "
+        "{ambiguous} more rows can be read otherwise too and {ambiguous|is|are} not counted."
+        f"{sentence}",
+        curator=_CURATOR,
+        data_user=_DATA_USER,
+        in_ledger=False,
+        of=read,
+        more={"ambiguous": count(_rows_of(labels, MAYBE_LOST_ZERO), read), **several},
+    )
+
+
+def _several(lost: pl.DataFrame, fits: pl.DataFrame | None) -> tuple[str, dict[str, Quantity]]:
+    """A sentence on the labels with several readings, and its evidence; nothing without such."""
+    several = lost.filter(pl.col("with_zeros").list.len() > 1)
+    if several.is_empty():
+        return "", {}
+    can, told = " {several} of the labels can be read in several ways", Quantity(len(several))
+    if fits is None:
+        return (
+            f"{can}, and none is preferred: counts do not keep the other codes of a record.",
+            {"several": told},
+        )
+    fitted = len(several.join(fits, on="line", how="semi"))
+    return (
+        f"{can}; for {{fitted}} of them one reading fits the other codes of most records clearly "
+        "better than the others.",
+        {"several": told, "fitted": Quantity(fitted, "derived", sources=("rows",))},
+    )
+
+
+def _none_left(
+    measured: Counted, table: str, labels: pl.DataFrame, read: int, expected: int
+) -> Finding:
+    """The finding that no row of a code set starts with 0, with the labels that could."""
+    could = lines(measured, labels.filter(_COULD), "with_zeros")
+    parts = label_parts(measured, could.sort(["instances", "label"], descending=[True, False]))
+    root = measured.hierarchy.nodes[measured.hierarchy.root]
+    return Finding(
+        check=_NAME,
+        severity="warning",
+        nodes=tuple(part.nodes[0] for part in parts) or (root,),
+        statement=f"None of {{of}} rows of {table} starts with 0, where at least {{expected_rows}} "
+        "would be expected; {rows} rows {rows|is|are} a code only with zeros put back, and "
+        "{ambiguous} more "
+        "can be read otherwise too.",
+        evidence={
+            "of": Quantity(read),
+            "expected_rows": Quantity(expected),
+            "rows": count(_rows_of(labels, LOST_ZERO), read),
+            "ambiguous": count(_rows_of(labels, MAYBE_LOST_ZERO), read),
+        },
+        curator=_CURATOR,
+        data_user=_DATA_USER,
+        touched=read,
+        parts=parts,
+        key=(table, _NONE_LEFT),
+    )
+
+
+def _rows_of(labels: pl.DataFrame, which: pl.Expr) -> int:
+    return int(labels.filter(which)["rows"].sum())
+
+
+def cases(measured: Measurements, finding: Finding) -> IntArray:
+    """The instances with a label that is a code only with zeros put back.
+
+    Where no row of the code set starts with 0, those with a label that could be one: the rows that
+    a reader would expect to start with 0 may have been lost altogether, and then there are none.
+    """
+    integrity = integrity_of(measured)
+    if integrity is None:
+        return np.empty(0, np.int64)
+    table, *none_left = finding.key
+    labels = read_again(measured, integrity)
+    labels = labels.filter("several_sets") if table == _SEVERAL_SETS else _of(labels, table)
+    return written_with(measured, labels.filter(_COULD if none_left else LOST_ZERO))
+
+
+CHECK = Check(
+    _NAME,
+    _TITLE,
+    run,
+    counts_with=("leading_zero_share", "leading_zero_rows"),
+    on_counts=on_counts,
+    cases=cases,
+)

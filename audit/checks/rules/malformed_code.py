@@ -1,0 +1,53 @@
+"""malformed_code: labels that do not have the shape of a code."""
+
+from __future__ import annotations
+
+from audit.base.dag import IntArray
+from audit.checks.check import Check
+from audit.checks.shared.carriers import written_with
+from audit.checks.shared.label_findings import finding_of_labels
+from audit.checks.shared.labels_as_written import looked_at, refused_for
+from audit.measure.measure import Counted, Measurements
+from audit.results.result import CheckResult, Finding
+
+_NAME = "malformed_code"
+_TITLE = "Does every label have the shape of a code?"
+
+
+def run(measured: Counted) -> CheckResult:
+    """Report labels refused for their shape; not applicable without rules of spelling."""
+    looked = looked_at(measured)
+    return CheckResult(
+        name=_NAME,
+        title=_TITLE,
+        denominator=looked.rows,
+        denominator_unit=looked.unit,
+        findings=finding_of_labels(
+            measured,
+            refused_for(measured, _NAME),
+            check=_NAME,
+            key="refused",
+            severity="error",
+            statement="{rows} of {of} rows ({share}) {rows|carries|carry} {labels} labels that "
+            "{labels|is|are} not shaped "
+            "like a code; {rows|it was|they were} refused and {rows|counts|count} nowhere else.",
+            curator="Correct these labels; look for cut digits, joined codes and free text.",
+            data_user="Leave these rows out, and say so.",
+            of=looked.rows,
+        ),
+        not_applicable=_why_not(measured),
+    )
+
+
+def _why_not(measured: Counted) -> str:
+    if not measured.hierarchy.coding:
+        return "this hierarchy has no rules for the shape of a label"
+    return looked_at(measured).why_not
+
+
+def cases(measured: Measurements, _: Finding) -> IntArray:
+    """The instances with such a label."""
+    return written_with(measured, refused_for(measured, _NAME))
+
+
+CHECK = Check(_NAME, _TITLE, run, on_counts=run, cases=cases)

@@ -1,0 +1,277 @@
+"""missing_companion: instances with a code but without the other one that a rule asks for."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+import numpy as np
+import polars as pl
+
+from audit.base.dag import BoolArray, IntArray
+from audit.checks.check import TOP_PARTS, Check
+from audit.checks.shared.carriers import carrying
+from audit.measure.measure import Measurements
+from audit.measure.rule_book import at_or_below, companion_rules
+from audit.measure.validity import days_of
+from audit.policy.rules import Companion, Severity
+from audit.results.disclosure import count, derived
+from audit.results.result import CheckResult, Finding, Part
+
+_NAME = "missing_companion"
+_TITLE = "Do instances lack a code that a rule asks for beside another?"
+_Kind: TypeAlias = Literal["missing", "order"]
+_UNDATED = "undated"
+MOST_NAMED = 5
+"""Nodes of a side of a rule up to which a sentence names them all."""
+
+
+@dataclass(frozen=True)
+class _Asked:
+    """Instances of which a rule asks something; all ascending.
+
+    Args:
+        rule: The rule.
+        dated: Whether it held on their day for sure.
+        asked: Instances with a node that asks.
+        given: Those of them with a companion.
+    """
+
+    rule: Companion
+    dated: bool
+    asked: IntArray
+    given: IntArray
+
+    @property
+    def missing(self) -> IntArray:
+        """Those without a companion."""
+        return np.setdiff1d(self.asked, self.given, assume_unique=True)
+
+    def key(self, kind: _Kind) -> tuple[str, ...]:
+        """What tells a finding on them from others."""
+        return (*self.rule.key, kind) + (() if self.dated else (_UNDATED,))
+
+
+def run(measured: Measurements) -> CheckResult:
+    """Report each rule that instances do not keep to, once, with the labels that ask.
+
+    A rule that begins or ends on a day is judged where the true day of an instance is known;
+    instances without one are told apart, as a note.
+    """
+    rules = companion_rules(measured.hierarchy, measured.policy)
+    groups = [group for rule in rules for group in _groups(measured, rule)]
+    asked = np.unique(np.concatenate([np.empty(0, np.int64), *(one.asked for one in groups)]))
+    return CheckResult(
+        name=_NAME,
+        title=_TITLE,
+        denominator=len(asked),
+        denominator_unit=_unit(measured, len(rules)),
+        findings=tuple(finding for group in groups for finding in _findings(measured, group)),
+        not_applicable=_why_not(len(rules), len(asked)),
+    )
+
+
+def _unit(measured: Measurements, rules: int) -> str:
+    unit, noted = "instances with a code that asks for another", measured.hierarchy.companions
+    if noted is None:
+        return f"{unit} (rules: {rules:,})"
+    every = len(noted.rules) + noted.unread
+    return (
+        f"{unit} (rules: {rules:,}; {len(noted.rules):,} of {every:,} notes of release "
+        f"{noted.release} ask without a condition)"
+    )
+
+
+def _why_not(rules: int, asked: int) -> str:
+    if not rules:
+        return "neither the policy nor the hierarchy states which code asks for another"
+    return "" if asked else "no instance has a code that asks for another"
+
+
+def _groups(measured: Measurements, rule: Companion) -> Iterator[_Asked]:
+    """The instances of which a rule asks something: those on their day, and those without one."""
+    asked = _carrying_any(measured, rule.asking)
+    asked = np.setdiff1d(asked, _carrying_any(measured, rule.excusing), assume_unique=True)
+    given = _carrying_any(measured, rule.needed)
+    holds, unknown = _on_their_day(measured, rule)
+    for dated, chosen in ((True, holds), (False, unknown)):
+        some = asked[chosen[asked]]
+        if len(some):
+            yield _Asked(rule, dated, some, np.intersect1d(some, given, assume_unique=True))
+
+
+def _carrying_any(measured: Measurements, nodes: Sequence[str]) -> IntArray:
+    """Instances that carry one of some nodes, ascending."""
+    each = (carrying(measured, node) for node in nodes)
+    return np.unique(np.concatenate([np.empty(0, np.int64), *each]))
+
+
+def _on_their_day(measured: Measurements, rule: Companion) -> tuple[BoolArray, BoolArray]:
+    """Instances on whose day a rule held, and those of which it is not known, (n_instances,)."""
+    n, dates = len(measured.dataset), measured.policy.code_dates
+    if not rule.begins_or_ends:
+        return np.ones(n, np.bool_), np.zeros(n, np.bool_)
+    if dates is None:
+        return np.zeros(n, np.bool_), np.ones(n, np.bool_)
+    days = days_of(measured.dataset, dates.column)
+    unknown = days.is_null().to_numpy()
+    holds = ~unknown
+    if rule.valid_from is not None:
+        holds &= (days >= rule.valid_from).fill_null(False).to_numpy()
+    if rule.valid_to is not None:
+        holds &= (days <= rule.valid_to).fill_null(False).to_numpy()
+    return holds, unknown
+
+
+def _findings(measured: Measurements, group: _Asked) -> Iterator[Finding]:
+    missing, misplaced = group.missing, _misplaced(measured, group)
+    asking, needed = (_named(measured, nodes) for nodes in group.rule.sides)
+    if len(missing):
+        yield _finding(
+            measured,
+            group,
+            missing,
+            kind="missing",
+            severity=group.rule.severity if group.dated else "note",
+            of=len(group.asked),
+            statement=f"{{instances}} of {{of}} instances with {asking} ({{share}}) "
+            "{instances|has|have} no code "
+            f"of {needed}.",
+            curator="Look at a sample of these records: add the code that the rule asks for, or "
+            "correct the one that asks for it. Where the record says why it is absent, waive the "
+            "finding.",
+            data_user="Do not take the absence of the second code for the absence of what it "
+            "stands for.",
+        )
+    if len(misplaced):
+        only = "after" if group.rule.position == "before" else "before"
+        yield _finding(
+            measured,
+            group,
+            misplaced,
+            kind="order",
+            severity="note",
+            of=len(group.given),
+            statement=f"On {{instances}} of {{of}} instances with both {asking} and a code of "
+            f"{needed} ({{share}}), the latter stands only {only} the former.",
+            curator="Find out whether the order of the labels is that of the record; where it is, "
+            "put the two codes in the order that the rule asks for.",
+            data_user="Do not read the order of these labels as cause before consequence.",
+        )
+
+
+def _finding(
+    measured: Measurements,
+    group: _Asked,
+    instances: IntArray,
+    *,
+    kind: _Kind,
+    severity: Severity,
+    of: int,
+    statement: str,
+    curator: str,
+    data_user: str,
+) -> Finding:
+    rule, touched = group.rule, len(instances)
+    parts = _parts(measured, rule, instances)
+    asking = rule.asking if len(rule.asking) == 1 else parts[0].nodes
+    return Finding(
+        check=_NAME,
+        severity=severity,
+        nodes=(*asking, *(rule.needed if len(rule.needed) == 1 else ())),
+        statement=f"{statement} The rule: {rule.source.rstrip('.')}.{_since(group)} "
+        "{instances|It is a candidate|They are candidates} for review, not {instances|a "
+        "fault|faults}.",
+        evidence={
+            "instances": count(touched, of, len(measured.dataset)),
+            "of": count(of, len(measured.dataset)),
+            "share": derived(touched / of, "instances", "of"),
+        },
+        curator=curator,
+        data_user=data_user,
+        touched=touched,
+        parts=parts,
+        key=group.key(kind),
+    )
+
+
+def _named(measured: Measurements, nodes: Sequence[str]) -> str:
+    """A node with its title, or the first of several and how many others there are."""
+    if len(nodes) == 1:
+        return measured.hierarchy.describe(measured.hierarchy.index(nodes[0]))
+    named = list(nodes if len(nodes) <= MOST_NAMED else nodes[: MOST_NAMED - 1])
+    others = len(nodes) - len(named)
+    *first, last = [*named, *([f"{others} others"] if others else [])]
+    return f"{', '.join(first)} or {last}"
+
+
+def _since(group: _Asked) -> str:
+    """A sentence on the days on which a rule holds, where those of its instances are not known."""
+    if group.dated:
+        return ""
+    ends = (("from", group.rule.valid_from), ("to", group.rule.valid_to))
+    days = " ".join(f"{word} {day}" for word, day in ends if day is not None)
+    return (
+        f" It holds {days}, and the true days of "
+        "{instances|this instance|these instances} are not known."
+    )
+
+
+def _misplaced(measured: Measurements, group: _Asked) -> IntArray:
+    """Instances with a companion on the wrong side of the first label that asks, ascending.
+
+    Instances whose labels have no order are left out.
+    """
+    rule = group.rule
+    if rule.position == "any":
+        return np.empty(0, np.int64)
+    asking, needed = (at_or_below(measured.hierarchy, nodes) for nodes in rule.sides)
+    rows = measured.dataset.assertions.filter(
+        pl.col("position").is_not_null() & pl.Series(np.isin(_instances(measured), group.given))
+    )
+    nodes = rows["node"].to_numpy()
+    asked_at = rows.filter(pl.Series(asking[nodes])).group_by("instance")
+    given_at = rows.filter(pl.Series(needed[nodes])).group_by("instance")
+    both = asked_at.agg(asked=pl.col("position").min()).join(
+        given_at.agg(first=pl.col("position").min(), last=pl.col("position").max()), on="instance"
+    )
+    before = rule.position == "before"
+    wrong = pl.col("first") > pl.col("asked") if before else pl.col("last") < pl.col("asked")
+    return np.sort(both.filter(wrong)["instance"].to_numpy().astype(np.int64))
+
+
+def _instances(measured: Measurements) -> IntArray:
+    return measured.dataset.assertions["instance"].to_numpy().astype(np.int64)
+
+
+def _parts(measured: Measurements, rule: Companion, instances: IntArray) -> tuple[Part, ...]:
+    """The labels that ask on some instances, the most frequent first."""
+    labels = np.flatnonzero(at_or_below(measured.hierarchy, rule.asking))
+    found = np.asarray(measured.dataset.direct[instances][:, labels].sum(axis=0), np.int64)
+    order = np.lexsort((labels, -found))[:TOP_PARTS]
+    ids, labelled = measured.hierarchy.nodes, measured.direct_support
+    return tuple(
+        Part(
+            (ids[labels[place]],),
+            {"instances": count(found[place], len(instances), labelled[labels[place]])},
+        )
+        for place in order.tolist()
+        if found[place]
+    )
+
+
+def cases(measured: Measurements, finding: Finding) -> IntArray:
+    """The instances without the companion, or with it in the wrong place."""
+    rules = companion_rules(measured.hierarchy, measured.policy)
+    of_rule = (rule for rule in rules if rule.key == finding.key[:2])
+    groups = [group for rule in of_rule for group in _groups(measured, rule)]
+    for group in groups:
+        if group.key("missing") == finding.key:
+            return group.missing
+        if group.key("order") == finding.key:
+            return _misplaced(measured, group)
+    raise ValueError(f"no rule has a finding {finding.id}")
+
+
+CHECK = Check(_NAME, _TITLE, run, cases=cases)

@@ -1,0 +1,118 @@
+"""missing_stratum: columns of the instances within which reported pairs are no surprise."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+import polars as pl
+
+from audit.base.dag import IntArray
+from audit.checks.check import Check
+from audit.checks.shared.carriers import carrying_both
+from audit.measure.measure import Measurements
+from audit.results.disclosure import Quantity, count
+from audit.results.result import CheckResult, Finding
+
+_NAME = "missing_stratum"
+_TITLE = "Are pairs of nodes reported that a column of the instances explains?"
+LEAST_SHARE = 0.1
+"""Share of the reported pairs that must vanish within a column for it to be told."""
+LEAST_PAIRS = 2
+"""Pairs that must."""
+
+
+def run(measured: Measurements) -> CheckResult:
+    """Report columns, and all of them together, within which pairs are reported no more.
+
+    Looked at are columns that were read, or stand in the file, and are no strata: each in turn
+    parts the instances beside the policy's strata, and the pairs are judged again.
+    """
+    pairs, tried = len(measured.excess.found), _tried(measured)
+    return CheckResult(
+        name=_NAME,
+        title=_TITLE,
+        denominator=len(tried) if pairs else 0,
+        denominator_unit="columns of the instances, and all of them together",
+        findings=tuple(_findings(measured, tried)) if pairs else (),
+        not_applicable=_why_not(pairs, tried),
+    )
+
+
+def _why_not(pairs: int, tried: list[tuple[str, ...]]) -> str:
+    if not tried:
+        return "no column is there that could be a stratum and is none"
+    return "" if pairs else "no pair of nodes is reported"
+
+
+def _tried(measured: Measurements) -> list[tuple[str, ...]]:
+    """Columns with values that instances share, each alone and then all."""
+    strata, dataset = measured.policy.strata, measured.dataset
+    read = pl.concat(
+        [dataset.instances.select(measured.columns[1:]), dataset.unnamed], how="horizontal"
+    )
+    columns = [
+        name
+        for name in read.columns
+        if name not in strata and 1 < read[name].drop_nulls().n_unique() < len(read)
+    ]
+    together = [tuple(columns)] if len(columns) > 1 else []
+    return [*((name,) for name in columns), *together]
+
+
+def _findings(measured: Measurements, tried: list[tuple[str, ...]]) -> Iterator[Finding]:
+    """A finding for each column, and for all where more pairs vanish than within any one."""
+    pairs, most = len(measured.excess.found), 0
+    for columns in tried:
+        vanished = len(measured.vanished_within(columns))
+        enough = vanished >= max(LEAST_PAIRS, LEAST_SHARE * pairs)
+        if enough and (len(columns) == 1 or vanished > most):
+            yield _finding(measured, columns)
+        most = max(most, vanished)
+
+
+def _finding(measured: Measurements, columns: tuple[str, ...]) -> Finding:
+    hierarchy, vanished = measured.hierarchy, measured.vanished_within(columns)
+    touched = len(_carrying(measured, columns))
+    named = " and ".join(columns)
+    a, b = (hierarchy.describe(end) for end in vanished.row(0))
+    return Finding(
+        check=_NAME,
+        severity="note",
+        nodes=(hierarchy.nodes[hierarchy.root],),
+        statement=f"Of {{pairs}} pairs that are reported, {{vanished}} vanish by {named}: where "
+        f"instances are compared within it, they meet no oftener than expected. One is {a} with "
+        f"{b}.",
+        evidence={
+            "pairs": Quantity(len(measured.excess.found)),
+            "vanished": Quantity(len(vanished)),
+            "instances": count(touched, measured.instances),
+        },
+        curator=f"Name {named} among the strata, by --strata or in the policy, if it is known "
+        "before the labels are given; then read the pairs that are left.",
+        data_user=f"Do not read these pairs as associations: {named} brings both nodes about.",
+        touched=touched,
+        strength=len(vanished) / len(measured.excess.found),
+        key=columns,
+    )
+
+
+def _carrying(measured: Measurements, columns: tuple[str, ...]) -> IntArray:
+    """Instances that carry both nodes of a pair that vanishes, ascending."""
+    names, vanished = measured.hierarchy.nodes, measured.vanished_within(columns)
+    both = [carrying_both(measured, names[a], names[b]) for a, b in vanished.iter_rows()]
+    return np.unique(np.concatenate(both))
+
+
+def cases(measured: Measurements, finding: Finding) -> IntArray:
+    """The instances that carry both nodes of a pair that vanishes."""
+    return _carrying(measured, finding.key)
+
+
+CHECK = Check(
+    _NAME,
+    _TITLE,
+    run,
+    counts_with=("least_joint", "excess_ratio", "false_discovery_rate"),
+    cases=cases,
+)

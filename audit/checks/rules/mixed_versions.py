@@ -1,0 +1,92 @@
+"""mixed_versions: rows that are coded in another version of the classification."""
+
+from __future__ import annotations
+
+import polars as pl
+
+from audit.base.dag import IntArray
+from audit.checks.check import Check
+from audit.checks.shared.carriers import written_with
+from audit.checks.shared.label_findings import finding_of_labels
+from audit.checks.shared.labels_as_written import integrity_of, refused_for, written
+from audit.measure.measure import Counted, Measurements
+from audit.results.result import CheckResult, Finding
+
+_NAME = "mixed_versions"
+_TITLE = "Are rows coded in another version of the classification?"
+_MARKED = "marked"
+"""Key of the finding on rows that say so themselves."""
+_CURATOR = "Publish the versions apart, or with a column that says which version a row is of."
+_DATA_USER = "Audit the rows of the other version with its own hierarchy; here they count nowhere."
+
+
+def run(measured: Counted) -> CheckResult:
+    """Report rows that the data marks as another version, and refused labels shaped like one."""
+    integrity, read = integrity_of(measured), measured.ledger.rows_read
+    asked = integrity is not None and integrity.other_version is not None
+    return CheckResult(
+        name=_NAME,
+        title=_TITLE,
+        denominator=read,
+        denominator_unit="rows",
+        findings=() if integrity is None else (*_marked(measured), *_shaped(measured)),
+        not_applicable=_why_not(asked, read),
+    )
+
+
+def _why_not(asked: bool, read: int) -> str:
+    if not asked:
+        return "no other version of this hierarchy is known"
+    return "" if read else "no row was read"
+
+
+def _marked(measured: Counted) -> tuple[Finding, ...]:
+    return finding_of_labels(
+        measured,
+        _marked_otherwise(measured),
+        check=_NAME,
+        key=_MARKED,
+        severity="warning",
+        statement="{rows} of {of} rows ({share}) {rows|is|are} marked as another version of the "
+        "classification, with {labels} different labels; {rows|it was|they were} refused.",
+        curator=_CURATOR,
+        data_user=_DATA_USER,
+    )
+
+
+def _shaped(measured: Counted) -> tuple[Finding, ...]:
+    return finding_of_labels(
+        measured,
+        _shaped_otherwise(measured),
+        check=_NAME,
+        key="shaped",
+        severity="warning",
+        statement="{rows} of {of} rows ({share}) {rows|carries|carry} {labels} labels that "
+        "{labels|is|are} no code here and {labels|has|have} the shape of another version's codes "
+        "alone; {rows|it was|they were} refused.",
+        curator=_CURATOR,
+        data_user=_DATA_USER,
+        in_ledger=False,
+    )
+
+
+def _marked_otherwise(measured: Counted) -> pl.DataFrame:
+    return refused_for(measured, "other_version")
+
+
+def _shaped_otherwise(measured: Counted) -> pl.DataFrame:
+    refused = written(measured).filter(pl.col("node").is_null())
+    integrity = integrity_of(measured)
+    shape = None if integrity is None else integrity.other_version
+    shaped = [shape is not None and shape(label) for label in refused["label"]]
+    return refused.filter(pl.Series(shaped, dtype=pl.Boolean))
+
+
+def cases(measured: Measurements, finding: Finding) -> IntArray:
+    """The instances with a row that is marked, or a label that is shaped, as another version's."""
+    marked = finding.key == (_MARKED,)
+    labels = _marked_otherwise(measured) if marked else _shaped_otherwise(measured)
+    return written_with(measured, labels)
+
+
+CHECK = Check(_NAME, _TITLE, run, on_counts=run, cases=cases)

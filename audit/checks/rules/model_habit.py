@@ -1,0 +1,214 @@
+"""model_habit: habits of those who label that the model has learned, or made stronger."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from audit.alignment.measure import ModelMeasurements
+from audit.base.dag import IntArray
+from audit.checks.check import TOP_PARTS, Check, Limit
+from audit.checks.rules.residual_overuse import standing_parents
+from audit.engine.pairs.amplified import Together
+from audit.engine.pairs.phenomena import told_by
+from audit.engine.statistics.fdr import benjamini_hochberg, threshold
+from audit.hierarchies.hierarchy import RELATIONS
+from audit.measure.measure import Measurements
+from audit.measure.residual_use import residual_share
+from audit.results.disclosure import Quantity, count, derived
+from audit.results.result import CheckResult, Finding, Part, finding_id
+
+_NAME = "model_habit"
+_TITLE = "Has the model learned the data's habits?"
+
+
+def run(measured: Measurements) -> CheckResult:
+    """Report catch-alls that the model uses as the data does, and co-labelling it makes stronger.
+
+    A parent whose residual share is reported in the data is reported where the predictions' share
+    is above the limit too. A pair of nodes of different branches, carried together often enough in
+    the data, is reported where the model has it together more often, on the same instances; pairs
+    that are the same phenomenon are folded into the one that names it.
+    """
+    model = measured.model
+    if model is None:
+        return _result(0, (), "no predictions were given")
+    parents, pairs = standing_parents(measured), _pairs_together(measured, model)
+    findings = (*_residual(measured, model, parents), *_stronger(measured, model, pairs))
+    looked_at = len(parents) + len(pairs)
+    return _result(looked_at, findings, "" if looked_at else "the data has no such habit")
+
+
+def _result(looked_at: int, findings: tuple[Finding, ...], why_not: str) -> CheckResult:
+    return CheckResult(
+        name=_NAME,
+        title=_TITLE,
+        denominator=looked_at,
+        denominator_unit="parents with a high residual share, and pairs across branches, "
+        "in the data",
+        findings=findings,
+        not_applicable=why_not,
+    )
+
+
+def _residual(
+    measured: Measurements, model: ModelMeasurements, parents: dict[int, dict[str, Any]]
+) -> Iterator[Finding]:
+    for parent, in_data in parents.items():
+        finding = _residual_finding(measured, model, parent, in_data)
+        if finding is not None:
+            yield finding
+
+
+def _residual_finding(
+    measured: Measurements,
+    model: ModelMeasurements,
+    parent: int,
+    in_data: dict[str, Any],
+) -> Finding | None:
+    hierarchy, policy = measured.hierarchy, measured.policy
+    below = measured.predicted_below
+    predicted, only = below.labelled(parent), below.only_residual(parent)
+    groups = None if measured.group_of is None else measured.group_of[model.predictions.rows]
+    share = residual_share(predicted, only, groups)
+    low, high = share.interval()
+    if len(predicted) < policy.residual_instances.value or low <= policy.residual_share.value:
+        return None
+    k, n = int(in_data["k"]), int(in_data["n"])
+    return Finding(
+        check=_NAME,
+        severity="note",
+        nodes=(hierarchy.nodes[parent],),
+        statement=f"Below {hierarchy.describe(parent)}, the model predicts only residual nodes on "
+        "{instances} of {of} instances ({share}); the data labels {data_instances} of {data_of} so "
+        "({data_share}). The model has learned the data’s habit.",
+        evidence={
+            "instances": count(len(only), len(predicted)),
+            "of": count(len(predicted), len(model.predictions)),
+            "share": derived(share.value, "instances", "of"),
+            "low": derived(low, "instances", "of"),
+            "high": derived(high, "instances", "of"),
+            "limit": Quantity(policy.residual_share.value),
+            "data_instances": count(k, n),
+            "data_of": count(n, len(measured.dataset)),
+            "data_share": derived(k / n, "data_instances", "data_of"),
+        },
+        curator="Mend the labels before the next model is trained: it repeats what they say.",
+        data_user="Do not read a residual prediction as evidence against the specific nodes.",
+        touched=len(only),
+    )
+
+
+def _pairs_together(measured: Measurements, model: ModelMeasurements) -> Together:
+    """Pairs of nodes of different branches that the data has together often enough."""
+    pairs = model.carried.together(measured.policy.residual_instances.value)
+    relation, _ = measured.hierarchy.relate(pairs.a, pairs.b)
+    return pairs[relation == RELATIONS.index("cross_branch")]
+
+
+def _stronger(
+    measured: Measurements, model: ModelMeasurements, pairs: Together
+) -> Iterator[Finding]:
+    """The pairs that the model has more often; those that another tells are folded into it."""
+    policy, closure = measured.policy, measured.hierarchy.closure
+    ratio, rate = policy.habit_ratio.value, policy.false_discovery_rate.value
+    p_value = pairs.p_value(ratio)
+    limit = threshold(p_value, len(pairs), rate)
+    passing = np.flatnonzero((p_value <= limit) & (limit > 0))
+    q_value = benjamini_hochberg(p_value, len(pairs))[passing]
+    found = pairs[passing]
+    by = told_by(model.carried, found, closure, ratio=ratio, p=limit)
+    for place in range(len(found)):
+        told = found[np.flatnonzero((by == place) & (np.arange(len(found)) != place))]
+        yield _stronger_finding(
+            measured,
+            model,
+            found[np.array([place])],
+            q_value=float(q_value[place]),
+            family=len(pairs),
+            parts=_parts(measured, model, told),
+            into=_id(measured, found, int(by[place])) if by[place] != place else "",
+        )
+
+
+def _id(measured: Measurements, pairs: Together, place: int) -> str:
+    nodes = measured.hierarchy.nodes
+    return finding_id(_NAME, nodes[pairs.a[place]], nodes[pairs.b[place]])
+
+
+def _parts(measured: Measurements, model: ModelMeasurements, told: Together) -> tuple[Part, ...]:
+    """The pairs that a finding tells beside its own, those predicted most often first."""
+    names, n = measured.hierarchy.nodes, len(model.predictions)
+    first = told[np.lexsort((told.b, told.a, -told.predicted))[:TOP_PARTS]]
+    lines = zip(first.a.tolist(), first.b.tolist(), first.predicted.tolist(), strict=True)
+    return tuple(Part((names[a], names[b]), {"instances": count(k, n)}) for a, b, k in lines)
+
+
+def _stronger_finding(
+    measured: Measurements,
+    model: ModelMeasurements,
+    pair: Together,
+    *,
+    q_value: float,
+    family: int,
+    parts: tuple[Part, ...],
+    into: str,
+) -> Finding:
+    hierarchy, n = measured.hierarchy, len(model.predictions)
+    ends = int(pair.a[0]), int(pair.b[0])
+    labelled, predicted = int(pair.labelled[0]), int(pair.predicted[0])
+    supports = (int(measured.support[end]) for end in ends)
+    a, b = (hierarchy.describe(end) for end in ends)
+    # counts of all instances are those that other findings tell of the two nodes
+    in_data = "data_instances" if n == len(measured.dataset) else "matched_instances"
+    return Finding(
+        check=_NAME,
+        severity="note",
+        nodes=(hierarchy.nodes[ends[0]], hierarchy.nodes[ends[1]]),
+        statement=f"{a} and {b}, of different branches, are predicted together on {{instances}} of "
+        f"{{of}} instances ({{share}}) and labelled together on {{{in_data}}} ({{data_share}})[: "
+        "the model has made the data’s habit {ratio} times as strong].",
+        evidence={
+            "instances": count(predicted, n),
+            "of": Quantity(n),
+            "share": derived(predicted / n, "instances"),
+            in_data: count(labelled, n, *supports),
+            "data_share": derived(labelled / n, in_data),
+            "ratio": derived(predicted / labelled, "instances", in_data),
+            "q_value": derived(q_value, "instances", in_data),
+            "family": Quantity(family),
+        },
+        curator="Decide whether the two belong together, and label both or neither consistently.",
+        data_user="Do not take one of the two as evidence for the other.",
+        touched=predicted,
+        strength=float(pair.strength[0]) / predicted,
+        parts=parts,
+        folded_into=(into,) if into else (),
+    )
+
+
+def cases(measured: Measurements, finding: Finding) -> IntArray:
+    """The instances predicted only residual nodes below the parent, or both nodes of the pair."""
+    if measured.model is None:
+        return np.empty(0, np.int64)
+    nodes = [measured.hierarchy.index(node) for node in finding.nodes]
+    if len(nodes) == 1:
+        predicted = measured.predicted_below.only_residual(*nodes)
+    else:
+        _, predicted = measured.model.carried.met(*nodes)
+    return np.sort(measured.model.predictions.rows[predicted])
+
+
+CHECK = Check(
+    _NAME,
+    _TITLE,
+    run,
+    limits=(
+        Limit("ratio", ">=", "habit_ratio"),
+        Limit("q_value", "<=", "false_discovery_rate"),
+    ),
+    counts_with=("residual_share", "residual_instances"),
+    cases=cases,
+)

@@ -1,0 +1,158 @@
+"""not_specific: labels that are headings or roots, with more specific nodes below them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from functools import partial
+
+import polars as pl
+
+from audit.base.dag import IntArray
+from audit.checks.check import Check
+from audit.checks.shared.dated_codes import (
+    ON_THEIR_DAY,
+    among_not_dated,
+    cases_not_dated,
+    cases_on_day,
+    finding_on_day,
+    not_dated,
+    told_of_not_dated,
+)
+from audit.checks.shared.label_findings import finding_of_labels
+from audit.checks.shared.labels_as_written import integrity_of, mapped
+from audit.checks.shared.uninformative_labels import (
+    UNINFORMATIVE,
+    cases_uninformative,
+    finding_of_counts,
+    finding_of_instances,
+)
+from audit.hierarchies.integrity import Integrity
+from audit.measure.measure import Counted, Measurements
+from audit.measure.validity import HEADING
+from audit.results.result import CheckResult, Finding
+
+_NAME = "not_specific"
+_TITLE = "Are there labels that say too little, with more specific nodes below them?"
+
+
+_DATA_USER = (
+    "Take these labels as the headings that they are: which code below them was meant is not known."
+)
+
+
+def run(measured: Measurements) -> CheckResult:
+    """Report labels that were headings on their day, by the dates that the policy names.
+
+    Where no date can tell, report labels at headings of the code sets that are listed completely.
+    Without such a list, report instances with no label but roots and the like.
+    """
+    return _result(measured, partial(finding_of_instances, measured))
+
+
+def on_counts(measured: Counted) -> CheckResult:
+    """The same from counts alone."""
+    return _result(measured, partial(finding_of_counts, measured))
+
+
+def _result(measured: Counted, uninformative: Callable[[str], tuple[Finding, ...]]) -> CheckResult:
+    integrity, read = integrity_of(measured), measured.ledger.rows_read
+    listed = integrity is not None and bool(measured.hierarchy.complete_tables)
+    can_tell = listed or measured.policy.code_dates is not None
+    open_nodes = bool(measured.hierarchy.uninformative.any())
+    return CheckResult(
+        name=_NAME,
+        title=_TITLE,
+        denominator=read,
+        denominator_unit="rows",
+        findings=(
+            *_on_their_day(measured),
+            *(() if integrity is None or not listed else _in_the_lists(measured, integrity)),
+            *(() if listed else uninformative(_NAME)),
+        ),
+        not_applicable=_why_not(can_tell or open_nodes, read),
+    )
+
+
+def _why_not(can_tell: bool, read: int) -> str:
+    if not can_tell:
+        return "the hierarchy has one node, and no complete list says which codes are assignable"
+    return "" if read else "no row was read"
+
+
+def _on_their_day(measured: Counted) -> tuple[Finding, ...]:
+    return finding_on_day(
+        measured,
+        HEADING,
+        check=_NAME,
+        statement="{rows} of {of} dated rows ({share}) {rows|carries|carry} {labels} labels that "
+        "{labels|was a heading|were headings} on {rows|its|their} day, which {column} gives: not "
+        "valid {labels|itself|themselves}, with more specific codes below {labels|it|them} that "
+        "were.",
+        curator="Look for the digits that were cut on the way, or for a form that let the label "
+        "stay open, and code these records again where the source allows it.",
+        data_user=_DATA_USER,
+    )
+
+
+def _in_the_lists(measured: Counted, integrity: Integrity) -> Iterator[Finding]:
+    """A note on each complete code set with labels at its headings."""
+    headings = not_dated(measured, _headings(measured, integrity))
+    for table in sorted(measured.hierarchy.complete_tables):
+        labels = headings.filter(pl.col("code_set") == table)
+        yield from finding_of_labels(
+            measured,
+            labels,
+            check=_NAME,
+            key=table,
+            severity="note",
+            statement="{rows} of {of} rows ({share}) {rows|carries|carry} {labels} labels that "
+            "{labels|is|are} not "
+            f"assignable in {integrity.editions.get(table, f'the list of {table} at hand')}, which "
+            "has more specific codes below {labels|it|them}; {labels|it|they} may have been valid "
+            "when coded."
+            f"{told_of_not_dated(measured)}",
+            curator="Check when these records were coded; where the more specific codes existed "
+            "already, the label was cut or left open.",
+            data_user=_DATA_USER,
+            in_ledger=False,
+            more=among_not_dated(measured, labels),
+        )
+
+
+def _headings(measured: Counted, integrity: Integrity) -> pl.DataFrame:
+    """``line, label, rows, instances, code_set`` of labels that are not assignable."""
+    mappings = mapped(measured)
+    code_sets = {
+        node: _code_set_below(measured, integrity, node)
+        for node in mappings["node"].unique()
+        if not measured.hierarchy.assignable[measured.hierarchy.index(node)]
+    }
+    return mappings.select(
+        "line",
+        "rows",
+        "instances",
+        label="node",
+        code_set=pl.col("node").replace_strict(code_sets, default=None, return_dtype=pl.String),
+    ).drop_nulls("code_set")
+
+
+def _code_set_below(measured: Counted, integrity: Integrity, node: str) -> str | None:
+    """The code set of the first assignable node below a node; None where there is none."""
+    hierarchy = measured.hierarchy
+    below = hierarchy.descendants(node)
+    assignable = (code for code in below if hierarchy.assignable[hierarchy.index(code)])
+    return next(map(integrity.table_of, assignable), None)
+
+
+def cases(measured: Measurements, finding: Finding) -> IntArray:
+    """The instances with such a label, on such a day; or with no other label."""
+    if finding.key == (UNINFORMATIVE,):
+        return cases_uninformative(measured)
+    integrity = integrity_of(measured)
+    if finding.key == (ON_THEIR_DAY,) or integrity is None:
+        return cases_on_day(measured, HEADING)
+    of_table = pl.col("code_set") == finding.key[0]
+    return cases_not_dated(measured, _headings(measured, integrity).filter(of_table))
+
+
+CHECK = Check(_NAME, _TITLE, run, on_counts=on_counts, cases=cases)

@@ -1,0 +1,128 @@
+"""principal_position: codes in first place that are never the principal diagnosis."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import polars as pl
+
+from audit.base.dag import IntArray
+from audit.checks.check import TOP_PARTS, Check
+from audit.checks.shared.carriers import distinct
+from audit.checks.shared.labels_as_written import integrity_of
+from audit.hierarchies.integrity import Integrity
+from audit.measure.measure import Measurements
+from audit.results.disclosure import Quantity, count, derived
+from audit.results.result import CheckResult, Finding, Part
+
+_NAME = "principal_position"
+_TITLE = "Do codes stand first that may never be the principal diagnosis?"
+
+
+def run(measured: Measurements) -> CheckResult:
+    """Report instances with an external cause or a manifestation in first place."""
+    integrity = integrity_of(measured)
+    first = _first(measured)
+    ordered = first["instance"].n_unique()
+    asked = integrity is not None and integrity.never_first is not None
+    return CheckResult(
+        name=_NAME,
+        title=_TITLE,
+        denominator=ordered,
+        denominator_unit="instances with a label in first place",
+        findings=() if integrity is None else _findings(measured, integrity, first),
+        not_applicable=_why_not(asked, ordered),
+    )
+
+
+def _why_not(asked: bool, ordered: int) -> str:
+    if not asked:
+        return "no code of this hierarchy is known to stand never first"
+    return "" if ordered else "the labels of an instance have no order"
+
+
+def _findings(
+    measured: Measurements, integrity: Integrity, first: pl.DataFrame
+) -> tuple[Finding, ...]:
+    rules = _rules(measured, integrity, first)
+    misplaced = _misplaced(first, rules)
+    if misplaced.is_empty():
+        return ()
+    touched, ordered = (frame["instance"].n_unique() for frame in (misplaced, first))
+    parts = _parts(measured, misplaced, rules)
+    return (
+        Finding(
+            check=_NAME,
+            severity="warning",
+            nodes=tuple(part.nodes[0] for part in parts),
+            statement="{instances} of {of} instances with a label in first place ({share}) "
+            "{instances|has|have} a "
+            "code there that may never be the principal diagnosis.",
+            evidence={
+                "instances": count(touched, ordered),
+                "of": count(ordered, len(measured.dataset)),
+                "share": derived(touched / ordered, "instances", "of"),
+                "codes": Quantity(len(rules)),
+            },
+            curator="Check the order of these records: a condition belongs in front of its "
+            "manifestation or external cause.",
+            data_user="Do not take the first label of these records for the reason of the stay.",
+            touched=touched,
+            parts=parts,
+            key=("first",),
+        ),
+    )
+
+
+def _first(measured: Measurements) -> pl.DataFrame:
+    """The rows in first place."""
+    return measured.dataset.assertions.filter(pl.col("position") == 1)
+
+
+def _misplaced(first: pl.DataFrame, rules: Mapping[int, str]) -> pl.DataFrame:
+    return first.filter(pl.col("node").is_in(list(rules)))
+
+
+def _rules(
+    measured: Measurements, integrity: Integrity | None, first: pl.DataFrame
+) -> dict[int, str]:
+    """Why each node in first place that may not stand there may not."""
+    if integrity is None:
+        return {}
+    ask, hierarchy = integrity.never_first, measured.hierarchy
+    if ask is None:
+        return {}
+    nodes = first["node"].unique().to_list()
+    asked = ((i, ask(hierarchy.nodes[i], hierarchy.titles[i])) for i in nodes)
+    return {i: rule for i, rule in asked if rule is not None}
+
+
+def _parts(
+    measured: Measurements, misplaced: pl.DataFrame, rules: Mapping[int, str]
+) -> tuple[Part, ...]:
+    """The codes in first place, most used first, with the rule that fired."""
+    by_node = (
+        misplaced.group_by("node")
+        .agg(pl.col("instance").n_unique().alias("instances"))
+        .sort(["instances", "node"], descending=[True, False])
+    )
+    touched, total = misplaced["instance"].n_unique(), len(measured.dataset)
+    return tuple(
+        Part(
+            (measured.hierarchy.nodes[node],),
+            {
+                "instances": count(n, touched, int(measured.direct_support[node]), total),
+                "rule": Quantity(rules[node]),
+            },
+        )
+        for node, n in by_node.head(TOP_PARTS).iter_rows()
+    )
+
+
+def cases(measured: Measurements, _: Finding) -> IntArray:
+    """The instances with such a code in first place."""
+    first = _first(measured)
+    return distinct(_misplaced(first, _rules(measured, integrity_of(measured), first)))
+
+
+CHECK = Check(_NAME, _TITLE, run, cases=cases)

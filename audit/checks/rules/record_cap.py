@@ -1,0 +1,226 @@
+"""record_cap: a greatest length at which records pile up, because the rest was cut."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+import polars as pl
+
+from audit.base.dag import IntArray
+from audit.checks.check import Check
+from audit.checks.shared.carriers import distinct
+from audit.engine.statistics.fdr import benjamini_hochberg
+from audit.engine.statistics.intervals import wilson
+from audit.measure.measure import Counted, Measurements
+from audit.results.disclosure import Quantity, count, derived
+from audit.results.result import CheckResult, Finding
+
+_NAME = "record_cap"
+_TITLE = "Do records pile up at a greatest length?"
+LEAST_LENGTH = 3
+"""Shortest length that may be a cap: two shorter ones must tell what to expect."""
+LEAST_INSTANCES = 20
+"""Instances at a length from which it is judged."""
+LEAST_RATIO = 1.5
+"""Times the instances expected from which a pile is reported."""
+MOST_LONGER = 0.01
+"""Longer instances, as a share of those at a length, up to which they are strays beyond a cap."""
+ONE_LENGTH = 0.95
+"""Share of the instances at one length from which it is the form of the data, not a cap."""
+
+
+@dataclass(frozen=True)
+class Pile:
+    """The greatest length of some instances, beside what the shorter ones let expect there."""
+
+    length: int
+    at: int
+    longer: int
+    expected: float
+    rise: float
+    """Factor by which ``expected`` exceeds the instances one label shorter, at least 1."""
+    p_value: float
+
+
+@dataclass(frozen=True)
+class _Scope:
+    """Instances that may share a cap: all, or those of one value of a column."""
+
+    column: str
+    value: str
+    counts: IntArray
+    """Instances of each length from 0, shape (n_lengths,)."""
+
+    @property
+    def total(self) -> int:
+        return int(self.counts.sum())
+
+
+def run(measured: Measurements) -> CheckResult:
+    """Report a greatest length with more instances than the shorter ones let expect.
+
+    It is looked for in the release, and in each value of the split and the strata: a form may have
+    held only so many labels in one period. A cap of the release is not told again of its parts.
+    """
+    return _result(measured, list(_scopes(measured)))
+
+
+def on_counts(measured: Counted) -> CheckResult:
+    """The same of the release alone, by rows: counts keep neither positions nor columns."""
+    return _result(measured, [_Scope("", "", measured.records.at("rows", 0))])
+
+
+def _result(measured: Counted, scopes: list[_Scope]) -> CheckResult:
+    judged = [(scope, pile) for scope in scopes if (pile := pile_of(scope.counts))]
+    return CheckResult(
+        name=_NAME,
+        title=_TITLE,
+        denominator=scopes[0].total,
+        denominator_unit="instances with labels",
+        findings=tuple(_findings(measured, judged)),
+        not_applicable=_why_not(scopes),
+    )
+
+
+def _scopes(measured: Measurements) -> Iterator[_Scope]:
+    """All instances with labels, then those of each value of each column."""
+    lengths = record_lengths(measured)
+    yield _Scope("", "", np.bincount(lengths["length"]))
+    for column in measured.columns:
+        named = _with_value(measured, lengths, column)
+        for (value,), part in sorted(named.drop_nulls("value").group_by("value")):
+            yield _Scope(column, str(value), np.bincount(part["length"]))
+
+
+def _with_value(measured: Measurements, lengths: pl.DataFrame, column: str) -> pl.DataFrame:
+    """Lengths with the ``value`` of a column of their instances."""
+    values = measured.dataset.instances[column]
+    return lengths.with_columns(value=values.gather(lengths["instance"]))
+
+
+def record_lengths(measured: Measurements) -> pl.DataFrame:
+    """``instance`` (index) and ``length``: its last position, else its number of rows kept.
+
+    Instances without labels are left out.
+    """
+    by_instance = measured.dataset.assertions.group_by("instance")
+    last = pl.col("position").max().fill_null(0)
+    lengths = by_instance.agg(length=pl.max_horizontal(last, pl.len().cast(pl.Int64)))
+    return lengths.sort("instance")
+
+
+def _why_not(scopes: list[_Scope]) -> str:
+    counts = scopes[0].counts
+    if not len(counts):
+        return "no instance has a label"
+    if len(counts) <= LEAST_LENGTH:
+        return f"no instance has {LEAST_LENGTH} labels"
+    if all(_of_one_length(scope.counts) for scope in scopes):
+        return "nearly all instances have the same number of labels"
+    return ""
+
+
+def _of_one_length(counts: IntArray) -> bool:
+    return bool(counts.max(initial=0) >= ONE_LENGTH * counts.sum())
+
+
+def pile_of(counts: IntArray) -> Pile | None:
+    """The greatest length judged against the two before it.
+
+    Where the number of instances falls toward it, at most as many are expected as one label
+    shorter; where it rises, a rise by at most the same factor again, as in every log-concave
+    distribution. p is that of a binomial test of the two lengths.
+
+    Args:
+        counts: Instances of each length from 0, shape (n_lengths,).
+
+    Returns:
+        None where the longest instances are few, short, or of one length with nearly all others.
+    """
+    from scipy.stats import binom
+
+    long = np.flatnonzero(counts >= LEAST_INSTANCES)
+    if not len(long) or long[-1] < LEAST_LENGTH or _of_one_length(counts):
+        return None
+    length = int(long[-1])
+    at, near, far = (int(counts[length - step]) for step in (0, 1, 2))
+    longer = int(counts[length + 1 :].sum())
+    if longer > MOST_LONGER * at:
+        return None
+    rise = max((near + 1) / (far + 1), 1.0)
+    p_value = float(binom.sf(at - 1, at + near, rise / (1 + rise)))
+    return Pile(length, at, longer, rise * near, rise, p_value)
+
+
+def _findings(measured: Counted, judged: list[tuple[_Scope, Pile]]) -> Iterator[Finding]:
+    p_values = np.array([pile.p_value for _, pile in judged])
+    told = set[int]()  # the cap of the release, which comes first
+    for (scope, pile), q in zip(judged, benjamini_hochberg(p_values, len(judged)), strict=True):
+        high = pile.at >= LEAST_RATIO * pile.expected
+        significant = q <= measured.policy.false_discovery_rate.value
+        if high and significant and pile.length not in told:
+            if not scope.column:
+                told.add(pile.length)
+            yield _finding(measured, scope, pile, float(q), len(judged))
+
+
+def _finding(measured: Counted, scope: _Scope, pile: Pile, q_value: float, family: int) -> Finding:
+    near, far = (int(scope.counts[pile.length - step]) for step in (1, 2))
+    low, high = _ratio_interval(pile, near)
+    sources = ("instances", "one_shorter", "two_shorter")
+    those = f"with the {scope.column} {scope.value!r} and labels" if scope.column else "with labels"
+    return Finding(
+        check=_NAME,
+        severity="warning",
+        nodes=(measured.hierarchy.nodes[measured.hierarchy.root],),
+        statement=f"{{instances}} of {{of}} instances {those} ({{share}}) {{instances|has|have}} "
+        "exactly {length}, "
+        "where the shorter ones let expect at most {expected}, and {longer} {longer|has|have} "
+        "more: the rest "
+        "may have been cut.",
+        evidence={
+            "instances": count(pile.at, scope.total),
+            "of": count(scope.total, measured.instances),
+            "share": derived(pile.at / scope.total, "instances", "of"),
+            "length": Quantity(pile.length),
+            "longer": count(pile.longer, scope.total),
+            "one_shorter": count(near, scope.total),
+            "two_shorter": count(far, scope.total),
+            "expected": derived(pile.expected, *sources),
+            "ratio": derived(pile.at / pile.expected if pile.expected else None, *sources),
+            "ratio_low": derived(low, *sources),
+            "ratio_high": derived(high, *sources),
+            "q_value": derived(q_value, *sources),
+            "family": Quantity(family),
+        },
+        curator="Find out whether a form, a bill or an export holds only so many labels, and since "
+        "when; say in the release notes which records it cut.",
+        data_user="Do not read a missing label on these records as absent, and mind that the "
+        "labels written last are missing most.",
+        touched=pile.at,
+        key=(scope.column, scope.value, str(pile.length)) if scope.column else (str(pile.length),),
+    )
+
+
+def _ratio_interval(pile: Pile, near: int) -> tuple[float, float | None]:
+    """Interval of observed over expected, from that of the share among the two last lengths."""
+    low, high = wilson(pile.at, pile.at + near)
+    return low / (1 - low) / pile.rise, high / (1 - high) / pile.rise if high < 1 else None
+
+
+def cases(measured: Measurements, finding: Finding) -> IntArray:
+    """The instances of exactly that length, in the release or in the value of the column."""
+    *scope, length = finding.key
+    lengths = record_lengths(measured)
+    if scope:
+        column, value = scope
+        named = _with_value(measured, lengths, column)
+        lengths = named.filter(pl.col("value").cast(pl.String) == value)
+    return distinct(lengths.filter(pl.col("length") == int(length)))
+
+
+CHECK = Check(
+    _NAME, _TITLE, run, counts_with=("false_discovery_rate",), on_counts=on_counts, cases=cases
+)

@@ -1,0 +1,185 @@
+"""redundant_nodes: two nodes that behave as one, or one that almost never stands alone."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+import polars as pl
+
+from audit.base.dag import IntArray
+from audit.checks.check import Check
+from audit.checks.shared.carriers import carrying_both
+from audit.checks.shared.damaged_nodes import damage_told
+from audit.engine.pairs.apart import apart_pairs, in_common
+from audit.engine.pairs.redundancy import ALWAYS, LEAST_SUPPORT, Places, Together, chain_ends, told
+from audit.engine.pairs.rows import stored
+from audit.measure.measure import Counted, Measurements
+from audit.measure.rule_book import associations, first_association
+from audit.results.disclosure import Quantity, count, derived
+from audit.results.result import CheckResult, Finding
+
+_NAME = "redundant_nodes"
+_TITLE = "Are two nodes used as one label, or one never without the other?"
+_UNIT = "pairs of frequent nodes, neither above the other, with no node in use below both"
+_COUNTS = ("instances", "support_a", "support_b")
+
+
+def run(measured: Counted) -> CheckResult:
+    """Report pairs of nodes that behave as one, and nodes that almost never stand alone."""
+    hierarchy, support = measured.hierarchy, measured.support
+    common = in_common(hierarchy.edges, hierarchy.closure, support, LEAST_SUPPORT)
+    family = apart_pairs(common, support, LEAST_SUPPORT)
+    why_not = _why_not(measured, family)
+    if why_not:
+        return CheckResult(_NAME, _TITLE, family, _UNIT, not_applicable=why_not)
+    least, places = measured.policy.redundant_jaccard.value, Places(hierarchy.closure, support)
+    pairs = _pairs(measured)
+    kept = ~stored(common, pairs.a, pairs.b)
+    ends = chain_ends(hierarchy.edges, support)
+    pairs = pairs[kept & ends[pairs.a] & ends[pairs.b]]
+    known = associations(hierarchy, measured.policy)
+    required = first_association(hierarchy, known, pairs.a, pairs.b) >= 0
+    left_out = int((required & (pairs.as_one(least) | pairs.beside())).sum())
+    found = told(pairs, places, least, required)
+    return CheckResult(
+        name=_NAME,
+        title=_TITLE,
+        denominator=family - left_out,
+        denominator_unit=_UNIT
+        + (f"; {left_out} that rules ask for or the policy expects left out" * (left_out > 0)),
+        findings=damage_told(
+            measured,
+            (
+                *_redundant(measured, pairs[found.as_one]),
+                *_beside(measured, pairs[found.beside]),
+            ),
+        ),
+    )
+
+
+def _why_not(measured: Counted, family: int) -> str:
+    if int(measured.direct_support.sum()) <= measured.labelled:
+        return "no instance has two labels"
+    return "" if family else f"no two such nodes are on {LEAST_SUPPORT} instances each"
+
+
+def _pairs(measured: Counted) -> Together:
+    """Pairs of frequent nodes that meet as often as a pair that is told does at the least.
+
+    The table of pairs is read once, a part of it at a time.
+    """
+    joint, a, b = (pl.col(name) for name in ("joint", "support_a", "support_b"))
+    rarer, least = pl.min_horizontal(a, b), measured.policy.redundant_jaccard.value
+    met = measured.pairs.filter(
+        (pl.col("relation") != "ancestor")
+        & (rarer >= LEAST_SUPPORT)
+        & ((joint >= least * (a + b - joint)) | (joint >= ALWAYS * rarer))
+        & (joint * measured.labelled > a * b)
+    ).select(pl.col("a", "b").to_physical().cast(pl.Int64), "joint", "support_a", "support_b")
+    table = met.collect(engine="streaming").sort("a", "b")
+    return Together(
+        a=table["a"].to_numpy(),
+        b=table["b"].to_numpy(),
+        joint=table["joint"].to_numpy().astype(np.float64),
+        support_a=table["support_a"].to_numpy().astype(np.float64),
+        support_b=table["support_b"].to_numpy().astype(np.float64),
+        instances=np.full(len(table), float(measured.labelled)),
+    )
+
+
+def _redundant(measured: Counted, pairs: Together) -> Iterator[Finding]:
+    """A finding for each pair of nodes that behave as one, in node order."""
+    either, low, chance = pairs.either, pairs.jaccard_low, pairs.jaccard_by_chance
+    for place, (a, b, joint) in enumerate(_ends(pairs)):
+        first, second = (measured.hierarchy.describe(node) for node in (a, b))
+        yield Finding(
+            check=_NAME,
+            severity="note",
+            nodes=_ids(measured, a, b),
+            statement="{instances} of {of} instances {instances|carries|carry} both "
+            f"{first} and {second}[, which "
+            "{instances|is|are} {both_share} of those that carry either, where chance gives "
+            "{chance_share}]: "
+            "on {instances|it|these} the two are used as one label.",
+            evidence=_counts(measured, a, b, joint)
+            | {
+                "both_share": derived(joint / either[place], *_COUNTS),
+                "least_share": derived(low[place], *_COUNTS),
+                "chance_share": derived(chance[place], *_COUNTS),
+            },
+            curator="Look at records with one of the two and not the other. Where both mean the "
+            "same, merge them or put one below the other; where they do not, say in the "
+            "labelling guide when each of them is right.",
+            data_user="Do not count the two as two observations, and do not ask a model to tell "
+            "one from the other.",
+            touched=joint,
+            strength=float(low[place]),
+            key=(*_ids(measured, a, b), "redundant"),
+        )
+
+
+def _beside(measured: Counted, pairs: Together) -> Iterator[Finding]:
+    """A finding for each node that almost never stands without another, named before it."""
+    low, chance = pairs.containment_low, pairs.containment_by_chance
+    for place, (a, b, joint) in enumerate(_ends(pairs)):
+        rarer, other = (a, b) if measured.support[a] <= measured.support[b] else (b, a)
+        first, second = (measured.hierarchy.describe(node) for node in (rarer, other))
+        yield Finding(
+            check=_NAME,
+            severity="note",
+            nodes=_ids(measured, rarer, other),
+            statement=f"{first} almost never stands without {second}: {{instances}} of "
+            "{support_a} instances that {support_a|carries|carry} the first "
+            "{instances|carries|carry} both[, which {instances|is|are} {beside_share}, "
+            "where chance gives {chance_share}].",
+            evidence=_counts(measured, rarer, other, joint)
+            | {
+                "beside_share": derived(joint / int(measured.support[rarer]), *_COUNTS),
+                "least_share": derived(low[place], *_COUNTS),
+                "chance_share": derived(chance[place], *_COUNTS),
+            },
+            curator="Find out whether the first implies the second. Where it does, the hierarchy "
+            "may lack an edge; where it does not, the second may be filled in by habit or by a "
+            "default.",
+            data_user="Do not read the second as an observation of its own beside the first.",
+            touched=joint,
+            strength=float(pairs.jaccard_low[place]),
+            key=(*_ids(measured, rarer, other), "beside"),
+        )
+
+
+def _ends(pairs: Together) -> list[tuple[int, int, int]]:
+    """Both nodes of each pair, and the instances with both."""
+    joint = pairs.joint.astype(np.int64)
+    return list(zip(pairs.a.tolist(), pairs.b.tolist(), joint.tolist(), strict=True))
+
+
+def _ids(measured: Counted, *nodes: int) -> tuple[str, ...]:
+    return tuple(measured.hierarchy.nodes[node] for node in nodes)
+
+
+def _counts(measured: Counted, first: int, second: int, joint: int) -> dict[str, Quantity]:
+    n, (support_a, support_b) = measured.instances, measured.support[[first, second]].tolist()
+    return {
+        "instances": count(joint, n, support_a, support_b),
+        "of": Quantity(n),
+        "support_a": count(support_a, n),
+        "support_b": count(support_b, n),
+    }
+
+
+def cases(measured: Measurements, finding: Finding) -> IntArray:
+    """The instances that carry both nodes."""
+    a, b = finding.nodes
+    return carrying_both(measured, a, b)
+
+
+CHECK = Check(
+    _NAME,
+    _TITLE,
+    run,
+    counts_with=("redundant_jaccard",),
+    on_counts=run,
+    cases=cases,
+)

@@ -1,0 +1,236 @@
+"""residual_overuse: parents whose instances carry mostly catch-alls, and nothing specific."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from audit.base.dag import IntArray, row
+from audit.checks.check import TOP_PARTS, Check, Limit
+from audit.checks.shared.residual_gaps import differing, where_told
+from audit.engine.statistics.fdr import benjamini_hochberg, threshold
+from audit.engine.statistics.shrinkage import SharePrior
+from audit.hierarchies.hierarchy import Hierarchy
+from audit.measure.measure import Counted, Measurements
+from audit.measure.residual_use import Share, alone, residual_share
+from audit.policy.policy import Policy
+from audit.results.disclosure import Quantity, count, derived
+from audit.results.result import CheckResult, Finding, Part, finding_id
+
+_NAME = "residual_overuse"
+_TITLE = "Are catch-all nodes used where the hierarchy has specific ones?"
+
+
+def run(measured: Measurements) -> CheckResult:
+    """Report parents whose residual share is above the policy's limit, or differs, deepest first.
+
+    A parent is reported where the lower bound of its share is above the limit and its test passes
+    Benjamini-Hochberg over all parents judged. One that fails without the instances that its
+    flagged descendants explain is folded into them. A share that differs between values of a
+    column, or from the reference, is a note.
+    """
+    return _result(measured, partial(_without_instances, measured), differing(measured))
+
+
+def on_counts(measured: Counted) -> CheckResult:
+    """The same from counts alone: parents are folded by counts, and no difference is told."""
+    counted = _judged(measured).table.select("parent", "k", "n").iter_rows()
+    shares = {measured.hierarchy.index(parent): alone(k, n) for parent, k, n in counted}
+    return _result(measured, partial(_without_counts, measured.hierarchy, shares))
+
+
+_ShareWithout = Callable[[int, list[int]], Share]
+"""The share of a parent without the instances labelled below some descendants of it."""
+
+
+def _result(
+    measured: Counted, share_without: _ShareWithout, differences: tuple[Finding, ...] = ()
+) -> CheckResult:
+    judged = _judged(measured)
+    high = judged.high
+    explained = _explained(measured, judged, share_without)
+    return CheckResult(
+        name=_NAME,
+        title=_TITLE,
+        denominator=len(judged.table),
+        denominator_unit="parents with residual and specific nodes below and enough instances",
+        findings=(
+            *(
+                _finding(measured, counted, explained[measured.hierarchy.index(counted["parent"])])
+                for counted in high.iter_rows(named=True)
+            ),
+            *differences,
+        ),
+        not_applicable="" if len(judged.table) else _why_not(measured),
+    )
+
+
+def _why_not(measured: Counted) -> str:
+    if not measured.residual:
+        return "no assignable node of this hierarchy is residual"
+    return "no parent with residual and specific nodes below has enough instances"
+
+
+@dataclass(frozen=True, eq=False)
+class _Judged:
+    """The parents with enough instances, with ``p_value`` and ``q_value`` of being above the limit.
+
+    Args:
+        policy: Whose limits hold.
+        prior: What shares are drawn toward.
+        table: A row a parent.
+    """
+
+    policy: Policy
+    prior: SharePrior | None
+    table: pl.DataFrame
+
+    @property
+    def high(self) -> pl.DataFrame:
+        """The parents that are above the limit."""
+        return self.table.filter(
+            (pl.col("low") > self.policy.residual_share.value)
+            & (pl.col("q_value") <= self.policy.false_discovery_rate.value)
+        )
+
+    def is_high(self, share: Share) -> bool:
+        """Whether a share of one of the parents without some instances is above the limit still."""
+        if share.n < self.policy.residual_instances.value:
+            return False
+        p_values, rate = self.table["p_value"].to_numpy(), self.policy.false_discovery_rate.value
+        limit, (low, _) = self.policy.residual_share.value, share.interval(self.prior)
+        return low > limit and share.p_above(limit) <= threshold(p_values, len(p_values), rate)
+
+
+def _judged(measured: Counted) -> _Judged:
+    policy = measured.policy
+    enough = pl.col("n") >= policy.residual_instances.value
+    table = measured.residuals.filter((pl.col("residual") == "all") & enough)
+    shares = table.select("k", "n", "n_effective", "groups").iter_rows()
+    p_values = np.array([Share(*s).p_above(policy.residual_share.value) for s in shares], float)
+    q_values = benjamini_hochberg(p_values, len(p_values))
+    tested = table.with_columns(p_value=pl.Series(p_values), q_value=pl.Series(q_values))
+    return _Judged(policy, measured.residual_use.prior, tested)
+
+
+def standing_parents(measured: Measurements) -> dict[int, dict[str, Any]]:
+    """Line of the residual table of each parent that is reported, by its index, deepest first."""
+    judged = _judged(measured)
+    high = judged.high
+    by_parent = dict(zip(_indices(measured, high), high.iter_rows(named=True), strict=True))
+    explained = _explained(measured, judged, partial(_without_instances, measured))
+    return {parent: by_parent[parent] for parent, by in explained.items() if not by}
+
+
+def _indices(measured: Counted, high: pl.DataFrame) -> list[int]:
+    return [measured.hierarchy.index(parent) for parent in high["parent"]]
+
+
+def _explained(
+    measured: Counted, judged: _Judged, share_without: _ShareWithout
+) -> dict[int, list[int]]:
+    """The standing descendants that explain each high parent, deepest first; none: it stands."""
+    hierarchy, explained = measured.hierarchy, dict[int, list[int]]()
+    parents = _indices(measured, judged.high)
+    for parent in sorted(parents, key=lambda i: (hierarchy.height[i], i)):
+        below = set(row(hierarchy.below, parent).tolist())
+        flagged = [i for i, by in explained.items() if not by and i in below]
+        stands = not flagged or judged.is_high(share_without(parent, flagged))
+        explained[parent] = [] if stands else flagged
+    return explained
+
+
+def _without_instances(measured: Measurements, parent: int, flagged: list[int]) -> Share:
+    left_out = np.zeros(len(measured.dataset), np.bool_)
+    for i in flagged:
+        left_out[measured.below.labelled(i)] = True
+    labelled, only = measured.below.labelled(parent), measured.below.only_residual(parent)
+    return residual_share(labelled[~left_out[labelled]], only[~left_out[only]], measured.group_of)
+
+
+def _without_counts(
+    hierarchy: Hierarchy, shares: Mapping[int, Share], parent: int, flagged: list[int]
+) -> Share:
+    """As if no instance labelled below one of the descendants had a label elsewhere below.
+
+    Of descendants below each other the topmost counts for all.
+    """
+    above, among = hierarchy.strict_closure, set(flagged)
+    top = [i for i in flagged if among.isdisjoint(row(above, i).tolist())]
+    n = max(shares[parent].n - sum(shares[i].n for i in top), 0)
+    k = max(shares[parent].k - sum(shares[i].k for i in top), 0)
+    return alone(min(k, n), n)
+
+
+def _finding(measured: Counted, counted: dict[str, Any], explained_by: list[int]) -> Finding:
+    node = counted["parent"]
+    parent = measured.hierarchy.index(node)
+    k, n, at_parent = (int(counted[name]) for name in ("k", "n", "at_parent"))
+    share, low, high = (float(counted[name]) for name in ("share", "low", "high"))
+    return Finding(
+        check=_NAME,
+        severity="warning",
+        nodes=(node,),
+        statement=f"Below {measured.hierarchy.describe(parent)}, {{instances}} of {{of}} instances "
+        "({share}) {instances|carries|carry} only residual labels: the residual share is high, "
+        "above {limit}.",
+        evidence={
+            "instances": count(k, n),
+            "of": count(n, measured.instances),
+            "share": derived(share, "instances", "of"),
+            "shrunk_share": derived(float(counted["shrunk"]), "instances", "of"),
+            "low": derived(low, "instances", "of"),
+            "high": derived(high, "instances", "of"),
+            "q_value": derived(float(counted["q_value"]), "instances", "of"),
+            "limit": Quantity(measured.policy.residual_share.value),
+            "labelled_at_parent": count(at_parent, measured.instances),
+        },
+        curator="Review a sample of these records: was a specific node known and not used? Say in "
+        "the release notes that this part of the hierarchy is coded coarsely.",
+        data_user="Do not read the absence of the specific nodes as their absence in the instance; "
+        "consider the parent as the label.",
+        touched=k,
+        parts=_parts(measured, parent, n),
+        folded_into=tuple(finding_id(_NAME, measured.hierarchy.nodes[i]) for i in explained_by),
+    )
+
+
+def _parts(measured: Counted, parent: int, labelled: int) -> tuple[Part, ...]:
+    """The residual nodes below a parent, most used first."""
+    hierarchy, total = measured.hierarchy, measured.instances
+    used = [
+        (int(measured.direct_support[i]), hierarchy.nodes[i], measured.residual[i].kind)
+        for i in row(hierarchy.below, parent).tolist()
+        if i in measured.residual and i != parent and measured.direct_support[i]
+    ]
+    used.sort(key=lambda found: (-found[0], found[1]))
+    return tuple(
+        Part((node,), {"instances": count(n, total, labelled), "kind": Quantity(kind)})
+        for n, node, kind in used[:TOP_PARTS]
+    )
+
+
+def cases(measured: Measurements, finding: Finding) -> IntArray:
+    """The instances below the parent that carry only residual labels, where it is told to be so."""
+    (parent,) = finding.nodes
+    only = measured.below.only_residual(measured.hierarchy.index(parent))
+    return only[where_told(measured, finding)[only]] if finding.key else only
+
+
+CHECK = Check(
+    _NAME,
+    _TITLE,
+    run,
+    limits=(
+        Limit("low", ">", "residual_share", told_as="limit"),
+        Limit("q_value", "<=", "false_discovery_rate"),
+    ),
+    counts_with=("residual_instances", "residual_difference"),
+    on_counts=on_counts,
+    cases=cases,
+)

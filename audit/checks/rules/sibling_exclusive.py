@@ -1,0 +1,140 @@
+"""sibling_exclusive: instances that carry two nodes of a group declared mutually exclusive."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.sparse import csr_array, triu
+
+from audit.base.dag import BoolArray, IntArray, row
+from audit.checks.check import TOP_PARTS, Check
+from audit.measure.measure import Measurements
+from audit.policy.rules import Exclusive
+from audit.results.disclosure import Quantity, count, derived
+from audit.results.result import CheckResult, Finding, Part
+
+_NAME = "sibling_exclusive"
+_TITLE = "Do instances carry nodes that the policy declares mutually exclusive?"
+
+
+@dataclass(frozen=True)
+class _Group:
+    """A declared group and the instances with a label at or below one of its nodes."""
+
+    declared: Exclusive
+    side: IntArray
+    """Number of the side that each node lies below, shape (n_nodes,); -1: none, -2: several."""
+    carrying: IntArray
+
+
+def run(measured: Measurements) -> CheckResult:
+    """Report each declared group once, with its most frequent pairs of labels.
+
+    An instance counts where it has two different labels on different sides: a single label that
+    lies below two sides says nothing.
+    """
+    groups = [_group(measured, declared) for declared in measured.policy.exclusive]
+    carrying = {int(i) for group in groups for i in group.carrying}
+    found = (_finding(measured, group) for group in groups)
+    return CheckResult(
+        name=_NAME,
+        title=_TITLE,
+        denominator=len(carrying),
+        denominator_unit="instances with a node of a declared group",
+        findings=tuple(finding for finding in found if finding is not None),
+        not_applicable=_why_not(len(groups), len(carrying)),
+    )
+
+
+def _why_not(groups: int, carrying: int) -> str:
+    if not groups:
+        return "the policy declares no nodes mutually exclusive"
+    return "" if carrying else "no instance carries a node of a declared group"
+
+
+def _group(measured: Measurements, declared: Exclusive) -> _Group:
+    hierarchy = measured.hierarchy
+    side = np.full(len(hierarchy), -1, np.int64)
+    for number, nodes in enumerate(declared.sides):
+        below = np.unique(np.concatenate([row(hierarchy.below, hierarchy.index(n)) for n in nodes]))
+        side[below] = np.where(side[below] == -1, number, -2)
+    labels = np.flatnonzero(side != -1)
+    carrying = np.flatnonzero(np.asarray(measured.dataset.direct[:, labels].sum(axis=1)))
+    return _Group(declared, side, carrying)
+
+
+def _finding(measured: Measurements, group: _Group) -> Finding | None:
+    """The finding on a group; None where no instance has labels on two sides."""
+    labels, instances = np.flatnonzero(group.side >= 0), _against(measured, group)
+    if len(instances) == 0:
+        return None
+    against = csr_array(measured.dataset.direct[instances][:, labels])
+    touched, of, total = len(instances), len(group.carrying), len(measured.dataset)
+    pairs = _pairs(against, labels, group.side)
+    parts = tuple(_part(measured, *pair, touched) for pair in pairs[:TOP_PARTS])
+    return Finding(
+        check=_NAME,
+        severity=group.declared.severity,
+        nodes=parts[0].nodes,
+        statement="{instances} of {of} instances ({share}) with a node of a group that the policy "
+        "declares mutually exclusive {instances|carries|carry} two of it, in {pairs} "
+        "different pairs. "
+        f"{group.declared.reason} {{instances|This record is a candidate|These records are "
+        "candidates} for review.",
+        evidence={
+            "instances": count(touched, of, total),
+            "of": count(of, total),
+            "share": derived(touched / of, "instances", "of"),
+            "pairs": Quantity(len(pairs)),
+        },
+        curator="Look at these records and label them as the reason says and the record supports; "
+        "where both are right, take the group out of the policy.",
+        data_user="Do not count these instances on either side.",
+        touched=touched,
+        parts=parts,
+        key=_key(group.declared),
+    )
+
+
+def _key(declared: Exclusive) -> tuple[str, ...]:
+    return tuple(sorted(",".join(sorted(side)) for side in declared.sides))
+
+
+def _against(measured: Measurements, group: _Group) -> IntArray:
+    """Instances with labels on two sides, ascending."""
+    labels = np.flatnonzero(group.side >= 0)
+    direct = csr_array(measured.dataset.direct[group.carrying][:, labels])
+    return group.carrying[_on_two_sides(direct, group.side[labels])]
+
+
+def cases(measured: Measurements, finding: Finding) -> IntArray:
+    """The instances with labels on two sides of the group."""
+    declared = next(one for one in measured.policy.exclusive if _key(one) == finding.key)
+    return _against(measured, _group(measured, declared))
+
+
+def _on_two_sides(direct: csr_array, side: IntArray) -> BoolArray:
+    """Whether each instance has labels on two sides, shape (n_instances,)."""
+    sides = np.zeros((len(side), int(side.max(initial=0)) + 1), np.int64)
+    sides[np.arange(len(side)), side] = 1
+    on: IntArray = np.asarray(direct @ sides, np.int64)
+    return np.asarray((on > 0).sum(axis=1) > 1)
+
+
+def _pairs(direct: csr_array, labels: IntArray, side: IntArray) -> list[tuple[int, int, int]]:
+    """Two labels of different sides and the instances with both, the most frequent first."""
+    together = triu(csr_array(direct.T @ direct), k=1).tocoo()
+    a, b = labels[together.row], labels[together.col]
+    apart = side[a] != side[b]
+    found = zip(a[apart].tolist(), b[apart].tolist(), together.data[apart].tolist(), strict=True)
+    return sorted(found, key=lambda pair: (-pair[2], pair[:2]))
+
+
+def _part(measured: Measurements, a: int, b: int, both: int, touched: int) -> Part:
+    nodes, labelled = measured.hierarchy.nodes, measured.direct_support
+    totals = (len(measured.dataset), touched, int(labelled[a]), int(labelled[b]))
+    return Part((nodes[a], nodes[b]), {"instances": count(both, *totals)})
+
+
+CHECK = Check(_NAME, _TITLE, run, cases=cases)

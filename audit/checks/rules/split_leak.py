@@ -1,0 +1,258 @@
+"""split_leak: what stands in two splits, and what training never saw."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+import polars as pl
+from scipy.sparse import csr_array
+
+from audit.base.dag import BoolArray, IntArray
+from audit.checks.check import TOP_PARTS, Check
+from audit.checks.shared.carriers import distinct
+from audit.engine.pairs.pair_counts import support
+from audit.engine.statistics.random_split import chance_of_unseen, unseen_by_chance
+from audit.measure.measure import Measurements
+from audit.results.disclosure import Quantity, count, derived
+from audit.results.result import CheckResult, Finding, Part
+
+_NAME = "split_leak"
+_TITLE = "Are the splits apart, and does training see every label?"
+_TRAINING = ("train", "training")
+LEAST_RATIO = 1.5
+"""Times the unseen labels of a random split from which they are reported."""
+SURE = 0.025
+"""Chance of as many in a random split up to which they are: beyond its 95 % interval."""
+_INSTANCE, _GROUP = ("instance",), ("group",)
+"""Keys of the findings on what stands in several splits."""
+
+
+def run(measured: Measurements) -> CheckResult:
+    """Report instances and groups in several splits, and labels that the training split lacks.
+
+    Unseen labels are reported where they are more than a random split of the same size lets expect.
+    The training split is the one named ``train`` or ``training``, else the largest.
+    """
+    splits = measured.dataset.splits
+    several = splits["split"].n_unique() > 1
+    return CheckResult(
+        name=_NAME,
+        title=_TITLE,
+        denominator=splits["instance"].n_unique(),
+        denominator_unit="instances with a split",
+        findings=tuple(_findings(measured)) if several else (),
+        not_applicable="" if several else _why_not(splits),
+    )
+
+
+def _why_not(splits: pl.DataFrame) -> str:
+    return "no split is named" if splits.is_empty() else "all instances stand in one split"
+
+
+def _findings(measured: Measurements) -> Iterator[Finding]:
+    splits = measured.dataset.splits
+    torn = _torn(splits)
+    if not torn.is_empty():
+        yield _instance_finding(measured, torn)
+    shared = _shared(measured)
+    if not shared.is_empty():
+        yield _group_finding(measured, shared)
+    training = _training(splits)
+    unseen = _unseen(measured, training)
+    expected, p_value = _by_chance(measured, training, len(unseen))
+    if p_value <= SURE and len(unseen) >= LEAST_RATIO * expected:
+        yield _unseen_finding(measured, training, unseen, expected, p_value)
+
+
+def _torn(splits: pl.DataFrame) -> pl.DataFrame:
+    """``instance, split`` of instances in several splits."""
+    return splits.filter(pl.col("instance").is_duplicated())
+
+
+def _shared(measured: Measurements) -> pl.DataFrame:
+    """``instance, split, group`` of groups of several instances in several splits."""
+    splits, groups = measured.dataset.splits, measured.dataset.instances["group"]
+    grouped = splits.with_columns(group=groups.gather(splits["instance"])).drop_nulls("group")
+    several = (pl.col(name).n_unique().over("group") > 1 for name in ("split", "instance"))
+    return grouped.filter(*several)
+
+
+def _instance_finding(measured: Measurements, torn: pl.DataFrame) -> Finding:
+    instances, total = torn["instance"].n_unique(), measured.dataset.splits["instance"].n_unique()
+    return Finding(
+        check=_NAME,
+        severity="error",
+        nodes=_root(measured),
+        statement="{instances} of {of} instances with a split ({share}) {instances|stands|stand} "
+        "in more than one.",
+        evidence={
+            "instances": count(instances, total),
+            "of": Quantity(total),
+            "share": derived(instances / total, "instances"),
+        },
+        curator="Give each instance to one split.",
+        data_user="Remove these instances from all splits but one before you compare models: what "
+        "is tested was trained on.",
+        touched=instances,
+        parts=_by_splits(measured, torn, "instance"),
+        key=_INSTANCE,
+    )
+
+
+def _group_finding(measured: Measurements, shared: pl.DataFrame) -> Finding:
+    instances, groups = shared["instance"].n_unique(), shared["group"].n_unique()
+    total = measured.dataset.splits["instance"].n_unique()
+    all_groups = int(measured.dataset.ledger.groups or 0)
+    return Finding(
+        check=_NAME,
+        severity="error",
+        nodes=_root(measured),
+        statement="{groups} of {of_groups} groups, with {instances} of {of} instances with a split "
+        "({share}), {groups|stands|stand} in more than one split.",
+        evidence={
+            "groups": count(groups, all_groups),
+            "of_groups": Quantity(all_groups),
+            "instances": count(instances, total),
+            "of": Quantity(total),
+            "share": derived(instances / total, "instances"),
+        },
+        curator="Split by group, so that all instances of one stand together.",
+        data_user="Split anew by group: a model can recognise the group instead of the label.",
+        touched=instances,
+        parts=_by_splits(measured, shared, "group"),
+        key=_GROUP,
+    )
+
+
+def _by_splits(measured: Measurements, torn: pl.DataFrame, unit: str) -> tuple[Part, ...]:
+    """The splits that share units, by the instances of these units in them."""
+    together = torn.group_by(unit).agg(
+        pl.col("split").unique().sort().alias("splits"),
+        pl.col("instance").n_unique().alias("instances"),
+    )
+    by_splits = (
+        together.group_by("splits")
+        .agg(pl.len().alias("units"), pl.col("instances").sum())
+        .sort(["instances", pl.col("splits").list.join("\0")], descending=[True, False])
+    )
+    touched, units = torn["instance"].n_unique(), torn[unit].n_unique()
+    return tuple(
+        Part(
+            tuple(splits),
+            {"instances": count(instances, touched)}
+            | ({} if unit == "instance" else {"groups": count(n, units)}),
+        )
+        for splits, n, instances in by_splits.head(TOP_PARTS).iter_rows()
+    )
+
+
+def _training(splits: pl.DataFrame) -> str:
+    sizes = splits.group_by("split").len().sort(["len", "split"], descending=[True, False])
+    names: list[str] = sizes["split"].to_list()
+    return next((name for name in names if name.strip().lower() in _TRAINING), names[0])
+
+
+def _outside(measured: Measurements, training: str) -> tuple[IntArray, IntArray]:
+    """Instances of the training split, and those with a split that are not in it."""
+    splits = measured.dataset.splits
+    inside = splits.filter(pl.col("split") == training)["instance"].to_numpy()
+    return inside.astype(np.int64), np.setdiff1d(splits["instance"].to_numpy(), inside)
+
+
+def _unseen(measured: Measurements, training: str) -> IntArray:
+    """Nodes that are labels outside the training split and never in it."""
+    direct = measured.dataset.direct
+    inside, outside = _outside(measured, training)
+    return np.flatnonzero((support(direct[outside]) > 0) & (support(direct[inside]) == 0))
+
+
+def _by_chance(measured: Measurements, training: str, unseen: int) -> tuple[float, float]:
+    """Unseen labels that a random split of the same size lets expect, and the chance of as many.
+
+    Split are groups, where each stands in one split; else instances.
+    """
+    inside, outside = _outside(measured, training)
+    rows = np.concatenate([inside, outside])
+    unit, of = np.unique(_units(measured)[rows], return_inverse=True)
+    trained = np.zeros(len(unit), np.bool_)
+    trained[of[: len(inside)]] = True
+    ones = np.ones(len(rows), np.int64)
+    by_unit = csr_array((ones, (of, np.arange(len(rows)))), shape=(len(unit), len(rows)))
+    carried = csr_array(by_unit @ measured.dataset.direct[rows])
+    carried.data[:] = 1
+    mean, variance = unseen_by_chance(carried, int((~trained).sum()))
+    return mean, chance_of_unseen(unseen, mean, variance)
+
+
+def _units(measured: Measurements) -> IntArray:
+    """What is split, by number, shape (n_instances,)."""
+    if measured.group_of is None or not _shared(measured).is_empty():
+        return np.arange(len(measured.dataset))
+    return measured.group_of
+
+
+def _unseen_finding(
+    measured: Measurements, training: str, unseen: IntArray, expected: float, p_value: float
+) -> Finding:
+    _, outside = _outside(measured, training)
+    touched = int(_carrying(measured, outside, unseen).sum())
+    used = support(measured.dataset.direct[outside][:, unseen])
+    top = np.lexsort((unseen, -used))[:TOP_PARTS]
+    everywhere = measured.direct_support
+    parts = tuple(
+        Part(
+            (measured.hierarchy.nodes[unseen[i]],),
+            {"instances": count(int(used[i]), touched, int(everywhere[unseen[i]]))},
+        )
+        for i in top.tolist()
+    )
+    return Finding(
+        check=_NAME,
+        severity="note",
+        nodes=parts[0].nodes,
+        statement=f"{{labels}} labels never {{labels|occurs|occur}} in the split {training!r}, "
+        "which is taken for "
+        "the one to train on[, where a random split lets {expected_labels} expect]; {instances} of "
+        "the {of} other instances with a split ({share}) {instances|carries|carry} "
+        "{labels|it|one of them}.",
+        evidence={
+            "labels": Quantity(len(unseen)),
+            "expected_labels": derived(expected, "instances"),
+            "p_value": derived(p_value, "instances"),
+            "instances": count(touched, len(outside)),
+            "of": count(len(outside), measured.dataset.splits["instance"].n_unique()),
+            "share": derived(touched / len(outside), "instances", "of"),
+        },
+        curator="Draw the splits so that each label in use stands in training, or say that these "
+        "labels test what was never shown.",
+        data_user="Report results on these labels apart: no model can have learned them here.",
+        touched=touched,
+        parts=parts,
+        key=("unseen",),
+    )
+
+
+def _root(measured: Measurements) -> tuple[str, ...]:
+    return (measured.hierarchy.nodes[measured.hierarchy.root],)
+
+
+def cases(measured: Measurements, finding: Finding) -> IntArray:
+    """The instances in several splits, those of groups in several, or those with unseen labels."""
+    splits = measured.dataset.splits
+    if finding.key == _INSTANCE:
+        return distinct(_torn(splits))
+    if finding.key == _GROUP:
+        return distinct(_shared(measured))
+    training = _training(splits)
+    _, outside = _outside(measured, training)
+    return outside[_carrying(measured, outside, _unseen(measured, training))]
+
+
+def _carrying(measured: Measurements, instances: IntArray, labels: IntArray) -> BoolArray:
+    """Whether each of some instances has one of some labels, shape (n_instances,)."""
+    found: BoolArray = np.diff(measured.dataset.direct[instances][:, labels].indptr) > 0
+    return found
+
+
+CHECK = Check(_NAME, _TITLE, run, cases=cases)

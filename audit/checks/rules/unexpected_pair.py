@@ -1,0 +1,176 @@
+"""unexpected_pair: nodes that stand together more often than the length of records explains."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from audit.base.dag import IntArray
+from audit.checks.check import Check
+from audit.checks.shared.carriers import carrying_both, labelled_below_both
+from audit.checks.shared.damaged_nodes import damage_told
+from audit.checks.shared.label_pairs import LabelPairs, label_pairs_below
+from audit.measure.measure import Counted, Measurements
+from audit.results.disclosure import BESIDE, WHOLE, Quantity, count, derived
+from audit.results.result import CheckResult, Finding, Part
+
+_NAME = "unexpected_pair"
+_TITLE = "Which pairs of nodes stand together more often than the length of records explains?"
+_UNIT = "pairs of nodes, neither above the other, frequent enough to be judged"
+_MARGINS = ("instances", "support_a", "support_b")
+CHILDREN = "children"
+"""What the key of a finding on most pairs of children of a parent ends with."""
+MOST_NAMED = 3
+"""Earlier finds that the sentence names where they explain a part of a pair."""
+
+
+def run(measured: Counted) -> CheckResult:
+    """Report the pairs that the scan finds, the strongest first."""
+    excess, left_out = measured.excess, sum(measured.excess.as_expected)
+    return CheckResult(
+        name=_NAME,
+        title=_TITLE,
+        denominator=excess.family,
+        denominator_unit=_UNIT
+        + f"; {left_out} found that are known, and left out" * (left_out > 0),
+        findings=damage_told(measured, _findings(measured)),
+        not_applicable=excess.why_not,
+    )
+
+
+def _findings(measured: Counted) -> tuple[Finding, ...]:
+    """One finding for each pair, and one for all pairs of children that a parent is told for."""
+    found = measured.excess.found
+    rows = found.to_dicts()
+    below = label_pairs_below(measured, [(row["a"], row["b"]) for row in rows])
+    together: dict[int, list[dict[str, Any]]] = {}
+    for row in rows:
+        if row["parent"] is not None:
+            together.setdefault(row["parent"], []).append(row)
+    first = [row for row in rows if row["parent"] is None or together[row["parent"]][0] is row]
+    return tuple(_finding(measured, row, below, together.get(row["parent"], ())) for row in first)
+
+
+def _finding(
+    measured: Counted,
+    row: Mapping[str, Any],
+    below: LabelPairs,
+    children: Sequence[Mapping[str, Any]],
+) -> Finding:
+    hierarchy = measured.hierarchy
+    pair = (hierarchy.nodes[row["a"]], hierarchy.nodes[row["b"]])
+    parent = hierarchy.nodes[row["parent"]] if children else ""
+    return Finding(
+        check=_NAME,
+        severity="note",
+        nodes=(parent, *pair) if children else pair,
+        statement=_statement(measured, row, len(children)),
+        evidence=_evidence(measured, row)
+        | ({"pairs": Quantity(len(children))} if children else {}),
+        curator="Look at a sample of these records: is the association known in the field, or is "
+        "it a habit of labelling, such as a template? Say in the release notes which it is; what "
+        "is known, the policy can expect.",
+        data_user="Do not read the two nodes as independent evidence: a model can tell one from "
+        "the other.",
+        touched=row["observed"],
+        strength=row["strength"] / row["observed"],
+        parts=tuple(_child_part(measured, child) for child in children)
+        or _parts(measured, row, below),
+        key=(parent, CHILDREN) if children else (),
+        beside=_beside(hierarchy.nodes, row, children),
+    )
+
+
+def _beside(
+    names: Sequence[str], row: Mapping[str, Any], children: Sequence[Mapping[str, Any]]
+) -> tuple[tuple[str, str], ...]:
+    """The pairs that explain part of a pair, and the pairs of children of which parts tell."""
+    rows = children or (row,)
+    pairs = [pair for one in rows for pair in one["explained_by"]]
+    pairs += [(child["a"], child["b"]) for child in children]
+    return tuple(dict.fromkeys((names[a], names[b]) for a, b in pairs))
+
+
+def _statement(measured: Counted, row: Mapping[str, Any], children: int) -> str:
+    hierarchy = measured.hierarchy
+    a, b = hierarchy.describe(row["a"]), hierarchy.describe(row["b"])
+    expected = "where {expected_length} are expected from the length of the records"
+    if row["explained_by"]:
+        others = ", ".join(
+            " with ".join(hierarchy.nodes[node] for node in pair)
+            for pair in row["explained_by"][:MOST_NAMED]
+        )
+        expected += f"][, and {{explained}} once the excess of {others} is taken into account"
+    sentence = (
+        f"{{instances}} of {{of}} instances {{instances|carries|carry}} both {a} and {b}[, "
+        f"{expected}][: {{ratio}} times "
+        "as many by a cautious estimate]."
+    )
+    if not children:
+        return sentence
+    parent = hierarchy.describe(row["parent"])
+    return f"Most children of {parent} stand together: {{pairs}} pairs of them. {sentence}"
+
+
+def _evidence(measured: Counted, row: Mapping[str, Any]) -> dict[str, Quantity]:
+    n, excess = measured.instances, measured.excess
+    support_a, support_b = (int(measured.support[row[end]]) for end in ("a", "b"))
+    return {
+        "instances": count(row["observed"], n, support_a, support_b),
+        "of": Quantity(n),
+        "support_a": count(support_a, n),
+        "support_b": count(support_b, n),
+        "expected_length": derived(row["expected_length"], *_MARGINS),
+        "explained": derived(row["explained"], *_MARGINS, BESIDE),
+        "ratio": derived(row["shrunk_ratio"], *_MARGINS, BESIDE),
+        **{name: derived(row[name], *_MARGINS, BESIDE) for name in ("ratio_low", "ratio_high")},
+        **{name: derived(row[name], *_MARGINS) for name in ("p_value", "q_value")},
+        "rank": Quantity(row["rank"]),
+        "pairs_judged": Quantity(excess.family),
+    }
+
+
+def _child_part(measured: Counted, row: Mapping[str, Any]) -> Part:
+    names, n = measured.hierarchy.nodes, measured.instances
+    margins = [int(measured.support[row[end]]) for end in ("a", "b")]
+    evidence = {
+        "instances": count(row["observed"], n, *margins),
+        "explained": derived(row["explained"], "instances", BESIDE),
+        "ratio": derived(row["shrunk_ratio"], "instances", BESIDE),
+    }
+    return Part((names[row["a"]], names[row["b"]]), evidence)
+
+
+def _parts(measured: Counted, row: Mapping[str, Any], below: LabelPairs) -> tuple[Part, ...]:
+    """The label pairs that carry a pair, those on most of its records first."""
+    names, observed = measured.hierarchy.nodes, row["observed"]
+    return tuple(
+        Part(
+            (names[a], names[b]),
+            {
+                "instances": count(joint, measured.instances, observed),
+                "share": derived(joint / observed, "instances", WHOLE),
+            },
+        )
+        for a, b, joint in below.of(row["a"], row["b"])
+    )
+
+
+def cases(measured: Measurements, finding: Finding) -> IntArray:
+    """The instances that carry both nodes of the pair without a label below both.
+
+    Those of a finding on most children of a parent are those of its strongest pair.
+    """
+    a, b = finding.nodes[-2:]
+    both = carrying_both(measured, a, b)
+    return both[~labelled_below_both(measured, a, b)[both]]
+
+
+CHECK = Check(
+    _NAME,
+    _TITLE,
+    run,
+    counts_with=("least_joint", "excess_ratio", "false_discovery_rate"),
+    on_counts=run,
+    cases=cases,
+)

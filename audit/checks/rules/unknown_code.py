@@ -1,0 +1,128 @@
+"""unknown_code: labels, and classes of a model, that the hierarchy does not have."""
+
+from __future__ import annotations
+
+import numpy as np
+import polars as pl
+
+from audit.base.dag import IntArray
+from audit.checks.check import TOP_PARTS, Check
+from audit.checks.shared.carriers import written_with
+from audit.checks.shared.label_findings import finding_of_labels
+from audit.checks.shared.labels_as_written import looked_at, refused_for, unexplained
+from audit.measure.measure import Counted, Measurements
+from audit.results.disclosure import Quantity, count
+from audit.results.result import CheckResult, Finding, Part
+
+_NAME = "unknown_code"
+_TITLE = "Is every label a node of the hierarchy?"
+_REFUSED = "refused"
+"""Key of the finding on refused labels."""
+_CLASSES = "classes"
+"""Key of the finding on classes of a model."""
+
+
+def run(measured: Counted) -> CheckResult:
+    """Report refused labels, codes that were hung into the hierarchy, and classes left out.
+
+    Where the edition is known, `retired_code` tells of the codes that it lacks.
+    """
+    looked = looked_at(measured)
+    return CheckResult(
+        name=_NAME,
+        title=_TITLE,
+        denominator=looked.rows,
+        denominator_unit=looked.unit,
+        findings=(*_refused(measured), *_hung(measured), *_classes(measured)),
+        not_applicable=looked.why_not,
+    )
+
+
+def _refused(measured: Counted) -> tuple[Finding, ...]:
+    return finding_of_labels(
+        measured,
+        refused_for(measured, _NAME),
+        check=_NAME,
+        key=_REFUSED,
+        severity="error",
+        statement="{rows} of {of} rows ({share}) {rows|carries|carry} {labels} labels that the "
+        "hierarchy does not "
+        "have; {rows|it was|they were} refused and {rows|counts|count} nowhere else.",
+        curator="Correct these labels, or name the hierarchy and version they come from.",
+        data_user="Leave these rows out, and say so: no ancestor of them can be known.",
+        of=looked_at(measured).rows,
+    )
+
+
+def _hung(measured: Counted) -> tuple[Finding, ...]:
+    labels = _of_no_edition(measured)
+    return finding_of_labels(
+        measured,
+        labels,
+        check=_NAME,
+        key="hung",
+        severity="warning",
+        statement="{rows} of {of} rows ({share}) {rows|carries|carry} {labels} labels that the "
+        "hierarchy does not "
+        "have; {nodes_added} nodes {nodes_added|was|were} added for {labels|it|them}, "
+        "{nodes_added|below|each below} the node that its digits name.",
+        curator="Look the codes up in the edition that was valid when they were assigned, and name "
+        "the hierarchy that has them.",
+        data_user="Trust the nodes above these codes more than the codes. Numbers of branches that "
+        "were counted without them are not comparable.",
+        in_ledger=False,
+        of=looked_at(measured).rows,
+        more={"nodes_added": Quantity(labels["label"].n_unique())},
+    )
+
+
+def _of_no_edition(measured: Counted) -> pl.DataFrame:
+    return unexplained(measured).filter(pl.col("edition").is_null())
+
+
+def _classes(measured: Counted) -> tuple[Finding, ...]:
+    if not isinstance(measured, Measurements) or measured.model is None:
+        return ()
+    predictions = measured.model.predictions
+    told, matched = predictions.ledger, len(predictions)
+    unknown, touched = told.unknown_classes, len(predictions.left_out)
+    if not unknown:
+        return ()
+    return (
+        Finding(
+            check=_NAME,
+            severity="warning",
+            nodes=unknown[:TOP_PARTS],
+            statement="{labels} of {classes} classes of the predictions {labels|is|are} no node "
+            "of the "
+            "hierarchy; {labels|it was|they were} left out, with {labels|its|their} scores above "
+            "0 on {instances} of {of} "
+            "instances.",
+            evidence={
+                "labels": Quantity(len(unknown)),
+                "classes": Quantity(told.classes_read),
+                "instances": count(touched, matched),
+                "of": Quantity(matched),
+            },
+            curator="Name these classes as the hierarchy does, or name the hierarchy that the "
+            "model was trained on.",
+            data_user="Do not read the model's mistakes on these instances as its own: what it "
+            "said there was left out in part.",
+            touched=touched,
+            parts=tuple(Part((name,), {}) for name in unknown[:TOP_PARTS]),
+            key=(_CLASSES,),
+        ),
+    )
+
+
+def cases(measured: Measurements, finding: Finding) -> IntArray:
+    """The instances with such a label, or with a score for such a class."""
+    if finding.key == (_CLASSES,):
+        model = measured.model
+        return np.empty(0, np.int64) if model is None else np.sort(model.predictions.left_out)
+    refused = finding.key == (_REFUSED,)
+    labels = refused_for(measured, _NAME) if refused else _of_no_edition(measured)
+    return written_with(measured, labels)
+
+
+CHECK = Check(_NAME, _TITLE, run, on_counts=run, cases=cases)

@@ -1,0 +1,125 @@
+"""unspecific_beside_specific: a label that leaves open what another one of the record says."""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy.sparse import csr_array
+
+from audit.base.dag import IntArray, Sparse, row
+from audit.checks.check import TOP_PARTS, Check
+from audit.measure.measure import Measurements
+from audit.results.disclosure import Quantity, count, derived
+from audit.results.result import CheckResult, Finding, Part
+
+_NAME = "unspecific_beside_specific"
+_TITLE = "Does an unspecified label stand beside a specific sibling of its own?"
+
+
+def run(measured: Measurements) -> CheckResult:
+    """Report instances with an unspecified label beside a specific sibling, with the top pairs.
+
+    A sibling counts with all below it. A catch-all of the kind `other` may be one thing more, and
+    is no fault beside a sibling, unless it is for unspecified ones too.
+    """
+    beside, of = _siblings(measured), int(np.count_nonzero(_labels(measured).sum(axis=1)))
+    return CheckResult(
+        name=_NAME,
+        title=_TITLE,
+        denominator=of,
+        denominator_unit="instances with an unspecified label",
+        findings=_finding(measured, beside, of) if of else (),
+        not_applicable="" if of else _why_not(measured),
+    )
+
+
+def _why_not(measured: Measurements) -> str:
+    if not _open(measured):
+        return "no assignable node of this hierarchy is an unspecified one among siblings"
+    return "no instance has an unspecified label"
+
+
+def _open(measured: Measurements) -> list[int]:
+    return sorted(node for node, found in measured.residual.items() if found.leaves_open)
+
+
+def _labels(measured: Measurements) -> Sparse:
+    """Unspecified labels of each instance, 0/1, shape (n_instances, n_nodes)."""
+    direct = csr_array(measured.dataset.direct, copy=True)
+    direct.data[~np.isin(direct.indices, _open(measured))] = 0
+    direct.eliminate_zeros()
+    return direct
+
+
+def _siblings(measured: Measurements) -> Sparse:
+    """1 where the column is a specific sibling of an unspecified node, shape (n_nodes, n_nodes).
+
+    On a graph a sibling may also be above the node or below it: then it says nothing beside it.
+    """
+    hierarchy, pairs = measured.hierarchy, list[tuple[int, int]]()
+    for node in _open(measured):
+        related = {node, *row(hierarchy.below, node).tolist(), *row(hierarchy.closure, node)}
+        for parent in row(hierarchy.edges, node).tolist():
+            beside = row(hierarchy.child_matrix, parent).tolist()
+            pairs += [(node, s) for s in beside if s not in related and s not in measured.residual]
+    where = np.array(sorted(set(pairs)), np.int64).reshape(-1, 2).T
+    ones = np.ones(where.shape[1], np.int64)
+    return csr_array((ones, (where[0], where[1])), shape=(len(hierarchy), len(hierarchy)))
+
+
+def _both(measured: Measurements, siblings: Sparse) -> Sparse:
+    """A value stored where an instance carries a specific sibling of its unspecified label."""
+    return csr_array(csr_array(_labels(measured) @ siblings).multiply(measured.aggregated))
+
+
+def _finding(measured: Measurements, siblings: Sparse, of: int) -> tuple[Finding, ...]:
+    touched = len(np.unique(_both(measured, siblings).tocoo().row))
+    if not touched:
+        return ()
+    pairs, total = _pairs(measured, siblings), len(measured.dataset)
+    parts = tuple(_part(measured, *pair, touched) for pair in pairs[:TOP_PARTS])
+    return (
+        Finding(
+            check=_NAME,
+            severity="note",
+            nodes=parts[0].nodes,
+            statement="{instances} of {of} instances with an unspecified label ({share}) "
+            "{instances|carries|carry} a "
+            "specific sibling of it too, in {pairs} different pairs.",
+            evidence={
+                "instances": count(touched, of, total),
+                "of": count(of, total),
+                "share": derived(touched / of, "instances", "of"),
+                "pairs": Quantity(len(pairs)),
+            },
+            curator="Look whether both labels are of one thing: then leave the unspecified one "
+            "out. Where a record has two of a kind, such as two fractures, both may be right.",
+            data_user="Do not count the unspecified label as a second thing; take the specific one "
+            "alone where the two mean one.",
+            touched=touched,
+            parts=parts,
+            key=("labels",),
+        ),
+    )
+
+
+def _pairs(measured: Measurements, siblings: Sparse) -> list[tuple[int, int, int]]:
+    """An unspecified node, a specific sibling, and the instances with both: the most first."""
+    carried = csr_array(measured.aggregated, copy=True)
+    carried.data = np.minimum(carried.data, 1)
+    joint = csr_array(csr_array(_labels(measured).T @ carried).multiply(siblings)).tocoo()
+    found = zip(joint.row.tolist(), joint.col.tolist(), joint.data.tolist(), strict=True)
+    return sorted(found, key=lambda pair: (-pair[2], pair[:2]))
+
+
+def _part(measured: Measurements, label: int, sibling: int, both: int, touched: int) -> Part:
+    totals = (touched, int(measured.direct_support[label]), int(measured.support[sibling]))
+    nodes = measured.hierarchy.nodes
+    return Part((nodes[label], nodes[sibling]), {"instances": count(int(both), *totals)})
+
+
+def cases(measured: Measurements, _: Finding) -> IntArray:
+    """The instances with an unspecified label and a specific sibling of it."""
+    return np.unique(_both(measured, _siblings(measured)).tocoo().row).astype(np.int64)
+
+
+CHECK = Check(_NAME, _TITLE, run, cases=cases)

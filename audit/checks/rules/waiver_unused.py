@@ -1,0 +1,42 @@
+"""waiver_unused: waivers that still hold and cover nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from audit.checks.check import WaiverCheck, WaiverUse
+from audit.results.disclosure import Quantity
+from audit.results.result import CheckResult, Finding
+
+_NAME = "waiver_unused"
+_TITLE = "Does every waiver that holds cover a finding?"
+
+
+def run(uses: Sequence[WaiverUse]) -> CheckResult:
+    """Report each waiver that holds and that no finding needs."""
+    holding = [use for use in uses if not use.expired]
+    return CheckResult(
+        name=_NAME,
+        title=_TITLE,
+        denominator=len(holding),
+        denominator_unit="waivers in force",
+        findings=tuple(_finding(use) for use in holding if not use.findings),
+        not_applicable="" if holding else "the policy has no waiver that holds",
+    )
+
+
+def _finding(use: WaiverUse) -> Finding:
+    return Finding(
+        check=_NAME,
+        severity="note",
+        nodes=use.waiver.nodes,
+        statement=f"The waiver {use.named} covers {{findings}} findings: what it was agreed for is "
+        "mended, or is called otherwise now.",
+        evidence={"findings": Quantity(use.findings)},
+        curator="Take the waiver out of the policy, or name what it is meant to cover.",
+        data_user="Nothing: no finding was set aside by it.",
+        key=use.key,
+    )
+
+
+CHECK = WaiverCheck(_NAME, _TITLE, run)

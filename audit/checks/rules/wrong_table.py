@@ -1,0 +1,119 @@
+"""wrong_table: codes of one code set that stand in the table of another."""
+
+from __future__ import annotations
+
+import polars as pl
+
+from audit.base.dag import IntArray
+from audit.checks.check import Check
+from audit.checks.shared.carriers import written_with
+from audit.checks.shared.label_findings import finding_of_labels
+from audit.checks.shared.labels_as_written import (
+    FITS_ELSEWHERE_ALONE,
+    WRONG_TABLE,
+    integrity_of,
+    lines,
+    read_again,
+)
+from audit.measure.measure import Counted, Measurements
+from audit.results.result import CheckResult, Finding
+
+_NAME = "wrong_table"
+_TITLE = "Do codes of one code set stand in the table of another?"
+
+_MOST = 0.5
+"""Share of a table's rows above which the table itself is wrong, not its rows."""
+
+
+def run(measured: Counted) -> CheckResult:
+    """Report labels that are no code of their table and one of another; or the whole table."""
+    by_table = _by_table(measured)
+    tables = tuple(by_table)
+    read = {table: int(found["rows"].sum()) for table, found in by_table.items()}
+    return CheckResult(
+        name=_NAME,
+        title=_TITLE,
+        denominator=sum(read.values()),
+        denominator_unit="rows of a known table",
+        findings=tuple(
+            finding
+            for table, found in by_table.items()
+            for finding in _of_table(measured, table, found, read[table])
+        ),
+        not_applicable=_why_not(tables, sum(read.values())),
+    )
+
+
+def _by_table(measured: Counted) -> dict[str, pl.DataFrame]:
+    """Labels as `read_again`, by the table that they were found in."""
+    integrity = integrity_of(measured)
+    if integrity is None:
+        return {}
+    labels = read_again(measured, integrity)
+    return {table: labels.filter(pl.col("table") == table) for table in integrity.tables}
+
+
+def _why_not(tables: tuple[str, ...], read: int) -> str:
+    if len(tables) < 2:
+        return "codes of this hierarchy belong to one code set"
+    return "" if read else "no row says which table it was found in"
+
+
+def _of_table(
+    measured: Counted, table: str, labels: pl.DataFrame, read: int
+) -> tuple[Finding, ...]:
+    foreign = labels.filter(FITS_ELSEWHERE_ALONE)
+    if int(foreign["rows"].sum()) > _MOST * read:
+        return _whole(measured, table, foreign, read)
+    return _rows(measured, table, labels.filter(WRONG_TABLE), read)
+
+
+def _whole(measured: Counted, table: str, foreign: pl.DataFrame, read: int) -> tuple[Finding, ...]:
+    return finding_of_labels(
+        measured,
+        lines(measured, foreign, "elsewhere"),
+        check=_NAME,
+        key=_whole_key(table),
+        severity="error",
+        statement=f"{{rows}} of {{of}} rows of {table} ({{share}}), with {{labels}} labels, "
+        "{rows|is a valid code|are valid codes} of another table and none of this one: it seems "
+        "to hold the other code set, "
+        "and those of its rows that were mapped count under wrong nodes.",
+        curator="Check whether two tables were exchanged on export, and publish them again.",
+        data_user="Leave the whole table out until it is exchanged.",
+        in_ledger=False,
+        of=read,
+    )
+
+
+def _rows(measured: Counted, table: str, misplaced: pl.DataFrame, read: int) -> tuple[Finding, ...]:
+    return finding_of_labels(
+        measured,
+        lines(measured, misplaced, "elsewhere"),
+        check=_NAME,
+        key=table,
+        severity="warning",
+        statement=f"{{rows}} of {{of}} rows of {table} ({{share}}) {{rows|carries|carry}} "
+        "{labels} labels that "
+        f"{{labels|is|are}} no code of {table} and a valid one of another table.",
+        curator="Check how the tables were joined and exported, and put these rows where they "
+        "belong.",
+        data_user="Leave these rows out, and say so.",
+        in_ledger=False,
+        of=read,
+    )
+
+
+def _whole_key(table: str) -> str:
+    return f"all {table}"
+
+
+def cases(measured: Measurements, finding: Finding) -> IntArray:
+    """The instances with a label that belongs into another table."""
+    (key,), by_table = finding.key, _by_table(measured)
+    told = {table: labels.filter(WRONG_TABLE) for table, labels in by_table.items()}
+    told |= {_whole_key(t): labels.filter(FITS_ELSEWHERE_ALONE) for t, labels in by_table.items()}
+    return written_with(measured, told[key])
+
+
+CHECK = Check(_NAME, _TITLE, run, on_counts=run, cases=cases)

@@ -1,0 +1,149 @@
+"""Two branches that meet, broken down by nodes of the first or by pairs of labels."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import polars as pl
+from scipy.sparse import csr_array
+
+from audit.base.dag import BoolArray, IntArray, row
+from audit.checks.check import TOP_PARTS
+from audit.measure.measure import Counted, Measurements
+from audit.policy.policy import BranchRule
+from audit.results.disclosure import count
+from audit.results.result import Part
+
+
+@dataclass(frozen=True)
+class Meeting:
+    """Two branches, the rule about them, and how many instances have a label of each.
+
+    Args:
+        a: Index of the branch that the rule names first.
+        b: Index of the other.
+        rule: What the policy says about the two.
+        instances: Those that carry both, and no label that lies in both.
+    """
+
+    a: int
+    b: int
+    rule: BranchRule
+    instances: int
+
+
+def meeting_apart(measured: Counted) -> pl.LazyFrame:
+    """``a, b`` (indices) and ``instances``: those that carry both and no label below both."""
+    apart = pl.col("joint") - pl.col("joint_entailed")
+    return _by_number(measured).select("a", "b", instances=apart)
+
+
+def lowest_pairs(measured: Counted) -> pl.LazyFrame:
+    """``a, b`` (indices) and ``joint`` of labels with no label below: who carries one has it."""
+    labels = (measured.direct_support > 0).astype(np.int64)
+    at_or_below = measured.hierarchy.below @ labels
+    lowest = np.flatnonzero((labels == 1) & (at_or_below == 1)).tolist()
+    both = pl.col("a").is_in(lowest) & pl.col("b").is_in(lowest)
+    return _by_number(measured).select("a", "b", "joint").filter(both)
+
+
+def _by_number(measured: Counted) -> pl.LazyFrame:
+    """The table of pairs, the nodes by index."""
+    return measured.pairs.with_columns(pl.col("a", "b").to_physical().cast(pl.Int64))
+
+
+def parts_of_instances(
+    measured: Measurements, meeting: Meeting, instances: IntArray
+) -> tuple[Part, ...]:
+    """The meeting by what its instances carry, the largest part first."""
+    if meeting.rule.break_down_depth is None:
+        return _label_pairs(measured, meeting, instances)
+    nodes = _at_depth(measured, meeting)
+    carried = measured.aggregated[instances][:, nodes]
+    return _by_node(measured, meeting, nodes, np.bincount(carried.indices, minlength=len(nodes)))
+
+
+def parts_of_counts(measured: Counted, lowest: pl.LazyFrame, meeting: Meeting) -> tuple[Part, ...]:
+    """The meeting by what counts of pairs tell of it, the largest part first.
+
+    Args:
+        measured: What was counted.
+        lowest: From `lowest_pairs`: of other labels counts do not tell who is labelled with both.
+        meeting: The two branches.
+    """
+    if meeting.rule.break_down_depth is None:
+        return _pairs_between(measured, lowest, meeting)
+    nodes, met = _at_depth(measured, meeting), meeting_apart(measured)
+    with_b = met.filter((pl.col("a") == meeting.b) | (pl.col("b") == meeting.b)).collect(
+        engine="streaming"
+    )
+    others = with_b.select(pl.col("a") + pl.col("b") - meeting.b).to_series()
+    counts = np.zeros(len(measured.hierarchy), np.int64)
+    counts[others.to_numpy()] = with_b["instances"].to_numpy()
+    return _by_node(measured, meeting, nodes, counts[nodes])
+
+
+def ordered(measured: Counted, parts: list[tuple[int, str]], touched: int) -> tuple[Part, ...]:
+    """Nodes with their instances as parts of those touched, the largest first."""
+    total, hierarchy = measured.instances, measured.hierarchy
+    used = sorted(((n, node) for n, node in parts if n), key=lambda part: (-part[0], part[1]))
+    return tuple(
+        Part(
+            (node,),
+            {"instances": count(n, total, touched, int(measured.support[hierarchy.index(node)]))},
+        )
+        for n, node in used[:TOP_PARTS]
+    )
+
+
+def _at_depth(measured: Counted, meeting: Meeting) -> IntArray:
+    below = row(measured.hierarchy.below, meeting.a)
+    at_depth: BoolArray = measured.hierarchy.depth[below] == meeting.rule.break_down_depth
+    return below[at_depth]
+
+
+def _by_node(
+    measured: Counted, meeting: Meeting, nodes: IntArray, counts: IntArray
+) -> tuple[Part, ...]:
+    names = measured.hierarchy.nodes
+    parts = [(n, names[i]) for n, i in zip(counts.tolist(), nodes.tolist(), strict=True)]
+    return ordered(measured, parts, meeting.instances)
+
+
+def _label_pairs(measured: Measurements, meeting: Meeting, instances: IntArray) -> tuple[Part, ...]:
+    left, right = (row(measured.hierarchy.below, i) for i in (meeting.a, meeting.b))
+    direct = measured.dataset.direct[instances]
+    together = csr_array(direct[:, left].T @ direct[:, right]).tocoo()
+    nodes_a, nodes_b = left[together.row], right[together.col]
+    nested = np.isin(nodes_a, right) & np.isin(nodes_b, left)
+    different = (nodes_a != nodes_b) & ~(nested & (nodes_a > nodes_b))
+    joint = together.data[different]
+    return _largest(measured, meeting, nodes_a[different], nodes_b[different], joint)
+
+
+def _pairs_between(measured: Counted, lowest: pl.LazyFrame, meeting: Meeting) -> tuple[Part, ...]:
+    left, right = (row(measured.hierarchy.below, i).tolist() for i in (meeting.a, meeting.b))
+    forward = pl.col("a").is_in(left) & pl.col("b").is_in(right)
+    backward = pl.col("a").is_in(right) & pl.col("b").is_in(left)
+    met = (
+        lowest.filter(forward | backward).with_columns(forward=forward).collect(engine="streaming")
+    )
+    first, second, joint, ahead = (met[name].to_numpy() for name in ("a", "b", "joint", "forward"))
+    nodes_a, nodes_b = np.where(ahead, (first, second), (second, first))
+    return _largest(measured, meeting, nodes_a, nodes_b, joint)
+
+
+def _largest(
+    measured: Counted, meeting: Meeting, nodes_a: IntArray, nodes_b: IntArray, joint: IntArray
+) -> tuple[Part, ...]:
+    """The pairs of labels with most instances."""
+    names, labelled = measured.hierarchy.nodes, measured.direct_support.tolist()
+    totals = (measured.instances, meeting.instances)
+    top = np.lexsort((nodes_b, nodes_a, -joint))[:TOP_PARTS]
+    return tuple(
+        Part((names[a], names[b]), {"instances": count(n, *totals, labelled[a], labelled[b])})
+        for a, b, n in zip(
+            nodes_a[top].tolist(), nodes_b[top].tolist(), joint[top].tolist(), strict=True
+        )
+    )

@@ -1,0 +1,128 @@
+"""What checks on codes with dates share: rows judged on their day, and rows that cannot be."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+
+import polars as pl
+
+from audit.base.dag import IntArray
+from audit.checks.shared.carriers import distinct, written_with
+from audit.checks.shared.label_findings import finding_of_labels
+from audit.measure.measure import Counted, Measurements
+from audit.measure.validity import HEADING, INVALID, rows_on_their_day
+from audit.results.disclosure import Quantity, count
+from audit.results.result import Finding
+
+ON_THEIR_DAY = "on their day"
+"""Key of a finding on dated rows."""
+_NOT_DATED = pl.col("on_day").is_null()
+
+
+def finding_on_day(
+    measured: Counted,
+    on_day: str,
+    *,
+    check: str,
+    statement: str,
+    curator: str,
+    data_user: str,
+    without: Collection[str] = (),
+) -> tuple[Finding, ...]:
+    """One warning about the dated rows whose code was no valid one on its day in this way.
+
+    Args:
+        measured: The measurements.
+        on_day: `INVALID` or `HEADING`.
+        check: Name of the check.
+        statement: May use ``{rows}``, ``{of}`` (dated rows), ``{share}``, ``{labels}`` and
+            ``{column}``, where the day comes from.
+        curator: What who publishes the data should do.
+        data_user: What who uses the data should do.
+        without: Nodes that another check tells of.
+    """
+    found = measured.validity.filter(_told_of(on_day, without))
+    dates = measured.policy.code_dates
+    if dates is None or found.is_empty():
+        return ()
+    mapped, dated = measured.ledger.rows_mapped, _rows(measured, ~_NOT_DATED)
+    otherwise = _rows(measured, pl.col("on_day") == (HEADING if on_day == INVALID else INVALID))
+    return finding_of_labels(
+        measured,
+        found.select("rows", "instances", "valid", label="node"),
+        check=check,
+        key=ON_THEIR_DAY,
+        severity="warning",
+        statement=statement,
+        curator=curator,
+        data_user=data_user,
+        of=dated,
+        more={
+            "rows": count(int(found["rows"].sum()), dated, dated - otherwise),
+            "of": count(dated, mapped),
+            "column": Quantity(dates.column),
+            "not_dated": count(mapped - dated, mapped),
+        },
+    )
+
+
+def cases_on_day(measured: Measurements, on_day: str, without: Collection[str] = ()) -> IntArray:
+    """The instances of the rows that `finding_on_day` tells of, ascending."""
+    return distinct(_named_rows(measured).filter(_told_of(on_day, without)))
+
+
+def _told_of(on_day: str, without: Collection[str]) -> pl.Expr:
+    return (pl.col("on_day") == on_day) & ~pl.col("node").is_in(list(without))
+
+
+def _named_rows(measured: Measurements) -> pl.DataFrame:
+    """``instance`` (index), ``node`` and ``on_day`` of every mapped row."""
+    rows = rows_on_their_day(measured.dataset, measured.policy.code_dates)
+    names = pl.Series(measured.hierarchy.nodes, dtype=pl.String)
+    return rows.with_columns(node=names.gather(rows["node"]))
+
+
+def not_dated(measured: Counted, labels: pl.DataFrame) -> pl.DataFrame:
+    """Labels by the rows that dates cannot judge: all of their rows where none are given.
+
+    Args:
+        measured: The measurements.
+        labels: Columns ``line, label`` (a node), ``rows, instances`` and any further ones.
+    """
+    if measured.policy.code_dates is None:
+        return labels
+    left = measured.validity.filter(_NOT_DATED).select("rows", "instances", label="node")
+    return labels.drop("line", "rows", "instances").unique().join(left, on="label")
+
+
+def cases_not_dated(measured: Measurements, labels: pl.DataFrame) -> IntArray:
+    """The instances of the rows that `not_dated` leaves of labels, ascending."""
+    if measured.policy.code_dates is None:
+        return written_with(measured, labels)
+    of_them = pl.col("node").is_in(labels["label"].implode())
+    return distinct(_named_rows(measured).filter(_NOT_DATED & of_them))
+
+
+def among_not_dated(measured: Counted, labels: pl.DataFrame) -> Mapping[str, Quantity]:
+    """Evidence of a finding about labels `not_dated`; none where no dates are given."""
+    if measured.policy.code_dates is None:
+        return {}
+    ledger, left = measured.ledger, _rows(measured, _NOT_DATED)
+    return {
+        "rows": count(int(labels["rows"].sum()), left, ledger.rows_read),
+        "not_dated": count(left, ledger.rows_mapped),
+    }
+
+
+def told_of_not_dated(measured: Counted) -> str:
+    """A sentence on ``{not_dated}``; empty where no dates are given."""
+    if measured.policy.code_dates is None:
+        return ""
+    return (
+        " {rows|It is|They are} among {not_dated} rows that {not_dated|has|have} no day, or whose "
+        "code has no dates."
+    )
+
+
+def _rows(measured: Counted, which: pl.Expr) -> int:
+    return int(measured.validity.filter(which)["rows"].sum())

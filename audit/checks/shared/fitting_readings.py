@@ -1,0 +1,84 @@
+"""Which reading of a damaged label the other codes of its records let expect."""
+
+from __future__ import annotations
+
+import math
+from typing import TypeAlias
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+from scipy.sparse import csr_array
+
+from audit.base.dag import IntArray, Sparse
+from audit.engine.statistics.beside import company
+from audit.measure.measure import Measurements
+
+FloatArray: TypeAlias = NDArray[np.float64]
+
+CLEARLY = math.log(2)
+"""How much more the other codes of a record must speak for one reading than for any other."""
+
+_FITTING = {"line": pl.UInt32, "fits_best": pl.String, "fitting": pl.Int64}
+
+
+def fits_best(measured: Measurements, labels: pl.DataFrame, asked: pl.DataFrame) -> pl.DataFrame:
+    """``line, fits_best, fitting`` of the labels of which one reading fits better than all others.
+
+    A record speaks for a reading as far as its undamaged labels stand beside that code more often
+    than by chance, as counted over undamaged rows: `audit.engine.statistics.beside.company`,
+    summed. It fits a reading where it speaks `CLEARLY` more for it than for any other. A reading is
+    told where more than half of the records with the label fit it, ``fitting`` of them.
+
+    Args:
+        measured: The measurements.
+        labels: All labels, as `read_again` has them.
+        asked: Some of them; those with one code ``with_zeros`` are passed over.
+    """
+    asked = asked.filter(pl.col("with_zeros").list.len() > 1)
+    if asked.is_empty():
+        return pl.DataFrame(schema=_FITTING)
+    undamaged = labels.filter(pl.col("may_be_valid") & (pl.col("with_zeros").list.len() == 0))
+    readings = asked["with_zeros"].explode().unique().sort().to_list()
+    beside = _carried(measured, undamaged)
+    spoken = csr_array(beside @ company(beside, _only_code(undamaged, readings)))
+    instances = dict(_instances(measured, asked).group_by("line").agg("instance").iter_rows())
+    place = {code: column for column, code in enumerate(readings)}
+    found = []
+    for line, codes in asked.select("line", "with_zeros").iter_rows():
+        of_line = np.array(sorted(instances.get(line, [])), np.int64)
+        fitting = _fitting(spoken[of_line][:, [place[code] for code in codes]].toarray())
+        best = int(fitting.argmax())
+        if 2 * fitting[best] > len(of_line):
+            found.append((line, codes[best], int(fitting[best])))
+    return pl.DataFrame(found, _FITTING, orient="row")
+
+
+def _instances(measured: Measurements, labels: pl.DataFrame) -> pl.DataFrame:
+    """``instance, line`` of labels, a row each time that an instance has one."""
+    return measured.dataset.written.filter(pl.col("line").is_in(labels["line"].implode()))
+
+
+def _carried(measured: Measurements, labels: pl.DataFrame) -> Sparse:
+    """Labels of instances, 0 or 1, shape (n_instances, n_labels), canonical CSR."""
+    places = labels.select("line").with_row_index("place")
+    rows = _instances(measured, labels).join(places, on="line").sort("instance", "place")
+    at = rows["instance"].to_numpy(), rows["place"].to_numpy()
+    shape = (len(measured.dataset), len(labels))
+    return csr_array((np.ones(len(rows), np.int64), at), shape=shape)
+
+
+def _only_code(labels: pl.DataFrame, readings: list[str]) -> Sparse:
+    """1 where a label can be one code alone as it stands, shape (n_labels, n_readings)."""
+    codes = pl.DataFrame({"code": readings}, {"code": pl.String}).with_row_index("reading")
+    alone = labels.with_row_index("place").filter(pl.col("codes").list.len() == 1)
+    named = alone.select("place", code=pl.col("codes").list.first()).join(codes, on="code")
+    at = named["place"].to_numpy(), named["reading"].to_numpy()
+    return csr_array((np.ones(len(named), np.int64), at), shape=(len(labels), len(readings)))
+
+
+def _fitting(spoken: FloatArray) -> IntArray:
+    """How many records fit each reading, of what they speak for each, (n_records, n_readings)."""
+    first_two = -np.sort(-spoken, axis=1)[:, :2]
+    clear = first_two[:, 0] - first_two[:, 1] >= CLEARLY
+    return np.bincount(spoken[clear].argmax(axis=1), minlength=spoken.shape[1]).astype(np.int64)

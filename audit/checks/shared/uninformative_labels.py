@@ -1,0 +1,69 @@
+"""Instances all of whose labels are roots, or other nodes that leave nearly everything open."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from audit.base.dag import IntArray
+from audit.checks.check import TOP_PARTS
+from audit.engine.pairs.record_counts import only_among
+from audit.measure.measure import Counted, Measurements
+from audit.results.disclosure import Quantity, count, derived
+from audit.results.result import Finding, Part
+
+UNINFORMATIVE = "uninformative"
+"""Key of the finding."""
+
+
+def finding_of_instances(measured: Measurements, check: str) -> tuple[Finding, ...]:
+    """A note on such instances, with the nodes in question."""
+    return _finding(measured, check, len(cases_uninformative(measured)))
+
+
+def finding_of_counts(measured: Counted, check: str) -> tuple[Finding, ...]:
+    """The same from counts alone."""
+    return _finding(measured, check, measured.records.total("uninformative"))
+
+
+def cases_uninformative(measured: Measurements) -> IntArray:
+    """The instances with no label but such ones, ascending."""
+    return np.flatnonzero(only_among(measured.dataset.direct, measured.hierarchy.uninformative))
+
+
+def _finding(measured: Counted, check: str, touched: int) -> tuple[Finding, ...]:
+    if not touched:
+        return ()
+    support, labelled = measured.direct_support, measured.labelled
+    used = np.flatnonzero(measured.hierarchy.uninformative & (support > 0))
+    used = used[np.lexsort((used, -support[used]))]
+    labels, of_labels = int(support[used].sum()), int(support.sum())
+    ids = measured.hierarchy.nodes
+    return (
+        Finding(
+            check=check,
+            severity="note",
+            nodes=tuple(ids[node] for node in used[:TOP_PARTS].tolist()),
+            statement="{instances} of {of} instances with labels ({share}) {instances|has|have} "
+            "no label but roots "
+            "and nodes above more than half of the hierarchy; {labels} of {of_labels} labels "
+            "({label_share}) {labels|is such a node|are such nodes}.",
+            evidence={
+                "instances": count(touched, labelled),
+                "of": Quantity(labelled),
+                "share": derived(touched / labelled, "instances"),
+                "labels": count(labels, of_labels),
+                "of_labels": Quantity(of_labels),
+                "label_share": derived(labels / of_labels, "labels"),
+            },
+            curator="Find out what such a label stands for, often that nothing is known, and say "
+            "so in the release notes; or leave the instance without a label.",
+            data_user="Do not count these instances as described: nothing more specific is known "
+            "of them, and a model that answers with a root is right about them and says nothing.",
+            touched=touched,
+            parts=tuple(
+                Part((ids[node],), {"instances": count(int(support[node]), labelled)})
+                for node in used[:TOP_PARTS].tolist()
+            ),
+            key=(UNINFORMATIVE,),
+        ),
+    )

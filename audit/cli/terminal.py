@@ -1,0 +1,410 @@
+"""What a terminal shows of a result: renderables in, nothing printed."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from rich.console import Group, RenderableType
+from rich.padding import Padding
+from rich.progress import BarColumn, ProgressColumn, SpinnerColumn, Task, TaskID, TextColumn
+from rich.progress import Progress as Live
+from rich.table import Table
+from rich.text import Text
+
+from audit.base.errors import printable
+from audit.base.plurals import counted
+
+if TYPE_CHECKING:
+    from audit.alignment.preference import PreferenceResult
+    from audit.base.progress import Progress
+    from audit.runs.case_lists import Listed
+    from audit.runs.verify import Verdict
+
+WIDEST = 120
+"""Columns that are used where a terminal has more: longer lines are hard to read."""
+TOP = 5
+"""Findings told as sentences."""
+LONGEST = 280
+"""Characters of a sentence; titles may be of any length."""
+LARGEST = 10
+"""Nodes shown of a comparison."""
+
+_STYLE = {
+    "error": "bold red",
+    "fail": "bold red",
+    "warn": "yellow",
+    "warning": "yellow",
+    "note": "cyan",
+    "pass": "green",
+    "holds": "green",
+    "does not hold": "bold red",
+}
+_STATUSES = ("error", "fail", "warn", "note")
+_SEVERITIES = ("error", "warning", "note")
+_QUIET = {"pass": "pass", "not_applicable": "not applicable"}
+_SENTENCE_END = re.compile(r"(?<=[a-z0-9)%]{3}\.) (?=[A-Z])")
+_INTERVALS = (("low", "high", "share"), ("ratio_low", "ratio_high", "ratio"))
+
+
+def told(text: object) -> str:
+    """A text on one line, with nothing in it that a terminal would obey."""
+    return printable(" ".join(str(text).split()))
+
+
+# --- an audit ---------------------------------------------------------------------------------
+
+
+def summary(shared: Mapping[str, Any], word: str, sentence: str) -> Group:
+    """What an audit found, from the verdict to what could not be read.
+
+    Args:
+        shared: The view that may be shared.
+        word: The verdict.
+        sentence: What it rests on.
+    """
+    parts: list[RenderableType] = [_verdict(shared["status"], word, sentence)]
+    if loud := [check for check in shared["checks"] if check["status"] not in _QUIET]:
+        parts += ["", _checks(sorted(loud, key=lambda check: _STATUSES.index(check["status"])))]
+    parts += ["", *_quiet(shared["checks"])]
+    if findings := _ranked(shared["checks"]):
+        parts += ["", _findings(findings[:TOP], len(findings)), *_beyond(shared["checks"])]
+    return Group(*parts, "", _reading(shared))
+
+
+def machine_summary(
+    shared: Mapping[str, Any], out: Path, not_written: Sequence[Exception]
+) -> dict[str, Any]:
+    """What ``audit run --json`` prints."""
+    return {
+        "run": str(out),
+        "status": shared["status"],
+        "ledger": shared["ledger"],
+        "checks": [
+            {key: check[key] for key in ("name", "status", "denominator", "total", "folded")}
+            for check in shared["checks"]
+        ],
+        "not_written": [str(error) for error in not_written],
+    }
+
+
+def _verdict(status: str, word: str, sentence: str) -> Text:
+    return Text.assemble((word, f"{_STYLE.get(status, '')} bold".strip()), f". {told(sentence)}")
+
+
+def _checks(checks: Iterable[Mapping[str, Any]]) -> Table:
+    """A line a check, with what it looked at and how many of its findings are shown."""
+    table = _table("status", "check", "looked at", "findings", "shown", "folded", right=3)
+    for check in checks:
+        looked_at = check["reason"] or counted(check["denominator"], check["denominator_unit"])
+        shown, folded = len(check["findings"]), check["folded"]
+        table.add_row(
+            _status(check["status"]),
+            check["name"],
+            Text(told(looked_at)),
+            *(f"{n:,}" for n in (shown + check["not_shown"], shown, folded)),
+        )
+    return table
+
+
+def _status(status: str) -> Text:
+    return Text(status, _STYLE.get(status, ""))
+
+
+def _quiet(checks: Sequence[Mapping[str, Any]]) -> Iterator[Text]:
+    """The names of checks that found nothing, or did not apply."""
+    for status, word in _QUIET.items():
+        names = [check["name"] for check in checks if check["status"] == status]
+        if names:
+            heading = (f"{len(names)} {word}", _STYLE.get(status, "dim"))
+            yield Text.assemble(heading, (f": {', '.join(names)}", "dim"))
+
+
+def _ranked(checks: Sequence[Mapping[str, Any]]) -> list[tuple[str, Mapping[str, Any]]]:
+    """Checks and their findings: the worst severity first, then the first of each check first.
+
+    What somebody answers for is left out.
+    """
+    ranked = sorted(
+        (_SEVERITIES.index(finding["severity"]), rank, place)
+        for place, check in enumerate(checks)
+        for rank, finding in enumerate(check["findings"])
+        if finding["waiver"] is None
+    )
+    return [(checks[place]["name"], checks[place]["findings"][rank]) for _, rank, place in ranked]
+
+
+def _findings(findings: Sequence[tuple[str, Mapping[str, Any]]], shown: int) -> Group:
+    """Findings as sentences, of how many that the report shows."""
+    told_of: list[RenderableType] = [
+        Text(f"{len(findings)} of {counted(shown, 'findings')}", "dim")
+    ]
+    for check, finding in findings:
+        known = ", known" if finding["known"] else ""
+        heading = (f"{finding['severity']}{known}", _STYLE[finding["severity"]])
+        told_of.append(Text.assemble(heading, (f"  {check}", "dim")))
+        told_of.append(Padding(Text(sentence_of(finding)), (0, 0, 0, 2)))
+    return Group(*told_of)
+
+
+def sentence_of(finding: Mapping[str, Any]) -> str:
+    """The first sentence of a finding, shortened where it is long, and its interval."""
+    first = told(_SENTENCE_END.split(finding["statement"], maxsplit=1)[0])
+    if len(first) > LONGEST:
+        first = f"{first[: LONGEST - 3].rstrip()}..."
+    return " ".join(filter(None, (first, _interval(finding["evidence"]))))
+
+
+def _interval(evidence: Mapping[str, Any]) -> str:
+    for low, high, effect in _INTERVALS:
+        bounds = (evidence.get(low), evidence.get(high))
+        if all(isinstance(bound, float) for bound in bounds):
+            unit = ".1%" if effect == "share" else ",.2f"
+            of = "" if effect == "share" else f" of the {effect}"
+            return f"(95% interval{of}: {bounds[0]:{unit}} to {bounds[1]:{unit}})"
+    return ""
+
+
+def _beyond(checks: Sequence[Mapping[str, Any]]) -> Iterator[Text]:
+    """How many findings no report shows, and where they stand; nothing where all are shown."""
+    not_shown = sum(check["not_shown"] for check in checks)
+    folded = sum(check["folded"] for check in checks)
+    counts = {"beyond those that a report shows": not_shown, "folded into others": folded}
+    beyond = [f"{n:,} {what}" for what, n in counts.items() if n]
+    if beyond:
+        yield Text(f"{' and '.join(beyond)}: all in restricted/findings.parquet", "dim")
+
+
+def _reading(shared: Mapping[str, Any]) -> Text:
+    """Where the rows went, and why those that were refused were."""
+    ledger = shared["ledger"]
+    refused = sorted(ledger["refused"].items(), key=lambda item: (-item[1], item[0]))
+    mapped = (
+        f"{counted(ledger['instances'], 'instances')}; {ledger['rows_mapped']:,} of "
+        f"{counted(ledger['rows_read'], 'rows')} mapped to "
+        f"{told(shared['identity']['hierarchy']['name'])}"
+    )
+    reasons = ", ".join(f"{reason} {rows:,}" for reason, rows in refused)
+    return Text(f"{mapped}; refused: {reasons}." if refused else f"{mapped}; none refused.")
+
+
+# --- cases ------------------------------------------------------------------------------------
+
+
+def cases(findings: Iterable[Listed]) -> Group:
+    """Findings with how many instances are behind each; their ids stand on lines of their own."""
+    parts: list[RenderableType] = []
+    for one in findings:
+        many = f"  {counted(one.cases, 'cases')}"
+        parts.append(Text.assemble((one.severity, _STYLE[one.severity]), f"  {one.check}{many}"))
+        parts.append(Text(f"  {told(one.id)}", no_wrap=True, overflow="ignore"))
+        parts.append(Padding(Text(told(one.statement)), (0, 0, 0, 2)))
+    return Group(*parts or [Text("No check has found anything.")])
+
+
+# --- a comparison -----------------------------------------------------------------------------
+
+
+_KINDS = ("new", "gone", "worse", "better")
+
+
+def comparison(shared: Mapping[str, Any]) -> Group:
+    """What changed between two runs, and why."""
+    parts: list[RenderableType] = [*_causes(shared["causes"])]
+    nodes = [
+        (row["node"], row["title"] or "", *_told_change(row))
+        for row in shared["nodes"]["rows"][:LARGEST]
+    ]
+    if nodes:
+        headings = ("node", "title", "OLD", "NEW", "change in points", "95% interval")
+        parts.append(_filled(_table(*headings, right=4), nodes))
+    checks = [
+        (
+            check["name"],
+            check["status_old"] or "-",
+            check["status_new"] or "-",
+            *(str(check["changes"][kind]) for kind in _KINDS),
+        )
+        for check in shared["checks"]
+        if check["status_old"] != check["status_new"] or any(check["changes"][k] for k in _KINDS)
+    ]
+    if checks:
+        parts.append(_filled(_table("check", "OLD", "NEW", *_KINDS, right=4), checks))
+    totals = shared["totals"]
+    changed = ", ".join(f"{totals[name]:,} {name}" for name in ("nodes", "pairs", "edits"))
+    found = ", ".join(f"{totals[name]:,} {name}" for name in _KINDS)
+    return Group(*parts, Text(f"changed: {changed}; findings: {found}"))
+
+
+def machine_comparison(
+    shared: Mapping[str, Any], out: Path, not_written: Sequence[Exception]
+) -> dict[str, Any]:
+    """What ``audit compare --json`` prints."""
+    return {
+        "comparison": str(out),
+        "changed": shared["changed"],
+        "causes": {cause["name"]: cause["changed"] for cause in shared["causes"]},
+        "totals": shared["totals"],
+        "checks": [
+            {key: value for key, value in check.items() if key not in ("findings", "not_shown")}
+            for check in shared["checks"]
+        ],
+        "not_written": [str(error) for error in not_written],
+    }
+
+
+def _causes(causes: Iterable[Mapping[str, Any]]) -> Iterator[Text]:
+    changed = [cause for cause in causes if cause["changed"]]
+    for cause in changed:
+        yield Text(told(f"{cause['name']} differs: {cause['statement']}"))
+    if not changed:
+        yield Text("data, hierarchy, normaliser, tool and policy are the same")
+
+
+def _told_change(row: Mapping[str, Any]) -> tuple[str, str, str, str]:
+    old, new = (
+        f"{value:,}" if isinstance(value, int) else str(value)
+        for value in (row["support_old"], row["support_new"])
+    )
+    if row["difference"] is None:
+        return old, new, "withheld", "withheld"
+    low, high = 100 * row["low"], 100 * row["high"]
+    return old, new, f"{100 * row['difference']:+.2f}", f"{low:+.2f} to {high:+.2f}"
+
+
+# --- the other commands -----------------------------------------------------------------------
+
+
+def verdicts(found: Sequence[Verdict]) -> Table:
+    """What holds of a run, what does not, and what was not checked."""
+    table = Table(box=None, padding=(0, 2, 0, 0), header_style="dim")
+    table.add_column("", no_wrap=True)
+    table.add_column("checked", no_wrap=True)
+    table.add_column("detail", overflow="fold")
+    for verdict in found:
+        table.add_row(_status(verdict.outcome), verdict.name, Text(told(verdict.detail)))
+    return table
+
+
+def preference(result: PreferenceResult) -> Group:
+    """Which answers a language model prefers."""
+    heading = Text(
+        f"{counted(result.questions, 'questions')} of {result.predicate}; {result.unscored:,} "
+        "without "
+        f"scores; {result.answers - len(result.unmapped):,} of "
+        f"{counted(result.answers, 'specific answers')} found in {result.hierarchy}; "
+        f"{counted(result.tokens, 'tokens')}"
+    )
+    rows = [
+        (
+            row.metric,
+            "-" if row.value is None else f"{row.value:.4f}",
+            "-" if row.value is None else f"{row.low:.4f} to {row.high:.4f}",
+            f"{row.n:,}",
+            f"{row.ties:,}",
+            f"{row.left_out:,}",
+        )
+        for row in result.rows
+    ]
+    headings = ("metric", "value", "95% interval", "n", "ties", "left out")
+    return Group(heading, _filled(_table(*headings, right=5), rows))
+
+
+def listed(headings: Sequence[str], rows: Iterable[Sequence[str]]) -> Table:
+    """Names, and what each is."""
+    return _filled(_table(*headings), rows)
+
+
+def _table(*headings: str, right: int = 0) -> Table:
+    """A table without lines; the last columns are numbers, set to the right."""
+    table = Table(box=None, padding=(0, 2, 0, 0), header_style="dim")
+    for place, heading in enumerate(headings):
+        number = place >= len(headings) - right
+        table.add_column(
+            heading, justify="right" if number else "left", no_wrap=number, overflow="fold"
+        )
+    return table
+
+
+def _filled(table: Table, rows: Iterable[Sequence[str]]) -> Table:
+    for row in rows:
+        table.add_row(*(Text(told(cell)) for cell in row))
+    return table
+
+
+# --- progress ---------------------------------------------------------------------------------
+
+
+def progress_columns() -> tuple[ProgressColumn, ...]:
+    """Columns of a step on its way: how far, how fast, and the time left or passed."""
+    return (
+        SpinnerColumn(finished_text=" "),
+        TextColumn("{task.description}"),
+        _Bar(bar_width=24),
+        _Rate(),
+        _Time(),
+    )
+
+
+def following(live: Live) -> Progress:
+    """What shows each step as a line of its own: a step of another name ends the one before."""
+    shown: list[tuple[str, TaskID]] = []
+
+    def follow(step: str, done: int = 0, total: int | None = None, unit: str = "") -> None:
+        if not shown or shown[-1][0] != step:
+            for _, before in shown[-1:]:
+                _end(live, before)
+            shown.append((step, live.add_task(step, total=total, unit=unit)))
+        live.update(shown[-1][1], completed=done, total=total, unit=unit)
+
+    return follow
+
+
+def _end(live: Live, step: TaskID) -> None:
+    """Stop the clock of a step; one without a known end has come to it."""
+    task = live.tasks[step]
+    if not task.finished:
+        live.update(step, total=task.completed, completed=task.completed)
+
+
+class _Bar(BarColumn):
+    """A bar where the end is known and ahead."""
+
+    def render(self, task: Task) -> Any:
+        return super().render(task) if task.total and not task.finished else Text("")
+
+
+class _Rate(ProgressColumn):
+    """What is done, of how much, and how much of it a second."""
+
+    def render(self, task: Task) -> Text:
+        unit = task.fields.get("unit", "")
+        if not unit or not task.completed:
+            return Text("")
+        of = "" if task.finished else f" of {int(task.total or 0):,}"
+        seconds = task.finished_time or task.elapsed
+        rate = f", {_few_digits(task.completed / seconds)} {unit}/s" if seconds else ""
+        return Text(f"{int(task.completed):,}{of} {unit}{rate}", "dim")
+
+
+class _Time(ProgressColumn):
+    """The time left where it can be told, else the time passed."""
+
+    max_refresh = 0.5
+
+    def render(self, task: Task) -> Text:
+        left = None if task.finished else task.time_remaining
+        if left is not None:
+            return Text(f"{_clock(left)} left", "dim")
+        return Text(_clock(task.finished_time or task.elapsed or 0), "dim")
+
+
+def _few_digits(rate: float) -> str:
+    return f"{rate:,.0f}" if rate >= 10 else f"{rate:.1f}"
+
+
+def _clock(seconds: float) -> str:
+    minutes, rest = divmod(int(seconds), 60)
+    return f"{minutes}:{rest:02}"

@@ -1,0 +1,273 @@
+"""Counts of pairs of a file larger than memory, read in batches, interrupted and gone on with."""
+
+from __future__ import annotations
+
+import signal
+import threading
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any, Protocol
+
+import polars as pl
+
+from audit.base.disk import PassingFolder
+from audit.base.errors import InputError
+from audit.base.progress import Progress, silent
+from audit.counting.added import with_added
+from audit.counting.counts import PairCount
+from audit.counting.passes import Counting
+from audit.counting.plan import MEMORY, Asked, planned
+from audit.counting.regroup import regrouped
+from audit.counting.storage.checkpoint import (
+    files_beside,
+    identity_of,
+    packed,
+    read_checkpoint,
+    under,
+    unpacked,
+    within,
+    write_checkpoint,
+)
+from audit.counting.storage.spill import Arrays
+from audit.data.batches import Rows, rows_of
+from audit.data.mapping import label_counts, summed_counts
+from audit.engine.pairs.joint import can_compile, cores
+from audit.hierarchies.hierarchy import Hierarchy
+from audit.hierarchies.reading import load_hierarchy
+from audit.policy.policy import Policy
+
+BYTES_PER_ROW = 1_000
+"""Memory that counting one row of a batch takes at most, all threads together."""
+ROWS_AT_ONCE = 1_000_000
+"""Rows of a batch where memory allows."""
+LEAST_ROWS = 10_000
+"""Rows of the smallest batch that is worth its overhead."""
+SECONDS_BETWEEN = 60.0
+"""Seconds between two checkpoints."""
+
+
+def count_pairs(
+    path: str | Path,
+    hierarchy: Hierarchy | str | Path,
+    *,
+    instance: str = "instance",
+    label: str = "label",
+    batch: int | None = None,
+    memory: int = MEMORY,
+    sort: bool = False,
+    policy: Policy | None = None,
+    added_to: PairCount | None = None,
+    checkpoint: str | Path | None = None,
+    resume: bool = False,
+    progress: Progress = silent,
+) -> PairCount:
+    """Count the pairs of a CSV, TSV, Parquet or JSON-lines file without loading it.
+
+    The file is read twice: once for its different labels, which are mapped as
+    `audit.load_labels` maps them, once to count.
+
+    Args:
+        path: The file: a row an assertion, or, in Parquet and JSON lines, a row an instance with
+            a list of labels.
+        hierarchy: A hierarchy, the name of a built-in one, or a hierarchy file.
+        instance: Column, or key, of the instance's id. The rows of an instance follow each other.
+        label: Column, or key, of the label or of the list.
+        batch: Rows counted at a time; None: as memory allows.
+        memory: Bytes that may be taken beside the program itself, the result and 8 bytes an
+            instance. Pairs of rare nodes beyond it are kept on the disk.
+        sort: Bring the rows of each instance together first, through files on the disk.
+        policy: Its lists of residual nodes are used; None: the hierarchy's built-in policy's.
+        added_to: What was counted of other instances with the same hierarchy and policy; the result
+            holds both, as if all had been counted at once.
+        checkpoint: File that keeps the count, so that it can go on after an interruption; its
+            further files lie beside it. Ctrl-C is answered after the batch, once it is written.
+        resume: Go on from the checkpoint, if there is one; the result has the same bytes as an
+            uninterrupted one's.
+        progress: What is told how far the count is.
+
+    Raises:
+        InputError: If the file or the checkpoint is damaged, the checkpoint is of another input,
+            there is no row, or memory is too small for one batch; or if the count that it is added
+            to took nodes otherwise.
+        SchemaError: If a column is missing, or an instance comes back after it ended.
+        OutputError: If the disk takes no more; a checkpoint stays as it was.
+    """
+    known = hierarchy if isinstance(hierarchy, Hierarchy) else load_hierarchy(hierarchy)
+    asked = Asked(known, policy, memory, added_to)
+    at_once = _rows_at_once(batch, memory)
+    kept = _Kept(Path(checkpoint), resume) if checkpoint else None
+    if not sort:
+        return _count(_Source(Path(path), instance, label, at_once), asked, kept, progress)
+    with TemporaryDirectory(prefix="audit-sorted-") as folder:
+        together = regrouped(
+            Path(path), instance, label, Path(folder), memory=memory // 4, at_once=at_once
+        )
+        return _count(_Source(together, "instance", "labels", at_once), asked, kept, progress)
+
+
+@dataclass(frozen=True)
+class _Source:
+    """A file of labels, read some rows at a time."""
+
+    path: Path
+    instance: str
+    label: str
+    at_once: int
+
+    def rows(self, start: int = 0) -> Iterator[Rows]:
+        return rows_of(self.path, self.instance, self.label, at_once=self.at_once, start=start)
+
+
+@dataclass
+class _Kept:
+    """Where a count is kept, when it was last, and whether it is to stop."""
+
+    path: Path
+    resume: bool
+    written: float = field(default_factory=time.monotonic)
+
+    def stored(self, identity: dict[str, object]) -> Arrays:
+        """What an earlier count left; nothing where there is none."""
+        if self.path.exists() and not self.resume:
+            raise InputError(
+                "a checkpoint that does not exist yet is required",
+                found="one that an earlier count left",
+                where=self.path,
+                hint="go on with it by resume=True (--resume), or remove it",
+            )
+        return read_checkpoint(self.path, identity) if self.path.exists() else {}
+
+
+class _Keep(Protocol):
+    """Keeps a count now and then, and stops it where that was asked for."""
+
+    def __call__(self, state: Callable[[], Arrays], /) -> None: ...
+
+
+@dataclass(frozen=True, eq=False)
+class _Place:
+    """Where a count under way has its files, what they go with, and what was kept of it."""
+
+    folder: Path
+    holder: object
+    stored: Arrays
+    keep: _Keep
+
+
+def _count(source: _Source, asked: Asked, kept: _Kept | None, progress: Progress) -> PairCount:
+    if kept is None:
+        counts, holder = _count_labels(source, progress), PassingFolder()
+        place = _Place(holder.path, holder, {}, _never)
+        return _counted(source, asked, counts, place, progress)
+    identity = _identity(source, asked)
+    stored = kept.stored(identity)
+    labels = stored.get("labels")
+    counts = _count_labels(source, progress) if labels is None else unpacked(labels)
+    with _interrupts() as stopped:
+
+        def keep(state: Callable[[], Arrays], /) -> None:
+            if stopped.is_set() or time.monotonic() - kept.written >= SECONDS_BETWEEN:
+                write_checkpoint(kept.path, identity, state())
+                kept.written = time.monotonic()
+            if stopped.is_set():
+                raise KeyboardInterrupt
+
+        place = _Place(files_beside(kept.path), None, stored, keep)
+        return _counted(source, asked, counts, place, progress)
+
+
+def _never(state: Callable[[], Arrays], /) -> None:
+    """Keep nothing."""
+
+
+def _counted(
+    source: _Source,
+    asked: Asked,
+    counts: pl.DataFrame,
+    place: _Place,
+    progress: Progress,
+) -> PairCount:
+    plan = planned(asked, counts, place.folder, source.path)
+    with ThreadPoolExecutor(cores()) as threads:
+        counting = Counting(plan, threads, within(place.stored, "count"))
+
+        def so_far() -> Arrays:
+            return {"labels": packed(counts), **under("count", counting.state())}
+
+        total = int(counts["rows"].sum())
+        for rows in () if counting.ended else source.rows(counting.position):
+            counting.add(plan.labels.numbered(rows.labels), rows.stop)
+            progress("counting pairs", rows.stop, max(total, rows.stop), "rows")
+            place.keep(so_far)
+        counting.end()
+        count = counting.result(place.holder)
+    return count if asked.added_to is None else with_added(count, asked.added_to)
+
+
+def _count_labels(source: _Source, progress: Progress) -> pl.DataFrame:
+    """How often each label is asserted; a file without a row raises InputError."""
+    counts, read = summed_counts([]), 0
+    for rows in source.rows():
+        counts, read = summed_counts([counts, label_counts(rows.labels)]), rows.stop
+        progress("reading labels", read, None, "rows")
+    if not read:
+        raise InputError("a dataset with rows is required", found="none", where=source.path)
+    return counts
+
+
+def _identity(source: _Source, asked: Asked) -> dict[str, Any]:
+    """What must be the same for a count to go on."""
+    return identity_of(
+        source.path,
+        rows_at_once=source.at_once,
+        memory=asked.memory,
+        hierarchy=asked.hierarchy.sha256,
+        columns=[source.instance, source.label],
+        compiled=can_compile(),
+        policy=asked.policy and asked.policy.sha256,
+        added_to=asked.added_to and asked.added_to.digest,
+    )
+
+
+def _rows_at_once(batch: int | None, memory: int) -> int:
+    room = memory // 2 // BYTES_PER_ROW
+    rows = min(room, ROWS_AT_ONCE) if batch is None else batch
+    if room < LEAST_ROWS or rows > room or rows < 1:
+        needed = 2 * BYTES_PER_ROW * max(rows, LEAST_ROWS)
+        raise InputError(
+            f"memory of at least {needed / 2**20:,.0f} MiB is required"
+            if batch is None or batch > 0
+            else "a batch of at least one row is required",
+            found=f"{memory / 2**20:,.0f} MiB for batches of {rows:,} rows",
+            hint="give more memory"
+            if batch is None
+            else "give more memory, or count fewer rows at a time",
+        )
+    return rows
+
+
+@contextmanager
+def _interrupts() -> Iterator[threading.Event]:
+    """Set by Ctrl-C instead of an exception, so that a batch is counted whole; in the main thread.
+
+    A second Ctrl-C ends the program at once.
+    """
+    stopped = threading.Event()
+    if threading.current_thread() is not threading.main_thread():
+        yield stopped
+        return
+
+    def stop(*_: object) -> None:
+        stopped.set()
+        signal.signal(signal.SIGINT, before)
+
+    before = signal.signal(signal.SIGINT, stop)
+    try:
+        yield stopped
+    finally:
+        signal.signal(signal.SIGINT, before)

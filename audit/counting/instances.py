@@ -1,0 +1,107 @@
+"""Rows that come in batches become whole instances; one that comes back is detected."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from audit.base.errors import SchemaError
+from audit.engine.pairs.record_counts import RecordRows
+
+Hashes = NDArray[np.uint64]
+ROWS = {"instance": pl.String, "label": pl.Int64, "row": pl.Int64}
+"""Columns of a batch; ``label`` is the number of the label, null where a row has none to count."""
+
+
+class Seen:
+    """The instances that ended, as 64-bit hashes: eight bytes each.
+
+    Two ids share a hash among ten million instances with a chance of three in a million; then the
+    file is refused, never miscounted.
+    """
+
+    def __init__(self, parts: Sequence[Hashes] = ()) -> None:
+        self.parts = list(parts)
+
+    def first_again(self, hashes: Hashes) -> int | None:
+        """Place of the first hash that came before; where there is none, all are remembered."""
+        again = np.zeros(len(hashes), np.bool_)
+        for part in self.parts:
+            place = np.minimum(np.searchsorted(part, hashes), len(part) - 1)
+            again |= part[place] == hashes
+        unique, first = np.unique(hashes, return_index=True)
+        repeated = np.ones(len(hashes), np.bool_)
+        repeated[first] = False
+        found = np.flatnonzero(again | repeated)
+        if len(found):
+            return int(found[0])
+        self._remember(unique)
+        return None
+
+    def _remember(self, hashes: Hashes) -> None:
+        if len(hashes):
+            self.parts.append(hashes)
+        while len(self.parts) > 1 and len(self.parts[-2]) <= 2 * len(self.parts[-1]):
+            both = np.concatenate([self.parts.pop(-2), self.parts.pop()])
+            both.sort(kind="stable")
+            self.parts.append(both)
+
+
+class Contiguous:
+    """Batches of rows in, rows of whole instances out.
+
+    The rows of an instance must follow each other. The last instance of a batch waits for the next
+    batch, which may go on with it.
+
+    Args:
+        where: The source, for messages.
+        waiting: Rows of the instance that waits, from an earlier reading.
+        seen: Instances that ended, from an earlier reading.
+    """
+
+    def __init__(
+        self,
+        where: object,
+        waiting: pl.DataFrame | None = None,
+        seen: Sequence[Hashes] = (),
+    ) -> None:
+        self.where = where
+        self.waiting = pl.DataFrame(schema=ROWS) if waiting is None else waiting
+        self.seen = Seen(seen)
+
+    def add(self, rows: pl.DataFrame) -> RecordRows:
+        """The instances that end in a batch of `ROWS`.
+
+        Raises:
+            SchemaError: If an instance comes back after it ended.
+        """
+        rows = pl.concat([self.waiting, rows.drop_nulls("instance")])
+        instance = rows["instance"].rle_id()
+        whole = instance < instance[-1] if len(rows) else instance.cast(pl.Boolean)
+        self.waiting = rows.filter(~whole)
+        return self._ended(rows.filter(whole), instance.filter(whole))
+
+    def rest(self) -> RecordRows:
+        """The instance that waits, once there are no more rows."""
+        rows, self.waiting = self.waiting, pl.DataFrame(schema=ROWS)
+        return self._ended(rows, rows["instance"].rle_id())
+
+    def _ended(self, rows: pl.DataFrame, instance: pl.Series) -> RecordRows:
+        number = instance.to_numpy().astype(np.int64)
+        starts = np.flatnonzero(np.diff(number, prepend=-1))
+        self._refuse_return(rows[starts])
+        return RecordRows(number, rows["label"].fill_null(-1).to_numpy(), len(starts))
+
+    def _refuse_return(self, firsts: pl.DataFrame) -> None:
+        place = self.seen.first_again(firsts["instance"].hash().to_numpy())
+        if place is not None:
+            instance, row = firsts["instance"][place], firsts["row"][place]
+            raise SchemaError(
+                "the rows of an instance must follow each other",
+                found=f"the instance {instance!r} again after others, in row {row + 1:,}",
+                where=self.where,
+                hint="sort the rows by instance; audit.counting.file.count_pairs(sort=True) does",
+            )

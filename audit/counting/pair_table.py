@@ -1,0 +1,86 @@
+"""The table of pairs: what was counted of each, and how it is published."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import polars as pl
+
+from audit.base.dag import IntArray
+from audit.engine.pairs.pair_counts import PairCounts
+from audit.hierarchies.hierarchy import RELATIONS, Hierarchy
+
+JUDGED: dict[str, type[pl.DataType]] = {
+    "expected_length": pl.Float64,
+    "ratio": pl.Float64,
+    "p_value": pl.Float64,
+    "q_value": pl.Float64,
+    "explained": pl.Float64,
+    "shrunk_ratio": pl.Float64,
+    "ratio_low": pl.Float64,
+    "ratio_high": pl.Float64,
+    "found_rank": pl.Int64,
+}
+"""Columns that say how a pair was judged; null where it was not."""
+
+
+def pair_table(hierarchy: Hierarchy, counts: PairCounts, supports: IntArray) -> pl.DataFrame:
+    """What was counted of each pair, with relation and lowest common ancestor, ids as Enum."""
+    ids, relations = pl.Enum(hierarchy.nodes), pl.Enum(RELATIONS)
+    relation, lca = hierarchy.relate(counts.a, counts.b)
+    return pl.DataFrame(
+        {
+            "a": pl.Series(counts.a.astype(np.uint32)).cat.to(ids),
+            "b": pl.Series(counts.b.astype(np.uint32)).cat.to(ids),
+            "support_a": supports[counts.a],
+            "support_b": supports[counts.b],
+            "joint": counts.joint,
+            "confusion_sum": counts.confusion_sum,
+            "relation": pl.Series(relation.astype(np.uint32)).cat.to(relations),
+            "lca": pl.Series(lca.astype(np.uint32)).cat.to(ids),
+        }
+    )
+
+
+_NAMED = ("a", "b", "relation", "lca")
+
+
+def numbered(pairs: pl.DataFrame) -> pl.DataFrame:
+    """A pair table with the numbers of its names."""
+    return pairs.with_columns(pl.col(_NAMED).to_physical().cast(pl.UInt32))
+
+
+def named(pairs: pl.LazyFrame, hierarchy: Hierarchy) -> pl.LazyFrame:
+    """What `numbered` gave, with its names again."""
+    ids, relations = pl.Enum(hierarchy.nodes), pl.Enum(RELATIONS)
+    nodes, relation = pl.col("a", "b", "lca"), pl.col("relation")
+    return pairs.with_columns(nodes.cat.to(ids), relation.cat.to(relations))
+
+
+def described(pairs: pl.LazyFrame, instances: int) -> pl.LazyFrame:
+    """The pair table as it is published: with rate, confusion, expectation and lift, lazily.
+
+    What a table lacks of ``joint_entailed`` and `JUDGED` is null: pairs of a model are not judged.
+    """
+    # a number of its own for each row: polars rounds quotients by one number for all otherwise,
+    # unless there is a single row
+    n = pl.col("joint") * 0 + max(instances, 1)
+    independent = pl.col("support_a") * pl.col("support_b") / n
+    there = pairs.collect_schema().names()
+    return pairs.select(
+        pl.col("a", "b").cast(pl.String),
+        pl.col("support_a", "support_b", "joint"),
+        _if_there(there, "joint_entailed", pl.Int64),
+        (pl.col("joint") / n).alias("rate"),
+        (pl.col("confusion_sum") / n).alias("confusion"),
+        independent.alias("expected"),
+        (pl.col("joint") / independent).alias("lift"),
+        *(_if_there(there, name, dtype) for name, dtype in JUDGED.items()),
+        pl.col("relation").cast(pl.String),
+        pl.col("lca").cast(pl.String),
+    )
+
+
+def _if_there(there: Sequence[str], name: str, dtype: type[pl.DataType]) -> pl.Expr:
+    return pl.col(name) if name in there else pl.lit(None, dtype).alias(name)

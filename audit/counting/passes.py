@@ -1,0 +1,121 @@
+"""A count under way: rows become instances, and instances are counted, batch by batch."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable
+from concurrent.futures import Future, ThreadPoolExecutor
+from functools import partial
+from typing import Generic, TypeAlias, TypeVar
+
+import numpy as np
+import polars as pl
+
+from audit.base.dag import Sparse
+from audit.counting.counts import PairCount
+from audit.counting.instances import Contiguous
+from audit.counting.plan import Plan
+from audit.counting.storage.checkpoint import packed, under, unpacked, within
+from audit.counting.storage.spill import Arrays, SpilledTail
+from audit.engine.pairs.joint import cores
+from audit.engine.pairs.record_counts import KINDS, RecordCounts, RecordRows, count_records
+from audit.engine.pairs.sums import counts_only
+from audit.engine.pairs.tally import Batch, PairTally, count_batch
+
+_Counted = TypeVar("_Counted")
+_BatchCounts: TypeAlias = tuple[RecordCounts, Batch, Sparse]
+
+
+class InOrder(Generic[_Counted]):
+    """Batches counted by threads and taken up in the order that they came in.
+
+    Args:
+        threads: What counts.
+        take: Takes up what was counted.
+    """
+
+    def __init__(self, threads: ThreadPoolExecutor, take: Callable[[_Counted], None]) -> None:
+        self.threads, self.take = threads, take
+        self._under_way: deque[Future[_Counted]] = deque()
+
+    def add(self, count: Callable[[], _Counted]) -> None:
+        """Have a batch counted; no more are under way than there are cores."""
+        self._under_way.append(self.threads.submit(count))
+        self.settle(cores() - 1)
+
+    def settle(self, left: int = 0) -> None:
+        """Take up what is counted until so many batches are under way."""
+        while len(self._under_way) > left:
+            self.take(self._under_way.popleft().result())
+
+
+class Counting:
+    """A count under way.
+
+    Args:
+        plan: What it is made by.
+        threads: What counts.
+        stored: What `state` gave, to go on there.
+    """
+
+    def __init__(self, plan: Plan, threads: ThreadPoolExecutor, stored: Arrays) -> None:
+        self.plan, self.mapped = plan, plan.mapped
+        self.position, self.ended = stored.get("position", np.zeros(2, np.int64)).tolist()
+        self.records = RecordCounts(
+            {kind: counts_only(*stored[kind]) for kind in KINDS} if stored else {}
+        )
+        self.tally = _tally(plan, within(stored, "tally"))
+        waiting = unpacked(stored["waiting"]) if stored else None
+        seen = [stored[name] for name in sorted(stored) if name.startswith("seen.")]
+        self.instances = Contiguous(plan.where, waiting, seen)
+        self._in_order = InOrder(threads, self._take)
+
+    def add(self, rows: pl.DataFrame, stop: int) -> None:
+        """Count rows as `LabelNodes.numbered` gives them; ``stop`` is that after them."""
+        self._count(self.instances.add(rows))
+        self.position = stop
+
+    def end(self) -> None:
+        """Count the instance that waits: there are no more rows."""
+        if not self.ended:
+            self._count(self.instances.rest())
+            self._in_order.settle()
+            self.ended = 1
+
+    def state(self) -> Arrays:
+        """All that it takes to go on here to the same bytes."""
+        self._in_order.settle()
+        state: Arrays = {kind: np.array([sums.keys, sums.joint]) for kind, sums in self.records}
+        for number, hashes in enumerate(self.instances.seen.parts):
+            state[f"seen.{number:04d}"] = hashes
+        state["position"] = np.array([self.position, self.ended], np.int64)
+        state["waiting"] = packed(self.instances.waiting)
+        tail = self.tally.tail
+        assert isinstance(tail, SpilledTail)
+        return state | under("tally", self.tally.state() | under("tail", tail.state()))
+
+    def result(self, holder: object) -> PairCount:
+        """What was counted; ``holder`` is what its files go with."""
+        return PairCount(self.plan.labels, self.tally, self.records, self.plan.residual, holder)
+
+    def _count(self, rows: RecordRows) -> None:
+        self._in_order.add(partial(self._counted, rows))
+
+    def _counted(self, rows: RecordRows) -> _BatchCounts:
+        counts, direct = count_records(rows, self.mapped)
+        return counts, *count_batch(direct, self.tally.closure)
+
+    def _take(self, counted: _BatchCounts) -> None:
+        counts, batch, aggregated = counted
+        self.records.add(counts)
+        self.tally.add(batch, aggregated)
+
+
+def _tally(plan: Plan, stored: Arrays) -> PairTally:
+    tail = SpilledTail.restored(plan.folder, plan.memory // 8, "pairs", within(stored, "tail"))
+    tally = PairTally(
+        plan.labels.hierarchy.closure, square=plan.memory // 4, tail=tail, first=plan.first
+    )
+    if stored:
+        tally.restore(stored)
+    return tally

@@ -1,0 +1,114 @@
+"""What a count is made by: its labels as nodes, its strata, and where it may keep what."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+
+from audit.base.dag import IntArray
+from audit.counting.added import refuse_other_nodes
+from audit.counting.counts import PairCount
+from audit.counting.residual_nodes import residual_kinds, residual_nodes
+from audit.data.mapping import LabelNodes, label_nodes, summed_counts
+from audit.engine.pairs.margins import counted_branches
+from audit.engine.pairs.record_counts import Mapped
+from audit.hierarchies.hierarchy import Hierarchy
+from audit.policy.policy import Policy, policy_for, refuse_unknown_nodes
+
+MEMORY = 2 * 2**30
+"""Bytes that a count may take beside the program itself, unless told otherwise."""
+
+
+@dataclass(frozen=True, eq=False)
+class Asked:
+    """What is to be counted, and how.
+
+    Args:
+        hierarchy: The hierarchy, as its file has it.
+        policy: Its lists of residual nodes are used; what it does not state, and all where it is
+            None, the hierarchy's built-in policy decides.
+        memory: Bytes that may be taken.
+        added_to: What was counted of other instances, which the result holds too.
+    """
+
+    hierarchy: Hierarchy
+    policy: Policy | None
+    memory: int
+    added_to: PairCount | None
+
+
+@dataclass(frozen=True, eq=False)
+class Plan:
+    """What a count is made by.
+
+    Args:
+        labels: The labels of the source, mapped.
+        residual: Of each node 0 specific, 1 other, 2 unspecified, shape (n_nodes,).
+        memory: Bytes that may be taken.
+        folder: Where instances and counts are kept on the disk.
+        where: The source, for messages.
+    """
+
+    labels: LabelNodes
+    residual: IntArray
+    memory: int
+    folder: Path
+    where: object
+
+    @property
+    def mapped(self) -> Mapped:
+        """What the counts of instances need."""
+        labels, hierarchy = self.labels, self.labels.hierarchy
+        branches = counted_branches(hierarchy.first_branch, hierarchy.leaf)
+        return Mapped(
+            node_of=labels.node_of,
+            reason_of=labels.reason_of,
+            residual=self.residual,
+            strict_closure=hierarchy.strict_closure,
+            branch_of=branches,
+            uninformative=hierarchy.uninformative,
+        )
+
+    @cached_property
+    def first(self) -> IntArray:
+        """Nodes in use, about by support, the most frequent first: shape (n_used,)."""
+        carried = carried_about(self.labels)
+        used = np.flatnonzero(carried)
+        return used[np.argsort(-carried[used], kind="stable")]
+
+
+def planned(asked: Asked, counts: pl.DataFrame, folder: Path, where: object) -> Plan:
+    """The plan of a count whose labels are known.
+
+    Args:
+        asked: What is to be counted.
+        counts: Its labels, from `audit.data.mapping.label_counts`.
+        folder: Where instances and counts are kept on the disk.
+        where: The source, for messages.
+
+    Raises:
+        InputError: If the count that it is added to took nodes otherwise.
+        PolicyError: If the policy names a node that neither hierarchy nor labels have.
+    """
+    before = asked.added_to
+    every = counts if before is None else summed_counts([counts, before.labels.counts])
+    labels = label_nodes(every, asked.hierarchy)
+    policy = policy_for(labels.hierarchy.name, asked.policy)
+    refuse_unknown_nodes(policy, set(labels.hierarchy.nodes), labels.hierarchy.name)
+    hierarchy = labels.hierarchy
+    residual = residual_kinds(residual_nodes(hierarchy, policy), len(hierarchy))
+    if before is not None:
+        refuse_other_nodes(before, labels, residual)
+    return Plan(labels, residual, asked.memory, folder, where)
+
+
+def carried_about(labels: LabelNodes) -> IntArray:
+    """Rows with a label at or below each node: about how many instances carry it, (n_nodes,)."""
+    rows = labels.written.filter(~pl.col("homeless")).sort("number")["rows"].to_numpy()
+    mapped, n_nodes = labels.node_of >= 0, len(labels.hierarchy)
+    direct = np.bincount(labels.node_of[mapped], rows[mapped], minlength=n_nodes)
+    return np.asarray(direct.astype(np.int64) @ labels.hierarchy.closure)

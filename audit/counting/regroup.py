@@ -1,0 +1,67 @@
+"""Rows brought together by instance through files on the disk, where memory does not hold them."""
+
+from __future__ import annotations
+
+import math
+from contextlib import ExitStack
+from pathlib import Path
+
+import polars as pl
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from audit.base.disk import written_whole
+from audit.data.batches import rows_of
+
+EXPANSION = 40
+"""Bytes of memory at most for a byte of the file, packed as it may be."""
+MOST_PARTS = 256
+"""Files open at a time."""
+
+_ROWS = pa.schema(
+    {"instance": pa.large_string(), "label": pa.large_string(), "counted": pa.bool_()}
+)
+_RECORDS = pa.schema({"instance": pa.large_string(), "labels": pa.large_list(pa.large_string())})
+
+
+def regrouped(
+    path: Path, instance: str, label: str, folder: Path, *, memory: int, at_once: int
+) -> Path:
+    """A Parquet file in ``folder`` with one row an instance and the list of its ``labels``.
+
+    Instances are spread over files by the hash of their id, and the rows of each file are grouped
+    in memory. A row without an instance stays one.
+
+    Args:
+        path: What `audit.data.batches.rows_of` reads.
+        instance: Column, or key, of the instance's id.
+        label: Column, or key, of the label or of the list.
+        folder: A folder of its own.
+        memory: Bytes that the rows of one file may take.
+        at_once: Rows read at a time.
+
+    Raises:
+        OutputError: If the disk takes no more.
+    """
+    parts = min(max(math.ceil(path.stat().st_size * EXPANSION / memory), 1), MOST_PARTS)
+    files = [folder / f"part-{number:03d}.parquet" for number in range(parts)]
+    together = folder / "together.parquet"
+    with written_whole(together) as begun:
+        _spread(path, instance, label, files, at_once)
+        with pq.ParquetWriter(begun, _RECORDS) as writer:
+            for file in files:
+                records = pl.read_parquet(file).group_by("instance", maintain_order=True)
+                listed = records.agg(pl.col("label").filter("counted").alias("labels"))
+                writer.write_table(listed.to_arrow().cast(_RECORDS))
+                file.unlink()
+    return together
+
+
+def _spread(path: Path, instance: str, label: str, files: list[Path], at_once: int) -> None:
+    with ExitStack() as open_files:
+        writers = [open_files.enter_context(pq.ParquetWriter(file, _ROWS)) for file in files]
+        for rows in rows_of(path, instance, label, at_once=at_once):
+            part = (rows.labels["instance"].hash() % len(files)).fill_null(0)
+            for number, writer in enumerate(writers):
+                some = rows.labels.filter(part == number).select(_ROWS.names)
+                writer.write_table(some.to_arrow().cast(_ROWS))

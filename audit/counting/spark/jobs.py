@@ -1,0 +1,107 @@
+"""The same counts of pairs on Apache Spark; needs the extra ``spark``."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, TypeAlias
+
+import polars as pl
+import pyarrow as pa
+
+from audit.base.progress import Progress, silent
+from audit.counting.added import with_added
+from audit.counting.counts import PairCount
+from audit.counting.plan import MEMORY, Asked, Plan, planned
+from audit.counting.spark import tasks
+from audit.counting.spark.tasks import Frames
+from audit.data.mapping import summed_counts
+from audit.hierarchies.hierarchy import Hierarchy
+from audit.hierarchies.reading import load_hierarchy
+from audit.policy.policy import Policy
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+Task: TypeAlias = Callable[[Iterable[pl.DataFrame]], Frames]
+
+_SPARK = {
+    pa.string(): "string",
+    pa.bool_(): "boolean",
+    pa.int64(): "long",
+    pa.int32(): "int",
+    pa.binary(): "binary",
+    pa.list_(pa.int32()): "array<int>",
+}
+
+
+def count_pairs(
+    df: DataFrame,
+    hierarchy: Hierarchy | str | Path,
+    *,
+    instance: str,
+    label: str,
+    policy: Policy | None = None,
+    added_to: PairCount | None = None,
+    progress: Progress = silent,
+) -> PairCount:
+    """Count the pairs of a Spark DataFrame as those of a file are counted.
+
+    Rows are brought together by instance. Each task counts its instances; tallies come packed by
+    range of pairs, and tasks add up those of a range. A task that is lost is made again by Spark.
+
+    Args:
+        df: A row an assertion, or a row an instance with an array of labels; in any order.
+        hierarchy: A hierarchy, the name of a built-in one, or a hierarchy file.
+        instance: Column of the instance's id.
+        label: Column of the label or of the array.
+        policy: As `audit.counting.file.count_pairs` takes it.
+        added_to: As `audit.counting.file.count_pairs` takes it.
+        progress: What is told which step runs.
+
+    Returns:
+        Counts exactly equal to those of one machine, confusion equal to rounding.
+
+    Raises:
+        InputError: If the count that it is added to took nodes otherwise.
+    """
+    known = hierarchy if isinstance(hierarchy, Hierarchy) else load_hierarchy(hierarchy)
+    rows = df.select(instance, label)
+    progress("reading labels")
+    read = _mapped(rows, tasks.counted_labels, tasks.LABELS).groupBy("label", "homeless")
+    labels = summed_counts([_collected(read.sum("rows").coalesce(_cores(rows)), tasks.LABELS)])
+    plan = planned(Asked(known, policy, MEMORY, added_to), labels, Path(), tasks.WHERE)
+    progress("counting pairs")
+    count = tasks.counted(_collected(_tallies(rows, plan), tasks.TALLIES), plan)
+    return count if added_to is None else with_added(count, added_to)
+
+
+def _tallies(rows: DataFrame, plan: Plan) -> DataFrame:
+    """What all tasks counted, each of some instances, added up by kind and part."""
+    numbered = _mapped(rows, partial(tasks.numbered, plan.labels), tasks.NUMBERED)
+    together = numbered.repartition(_cores(rows), "instance").sortWithinPartitions("instance")
+    task = partial(tasks.tallied, plan, tasks.bounds_of(plan.labels))
+    by = ("kind", "part")
+    tallies = _mapped(together, task, tasks.TALLIES).repartition(_cores(rows), *by)
+    return _mapped(tallies.sortWithinPartitions(*by), tasks.added, tasks.TALLIES)
+
+
+def _cores(df: DataFrame) -> int:
+    """A task a core; Spark's own number of partitions is for more rows than are left here."""
+    return int(df.sparkSession.sparkContext.defaultParallelism)
+
+
+def _mapped(df: DataFrame, task: Task, schema: pa.Schema) -> DataFrame:
+    """The rows that a task makes of those of each partition."""
+
+    def run(parts: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for frame in task(pl.DataFrame(pl.from_arrow(part)) for part in parts):
+            yield from frame.to_arrow().select(schema.names).cast(schema).to_batches()
+
+    return df.mapInArrow(run, ", ".join(f"{field.name} {_SPARK[field.type]}" for field in schema))
+
+
+def _collected(df: DataFrame, schema: pa.Schema) -> pl.DataFrame:
+    """Summed rows on the driver, under the names that they had before."""
+    return pl.DataFrame(pl.from_arrow(df.toArrow().rename_columns(schema.names).cast(schema)))

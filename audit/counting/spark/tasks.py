@@ -1,0 +1,173 @@
+"""What each task of a count on Apache Spark makes of its rows, and the count of all of them.
+
+Nothing here needs Spark.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from itertools import groupby, pairwise
+from operator import itemgetter
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any, TypeAlias
+
+import numpy as np
+import polars as pl
+import pyarrow as pa
+
+from audit.base.dag import IntArray
+from audit.counting.counts import PairCount
+from audit.counting.passes import Counting
+from audit.counting.plan import Plan, carried_about
+from audit.counting.storage.spill import LAST
+from audit.counting.storage.sums_file import packed_sums, unpacked_sums
+from audit.data.batched import batched
+from audit.data.batches import labels_of
+from audit.data.mapping import LabelNodes, label_counts, summed_counts
+from audit.engine.pairs.pair_counts import PairCounts
+from audit.engine.pairs.record_counts import KINDS, RecordCounts
+from audit.engine.pairs.sums import NOTHING, SortedTail, Sums, counts_by_place, summed
+from audit.engine.pairs.tally import Batch, PairTally
+
+Frames: TypeAlias = Iterator[pl.DataFrame]
+
+WHERE = Path("rows")
+"""What messages call the rows of a frame."""
+DIRECT, SUPPORT, ENTAILED, PAIRS = "direct", "support", "entailed", "pair"
+"""Kinds of sums beside those of whole instances."""
+ROWS_AT_ONCE = 250_000
+"""Rows that a task looks up, or makes into instances, at a time."""
+PARTS = 64
+"""Parts of the sums of pairs, so that those of all tasks are added up a part at a time."""
+
+_TEXT, _INT, _LONG = pa.string(), pa.int32(), pa.int64()
+LABELS = pa.schema({"label": _TEXT, "homeless": pa.bool_(), "rows": _LONG})
+"""Assertions by label, and whether they lack an instance."""
+NUMBERED = pa.schema({"instance": _TEXT, "labels": pa.list_(_INT)})
+"""Numbers of labels of an instance, of all its rows or of some; -1: the row has none to count."""
+TALLIES = pa.schema({"kind": _TEXT, "part": _INT, "sums": pa.binary()})
+"""Packed sums of a kind, and of which part of the keys."""
+
+
+def bounds_of(labels: LabelNodes) -> IntArray:
+    """First key of each part of the pairs, and the key after the last, shape (n_parts + 1,).
+
+    Parts have about as many pairs each, as far as rows by label tell.
+    """
+    n_nodes, carried = len(labels.hierarchy), carried_about(labels)
+    used = np.flatnonzero(carried)
+    most = np.cumsum(np.minimum(carried[used], np.arange(len(used))[::-1]))
+    ends = np.searchsorted(most, np.arange(1, PARTS) / PARTS * most[-1:].sum())
+    return np.unique([0, *used[ends[ends < len(used)]], n_nodes]) * n_nodes
+
+
+def counted_labels(frames: Iterable[pl.DataFrame]) -> Frames:
+    """How often each label is asserted, as `LABELS`."""
+    read = batched((labels_of(frame, WHERE) for frame in frames), ROWS_AT_ONCE)
+    yield summed_counts(label_counts(rows) for rows in read)
+
+
+def numbered(labels: LabelNodes, frames: Iterable[pl.DataFrame]) -> Frames:
+    """Rows as `NUMBERED`; those that follow each other or stand near are one already."""
+    number = pl.col("label").fill_null(-1).cast(pl.Int32)
+    for rows in batched((labels_of(frame, WHERE) for frame in frames), ROWS_AT_ONCE):
+        known = labels.numbered(rows).drop_nulls("instance")
+        yield known.group_by("instance", maintain_order=True).agg(number.alias("labels"))
+
+
+def tallied(plan: Plan, bounds: IntArray, frames: Iterable[pl.DataFrame]) -> Frames:
+    """The count of `NUMBERED` rows, sorted by instance, as `TALLIES`; on one core."""
+    os.environ["AUDIT_JOBS"] = "1"
+    with TemporaryDirectory() as folder, ThreadPoolExecutor(1) as threads:
+        counting = Counting(replace(plan, folder=Path(folder)), threads, {})
+        for rows in batched((_one_a_label(frame) for frame in frames), ROWS_AT_ONCE):
+            counting.add(rows, 0)
+        counting.end()
+        tally = counting.tally
+        margins = {DIRECT: tally.direct_support, SUPPORT: tally.support}
+        whole = dict(counting.records) | {ENTAILED: tally.entailed}
+        whole |= {kind: counts_by_place(counts) for kind, counts in margins.items()}
+        yield _frame([(kind, 0, packed_sums(sums)) for kind, sums in whole.items()])
+        for sums in tally.sums():
+            yield _frame(_parts(sums, bounds))
+
+
+def added(frames: Iterable[pl.DataFrame]) -> Frames:
+    """`TALLIES`, sorted, those of the same kind and part added up."""
+    for place, same in groupby(_rows(frames), itemgetter("kind", "part")):
+        tail = SortedTail()
+        for row in same:
+            tail.add(unpacked_sums(row["sums"]))
+        yield _frame([(*place, packed_sums(tail.between(0, LAST)))])
+
+
+def counted(tallies: pl.DataFrame, plan: Plan) -> PairCount:
+    """The count of all tasks together.
+
+    Args:
+        tallies: `TALLIES`, each kind and part once.
+        plan: What they were counted by.
+    """
+    whole, n_nodes = _Whole(tallies), len(plan.labels.hierarchy)
+    records = RecordCounts({kind: whole.sums(kind) for kind in KINDS})
+    tally = PairTally(plan.labels.hierarchy.closure)
+    batch = Batch(
+        lengths=records.at("length", 0),
+        direct=whole.margin(DIRECT, n_nodes),
+        support=whole.margin(SUPPORT, n_nodes),
+        entailed=whole.sums(ENTAILED),
+    )
+    tally.add_counted(batch, (_pairs(sums, n_nodes) for sums in whole.parts(PAIRS)))
+    return PairCount(plan.labels, tally, records, plan.residual)
+
+
+class _Whole:
+    """Packed sums of all tasks."""
+
+    def __init__(self, tallies: pl.DataFrame) -> None:
+        self.tallies = tallies.sort("kind", "part")
+
+    def parts(self, kind: str) -> Iterator[Sums]:
+        """The sums of a kind, a part at a time."""
+        return map(unpacked_sums, self.tallies.filter(kind=kind)["sums"])
+
+    def sums(self, kind: str) -> Sums:
+        return summed([NOTHING, *self.parts(kind)])
+
+    def margin(self, kind: str, size: int) -> IntArray:
+        """The counts of a kind by key, shape (size,)."""
+        sums, full = self.sums(kind), np.zeros(size, np.int64)
+        full[sums.keys] = sums.joint
+        return full
+
+
+def _pairs(sums: Sums, n_nodes: int) -> PairCounts:
+    return PairCounts(*np.divmod(sums.keys, n_nodes), sums.joint, sums.confusion)
+
+
+def _one_a_label(numbered: pl.DataFrame) -> pl.DataFrame:
+    """`NUMBERED` rows as those of `audit.counting.instances.ROWS`."""
+    rows = numbered.explode("labels").with_columns(row=pl.lit(0, pl.Int64))
+    return rows.select("instance", pl.col("labels").cast(pl.Int64).alias("label"), "row")
+
+
+def _rows(frames: Iterable[pl.DataFrame]) -> Iterator[dict[str, Any]]:
+    return (row for frame in frames for row in frame.iter_rows(named=True))
+
+
+def _frame(rows: Sequence[Sequence[Any]]) -> pl.DataFrame:
+    empty = pl.DataFrame(pl.from_arrow(TALLIES.empty_table()))
+    return pl.DataFrame(rows, schema=empty.schema, orient="row")
+
+
+def _parts(sums: Sums, bounds: IntArray) -> list[tuple[str, int, bytes]]:
+    """Sums of pairs by part; a part that two blocks share stands twice."""
+    ends = np.searchsorted(sums.keys, bounds)
+    parts = [(part, slice(*some)) for part, some in enumerate(pairwise(ends))]
+    return [
+        (PAIRS, part, packed_sums(sums[some])) for part, some in parts if some.start < some.stop
+    ]

@@ -1,0 +1,1 @@
+"""Counts that are larger than memory, on the disk."""

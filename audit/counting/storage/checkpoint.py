@@ -1,0 +1,114 @@
+"""A count under way, kept in a file that is replaced whole: arrays by name, and of what input."""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import json
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+from zipfile import BadZipFile
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from audit.base.disk import flush, on_disk, written_whole
+from audit.base.errors import InputError
+from audit.counting.storage.spill import Arrays
+
+ENDS = 2**20
+"""Bytes at both ends of a file that tell it from others; a Parquet's schema and row groups too."""
+IDENTITY = "identity"
+
+
+def files_beside(checkpoint: Path) -> Path:
+    """The folder of what a checkpoint counts on."""
+    return checkpoint.with_name(f"{checkpoint.name}.files")
+
+
+def identity_of(path: Path, **counted: object) -> dict[str, Any]:
+    """What must be the same for a count to go on: size and ends of the file, and what is given."""
+    size = path.stat().st_size
+    with path.open("rb") as stream:
+        digest = hashlib.sha256(stream.read(ENDS))
+        stream.seek(max(size - ENDS, 0))
+        digest.update(stream.read())
+    return {"size": size, "ends": digest.hexdigest(), "polars": pl.__version__, **counted}
+
+
+def write_checkpoint(path: Path, identity: Mapping[str, Any], arrays: Arrays) -> None:
+    """Write beside, then put in place, so that the one before stays until this one is whole.
+
+    It outlives a loss of power, with the files beside it.
+
+    Raises:
+        OutputError: If it cannot be written; the one before is kept.
+    """
+    told = np.frombuffer(json.dumps(identity, sort_keys=True).encode(), np.uint8)
+    with on_disk(path.parent):
+        for file in files_beside(path).glob("*"):
+            flush(file)
+        if files_beside(path).exists():
+            flush(files_beside(path))
+    with written_whole(path, lasting=True) as begun, begun.open("wb") as stream:
+        np.savez(stream, allow_pickle=False, **{IDENTITY: told}, **arrays)
+
+
+def read_checkpoint(path: Path, identity: Mapping[str, Any]) -> Arrays:
+    """The arrays of a checkpoint of the same input.
+
+    Raises:
+        InputError: If it is damaged, or of another input or other settings.
+    """
+    with _reading(path), path.open("rb") as stream, np.load(stream) as stored:
+        arrays = {name: stored[name] for name in stored.files}
+        found = json.loads(arrays.pop(IDENTITY).tobytes())
+    other = sorted(name for name in {**found, **identity} if found.get(name) != identity.get(name))
+    if other:
+        raise InputError(
+            "a checkpoint of the same input and settings is required",
+            found=f"another {', '.join(other)}",
+            where=path,
+            hint="remove it to count anew",
+        )
+    return arrays
+
+
+def within(arrays: Arrays, part: str) -> Arrays:
+    """The arrays of a part, as `under` named them."""
+    return {
+        name.removeprefix(f"{part}."): arrays[name]
+        for name in arrays
+        if name.startswith(f"{part}.")
+    }
+
+
+def under(part: str, arrays: Arrays) -> Arrays:
+    """Arrays named as those of a part."""
+    return {f"{part}.{name}": array for name, array in arrays.items()}
+
+
+def packed(frame: pl.DataFrame) -> NDArray[np.uint8]:
+    """A frame as an array of a checkpoint."""
+    return np.frombuffer(frame.write_ipc(None).getvalue(), np.uint8)
+
+
+def unpacked(array: NDArray[np.uint8]) -> pl.DataFrame:
+    """The frame that was packed."""
+    return pl.read_ipc(io.BytesIO(array.tobytes()))
+
+
+@contextmanager
+def _reading(path: Path) -> Iterator[None]:
+    try:
+        yield
+    except (OSError, ValueError, KeyError, EOFError, BadZipFile) as error:
+        raise InputError(
+            "a whole checkpoint is required",
+            found=str(error).splitlines()[0] if str(error) else type(error).__name__,
+            where=path,
+            hint="remove it to count anew",
+        ) from None

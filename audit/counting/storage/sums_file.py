@@ -1,0 +1,160 @@
+"""Sums of pairs in Parquet, in the order of their keys, read back some keys at a time."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from functools import cached_property
+from pathlib import Path
+from typing import BinaryIO
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from audit.base.dag import IntArray
+from audit.base.disk import written_whole
+from audit.base.errors import InputError
+from audit.engine.pairs.sums import Sums
+
+ROWS_PER_GROUP = 262_144
+"""Pairs that are read back at a time."""
+GROUPS_AT_ONCE = 4
+"""Row groups that are read together where all are."""
+
+_JOINT = pa.schema({"key": pa.int64(), "joint": pa.int64()})
+_SUMS = _JOINT.append(pa.field("confusion", pa.float64()))
+
+
+def write_sums(parts: Iterable[Sums], file: Path, *, confusion: bool = True) -> None:
+    """Write sums that come in the order of their keys.
+
+    Args:
+        parts: The sums.
+        file: Where they go.
+        confusion: Whether entropies are written, or joint counts alone.
+
+    Raises:
+        OutputError: If the disk takes no more; no half-written file is left.
+    """
+    with written_whole(file) as begun, begun.open("wb") as stream:
+        _write(parts, stream, confusion)
+
+
+def packed_sums(sums: Sums) -> bytes:
+    """Sums as the bytes of a file of them; entropies only where one is not 0."""
+    stream = io.BytesIO()
+    _write([sums], stream, bool(sums.confusion.any()))
+    return stream.getvalue()
+
+
+def unpacked_sums(packed: bytes) -> Sums:
+    """The sums that were packed."""
+    return _within(pq.read_table(pa.BufferReader(packed)), 0, np.iinfo(np.int64).max)
+
+
+def _write(parts: Iterable[Sums], stream: BinaryIO, confusion: bool) -> None:
+    schema = _SUMS if confusion else _JOINT
+    with pq.ParquetWriter(
+        stream,
+        schema,
+        compression="lz4",
+        use_dictionary=False,
+        column_encoding={"key": "DELTA_BINARY_PACKED", "joint": "DELTA_BINARY_PACKED"},
+    ) as writer:
+        for part in _grouped(parts):
+            columns = {"key": part.keys, "joint": part.joint, "confusion": part.confusion}
+            table = pa.table([columns[name] for name in schema.names], schema)
+            writer.write_table(table, row_group_size=ROWS_PER_GROUP)
+
+
+def _grouped(parts: Iterable[Sums]) -> Iterable[Sums]:
+    """The same sums, enough for a row group at a time."""
+    held: list[Sums] = []
+    for part in parts:
+        held.append(part)
+        if sum(map(len, held)) >= ROWS_PER_GROUP:
+            yield _joined(held)
+            held = []
+    if any(map(len, held)):
+        yield _joined(held)
+
+
+def _joined(parts: list[Sums]) -> Sums:
+    if len(parts) == 1:
+        return parts[0]
+    return Sums(
+        np.concatenate([part.keys for part in parts]),
+        np.concatenate([part.joint for part in parts]),
+        np.concatenate([part.confusion for part in parts]),
+    )
+
+
+class SumsFile:
+    """A file that `write_sums` wrote, opened when it is first read.
+
+    Args:
+        path: The file.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    def between(self, first: int, stop: int) -> Sums:
+        """The sums of the keys from ``first`` to before ``stop``; whole row groups are read.
+
+        Raises:
+            InputError: If the file is gone or damaged.
+        """
+        with self._readable():
+            begins, ends = self._bounds
+            groups = np.flatnonzero((begins < stop) & (ends >= first)).tolist()
+            return _within(self._opened.read_row_groups(groups), first, stop)
+
+    def all(self) -> Sums:
+        """All sums."""
+        return self.between(0, np.iinfo(np.int64).max)
+
+    def blocks(self, first: int, stop: int) -> Iterator[Sums]:
+        """As `between`, in order, `GROUPS_AT_ONCE` row groups at a time."""
+        with self._readable():
+            begins, ends = self._bounds
+        groups = np.flatnonzero((begins < stop) & (ends >= first))
+        for start in range(0, len(groups), GROUPS_AT_ONCE):
+            some = groups[start : start + GROUPS_AT_ONCE]
+            low, high = int(begins[some[0]]), int(ends[some[-1]]) + 1
+            yield self.between(max(low, first), min(high, stop))
+
+    @contextmanager
+    def _readable(self) -> Iterator[None]:
+        try:
+            yield
+        except (OSError, KeyError, ValueError, pa.ArrowException) as error:
+            raise InputError(
+                "a whole file of counts is required",
+                found=str(error).splitlines()[0],
+                where=self.path,
+                hint="count all data again",
+            ) from None
+
+    @cached_property
+    def _opened(self) -> pq.ParquetFile:
+        return pq.ParquetFile(self.path)
+
+    @cached_property
+    def _bounds(self) -> tuple[IntArray, IntArray]:
+        """First and last key of each row group."""
+        metadata = self._opened.metadata
+        groups = range(metadata.num_row_groups)
+        found = [metadata.row_group(group).column(0).statistics for group in groups]
+        begins, ends = ([getattr(one, end) for one in found] for end in ("min", "max"))
+        return np.array(begins, np.int64), np.array(ends, np.int64)
+
+
+def _within(table: pa.Table, first: int, stop: int) -> Sums:
+    keys = table["key"].to_numpy()
+    some = slice(*np.searchsorted(keys, (first, stop)))
+    held = "confusion" in table.column_names
+    confusion = table["confusion"].to_numpy() if held else np.zeros(len(keys))
+    return Sums(keys[some], table["joint"].to_numpy()[some], confusion[some])

@@ -1,0 +1,1 @@
+"""Labels and predictions, read and mapped to the nodes of a hierarchy."""

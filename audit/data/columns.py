@@ -1,0 +1,326 @@
+"""What the loaders share: a look at a file's beginning, the columns, the two tables at the end."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Collection, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+from polars.datatypes import DataTypeClass
+
+from audit.base.errors import InputError, SchemaError, first_cases
+from audit.base.files import SNIFFED_BYTES, first_bytes, name_among, read_text
+from audit.data.label_format import INSTANCES, PLACES, ROWS, STRATUM, Columns, RawLabels
+
+_LISTS = (pl.List, pl.Array)
+_OPTIONS = {"instance": "--id", "label": "--label", "labels": "--label"}
+
+ID_NAMES = ("id", "instance", "hadm_id")
+"""Columns that hold the instance's id where none is named, in any case of letters."""
+
+
+def is_parquet(path: Path) -> bool:
+    """Whether a file is read as Parquet."""
+    return path.suffix.lower() == ".parquet"
+
+
+def head_lines(path: Path, head: bytes) -> list[str]:
+    """The whole lines among a text file's first bytes, without blank ones; none for Parquet."""
+    if is_parquet(path):
+        return []
+    lines = head.decode("utf-8-sig", errors="replace").split("\n")
+    if len(head) >= SNIFFED_BYTES and len(lines) > 1:
+        lines.pop()
+    return [line.rstrip("\r") for line in lines if line.strip()]
+
+
+def schema_of(path: Path, head: bytes) -> dict[str, pl.DataType]:
+    """Columns of a table in lower case and their types; empty where the file is none.
+
+    Of Parquet only the schema is read, of text only the first line.
+    """
+    if is_parquet(path):
+        return {name.strip().lower(): dtype for name, dtype in _parquet_schema(path).items()}
+    return {name.strip().lower(): pl.String() for name in _first_row(head_lines(path, head))}
+
+
+def table_schema(path: Path) -> dict[str, pl.DataType]:
+    """Columns of a table as written and their types; those of text are text."""
+    if is_parquet(path):
+        return _parquet_schema(path)
+    return {name: pl.String() for name in names_of(path)}
+
+
+def names_of(path: Path) -> list[str]:
+    """Columns of a table as written, without reading the data; none where the file is no table."""
+    if is_parquet(path):
+        return list(_parquet_schema(path))
+    return _first_row(head_lines(path, first_bytes(path)))
+
+
+def cells(lines: Sequence[str]) -> list[list[str]]:
+    """Fields of the first lines of a table, separated as its header is."""
+    try:
+        return list(csv.reader(lines, delimiter=_separator(lines[0])))
+    except csv.Error:
+        return [[line] for line in lines]
+
+
+def separator_of(path: Path) -> str:
+    """The tab where a table's header holds one, else the comma."""
+    if is_parquet(path):
+        return ","
+    return _separator("".join(head_lines(path, first_bytes(path))[:1]))
+
+
+def present(frame: pl.DataFrame, name: str) -> str | None:
+    """The column of that name in any case of letters, None where there is none."""
+    return next((column for column in frame.columns if column.strip().lower() == name), None)
+
+
+def column_for(role: str, wanted: str, names: Sequence[str], path: Path) -> str:
+    """The column of a role, in any case of letters; raises SchemaError where it does not exist."""
+    if role.startswith(STRATUM):
+        hint = "--strata, and strata, drift and code_dates of the policy, name columns"
+        return name_among(names, wanted, path, hint)
+    hint = f"name another with {_OPTIONS[role]}" if role in _OPTIONS else ""
+    return name_among(names, wanted, path, hint)
+
+
+def id_among(names: Sequence[str], named: str | None, beside: Collection[str], path: Path) -> str:
+    """The column, or key, that holds the instance's id.
+
+    It is the one that is named, else ``id``, ``instance`` or ``hadm_id``, else the only one.
+
+    Args:
+        names: What there is to choose from.
+        named: What the user named.
+        beside: Columns with another role.
+        path: The file, for the message.
+
+    Raises:
+        SchemaError: If the named one does not exist, or not exactly one qualifies.
+    """
+    if named is not None:
+        return column_for("instance", named, names, path)
+    free = [name for name in names if name not in beside]
+    candidates = [name for name in free if name.strip().lower() in ID_NAMES] or free
+    if len(candidates) == 1:
+        return candidates[0]
+    raise SchemaError(
+        "exactly one column must hold the id of the instance",
+        found=f"the candidates {first_cases(candidates)}" if candidates else "no candidate",
+        where=path,
+        hint="name it with --id",
+    )
+
+
+def pick(frame: pl.DataFrame, path: Path, **columns: str | None) -> pl.DataFrame:
+    """Columns under new names, as tidy text; a role without a column is left out.
+
+    Raises:
+        SchemaError: If a column does not exist or holds neither plain values nor lists of them.
+    """
+    found = {
+        role: column_for(role, column, frame.columns, path)
+        for role, column in columns.items()
+        if column is not None
+    }
+    lists = [column for role, column in found.items() if role == "labels"]
+    chosen = pl.DataFrame({column: frame[column] for column in found.values()})
+    text = tidy(chosen, path, lists)
+    return pl.DataFrame([text[column].alias(role) for role, column in found.items()])
+
+
+def tidy(frame: pl.DataFrame, path: Path, lists: Collection[str] = ()) -> pl.DataFrame:
+    """Every value as stripped text, null where blank; whole floats as integers; lists as lists.
+
+    Raises:
+        SchemaError: If a column holds no plain values, nor lists of them where it may.
+    """
+    for name, dtype in frame.schema.items():
+        inner = dtype.inner if name in lists and isinstance(dtype, _LISTS) else dtype
+        if inner.is_nested() or inner in (pl.Binary, pl.Object):
+            raise SchemaError(
+                f"the column {name!r} must hold plain values"
+                + " or lists of them" * (name in lists),
+                found=str(dtype),
+                where=path,
+            )
+    columns = {
+        name: frame.select(_text(pl.nth(position), dtype)).to_series()
+        for position, (name, dtype) in enumerate(frame.schema.items())
+    }
+    return pl.DataFrame(columns)
+
+
+def lines_of(path: Path) -> pl.DataFrame:
+    """Lines of a text file that are not blank, as ``line`` (from 1) and ``text``."""
+    lines = pl.DataFrame({"text": read_text(path).split("\n")}).with_row_index("line", offset=1)
+    return lines.filter(pl.col("text").str.strip_chars() != "")
+
+
+def parts(joined: pl.Expr, separator: str) -> pl.Expr:
+    """Labels of a joined text as a list of tidy text; null where all of it is blank."""
+    split = joined.str.split(separator).list.eval(_text(pl.element(), pl.String))
+    return pl.when(joined.str.strip_chars() != "").then(split)
+
+
+def exploded(listed: pl.DataFrame) -> pl.DataFrame:
+    """One row a label from one row an instance with its ``labels``.
+
+    An instance without labels gives no row; a row without an instance gives at least one, so that
+    it is counted.
+    """
+    filled = pl.when(pl.col("labels").list.len() > 0).then(pl.col("labels"))
+    rows = listed.with_columns(labels=filled)
+    counted = pl.col("labels").is_not_null() | pl.col("instance").is_null()
+    return rows.filter(counted).explode("labels").rename({"labels": "label"})
+
+
+def raw_labels(
+    rows: pl.DataFrame,
+    mentions: pl.DataFrame,
+    path: Path,
+    *,
+    sources: Sequence[Path] = (),
+    titles: Sequence[Path] = (),
+    persons: bool = False,
+) -> RawLabels:
+    """What a loader hands on, from tables that may lack columns.
+
+    Args:
+        rows: Columns of `ROWS`; one without an instance is refused as ``bad_row``.
+        mentions: Columns of `INSTANCES` and the strata by role, an instance as often as it is met;
+            with ``labels`` where each row is a record.
+        path: The dataset, for messages.
+        sources: The files that were read; ``path`` where none are given.
+        titles: Title dictionaries beside them.
+        persons: Whether the format holds persons' records.
+
+    Raises:
+        InputError: If nothing is mentioned at all.
+        SchemaError: If an instance stands in two groups, or in two values of a stratum.
+    """
+    if mentions.is_empty():
+        raise InputError("a dataset with rows is required", found="none", where=path)
+    return RawLabels(
+        rows=_rows(rows),
+        instances=_instances(mentions, path),
+        places=_places(rows, mentions),
+        sources=tuple(sources) or (path,),
+        titles=tuple(titles),
+        persons=persons,
+    )
+
+
+def refuse_named(columns: Columns, path: Path, *options: str) -> None:
+    """Refuse the naming of columns (``id``, ``strata`` ...) that a format does not have.
+
+    Raises:
+        SchemaError: If one of the options is given.
+    """
+    given = [
+        "the policy's columns" if option == "strata" else f"--{option}"
+        for option in options
+        if getattr(columns, option) not in (None, ())
+    ]
+    if given:
+        raise SchemaError(
+            "columns can be named only where the format has them",
+            found=", ".join(given),
+            where=path,
+        )
+
+
+def _first_row(lines: Sequence[str]) -> list[str]:
+    no_table = not lines or lines[0].startswith(("{", "["))
+    return [] if no_table else cells(lines[:1])[0]
+
+
+def _separator(line: str) -> str:
+    return "\t" if "\t" in line else ","
+
+
+def _parquet_schema(path: Path) -> dict[str, pl.DataType]:
+    try:
+        return dict(pl.read_parquet_schema(path))
+    except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError) as error:
+        raise InputError(
+            "a Parquet file is required", found=str(error).split("\n")[0], where=path
+        ) from None
+
+
+def _text(values: pl.Expr, dtype: pl.DataType | DataTypeClass) -> pl.Expr:
+    if isinstance(dtype, _LISTS):
+        return values.cast(pl.List(dtype.inner)).list.eval(_text(pl.element(), dtype.inner))
+    if dtype.is_float():
+        values = values.fill_nan(None)
+        whole = values.cast(pl.Int64, strict=False)
+        written = pl.when(whole == values).then(whole.cast(pl.String))
+        return written.otherwise(values.cast(pl.String))
+    stripped = values.cast(pl.String).str.strip_chars()
+    return pl.when(stripped != "").then(stripped)
+
+
+def _rows(rows: pl.DataFrame) -> pl.DataFrame:
+    homeless = pl.when(pl.col("instance").is_null()).then(pl.lit("bad_row"))
+    return _completed(rows, ROWS).with_columns(refused=pl.coalesce("refused", homeless))
+
+
+def _instances(mentions: pl.DataFrame, path: Path) -> pl.DataFrame:
+    further = [name for name in mentions.columns if name.startswith(STRATUM)]
+    distinct = _completed(mentions, INSTANCES | dict.fromkeys(further, pl.String))
+    distinct = distinct.drop_nulls("instance").unique(maintain_order=True)
+    by_instance = distinct.group_by("instance", maintain_order=True)
+    for role in ("group", *further):
+        values = by_instance.agg(pl.col(role).drop_nulls().unique(maintain_order=True))
+        torn = values.filter(pl.col(role).list.len() > 1)
+        if not torn.is_empty():
+            name = role.removeprefix(STRATUM)
+            raise SchemaError(
+                f"an instance must stand in one {name}",
+                found=f"in several: {_torn(torn, role)}",
+                where=path,
+                hint="name the column that holds the group with --group, or the id with --id"
+                if role == "group"
+                else f"leave {name!r} out of the policy, or name the id with --id",
+            )
+    firsts = pl.col("group", *further).drop_nulls().first()
+    instances = by_instance.agg(firsts, pl.col("split").min())
+    names = {role: role.removeprefix(STRATUM) for role in further}
+    return instances.select(*INSTANCES, *further).rename(names)
+
+
+def _places(rows: pl.DataFrame, mentions: pl.DataFrame) -> pl.DataFrame:
+    """Places of instances met in several records, or else in several splits."""
+    if "labels" in mentions.columns:
+        met = mentions.drop_nulls("instance").filter(pl.col("instance").is_duplicated())
+        listed = met.with_columns(pl.col("labels").fill_null([]).list.drop_nulls().list.sort())
+    elif {"split", "label"} <= set(rows.columns):
+        named = rows.drop_nulls(["instance", "split"])
+        several = pl.col("split").n_unique().over("instance") > 1
+        labels = pl.col("label").drop_nulls().sort().alias("labels")
+        listed = named.filter(several).group_by("instance", "split").agg(labels)
+    else:
+        return pl.DataFrame(schema=PLACES)
+    places = _completed(listed, PLACES)
+    return places.sort("instance", "split", pl.col("labels").list.join("\0"))
+
+
+def _torn(torn: pl.DataFrame, role: str) -> str:
+    cases = torn.head(5).select(pl.format("{} in {}", "instance", pl.col(role).list.join(", ")))
+    return first_cases(cases.to_series(), torn.height)
+
+
+def _completed(frame: pl.DataFrame, schema: Mapping[str, Any]) -> pl.DataFrame:
+    missing = [
+        pl.lit(None, dtype).alias(name)
+        for name, dtype in schema.items()
+        if name not in frame.columns
+    ]
+    return frame.with_columns(missing).select(
+        pl.col(name).cast(dtype) for name, dtype in schema.items()
+    )

@@ -1,0 +1,386 @@
+"""LabelDataset: labels mapped to a hierarchy, with a ledger of every row read."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+from scipy.sparse import csr_array
+
+from audit.base.dag import BoolArray, Sparse
+from audit.base.errors import InputError, SchemaError
+from audit.base.limits import LABELS
+from audit.base.plurals import counted
+from audit.data.columns import pick, raw_labels
+from audit.data.formats import read_labels
+from audit.data.label_format import INSTANCES, Columns, RawLabels
+from audit.data.weighted_dag import WeightedDag
+from audit.hierarchies.coding import Placement
+from audit.hierarchies.hierarchy import Hierarchy
+from audit.hierarchies.reading import load_hierarchy
+from audit.hierarchies.titles import read_own_titles, read_titles, with_titles
+
+REASONS = (
+    "unknown_code",
+    "malformed_code",
+    "missing_code",
+    "no_place",
+    "other_version",
+    "no_hierarchy",
+    "bad_row",
+)
+"""Why a row is refused, in the order of the ledger."""
+
+
+@dataclass(frozen=True, slots=True)
+class Ledger:
+    """What became of every row: ``rows_read == rows_mapped + sum(refused.values())``.
+
+    Args:
+        rows_read: Instance-label assertions as read.
+        rows_mapped: Those that have a node; duplicates among them.
+        refused: Rows without a node by reason; reasons that do not occur are left out.
+        instances: Instances, those without labels included.
+        instances_without_labels: Instances none of whose rows has a node.
+        groups: Different groups; None where there are none.
+    """
+
+    rows_read: int
+    rows_mapped: int
+    refused: Mapping[str, int]
+    instances: int
+    instances_without_labels: int
+    groups: int | None
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class LabelDataset:
+    """Labels of instances as nodes of a hierarchy; instances in code-point order of their ids."""
+
+    hierarchy: Hierarchy
+    """With a node for every label that was kept, also one that the original lacked."""
+    instances: pl.DataFrame
+    """``instance, group, split``, then the strata; sorted by instance."""
+    assertions: pl.DataFrame
+    """``instance, node`` (indices), ``position``: every mapped row, duplicates included."""
+    refusals: pl.DataFrame
+    """``reason, label, table, rows, instances``: what was refused, a row a label."""
+    mappings: pl.DataFrame
+    """``label, table, node, added, rows, instances``: what was mapped, a row a label; ``added``
+    tells that the hierarchy had no such node."""
+    written: pl.DataFrame
+    """``instance`` (index) and ``line``: each different label, as written, of each instance;
+    ``line`` is the row of `mappings`, or ``len(mappings)`` and the row of `refusals`."""
+    places: pl.DataFrame
+    """``instance`` (index), ``split, labels`` (as written): a row a place, for instances that were
+    met in several places."""
+    ledger: Ledger
+    unnamed: pl.DataFrame
+    """Columns that nobody named, one value an instance; rows as `instances`."""
+    format: str = "rows"
+    sources: tuple[Path, ...] = ()
+    """The files that the labels were read from."""
+    titles: tuple[Path, ...] = ()
+    """The title dictionaries that were read."""
+    persons: bool = False
+    """Whether instances are persons' records, so that small counts are suppressed."""
+
+    @classmethod
+    def from_rows(
+        cls, rows: pl.DataFrame, hierarchy: Hierarchy | str, *, strata: Iterable[str] = ()
+    ) -> LabelDataset:
+        """A dataset from a frame of columns ``instance, label`` and, if any, ``group, split``.
+
+        ``strata`` names further columns of the instances. An instance all of whose rows have a null
+        label is one without labels; beside labels of the same instance such a row is refused as
+        ``missing_code``.
+        """
+        present = [role for role in ("group", "split") if role in rows.columns]
+        roles = {role: role for role in ("instance", "label", *present)}
+        further = Columns(strata=tuple(strata)).further
+        mentions = pick(rows, Path("rows"), **roles, **further)
+        unlabelled = pl.col("label").is_null().all().over("instance")
+        without = unlabelled & pl.col("instance").is_not_null()
+        raw = raw_labels(mentions.filter(~without), mentions, Path("rows"))
+        return map_labels(replace(raw, sources=()), _loaded(hierarchy))
+
+    @property
+    def strata(self) -> tuple[str, ...]:
+        """Names of the further columns of the instances."""
+        return tuple(self.instances.columns[len(INSTANCES) :])
+
+    @cached_property
+    def refused(self) -> pl.DataFrame:
+        """``instance`` (index) and ``reason``: a row for each reason that an instance met."""
+        reasons = self.refusals.select("reason").with_row_index("line", len(self.mappings))
+        met = self.written.join(reasons, on="line").select("instance", "reason")
+        return met.unique().sort("instance", "reason")
+
+    @cached_property
+    def splits(self) -> pl.DataFrame:
+        """``instance`` (index) and ``split``, sorted: every split that each instance stands in."""
+        first = self.instances.with_row_index("instance_index").select(
+            pl.col("instance_index").alias("instance"), "split"
+        )
+        both = pl.concat([first, self.places.select("instance", "split")])
+        return both.drop_nulls("split").unique().sort("instance", "split")
+
+    @cached_property
+    def direct(self) -> Sparse:
+        """Direct labels, shape (n_instances, n_nodes), 0 or 1, int64 canonical CSR.
+
+        A repeated label counts once; an instance without labels is an empty row.
+        """
+        shape = (len(self.instances), len(self.hierarchy))
+        pairs = self.assertions.select("instance", "node").unique().sort("instance", "node")
+        indptr = np.zeros(shape[0] + 1, np.int64)
+        np.cumsum(np.bincount(pairs["instance"].to_numpy(), minlength=shape[0]), out=indptr[1:])
+        ones = np.ones(len(pairs), np.int64)
+        return csr_array((ones, pairs["node"].to_numpy().astype(np.int64), indptr), shape=shape)
+
+    def having(self, column: str, value: str) -> tuple[BoolArray, BoolArray]:
+        """Instances with a value of a column, and those with another; a null is neither.
+
+        Each of shape (n_instances,).
+        """
+        found = self.instances[column]
+        inside, outside = found == value, found != value
+        return inside.fill_null(False).to_numpy(), outside.fill_null(False).to_numpy()
+
+    def weighted(self, instance: str) -> WeightedDag:
+        """The weighted DAG of an instance's labels.
+
+        Raises:
+            SchemaError: If there is no such instance.
+        """
+        position = self.instances["instance"].index_of(instance)
+        if position is None:
+            raise SchemaError("an instance of the dataset is required", found=repr(instance))
+        return WeightedDag.of_row(self.hierarchy, self.direct, position)
+
+    def __len__(self) -> int:
+        return len(self.instances)
+
+    def __repr__(self) -> str:
+        return (
+            f"LabelDataset({counted(len(self), 'instances')}, {self.ledger.rows_mapped:,} of "
+            f"{counted(self.ledger.rows_read, 'rows')} mapped to {self.hierarchy.name})"
+        )
+
+    def _repr_markdown_(self) -> str:
+        refused = "".join(
+            f"| refused: {reason} | {n:,} |\n" for reason, n in self.ledger.refused.items()
+        )
+        return (
+            f"**{self!r}**\n\n| ledger | rows |\n|---|---:|\n| read | {self.ledger.rows_read:,} |\n"
+            f"| mapped | {self.ledger.rows_mapped:,} |\n{refused}"
+        )
+
+
+def load_labels(
+    path: str | Path,
+    hierarchy: Hierarchy | str | Path,
+    *,
+    format: str | None = None,
+    id: str | None = None,
+    label: str | None = None,
+    group: str | None = None,
+    split: str | None = None,
+    titles: Iterable[str | Path] = (),
+    classes: str | Path | None = None,
+    strata: Iterable[str] = (),
+) -> LabelDataset:
+    """Read a dataset and map its labels to a hierarchy.
+
+    Args:
+        path: A file or folder in one of ``audit.data.formats.FORMATS``.
+        hierarchy: A hierarchy, the name of a built-in one, or a hierarchy file.
+        format: Name of the format; found from folder, suffix and first bytes where None.
+        id: Column of the instance id.
+        label: Column of the label.
+        group: Column that instances are repeated in, such as a patient.
+        split: Column of the split, such as train or test.
+        titles: Title dictionaries beside those found with the data; the user's overrule.
+        classes: Names of the columns of a matrix of labels, a name a line, in column order.
+        strata: Further columns of the instances, such as site, period or coder.
+
+    Raises:
+        FormatError: If not exactly one format matches.
+        InputError: If a file cannot be read or holds no instance.
+        SchemaError: If a column is missing, or an instance stands in two groups, or in two values
+            of a stratum.
+    """
+    names = None if classes is None else Path(classes)
+    columns = Columns(
+        id=id, label=label, group=group, split=split, classes=names, strata=tuple(strata)
+    )
+    raw = read_labels(Path(path), columns, format)
+    if raw.instances.is_empty():
+        raise InputError("a dataset of at least one instance is required", found="none", where=path)
+    own, titled = tuple(Path(source) for source in titles), _loaded(hierarchy)
+    dictionaries = (*own, *raw.titles)
+    if dictionaries:
+        named = [read_own_titles(source, titled) for source in own]
+        titled = with_titles(titled, [*named, *map(read_titles, raw.titles)])
+    return replace(map_labels(raw, titled), titles=dictionaries)
+
+
+def _loaded(hierarchy: Hierarchy | str | Path) -> Hierarchy:
+    return hierarchy if isinstance(hierarchy, Hierarchy) else load_hierarchy(hierarchy)
+
+
+def map_labels(raw: RawLabels, hierarchy: Hierarchy) -> LabelDataset:
+    """Map labels as read to nodes; every row is either mapped or refused with a reason."""
+    placed = _placements(raw.rows, hierarchy)
+    hierarchy = _grown(hierarchy, placed)
+    instances = raw.instances.sort("instance")
+    rows = (
+        raw.rows.join(placed, on=["label", "table"], how="left", nulls_equal=True)
+        .with_columns(
+            pl.when(pl.col("refused").is_not_null())
+            .then("refused")
+            .when(pl.col("label").is_null())
+            .then(pl.lit("missing_code"))
+            .otherwise("reason")
+            .alias("reason")
+        )
+        .drop("refused")
+    )
+    mapped = rows.filter(pl.col("reason").is_null())
+    assertions = _indexed(mapped, instances, hierarchy)
+    _refuse_many_labels(assertions, instances, raw.sources)
+    mappings, refusals = _mappings(mapped), _refusals(rows)
+    return LabelDataset(
+        hierarchy=hierarchy,
+        instances=instances,
+        assertions=assertions,
+        refusals=refusals,
+        mappings=mappings,
+        written=_written(rows, instances, mappings, refusals),
+        places=_numbered(raw.places, instances),
+        ledger=_ledger(rows, instances, assertions),
+        unnamed=instances.select("instance")
+        .join(raw.unnamed, on="instance", how="left", maintain_order="left")
+        .drop("instance"),
+        format=raw.format,
+        sources=raw.sources,
+        persons=raw.persons or (hierarchy.coding is not None and hierarchy.coding.persons),
+    )
+
+
+def _refuse_many_labels(
+    assertions: pl.DataFrame, instances: pl.DataFrame, sources: Sequence[Path]
+) -> None:
+    if assertions.is_empty():
+        return
+    instance, most = (
+        assertions.group_by("instance")
+        .agg(pl.col("node").n_unique())
+        .sort("node", "instance", descending=[True, False])
+        .row(0)
+    )
+    name = instances["instance"][int(instance)]
+    LABELS.refuse_beyond(most, f"{sources[0]}: instance {name!r}" if sources else repr(name))
+
+
+def _placements(rows: pl.DataFrame, hierarchy: Hierarchy) -> pl.DataFrame:
+    """``label, table, node, parent, reason`` of each different label."""
+    asked = rows.filter(pl.col("label").is_not_null() & pl.col("refused").is_null())
+    labels = asked.select("label", "table").unique().sort("label", "table")
+    placed = [place(label, table, hierarchy) for label, table in labels.iter_rows()]
+    return labels.with_columns(
+        pl.Series("node", [p.node for p in placed], pl.String),
+        pl.Series("parent", [p.parent for p in placed], pl.String),
+        pl.Series("reason", [p.reason for p in placed], pl.String),
+    )
+
+
+def place(label: str, table: str | None, hierarchy: Hierarchy) -> Placement:
+    """Where a label as written belongs, by what the hierarchy says of labels that it lacks."""
+    found = place_by_digits(label, table, hierarchy)
+    lacked = found.parent is not None or found.reason == "no_place"
+    if lacked and hierarchy.unlisted == "refuse":
+        return Placement(reason="unknown_code")
+    return found
+
+
+def place_by_digits(label: str, table: str | None, hierarchy: Hierarchy) -> Placement:
+    """Where a label belongs if it may be hung; without a coding, labels are ids of nodes."""
+    if hierarchy.coding is not None:
+        return hierarchy.coding.place(label, table, hierarchy)
+    return Placement(label) if label in hierarchy else Placement(reason="unknown_code")
+
+
+def _grown(hierarchy: Hierarchy, placed: pl.DataFrame) -> Hierarchy:
+    """The hierarchy with a node for each label that was given a place of its own."""
+    new = placed.filter(pl.col("parent").is_not_null()).unique("node").sort("node")
+    if new.is_empty():
+        return hierarchy
+    titles = [hierarchy.further_titles.get(node) for node in new["node"]]
+    nodes = new.select(
+        "node", pl.Series("title", titles, pl.String), pl.lit(True).alias("assignable")
+    )
+    return hierarchy.extend(new.select(pl.col("node").alias("child"), "parent"), nodes)
+
+
+def _numbered(frame: pl.DataFrame, instances: pl.DataFrame) -> pl.DataFrame:
+    """The frame with each instance's id replaced by its index; rows without one are left out."""
+    rank = instances.select("instance").with_row_index("index")
+    joined = frame.join(rank, on="instance", how="inner", maintain_order="left")
+    return joined.with_columns(instance="index").drop("index")
+
+
+def _indexed(mapped: pl.DataFrame, instances: pl.DataFrame, hierarchy: Hierarchy) -> pl.DataFrame:
+    nodes = pl.DataFrame({"node": hierarchy.nodes}).with_row_index("node_index")
+    return (
+        _numbered(mapped, instances)
+        .join(nodes, on="node", how="inner")
+        .select("instance", pl.col("node_index").alias("node"), "position")
+        .sort("instance", "position", "node", nulls_last=True)
+    )
+
+
+def _written(
+    rows: pl.DataFrame, instances: pl.DataFrame, mappings: pl.DataFrame, refusals: pl.DataFrame
+) -> pl.DataFrame:
+    as_written = ("reason", "label", "table")
+    mapped = mappings.with_columns(reason=pl.lit(None, pl.String))
+    lines = pl.concat([mapped.select(as_written), refusals.select(as_written)])
+    numbered = rows.join(lines.with_row_index("line"), on=as_written, nulls_equal=True)
+    of_instances = _numbered(numbered.select("instance", "line"), instances)
+    return of_instances.unique().sort("instance", "line")
+
+
+def _refusals(rows: pl.DataFrame) -> pl.DataFrame:
+    return (
+        rows.filter(pl.col("reason").is_not_null())
+        .group_by("reason", "label", "table")
+        .agg(pl.len().alias("rows"), pl.col("instance").drop_nulls().n_unique().alias("instances"))
+        .sort("reason", "label", "table", nulls_last=True)
+    )
+
+
+def _mappings(mapped: pl.DataFrame) -> pl.DataFrame:
+    return (
+        mapped.with_columns(added=pl.col("parent").is_not_null())
+        .group_by("label", "table", "node", "added")
+        .agg(pl.len().alias("rows"), pl.col("instance").n_unique().alias("instances"))
+        .sort("label", "table", nulls_last=True)
+    )
+
+
+def _ledger(rows: pl.DataFrame, instances: pl.DataFrame, assertions: pl.DataFrame) -> Ledger:
+    refused = dict(rows.filter(pl.col("reason").is_not_null()).group_by("reason").len().iter_rows())
+    groups = instances["group"].drop_nulls()
+    return Ledger(
+        rows_read=len(rows),
+        rows_mapped=len(assertions),
+        refused={reason: refused[reason] for reason in REASONS if reason in refused},
+        instances=len(instances),
+        instances_without_labels=len(instances) - assertions["instance"].n_unique(),
+        groups=groups.n_unique() if len(groups) else None,
+    )

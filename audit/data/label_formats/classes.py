@@ -1,0 +1,74 @@
+"""Names of the columns of a matrix, which has none of its own."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
+
+from audit.base.errors import SchemaError, first_cases
+from audit.base.files import read_text
+
+_HINT = "name the columns in a text file, a name a line, in column order, with --classes"
+
+
+def read_classes(path: Path) -> tuple[str, ...]:
+    """Names of a text file, a name a line, in column order, without the blanks around them.
+
+    Raises:
+        InputError: If the file cannot be read or is empty.
+        SchemaError: If a line between others is blank, or a name stands twice.
+    """
+    names = [line.strip() for line in read_text(path).rstrip().split("\n")]
+    if "" in names:
+        raise SchemaError(
+            "every line must hold the name of one column",
+            found="a blank line",
+            where=f"{path}:{names.index('') + 1}",
+        )
+    return distinct(names, "class", path)
+
+
+def classes_for(columns: int, file: Path | None, path: Path) -> tuple[str, ...]:
+    """Names of the columns of a matrix from the file that names them.
+
+    Args:
+        columns: Columns of the matrix.
+        file: The file of names.
+        path: The matrix, for messages.
+
+    Raises:
+        SchemaError: If there is no such file, or it names more columns or fewer.
+    """
+    if file is None:
+        raise SchemaError(
+            f"the names of the {columns:,} columns are required",
+            found="none",
+            where=path,
+            hint=_HINT,
+        )
+    return as_many(read_classes(file), columns, path, f" in {file}")
+
+
+def as_many(names: tuple[str, ...], columns: int, path: Path, place: str = "") -> tuple[str, ...]:
+    """The names, where there are as many as columns; raises SchemaError with both numbers."""
+    if len(names) != columns:
+        raise SchemaError(
+            f"a name is required for each of the {columns:,} columns",
+            found=f"{len(names):,} names{place}",
+            where=path,
+            hint=_HINT,
+        )
+    return names
+
+
+def distinct(names: Sequence[str], what: str, path: Path) -> tuple[str, ...]:
+    """The names, where each stands once; raises SchemaError with the first that stand again."""
+    if len(set(names)) != len(names):
+        again = [name for name, times in Counter(names).items() if times > 1]
+        raise SchemaError(
+            f"each {what} may stand once",
+            found=f"repeated: {first_cases(again)}",
+            where=path,
+        )
+    return tuple(names)

@@ -1,0 +1,160 @@
+"""What MIMIC-III and MIMIC-IV have in common: tables of codes, known by their names."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import polars as pl
+
+from audit.base.errors import InputError, first_cases
+from audit.base.files import files_in, first_bytes
+from audit.data.columns import pick, present, raw_labels, schema_of
+from audit.data.label_format import Columns, RawLabels
+from audit.data.label_formats.mimic_beside import KEYS, columns_beside, unnamed_beside
+from audit.data.unnamed_columns import candidates, together, unnamed_columns
+
+_SUFFIX = r"\.(?:csv|csv\.gz|parquet)"
+_TABLE = re.compile(rf"(diagnoses|procedures)_icd{_SUFFIX}", re.IGNORECASE)
+_UNNAMED = "unnamed:"
+_DICTIONARY = re.compile(rf"d_icd_(?:diagnoses|procedures){_SUFFIX}", re.IGNORECASE)
+
+
+def matcher(required: Collection[str], *subfolders: str) -> Callable[[Path, bytes], bool]:
+    """Whether a table, or one that a folder holds by its name, has the required columns."""
+
+    def matches(path: Path, head: bytes) -> bool:
+        if path.is_file():
+            return set(required) <= schema_of(path, head).keys()
+        return any(
+            set(required) <= schema_of(table, first_bytes(table)).keys()
+            for table in _named_tables(path, subfolders)
+        )
+
+    return matches
+
+
+def tables_of(path: Path, *subfolders: str) -> list[Path]:
+    """The table itself, or the diagnoses and procedures that a folder holds.
+
+    Raises:
+        InputError: If a folder holds none, or the same one twice.
+    """
+    if path.is_file():
+        return [path]
+    tables = _named_tables(path, subfolders)
+    if not tables:
+        raise InputError(
+            "a folder with DIAGNOSES_ICD or PROCEDURES_ICD (.csv, .csv.gz, .parquet) is required",
+            found=first_cases(entry.name for entry in files_in(path)) or "an empty folder",
+            where=path,
+        )
+    for kind in ("diagnoses", "procedures"):
+        same = [table for table in tables if kind_of(table) == kind]
+        if len(same) > 1:
+            raise InputError(
+                f"a folder must hold the table of {kind} once",
+                found=first_cases(str(table.relative_to(path)) for table in same),
+                where=path,
+                hint="keep one of them",
+            )
+    return tables
+
+
+def _dictionaries_beside(tables: Collection[Path]) -> list[Path]:
+    """Title dictionaries, D_ICD_DIAGNOSES and D_ICD_PROCEDURES, in the folders of the tables."""
+    folders = sorted({table.parent for table in tables})
+    return [entry for folder in folders for entry in files_in(folder) if _named(entry, _DICTIONARY)]
+
+
+def kind_of(table: Path) -> str | None:
+    """``diagnoses`` or ``procedures`` where the file name tells, else None."""
+    name = table.name.lower()
+    return next((kind for kind in ("diagnoses", "procedures") if kind in name), None)
+
+
+def coded_rows(
+    frame: pl.DataFrame, table: Path, columns: Columns, code: str, **more: str
+) -> pl.DataFrame:
+    """Rows of one table with its code column, the admission as instance, the patient as group.
+
+    A stratum that the table lacks is looked for beside it, once all tables are read.
+    """
+    roles = {
+        "instance": columns.id or "hadm_id",
+        "label": columns.label or code,
+        "group": columns.group or present(frame, "subject_id"),
+        "split": columns.split,
+        "position": present(frame, "seq_num"),
+        **{key: present(frame, key) for key in KEYS},
+        **{role: present(frame, str(name).lower()) for role, name in columns.further.items()},
+        **more,
+    }
+    others = candidates(frame, [name for name in roles.values() if name])
+    return _tidied(pick(frame, table, **roles, **{f"{_UNNAMED}{name}": name for name in others}))
+
+
+def labels_of(
+    rows: Sequence[pl.DataFrame], path: Path, tables: Sequence[Path], columns: Columns
+) -> RawLabels:
+    """The labels of all tables together, with dictionaries and strata from beside them.
+
+    Raises:
+        SchemaError: If a stratum is a column neither of these tables nor of those beside them.
+    """
+    every = pl.concat(rows, how="diagonal")
+    absent = {role: name for role, name in columns.further.items() if role not in every.columns}
+    beside, found_in = columns_beside(every, absent, tables)
+    taken = [name for name in (columns.id, *columns.beside.values()) if name]
+    unnamed, looked_at = unnamed_beside(every, taken, tables)
+    raw = raw_labels(
+        every,
+        pl.concat([every, *beside], how="diagonal"),
+        path,
+        sources=tuple(dict.fromkeys((*tables, *found_in, *looked_at))),
+        titles=_dictionaries_beside(tables),
+        persons=True,
+    )
+    return replace(raw, unnamed=together([_unnamed_among(every, path), *unnamed]))
+
+
+def _unnamed_among(rows: pl.DataFrame, path: Path) -> pl.DataFrame:
+    """Columns of the tables of codes that nobody named and that part the instances."""
+    roles = [role for role in rows.columns if role.startswith(_UNNAMED)]
+    named = {role: role.removeprefix(_UNNAMED) for role in roles}
+    table = rows.select("instance", *roles).rename(named)
+    return unnamed_columns(table, "instance", (), path)
+
+
+def _tidied(rows: pl.DataFrame) -> pl.DataFrame:
+    """Rows with NULL as null and ``position`` as a number; what is no position is a bad row."""
+    rows = rows.with_columns(
+        pl.when(~pl.col(pl.String).is_in(["NULL", "null", "Null"])).then(pl.col(pl.String))
+    )
+    if "position" not in rows.columns:
+        return rows
+    number = pl.col("position").cast(pl.Float64, strict=False)
+    position = number.cast(pl.Int64, strict=False)
+    whole = (position == number).fill_null(False)
+    broken = pl.col("position").is_not_null() & ~whole
+    return rows.with_columns(
+        position=pl.when(~broken).then(position),
+        refused=pl.when(broken).then(pl.lit("bad_row")),
+    )
+
+
+def _named_tables(folder: Path, subfolders: Collection[str]) -> list[Path]:
+    entries = files_in(folder)
+    for entry in list(entries):
+        if entry.is_dir() and entry.name.lower() in subfolders:
+            entries += files_in(entry)
+    return sorted(
+        (entry for entry in entries if _named(entry, _TABLE)),
+        key=lambda table: (str(kind_of(table)), table),
+    )
+
+
+def _named(entry: Path, name: re.Pattern[str]) -> bool:
+    return name.fullmatch(entry.name) is not None and entry.is_file()

@@ -1,0 +1,102 @@
+"""NumPy arrays of labels: a class number an instance, or a row of 0 and 1."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from audit.base.errors import SchemaError
+from audit.data.columns import raw_labels, refuse_named
+from audit.data.label_format import Columns, LabelFormat, RawLabels
+from audit.data.label_formats.arrays import NPY_MAGIC, AnyArray, first_of, read_npy
+from audit.data.label_formats.classes import classes_for, read_classes
+
+
+def read(path: Path, columns: Columns) -> RawLabels:
+    """Read class numbers, shape (n,), or 0 and 1, shape (n, n_classes); ids are row numbers from 0.
+
+    Names come from ``columns.classes``, a name a line: the number 0, or the first column, has the
+    first name. A row of zeros is an instance without labels.
+
+    Raises:
+        InputError: If it is no NumPy file, or holds pickled objects or no instance.
+        SchemaError: If names are missing, a number has no name, or the array is of another kind.
+    """
+    refuse_named(columns, path, "id", "label", "group", "split", "strata")
+    array = read_npy(path)
+    row, number, names = _carried(array, columns.classes, path)
+    rows = pl.DataFrame(
+        {"instance": row, "label": np.array(names, dtype=object)[number].tolist()},
+        schema_overrides={"label": pl.String},
+    )
+    instances = pl.DataFrame({"instance": np.arange(len(array))})
+    sources = (path, *([columns.classes] if columns.classes else []))
+    return raw_labels(_as_text(rows), _as_text(instances), path, sources=sources)
+
+
+def matches(path: Path, head: bytes) -> bool:
+    """Whether the first bytes are those of an ``.npy`` file of whole numbers or booleans."""
+    return head.startswith(NPY_MAGIC) and _WHOLE_NUMBERS.search(head) is not None
+
+
+_WHOLE_NUMBERS = re.compile(rb"'descr': '[<>|]?[biu]\d")
+
+
+Carried = tuple[NDArray[np.int64], NDArray[np.int64], tuple[str, ...]]
+"""Rows and class numbers of the labels, row by row, and the names of all classes."""
+
+
+def _carried(array: AnyArray, classes: Path | None, path: Path) -> Carried:
+    if array.ndim == 1 and array.dtype.kind in "iu":
+        return _numbered(array, classes, path)
+    if array.ndim == 2 and array.dtype.kind in "biu":
+        return _flagged(array, classes, path)
+    raise SchemaError(
+        "labels must be class numbers, shape (n,), or 0 and 1, shape (n, n_classes)",
+        found=f"{array.dtype} of shape {array.shape}",
+        where=path,
+        hint="scores of a model are given with --predictions" * (array.ndim == 2),
+    )
+
+
+def _numbered(array: AnyArray, classes: Path | None, path: Path) -> Carried:
+    seen = int(array.max()) + 1 if array.size else 0
+    names = read_classes(classes) if classes else classes_for(seen, None, path)
+    outside = np.flatnonzero((array < 0) | (array >= len(names)))
+    if len(outside):
+        raise SchemaError(
+            f"class numbers must lie from 0 to {len(names) - 1}, as {classes} names them",
+            found=first_of(outside, array[outside]),
+            where=path,
+        )
+    return np.arange(len(array)), array.astype(np.int64), names
+
+
+def _flagged(array: AnyArray, classes: Path | None, path: Path) -> Carried:
+    names = classes_for(array.shape[1], classes, path)
+    row, column = np.nonzero((array != 0) & (array != 1))
+    if len(row):
+        raise SchemaError(
+            "a matrix of labels must hold 0 and 1",
+            found=first_of(row, array[row, column]),
+            where=path,
+        )
+    row, column = np.nonzero(array)
+    return row, column, names
+
+
+def _as_text(frame: pl.DataFrame) -> pl.DataFrame:
+    return frame.with_columns(pl.col("instance").cast(pl.String))
+
+
+FORMAT = LabelFormat(
+    name="npy",
+    title="a NumPy array of class numbers, or of 0 and 1 with a column a class; --classes names"
+    " them",
+    matches=matches,
+    read=read,
+)

@@ -1,0 +1,60 @@
+"""Pipe-separated lines: an id and its labels, as CAML writes its predictions."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import polars as pl
+
+from audit.base.errors import SchemaError
+from audit.data.columns import exploded, head_lines, lines_of, parts, pick, raw_labels, refuse_named
+from audit.data.label_format import Columns, LabelFormat, RawLabels
+
+
+def read(path: Path, columns: Columns) -> RawLabels:
+    """Read lines of an id and its labels; an id alone is an instance without labels.
+
+    Raises:
+        SchemaError: If an id holds a comma or a tab, as in a table, or a column is named.
+    """
+    refuse_named(columns, path, "id", "label", "group", "split", "strata")
+    text = pl.col("text").str.splitn("|", 2)
+    listed = lines_of(path).select(
+        "line",
+        instance=text.struct.field("field_0"),
+        labels=parts(text.struct.field("field_1"), "|"),
+    )
+    _require_ids(listed, path)
+    listed = pick(listed, path, instance="instance", labels="labels")
+    return raw_labels(exploded(listed), listed, path)
+
+
+def matches(path: Path, head: bytes) -> bool:
+    """Whether every line begins with an id and a pipe follows somewhere, or the suffix says so."""
+    lines = head_lines(path, head)
+    ids = [line.partition("|")[0].strip() for line in lines]
+    named = ".psv" in (suffix.lower() for suffix in path.suffixes[-2:])
+    return (
+        bool(lines)
+        and (named or any("|" in line for line in lines))
+        and all(ids)
+        and not any(set("\t,{ \0") & set(instance) for instance in ids)
+    )
+
+
+def _require_ids(listed: pl.DataFrame, path: Path) -> None:
+    others = listed.filter(pl.col("instance").str.contains(r"[\t,{\x00]"))
+    if not others.is_empty():
+        raise SchemaError(
+            "every line must be an id and labels, separated by pipes",
+            found=repr(others["instance"][0][:60]),
+            where=f"{path}:{others['line'][0]}",
+        )
+
+
+FORMAT = LabelFormat(
+    name="psv",
+    title="lines of an id and labels separated by pipes, without a header",
+    matches=matches,
+    read=read,
+)

@@ -1,0 +1,140 @@
+"""Wide tables: one row an instance, one column of 0 and 1 a node."""
+
+from __future__ import annotations
+
+import csv
+import io
+import re
+from pathlib import Path
+
+import polars as pl
+
+from audit.base.errors import SchemaError, first_cases
+from audit.base.files import read_table, read_text
+from audit.data.columns import (
+    ID_NAMES,
+    cells,
+    column_for,
+    exploded,
+    head_lines,
+    id_among,
+    is_parquet,
+    pick,
+    raw_labels,
+    refuse_named,
+    schema_of,
+    separator_of,
+    tidy,
+)
+from audit.data.label_format import Columns, LabelFormat, RawLabels
+
+_REPEATED = re.compile(r"_duplicated_\d+$")
+_CARRIED = {"row": pl.UInt32, "label": pl.String}
+_YES, _NO = ("1", "true"), ("0", "false")
+_OTHER_SHAPES = {"label", "labels", "parent", "icd9_code", "icd_code"}
+
+
+def read(path: Path, columns: Columns) -> RawLabels:
+    """Read a table whose every column is a node, but the id, group, split and strata.
+
+    Values are 0, 1, true, false or blank, which is 0. The id is the first column unless one is
+    named or bears a usual name.
+
+    Raises:
+        SchemaError: If a column is missing or given twice, or a value is another one.
+    """
+    refuse_named(columns, path, "label")
+    frame = read_table(path, separator=separator_of(path))
+    _refuse_repeated(frame.columns, path)
+    roles = columns.beside
+    named = {role: name for role, name in roles.items() if name}
+    others = {column_for(role, name, frame.columns, path) for role, name in named.items()}
+    instance = _id_column(frame, columns.id, others, path)
+    nodes = [name for name in frame.columns if name not in {instance, *others}]
+    if not nodes:
+        raise SchemaError("a column of 0 and 1 a node is required", found="none", where=path)
+    mentions = pick(frame, path, instance=instance, **roles)
+    flags = pl.DataFrame([frame[node] for node in nodes])
+    listed = mentions.with_columns(labels=_labels(flags, path))
+    return raw_labels(exploded(listed), listed, path)
+
+
+def matches(path: Path, head: bytes) -> bool:
+    """Whether most values behind the first column are 0 or 1, and no other shape's column is."""
+    schema = schema_of(path, head)
+    if len(schema) < 2 or _OTHER_SHAPES & schema.keys():
+        return False
+    if is_parquet(path):
+        kinds = list(schema.values())[1:]
+        return 2 * sum(kind == pl.Boolean or kind.is_numeric() for kind in kinds) > len(kinds)
+    values = [
+        value.strip().lower()
+        for row in cells(head_lines(path, head))[1:]
+        for value in row[1:]
+        if value.strip()
+    ]
+    return 2 * sum(value in _YES + _NO for value in values) > len(values)
+
+
+def _refuse_repeated(names: list[str], path: Path) -> None:
+    repeated = [
+        name for name in names if _REPEATED.sub("", name) in names and _REPEATED.search(name)
+    ]
+    if repeated:
+        raise SchemaError(
+            "every column must have its own name",
+            found=f"repeated: {first_cases(_REPEATED.sub('', name) for name in repeated)}",
+            where=path,
+        )
+
+
+def _id_column(frame: pl.DataFrame, named: str | None, others: set[str], path: Path) -> str:
+    usual = [name for name in frame.columns if name.strip().lower() in ID_NAMES]
+    return id_among(frame.columns if named else usual or frame.columns[:1], named, others, path)
+
+
+def _labels(flags: pl.DataFrame, path: Path) -> pl.Series:
+    flags = tidy(flags, path).select(pl.all().str.to_lowercase())
+    _require_flags(flags, path)
+    carried = [
+        pl.DataFrame({"row": rows, "label": [node.strip()] * len(rows)}, schema=_CARRIED)
+        for node in flags.columns
+        if len(rows := flags[node].is_in(_YES).arg_true())
+    ]
+    empty = pl.DataFrame(schema=_CARRIED)
+    by_row = pl.concat([empty, *carried]).group_by("row").agg("label")
+    every = pl.DataFrame({"row": range(flags.height)}, schema={"row": pl.UInt32})
+    return every.join(by_row, on="row", how="left", maintain_order="left")["label"]
+
+
+def _require_flags(flags: pl.DataFrame, path: Path) -> None:
+    wrong = flags.select((~pl.all().is_in(_YES + _NO)).any()).row(0)
+    for node, is_wrong in zip(flags.columns, wrong, strict=True):
+        if is_wrong:
+            others = flags[node].filter(~flags[node].is_in(_YES + _NO)).drop_nulls()
+            raise SchemaError(
+                f"the column {node!r} must hold 0, 1, true, false or nothing",
+                found=first_cases(others.unique(maintain_order=True)),
+                where=_place(path, node),
+                hint="a column that is no node is named with --id, --group or --split, "
+                "or as one of the policy's strata",
+            )
+
+
+def _place(path: Path, node: str) -> str:
+    """The first line whose value in a column is no flag; for Parquet only the path."""
+    if is_parquet(path):
+        return str(path)
+    rows = csv.DictReader(io.StringIO(read_text(path)), delimiter=separator_of(path))
+    for row in rows:
+        if str(row.get(node) or "0").strip().lower() not in {*_YES, *_NO, ""}:
+            return f"{path}:{rows.line_num}"
+    return str(path)
+
+
+FORMAT = LabelFormat(
+    name="wide",
+    title="CSV, TSV or Parquet with a column for the id, then a column of 0 and 1 a node",
+    matches=matches,
+    read=read,
+)

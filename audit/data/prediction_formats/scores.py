@@ -1,0 +1,187 @@
+"""What the readers of predictions share: a matrix, or listed scores, become `RawPredictions`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+from scipy.sparse import csr_array
+
+from audit.base.errors import SchemaError, first_cases
+from audit.data.label_format import RawLabels
+from audit.data.label_formats.arrays import AnyArray, texts_of
+from audit.data.label_formats.classes import as_many, classes_for, distinct
+from audit.data.prediction_format import RawPredictions
+
+SCORE_NAMES = ("scores", "logits")
+"""Names of the array of scores in a file of several."""
+
+
+def matrix_among(
+    arrays: Mapping[str, AnyArray], classes: Path | None, path: Path
+) -> RawPredictions:
+    """Predictions of a file of named arrays.
+
+    The scores are the array ``scores``, else ``logits``, else the only one with two dimensions.
+    The arrays ``classes`` and ``instances``, where there are any, name columns and rows.
+
+    Raises:
+        SchemaError: If no array qualifies or several do, or one is not as `matrix` requires.
+    """
+    two = [name for name, array in arrays.items() if array.ndim == 2]
+    named = [name for name in SCORE_NAMES if name in arrays][:1]
+    chosen = named or two
+    if len(chosen) != 1:
+        listed = [f"{name} of shape {array.shape}" for name, array in arrays.items()]
+        raise SchemaError(
+            "exactly one array of scores is required",
+            found=first_cases(listed) if listed else "no array",
+            where=path,
+            hint="call it scores",
+        )
+    return matrix(
+        arrays[chosen[0]],
+        classes,
+        path,
+        own_classes=arrays.get("classes"),
+        instances=arrays.get("instances"),
+    )
+
+
+def matrix(
+    scores: AnyArray,
+    classes: Path | None,
+    path: Path,
+    *,
+    own_classes: AnyArray | None = None,
+    instances: AnyArray | None = None,
+) -> RawPredictions:
+    """Predictions of a matrix, shape (n_instances, n_classes); whole 0 and 1 are set-valued.
+
+    Args:
+        scores: Numbers of any precision, or booleans.
+        classes: The file that names the columns; not read where the file names them itself.
+        path: The file of the matrix.
+        own_classes: Names that stand beside the matrix, shape (n_classes,).
+        instances: Ids that stand beside the matrix, shape (n_instances,); else row numbers from 0.
+
+    Raises:
+        SchemaError: If the matrix has another shape or type or no cell, or names are missing,
+            repeated, too few or too many.
+    """
+    _require_matrix(scores, path)
+    rows, columns = scores.shape
+    if own_classes is None:
+        names = classes_for(columns, classes, path)
+    else:
+        names = as_many(
+            distinct(texts_of(own_classes, "classes", path), "class", path), columns, path
+        )
+    beside = [classes] if classes is not None and own_classes is None else []
+    return RawPredictions(
+        instances=_ids(rows, instances, path),
+        classes=names,
+        scores=scores.astype(np.float64, copy=False),
+        set_valued=scores.dtype.kind in "biu" and bool(((scores == 0) | (scores == 1)).all()),
+        sources=(path, *beside),
+    )
+
+
+def listed(
+    scores: pl.DataFrame, instances: pl.Series, path: Path, *, set_valued: bool = False
+) -> RawPredictions:
+    """Predictions of a list of scores; what is not listed is 0.
+
+    Args:
+        scores: ``instance, node, score``, without nulls.
+        instances: Every instance once, in file order, also one without scores.
+        path: The file.
+        set_valued: Whether the scores say no more than that a node was predicted.
+
+    Raises:
+        SchemaError: If an instance has two scores for a node.
+    """
+    _refuse_repeated(scores, path)
+    nodes = scores["node"].unique(maintain_order=True)
+    row = _positions(scores["instance"], instances)
+    column = _positions(scores["node"], nodes)
+    shape = (len(instances), len(nodes))
+    return RawPredictions(
+        instances=tuple(instances),
+        classes=tuple(nodes),
+        scores=csr_array((scores["score"].to_numpy(), (row, column)), shape=shape),
+        set_valued=set_valued,
+        sources=(path,),
+    )
+
+
+def predicted_sets(raw: RawLabels, path: Path) -> RawPredictions:
+    """Predictions of labels as read: every label is predicted, with score 1.
+
+    A repeated label counts once.
+
+    Raises:
+        SchemaError: If a row lacks its instance or its label.
+    """
+    rows = raw.rows.select("instance", "label")
+    incomplete = rows.filter(pl.any_horizontal(pl.all().is_null()))
+    if not incomplete.is_empty():
+        cases = [f"{name or '?'}: {label or '?'}" for name, label in incomplete.head(5).iter_rows()]
+        raise SchemaError(
+            "every prediction must have an instance and a node",
+            found=first_cases(cases, incomplete.height),
+            where=path,
+        )
+    scores = rows.unique(maintain_order=True).select(
+        "instance", pl.col("label").alias("node"), pl.lit(1.0).alias("score")
+    )
+    return listed(scores, raw.instances["instance"], path, set_valued=True)
+
+
+def _require_matrix(scores: AnyArray, path: Path) -> None:
+    if scores.ndim != 2 or scores.dtype.kind not in "biuf":
+        raise SchemaError(
+            "scores must be a matrix of numbers, a row an instance and a column a class",
+            found=f"{scores.dtype} of shape {scores.shape}",
+            where=path,
+        )
+    if scores.size == 0:
+        raise SchemaError(
+            "a matrix of at least one row and one column is required",
+            found=f"shape {scores.shape}",
+            where=path,
+        )
+
+
+def _ids(rows: int, instances: AnyArray | None, path: Path) -> tuple[str, ...]:
+    if instances is None:
+        return tuple(str(row) for row in range(rows))
+    ids = distinct(texts_of(instances, "instances", path), "instance", path)
+    if len(ids) != rows:
+        raise SchemaError(
+            f"an id is required for each of the {rows:,} rows",
+            found=f"{len(ids):,} ids",
+            where=path,
+        )
+    return ids
+
+
+def _positions(values: pl.Series, among: pl.Series) -> AnyArray:
+    """Where each value stands among others, each of which stands there once."""
+    known = pl.DataFrame({"value": among}).with_row_index("position")
+    asked = pl.DataFrame({"value": values})
+    return asked.join(known, on="value", how="left", maintain_order="left")["position"].to_numpy()
+
+
+def _refuse_repeated(scores: pl.DataFrame, path: Path) -> None:
+    pairs = scores.select("instance", "node")
+    repeated = pairs.filter(pairs.is_duplicated()).unique(maintain_order=True)
+    if not repeated.is_empty():
+        cases = [f"{node} of {instance}" for instance, node in repeated.head(5).iter_rows()]
+        raise SchemaError(
+            "an instance may have one score for a node",
+            found=f"several: {first_cases(cases, repeated.height)}",
+            where=path,
+        )

@@ -1,0 +1,115 @@
+"""JSON lines of predictions: one object an instance, with its scores or its labels."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import polars as pl
+
+from audit.base.errors import InputError, SchemaError
+from audit.data.columns import id_among
+from audit.data.label_format import Columns
+from audit.data.label_formats import jsonl
+from audit.data.label_formats.classes import distinct
+from audit.data.label_formats.jsonl import Line
+from audit.data.prediction_format import PredictionFormat, RawPredictions
+from audit.data.prediction_formats.scores import listed, predicted_sets
+
+
+def read(path: Path, classes: Path | None) -> RawPredictions:
+    """Read ``{"id": ..., "scores": {node: score}}``, ``{node: score}`` or a list in ``labels``.
+
+    The first line tells which. The id is the key ``id``, ``instance`` or ``hadm_id``, else the
+    only key beside the scores that holds a plain value; without one, and for ``{node: score}``,
+    it is the number of the object from 0. A node that is not listed has score 0.
+
+    Raises:
+        InputError: If a line is no JSON object.
+        SchemaError: If a line is shaped otherwise than the first, a score is no number, or an id
+            is missing or stands twice.
+    """
+    lines = list(jsonl.objects(path))
+    first = lines[0][1]
+    if "labels" in first and "scores" not in first:
+        return predicted_sets(jsonl.read(path, Columns()), path)
+    nested = "scores" in first
+    ids = _ids(lines, path) if nested else _row_numbers(lines)
+    return _listed(ids, [_scores(line, nested, f"{path}:{number}") for number, line in lines], path)
+
+
+Scores: TypeAlias = list[tuple[str, float]]
+"""Nodes and scores of one line."""
+
+
+def _listed(ids: tuple[str, ...], scores: list[Scores], path: Path) -> RawPredictions:
+    triples = [
+        (instance, node, score)
+        for instance, own in zip(ids, scores, strict=True)
+        for node, score in own
+    ]
+    try:
+        frame = pl.DataFrame(triples, schema=_SCORES, orient="row")
+        return listed(frame, pl.Series("instance", ids, pl.String), path)
+    except UnicodeEncodeError as error:
+        raise InputError(
+            "text must be Unicode", found=f"half a character: {error.object!r}", where=path
+        ) from None
+
+
+_SCORES = {"instance": pl.String, "node": pl.String, "score": pl.Float64}
+
+
+def _row_numbers(lines: list[Line]) -> tuple[str, ...]:
+    return tuple(str(row) for row in range(len(lines)))
+
+
+def _ids(lines: list[Line], path: Path) -> tuple[str, ...]:
+    names = list(dict.fromkeys(key for _, line in lines for key in line))
+    beside = {"scores", *jsonl.nested(lines)}
+    if not set(names) - beside:
+        return _row_numbers(lines)
+    key = id_among(names, None, beside, path)
+    return distinct(
+        [_id(line, key, f"{path}:{number}") for number, line in lines], "instance", path
+    )
+
+
+def _id(line: dict[str, Any], key: str, where: str) -> str:
+    instance = (jsonl.plain(line.get(key), key, where) or "").strip()
+    if not instance:
+        raise SchemaError(f"every line must have an id in the key {key!r}", where=where)
+    return instance
+
+
+def _scores(line: dict[str, Any], nested: bool, where: str) -> Scores:
+    scores = line.get("scores") if nested else line
+    if not isinstance(scores, dict):
+        raise SchemaError(
+            "the key 'scores' must hold an object {node: score}, as on the first line",
+            found=type(scores).__name__,
+            where=where,
+        )
+    return [(node.strip(), _number(score, node, where)) for node, score in scores.items()]
+
+
+def _number(score: Any, node: str, where: str) -> float:
+    """A score as a number; the decoder leaves numbers as they are written."""
+    if isinstance(score, str):
+        with suppress(ValueError):
+            return float(score)
+    raise SchemaError(
+        "every score must be a number",
+        found=f"{score!r} for {node!r}",
+        where=where,
+        hint="a line is {node: score}, or an object with the key scores or labels",
+    )
+
+
+FORMAT = PredictionFormat(
+    name="jsonl",
+    title="JSON lines of {node: score}, or with such an object in scores, or a list in labels",
+    matches=jsonl.matches,
+    read=read,
+)

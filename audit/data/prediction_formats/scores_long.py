@@ -1,0 +1,82 @@
+"""Long tables of scores: one row a score of an instance for a node."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import polars as pl
+
+from audit.base.errors import SchemaError, first_cases
+from audit.base.files import column_named, read_table
+from audit.data.columns import id_among, pick, schema_of, separator_of
+from audit.data.prediction_format import PredictionFormat, RawPredictions
+from audit.data.prediction_formats.scores import listed
+
+
+def read(path: Path, classes: Path | None) -> RawPredictions:
+    """Read the columns ``instance, node, score``; a node that is not listed has score 0.
+
+    The id is ``id``, ``instance`` or ``hadm_id``, else the only further column.
+
+    Raises:
+        InputError: If the table cannot be read or has no row.
+        SchemaError: If a column is missing, a value is blank, a score is no number, or an
+            instance has two for a node.
+    """
+    frame = read_table(path, separator=separator_of(path))
+    node, score = (column_named(frame, name, path) for name in ("node", "score"))
+    instance = id_among(frame.columns, None, {node, score}, path)
+    scores = pick(frame, path, instance=instance, node=node)
+    scores = scores.with_columns(_numbers(frame[score], path))
+    _require_rows(scores, path)
+    return listed(scores, scores["instance"].unique(maintain_order=True), path)
+
+
+def matches(path: Path, head: bytes) -> bool:
+    """Whether there are the columns ``node`` and ``score``."""
+    return {"node", "score"} <= schema_of(path, head).keys()
+
+
+def _numbers(written: pl.Series, path: Path) -> pl.Series:
+    """Scores as float64, null where blank."""
+    if written.dtype != pl.String:
+        return _cast(written, written, path)
+    text = written.str.strip_chars()
+    return _cast(text.replace("", None), written, path)
+
+
+def _cast(values: pl.Series, written: pl.Series, path: Path) -> pl.Series:
+    if values.dtype != pl.String and not values.dtype.is_numeric():
+        raise SchemaError(
+            "the column 'score' must hold numbers", found=str(values.dtype), where=path
+        )
+    numbers = values.cast(pl.Float64, strict=False).alias("score")
+    wrong = (numbers.is_null() & values.is_not_null()).arg_true()
+    if len(wrong):
+        cases = [f"{written[row]} in row {row + 1}" for row in wrong.head(5)]
+        raise SchemaError(
+            "every score must be a number", found=first_cases(cases, len(wrong)), where=path
+        )
+    return numbers
+
+
+def _require_rows(scores: pl.DataFrame, path: Path) -> None:
+    if scores.is_empty():
+        raise SchemaError("a table with scores is required", found="no row", where=path)
+    for name in scores.columns:
+        blank = scores[name].is_null().arg_true()
+        if len(blank):
+            cases = [f"row {row + 1}" for row in blank.head(5)]
+            raise SchemaError(
+                f"every row must have a value in the column of the {name}",
+                found=f"none in {first_cases(cases, len(blank))}",
+                where=path,
+            )
+
+
+FORMAT = PredictionFormat(
+    name="long",
+    title="CSV, TSV or Parquet with the columns instance, node and score",
+    matches=matches,
+    read=read,
+)

@@ -1,0 +1,32 @@
+"""NumPy matrices of scores: a row an instance, a column a class."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from audit.data.label_formats.arrays import NPY_MAGIC, read_npy
+from audit.data.prediction_format import PredictionFormat, RawPredictions
+from audit.data.prediction_formats.scores import matrix
+
+
+def read(path: Path, classes: Path | None) -> RawPredictions:
+    """Read a matrix whose columns ``classes`` names; ids are row numbers from 0.
+
+    Raises:
+        InputError: If it is no NumPy file, is cut short, or holds pickled objects.
+        SchemaError: As `audit.data.prediction_formats.scores.matrix`.
+    """
+    return matrix(read_npy(path), classes, path)
+
+
+def matches(path: Path, head: bytes) -> bool:
+    """Whether the first bytes are those of an ``.npy`` file."""
+    return head.startswith(NPY_MAGIC)
+
+
+FORMAT = PredictionFormat(
+    name="npy",
+    title="a NumPy matrix, a row an instance and a column a class; --classes names the columns",
+    matches=matches,
+    read=read,
+)

@@ -1,0 +1,34 @@
+"""Archives of NumPy arrays: scores, and the names of their columns and rows beside them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from audit.data.label_formats.arrays import ZIP_MAGIC, read_npz
+from audit.data.prediction_format import PredictionFormat, RawPredictions
+from audit.data.prediction_formats.scores import matrix_among
+
+
+def read(path: Path, classes: Path | None) -> RawPredictions:
+    """Read the array ``scores``, or the only matrix, with ``classes`` and ``instances``, if any.
+
+    Names in the archive go before those of the file ``classes``.
+
+    Raises:
+        InputError: If it is no such archive, is cut short, or an array holds pickled objects.
+        SchemaError: As `audit.data.prediction_formats.scores.matrix_among`.
+    """
+    return matrix_among(read_npz(path), classes, path)
+
+
+def matches(path: Path, head: bytes) -> bool:
+    """Whether the suffix is ``.npz`` and the first bytes are those of an archive."""
+    return path.suffix.lower() == ".npz" and head.startswith(ZIP_MAGIC)
+
+
+FORMAT = PredictionFormat(
+    name="npz",
+    title="an archive of NumPy arrays: scores and, if any, classes and instances",
+    matches=matches,
+    read=read,
+)

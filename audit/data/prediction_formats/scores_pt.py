@@ -1,0 +1,118 @@
+"""PyTorch files: a tensor of scores, read without unpickling any object."""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+import warnings
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from audit.base.errors import InputError, SchemaError
+from audit.base.files import first_bytes
+from audit.data.label_formats.arrays import AnyArray
+from audit.data.prediction_format import PredictionFormat, RawPredictions
+from audit.data.prediction_formats.scores import matrix, matrix_among
+
+_SUFFIXES = (".pt", ".pth")
+
+
+def read(path: Path, classes: Path | None) -> RawPredictions:
+    """Read a tensor, or a dictionary with ``scores`` or ``logits``.
+
+    ``classes`` and ``instances`` of the dictionary, lists or tensors, name columns and rows.
+
+    Raises:
+        InputError: If PyTorch is missing, or the file is cut short or holds other objects than
+            tensors, numbers, text and lists of them.
+        SchemaError: If it holds no tensor, or as
+            `audit.data.prediction_formats.scores.matrix_among`.
+    """
+    content = _loaded(path)
+    if isinstance(content, dict):
+        return matrix_among(content, classes, path)
+    if isinstance(content, np.ndarray):
+        return matrix(content, classes, path)
+    raise SchemaError(
+        "a tensor, or a dictionary with the key scores or logits, is required",
+        found=type(content).__name__,
+        where=path,
+    )
+
+
+def matches(path: Path, head: bytes) -> bool:
+    """Whether the suffix is ``.pt`` or ``.pth``."""
+    return path.suffix.lower() in _SUFFIXES
+
+
+def _loaded(path: Path) -> object:
+    """A tensor as an array, or a dictionary of arrays by key; anything else as it is."""
+    if not first_bytes(path):
+        raise InputError("a PyTorch file is required", found="an empty file", where=path)
+    if importlib.util.find_spec("torch") is None:
+        raise InputError(
+            "PyTorch is required to read this file",
+            found="it is not installed",
+            where=path,
+            hint='pip install "hierarchy-audit[model]", or write the scores as .npy',
+        )
+    try:
+        return _arrays(_content(path))
+    except Exception as error:  # the reader of a broken file may raise anything
+        raise InputError(
+            "a whole PyTorch file of tensors, without pickled objects, is required",
+            found=_told(error),
+            where=path,
+            hint="save the tensor alone: torch.save(scores.cpu(), path)",
+        ) from None
+
+
+def _content(path: Path) -> Any:
+    """What PyTorch reads without running anything; its warnings are no concern of the user."""
+    torch = importlib.import_module("torch")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return torch.load(path, map_location="cpu", weights_only=True)
+
+
+def _arrays(content: Any) -> object:
+    if isinstance(content, dict):
+        return {str(key): _array(value) for key, value in content.items()}
+    return _array(content) if _is_tensor(content) else content
+
+
+def _told(error: Exception) -> str:
+    """What is wrong, without PyTorch's advice how to run what the file holds."""
+    if type(error).__name__ == "UnpicklingError":
+        return "no tensors, or objects beside them, which could run code when read"
+    return str(error).strip().split("\n")[0] or type(error).__name__
+
+
+def _is_tensor(value: Any) -> bool:
+    return hasattr(value, "detach")
+
+
+def _array(value: Any) -> AnyArray:
+    """A tensor, a list or a plain value as an array; precisions that NumPy lacks are widened."""
+    if not _is_tensor(value):
+        return _plain(value)
+    dense = value.detach().to_dense()
+    return np.asarray(dense.double() if dense.is_floating_point() else dense)
+
+
+def _plain(value: Any) -> AnyArray:
+    """A list as an array; a ragged one, which is none, as an empty array."""
+    try:
+        return np.asarray(value)
+    except ValueError:
+        return np.empty(0, object)
+
+
+FORMAT = PredictionFormat(
+    name="pt",
+    title="a PyTorch tensor, or a dictionary with scores or logits, and classes, if any",
+    matches=matches,
+    read=read,
+)

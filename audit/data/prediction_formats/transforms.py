@@ -1,0 +1,111 @@
+"""From the numbers of a prediction file to scores in [0, 1]."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any, Literal, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csr_array
+from scipy.special import expit, softmax
+
+from audit.base.errors import SchemaError, first_cases
+from audit.data.prediction_format import RawPredictions
+
+Transform: TypeAlias = Literal["softmax", "sigmoid"]
+"""What turns a model's outputs into scores: over all columns of a row, or each for itself."""
+
+ROUNDING = 1e-6
+"""How far outside [0, 1] a score may lie by rounding alone; it is set to the nearer end."""
+
+_Numbers: TypeAlias = NDArray[np.float64]
+_Function: TypeAlias = Callable[[_Numbers], NDArray[Any]]
+
+
+def as_scores(raw: RawPredictions, transform: Transform | None) -> RawPredictions:
+    """The same predictions with scores in [0, 1]; a node that is not listed keeps score 0.
+
+    Args:
+        raw: Predictions as read.
+        transform: What the numbers have yet to go through; None: they are scores.
+
+    Raises:
+        SchemaError: If a number is not finite; if it is no score and nothing transforms it; if a
+            transform is asked of predicted sets, or softmax of a list that leaves classes out.
+    """
+    _refuse(raw, _not_finite, "every score must be a finite number")
+    if transform is None:
+        hint = "--softmax or --sigmoid turns a model's raw outputs into scores"
+        _refuse(raw, _no_score, "every score must lie from 0 to 1", hint)
+        return _over(raw, _clipped)
+    if raw.set_valued:
+        raise SchemaError(
+            f"--{transform} needs numbers that say how strongly a node is predicted",
+            found="predicted sets",
+            where=raw.sources[0],
+        )
+    return _over(raw, expit) if transform == "sigmoid" else _softmax(raw)
+
+
+def _not_finite(numbers: _Numbers) -> NDArray[np.bool_]:
+    return ~np.isfinite(numbers)
+
+
+def _no_score(numbers: _Numbers) -> NDArray[np.bool_]:
+    return (numbers < -ROUNDING) | (numbers > 1 + ROUNDING)
+
+
+def _clipped(numbers: _Numbers) -> _Numbers:
+    """Numbers within rounding of [0, 1], within it; the same array where all are."""
+    within = numbers.min(initial=0) >= 0 and numbers.max(initial=1) <= 1
+    return numbers if within else np.clip(numbers, 0, 1)
+
+
+def _over(raw: RawPredictions, function: _Function) -> RawPredictions:
+    """The function of every number that the file holds."""
+    if isinstance(raw.scores, np.ndarray):
+        return replace(raw, scores=function(raw.scores))
+    held = raw.scores
+    numbers = function(np.asarray(held.data))
+    return replace(raw, scores=csr_array((numbers, held.indices, held.indptr), shape=held.shape))
+
+
+def _softmax(raw: RawPredictions) -> RawPredictions:
+    """Softmax over each row; refuses a list with gaps, whose share is not known."""
+    if isinstance(raw.scores, np.ndarray):
+        return replace(raw, scores=softmax(raw.scores, axis=1))
+    listed = np.diff(raw.scores.indptr)
+    short = np.flatnonzero(listed != len(raw.classes))
+    if len(short):
+        cases = [f"{listed[i]} of {raw.instances[i]}" for i in short[:5]]
+        raise SchemaError(
+            f"--softmax needs all {len(raw.classes):,} classes of every instance",
+            found=first_cases(cases, len(short)),
+            where=raw.sources[0],
+            hint="list them all, or write the softmax itself",
+        )
+    return replace(raw, scores=softmax(raw.scores.toarray(), axis=1))
+
+
+def _refuse(raw: RawPredictions, wrong: _Function, required: str, hint: str = "") -> None:
+    """Raise SchemaError with the first numbers that are wrong, where there are any."""
+    dense = isinstance(raw.scores, np.ndarray)
+    numbers = np.asarray(raw.scores).reshape(-1) if dense else np.asarray(raw.scores.data)
+    found = np.flatnonzero(wrong(numbers))
+    if len(found):
+        cases = [f"{numbers[at]:g} for {_cell(raw, int(at))}" for at in found[:5]]
+        raise SchemaError(
+            required, found=first_cases(cases, len(found)), where=raw.sources[0], hint=hint
+        )
+
+
+def _cell(raw: RawPredictions, at: int) -> str:
+    """Class and instance of one of the numbers that the file holds, in row order."""
+    if isinstance(raw.scores, np.ndarray):
+        row, column = divmod(at, len(raw.classes))
+    else:
+        row = int(np.searchsorted(raw.scores.indptr, at, "right")) - 1
+        column = int(raw.scores.indices[at])
+    return f"{raw.classes[column]} of {raw.instances[row]}"

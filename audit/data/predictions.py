@@ -1,0 +1,360 @@
+"""Predictions: a model's scores on the instances of a dataset, with a ledger of what is left."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csr_array
+
+from audit.base.dag import BoolArray, FloatArray, IntArray, Sparse
+from audit.base.errors import SchemaError, first_cases
+from audit.base.plurals import counted
+from audit.data.dataset import LabelDataset, place
+from audit.data.formats import read_predictions
+from audit.data.prediction_format import RawPredictions
+from audit.data.prediction_formats.transforms import Transform, as_scores
+from audit.data.weighted_dag import WeightedDag
+from audit.hierarchies.hierarchy import Hierarchy
+from audit.policy.policy import Policy
+
+SUM_TOLERANCE = 1e-4
+"""How far from one the scores of an instance with one answer may sum."""
+FEW = 0.1
+"""Share of the instances that may be mistakes where the scores of all others sum to one."""
+
+ROWS_PER_BLOCK = 1_024
+"""Rows of a matrix that are put on nodes at a time, so that memory stays flat."""
+
+
+@dataclass(frozen=True, slots=True)
+class PredictionLedger:
+    """What became of every column and every instance of a prediction file.
+
+    Args:
+        classes_read: Columns, or different nodes, of the file.
+        classes_mapped: Those that are a node of the hierarchy.
+        unknown_classes: Names of the others, in file order; their scores are left out.
+        instances_read: Instances of the file.
+        instances_matched: Those that the dataset has; only they are in the predictions.
+        instances_without_labels: Those that the dataset lacks.
+        instances_without_predictions: Instances of the dataset that the file lacks.
+        instances_without_scores: Matched instances with no score above 0 on any node.
+    """
+
+    classes_read: int
+    classes_mapped: int
+    unknown_classes: tuple[str, ...]
+    instances_read: int
+    instances_matched: int
+    instances_without_labels: int
+    instances_without_predictions: int
+    instances_without_scores: int
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Predictions:
+    """Scores of instances for nodes, in the dataset's order of instances and node order."""
+
+    hierarchy: Hierarchy
+    """The dataset's, so that its nodes have the same indices."""
+    instances: tuple[str, ...]
+    """Ids of the n instances that both dataset and file have."""
+    rows: IntArray
+    """Where each stands in the dataset, ascending, shape (n,)."""
+    scores: Sparse
+    """Shape (n, n_nodes), float64 canonical CSR with every score above 0, and 1.0 for a member of
+    a predicted set; not aggregated."""
+    set_valued: bool
+    """Whether the file says only which nodes were predicted, and nothing of how strongly."""
+    single_label: bool
+    """Whether each instance has one answer, its highest score: the scores of each sum to one, or
+    it was asked for; never of predicted sets."""
+    left_out: IntArray
+    """Where those with a score above 0 for a class that is no node stand in the dataset."""
+    ledger: PredictionLedger
+    sources: tuple[Path, ...] = ()
+    """The files that were read."""
+
+    def weighted(self, instance: str) -> WeightedDag:
+        """The weighted DAG of an instance's scores.
+
+        Raises:
+            SchemaError: If there is no prediction of such an instance.
+        """
+        if instance not in self.instances:
+            raise SchemaError("an instance with predictions is required", found=repr(instance))
+        return WeightedDag.of_row(self.hierarchy, self.scores, self.instances.index(instance))
+
+    def __len__(self) -> int:
+        return len(self.instances)
+
+    def __repr__(self) -> str:
+        return (
+            f"Predictions({counted(len(self), 'instances')}, {self._kind}, "
+            f"{self.ledger.classes_mapped:,} of {counted(self.ledger.classes_read, 'classes')} "
+            "mapped to "
+            f"{self.hierarchy.name})"
+        )
+
+    def _repr_markdown_(self) -> str:
+        told = self.ledger
+        counts = {
+            "instances read": told.instances_read,
+            "instances matched": told.instances_matched,
+            "instances without labels": told.instances_without_labels,
+            "instances without predictions": told.instances_without_predictions,
+            "instances without scores": told.instances_without_scores,
+            "unknown classes": len(told.unknown_classes),
+        }
+        rows = "".join(f"| {name} | {n:,} |\n" for name, n in counts.items())
+        return f"**{self!r}**\n\n| ledger | n |\n|---|---:|\n{rows}"
+
+    @property
+    def _kind(self) -> str:
+        if self.set_valued:
+            return "predicted sets"
+        return "one answer each" if self.single_label else "scores"
+
+
+def load_predictions(
+    path: str | Path,
+    dataset: LabelDataset,
+    *,
+    classes: str | Path | None = None,
+    format: str | None = None,
+    transform: Transform | None = None,
+    single_label: bool = False,
+    policy: Policy | None = None,
+) -> Predictions:
+    """Read a model's predictions and join them to a dataset by the ids of its instances.
+
+    Args:
+        path: A file in one of ``audit.data.formats.PREDICTION_FORMATS``.
+        dataset: The labels of the same instances.
+        classes: Names of the columns of a matrix that has none, a name a line.
+        format: Name of the format; found from the file where None.
+        transform: What turns the numbers of the file into scores in [0, 1]; None: they are scores.
+        single_label: Each instance has one answer, also where its scores do not sum to one.
+        policy: Whether unmatched instances are refused or counted.
+
+    Raises:
+        FormatError: If not exactly one format matches.
+        InputError: If the file cannot be read.
+        SchemaError: As `map_predictions`.
+    """
+    names = None if classes is None else Path(classes)
+    return map_predictions(
+        read_predictions(Path(path), names, format),
+        dataset,
+        transform=transform,
+        single_label=single_label,
+        policy=policy,
+    )
+
+
+def map_predictions(
+    raw: RawPredictions,
+    dataset: LabelDataset,
+    *,
+    transform: Transform | None = None,
+    single_label: bool = False,
+    policy: Policy | None = None,
+) -> Predictions:
+    """Put scores as read on the nodes of a hierarchy and the instances of a dataset.
+
+    A transform is taken over all columns, before any is left out. That scores sum to one is asked
+    of what is left: a class that is left out takes its part with it. One answer needs no such sum,
+    only a score above 0.
+
+    Raises:
+        SchemaError: If a number is not finite or, transformed or not, no score; if a transform
+            cannot be taken; if no class is a node, or two classes are the same; if no instance is
+            in the dataset; if the scores of nearly all instances sum to one and not of all; if
+            one answer is asked of a set or of an instance without scores; or on what the policy
+            refuses.
+    """
+    policy, path = policy or Policy(), raw.sources[0]
+    raw = as_scores(raw, transform)
+    nodes = _nodes_of(raw.classes, dataset.hierarchy, path)
+    rows, own = _matched(raw.instances, dataset, policy, path)
+    scores = _placed(raw.scores, own, nodes, len(dataset.hierarchy))
+    without = np.flatnonzero(np.diff(scores.indptr) == 0)
+    instances = tuple(raw.instances[i] for i in own)
+    if single_label:
+        _require_answers(raw.set_valued, [instances[i] for i in without], path)
+    unknown = tuple(name for name, node in zip(raw.classes, nodes, strict=True) if node < 0)
+    return Predictions(
+        hierarchy=dataset.hierarchy,
+        instances=instances,
+        rows=rows,
+        scores=scores,
+        set_valued=raw.set_valued,
+        single_label=single_label or (not raw.set_valued and _sum_to_one(scores, instances, path)),
+        left_out=rows[_scored(raw.scores, own, np.flatnonzero(nodes < 0))],
+        ledger=PredictionLedger(
+            classes_read=len(raw.classes),
+            classes_mapped=len(raw.classes) - len(unknown),
+            unknown_classes=unknown,
+            instances_read=len(raw.instances),
+            instances_matched=len(rows),
+            instances_without_labels=len(raw.instances) - len(rows),
+            instances_without_predictions=len(dataset) - len(rows),
+            instances_without_scores=len(without),
+        ),
+        sources=raw.sources,
+    )
+
+
+def _nodes_of(classes: tuple[str, ...], hierarchy: Hierarchy, path: Path) -> IntArray:
+    """Node index of each class, -1 where it is no node; a node has one class at most."""
+    placed = (place(name, None, hierarchy).node for name in classes)
+    nodes = np.array(
+        [hierarchy.index(node) if node and node in hierarchy else -1 for node in placed], np.int64
+    )
+    if not (nodes >= 0).any():
+        raise SchemaError(
+            f"at least one class must be a node of the hierarchy {hierarchy.name}",
+            found=f"none of {first_cases(classes)}" if classes else "no class",
+            where=path,
+        )
+    _refuse_shared(classes, nodes, hierarchy, path)
+    return nodes
+
+
+def _refuse_shared(
+    classes: tuple[str, ...], nodes: IntArray, hierarchy: Hierarchy, path: Path
+) -> None:
+    found, times = np.unique(nodes[nodes >= 0], return_counts=True)
+    shared = found[times > 1]
+    if len(shared):
+        names = [[classes[i] for i in np.flatnonzero(nodes == node)] for node in shared[:5]]
+        cases = [
+            f"{hierarchy.nodes[node]} has {', '.join(own)}"
+            for node, own in zip(shared, names, strict=False)
+        ]
+        raise SchemaError(
+            "every node may have one class",
+            found=f"several: {first_cases(cases, len(shared))}",
+            where=path,
+        )
+
+
+def _matched(
+    instances: tuple[str, ...], dataset: LabelDataset, policy: Policy, path: Path
+) -> tuple[IntArray, IntArray]:
+    """Rows of the dataset, ascending, and of the file, of the instances that both have."""
+    known = dataset.instances["instance"].to_list()
+    own = {instance: row for row, instance in enumerate(instances)}
+    both = [(row, own[instance]) for row, instance in enumerate(known) if instance in own]
+    if not both:
+        raise SchemaError(
+            "predictions and labels must share instances",
+            found=f"predictions of {first_cases(instances)}; labels of {first_cases(known)}",
+            where=path,
+            hint="both need the same ids; --id names the column of the labels' ids",
+        )
+    if policy.unmatched_instances == "refuse" and not len(both) == len(known) == len(instances):
+        matched = {known[row] for row, _ in both}
+        raise SchemaError(
+            "predictions and labels must be of the same instances",
+            found=f"without labels: {_told(instances, matched)}; without predictions: "
+            f"{_told(known, matched)}",
+            where=path,
+            hint='unmatched_instances = "count" in the policy leaves them out and counts them',
+        )
+    rows, columns = np.array(both, np.int64).T
+    return rows, columns
+
+
+def _told(instances: Sequence[str], matched: set[str]) -> str:
+    return first_cases([instance for instance in instances if instance not in matched]) or "none"
+
+
+def _placed(scores: FloatArray | Sparse, rows: IntArray, nodes: IntArray, n_nodes: int) -> Sparse:
+    """Some rows, with each column at its node; canonical, without zeros.
+
+    Args:
+        scores: Shape (n_read, n_classes).
+        rows: Rows of it, in the order wanted, shape (n,).
+        nodes: Node of each column, -1 for none, shape (n_classes,).
+        n_nodes: Columns of the result.
+    """
+    order = np.argsort(nodes, kind="stable")
+    columns = order[nodes[order] >= 0]
+    data, column, indptr = (
+        _stored(scores, rows, columns)
+        if isinstance(scores, np.ndarray)
+        else _listed(csr_array(scores[rows][:, columns]))
+    )
+    own = nodes[columns].astype(np.int32)[column]
+    return csr_array((data, own, indptr), shape=(len(rows), n_nodes))
+
+
+def _scored(scores: FloatArray | Sparse, rows: IntArray, columns: IntArray) -> BoolArray:
+    """Whether some rows have a score above 0 in some columns, shape (n,)."""
+    sums = scores[:, columns].sum(axis=1)
+    return np.asarray(sums).ravel()[rows] > 0
+
+
+Stored: TypeAlias = tuple[FloatArray, NDArray[np.int32], NDArray[Any]]
+"""Values, columns and row ends of the cells of a matrix that are not 0, in canonical order."""
+
+
+def _listed(scores: Sparse) -> Stored:
+    scores.eliminate_zeros()
+    scores.sort_indices()
+    return scores.data, scores.indices.astype(np.int32), scores.indptr
+
+
+def _stored(scores: FloatArray, rows: IntArray, columns: IntArray) -> Stored:
+    """Some rows and columns, a block of rows at a time."""
+    blocks = [rows[start : start + ROWS_PER_BLOCK] for start in range(0, len(rows), ROWS_PER_BLOCK)]
+    counts = [np.count_nonzero(scores[np.ix_(block, columns)], axis=1) for block in blocks]
+    indptr = np.concatenate([[0], np.cumsum(np.concatenate(counts))])
+    data, column = np.empty(indptr[-1]), np.empty(indptr[-1], np.int32)
+    for number, block in enumerate(blocks):
+        part = scores[np.ix_(block, columns)]
+        first = number * ROWS_PER_BLOCK
+        own = slice(indptr[first], indptr[first + len(block)])
+        held = np.nonzero(part)
+        data[own], column[own] = part[held], held[1]
+    return data, column, indptr
+
+
+def _sum_to_one(scores: Sparse, instances: Sequence[str], path: Path) -> bool:
+    """Whether each instance's scores do; a few that do not, among nearly all that do, are refused.
+
+    Scores of 0 and 1 alone are answers already, and may be several.
+    """
+    sums = np.asarray(scores.sum(axis=1)).ravel()
+    wrong = np.flatnonzero(np.abs(sums - 1) > SUM_TOLERANCE)
+    graded = bool((scores.data != 1).any())
+    if graded and 0 < len(wrong) <= FEW * len(sums):
+        raise SchemaError(
+            "the scores of each instance must sum to one, as nearly all here do",
+            found=f"{len(wrong):,} of {len(sums):,} instances do not: "
+            + first_cases(instances[i] for i in wrong.tolist()),
+            where=path,
+            hint="mend them, or say --single-label where the highest score is the answer anyway",
+        )
+    return len(wrong) == 0
+
+
+def _require_answers(set_valued: bool, without: list[str], path: Path) -> None:
+    if set_valued:
+        raise SchemaError(
+            "--single-label needs scores, the highest of which is the answer",
+            found="predicted sets",
+            where=path,
+        )
+    if without:
+        raise SchemaError(
+            "--single-label needs a score above 0 of every instance",
+            found=f"none: {first_cases(without)}",
+            where=path,
+        )

@@ -1,0 +1,1 @@
+"""Where data are that lie in no file."""

@@ -1,0 +1,165 @@
+"""A session of Apache Spark, and a dataset in it."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import polars as pl
+
+from audit.base.errors import InputError
+from audit.data.columns import id_among
+from audit.data.label_formats.long import label_column
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+_READERS = {".csv": "csv", ".tsv": "csv", ".jsonl": "json", ".ndjson": "json", ".json": "json"}
+
+
+@dataclass(frozen=True)
+class Read:
+    """A dataset in a session of Spark.
+
+    Args:
+        rows: Its rows.
+        id: Column of the instance's id.
+        label: Column of the label, or of an array of labels.
+    """
+
+    rows: DataFrame
+    id: str
+    label: str
+
+
+@contextmanager
+def reading(dataset: Path, master: str | None, id: str | None, label: str | None) -> Iterator[Read]:
+    """A dataset in a session that ends with the block, or in the one that was active before.
+
+    Args:
+        dataset: A file or folder of Parquet, CSV, TSV or JSON lines, or the name of a table.
+        master: Where Spark runs; None: where its own settings say.
+        id: Column of the instance's id; None: found as `audit.load_labels` finds it.
+        label: Column of the label, or of an array of labels; None: found likewise.
+
+    Raises:
+        InputError: If Spark or Java is missing, no session starts, or the dataset cannot be read.
+        SchemaError: If a column does not exist, or several could be meant.
+    """
+    _refuse_missing()
+    _refuse_nothing_there(dataset)
+    from py4j.protocol import Py4JError
+    from pyspark.errors import PySparkException
+    from pyspark.sql import SparkSession
+
+    active = SparkSession.getActiveSession()
+    try:
+        session = _session(master)
+    except (PySparkException, Py4JError) as error:
+        raise InputError(
+            "a session of Spark is required",
+            found=_cause(error),
+            where=master,
+            hint="--master local[2] runs it on two cores of this machine",
+        ) from None
+    try:
+        rows = _rows(session, dataset)
+        schema = _columns(rows)
+        label = label_column(schema, label, dataset)
+        yield Read(rows, id_among(list(schema), id, {label}, dataset), label)
+    except (PySparkException, Py4JError) as error:
+        raise InputError(
+            "a dataset that Spark can read, and a job that it can end, are required",
+            found=_cause(error),
+            where=dataset,
+        ) from None
+    finally:
+        if active is None:
+            session.stop()
+
+
+def _refuse_missing() -> None:
+    if find_spec("pyspark") is None:
+        raise InputError(
+            "Apache Spark is required for --engine spark",
+            found="no package pyspark",
+            hint="pip install 'hierarchy-audit[spark]'",
+        )
+    home = os.environ.get("JAVA_HOME")
+    if shutil.which("java", path=str(Path(home, "bin")) if home else None) is None:
+        raise InputError(
+            "Java 17 is required for --engine spark",
+            found=f"no java in JAVA_HOME: {home}" if home else "no java on the PATH",
+            hint="install it, or set JAVA_HOME",
+        )
+
+
+def _refuse_nothing_there(dataset: Path) -> None:
+    """Refuse what is no file, no folder, and cannot be the name of a table."""
+    of_a_file = len(dataset.parts) > 1 or _suffix(dataset) in (*_READERS, ".parquet")
+    if of_a_file and not dataset.exists():
+        raise InputError(
+            "a file, a folder or the name of a table is required",
+            found="nothing there",
+            where=dataset,
+        )
+
+
+def _session(master: str | None) -> SparkSession:
+    from pyspark.sql import SparkSession
+
+    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+    building = SparkSession.builder.appName("audit").config("spark.ui.showConsoleProgress", "false")
+    session = (building.master(master) if master else building).getOrCreate()
+    session.sparkContext.setLogLevel("OFF")
+    return session
+
+
+def _rows(session: SparkSession, dataset: Path) -> DataFrame:
+    if not dataset.exists():
+        return session.table(str(dataset))
+    suffix = _suffix(dataset)
+    whole = session.read.option("mode", "FAILFAST")
+    match _READERS.get(suffix):
+        case "csv":
+            separator = "\t" if suffix == ".tsv" else ","
+            return whole.csv(str(dataset), header=True, sep=separator, quote='"', escape='"')
+        case "json":
+            return whole.json(str(dataset))
+    return session.read.parquet(str(dataset))
+
+
+def _suffix(dataset: Path) -> str:
+    """What the name of the dataset ends with, or that of the first file in its folder."""
+    found: Iterable[Path] = sorted(dataset.rglob("[!._]*")) if dataset.is_dir() else [dataset]
+    names = (path.name.lower().removesuffix(".gz") for path in found if not path.is_dir())
+    return Path(next(names, "")).suffix
+
+
+def _cause(error: Exception) -> str:
+    """The line of an error of Spark that tells what is wrong; of one in Python, after its trace."""
+    java = getattr(error, "java_exception", None)
+    while java is not None and java.getCause() is not None:
+        java = java.getCause()
+    text = str(error if java is None else java.getMessage())
+    lines = text.partition("Traceback (most recent call last):")[2] or text
+    told = (line for line in lines.strip("\n").splitlines() if not line.startswith(" "))
+    return next(told, type(error).__name__)
+
+
+def _columns(rows: DataFrame) -> dict[str, pl.DataType]:
+    """Columns and their types, as far as they tell labels from lists of them."""
+    from pyspark.sql.types import ArrayType
+
+    listed, plain = pl.List(pl.String), pl.String()
+    return {
+        field.name: listed if isinstance(field.dataType, ArrayType) else plain
+        for field in rows.schema.fields
+    }

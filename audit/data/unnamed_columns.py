@@ -1,0 +1,83 @@
+"""Columns that nobody named and that part the instances: strata that might be."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator
+from pathlib import Path
+
+import polars as pl
+
+from audit.data.columns import pick
+from audit.data.label_format import INSTANCES, STRATUM
+
+MOST_VALUES = 20
+"""Values of a column up to which it may be a stratum that nobody named."""
+LEAST_INSTANCES = 2
+"""Instances that must share a value on average: else it is an id."""
+_YEAR, _PART = r"\d{4}", r"\d{1,2}"
+_DAY = rf"^(?:{_YEAR}[-/.]{_PART}[-/.]{_PART}|{_PART}[-/.]{_PART}[-/.]{_YEAR}|\d{{8}})(?:[ T].*)?$"
+"""A day as it is written, with or without a time."""
+
+
+def candidates(frame: pl.DataFrame, taken: Collection[str]) -> list[str]:
+    """Columns of plain values, 2 to `MOST_VALUES` of them, that have no role.
+
+    Args:
+        frame: A table as read.
+        taken: Columns that have a role; those of every dataset's instances have one too.
+    """
+    not_tried = {name.strip().lower() for name in (*taken, *INSTANCES)}
+    return [
+        name
+        for name, dtype in frame.schema.items()
+        if name.strip().lower() not in not_tried
+        and not (dtype.is_nested() or dtype.is_temporal() or dtype in (pl.Binary, pl.Object))
+        and 1 < frame[name].drop_nulls().n_unique() <= MOST_VALUES
+    ]
+
+
+def unnamed_columns(
+    frame: pl.DataFrame, instance: str, taken: Collection[str], path: Path
+) -> pl.DataFrame:
+    """``instance`` and each candidate that parts the instances; a row an instance.
+
+    Each instance has one value or none, at least `LEAST_INSTANCES` share a value on average, and
+    the values are no days.
+
+    Args:
+        frame: The table as read, a row an instance or several.
+        instance: Its column of the instance's id.
+        taken: Columns that have a role.
+        path: The file, for messages.
+    """
+    named = {f"{STRATUM}{name}": name for name in candidates(frame, (instance, *taken))}
+    picked = pick(frame, path, instance=instance, **named).drop_nulls("instance")
+    by_instance = picked.group_by("instance", maintain_order=True)
+    first, last = by_instance.min(), by_instance.max()
+    parting = [role for role in named if _parts(first[role], last[role])]
+    return first.select("instance", *parting).rename({role: named[role] for role in parting})
+
+
+def _parts(first: pl.Series, last: pl.Series) -> bool:
+    """Whether a column parts the instances, from the first and the last value of each."""
+    there = first.drop_nulls()
+    values = there.unique()
+    return (
+        there.equals(last.drop_nulls())
+        and 1 < len(values) <= len(there) / LEAST_INSTANCES
+        and not values.str.contains(_DAY).all()
+    )
+
+
+def together(frames: Iterable[pl.DataFrame]) -> pl.DataFrame:
+    """Frames of `unnamed_columns` as one; of columns of one name the first, null elsewhere."""
+    first, *others = frames
+    for frame in others:
+        new = list(_new(first.columns, frame.columns))
+        first = first.join(frame.select("instance", *new), on="instance", how="left")
+    return first
+
+
+def _new(there: Collection[str], names: Iterable[str]) -> Iterator[str]:
+    taken = {name.strip().lower() for name in there}
+    return (name for name in names if name.strip().lower() not in taken)

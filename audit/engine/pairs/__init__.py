@@ -1,0 +1,1 @@
+"""Pairs of nodes over sparse arrays: counts, tallies, strata, the scan."""

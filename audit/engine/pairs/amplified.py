@@ -1,0 +1,148 @@
+"""Pairs of nodes that a model has together more often than the data."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csc_array, csr_array
+from scipy.special import bdtrc, xlogy
+
+from audit.engine.pairs.joint import joint_counts
+from audit.engine.pairs.pair_counts import support
+from audit.engine.pairs.propagation import aggregate
+
+Sparse: TypeAlias = csr_array[Any, tuple[int, int]]
+IntArray: TypeAlias = NDArray[np.int64]
+FloatArray: TypeAlias = NDArray[np.float64]
+BoolArray: TypeAlias = NDArray[np.bool_]
+
+
+@dataclass(frozen=True, eq=False)
+class Together:
+    """Instances on which data and model have both nodes of some pairs, each of shape (n_pairs,).
+
+    Args:
+        a: Node indices.
+        b: Node indices, above ``a``.
+        labelled: Instances labelled with both.
+        predicted: Instances predicted with both.
+        kept: Instances labelled and predicted with both.
+    """
+
+    a: IntArray
+    b: IntArray
+    labelled: IntArray
+    predicted: IntArray
+    kept: IntArray
+
+    def __len__(self) -> int:
+        return len(self.a)
+
+    def __getitem__(self, chosen: BoolArray | IntArray) -> Together:
+        return Together(
+            self.a[chosen],
+            self.b[chosen],
+            self.labelled[chosen],
+            self.predicted[chosen],
+            self.kept[chosen],
+        )
+
+    @property
+    def added(self) -> IntArray:
+        """Instances predicted with both and not labelled so."""
+        return self.predicted - self.kept
+
+    @property
+    def dropped(self) -> IntArray:
+        """Instances labelled with both and not predicted so."""
+        return self.labelled - self.kept
+
+    def p_value(self, ratio: float) -> FloatArray:
+        """One-sided sign test of added against dropped; 1 below a ratio of predicted to labelled.
+
+        Instances with both nodes are taken to be as often added as dropped.
+        """
+        tested = (self.added > 0) & (self.predicted >= ratio * self.labelled)
+        p_value = np.ones(len(self))
+        both = (self.added + self.dropped)[tested]
+        p_value[tested] = bdtrc(self.added[tested] - 1, both, 0.5)
+        return p_value
+
+    @property
+    def strength(self) -> FloatArray:
+        """Log likelihood ratio of the instances added, against as many added as dropped.
+
+        ``added ln(added / m) + dropped ln(dropped / m)`` with m their mean; 0 without any.
+        """
+        mean = (self.added + self.dropped) / 2
+        return np.asarray(
+            sum(xlogy(part, part / np.maximum(mean, 0.5)) for part in (self.added, self.dropped)),
+            np.float64,
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class Carried:
+    """Nodes that labels, and predictions, of the same instances carry.
+
+    Args:
+        labelled: 1 where a label lies at or below a node, shape (n_instances, n_nodes).
+        predicted: The same of predictions.
+    """
+
+    labelled: Sparse
+    predicted: Sparse
+
+    @classmethod
+    def of(cls, labels: Sparse, decided: Sparse, closure: Sparse) -> Carried:
+        """From direct labels and predictions, 0/1, shape (n_instances, n_nodes)."""
+        return cls(*(_ones(aggregate(part, closure)) for part in (labels, decided)))
+
+    def together(self, least: float) -> Together:
+        """Every pair of nodes that are labelled together on ``least`` instances.
+
+        Time and memory grow with the sum over instances of (nodes per instance)^2, of nodes on
+        ``least`` instances alone.
+        """
+        often = np.flatnonzero(support(self.labelled) >= least)
+        labelled, predicted = (
+            csr_array(part[:, often]) for part in (self.labelled, self.predicted)
+        )
+        in_data = joint_counts(_sorted(labelled)).tocoo()
+        enough = in_data.data >= least
+        a, b = (ends[enough].astype(np.int64) for ends in (in_data.row, in_data.col))
+        others = (_counts_of(part, a, b) for part in (predicted, labelled.multiply(predicted)))
+        counts = in_data.data[enough].astype(np.int64)
+        return Together(often[a], often[b], counts, *others)
+
+    def met(self, a: int, b: int) -> tuple[IntArray, IntArray]:
+        """Instances labelled, and instances predicted, with both nodes; ascending."""
+        labelled, predicted = (_with_both(columns, a, b) for columns in self._columns)
+        return labelled, predicted
+
+    @cached_property
+    def _columns(self) -> tuple[csc_array, csc_array]:
+        return csc_array(self.labelled), csc_array(self.predicted)
+
+
+def _ones(values: Sparse) -> Sparse:
+    return csr_array((np.ones_like(values.data), values.indices, values.indptr), values.shape)
+
+
+def _sorted(matrix: Sparse) -> Sparse:
+    matrix.sum_duplicates()
+    return matrix
+
+
+def _counts_of(carried: Sparse, a: IntArray, b: IntArray) -> IntArray:
+    joint = joint_counts(_sorted(csr_array(carried)))
+    return np.asarray(joint[a, b] if len(a) else [], np.int64)
+
+
+def _with_both(columns: csc_array, a: int, b: int) -> IntArray:
+    first, second = (columns.indices[columns.indptr[i] : columns.indptr[i + 1]] for i in (a, b))
+    return np.intersect1d(first, second).astype(np.int64)

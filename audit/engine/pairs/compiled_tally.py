@@ -1,0 +1,129 @@
+"""Loops that add instances to a tally of pairs, compiled by numba; each has a twin in scipy.
+
+Only `audit.engine.pairs.tally` imports this module, and only where numba is installed.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+
+@njit(cache=True, nogil=True)
+def add_pairs(
+    first: int,
+    stop: int,
+    columns: NDArray[np.int32],
+    values: NDArray[np.int32],
+    begins: NDArray[np.int32],
+    starts: NDArray[np.int32],
+    places: NDArray[np.int32],
+    entropy: NDArray[np.float64],
+    joint: NDArray[np.int64],
+    confusion: NDArray[np.float64],
+) -> None:
+    """Add the pairs of some slots with the slots before them to the triangle.
+
+    Args:
+        first: First slot.
+        stop: The slot after the last.
+        columns: Slots of the instances, ascending within each, shape (n_stored,).
+        values: Their values, shape (n_stored,).
+        begins: For each stored value where its instance begins, by slot, shape (n_stored,).
+        starts: Where the stored values of each slot begin, shape (n_slots + 1,).
+        places: Where they stand in ``columns``, shape (n_stored,).
+        entropy: Entropy of two values in bits, by both values.
+        joint: The triangle's joint counts, those of slot b with all a < b at b (b - 1) / 2 + a.
+        confusion: The triangle's summed entropies, likewise.
+    """
+    met = np.zeros(stop, np.int64)
+    bits = np.zeros(stop)
+    for b in range(first, stop):
+        for stored in range(starts[b], starts[b + 1]):
+            of_value = entropy[values[places[stored]]]
+            for place in range(begins[stored], places[stored]):
+                met[columns[place]] += 1
+                bits[columns[place]] += of_value[values[place]]
+        base = b * (b - 1) // 2
+        for a in range(b):
+            joint[base + a] += met[a]
+            confusion[base + a] += bits[a]
+            met[a] = 0
+            bits[a] = 0.0
+
+
+@njit(cache=True, nogil=True)
+def pairs_outside(
+    starts: NDArray[np.int64],
+    nodes: NDArray[np.int64],
+    values: NDArray[np.int32],
+    outside: NDArray[np.bool_],
+    entropy: NDArray[np.float64],
+    keys: NDArray[np.int64],
+    bits: NDArray[np.float64],
+) -> None:
+    """List the pairs of instances of which a node has no slot.
+
+    Args:
+        starts: Where the nodes of each instance begin, shape (n_instances + 1,).
+        nodes: Nodes of the instances, ascending within each, shape (n_stored,).
+        values: Their values, shape (n_stored,).
+        outside: Which nodes have no slot, shape (n_nodes,).
+        entropy: Entropy of two values in bits, by both values.
+        keys: Filled with ``a * n_nodes + b`` of each pair, a before b, shape (n_pairs,).
+        bits: Filled with its entropy, shape (n_pairs,).
+    """
+    place, n_nodes = 0, len(outside)
+    for instance in range(len(starts) - 1):
+        for second in range(starts[instance], starts[instance + 1]):
+            for first in range(starts[instance], second):
+                if outside[nodes[first]] or outside[nodes[second]]:
+                    keys[place] = nodes[first] * n_nodes + nodes[second]
+                    bits[place] = entropy[values[first], values[second]]
+                    place += 1
+
+
+@njit(cache=True, nogil=True)
+def entailed_by_label(
+    starts: NDArray[np.int64],
+    labels: NDArray[np.int64],
+    above_starts: NDArray[np.int64],
+    above: NDArray[np.int64],
+    offsets: NDArray[np.int64],
+) -> NDArray[np.int64]:
+    """On how many instances each label alone explains two of the nodes above or at it.
+
+    Args:
+        starts: Where the labels of each instance begin, shape (n_instances + 1,).
+        labels: Direct labels, shape (n_stored,).
+        above_starts: Where the nodes above or at each node begin, shape (n_nodes + 1,).
+        above: Those nodes, ascending, shape (n_above,).
+        offsets: Where the pairs of each label begin, shape (n_nodes + 1,).
+
+    Returns:
+        A count for each pair of places p < q among the nodes of a label, at q (q - 1) / 2 + p.
+    """
+    counts = np.zeros(offsets[-1], np.int64)
+    reached = np.zeros(len(above_starts) - 1, np.int64)
+    alone = np.empty(len(above_starts) - 1, np.int64)
+    for instance in range(len(starts) - 1):
+        for stored in range(starts[instance], starts[instance + 1]):
+            for place in range(above_starts[labels[stored]], above_starts[labels[stored] + 1]):
+                reached[above[place]] += 1
+        for stored in range(starts[instance], starts[instance + 1]):
+            label = labels[stored]
+            found = 0
+            for place in range(above_starts[label], above_starts[label + 1]):
+                if reached[above[place]] == 1:
+                    alone[found] = place - above_starts[label]
+                    found += 1
+            for second in range(found):
+                q = alone[second]
+                base = offsets[label] + q * (q - 1) // 2
+                for p in range(second):
+                    counts[base + alone[p]] += 1
+        for stored in range(starts[instance], starts[instance + 1]):
+            for place in range(above_starts[labels[stored]], above_starts[labels[stored] + 1]):
+                reached[above[place]] = 0
+    return counts

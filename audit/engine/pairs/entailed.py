@@ -1,0 +1,143 @@
+"""Joint records that a single label explains: it lies below both nodes of the pair."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csr_array
+
+from audit.engine.pairs.pair_counts import PairCounts
+from audit.engine.pairs.rows import row_numbers, stored
+from audit.engine.pairs.sums import Sums, counts_only
+
+Sparse: TypeAlias = csr_array[Any, tuple[int, int]]
+IntArray: TypeAlias = NDArray[np.int64]
+
+PAIRS_AT_ONCE = 4_000_000
+"""Pairs above labels that are listed at a time."""
+
+
+def count_entailed(specific: Sparse, closure: Sparse) -> Sums:
+    """Records with a label below both nodes, for each pair of which neither is above the other.
+
+    Only nodes that share a descendant have any: none on a tree. (Of a pair one of which is above
+    the other every joint record has such a label, and it is not counted.)
+
+    Args:
+        specific: Most specific labels, 0/1, shape (n_records, n_nodes), canonical CSR.
+        closure: 1 where a is i or an ancestor of i, shape (n_nodes, n_nodes).
+
+    Returns:
+        By ``a * n_nodes + b`` with a before b.
+
+    Time and memory grow with the sum over labels of (ancestors that are not in line)^2.
+    """
+    labels = np.unique(specific.indices).astype(np.int64)
+    labels = labels[pairs_above(closure)[labels] > 0]
+    if not len(labels):
+        return counts_only(np.empty(0, np.int64), np.empty(0, np.int64))
+    of_label, keys = overlapping_above(labels, closure)
+    pairs, pair = np.unique(keys, return_inverse=True)
+    place = np.searchsorted(labels, of_label)
+    above = csr_array(
+        (np.ones(len(pair), np.int64), (place, pair)), shape=(len(labels), len(pairs))
+    )
+    own = csr_array(specific[:, labels])
+    counts = np.zeros(len(pairs), np.int64)
+    for some in _blocks(own, np.diff(above.indptr)):
+        met = csr_array(some @ above)
+        counts += np.bincount(met.indices, minlength=len(pairs))
+    return counts_only(pairs, counts)[counts > 0]
+
+
+def joint_entailed(pairs: PairCounts, entailed: Sums, lines: IntArray, n_nodes: int) -> IntArray:
+    """Records of each pair with a label at or below both its nodes, shape (n_pairs,).
+
+    Args:
+        pairs: In the order of (a, b).
+        entailed: From `count_entailed`; no other pairs than those.
+        lines: From `in_line`.
+        n_nodes: Number of nodes.
+
+    Of a pair one of which is above the other all of them have.
+    """
+    keys = pairs.a * n_nodes + pairs.b
+    found = np.zeros(len(keys), np.int64)
+    above = places_of(lines, keys)
+    found[above] = pairs.joint[above]
+    found[np.searchsorted(keys, entailed.keys)] = entailed.joint
+    return found
+
+
+def in_line(closure: Sparse) -> IntArray:
+    """``a * n_nodes + b`` of the pairs one of which is above the other, a before b, ascending."""
+    node, above = row_numbers(closure), closure.indices.astype(np.int64)
+    strict = node != above
+    node, above = node[strict], above[strict]
+    return np.sort(np.minimum(node, above) * closure.shape[0] + np.maximum(node, above))
+
+
+def places_of(wanted: IntArray, keys: IntArray) -> IntArray:
+    """Where keys stand among others, both ascending; those that are not there are left out."""
+    if not len(keys):
+        return np.empty(0, np.int64)
+    wanted = wanted[slice(*np.searchsorted(wanted, (keys[0], keys[-1] + 1)))]
+    place = np.searchsorted(keys, wanted)
+    return np.asarray(place[keys[place] == wanted])
+
+
+def overlapping_above(labels: IntArray, closure: Sparse) -> tuple[IntArray, IntArray]:
+    """The pairs of nodes above each label of which neither is above the other.
+
+    Returns:
+        Label and ``a * n_nodes + b`` of each, a before b.
+    """
+    found_labels, found_keys = [np.empty(0, np.int64)], [np.empty(0, np.int64)]
+    above = np.diff(closure.indptr)[labels].astype(np.int64)
+    for count in np.unique(above).tolist():
+        first, second = np.triu_indices(count, 1)
+        own = labels[above == count]
+        width = max(PAIRS_AT_ONCE // max(len(first), 1), 1)
+        for start in range(0, len(own), width):
+            some = own[start : start + width]
+            nodes = closure.indices[closure.indptr[some][:, None] + np.arange(count)]
+            a = nodes[:, first].ravel().astype(np.int64)
+            b = nodes[:, second].ravel().astype(np.int64)
+            apart = ~(stored(closure, a, b) | stored(closure, b, a))
+            found_labels.append(np.repeat(some, len(first))[apart])
+            found_keys.append((a * closure.shape[0] + b)[apart])
+    return np.concatenate(found_labels), np.concatenate(found_keys)
+
+
+def entailed_by(records: IntArray, closure: Sparse) -> Sums:
+    """The entailed records of each pair, where every record has one label alone.
+
+    Args:
+        records: Records with each label, shape (n_nodes,).
+        closure: 1 where a is i or an ancestor of i, shape (n_nodes, n_nodes).
+    """
+    labels = np.flatnonzero((records > 0) & (pairs_above(closure) > 0))
+    label, keys = overlapping_above(labels, closure)
+    pairs, pair = np.unique(keys, return_inverse=True)
+    counts = np.zeros(len(pairs), np.int64)
+    np.add.at(counts, pair, records[label])
+    return counts_only(pairs, counts)
+
+
+def pairs_above(closure: Sparse) -> IntArray:
+    """Pairs of nodes at or above each node that are not in line, shape (n_nodes,)."""
+    above = np.diff(closure.indptr).astype(np.int64)
+    in_line = np.asarray(closure @ (above - 1))
+    return np.asarray(above * (above - 1) // 2 - in_line)
+
+
+def _blocks(own: Sparse, pairs: NDArray[Any]) -> Iterator[Sparse]:
+    """Rows few enough at a time, each label of them standing for so many pairs."""
+    per_row = np.bincount(row_numbers(own), pairs[own.indices], minlength=own.shape[0])
+    block = (np.cumsum(per_row) // PAIRS_AT_ONCE).astype(np.int64)
+    bounds = np.concatenate([[0], np.flatnonzero(np.diff(block)) + 1, [own.shape[0]]])
+    for start, stop in zip(bounds[:-1].tolist(), bounds[1:].tolist(), strict=True):
+        yield csr_array(own[start:stop])

@@ -1,0 +1,173 @@
+"""Margins of records by stratum: all that an expectation of pairs needs beside the joint counts."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Literal, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csr_array
+
+from audit.engine.pairs.rows import row_numbers
+from audit.engine.pairs.sums import Sums, counts_only, summed
+
+Sparse: TypeAlias = csr_array[Any, tuple[int, int]]
+IntArray: TypeAlias = NDArray[np.int64]
+BoolArray: TypeAlias = NDArray[np.bool_]
+
+Margin: TypeAlias = Literal["carried", "labelled", "between"]
+"""What is counted in each part of the records.
+
+``carried``: records that carry a node, by ``part * n_nodes + node``; ``labelled``: those with it as
+a most specific label, likewise; ``between``: ordered pairs of different most specific labels of one
+record, one in each of two branches, by ``(part * n_nodes + branch) * n_nodes + other``, the smaller
+branch first.
+"""
+MARGINS: tuple[Margin, ...] = ("carried", "labelled", "between")
+
+PLACES_PER_KEY = 4
+"""Counters for each key up to which an array of all is held; above it, keys are sorted."""
+
+
+def counted_branches(first_branch: IntArray, leaf: BoolArray) -> IntArray:
+    """The branch of each node between which labels are counted, -1 for none, shape (n_nodes,).
+
+    Args:
+        first_branch: The first branch that each node lies in, shape (n_nodes,); -1 for the root.
+        leaf: Whether a node has no children, shape (n_nodes,): a branch that is a single label has
+            no factor of its own.
+    """
+    return np.where((first_branch >= 0) & ~leaf[first_branch], first_branch, -1)
+
+
+def count_margins(
+    specific: Sparse, carried: Sparse, part: IntArray, branch_of: IntArray
+) -> dict[Margin, Sums]:
+    """Count the margins of some records; those of other records add up.
+
+    Args:
+        specific: Most specific labels, 0/1, shape (n_records, n_nodes), canonical CSR.
+        carried: A value stored where a record carries a node, same shape.
+        part: What is counted apart, a number from 0 for each record, shape (n_records,); records
+            with a negative number are left out.
+        branch_of: The branch of each node, shape (n_nodes,); negative where labels between branches
+            are not counted.
+
+    Time grows with the stored values.
+    """
+    n_nodes = specific.shape[1]
+    return {
+        "carried": _by_part(carried, part, carried.indices),
+        "labelled": _by_part(specific, part, specific.indices),
+        "between": _between(specific, part, branch_of, n_nodes),
+    }
+
+
+def _by_part(matrix: Sparse, part: IntArray, column: NDArray[Any]) -> Sums:
+    numbers = part[row_numbers(matrix)]
+    kept = numbers >= 0
+    return tallied(numbers[kept] * matrix.shape[1] + column[kept])
+
+
+def tallied(keys: IntArray) -> Sums:
+    """How often each key stands, keys in any order."""
+    if not len(keys):
+        return counts_only(keys.astype(np.int64), keys)
+    first, last = int(keys.min()), int(keys.max())
+    if last - first < PLACES_PER_KEY * len(keys):
+        counts = np.bincount(keys - first)
+        there = np.flatnonzero(counts)
+        return counts_only(there + first, counts[there])
+    there, counts = np.unique(keys, return_counts=True)
+    return counts_only(there, counts)
+
+
+def _between(specific: Sparse, part: IntArray, branch_of: IntArray, n_nodes: int) -> Sums:
+    branches = np.unique(branch_of[branch_of >= 0])
+    column = np.searchsorted(branches, branch_of[specific.indices])
+    counted = branch_of[specific.indices] >= 0
+    rows = row_numbers(specific)[counted]
+    ones = np.ones(len(rows), np.int64)
+    shape = (specific.shape[0], len(branches))
+    labels = csr_array((ones, (rows, column[counted])), shape=shape)
+    labels.sum_duplicates()
+    found = []
+    for number in np.unique(part[part >= 0]).tolist():
+        own = labels[np.flatnonzero(part == number)]
+        met = csr_array(own.T @ own).tocoo()
+        same = met.row == met.col
+        alone = np.bincount(own.indices, own.data, minlength=len(branches)).astype(np.int64)
+        counts = met.data - np.where(same, alone[met.row], 0)
+        kept = (met.row <= met.col) & (counts > 0)
+        first, second = branches[met.row[kept]], branches[met.col[kept]]
+        keys = (number * n_nodes + first) * n_nodes + second
+        order = np.argsort(keys)
+        found.append(counts_only(keys[order], counts[kept][order]))
+    return summed([_NOTHING, *found])
+
+
+_NOTHING = counts_only(np.empty(0, np.int64), np.empty(0, np.int64))
+
+
+@dataclass(frozen=True, eq=False)
+class Strata:
+    """Records of two most specific labels or more, stratum by stratum.
+
+    Args:
+        cuts: Greatest number of labels of each stratum of length but the last.
+        size: Records of each stratum, shape (n_strata,).
+        carried: Records of each stratum that carry each node, shape (n_strata, n_nodes).
+        labelled: Records of each stratum with each node as a most specific label, same shape.
+        between: Ordered pairs of labels between branches, by stratum, as `Margin` says.
+    """
+
+    cuts: IntArray
+    size: IntArray
+    carried: IntArray
+    labelled: IntArray
+    between: Sums
+
+    @property
+    def records(self) -> int:
+        """How many records take part."""
+        return int(self.size.sum())
+
+    @property
+    def support(self) -> IntArray:
+        """Records that take part and carry each node, shape (n_nodes,)."""
+        return np.asarray(self.carried.sum(axis=0), np.int64)
+
+
+def strata_from(
+    cuts: IntArray, size: IntArray, margins: Mapping[Margin, Sums], n_nodes: int
+) -> Strata:
+    """Strata from margins that were counted stratum by stratum.
+
+    Args:
+        cuts: From `audit.engine.pairs.strata.length_cuts`.
+        size: Records of each stratum, shape (n_strata,).
+        margins: From `count_margins`, the parts being strata.
+        n_nodes: Number of nodes.
+    """
+    carried, labelled = np.zeros((2, len(size), n_nodes), np.int64)
+    carried.flat[margins["carried"].keys] = margins["carried"].joint
+    labelled.flat[margins["labelled"].keys] = margins["labelled"].joint
+    return Strata(cuts, size, carried, labelled, margins["between"])
+
+
+def with_parts(sums: Sums, part_of: IntArray, per_part: int) -> Sums:
+    """Margins counted in finer parts, added up.
+
+    Args:
+        sums: Of one kind.
+        part_of: The part that each finer one belongs to, shape (n_finer,); negative: none.
+        per_part: Keys of one part: ``n_nodes``, or its square for ``between``.
+    """
+    finer, rest = np.divmod(sums.keys, per_part)
+    part = part_of[finer]
+    kept = np.flatnonzero(part >= 0)
+    keys = part[kept] * per_part + rest[kept]
+    order = np.argsort(keys, kind="stable")
+    return summed([_NOTHING, counts_only(keys[order], sums.joint[kept][order])])

@@ -1,0 +1,62 @@
+"""Where two nodes meet downwards: what a pair of nodes passes on to another pair."""
+
+from __future__ import annotations
+
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csr_array
+
+from audit.engine.pairs.entailed import pairs_above
+from audit.engine.pairs.rows import row
+
+Sparse: TypeAlias = csr_array[Any, tuple[int, int]]
+IntArray: TypeAlias = NDArray[np.int64]
+
+
+class Meets:
+    """The meet of a node with every other node that has one.
+
+    It is the lower of the two where one is above the other; else their common descendant that most
+    records carry, the first in node order of equals. On a tree only the former are there.
+
+    Args:
+        closure: 1 where a is i or an ancestor of i, shape (n_nodes, n_nodes).
+        support: Records that carry each node, shape (n_nodes,).
+    """
+
+    def __init__(self, closure: Sparse, support: IntArray) -> None:
+        self.closure, self.below = closure, csr_array(closure.T)
+        self.below.sort_indices()
+        self.support = support
+        parted = (pairs_above(closure) > 0).astype(np.int64)
+        self._overlapping = np.asarray(self.below @ parted > 0)
+        self._known: dict[int, tuple[IntArray, IntArray]] = {}
+
+    def of(self, node: int) -> tuple[IntArray, IntArray]:
+        """The nodes that meet a node, itself included, ascending, and where; both of one shape.
+
+        Time grows with the ancestors of its descendants.
+        """
+        if node not in self._known:
+            self._known[node] = self._found(node)
+        return self._known[node]
+
+    def at_or_below(self, node: int) -> IntArray:
+        """A node and its descendants, ascending."""
+        return row(self.below, node)
+
+    def _found(self, node: int) -> tuple[IntArray, IntArray]:
+        above, below = row(self.closure, node), self.at_or_below(node)
+        nodes, meets = [above, below], [np.full(len(above), node), below]
+        if self._overlapping[node]:
+            shared = below[np.lexsort((-below, self.support[below]))]
+            starts, widths = self.closure.indptr[shared], np.diff(self.closure.indptr)[shared]
+            steps = np.arange(int(widths.sum())) - np.repeat(np.cumsum(widths) - widths, widths)
+            nodes.insert(0, self.closure.indices[np.repeat(starts, widths) + steps])
+            meets.insert(0, np.repeat(shared, widths))
+        every = np.concatenate(nodes).astype(np.int64)
+        where = np.concatenate(meets).astype(np.int64)
+        reached, last = np.unique(every[::-1], return_index=True)
+        return reached, where[::-1][last]

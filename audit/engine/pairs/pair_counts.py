@@ -1,0 +1,170 @@
+"""Counts and concept confusion of all pairs of nodes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import coo_array, csr_array, triu
+
+from audit.base.progress import Progress, silent
+from audit.engine.pairs.joint import joint_counts
+from audit.engine.pairs.rows import row_numbers
+
+Sparse: TypeAlias = csr_array[Any, tuple[int, int]]
+IntArray: TypeAlias = NDArray[np.int64]
+FloatArray: TypeAlias = NDArray[np.float64]
+
+ENTRIES_PER_BLOCK = 16_000_000
+"""Stored values that one block of instances may expand to while confusion is summed."""
+
+
+@dataclass(frozen=True)
+class PairCounts:
+    """All pairs of nodes that some instance carries together, a before b, sorted.
+
+    Args:
+        a: Node indices, shape (n_pairs,).
+        b: Node indices, shape (n_pairs,), ``a < b``.
+        joint: Instances carrying both, int64, shape (n_pairs,), at least 1.
+        confusion_sum: Summed entropies of the two values in bits, shape (n_pairs,).
+    """
+
+    a: IntArray
+    b: IntArray
+    joint: IntArray
+    confusion_sum: FloatArray
+
+    def __len__(self) -> int:
+        return len(self.a)
+
+    def __getitem__(self, chosen: IntArray) -> PairCounts:
+        return PairCounts(
+            self.a[chosen], self.b[chosen], self.joint[chosen], self.confusion_sum[chosen]
+        )
+
+    @classmethod
+    def none(cls) -> PairCounts:
+        """No pair."""
+        empty = np.empty(0, np.int64)
+        return cls(empty, empty, empty, np.empty(0))
+
+
+def merged(first: PairCounts, second: PairCounts, n_nodes: int) -> PairCounts:
+    """The pairs of two sets of instances together; joints add exactly, entropies to rounding."""
+    keys = np.concatenate([counts.a * n_nodes + counts.b for counts in (first, second)])
+    pairs, pair = np.unique(keys, return_inverse=True)
+    joint = np.zeros(len(pairs), np.int64)
+    np.add.at(joint, pair, np.concatenate([first.joint, second.joint]))
+    confusion_sum = np.zeros(len(pairs))
+    np.add.at(confusion_sum, pair, np.concatenate([first.confusion_sum, second.confusion_sum]))
+    a, b = np.divmod(pairs, n_nodes)
+    return PairCounts(a, b, joint, confusion_sum)
+
+
+def support(aggregated: Sparse) -> IntArray:
+    """Instances carrying each node, int64, shape (n_nodes,)."""
+    return np.bincount(aggregated.indices, minlength=aggregated.shape[1]).astype(np.int64)
+
+
+def count_pairs(aggregated: Sparse, progress: Progress = silent) -> PairCounts:
+    """Count the instances that carry both nodes of each pair, and sum their confusion.
+
+    Args:
+        aggregated: Aggregated values, shape (n_instances, n_nodes), positive where stored,
+            canonical CSR.
+        progress: What is told how far the count is.
+
+    Returns:
+        Every pair with a joint instance, ancestor pairs and the root included; empty arrays where
+        there is none.
+
+    Time and memory grow with the sum over instances of (nodes per instance)^2, not with n_nodes^2.
+    """
+    used = np.flatnonzero(support(aggregated))
+    compact = csr_array(aggregated[:, used])
+    deficits = _entropy_deficits(compact, progress)
+    joint = joint_counts(compact, progress)
+    confusion = csr_array(joint - deficits)
+    first = np.repeat(np.arange(len(used)), np.diff(joint.indptr))
+    return PairCounts(used[first], used[joint.indices], joint.data.astype(np.int64), confusion.data)
+
+
+def _upper(matrix: Any) -> Sparse:
+    upper = csr_array(triu(matrix, k=1, format="csr"))
+    upper.sort_indices()
+    return upper
+
+
+def _entropy_deficits(values: Sparse, progress: Progress) -> Sparse:
+    """One bit minus the entropy, summed over instances; the upper triangle of (n_nodes, n_nodes).
+
+    Two equal values are one bit and lack nothing, so only pairs of unequal values are visited,
+    each from its smaller value, block of instances by block.
+    """
+    total = csr_array((values.shape[1], values.shape[1]), dtype=np.float64)
+    done, n = 0, values.shape[0]
+    for block in _blocks(values):
+        progress("measuring confusion", done, n, "instances")
+        holds, deficits = _larger_beside_smaller(block)
+        total = csr_array(total + holds.T @ deficits)
+        done += block.shape[0]
+    progress("measuring confusion", n, n, "instances")
+    return _upper(total + total.T)
+
+
+def _blocks(values: Sparse) -> list[Sparse]:
+    """Row blocks small enough to expand: each stored value may be repeated once per value."""
+    per_row = np.diff(values.indptr).astype(np.int64)
+    expanded = np.cumsum(per_row * np.minimum(per_row, len(np.unique(values.data))))
+    starts = np.flatnonzero(np.diff(expanded // ENTRIES_PER_BLOCK, prepend=-1))
+    ends = np.append(starts, values.shape[0])[1:]
+    bounds = zip(starts.tolist(), ends.tolist(), strict=True)
+    return [csr_array(values[start:end]) for start, end in bounds]
+
+
+def _larger_beside_smaller(block: Sparse) -> tuple[Sparse, Sparse]:
+    """Two matrices with a line for each (instance, different value of that instance).
+
+    Returns:
+        1 where the node has that value; and, where a node's value is larger, one bit minus the
+        entropy of the two.
+    """
+    instance = row_numbers(block)
+    levels, rank = np.unique(block.data, return_inverse=True)
+    keys, line = np.unique(instance * len(levels) + rank, return_inverse=True)
+    line_instance, line_rank = np.divmod(keys, len(levels))
+    shape = (len(keys), block.shape[1])
+    holds = coo_array((np.ones(len(line)), (line, block.indices)), shape=shape)
+
+    smallest = np.full(block.shape[0], len(levels))
+    np.minimum.at(smallest, instance, rank)
+    candidates = np.flatnonzero(rank > smallest[instance])
+    per_row = np.bincount(instance[candidates], minlength=block.shape[0])
+    first = np.cumsum(per_row) - per_row
+    width = per_row[line_instance]
+    beside = np.repeat(np.arange(len(keys)), width)
+    within = np.arange(len(beside)) - np.repeat(np.cumsum(width) - width, width)
+    source = candidates[first[line_instance[beside]] + within]
+
+    larger = rank[source] > line_rank[beside]
+    source, beside = source[larger], beside[larger]
+    smaller_value, larger_value = levels[line_rank[beside]], block.data[source]
+    deficit = 1.0 - binary_entropy(smaller_value.astype(float), larger_value.astype(float))
+    deficits = coo_array((deficit, (beside, block.indices[source])), shape=shape)
+    return csr_array(holds), csr_array(deficits)
+
+
+def binary_entropy(u: FloatArray, v: FloatArray) -> FloatArray:
+    """Shannon entropy in bits of two positive values normalised to sum to one.
+
+    In [0, 1]; exactly 1 for equal values. Shapes as given.
+
+    >>> binary_entropy(np.array([1.0, 1.0]), np.array([1.0, 3.0])).round(4).tolist()
+    [1.0, 0.8113]
+    """
+    p = u / (u + v)
+    q = v / (u + v)
+    return -(p * np.log2(p) + q * np.log2(q))

@@ -1,0 +1,279 @@
+"""Counts of whole instances beside those of pairs: batches of instances add up, by kind and key."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, Literal, TypeAlias, get_args
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csr_array
+
+from audit.engine.pairs.margins import MARGINS, Margin, count_margins
+from audit.engine.pairs.specific import LEAST_LABELS, most_specific
+from audit.engine.pairs.sums import SortedTail, Sums, counts_by_place, counts_only
+
+Sparse: TypeAlias = csr_array[Any, tuple[int, int]]
+IntArray: TypeAlias = NDArray[np.int64]
+BoolArray: TypeAlias = NDArray[np.bool_]
+
+Kind: TypeAlias = Literal[
+    "label",
+    "length",
+    "rows",
+    "repeated",
+    "repeated_instances",
+    "repeated_rows",
+    "refused",
+    "all_refused",
+    "nested",
+    "nested_instances",
+    "uninformative",
+    "below",
+    "only_residual",
+    "alone",
+    "size",
+    Margin,
+]
+"""What is counted, and by which key; all are instances, but for ``repeated_rows``.
+
+``label``: carrying a label as written, by its number. ``length``: by number of different direct
+labels. ``rows``: with a label, by number of rows that have a node. ``repeated``: having a node in
+several rows, by node; ``repeated_instances``: those of any node; ``repeated_rows``: how many rows
+that is beyond the first of their instance and node. ``refused``: without a label, by reason of a
+refused row; ``all_refused``: of any reason. ``nested``: labelled with a node and its ancestor, by
+``node * n_nodes + ancestor``; ``nested_instances``: of any two. ``uninformative``: with labels, all
+of them at nodes that leave nearly everything open. ``below``: with a direct label strictly below a
+node; ``only_residual``: those of them all of whose labels below it are residual,
+by ``place in RESIDUAL_KINDS * n_nodes + node``. ``alone``: with a single most specific label, by
+node. ``size``: with two or more, by their number; the margins of these: as
+`audit.engine.pairs.margins.Margin` says, the parts being numbers of most specific labels. What has
+no further key has key 0.
+"""
+KINDS: tuple[Kind, ...] = get_args(Kind)
+RESIDUAL_KINDS = ("all", "other", "unspecified")
+"""Which labels ``only_residual`` lets count as residual."""
+
+_SPECIFIC, _OTHER, _UNSPECIFIED = 1 << 40, 1 << 20, 1
+"""What a direct label adds to the nodes above it, so that one product counts all three apart."""
+
+
+class RecordCounts:
+    """Counts by kind and key; those of two sets of instances add up.
+
+    Args:
+        counts: What was counted before.
+    """
+
+    def __init__(self, counts: Mapping[Kind, Sums] | None = None) -> None:
+        self._tails = {kind: SortedTail() for kind in KINDS}
+        for kind, sums in (counts or {}).items():
+            self._tails[kind].add(sums)
+
+    def add(self, other: RecordCounts) -> None:
+        """Add what was counted of other instances."""
+        for kind, sums in other:
+            self._tails[kind].add(sums)
+
+    def of(self, kind: Kind) -> Sums:
+        """The counts of a kind, ``joint`` of each of ``keys``."""
+        return self._tails[kind].between(0, np.iinfo(np.int64).max)
+
+    def at(self, kind: Kind, size: int) -> IntArray:
+        """The counts of a kind by key, shape (size,), at least as long as the keys go."""
+        sums = self.of(kind)
+        found = np.zeros(max(size, int(sums.keys.max(initial=-1)) + 1), np.int64)
+        found[sums.keys] = sums.joint
+        return found
+
+    def total(self, kind: Kind) -> int:
+        """The counts of a kind summed over its keys."""
+        return int(self.of(kind).joint.sum())
+
+    def __iter__(self) -> Iterator[tuple[Kind, Sums]]:
+        """Every kind with its counts."""
+        return ((kind, self.of(kind)) for kind in KINDS)
+
+
+@dataclass(frozen=True, eq=False)
+class Mapped:
+    """What is known of labels and nodes before instances are counted.
+
+    Args:
+        node_of: Node of each label as written, shape (n_labels,); -1: it was refused.
+        reason_of: Why it was refused, by number, shape (n_labels,); -1: it was not.
+        residual: Of each node 0 specific, 1 other, 2 unspecified, shape (n_nodes,).
+        strict_closure: 1 where a is an ancestor of i, shape (n_nodes, n_nodes).
+        branch_of: The branch of each node, shape (n_nodes,); negative where labels between branches
+            are not counted.
+        uninformative: Whether a node leaves nearly everything open, shape (n_nodes,).
+    """
+
+    node_of: IntArray
+    reason_of: IntArray
+    residual: IntArray
+    strict_closure: Sparse
+    branch_of: IntArray
+    uninformative: BoolArray
+
+
+@dataclass(frozen=True, eq=False)
+class RecordRows:
+    """The rows of some whole instances.
+
+    Args:
+        instance: From 0, ascending, shape (n_rows,).
+        label: Number of the label as written; -1: the row has none to count, shape (n_rows,).
+        instances: How many there are; one without rows comes after the others.
+    """
+
+    instance: IntArray
+    label: IntArray
+    instances: int
+
+
+def count_records(rows: RecordRows, mapped: Mapped) -> tuple[RecordCounts, Sparse]:
+    """Count some instances, and give their direct labels: 0/1, (n, n_nodes), canonical CSR.
+
+    Time grows with the rows times the ancestors of their nodes.
+    """
+    counted = rows.label >= 0
+    instance, label = rows.instance[counted], rows.label[counted]
+    node, n_nodes = mapped.node_of[label], len(mapped.residual)
+    kept = node >= 0
+    of_node, in_rows = _tallied(instance[kept] * n_nodes + node[kept])
+    direct = _direct(of_node, rows.instances, n_nodes)
+    lengths = np.diff(direct.indptr)
+    above = _above(direct, mapped)
+    counts: dict[Kind, Sums] = {
+        "label": _counts(_tallied(instance * len(mapped.node_of) + label)[0] % _some(mapped)),
+        "length": _counts(lengths),
+        "rows": _counts(np.bincount(instance[kept], minlength=rows.instances)[lengths > 0]),
+        **_repeated(of_node, in_rows, n_nodes),
+        **_all_refused(instance[~kept], mapped.reason_of[label[~kept]], lengths),
+        **_nested(direct, above, mapped.strict_closure),
+        **_uninformative(direct, mapped.uninformative),
+        **_below(above),
+        **_margins(direct, above, mapped.branch_of),
+    }
+    return RecordCounts(counts), direct
+
+
+def _some(mapped: Mapped) -> int:
+    return max(len(mapped.node_of), 1)
+
+
+def _tallied(keys: IntArray) -> tuple[IntArray, IntArray]:
+    """Different keys, ascending, and how often each stands."""
+    ordered = np.sort(keys)
+    firsts = np.flatnonzero(np.diff(ordered, prepend=-1))
+    return ordered[firsts], np.diff(firsts, append=len(ordered))
+
+
+def _counts(keys: IntArray) -> Sums:
+    return counts_only(*_tallied(keys.astype(np.int64)))
+
+
+def _single(count: int) -> Sums:
+    return counts_only(np.zeros(1, np.int64), np.array([count], np.int64))
+
+
+def _direct(keys: IntArray, instances: int, n_nodes: int) -> Sparse:
+    number, node = np.divmod(keys, n_nodes)
+    indptr = np.zeros(instances + 1, np.int64)
+    np.cumsum(np.bincount(number, minlength=instances), out=indptr[1:])
+    return csr_array((np.ones(len(keys), np.int64), node, indptr), shape=(instances, n_nodes))
+
+
+def _margins(direct: Sparse, above: Sparse, branch_of: IntArray) -> dict[Kind, Sums]:
+    """What the expectation of pairs needs, by number of most specific labels."""
+    specific = most_specific(direct, above)
+    lengths = np.diff(specific.indptr).astype(np.int64)
+    single = specific.indices[np.repeat(lengths == 1, lengths)]
+    counted = np.where(lengths >= LEAST_LABELS, lengths, -1)
+    carried = csr_array(above + specific)
+    margins = count_margins(specific, carried, counted, branch_of)
+    found: dict[Kind, Sums] = {kind: margins[kind] for kind in MARGINS}
+    return found | {"alone": _counts(single), "size": _counts(counted[counted >= 0])}
+
+
+def _repeated(of_node: IntArray, in_rows: IntArray, n_nodes: int) -> dict[Kind, Sums]:
+    again = of_node[in_rows > 1]
+    if not len(again):
+        return {}
+    return {
+        "repeated": _counts(again % n_nodes),
+        "repeated_instances": _single(len(np.unique(again // n_nodes))),
+        "repeated_rows": _single(int((in_rows - 1).sum())),
+    }
+
+
+def _all_refused(instance: IntArray, reason: IntArray, lengths: IntArray) -> dict[Kind, Sums]:
+    """Of the refused rows those whose instance has no label."""
+    alone = lengths[instance] == 0
+    if not alone.any():
+        return {}
+    reasons = int(reason.max()) + 1
+    by_reason, _ = _tallied(instance[alone] * reasons + reason[alone])
+    return {
+        "refused": _counts(by_reason % reasons),
+        "all_refused": _single(len(np.unique(instance[alone]))),
+    }
+
+
+def _above(direct: Sparse, mapped: Mapped) -> Sparse:
+    """The nodes strictly above direct labels; their values count the labels of each kind."""
+    kinds = np.array([_SPECIFIC, _OTHER, _UNSPECIFIED], np.int64)
+    worth = kinds[mapped.residual[direct.indices]]
+    valued = csr_array((worth, direct.indices, direct.indptr), shape=direct.shape)
+    return csr_array(valued @ mapped.strict_closure)
+
+
+def _nested(direct: Sparse, above: Sparse, strict_closure: Sparse) -> dict[Kind, Sums]:
+    beside = csr_array(direct.multiply(above)).tocoo()
+    if not beside.nnz:
+        return {}
+    n_nodes = direct.shape[1]
+    rows = np.unique(beside.row)
+    labels = direct[rows].tocoo()
+    ancestors = strict_closure[labels.col].tocoo()
+    instance = rows[labels.row[ancestors.row]].astype(np.int64)
+    met = np.isin(
+        instance * n_nodes + ancestors.col, beside.row.astype(np.int64) * n_nodes + beside.col
+    )
+    node = labels.col[ancestors.row].astype(np.int64)
+    return {
+        "nested": _counts((node * n_nodes + ancestors.col)[met]),
+        "nested_instances": _single(len(rows)),
+    }
+
+
+def _uninformative(direct: Sparse, uninformative: BoolArray) -> dict[Kind, Sums]:
+    alone = only_among(direct, uninformative)
+    return {"uninformative": _single(int(alone.sum()))} if alone.any() else {}
+
+
+def only_among(direct: Sparse, nodes: BoolArray) -> BoolArray:
+    """Whether an instance has labels, all of them among some nodes, shape (n_instances,).
+
+    Args:
+        direct: 0/1, shape (n_instances, n_nodes).
+        nodes: Shape (n_nodes,).
+    """
+    labels = np.diff(direct.indptr)
+    return np.asarray((labels > 0) & (direct @ nodes.astype(np.int64) == labels))
+
+
+def _below(above: Sparse) -> dict[Kind, Sums]:
+    """Instances by node that their labels lie below, and those residual throughout there."""
+    values, node = above.data, above.indices.astype(np.int64)
+    specific, other = values >= _SPECIFIC, (values // _OTHER) % (_SPECIFIC // _OTHER) > 0
+    unspecified = values % _OTHER > 0
+    only = (~specific, ~specific & ~unspecified, ~specific & ~other)
+    keys = [kind * above.shape[1] + node[chosen] for kind, chosen in enumerate(only)]
+    size = len(only) * above.shape[1]
+    return {
+        "below": counts_by_place(np.bincount(node, minlength=size)),
+        "only_residual": counts_by_place(np.bincount(np.concatenate(keys), minlength=size)),
+    }

@@ -1,0 +1,353 @@
+"""Pairs of nodes that behave as one, or of which one almost never stands without the other."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+from functools import cached_property
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csr_array
+
+from audit.engine.pairs.rows import row, row_numbers
+from audit.engine.statistics.two_rates import wilson_bounds
+
+Sparse: TypeAlias = csr_array[Any, tuple[int, int]]
+IntArray: TypeAlias = NDArray[np.int64]
+FloatArray: TypeAlias = NDArray[np.float64]
+BoolArray: TypeAlias = NDArray[np.bool_]
+
+LEAST_SUPPORT = 10
+"""Instances carrying each node from which a pair is judged."""
+ALWAYS = 0.95
+"""Share of the rarer node's instances, surely with the other, from which it always stands beside
+it."""
+BEYOND_CHANCE = 3.0
+"""Odds of joint over either, over those that chance alone gives, from which two nodes are one."""
+COMMON = 0.5
+"""Share of the instances that carry a node, above which it stands beside nearly everything."""
+NEARLY_ALL = 0.9
+"""Share of a pair's joint instances from which a pair below it names it."""
+
+
+@dataclass(frozen=True, eq=False)
+class Together:
+    """Pairs of nodes, and the instances that carry them; arrays of shape (n_pairs,).
+
+    Args:
+        a: First nodes, by index.
+        b: Second nodes.
+        joint: Instances carrying both; they need not be whole.
+        support_a: Instances carrying the first.
+        support_b: Instances carrying the second.
+        instances: All that could carry them.
+    """
+
+    a: IntArray
+    b: IntArray
+    joint: FloatArray
+    support_a: FloatArray
+    support_b: FloatArray
+    instances: FloatArray
+
+    def __len__(self) -> int:
+        return len(self.a)
+
+    def __getitem__(self, chosen: IntArray | BoolArray) -> Together:
+        return Together(*(getattr(self, field.name)[chosen] for field in fields(self)))
+
+    def without(self, explained: FloatArray) -> Together:
+        """The same pairs as if so many of the joint instances of each were not there."""
+        gone = np.minimum(explained, self.joint)
+        counts = (self.joint, self.support_a, self.support_b, self.instances)
+        return Together(self.a, self.b, *(count - gone for count in counts))
+
+    @cached_property
+    def either(self) -> FloatArray:
+        """Instances carrying one of the two, or both."""
+        return np.asarray(self.support_a + self.support_b - self.joint)
+
+    @cached_property
+    def rarer(self) -> FloatArray:
+        """Instances carrying the rarer one."""
+        return np.minimum(self.support_a, self.support_b)
+
+    @cached_property
+    def jaccard_low(self) -> FloatArray:
+        """Lower bound of joint over either."""
+        return wilson_bounds(self.joint, np.maximum(self.either, 1))[1]
+
+    @cached_property
+    def jaccard_by_chance(self) -> FloatArray:
+        """The same share of two nodes that go their own ways."""
+        joint = self.support_a * self.support_b / np.maximum(self.instances, 1)
+        return np.asarray(joint / np.maximum(self.support_a + self.support_b - joint, 1))
+
+    @cached_property
+    def containment_low(self) -> FloatArray:
+        """Lower bound of joint over the rarer one's support."""
+        return wilson_bounds(self.joint, np.maximum(self.rarer, 1))[1]
+
+    @cached_property
+    def containment_by_chance(self) -> FloatArray:
+        """The same share of two nodes that go their own ways: that of the more frequent one."""
+        more = np.maximum(self.support_a, self.support_b)
+        return np.asarray(more / np.maximum(self.instances, 1))
+
+    def as_one(self, least: float) -> BoolArray:
+        """Whether the two behave as one label.
+
+        Args:
+            least: Lower bound of joint over either from which they do.
+        """
+        low, chance = self.jaccard_low, self.jaccard_by_chance
+        sure = (self.rarer >= LEAST_SUPPORT) & (low >= least)
+        return np.asarray(sure & (low * (1 - chance) >= BEYOND_CHANCE * chance * (1 - low)))
+
+    def beside(self) -> BoolArray:
+        """Whether the rarer one almost never stands without the other."""
+        sure = (self.rarer >= LEAST_SUPPORT) & (self.containment_low >= ALWAYS)
+        return np.asarray(sure & (self.containment_by_chance <= COMMON))
+
+
+@dataclass(frozen=True, eq=False)
+class Part:
+    """A few nodes, and a number of each; all others have 0.
+
+    Args:
+        nodes: Ascending.
+        numbers: Same shape, above 0.
+    """
+
+    nodes: IntArray
+    numbers: FloatArray
+
+    def of(self, nodes: IntArray) -> FloatArray:
+        """The number of each node, shape as ``nodes``."""
+        place = np.searchsorted(self.nodes, nodes).clip(max=len(self.nodes) - 1)
+        return np.where(self.nodes[place] == nodes, self.numbers[place], 0.0)
+
+
+@dataclass(frozen=True, eq=False)
+class Places:
+    """Where nodes stand, and how many instances carry each.
+
+    Args:
+        closure: 1 where a is i or an ancestor of i, shape (n_nodes, n_nodes), canonical CSR.
+        support: Instances carrying each node, shape (n_nodes,).
+    """
+
+    closure: Sparse
+    support: IntArray
+
+    def above(self, node: int) -> Part:
+        """The nodes at or above one, each with 1."""
+        nodes = row(self.closure, node)
+        return Part(nodes, np.ones(len(nodes)))
+
+    def below(self, node: int) -> Part:
+        """The nodes at or below one, each with 1."""
+        nodes = row(self._below, node)
+        return Part(nodes, np.ones(len(nodes)))
+
+    def expected(self, node: int) -> Part:
+        """Nodes with the share of a node's instances that they are expected on.
+
+        All at and above it; below it what their support tells.
+        """
+        above, below = row(self.closure, node), row(self._below, node)
+        below = below[below != node]
+        nodes = np.concatenate([above, below])
+        shares = np.concatenate([np.ones(len(above)), self.support[below] / self.support[node]])
+        order = np.argsort(nodes)
+        return Part(nodes[order], shares[order])
+
+    @cached_property
+    def ancestors(self) -> IntArray:
+        """How many nodes are at or above each, shape (n_nodes,)."""
+        return np.diff(self.closure.indptr).astype(np.int64)
+
+    @cached_property
+    def _below(self) -> Sparse:
+        return csr_array(self.closure.T)
+
+
+def chain_ends(edges: Sparse, support: IntArray) -> BoolArray:
+    """Whether no child of a node is carried by the same instances as it, shape (n_nodes,).
+
+    Args:
+        edges: ``edges[child, parent] = 1``, shape (n_nodes, n_nodes).
+        support: Instances carrying each node, shape (n_nodes,).
+    """
+    child, parent = row_numbers(edges), edges.indices
+    ends = np.ones(len(support), np.bool_)
+    ends[parent[support[child] == support[parent]]] = False
+    return ends
+
+
+def _of_ends(pairs: Together, first: Part, second: Part) -> FloatArray:
+    """The numbers of both ends of each pair multiplied, the larger way round, shape (n_pairs,)."""
+    there = first.of(pairs.a) * second.of(pairs.b)
+    back = first.of(pairs.b) * second.of(pairs.a)
+    return np.asarray(np.maximum(there, back))
+
+
+class _ByEnd:
+    """Pairs by the nodes at their ends, so that few are looked at where few are near.
+
+    Args:
+        pairs: The pairs.
+        n_nodes: How many nodes there are.
+    """
+
+    def __init__(self, pairs: Together, n_nodes: int) -> None:
+        ends, places = np.concatenate([pairs.a, pairs.b]), np.tile(np.arange(len(pairs)), 2)
+        shape = (n_nodes, len(pairs))
+        self._pairs = csr_array((np.ones(len(ends), np.int8), (ends, places)), shape=shape)
+
+    def touching(self, part: Part) -> IntArray:
+        """Pairs with an end among some nodes, ascending."""
+        return np.unique(self._pairs[part.nodes].indices).astype(np.int64)
+
+
+@dataclass(frozen=True, eq=False)
+class Told:
+    """Pairs that are told, by their positions.
+
+    Args:
+        as_one: Those that behave as one label, the surest first.
+        beside: Those of which the rarer one almost never stands without the other.
+    """
+
+    as_one: IntArray
+    beside: IntArray
+
+
+def told(pairs: Together, places: Places, least: float, required: BoolArray) -> Told:
+    """The pairs that behave as one and those always beside, each once, where it arises.
+
+    Args:
+        pairs: Pairs of which nothing in use lies below both nodes, each node the end of its chain.
+        places: Where the nodes stand.
+        least: As for `Together.as_one`.
+        required: Whether a rule asks for each pair: it explains others and is not told itself.
+
+    Time grows with the found pairs times the pairs near each, those that have an end above, at or
+    below one of its ends.
+    """
+    scan = _Scan(pairs, places, least)
+    for pair in _surest_first(pairs, scan.open & required):
+        scan.take(pair)
+    for pair in _surest_first(pairs, scan.open):
+        scan.take_all(pair)
+    found = _not_from_below(scan, required)
+    order = np.lexsort((pairs.b[found], pairs.a[found], -pairs.jaccard_low[found]))
+    return Told(found[order], _most_telling(pairs, places, _besides(scan, required)))
+
+
+def _surest_first(pairs: Together, chosen: BoolArray) -> list[int]:
+    some = np.flatnonzero(chosen)
+    order = np.lexsort((pairs.b[some], pairs.a[some], -pairs.jaccard_low[some]))
+    return list(some[order].tolist())
+
+
+class _Scan:
+    """Pairs as they are found, and how many joint instances of each pair the found ones explain.
+
+    Args:
+        pairs: All pairs.
+        places: Where their nodes stand.
+        least: As for `Together.as_one`.
+    """
+
+    def __init__(self, pairs: Together, places: Places, least: float) -> None:
+        self.pairs, self.places, self.least = pairs, places, least
+        self.by_end = _ByEnd(pairs, len(places.support))
+        self.open = pairs.as_one(least)
+        self.explained = np.zeros(len(pairs))
+        self.found: list[int] = []
+
+    def take_all(self, pair: int) -> None:
+        """Find what a pair names, as long as it behaves as one without what is explained."""
+        while self.open[pair] and self._stand(np.array([pair]))[0]:
+            self.take(self._named(pair))
+        self.open[pair] = False
+
+    def take(self, pair: int) -> None:
+        """A pair is found: its joint instances explain pairs above, below and around it."""
+        pairs, places = self.pairs, self.places
+        own = max(float(pairs.joint[pair] - self.explained[pair]), 0.0)
+        shares = places.expected(int(pairs.a[pair])), places.expected(int(pairs.b[pair]))
+        near = self.by_end.touching(shares[0])
+        self.explained[near] += own * _of_ends(pairs[near], *shares)
+        self.found.append(pair)
+        self.open[pair] = False
+
+    def _stand(self, some: IntArray) -> BoolArray:
+        return self.pairs[some].without(self.explained[some]).as_one(self.least)
+
+    def _named(self, pair: int) -> int:
+        """The most specific pair at or below one with nearly all of its joint instances."""
+        pairs, places = self.pairs, self.places
+        below = places.below(int(pairs.a[pair])), places.below(int(pairs.b[pair]))
+        some = self.by_end.touching(below[0])
+        some = some[(_of_ends(pairs[some], *below) > 0) & self.open[some]]
+        left = pairs.joint[some] - self.explained[some]
+        own = pairs.joint[pair] - self.explained[pair]
+        some = some[left >= NEARLY_ALL * own]
+        some = some[self._stand(some)]
+        return int(some[_most_specific_first(pairs[some], self.places)[0]])
+
+
+def _most_specific_first(pairs: Together, places: Places) -> IntArray:
+    """Places of pairs by supports, of equals those with more ancestors, then by node order."""
+    ancestors = places.ancestors[pairs.a] + places.ancestors[pairs.b]
+    return np.lexsort((pairs.b, pairs.a, -ancestors, pairs.support_a + pairs.support_b))
+
+
+def _not_from_below(scan: _Scan, required: BoolArray) -> IntArray:
+    """What was found and still behaves as one without the instances of those found below it."""
+    pairs, places = scan.pairs, scan.places
+    found = np.array(scan.found, np.int64)
+    found = found[_most_specific_first(pairs[found], places)]
+    some, stand = pairs[found], []
+    explained, by_end = np.zeros(len(found)), _ByEnd(some, len(places.support))
+    for place in range(len(found)):
+        one = np.array([place])
+        if not some[one].without(explained[one]).as_one(scan.least)[0]:
+            continue
+        stand.append(place)
+        own = some.joint[place] - explained[place]
+        above = places.above(int(some.a[place])), places.above(int(some.b[place]))
+        near = by_end.touching(above[0])
+        explained[near] += own * _of_ends(some[near], *above)
+    told = found[stand]
+    return np.asarray(told[~required[told]], np.int64)
+
+
+def _besides(scan: _Scan, required: BoolArray) -> IntArray:
+    """Pairs always beside, not as one, that those found as one do not explain."""
+    pairs = scan.pairs
+    some = np.flatnonzero(pairs.beside() & ~pairs.as_one(scan.least) & ~required)
+    left = pairs[some].without(scan.explained[some])
+    return np.asarray(some[left.beside()])
+
+
+def _most_telling(pairs: Together, places: Places, some: IntArray) -> IntArray:
+    """Of pairs always beside those that follow from no other.
+
+    What always stands beside a node stands beside all above that node, and so does each node below
+    the one that always stands there.
+    """
+    a_rarer = pairs.support_a[some] <= pairs.support_b[some]
+    rarer = np.where(a_rarer, pairs.a[some], pairs.b[some])
+    other = np.where(a_rarer, pairs.b[some], pairs.a[some])
+    told: list[int] = []
+    follows: dict[int, set[int]] = {}
+    for pair in np.lexsort((other, rarer, places.support[other], -places.support[rarer])).tolist():
+        always, beside = int(rarer[pair]), int(other[pair])
+        if not any(beside in follows.get(node, ()) for node in places.above(always).nodes.tolist()):
+            follows.setdefault(always, set()).update(places.above(beside).nodes.tolist())
+            told.append(pair)
+    return np.asarray(some[told], np.int64)

@@ -1,0 +1,264 @@
+"""The tree-based scan over pairs of nodes: which pairs are surprising where they stand.
+
+Every pair above a surprising one is surprising too, and many below it. The scan takes the strongest
+pair, lets its excess explain what it can of all related pairs, and goes on with what is left
+(Kulldorff, Fang and Walsh 2003, applied to pairs of nodes of a directed acyclic graph).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from heapq import heapify, heappop, heappush
+from typing import TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from audit.engine.pairs.meets import Meets
+from audit.engine.statistics.association import poisson_p_value
+
+IntArray: TypeAlias = NDArray[np.int64]
+FloatArray: TypeAlias = NDArray[np.float64]
+BoolArray: TypeAlias = NDArray[np.bool_]
+
+LEAST_FACTOR = 1.1
+"""Observed over expected from which a pair takes part in the scan, where less is not reported."""
+NEARLY_ALL = 0.9
+"""Share of a pair's records that a pair below it must hold to stand for it."""
+
+
+@dataclass(frozen=True, eq=False)
+class Surprising:
+    """Pairs whose p value is at most the threshold, in the order of (a, b); shape (n,) each.
+
+    Args:
+        a: First nodes.
+        b: Second nodes.
+        observed: Records that carry both, those with a label below both left out.
+        expected: Records expected to.
+        ancestors: How many nodes are above both ends together.
+    """
+
+    a: IntArray
+    b: IntArray
+    observed: FloatArray
+    expected: FloatArray
+    ancestors: IntArray
+
+    def __len__(self) -> int:
+        return len(self.a)
+
+
+@dataclass(frozen=True)
+class Rules:
+    """What makes an excess one.
+
+    Args:
+        threshold: The largest p value of a surprising pair.
+        least_joint: Records from which there is an excess.
+        excess_ratio: Observed over expected from which an excess matters.
+    """
+
+    threshold: float
+    least_joint: float
+    excess_ratio: float
+
+    @property
+    def factor(self) -> float:
+        """Observed over expected from which a pair is surprising at all."""
+        return surprising_factor(self.excess_ratio)
+
+    def surprises(self, observed: FloatArray, expected: FloatArray) -> BoolArray:
+        """Whether so many are surprising where so many are expected, shape as given."""
+        enough = (observed >= self.least_joint) & (observed >= self.factor * expected)
+        found = enough & (expected > 0)
+        found[found] = poisson_p_value(observed[found], expected[found]) <= self.threshold
+        return found
+
+
+def surprising_factor(excess_ratio: float) -> float:
+    """Observed over expected from which a pair can be surprising, given what is reported."""
+    return min(LEAST_FACTOR, excess_ratio)
+
+
+@dataclass(frozen=True, eq=False)
+class Found:
+    """What the scan found, the strongest first; shape (n_found,) each.
+
+    Args:
+        pair: Place of the pair that names it among the surprising ones.
+        strength: Log likelihood ratio of the pair that was taken.
+        explained: Records that earlier finds let expect of the named pair, its own expectation
+            included, when it was found.
+        delta: Excess of the named pair over its expectation.
+    """
+
+    pair: IntArray
+    strength: FloatArray
+    explained: FloatArray
+    delta: FloatArray
+
+
+def strength_of(observed: FloatArray, expected: FloatArray) -> FloatArray:
+    """Poisson log likelihood ratio ``O ln(O / E) - (O - E)``; shapes as given, both positive."""
+    return np.asarray(observed * np.log(observed / expected) - (observed - expected))
+
+
+class Scan:
+    """Take the strongest pair, name it, and let it explain related pairs, until none is left.
+
+    Args:
+        pairs: The surprising pairs.
+        meets: Where nodes meet.
+        expect: Records expected of pairs of nodes, from two arrays of them.
+        rules: What makes an excess one.
+    """
+
+    def __init__(
+        self,
+        pairs: Surprising,
+        meets: Meets,
+        expect: Callable[[IntArray, IntArray], FloatArray],
+        rules: Rules,
+    ) -> None:
+        self.pairs, self.meets, self.expect, self.rules = pairs, meets, expect, rules
+        self.explained = pairs.expected.copy()
+        self.waiting = np.ones(len(pairs), np.bool_)
+        self._added = np.zeros(len(pairs))
+        self._version = np.zeros(len(pairs), np.int64)
+        n_nodes = len(meets.support)
+        self._ends = [_Places(end, n_nodes) for end in (pairs.a, pairs.b)]
+        self._at = np.full((2, n_nodes), -1, np.int64)
+
+    def run(self) -> Found:
+        """All finds. Each takes time that grows with the surprising pairs related to it."""
+        strength = strength_of(self.pairs.observed, self.explained)
+        heap = [(-g, place, 0) for place, g in enumerate(strength.tolist())]
+        heapify(heap)
+        found: list[tuple[int, float, float, float]] = []
+        while heap:
+            less, place, version = heappop(heap)
+            if not self.waiting[place] or version != self._version[place]:
+                continue
+            named = self._named(place)
+            observed, explained = self.pairs.observed[named], self.explained[named]
+            delta = float((observed - explained) / self.pairs.expected[named])
+            found.append((named, -less, float(explained), delta))
+            self.waiting[[place, named]] = False
+            changed = self._explain(named, delta)
+            left = strength_of(self.pairs.observed[changed], self.explained[changed])
+            self._version[changed] += 1
+            versions = self._version[changed].tolist()
+            for again in zip((-left).tolist(), changed.tolist(), versions, strict=True):
+                heappush(heap, again)
+        columns = list(zip(*found, strict=True)) or [(), (), (), ()]
+        return Found(
+            np.array(columns[0], np.int64), *(np.array(column, float) for column in columns[1:])
+        )
+
+    def explaining(self, found: Found, number: int) -> list[tuple[int, float]]:
+        """Earlier finds that explain part of one, and the records they let expect, most first."""
+        place, earlier = int(found.pair[number]), found.pair[:number]
+        a, b = self.pairs.a[earlier], self.pairs.b[earlier]
+        self._mark(int(self.pairs.a[place]), int(self.pairs.b[place]))
+        added = np.zeros(number)
+        for x, y in ((a, b), (b, a)):
+            at_a, at_b = self._at[0, x], self._at[1, y]
+            there = np.flatnonzero((at_a >= 0) & (at_b >= 0))
+            expected = self.expect(at_a[there], at_b[there]) * found.delta[there]
+            added[there] = np.maximum(added[there], expected)
+        self._unmark(int(self.pairs.a[place]), int(self.pairs.b[place]))
+        order = np.argsort(-added, kind="stable")
+        return [(int(i), float(added[i])) for i in order.tolist() if added[i] > 0]
+
+    def _named(self, taken: int) -> int:
+        """The lowest pair that holds nearly all of a pair's records and leaves no excess."""
+        pairs, rules = self.pairs, self.rules
+        places = self._below(taken)
+        places = places[self.waiting[places]]
+        places = places[pairs.observed[places] >= NEARLY_ALL * pairs.observed[taken]]
+        left = pairs.observed[taken] - pairs.observed[places]
+        unexplained = self.explained[taken] - self.explained[places]
+        p_value = poisson_p_value(left, np.maximum(unexplained, 0.0))
+        excess = (left >= rules.least_joint) & (left >= rules.excess_ratio * unexplained)
+        places = places[~(excess & (p_value <= rules.threshold))]
+        order = np.lexsort((places, -pairs.ancestors[places], pairs.expected[places]))
+        return int(places[order[0]])
+
+    def _below(self, place: int) -> IntArray:
+        """Pairs with both ends at or below those of a pair, either way round; itself included."""
+        a, b = int(self.pairs.a[place]), int(self.pairs.b[place])
+        ends = [self.meets.at_or_below(node) for node in (a, b)]
+        for row, nodes in enumerate(ends):
+            self._at[row, nodes] = 1
+        found = []
+        for row, some in self._either_way(ends[0], ends[1]):
+            at_a, at_b = self._at[row, self.pairs.a[some]], self._at[1 - row, self.pairs.b[some]]
+            found.append(some[(at_a >= 0) & (at_b >= 0)])
+        for row, nodes in enumerate(ends):
+            self._at[row, nodes] = -1
+        return np.unique(np.concatenate(found))
+
+    def _either_way(self, near_a: IntArray, near_b: IntArray) -> Iterator[tuple[int, IntArray]]:
+        """Pairs that may have an end in each set of nodes, first one way round, then the other.
+
+        Of the two ends that with fewer pairs is looked at; the other is left to the caller.
+        """
+        by_first, by_second = self._ends
+        for row, (first, second) in enumerate(((near_a, near_b), (near_b, near_a))):
+            cheaper = by_first.count(first) <= by_second.count(second)
+            yield row, by_first.of(first) if cheaper else by_second.of(second)
+
+    def _mark(self, a: int, b: int) -> tuple[IntArray, IntArray]:
+        ends = []
+        for row, node in enumerate((a, b)):
+            nodes, where = self.meets.of(node)
+            self._at[row, nodes] = where
+            ends.append(nodes)
+        return ends[0], ends[1]
+
+    def _unmark(self, a: int, b: int) -> None:
+        for row, node in enumerate((a, b)):
+            self._at[row, self.meets.of(node)[0]] = -1
+
+    def _explain(self, named: int, delta: float) -> IntArray:
+        """Let a find explain what it can of all related pairs; those that wait on, changed."""
+        pairs = self.pairs
+        a, b = int(pairs.a[named]), int(pairs.b[named])
+        nodes = self._mark(a, b)
+        related = []
+        for row, some in self._either_way(*nodes):
+            at_a, at_b = self._at[row, pairs.a[some]], self._at[1 - row, pairs.b[some]]
+            there = (at_a >= 0) & (at_b >= 0)
+            places = some[there]
+            added = self.expect(at_a[there], at_b[there]) * delta
+            self._added[places] = np.maximum(self._added[places], added)
+            related.append(places)
+        self._unmark(a, b)
+        changed = related[0] if not len(related[1]) else np.unique(np.concatenate(related))
+        self._added[named] = 0.0
+        self.explained[changed] += self._added[changed]
+        self._added[changed] = 0.0
+        changed = changed[self.waiting[changed]]
+        still = self.rules.surprises(pairs.observed[changed], self.explained[changed])
+        self.waiting[changed[~still]] = False
+        return np.asarray(changed[still])
+
+
+class _Places:
+    """The places of pairs by one of their ends."""
+
+    def __init__(self, end: IntArray, n_nodes: int) -> None:
+        self.order = np.argsort(end, kind="stable")
+        self.starts = np.searchsorted(end[self.order], np.arange(n_nodes + 1))
+
+    def count(self, nodes: IntArray) -> int:
+        """How many pairs have their end among some nodes."""
+        return int((self.starts[nodes + 1] - self.starts[nodes]).sum())
+
+    def of(self, nodes: IntArray) -> IntArray:
+        """The places of these pairs."""
+        starts, widths = self.starts[nodes], self.starts[nodes + 1] - self.starts[nodes]
+        steps = np.arange(int(widths.sum())) - np.repeat(np.cumsum(widths) - widths, widths)
+        return np.asarray(self.order[np.repeat(starts, widths) + steps])

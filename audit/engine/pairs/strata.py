@@ -1,0 +1,116 @@
+"""Strata: records with about as many labels, within which pairs are expected fairly.
+
+A record with many labels carries more of everything, so that two nodes meet on it more often than
+independence of their supports says. Within a stratum records are about equally long.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from audit.engine.pairs.specific import LEAST_LABELS
+
+IntArray: TypeAlias = NDArray[np.int64]
+
+MOST_STRATA = 20
+RECORDS_PER_STRATUM = 40
+"""Records for each stratum of length, so that a small release has few strata."""
+LEAST_RECORDS = 10
+"""Records below which a stratum crossed with other columns joins its neighbour."""
+NO_STRATUM = -1
+"""Of records that take no part: they have fewer than two most specific labels."""
+
+
+def length_histogram(lengths: IntArray) -> IntArray:
+    """How many records have each number of labels, from 0 up; empty for no record.
+
+    >>> length_histogram(np.array([2, 0, 2])).tolist()
+    [1, 0, 2]
+    """
+    return np.bincount(lengths).astype(np.int64)
+
+
+def merged_histogram(left: IntArray, right: IntArray) -> IntArray:
+    """The histogram of two sets of records together."""
+    merged = np.zeros(max(len(left), len(right)), np.int64)
+    merged[: len(left)] += left
+    merged[: len(right)] += right
+    return merged
+
+
+def length_cuts(histogram: IntArray) -> IntArray:
+    """Greatest length of each stratum but the last, ascending.
+
+    The distinct ``i / k`` quantiles (nearest rank) of the lengths of the records that take part,
+    with k at most `MOST_STRATA` and one for every `RECORDS_PER_STRATUM` of them. A function of the
+    histogram alone.
+
+    Args:
+        histogram: From `length_histogram`; lengths below `LEAST_LABELS` do not count.
+
+    Returns:
+        Shape (n_strata - 1,); empty where all are one stratum.
+
+    >>> length_cuts(np.array([9, 9, 60, 20, 0, 40])).tolist()
+    [2, 3]
+    """
+    taking_part = np.concatenate([np.zeros(LEAST_LABELS, np.int64), histogram[LEAST_LABELS:]])
+    records = int(taking_part.sum())
+    k = min(MOST_STRATA, max(1, records // RECORDS_PER_STRATUM))
+    ranks = -(-np.arange(1, k) * records // k)
+    lengths = np.unique(np.searchsorted(np.cumsum(taking_part), ranks))
+    return lengths[lengths < len(histogram) - 1].astype(np.int64)
+
+
+def strata_of(lengths: IntArray, cuts: IntArray, further: Sequence[IntArray] = ()) -> IntArray:
+    """Stratum of each record: its stratum of length, crossed with further categories.
+
+    A crossed stratum of fewer than `LEAST_RECORDS` joins the next length of its category, the last
+    one of a category the length before it.
+
+    Args:
+        lengths: Most specific labels of each record, shape (n_records,).
+        cuts: From `length_cuts`, of these or of other records.
+        further: Category numbers of each record, from 0, one array a column.
+
+    Returns:
+        Numbers from 0, those of no record left out, ordered by categories and then by length,
+        shape (n_records,); `NO_STRATUM` for a record that takes no part.
+    """
+    stratum = np.full(len(lengths), NO_STRATUM, np.int64)
+    part = np.flatnonzero(lengths >= LEAST_LABELS)
+    by_length = np.searchsorted(cuts, lengths[part], "left")
+    category = np.zeros(len(part), np.int64)
+    for column in further:
+        category = category * (int(column.max(initial=0)) + 1) + column[part]
+    keys = category * (len(cuts) + 1) + by_length
+    if further:
+        keys = _joined(keys, len(cuts) + 1)
+    stratum[part] = np.unique(keys, return_inverse=True)[1]
+    return stratum
+
+
+def _joined(keys: IntArray, n_lengths: int) -> IntArray:
+    """Keys ``category * n_lengths + length`` with small strata joined to those beside them."""
+    there, counts = np.unique(keys, return_counts=True)
+    size = dict(zip(there.tolist(), counts.tolist(), strict=True))
+    into: dict[int, int] = {}
+    by_category: dict[int, list[int]] = {}
+    for key in there.tolist():
+        by_category.setdefault(key // n_lengths, []).append(key)
+    for members in by_category.values():
+        waiting: list[int] = []
+        records = 0
+        whole = members[-1]
+        for key in members:
+            waiting.append(key)
+            records += size[key]
+            if records >= LEAST_RECORDS:
+                into.update(dict.fromkeys(waiting, key))
+                waiting, records, whole = [], 0, key
+        into.update(dict.fromkeys(waiting, whole))
+    return np.array([into[key] for key in there.tolist()], np.int64)[np.searchsorted(there, keys)]

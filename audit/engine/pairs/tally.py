@@ -1,0 +1,308 @@
+"""The counts of pairs as a tally: batches of instances add up, and so do tallies."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import pairwise
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csc_array, csr_array
+
+from audit.engine.pairs.entailed import count_entailed, in_line, joint_entailed
+from audit.engine.pairs.joint import can_compile, cores
+from audit.engine.pairs.pair_counts import PairCounts, binary_entropy, count_pairs, support
+from audit.engine.pairs.propagation import aggregate
+from audit.engine.pairs.strata import length_histogram, merged_histogram
+from audit.engine.pairs.sums import NOTHING, SortedTail, Sums, Tail, counts_only, listed, summed
+
+Sparse: TypeAlias = csr_array[Any, tuple[int, int]]
+IntArray: TypeAlias = NDArray[np.int64]
+FloatArray: TypeAlias = NDArray[np.float64]
+BoolArray: TypeAlias = NDArray[np.bool_]
+
+SQUARE = 512 * 2**20
+"""Bytes that the joint counts and confusion of the nodes met first may take."""
+NODES_PER_BLOCK = 512
+"""First nodes whose pairs are handed out at a time."""
+SLOTS_PER_THREAD = 64
+"""Nodes whose pairs a thread of compiled loops counts at a time."""
+MOST_VALUES = 2_000
+"""Values above which entropies are not looked up in a table."""
+PAIRS_AT_ONCE = 4_000_000
+"""Pairs of nodes without a slot that compiled loops list at a time."""
+
+
+@dataclass(frozen=True, eq=False)
+class Batch:
+    """What is counted of some instances before their pairs.
+
+    Args:
+        lengths: How many instances have each number of direct labels.
+        direct: Instances with each node as a label, shape (n_nodes,).
+        support: Instances carrying each node, shape (n_nodes,).
+        entailed: Instances with a label below both nodes of pairs, as
+            `audit.engine.pairs.entailed.count_entailed` counts them.
+    """
+
+    lengths: IntArray
+    direct: IntArray
+    support: IntArray
+    entailed: Sums
+
+
+def count_batch(direct: Sparse, closure: Sparse) -> tuple[Batch, Sparse]:
+    """Count a batch of instances up to its pairs; batches may be counted in several threads.
+
+    Args:
+        direct: 0/1, shape (n_instances, n_nodes), int64 canonical CSR.
+        closure: 1 where a is i or an ancestor of i, shape (n_nodes, n_nodes).
+
+    Returns:
+        The batch, and its aggregated values.
+    """
+    aggregated = aggregate(direct, closure)
+    lengths = length_histogram(np.diff(direct.indptr).astype(np.int64))
+    entailed = count_entailed(direct, closure)
+    return Batch(lengths, support(direct), support(aggregated), entailed), aggregated
+
+
+class PairTally:
+    """Counts of all pairs of nodes over any number of instances.
+
+    ``merge(update(a), update(b))`` and ``update(a + b)`` are equal in any order: counts exactly,
+    confusion to rounding. Adding the same batches in the same order gives the same bytes.
+
+    Pairs of the nodes met first, the most frequent of the first batch before others, are counted
+    in a triangle; pairs of other nodes in a tail. Memory is bounded by ``square`` and the tail, and
+    does not grow with the instances; what a label entails is bounded by the hierarchy.
+
+    Args:
+        closure: 1 where a is i or an ancestor of i, shape (n_nodes, n_nodes).
+        square: Bytes that the triangle may take.
+        tail: Keeps the pairs of other nodes; None: in memory.
+        first: Nodes to have their pairs in the triangle, as many as it holds, and no others; None:
+            those met first.
+        compiled: Whether numba's loops count; None: where it is installed. Counts are the same,
+            confusion to rounding.
+    """
+
+    def __init__(
+        self,
+        closure: Sparse,
+        *,
+        square: int = SQUARE,
+        tail: Tail | None = None,
+        first: IntArray | None = None,
+        compiled: bool | None = None,
+    ) -> None:
+        self.closure = closure
+        self.compiled = can_compile() if compiled is None else compiled
+        self.n_nodes = int(closure.shape[0])
+        self.lengths = np.zeros(0, np.int64)
+        self.direct_support, self.support = np.zeros((2, self.n_nodes), np.int64)
+        self.tail = SortedTail() if tail is None else tail
+        self._entailed = SortedTail()
+        self._capacity = min(_slots_in(square), self.n_nodes if first is None else len(first))
+        self._slot = np.full(self.n_nodes, -1, np.int64)
+        self._taken = np.empty(0, np.int64)
+        if first is not None:
+            self._give(first)
+        self._joint = np.zeros(_places(self._capacity), np.int64)
+        self._confusion = np.zeros(_places(self._capacity))
+
+    @property
+    def instances(self) -> int:
+        """Instances counted."""
+        return int(self.lengths.sum())
+
+    def update(self, direct: Sparse) -> None:
+        """Count a batch of instances: 0/1 rows, shape (n, n_nodes), int64 canonical CSR."""
+        self.add(*count_batch(direct, self.closure))
+
+    def merge(self, other: PairTally) -> None:
+        """Add what another tally of the same hierarchy counted."""
+        margins = (other.lengths, other.direct_support, other.support)
+        self.add_counted(Batch(*margins, other.entailed), other.blocks())
+
+    def add(self, batch: Batch, aggregated: Sparse) -> None:
+        """Add what was counted of a batch, and its pairs."""
+        self.add_counted(batch, ())
+        most = int(aggregated.data.max(initial=0))
+        if not self.compiled or most >= MOST_VALUES:
+            self._add_pairs(count_pairs(aggregated))
+            return
+        values = np.arange(1, most + 1, dtype=np.float64)
+        entropy = np.zeros((most + 1, most + 1))
+        entropy[1:, 1:] = binary_entropy(values[:, None], values[None])
+        outside = self._slot < 0
+        if outside[batch.support > 0].any():
+            self._add_outside(aggregated, outside, entropy)
+            inside = aggregated.copy()
+            inside.data[outside[inside.indices]] = 0
+            inside.eliminate_zeros()
+            self._add_inside(inside, entropy)
+        else:
+            self._add_inside(aggregated, entropy)
+
+    def add_counted(self, batch: Batch, pairs: Iterable[PairCounts]) -> None:
+        """Add what was counted elsewhere, each pair once."""
+        self.lengths = merged_histogram(self.lengths, batch.lengths)
+        self.direct_support += batch.direct
+        self.support += batch.support
+        self._give_slots(batch.support)
+        self._entailed.add(batch.entailed)
+        for counts in pairs:
+            self._add_pairs(counts)
+
+    def blocks(self) -> Iterator[PairCounts]:
+        """Every pair with a joint instance in order, some first nodes at a time."""
+        for sums in self.sums():
+            a, b = np.divmod(sums.keys, self.n_nodes)
+            yield PairCounts(a, b, sums.joint, sums.confusion)
+
+    def sums(self) -> Iterator[Sums]:
+        """The sums of every pair with a joint instance, in order, some first nodes at a time."""
+        for start in range(0, self.n_nodes, NODES_PER_BLOCK):
+            stop = min(start + NODES_PER_BLOCK, self.n_nodes)
+            tail = self.tail.between(start * self.n_nodes, stop * self.n_nodes)
+            yield summed([self._square(start, stop), tail])
+
+    def counts(self) -> PairCounts:
+        """Every pair with a joint instance, as `count_pairs` gives them."""
+        parts = [PairCounts.none(), *self.blocks()]
+        a, b, joint = (np.concatenate([getattr(p, k) for p in parts]) for k in ("a", "b", "joint"))
+        return PairCounts(a, b, joint, np.concatenate([p.confusion_sum for p in parts]))
+
+    @property
+    def entailed(self) -> Sums:
+        """Instances with a label below both nodes of pairs that are not in line."""
+        return self._entailed.between(0, self.n_nodes**2)
+
+    def joint_entailed(self, pairs: PairCounts) -> IntArray:
+        """Instances with a label below both nodes of each pair, shape (n_pairs,); pairs in order.
+
+        Of a pair in line every joint instance has one.
+        """
+        keys = pairs.a * self.n_nodes + pairs.b
+        between = self._entailed.between(keys[0], keys[-1] + 1) if len(keys) else NOTHING
+        return joint_entailed(pairs, between, self._lines, self.n_nodes)
+
+    @cached_property
+    def _lines(self) -> IntArray:
+        return in_line(self.closure)
+
+    def state(self) -> dict[str, NDArray[Any]]:
+        """Everything but the tail as arrays, from which `restore` goes on to the same bytes."""
+        entailed, places = self.entailed, _places(len(self._taken))
+        return {
+            "lengths": self.lengths,
+            "direct_support": self.direct_support,
+            "support": self.support,
+            "taken": self._taken,
+            "joint": self._joint[:places],
+            "confusion": self._confusion[:places],
+            "entailed": entailed.keys,
+            "entailed_joint": entailed.joint,
+        }
+
+    def restore(self, state: dict[str, NDArray[Any]]) -> None:
+        """Take over the state of a tally made with the same arguments; this one must be empty."""
+        self.lengths, self._taken = state["lengths"], state["taken"]
+        self.direct_support[:], self.support[:] = state["direct_support"], state["support"]
+        self._slot[self._taken] = np.arange(len(self._taken))
+        places = len(state["joint"])
+        self._joint[:places], self._confusion[:places] = state["joint"], state["confusion"]
+        self._entailed.add(counts_only(state["entailed"], state["entailed_joint"]))
+
+    def _give_slots(self, carried: IntArray) -> None:
+        new = np.flatnonzero((carried > 0) & (self._slot < 0))
+        self._give(new[np.argsort(-carried[new], kind="stable")])
+
+    def _give(self, nodes: IntArray) -> None:
+        new = nodes[: self._capacity - len(self._taken)]
+        self._slot[new] = len(self._taken) + np.arange(len(new))
+        self._taken = np.concatenate([self._taken, new])
+
+    def _add_pairs(self, pairs: PairCounts) -> None:
+        first, second = self._slot[pairs.a], self._slot[pairs.b]
+        inside = (first >= 0) & (second >= 0)
+        place = _place(first[inside], second[inside])
+        self._joint[place] += pairs.joint[inside]
+        self._confusion[place] += pairs.confusion_sum[inside]
+        if not inside.all():
+            outside = ~inside
+            keys = pairs.a[outside] * self.n_nodes + pairs.b[outside]
+            self.tail.add(Sums(keys, pairs.joint[outside], pairs.confusion_sum[outside]))
+
+    def _add_outside(self, aggregated: Sparse, outside: BoolArray, entropy: FloatArray) -> None:
+        """Add the pairs of which a node has no slot."""
+        from audit.engine.pairs.compiled_tally import pairs_outside
+
+        stored = aggregated.indptr.astype(np.int64)
+        rare = np.concatenate([[0], np.cumsum(outside[aggregated.indices])])[stored]
+        many, without = np.diff(stored), np.diff(stored - rare)
+        met = np.cumsum(many * (many - 1) // 2 - without * (without - 1) // 2)
+        bounds = np.searchsorted(met, np.arange(PAIRS_AT_ONCE, met[-1], PAIRS_AT_ONCE), "right")
+        for start, stop in pairwise(np.unique([0, *bounds, len(met)]).tolist()):
+            some = slice(stored[start], stored[stop])
+            count = int(met[stop - 1] - (met[start - 1] if start else 0))
+            keys, bits = np.empty(count, np.int64), np.empty(count)
+            nodes, values = aggregated.indices[some], aggregated.data[some].astype(np.int32)
+            places = stored[start : stop + 1] - stored[start]
+            pairs_outside(places, nodes.astype(np.int64), values, outside, entropy, keys, bits)
+            self.tail.add(listed(keys, bits))
+
+    def _add_inside(self, aggregated: Sparse, entropy: FloatArray) -> None:
+        """Add pairs whose nodes all have slots; threads share the slots, none the sums."""
+        from audit.engine.pairs.compiled_tally import add_pairs
+
+        slots, shape = self._slot[aggregated.indices], (aggregated.shape[0], len(self._taken))
+        rows = csr_array((aggregated.data.astype(np.int32), slots, aggregated.indptr), shape=shape)
+        rows.sort_indices()
+        place = np.arange(rows.nnz, dtype=np.int32)
+        by_slot = csc_array(csr_array((place, rows.indices, rows.indptr), shape=shape))
+        begins = rows.indptr[:-1].astype(np.int32)[by_slot.indices]
+        columns, starts = rows.indices.astype(np.int32), by_slot.indptr.astype(np.int32)
+
+        def count(first: int) -> None:
+            stop = min(first + SLOTS_PER_THREAD, shape[1])
+            add_pairs(
+                *(first, stop, columns, rows.data, begins, starts, by_slot.data, entropy),
+                *(self._joint, self._confusion),
+            )
+
+        with ThreadPoolExecutor(cores()) as threads:
+            list(threads.map(count, range(0, shape[1], SLOTS_PER_THREAD)))
+
+    def _square(self, start: int, stop: int) -> Sums:
+        """The triangle's sums of the pairs with a first node in a range."""
+        nodes = np.sort(self._taken[self.support[self._taken] > 0])
+        parts = [NOTHING]
+        for place in range(*np.searchsorted(nodes, (start, stop))):
+            second = nodes[place + 1 :]
+            places = _place(self._slot[nodes[place]], self._slot[second])
+            joint = self._joint[places]
+            met = np.flatnonzero(joint)
+            keys = nodes[place] * self.n_nodes + second[met]
+            parts.append(Sums(keys, joint[met], self._confusion[places[met]]))
+        return summed(parts)
+
+
+def _places(slots: int) -> int:
+    return slots * (slots - 1) // 2
+
+
+def _slots_in(size: int) -> int:
+    """Slots whose triangle of two eight-byte numbers a pair fits into a size in bytes."""
+    return int((1 + np.sqrt(1 + size / 2)) / 2)
+
+
+def _place(first: Any, second: Any) -> IntArray:
+    """Place in the triangle; later slots only add at its end."""
+    high, low = np.maximum(first, second), np.minimum(first, second)
+    return np.asarray(high * (high - 1) // 2 + low)

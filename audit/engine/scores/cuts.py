@@ -1,0 +1,161 @@
+"""Cuts through a hierarchy, and how an instance's mass falls on them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csr_array
+
+from audit.base.errors import SchemaError
+from audit.engine.pairs.rows import row_numbers, row_sums
+
+Sparse: TypeAlias = csr_array[Any, tuple[int, int]]
+IntArray: TypeAlias = NDArray[np.int64]
+BoolArray: TypeAlias = NDArray[np.bool_]
+FloatArray: TypeAlias = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class Cut:
+    """Nodes to compare an instance's mass by, and the atoms that they part it into.
+
+    An atom is the mass of all nodes that have the same *set* of cut nodes at or above them. On a
+    tree each cut node is one atom; on a DAG a node below two cut nodes belongs to a third atom, so
+    that nothing counts twice.
+    """
+
+    nodes: IntArray
+    """Indices of the cut nodes, ascending, shape (n_cut,)."""
+    atom_of: IntArray
+    """The atom that each node's own value belongs to, shape (n_nodes,)."""
+    atoms: Sparse
+    """1 where a node is a cut node of the atom's set, shape (n_atoms, n_nodes)."""
+    residual: int
+    """The atom of what lies under no cut node; -1 where there is none."""
+
+
+def depth_cut(closure: Sparse, depth: IntArray, leaf: BoolArray, at: int) -> Cut:
+    """The nodes at a depth and the leaves above it: an antichain over all leaves.
+
+    Args:
+        closure: 1 where a is i or an ancestor of i, shape (n_nodes, n_nodes), canonical CSR.
+        depth: Longest path from the root, shape (n_nodes,).
+        leaf: Whether a node has no children, shape (n_nodes,).
+        at: The depth; 0 is the root alone, the largest depth or more all leaves.
+
+    Raises:
+        SchemaError: On a negative depth.
+    """
+    return cut_at(closure, np.flatnonzero((depth == at) | (leaf & (depth < at))))
+
+
+def level_cut(closure: Sparse, level: IntArray, at: int) -> Cut:
+    """The nodes of one of the paper's levels; where they nest, only the top ones.
+
+    Leaves beside these nodes fall into the residual atom.
+
+    Args:
+        closure: As in `depth_cut`.
+        level: Nodes on the shortest path to a leaf, shape (n_nodes,); a leaf has 1.
+        at: The level.
+
+    Raises:
+        SchemaError: If no node has that level.
+    """
+    here = np.flatnonzero(level == at)
+    within = csr_array(csr_array(closure[here])[:, here])
+    return cut_at(closure, here[np.diff(within.indptr) == 1])
+
+
+def cut_at(closure: Sparse, nodes: IntArray) -> Cut:
+    """The cut at any nodes.
+
+    Args:
+        closure: As in `depth_cut`.
+        nodes: Different node indices, ascending, shape (n_cut,).
+
+    Raises:
+        SchemaError: If there is no node.
+
+    Time and memory grow with the stored values of the closure.
+    """
+    if not len(nodes):
+        raise SchemaError("a cut needs a node: a depth or level of the hierarchy is required")
+    above = csr_array(closure[:, nodes])
+    above.sort_indices()
+    atom_of, first = _number_rows(above)
+    sets = csr_array(above[first])
+    atoms = csr_array(
+        (np.ones(sets.nnz, np.int64), nodes[sets.indices], sets.indptr),
+        shape=(len(first), closure.shape[0]),
+    )
+    empty = np.flatnonzero(np.diff(sets.indptr) == 0)
+    return Cut(nodes, atom_of, atoms, int(empty[0]) if len(empty) else -1)
+
+
+def _number_rows(matrix: Sparse) -> tuple[IntArray, IntArray]:
+    """Number of each row, equal for equal rows, and the first row with each number."""
+    numbers: dict[bytes, int] = {}
+    first: list[int] = []
+    number_of = np.empty(matrix.shape[0], np.int64)
+    bounds = zip(matrix.indptr[:-1].tolist(), matrix.indptr[1:].tolist(), strict=True)
+    for i, (start, end) in enumerate(bounds):
+        number_of[i] = numbers.setdefault(matrix.indices[start:end].tobytes(), len(first))
+        if number_of[i] == len(first):
+            first.append(i)
+    return number_of, np.array(first, np.int64)
+
+
+def atom_values(values: Sparse, cut: Cut) -> Sparse:
+    """What each atom gets from the values of its nodes, shape (n_instances, n_atoms)."""
+    n_nodes = len(cut.atom_of)
+    shape = (n_nodes, cut.atoms.shape[0])
+    parts = csr_array((np.ones(n_nodes), cut.atom_of, np.arange(n_nodes + 1)), shape=shape)
+    return csr_array(values @ parts)
+
+
+def cut_values(by_atom: Sparse, cut: Cut) -> Sparse:
+    """Aggregated value of each cut node, from `atom_values`; shape (n_instances, n_cut)."""
+    return csr_array(by_atom @ cut.atoms[:, cut.nodes])
+
+
+def atom_mass(values: Sparse, cut: Cut) -> Sparse:
+    """Share of an instance's total value that falls on each atom.
+
+    Args:
+        values: Scores on nodes, not negative, shape (n_instances, n_nodes).
+        cut: A cut of the same nodes.
+
+    Returns:
+        Rows that sum to one, shape (n_instances, n_atoms); a row of zeros for an instance whose
+        values are all zero.
+
+    >>> chain = csr_array([[1, 0], [1, 1]])
+    >>> atom_mass(csr_array([[1.0, 3.0], [0.0, 0.0]]), cut_at(chain, np.array([1]))).toarray()
+    array([[0.25, 0.75],
+           [0.  , 0.  ]])
+    """
+    return normalised(atom_values(values, cut))
+
+
+def normalised(values: Sparse) -> Sparse:
+    """Each row over its sum; a row that sums to zero gives zeros. Shapes as given."""
+    total = row_sums(values)[row_numbers(values)]
+    shares = np.divide(values.data, total, out=np.zeros(values.nnz), where=total > 0)
+    return csr_array((shares, values.indices, values.indptr), shape=values.shape)
+
+
+def entropy(mass: Sparse) -> FloatArray:
+    """Shannon entropy of each row in bits, shape (n_instances,); 0 for a row of zeros.
+
+    Args:
+        mass: Rows that sum to one or zero, shape (n_instances, n_atoms).
+
+    >>> entropy(csr_array([[0.5, 0.5], [1.0, 0.0], [0.0, 0.0]])).tolist()
+    [1.0, 0.0, 0.0]
+    """
+    share = np.where(mass.data > 0, mass.data, 1.0)
+    return row_sums(csr_array((-share * np.log2(share), mass.indices, mass.indptr), mass.shape))

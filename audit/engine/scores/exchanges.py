@@ -1,0 +1,169 @@
+"""Labels that are taken for each other: how often, and how often their mistakes alone would."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csr_array, triu
+
+from audit.engine.pairs.rows import row_numbers
+from audit.engine.statistics.empty_diagonal import fitted
+
+Sparse: TypeAlias = csr_array[Any, tuple[int, int]]
+IntArray: TypeAlias = NDArray[np.int64]
+FloatArray: TypeAlias = NDArray[np.float64]
+BoolArray: TypeAlias = NDArray[np.bool_]
+
+
+@dataclass(frozen=True, eq=False)
+class Exchanges:
+    """The exchanges of labels on some instances.
+
+    A label is *missed* on an instance that has it and is not answered so, and *false* on one that
+    is answered so and has it not. Label a is exchanged for b where a is missed and b is false.
+
+    Args:
+        missed: Instances on which each label is missed beside a false answer, shape (n_nodes,).
+        false: Instances on which each is false beside a missed label, same shape.
+        a: First label of each pair that is exchanged at all, shape (n_pairs,).
+        b: Second label, after the first in node order, same shape.
+        forth: Instances on which a is missed and b false, same shape.
+        back: Instances on which b is missed and a false, same shape.
+        rows: Terms of the expectation by missed label, shape (n_terms, n_nodes).
+        columns: The same by false label.
+    """
+
+    missed: IntArray
+    false: IntArray
+    a: IntArray
+    b: IntArray
+    forth: IntArray
+    back: IntArray
+    rows: Sparse
+    columns: Sparse
+
+    @property
+    def observed(self) -> IntArray:
+        """Exchanges of each pair in both directions, shape (n_pairs,)."""
+        return self.forth + self.back
+
+    def expected(self, a: IntArray, b: IntArray) -> FloatArray:
+        """Exchanges to expect of pairs of different labels in both directions, shape (n_pairs,)."""
+        total = np.zeros(len(a))
+        for term in range(self.rows.shape[0]):
+            x, y = _dense(self.rows, term), _dense(self.columns, term)
+            total += x[a] * y[b] + x[b] * y[a]
+        return total
+
+    def exchangeable(self, a: IntArray, b: IntArray) -> BoolArray:
+        """Whether one label of a pair is missed and the other false somewhere, shape (n_pairs,)."""
+        missed, false = self.missed > 0, self.false > 0
+        return np.asarray((missed[a] & false[b]) | (missed[b] & false[a]))
+
+    def family_size(self, closure: Sparse) -> int:
+        """Pairs of labels that could be exchanged, of which neither lies above the other.
+
+        The counts of missed and false labels alone decide, and no pair is built.
+
+        Args:
+            closure: 1 where a is i or an ancestor of i, shape (n_nodes, n_nodes).
+        """
+        missed, false = self.missed > 0, self.false > 0
+        both = int((missed & false).sum())
+        ordered = int(missed.sum()) * int(false.sum()) - both
+        below, above = above_another(closure)
+        return ordered - both * (both - 1) // 2 - int(self.exchangeable(below, above).sum())
+
+
+def above_another(closure: Sparse) -> tuple[IntArray, IntArray]:
+    """Each node and each of its strict ancestors, two arrays of the same shape."""
+    below, above = row_numbers(closure), closure.indices.astype(np.int64)
+    return below[below != above], above[below != above]
+
+
+def mistakes(labels: Sparse, decided: Sparse) -> tuple[Sparse, Sparse]:
+    """Labels that are missed and answers that are false, 0/1, each of the shape of both.
+
+    Args:
+        labels: 0/1, shape (n_instances, n_nodes).
+        decided: 0/1, same shape.
+    """
+    right = labels.multiply(decided)
+    missed, false = csr_array(labels - right), csr_array(decided - right)
+    missed.eliminate_zeros()
+    false.eliminate_zeros()
+    return missed, false
+
+
+def count_exchanges(labels: Sparse, decided: Sparse) -> Exchanges:
+    """Count the exchanges of each two labels, and what to expect of them.
+
+    Instances with as many missed and as many false labels are a stratum. In each, exchanges are
+    expected as often as the labels are missed and false there, and never of a label with itself.
+
+    Args:
+        labels: 0/1, shape (n_instances, n_nodes).
+        decided: What is answered, 0/1, same shape.
+
+    Time and memory grow with the sum over instances of missed times false labels; the expectation
+    with strata times nodes, in time.
+    """
+    missed, false = mistakes(labels, decided)
+    here = np.flatnonzero((np.diff(missed.indptr) > 0) & (np.diff(false.indptr) > 0))
+    missed, false = csr_array(missed[here]), csr_array(false[here])
+    one_way = csr_array(missed.T @ false)
+    one_way.sort_indices()
+    pairs = triu(one_way + one_way.T, k=1).tocoo()
+    a, b = pairs.row.astype(np.int64), pairs.col.astype(np.int64)
+    rows, columns = _terms(missed, false)
+    return Exchanges(
+        missed=_sums(missed),
+        false=_sums(false),
+        a=a,
+        b=b,
+        forth=_at(one_way, a, b),
+        back=_at(one_way, b, a),
+        rows=rows,
+        columns=columns,
+    )
+
+
+def _terms(missed: Sparse, false: Sparse) -> tuple[Sparse, Sparse]:
+    """The terms of the expectation of all strata."""
+    lengths = np.column_stack([np.diff(missed.indptr), np.diff(false.indptr)]).astype(np.int64)
+    strata, stratum = np.unique(lengths, axis=0, return_inverse=True)
+    n, shape = len(lengths), (len(strata), len(lengths))
+    within = csr_array((np.ones(n, np.int64), (stratum.ravel(), np.arange(n))), shape=shape)
+    by_missed, by_false = csr_array(within @ missed), csr_array(within @ false)
+    rows, columns = [csr_array((0, missed.shape[1]))], [csr_array((0, missed.shape[1]))]
+    for place, (n_missed, n_false) in enumerate(strata.tolist()):
+        x, y = fitted(n_false * _dense(by_missed, place), n_missed * _dense(by_false, place))
+        rows.append(csr_array(x))
+        columns.append(csr_array(y))
+    return _stacked(rows), _stacked(columns)
+
+
+def _stacked(parts: list[Sparse]) -> Sparse:
+    from scipy.sparse import vstack
+
+    return csr_array(vstack(parts))
+
+
+def _dense(matrix: Sparse, row: int) -> FloatArray:
+    found, place = np.zeros(matrix.shape[1]), slice(*matrix.indptr[row : row + 2])
+    found[matrix.indices[place]] = matrix.data[place]
+    return found
+
+
+def _sums(matrix: Sparse) -> IntArray:
+    return np.asarray(matrix.sum(axis=0)).ravel().astype(np.int64)
+
+
+def _at(matrix: Sparse, a: IntArray, b: IntArray) -> IntArray:
+    """The stored numbers at some places of a matrix, shape (n_pairs,)."""
+    if len(a) == 0:
+        return np.empty(0, np.int64)
+    return np.asarray(matrix[a, b]).ravel().astype(np.int64)

@@ -1,0 +1,224 @@
+"""Joint counts and concept confusion of scores: all pairs of nodes, exact, without sampling."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from concurrent.futures import Executor, ThreadPoolExecutor
+from types import ModuleType
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csc_array, csr_array
+
+from audit.base.progress import Progress, blocks, silent
+from audit.engine.pairs.joint import can_compile, cores
+from audit.engine.pairs.pair_counts import PairCounts
+from audit.engine.scores import score_loops
+
+Sparse: TypeAlias = csr_array[Any, tuple[int, int]]
+IntArray: TypeAlias = NDArray[np.int64]
+FloatArray: TypeAlias = NDArray[np.float64]
+Met: TypeAlias = tuple[IntArray, IntArray, FloatArray]
+"""Of one node: the nodes after it that it meets, joint and confusion with them."""
+Kernel: TypeAlias = Callable[[Sparse, float, IntArray, ModuleType, Executor, Progress], list[Met]]
+"""What counts the pairs of scores at a threshold, of some of the nodes."""
+
+SCORES_PER_BLOCK = 400_000
+"""Scores, those of 0 included, that the dense kernel holds in the cache at a time."""
+DENSE_NODES = 7_000
+"""Nodes up to which the dense kernel is used: it holds n_nodes^2 sums."""
+TASKS = 16
+"""Parts of one block's nodes that cores share; each node belongs to one, so sums have one order."""
+WORTH_COMPILING = 200_000_000
+"""Pairs of scores, summed over instances, from which loading compiled loops saves time."""
+COUNTING = "counting pairs of scores"
+"""What progress is told."""
+
+
+def count_score_pairs(
+    aggregated: Sparse,
+    threshold: float,
+    progress: Progress = silent,
+    *,
+    device: str | None = None,
+    compiled: bool | None = None,
+) -> PairCounts:
+    """Count the instances whose two scores both reach a threshold, and sum their confusion.
+
+    The entropy of two scores a and b normalised to sum to one is
+    ``ln(a + b) - (a ln a + b ln b) / (a + b)``, so that each pair costs one logarithm.
+
+    Args:
+        aggregated: Aggregated scores, shape (n_instances, n_nodes), canonical CSR.
+        threshold: A score below it adds nothing; above 0.
+        progress: What is told how far the count is.
+        device: Where PyTorch counts, as `audit.engine.scores.score_tensors.device_named` takes it;
+            None: NumPy counts.
+        compiled: Whether numba compiles NumPy's inner loops; None: where it is installed and the
+            work is worth it.
+
+    Returns:
+        Every pair with a joint instance; confusion in bits. Whatever counts, joint counts are the
+        same and confusion over all instances is within 1e-12.
+
+    Raises:
+        InputError: If the device is not there, or PyTorch is not installed.
+
+    The dense kernel takes (scores at the threshold) * n_nodes / 2 steps, the sparse one the sum
+    over instances of (nodes at the threshold)^2 / 2; the cheaper is chosen. Both use all cores, and
+    give the same in whatever order instances come, to rounding.
+    """
+    used = _used(aggregated, threshold)
+    if device is not None:
+        from audit.engine.scores.score_tensors import met_on
+
+        return _collect(met_on(device, aggregated, threshold, used, progress), used)
+    widths = _widths(aggregated, threshold)
+    loops = _loops(widths, compiled)
+    kernel = _cheaper_kernel(widths, len(used), loops.SPARSE_COST)
+    with ThreadPoolExecutor(cores()) as pool:
+        return _collect(kernel(aggregated, threshold, used, loops, pool, progress), used)
+
+
+def support_at(aggregated: Sparse, threshold: float) -> IntArray:
+    """Instances whose score reaches a threshold, of each node, int64, shape (n_nodes,)."""
+    reached = aggregated.indices[aggregated.data >= threshold]
+    return np.bincount(reached, minlength=aggregated.shape[1]).astype(np.int64)
+
+
+def _used(scores: Sparse, threshold: float) -> IntArray:
+    """Nodes that reach the threshold in any instance, ascending."""
+    some = np.zeros(scores.shape[1], np.bool_)
+    some[scores.indices[scores.data >= threshold]] = True
+    return np.flatnonzero(some)
+
+
+def _widths(scores: Sparse, threshold: float) -> IntArray:
+    """Nodes at the threshold of each instance, shape (n_instances,)."""
+    reached = scores.data >= threshold
+    bounds = zip(scores.indptr, scores.indptr[1:], strict=False)
+    return np.array([np.count_nonzero(reached[i:j]) for i, j in bounds], np.int64)
+
+
+def _at_least(scores: Sparse, threshold: float) -> Sparse:
+    """The scores from the threshold up; the given matrix is left as it is."""
+    kept = csr_array(scores, copy=True)
+    kept.data[kept.data < threshold] = 0
+    kept.eliminate_zeros()
+    return kept
+
+
+def _cheaper_kernel(widths: IntArray, n_nodes: int, sparse_cost: float) -> Kernel:
+    dense_steps = float(widths.sum()) * n_nodes / 2
+    cheap = dense_steps <= sparse_cost * _pairs_of_scores(widths)
+    return _dense_kernel if cheap and n_nodes <= DENSE_NODES else _sparse_kernel
+
+
+def _pairs_of_scores(widths: IntArray) -> float:
+    return float((widths.astype(np.float64) ** 2).sum()) / 2
+
+
+def _loops(widths: IntArray, compiled: bool | None) -> ModuleType:
+    if compiled is None:
+        worth = _pairs_of_scores(widths) >= WORTH_COMPILING
+        compiled = worth and can_compile()
+    if not compiled:
+        return score_loops
+    from audit.engine.scores import compiled_scores
+
+    return compiled_scores
+
+
+def _dense_kernel(
+    scores: Sparse,
+    threshold: float,
+    used: IntArray,
+    loops: ModuleType,
+    pool: Executor,
+    progress: Progress,
+) -> list[Met]:
+    """Instances block by block; each node beside all after it, on the instances that carry it.
+
+    A score of 0 beside another has no entropy, so none need be left out.
+    """
+    n, n_nodes = scores.shape[0], len(used)
+    joint, entropy = np.zeros((n_nodes, n_nodes)), np.zeros((n_nodes, n_nodes))
+    rows = max(SCORES_PER_BLOCK // max(n_nodes, 1), 1)
+    factors = safe_factors(scores.data, threshold)
+    for start in blocks(progress, COUNTING, range(0, n, rows), "instances"):
+        values = scores[start : start + rows].toarray().take(used, axis=1)
+        values[values < threshold] = 0
+        weighted, carried = times_log(values), (values > 0).astype(np.float32)
+        joint += carried.T @ carried
+
+        def add(first: int, values: FloatArray = values, weighted: FloatArray = weighted) -> None:
+            loops.add_entropies(first, TASKS, values, weighted, factors, entropy)
+
+        list(pool.map(add, range(min(TASKS, n_nodes))))
+    return [
+        met_of(node, joint[node, node + 1 :].astype(np.int64), entropy[node, node + 1 :])
+        for node in range(n_nodes)
+    ]
+
+
+def safe_factors(values: FloatArray, threshold: float, decades: int = 300) -> int:
+    """How many sums of two values can be multiplied within some powers of ten of one."""
+    if not len(values):
+        return 1
+    least, largest = max(float(values.min()), threshold), 2 * float(values.max())
+    furthest = max(abs(np.log10(least)), abs(np.log10(largest)), 1.0)
+    return max(int(decades / furthest), 1)
+
+
+def times_log(values: FloatArray) -> FloatArray:
+    """Values times their natural logarithm; 0 where a value is 0."""
+    return values * np.log(np.where(values > 0, values, 1.0))
+
+
+def _sparse_kernel(
+    scores: Sparse,
+    threshold: float,
+    used: IntArray,
+    loops: ModuleType,
+    pool: Executor,
+    progress: Progress,
+) -> list[Met]:
+    """Node by node; each of its scores beside the later scores of the same instance."""
+    scores = csr_array(_at_least(scores, threshold)[:, used])
+    weighted = times_log(scores.data)
+    stored = csr_array((np.arange(scores.nnz) + 1, scores.indices, scores.indptr), scores.shape)
+    by_node = csc_array(stored)
+    places = by_node.data - 1
+    ends = scores.indptr[1:].astype(np.int64)[by_node.indices]
+    nodes, n_nodes = scores.indices.astype(np.int32), scores.shape[1]
+
+    def met(node: int) -> Met:
+        of_node = slice(by_node.indptr[node], by_node.indptr[node + 1])
+        joint, entropy = loops.count_later(
+            places[of_node], ends[of_node], scores.data, weighted, nodes, node + 1, n_nodes
+        )
+        return met_of(node, joint, entropy)
+
+    each = blocks(progress, COUNTING, range(n_nodes), "nodes")
+    return [line for _, line in zip(each, pool.map(met, range(n_nodes)), strict=True)]
+
+
+def met_of(node: int, joint: IntArray, entropy: FloatArray) -> Met:
+    """The pairs of a node with those after it; rounding is kept from leaving [0, joint].
+
+    Args:
+        node: The node.
+        joint: Joint counts with each node after it.
+        entropy: Summed entropies in nats, same shape.
+    """
+    met = np.flatnonzero(joint)
+    return node + 1 + met, joint[met], np.clip(entropy[met] / np.log(2), 0, joint[met])
+
+
+def _collect(lines: list[Met], used: IntArray) -> PairCounts:
+    if not lines:
+        return PairCounts.none()
+    met, joints, sums = (np.concatenate(column) for column in zip(*lines, strict=True))
+    a = np.repeat(used, [len(after) for after, _, _ in lines])
+    return PairCounts(a, used[met], joints, sums)

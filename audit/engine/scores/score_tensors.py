@@ -1,0 +1,174 @@
+"""Joint counts and concept confusion of scores on a device of PyTorch."""
+
+from __future__ import annotations
+
+from importlib.util import find_spec
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csr_array
+
+from audit.base.errors import InputError
+from audit.base.progress import Progress, blocks, silent
+from audit.engine.scores.score_pairs import COUNTING, Met, met_of, safe_factors
+
+if TYPE_CHECKING:
+    import torch
+
+Sparse: TypeAlias = csr_array[Any, tuple[int, int]]
+IntArray: TypeAlias = NDArray[np.int64]
+Precision: TypeAlias = Literal["float64", "float32"]
+
+DEVICES = ("cpu", "cuda")
+"""Devices by name."""
+SCORES_PER_BLOCK = {"cpu": 400_000, "cuda": 24_000_000}
+"""Scores, those of 0 included, that are on a device at a time: on a processor as many as its cache
+takes, on a graphics card so many that its work takes longer than the asking for it."""
+DECADES = {"float64": 300, "float32": 37}
+"""Powers of ten that a product may have, either way, to be in the range of a float."""
+ARRAYS = 8
+"""Arrays as large as a block that counting it may need at a time."""
+
+
+def device_named(name: str) -> torch.device:
+    """The device of that name.
+
+    Args:
+        name: One of `DEVICES`.
+
+    Raises:
+        InputError: If there is no device of that name, or PyTorch is not installed or sees none.
+    """
+    if name not in DEVICES:
+        raise InputError(f"a device is one of {', '.join(DEVICES)}", found=name)
+    if find_spec("torch") is None:
+        raise InputError(
+            f"PyTorch is required to count on the device {name}",
+            found="it is not installed",
+            hint='pip install "hierarchy-audit[model]", or count without --device',
+        )
+    import torch
+
+    if name == "cuda" and not torch.cuda.is_available():
+        raise InputError(
+            "a CUDA device that PyTorch can use is required",
+            found=f"none; PyTorch {torch.__version__}",
+            hint="--device cpu, or count without --device",
+        )
+    return torch.device(name)
+
+
+def met_on(
+    name: str,
+    scores: Sparse,
+    threshold: float,
+    used: IntArray,
+    progress: Progress = silent,
+    *,
+    precision: Precision = "float64",
+) -> list[Met]:
+    """Count the pairs of scores at a threshold on a device.
+
+    Args:
+        name: One of `DEVICES`.
+        scores: Shape (n_instances, n_nodes), canonical CSR.
+        threshold: A score below it adds nothing; above 0.
+        used: Nodes that reach it somewhere, ascending.
+        progress: What is told how far the count is.
+        precision: Of the entropies; the threshold is applied in float64 always, and joint counts
+            are exact. In float32 confusion over all instances is within 1e-5 bits
+            (measured: 5e-6).
+
+    Returns:
+        Of each node in ``used``, the positions in it of nodes after it that it meets, with joint
+        counts and confusion.
+
+    Raises:
+        InputError: As `device_named`, or if the sums of all pairs do not fit on the device.
+
+    Takes (scores at the threshold) * len(used) / 2 steps, and holds 2 len(used)^2 sums.
+    """
+    device = device_named(name)
+    import torch
+
+    n_nodes, dtype = len(used), getattr(torch, precision)
+    factors = safe_factors(scores.data, threshold, DECADES[precision])
+    try:
+        joint = torch.zeros((n_nodes, n_nodes), dtype=torch.float64, device=device)
+        entropy = torch.zeros_like(joint)
+        rows = _rows_per_block(device, n_nodes)
+        for start in blocks(progress, COUNTING, range(0, scores.shape[0], rows), "instances"):
+            values = _at_threshold(scores, start, start + rows, threshold, used, device)
+            carried = (values > 0).to(torch.float64)
+            joint += carried.T @ carried
+            weighted = torch.special.xlogy(values, values)
+            _add_entropies(values.to(dtype), weighted.to(dtype), factors, entropy)
+    except torch.OutOfMemoryError:
+        raise InputError(
+            f"memory for the sums of all pairs is required on the device {name}",
+            found=f"too little for {n_nodes:,} nodes",
+            hint="count without --device",
+        ) from None
+    return _lines(joint, entropy)
+
+
+def _rows_per_block(device: torch.device, n_nodes: int) -> int:
+    import torch
+
+    scores = SCORES_PER_BLOCK[device.type]
+    if device.type == "cuda":
+        scores = min(scores, torch.cuda.mem_get_info(device)[0] // (ARRAYS * 8))
+    return max(scores // max(n_nodes, 1), 1)
+
+
+def _at_threshold(
+    scores: Sparse, start: int, stop: int, threshold: float, used: IntArray, device: torch.device
+) -> torch.Tensor:
+    """Scores of some instances from the threshold up, 0 elsewhere, (n_instances, len(used))."""
+    import torch
+
+    ends = torch.tensor(scores.indptr[start : stop + 1], dtype=torch.int64)
+    stored = slice(int(ends[0]), int(ends[-1]))
+    values = torch.tensor(scores.data[stored], dtype=torch.float64, device=device)
+    nodes = torch.tensor(scores.indices[stored], device=device)
+    position = torch.zeros(scores.shape[1], dtype=torch.int64, device=device)
+    position[torch.tensor(used, device=device)] = torch.arange(len(used), device=device)
+    instances = torch.arange(len(ends) - 1, device=device)
+    instance = instances.repeat_interleave(ends.diff().to(device), output_size=len(values))
+    reached = values >= threshold
+    dense = torch.zeros((len(instances), len(used)), dtype=torch.float64, device=device)
+    dense[instance[reached], position[nodes[reached]]] = values[reached]
+    return dense
+
+
+def _add_entropies(
+    values: torch.Tensor, weighted: torch.Tensor, factors: int, entropy: torch.Tensor
+) -> None:
+    """As `audit.engine.scores.score_loops.add_entropies`, of all nodes."""
+    import torch
+
+    carried = values.T > 0
+    instances = carried.nonzero()[:, 1]
+    for node, carrying in enumerate(torch.split(instances, carried.sum(dim=1).tolist())):
+        total = values[:, node + 1 :].index_select(0, carrying)
+        total += values[carrying, node, None]
+        quotient = weighted[:, node + 1 :].index_select(0, carrying)
+        quotient += weighted[carrying, node, None]
+        quotient /= total
+        entropy[node, node + 1 :] += _log_of_product(total, factors) - quotient.sum(dim=0)
+
+
+def _log_of_product(total: torch.Tensor, factors: int) -> torch.Tensor:
+    """Sum of the logarithms down each column, as logarithms of products of some factors."""
+    products, rest = divmod(len(total), factors)
+    whole = total[rest:].view(products, factors, total.shape[1])
+    return whole.prod(dim=1).log().sum(dim=0) + total[:rest].prod(dim=0).log()
+
+
+def _lines(joint: torch.Tensor, entropy: torch.Tensor) -> list[Met]:
+    joints, sums = joint.to("cpu").numpy(), entropy.to("cpu").numpy()
+    return [
+        met_of(node, joints[node, node + 1 :].astype(np.int64), sums[node, node + 1 :])
+        for node in range(len(joints))
+    ]

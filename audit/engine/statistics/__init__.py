@@ -1,0 +1,1 @@
+"""Statistics over arrays: expectations, intervals, discovery rates, resampling."""

@@ -1,0 +1,42 @@
+"""How much more often than by chance labels stand beside a code."""
+
+from __future__ import annotations
+
+from typing import Any, TypeAlias
+
+import numpy as np
+from scipy.sparse import csr_array
+
+from audit.engine.statistics.association import shrunk_ratio
+
+Sparse: TypeAlias = csr_array[Any, tuple[int, int]]
+
+
+def company(labels: Sparse, code_of: Sparse) -> Sparse:
+    """The logarithm of how many times as often as by chance each label stands beside each code.
+
+    A record is beside a code for a label where another one of its labels is that code. By chance
+    the records beside a code for any label share out as labels do: so records of many labels speak
+    for no code. The ratio is the lower bound of `audit.engine.statistics.association.shrunk_ratio`,
+    and the logarithm 0 where that is below 1: company that may be chance says nothing.
+
+    Args:
+        labels: Labels of records, 0 or 1, int64, shape (n_records, n_labels), canonical CSR.
+        code_of: 1 where a label is a code, int64, shape (n_labels, n_codes).
+
+    Returns:
+        Shape (n_labels, n_codes), 0 or more; without records nothing is stored. Time grows with the
+        sum over records of labels times codes.
+    """
+    of_codes = csr_array(labels @ code_of)
+    any_of, one_of = of_codes.copy(), of_codes.copy()
+    any_of.data, one_of.data = np.minimum(of_codes.data, 1), (of_codes.data == 1).astype(np.int64)
+    itself_alone = csr_array((labels.T @ one_of).multiply(code_of))
+    joint = csr_array(labels.T @ any_of - itself_alone)
+    joint.eliminate_zeros()
+    share = np.asarray(labels.sum(axis=0), np.float64) / max(labels.nnz, 1)
+    beside = np.asarray(joint.sum(axis=0), np.float64)
+    label, code = joint.tocoo().coords
+    _, low, _ = shrunk_ratio(joint.data.astype(np.float64), beside[code] * share[label])
+    found = np.maximum(np.log(low), 0.0)
+    return csr_array((found, (label, code)), shape=joint.shape)

@@ -1,0 +1,223 @@
+"""How often two nodes are expected on one record, given how many labels records have."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from audit.engine.pairs.joint import WORTH_COMPILING, can_compile, cores
+from audit.engine.pairs.margins import Strata
+
+IntArray: TypeAlias = NDArray[np.int64]
+FloatArray: TypeAlias = NDArray[np.float64]
+BoolArray: TypeAlias = NDArray[np.bool_]
+
+MOST_BRANCHES = 200
+"""Branches whose pairs have a factor of their own."""
+PRIOR = 20.0
+"""Pairs of labels that are added to those observed and expected between two branches."""
+CHUNK = 1 << 15
+"""Pairs that are worked on at a time: few enough for the processor's cache."""
+
+
+@dataclass(frozen=True, eq=False)
+class Expectation:
+    """What record length, and labels between branches, let expect of any pair of nodes.
+
+    Args:
+        size: Records of each stratum, shape (n_strata,).
+        share: Share of them that carry each node, shape (n_strata, n_nodes).
+        facet: Which factor each node has, shape (n_nodes,).
+        factor: Of each stratum and pair of facets, shape (n_strata, n_facets, n_facets): label
+            pairs observed over those expected if labels were drawn independently.
+    """
+
+    size: FloatArray
+    share: FloatArray
+    facet: IntArray
+    factor: FloatArray
+
+    @cached_property
+    def _missing(self) -> FloatArray:
+        """One minus the factor, shape (n_strata, n_facets^2)."""
+        n_facets = self.factor.shape[1]
+        return 1.0 - self.factor.reshape(len(self.factor), n_facets**2)
+
+    def joint(self, a: IntArray, b: IntArray) -> FloatArray:
+        """Records expected to carry both nodes of each pair, shape (n_pairs,).
+
+        ``sum over strata of n pi_a pi_b max(0, 1 - (1 - c) (1 - pi_a) (1 - pi_b))``; exchanging a
+        and b changes no bit. With ``c = 1 - 1 / d`` this is Hajek's correction for records of a
+        fixed number of labels. Time grows with pairs times strata.
+        """
+        expected = np.empty(len(a))
+        fill = self._by_loops if self._worth_compiling(len(a)) else self._by_terms
+        chunks = [slice(start, start + CHUNK) for start in range(0, len(a), CHUNK)]
+        if len(chunks) < 2:
+            fill(a, b, expected)
+            return expected
+        with ThreadPoolExecutor(cores()) as threads:
+            list(threads.map(lambda some: fill(a[some], b[some], expected[some]), chunks))
+        return expected
+
+    def _worth_compiling(self, pairs: int) -> bool:
+        return pairs * len(self.size) >= WORTH_COMPILING and can_compile()
+
+    def _by_terms(self, a: IntArray, b: IntArray, into: FloatArray) -> None:
+        into[:] = 0.0
+        for term in self.terms(a, b):
+            into += term
+
+    def _by_loops(self, a: IntArray, b: IntArray, into: FloatArray) -> None:
+        from audit.engine.statistics.compiled_expectation import expected_joint
+
+        expected_joint(a, b, self.size, *self._by_node, into)
+
+    @cached_property
+    def _by_node(self) -> tuple[FloatArray, IntArray, FloatArray]:
+        """What the compiled loop looks up, the strata of a node or of two facets side by side."""
+        missing = np.ascontiguousarray(np.moveaxis(1.0 - self.factor, 0, -1))
+        return np.ascontiguousarray(self.share.T), self.facet, missing
+
+    def terms(self, a: IntArray, b: IntArray) -> Iterator[FloatArray]:
+        """What each stratum adds to each pair, shape (n_pairs,) a stratum."""
+        facets = self.facet[a] * self.factor.shape[1] + self.facet[b]
+        for size, share, missing in zip(self.size, self.share, self._missing, strict=True):
+            first, second = share[a], share[b]
+            independent = first * second
+            independent *= size
+            np.subtract(1.0, first, out=first)
+            np.subtract(1.0, second, out=second)
+            first *= second
+            first *= missing[facets]
+            np.subtract(1.0, first, out=first)
+            np.maximum(first, 0.0, out=first)
+            first *= independent
+            yield first
+
+
+@dataclass(frozen=True, eq=False)
+class Facets:
+    """Branches as labels fill them: what the factors of an expectation belong to.
+
+    Args:
+        of_branch: Facet of each branch, by its number as a node, shape (n_nodes,); -1 where fewer
+            than two of its labels are in use.
+        count: How many facets there are.
+    """
+
+    of_branch: IntArray
+    count: int
+
+
+def facets_of(labelled: IntArray, branch_of: IntArray) -> Facets:
+    """The branches with two labels in use; beyond `MOST_BRANCHES` those with fewest are one.
+
+    Args:
+        labelled: Records with each node as a most specific label, shape (n_nodes,).
+        branch_of: The branch of each node, shape (n_nodes,); negative: none.
+    """
+    used = np.flatnonzero((labelled > 0) & (branch_of >= 0))
+    labels = np.bincount(branch_of[used], minlength=len(branch_of))
+    several = np.flatnonzero(labels > 1)
+    facet = np.full(len(branch_of), -1, np.int64)
+    if len(several) > MOST_BRANCHES:
+        largest = several[np.argsort(-labels[several], kind="stable")]
+        facet[several] = MOST_BRANCHES - 1
+        several = np.sort(largest[: MOST_BRANCHES - 1])
+        facet[several] = np.arange(len(several))
+        return Facets(facet, MOST_BRANCHES)
+    facet[several] = np.arange(len(several))
+    return Facets(facet, len(several))
+
+
+@dataclass(frozen=True, eq=False)
+class LabelPairs:
+    """Ordered pairs of different labels on one record, one in each of two facets, by stratum.
+
+    Args:
+        facets: The facets.
+        observed: Shape (n_strata, n_facets, n_facets).
+        drawn: Those expected of labels drawn independently, same shape.
+        competing: ``h``, which length lets through of those, shape (n_strata,).
+    """
+
+    facets: Facets
+    observed: FloatArray
+    drawn: FloatArray
+    competing: FloatArray
+
+    @property
+    def factor(self) -> FloatArray:
+        """The factor of each stratum and pair of facets; behind the last facet that of length."""
+        k, n = self.observed.shape[:2]
+        length = self.competing[:, None, None]
+        factor = np.empty((k, n + 1, n + 1))
+        factor[:] = length
+        factor[:, :n, :n] = (self.observed + PRIOR * length) / (self.drawn + PRIOR)
+        return factor
+
+
+def label_pairs(strata: Strata, branch_of: IntArray) -> LabelPairs:
+    """Labels between branches in each stratum, as observed and as drawn independently.
+
+    Args:
+        strata: The records.
+        branch_of: The branch of each node, shape (n_nodes,); negative: none.
+    """
+    facets = facets_of(strata.labelled.sum(axis=0), branch_of)
+    k = len(strata.size)
+    share = _shares(strata.labelled, strata.size)
+    at = np.where(branch_of >= 0, facets.of_branch[branch_of], -1)
+    inside = np.flatnonzero(at >= 0)
+    sums, squares = np.zeros((2, k, facets.count))
+    for stratum in range(k):
+        own = share[stratum, inside]
+        sums[stratum] = np.bincount(at[inside], own, minlength=facets.count)
+        squares[stratum] = np.bincount(at[inside], own * own, minlength=facets.count)
+    drawn = sums[:, :, None] * sums[:, None, :]
+    drawn[:, np.arange(facets.count), np.arange(facets.count)] -= squares
+    drawn *= strata.size[:, None, None]
+    free = (share * (1 - share)).sum(axis=1)
+    competing = np.ones(k)
+    np.divide(1.0, free, out=competing, where=free > 0)
+    competing = np.where(free > 0, np.maximum(0.0, 1.0 - competing), 1.0)
+    return LabelPairs(facets, _observed(strata, facets), drawn, competing)
+
+
+def expectation(strata: Strata, branch_of: IntArray, pairs: LabelPairs) -> Expectation:
+    """What the margins of strata let expect.
+
+    Args:
+        strata: The records.
+        branch_of: The branch of each node, shape (n_nodes,); negative: none.
+        pairs: From `label_pairs` of the same.
+    """
+    known = (branch_of >= 0) & (pairs.facets.of_branch[branch_of] >= 0)
+    facet = np.where(known, pairs.facets.of_branch[branch_of], pairs.facets.count)
+    share = _shares(strata.carried, strata.size)
+    return Expectation(strata.size.astype(np.float64), share, facet, pairs.factor)
+
+
+def _shares(counts: IntArray, size: IntArray) -> FloatArray:
+    return np.asarray(counts / np.maximum(size, 1)[:, None], np.float64)
+
+
+def _observed(strata: Strata, facets: Facets) -> FloatArray:
+    k, n_nodes = strata.labelled.shape
+    observed = np.zeros((k, facets.count, facets.count))
+    rest, second = np.divmod(strata.between.keys, n_nodes)
+    stratum, first = np.divmod(rest, n_nodes)
+    a, b = facets.of_branch[first], facets.of_branch[second]
+    kept = (a >= 0) & (b >= 0)
+    stratum, a, b = stratum[kept], a[kept], b[kept]
+    counts, apart = strata.between.joint[kept].astype(np.float64), first[kept] != second[kept]
+    np.add.at(observed, (stratum, a, b), counts)
+    np.add.at(observed, (stratum[apart], b[apart], a[apart]), counts[apart])
+    return observed

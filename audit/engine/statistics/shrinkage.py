@@ -1,0 +1,208 @@
+"""Shares of many alike, drawn toward what is usual among them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import betainc, betaincinv, betaln, expit
+
+from audit.engine.statistics.intervals import LEVEL
+
+FloatArray: TypeAlias = NDArray[np.float64]
+BoolArray: TypeAlias = NDArray[np.bool_]
+
+LEAST_SHARES = 10
+"""Shares from which a distribution of them is fitted."""
+
+_WEIGHTS, _MEANS = 31, 9
+"""Points of the grid: logits of the weight, and for each of them logits of the mean."""
+_FAR = 14.0
+"""Logit beyond which neither is looked for."""
+_LIKELY = 10.0
+"""How far below the greatest log density a point still counts."""
+_PASSES = (6, 3, 3)
+"""How often the means are drawn closer each time that the weights are."""
+_NORMAL = ((-np.sqrt(3), 1 / 6), (0.0, 2 / 3), (np.sqrt(3), 1 / 6))
+"""Points and shares that stand for a normal distribution (Gauss and Hermite's)."""
+_STEPS, _CLOSE, _TINY = 60, 1e-10, 1e-15
+
+
+@dataclass(frozen=True, slots=True)
+class SharePrior:
+    """How shares are distributed before one is looked at: a mixture of Beta(a, b).
+
+    Each component is one beta distribution that the shares may come from, its weight how likely it
+    is that they do. All tuples are of one length; weights sum to one.
+    """
+
+    a: tuple[float, ...]
+    b: tuple[float, ...]
+    weight: tuple[float, ...]
+
+    def shrunk(self, k: float, n: float) -> float:
+        """Posterior mean of a share of k in n."""
+        a, b, weight = self._arrays
+        return float(weight @ ((a + k) / (a + b + n)))
+
+    def interval(self, k: float, n: float, level: float = LEVEL) -> tuple[float, float]:
+        """Equal-tailed posterior interval of a share of k in n; n may be an effective number."""
+        a, b, weight = self._arrays
+        tail = (1 - level) / 2
+        low, high = _quantiles(a + k, b + n - k, weight, np.array([tail, 1 - tail]))
+        return float(low), float(high)
+
+    @property
+    def _arrays(self) -> tuple[FloatArray, FloatArray, FloatArray]:
+        return np.array(self.a), np.array(self.b), np.array(self.weight)
+
+
+def _quantiles(a: FloatArray, b: FloatArray, weight: FloatArray, wanted: FloatArray) -> FloatArray:
+    """Quantiles of a mixture of Beta(a, b), shape of ``wanted``.
+
+    Newton's steps from the quantiles of the beta distribution of the same mean and variance; a step
+    that leaves what is known to hold the quantile is a halving instead.
+    """
+    mean = a / (a + b)
+    middle = float(weight @ mean)
+    square = float(weight @ (mean * (a + 1) / (a + b + 1)))
+    size = middle * (1 - middle) / (square - middle**2) - 1
+    place = betaincinv(middle * size, (1 - middle) * size, wanted)
+    low, high = np.zeros_like(place), np.ones_like(place)
+    for _ in range(_STEPS):
+        place = np.clip(place, _TINY, 1 - _TINY)
+        below = betainc(a, b, place[:, None]) @ weight - wanted
+        low, high = np.where(below < 0, place, low), np.where(below < 0, high, place)
+        logs = (a - 1) * np.log(place)[:, None] + (b - 1) * np.log1p(-place)[:, None]
+        step = place - below / np.maximum(np.exp(logs - betaln(a, b)) @ weight, _TINY)
+        after = np.where((step > low) & (step < high), step, (low + high) / 2)
+        moved, place = np.abs(after - place).max(), after
+        if moved < _CLOSE:
+            break
+    return np.asarray(place, np.float64)
+
+
+def share_prior(k: FloatArray, n: FloatArray) -> SharePrior | None:
+    """The distribution of shares, given counts of some, with all that it leaves unsure.
+
+    The shares are taken to be of one Beta(m s, (1 - m) s). Neither its mean m nor its size s is
+    known: before the counts, m is uniform on (0, 1), and so is the weight ``s / (s + n0)`` that it
+    has against a share of the median n0 (the uniform shrinkage prior of Christiansen and Morris,
+    *Hierarchical Poisson Regression Modeling*, 1997). The posterior of both is summed over a grid.
+
+    Args:
+        k: What counts, shape (n_shares,); may be an effective number.
+        n: Of how many, shape (n_shares,), positive.
+
+    Returns:
+        None where there are fewer than `LEAST_SHARES`, or where they vary no more than one share
+        common to all would let them (chi-squared test of homogeneity at 5 %).
+
+    >>> share_prior(np.array([5.0] * 20), np.array([10.0] * 20)) is None
+    True
+    """
+    if len(k) < LEAST_SHARES or not _overdispersed(k, n):
+        return None
+    return _posterior(k, n)
+
+
+def _posterior(k: FloatArray, n: FloatArray) -> SharePrior:
+    """Sum over a grid of the logits of weight and mean, drawn closer around where they are likely.
+
+    Time grows with the number of shares.
+    """
+    counts = _Counts(k, n, float(np.median(n)))
+    weight, ends = np.linspace(-_FAR, _FAR, _WEIGHTS), (-_FAR, _FAR)
+    for passes in _PASSES:
+        means = _means(weight, ends, counts, passes)
+        likely = means.density > means.density.max() - _LIKELY
+        of, found = weight[likely], means.only(likely)
+        step = (weight[-1] - weight[0]) / (_WEIGHTS - 1)
+        near = max(of.min() - step, -_FAR), min(of.max() + step, _FAR)
+        weight, ends = np.linspace(*near, _WEIGHTS), (found.low.min(), found.high.max())
+    worth = np.exp(found.density - found.density.max())
+    a, b, parts = list[float](), list[float](), list[float]()
+    for place, part in _NORMAL:
+        components = counts.parameters(found.centre + place * found.spread, of)
+        a, b = a + components[0].tolist(), b + components[1].tolist()
+        parts += (part * worth / worth.sum()).tolist()
+    return SharePrior(tuple(a), tuple(b), tuple(parts))
+
+
+@dataclass(frozen=True, eq=False)
+class _Counts:
+    """The shares that a distribution is fitted to: k of n each, and n of a typical one."""
+
+    k: FloatArray
+    n: FloatArray
+    typical: float
+
+    def parameters(self, mean: FloatArray, weight: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """a and b of the beta distribution of a mean and a weight, both as logits."""
+        size = self.typical * np.exp(weight)
+        return expit(mean) * size, expit(-mean) * size
+
+    def log_density(self, mean: FloatArray, weight: FloatArray) -> FloatArray:
+        """Log posterior density of the two logits, but for a constant; shapes broadcast."""
+        a, b = self.parameters(mean, weight)
+        density = -len(self.k) * betaln(a, b)
+        for counted, of in zip(self.k.tolist(), self.n.tolist(), strict=True):
+            density += betaln(a + counted, b + of - counted)
+        uniform = np.log(expit(mean) * expit(-mean)) + np.log(expit(weight) * expit(-weight))
+        return np.asarray(density + uniform, np.float64)
+
+
+@dataclass(frozen=True, eq=False)
+class _Means:
+    """The logit of the mean given each weight: all of shape (n_weights,).
+
+    Args:
+        centre: Its mean.
+        spread: Its standard deviation.
+        density: Log density of the weight itself.
+        low: Where it begins to be likely.
+        high: Where it ends.
+    """
+
+    centre: FloatArray
+    spread: FloatArray
+    density: FloatArray
+    low: FloatArray
+    high: FloatArray
+
+    def only(self, chosen: BoolArray) -> _Means:
+        """Those of some weights."""
+        each = (self.centre, self.spread, self.density, self.low, self.high)
+        return _Means(*(values[chosen] for values in each))
+
+
+def _means(weight: FloatArray, ends: tuple[float, float], counts: _Counts, passes: int) -> _Means:
+    """The means given weights, looked for between two ends and then ever closer."""
+    low, high = (np.full(len(weight), end) for end in ends)
+    for _ in range(passes):
+        at = np.linspace(low, high, _MEANS, axis=1)
+        density = counts.log_density(at, weight[:, None])
+        likely = density > density.max(axis=1, keepdims=True) - _LIKELY
+        step = (high - low) / (_MEANS - 1)
+        low = np.maximum(np.where(likely, at, np.inf).min(axis=1) - step, -_FAR)
+        high = np.minimum(np.where(likely, at, -np.inf).max(axis=1) + step, _FAR)
+    at = np.linspace(low, high, _MEANS, axis=1)
+    density = counts.log_density(at, weight[:, None])
+    top = density.max(axis=1)
+    worth = np.exp(density - top[:, None])
+    mass = worth.sum(axis=1)
+    centre = (worth * at).sum(axis=1) / mass
+    spread = np.sqrt((worth * (at - centre[:, None]) ** 2).sum(axis=1) / mass)
+    return _Means(centre, spread, top + np.log(mass * (high - low)), low, high)
+
+
+def _overdispersed(k: FloatArray, n: FloatArray) -> bool:
+    from scipy.stats import chi2
+
+    pooled = float(k.sum() / n.sum())
+    if pooled in (0.0, 1.0):
+        return False
+    spread = float(((k - n * pooled) ** 2 / (n * pooled * (1 - pooled))).sum())
+    return spread > float(chi2.ppf(0.95, len(k) - 1))

@@ -1,0 +1,152 @@
+"""Two shares compared: their difference with an interval, their odds, and how surprising it is."""
+
+from __future__ import annotations
+
+from typing import TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import betainc, gammaln, ndtri
+
+from audit.engine.statistics.intervals import LEVEL
+
+IntArray: TypeAlias = NDArray[np.int64]
+FloatArray: TypeAlias = NDArray[np.float64]
+
+_NEGLIGIBLE = 1e-12
+"""Share of a sum below which a further term is left out."""
+
+
+def difference_interval(
+    k_old: IntArray, n_old: int, k_new: IntArray, n_new: int, level: float = LEVEL
+) -> tuple[FloatArray, FloatArray]:
+    """Newcombe's hybrid score interval of ``k_new / n_new - k_old / n_old``.
+
+    The two Wilson intervals are squared and added (method 10 of "Interval estimation for the
+    difference between independent proportions").
+
+    Args:
+        k_old: Instances that count in the one sample, shape (n,).
+        n_old: Its instances, positive.
+        k_new: As ``k_old``, in the other.
+        n_new: Its instances, positive.
+        level: Coverage.
+
+    Returns:
+        Lower and upper bounds in [-1, 1], shape (n,), the differences between them.
+    """
+    old, low_old, high_old = wilson_bounds(k_old, n_old, level)
+    new, low_new, high_new = wilson_bounds(k_new, n_new, level)
+    difference = new - old
+    below = np.hypot(new - low_new, high_old - old)
+    above = np.hypot(high_new - new, old - low_old)
+    return np.asarray(difference - below), np.asarray(difference + above)
+
+
+def wilson_bounds(
+    k: IntArray | FloatArray, n: int | IntArray | FloatArray, level: float = LEVEL
+) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Shares k / n and the lower and upper bounds of their Wilson intervals, each of shape (n,).
+
+    Args:
+        k: Instances that count, shape (n,); they need not be whole.
+        n: Of how many, positive: one number, or one each.
+        level: Coverage.
+    """
+    z = float(ndtri((1 + level) / 2))
+    share = np.asarray(k / n, np.float64)
+    centre = share + z * z / (2 * n)
+    spread = z * np.sqrt(share * (1 - share) / n + z * z / (4 * n * n))
+    scale = 1 + z * z / n
+    low = np.clip((centre - spread) / scale, 0.0, share)
+    high = np.clip((centre + spread) / scale, share, 1.0)
+    return share, low, high
+
+
+def odds_ratio(k_old: IntArray, n_old: int, k_new: IntArray, n_new: int) -> FloatArray:
+    """Odds of the new share over those of the old one, shape (n,).
+
+    Infinite where only the old share is 0 or only the new one is 1; 1 where both are equal.
+    """
+    gained = (k_new * (n_old - k_old)).astype(np.float64)
+    lost = (k_old * (n_new - k_new)).astype(np.float64)
+    ratio = np.divide(gained, lost, out=np.full(len(gained), np.inf), where=lost > 0)
+    return np.where(gained == lost, 1.0, ratio)
+
+
+def least_expected(k_old: IntArray, n_old: int, k_new: IntArray, n_new: int) -> FloatArray:
+    """Instances expected in the smaller sample if the pooled share held in both, shape (n,).
+
+    It depends on the margins alone, so that a family chosen by it is fixed before testing.
+    """
+    expected = (k_old + k_new) * (min(n_old, n_new) / (n_old + n_new))
+    return np.asarray(expected, np.float64)
+
+
+def difference_p_value(k_old: IntArray, n_old: int, k_new: IntArray, n_new: int) -> FloatArray:
+    """Fisher's exact test: two-sided chance of shares as far apart if both were one, shape (n,).
+
+    Given the total, the count of one sample is hypergeometric; its tail on the side of the excess
+    is doubled. Time grows with the standard deviations of these counts.
+    """
+    more_in_new = k_new * n_old >= k_old * n_new
+    tail = _hypergeometric_tail(
+        np.where(more_in_new, k_new, k_old),
+        k_old + k_new,
+        np.where(more_in_new, n_new, n_old),
+        n_old + n_new,
+    )
+    p_value: FloatArray = np.minimum(2 * tail, 1.0)
+    return p_value
+
+
+def share_p_value(k_new: IntArray, k_old: IntArray, share: FloatArray) -> FloatArray:
+    """Two-sided chance of such a split of ``k_old + k_new`` if each fell to new with ``share``.
+
+    Args:
+        k_new: Counts, shape (n,).
+        k_old: Counts, shape (n,).
+        share: In (0, 1), shape (n,).
+    """
+    total = (k_old + k_new).astype(np.float64)
+    excess = k_new >= total * share
+    observed = np.where(excess, k_new, k_old).astype(np.float64)
+    chance = np.where(excess, share, 1 - share)
+    p_value = np.ones(len(total))
+    some = observed > 0
+    tail = betainc(observed[some], total[some] - observed[some] + 1, chance[some])
+    p_value[some] = np.minimum(2 * tail, 1.0)
+    return p_value
+
+
+def _hypergeometric_tail(
+    observed: IntArray, total: IntArray, drawn: IntArray, n: int
+) -> FloatArray:
+    """Chance of at least as many marked ones among those drawn, shape (n,).
+
+    The first term, times the sum of the ratios of those that follow, until they no longer count.
+
+    Args:
+        observed: Marked ones among those drawn, at least their expected number.
+        total: Marked ones.
+        drawn: How many are drawn.
+        n: Of how many.
+    """
+    first = _log_choose(total, observed) + _log_choose(n - total, drawn - observed)
+    first -= _log_choose(np.full_like(drawn, n), drawn)
+    sums = np.ones(len(observed))
+    term, active, x = np.ones(len(observed)), np.arange(len(observed)), observed.astype(np.float64)
+    marked, taken = total.astype(np.float64), drawn.astype(np.float64)
+    while len(active):
+        term = term * (marked - x) * (taken - x) / ((x + 1) * (n - marked - taken + x + 1))
+        sums[active] += term
+        on = term > _NEGLIGIBLE * sums[active]
+        active, term, x = active[on], term[on], x[on] + 1
+        marked, taken = marked[on], taken[on]
+    tail: FloatArray = np.exp(first) * sums
+    return tail
+
+
+def _log_choose(n: IntArray, k: IntArray) -> FloatArray:
+    logarithm: FloatArray = gammaln(n + 1) - gammaln(k + 1) - gammaln(n - k + 1)
+    return logarithm

@@ -1,0 +1,177 @@
+"""Titles against their siblings': which node is the catch-all among specific ones."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal, TypeAlias, get_args
+
+from audit.base.dag import row
+from audit.hierarchies.hierarchy import Hierarchy
+
+Kind: TypeAlias = Literal["other", "unspecified"]
+KINDS: tuple[Kind, ...] = get_args(Kind)
+
+_NAMED = (
+    (re.compile(r"\b(other) than\b|\beach (other)\b"), " otherwise "),
+    (re.compile(r"(?<!\bother) or unspecified(?: type)?\b|\bor unspecified type\b"), " "),
+    (
+        re.compile(
+            r"\bunspecified as to episode of care(?: or not applicable)?"
+            r"|\b(?:initial |subsequent )?episode of care(?: unspecified)?"
+            r"|,? ?delivered ?, with (?:or without )?mention of (?:ante|post)partum \w+"
+            r"|,? ?(?:ante|post)partum condition or complication"
+        ),
+        " ",
+    ),
+    (re.compile(r"\bnot stated as\b"), " unstated "),
+)
+"""Words of a catch-all that name something, and those that tell the encounter and not the matter,
+with what is read in their place."""
+_MARK = re.compile(
+    r"\bother\b(?: specified)?(?:(?: and| or) unspecified)?"
+    r"|\bnot elsewhere (?:classified|specified)\b|\bnec\b"
+    r"|\bunspecified\b|\bnot (?:otherwise )?specified\b|\bnos\b"
+)
+_OTHER = re.compile(r"other\b|not elsewhere|nec")
+_REPEATS_ITS_HEADING = re.compile(
+    rf"(?:.*\b(?:with|of|in|to|by|on|from|for) )?(?:{_MARK.pattern})[^,]*|.*,? (?:{_MARK.pattern})"
+)
+_WORD = re.compile(r"[^\W_]+")
+_EMPTY = frozenset(
+    _WORD.findall(
+        "a an and any as at by for from in into no of on or so than that the to which whether "
+        "condition disease disorder form kind manner part site specified sort type"
+    )
+)
+"""Words that by themselves tell a node from no other."""
+
+
+@dataclass(frozen=True, slots=True)
+class Title:
+    """What a title says.
+
+    Args:
+        words: Its words without the catch-all's and without those that tell nothing.
+        marks: The catch-all's words, in order.
+        repeats: Whether, but for the catch-all, it may be the title of the heading above.
+    """
+
+    words: frozenset[str]
+    marks: tuple[str, ...]
+    repeats: bool = False
+
+    @property
+    def others(self) -> int:
+        """How many of its marks are of the kind `other`."""
+        return sum(_OTHER.match(mark) is not None for mark in self.marks)
+
+    def kind_among(self, siblings: Sequence[Title]) -> Kind:
+        """The kind of catch-all that its marks beyond those of its siblings make it."""
+        return "other" if self.others > min(one.others for one in siblings) else "unspecified"
+
+
+def read_title(title: str) -> Title:
+    """Part a title into what it names and the words of a catch-all.
+
+    >>> sorted(read_title("Other and unspecified hyperlipidemias").words)
+    ['hyperlipidemia']
+    >>> read_title("Ulcer, other than gastric; chronic or unspecified").marks
+    ()
+    """
+    text = title.lower()
+    for named, instead in _NAMED:
+        text = named.sub(instead, text)
+    marks = tuple(_MARK.findall(text))
+    words = (_singular(word) for word in _WORD.findall(_MARK.sub(" ", text)))
+    repeats = len(marks) == 1 and _REPEATS_ITS_HEADING.fullmatch(text.strip()) is not None
+    return Title(frozenset(words) - _EMPTY, marks, repeats)
+
+
+def _singular(word: str) -> str:
+    if len(word) > 4 and word.endswith("ies"):
+        return word[:-3] + "y"
+    plural = len(word) > 3 and word.endswith("s") and not word.endswith(("ss", "us", "is"))
+    return word[:-1] if plural else word
+
+
+class CatchAlls:
+    """Which nodes of a hierarchy are catch-alls by their titles.
+
+    A node is one where its title holds more of a catch-all's words than that of a sibling, and,
+    beyond its parent's title, names nothing that a sibling does not name too. Siblings that differ
+    in nothing but such words are judged as one, beside the siblings of their parent. A heading
+    without a title says what its children's titles say; a child whose title is a catch-all's words
+    with one phrase repeats it, if it is the only such child of its kind.
+
+    Time grows with the nodes that have such words times their siblings.
+    """
+
+    def __init__(self, hierarchy: Hierarchy) -> None:
+        self.hierarchy = hierarchy
+        self._titles = [read_title(title) for title in hierarchy.titles]
+        self._implied = dict[int, Title]()
+
+    def kind(self, node: int) -> Kind | None:
+        """The kind of catch-all that a node is against its siblings below any of its parents."""
+        title, level, met = self._titles[node], [node], {node}
+        while title.marks and level:
+            judged = level.pop()
+            for parent in row(self.hierarchy.edges, judged).tolist():
+                siblings = self._beside(judged, parent)
+                if self._is_apart(title, parent, siblings):
+                    if not self._names(title, parent, siblings):
+                        return title.kind_among(siblings)
+                elif parent not in met and all(one.words == title.words for one in siblings):
+                    met.add(parent)
+                    level.append(parent)
+        return None
+
+    def mark(self, node: int, kind: Kind) -> str:
+        """The words of a title that make its node a catch-all of a kind."""
+        marks = self._titles[node].marks
+        of_kind = (mark for mark in marks if (_OTHER.match(mark) is not None) == (kind == "other"))
+        return next(of_kind, marks[0])
+
+    def _is_apart(self, title: Title, parent: int, siblings: list[Title]) -> bool:
+        """Whether a sibling has fewer marks, or names something where the title names nothing."""
+        if any(len(sibling.marks) < len(title.marks) for sibling in siblings):
+            return True
+        heading = self._heading(parent)
+        return title.words <= heading and any(not one.words <= heading for one in siblings)
+
+    def _beside(self, node: int, parent: int) -> list[Title]:
+        children = row(self.hierarchy.child_matrix, parent).tolist()
+        return [self._says(child) for child in children if child != node]
+
+    def _names(self, title: Title, parent: int, siblings: list[Title]) -> bool:
+        """Whether a title names what neither its parent's nor any one sibling's does."""
+        beyond = title.words - self._heading(parent)
+        if not beyond or any(beyond <= sibling.words for sibling in siblings):
+            return False
+        alone = title.repeats and not any(
+            sibling.repeats and bool(sibling.others) == bool(title.others) for sibling in siblings
+        )
+        return not (alone and not self.hierarchy.titles[parent])
+
+    def _says(self, node: int) -> Title:
+        """Its title; of a node without one all words of its children's, and their fewest marks."""
+        if self.hierarchy.titles[node]:
+            return self._titles[node]
+        if node not in self._implied:
+            children = row(self.hierarchy.child_matrix, node).tolist()
+            titles = [self._titles[child] for child in children]
+            words = frozenset[str]().union(*(title.words for title in titles))
+            fewest = min((title.marks for title in titles), key=len, default=())
+            self._implied[node] = Title(words, fewest)
+        return self._implied[node]
+
+    def _heading(self, node: int) -> frozenset[str]:
+        """Words of the nearest title at or above a node."""
+        while not self.hierarchy.titles[node]:
+            above = row(self.hierarchy.edges, node)
+            if not len(above):
+                break
+            node = int(above[0])
+        return self._titles[node].words

@@ -1,0 +1,1 @@
+"""Readers of hierarchy files, one format a file."""

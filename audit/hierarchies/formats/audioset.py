@@ -1,0 +1,90 @@
+"""AudioSet JSON: a list of nodes, each with the ids of its children."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from audit.base.errors import HierarchyError, SchemaError, first_cases
+from audit.base.files import read_json
+from audit.hierarchies.formats.format import HierarchyFormat, head_text, hierarchy_of
+from audit.hierarchies.hierarchy import Hierarchy
+
+
+def matches(path: Path, head: bytes) -> bool:
+    """Whether it opens as a JSON list whose first entries have ``child_ids``."""
+    text = head_text(head)
+    return text.startswith("[") and '"child_ids"' in text
+
+
+def read(path: Path, relations: tuple[str, ...] = ()) -> Hierarchy:
+    """Read ``id, name, child_ids, restrictions`` of each node; other keys are passed over.
+
+    A node is assignable unless ``restrictions`` holds ``abstract``.
+
+    Args:
+        path: A JSON file.
+        relations: Not used: the format has edges of one type.
+
+    Raises:
+        HierarchyError: On a child that is not declared, a cycle, or an empty list.
+        SchemaError: On an entry that is not as above, or an id declared twice.
+        InputError: If the file cannot be read.
+    """
+    entries = read_json(path)
+    if not isinstance(entries, list):
+        raise SchemaError("a list of nodes is required", found=_kind(entries), where=path)
+    for number, entry in enumerate(entries, start=1):
+        _refuse_misshapen(path, number, entry)
+    _refuse_undeclared(path, entries)
+    return hierarchy_of(
+        path,
+        [(child, entry["id"]) for entry in entries for child in _listed(entry, "child_ids")],
+        [
+            (entry["id"], entry.get("name"), "abstract" not in _listed(entry, "restrictions"))
+            for entry in entries
+        ],
+    )
+
+
+FORMAT = HierarchyFormat("audioset", "a JSON list of nodes with id, name, child_ids", matches, read)
+
+
+def _listed(entry: dict[str, Any], key: str) -> list[str]:
+    listed: list[str] = entry.get(key) or []
+    return listed
+
+
+def _refuse_misshapen(path: Path, number: int, entry: Any) -> None:
+    if not isinstance(entry, dict):
+        raise _misshapen(path, number, "must be an object", entry)
+    if not isinstance(entry.get("id"), str):
+        raise _misshapen(path, number, "needs an 'id' of text", entry.get("id"))
+    if not isinstance(entry.get("name"), str | None):
+        raise _misshapen(path, number, "must have text as its 'name'", entry["name"])
+    for key in ("child_ids", "restrictions"):
+        listed = _listed(entry, key)
+        if not isinstance(listed, list) or not all(isinstance(item, str) for item in listed):
+            raise _misshapen(path, number, f"must have a list of text as its {key!r}", entry[key])
+
+
+def _misshapen(path: Path, number: int, needs: str, found: Any) -> SchemaError:
+    return SchemaError(f"node {number:,} of the list {needs}", found=_kind(found), where=path)
+
+
+def _kind(value: Any) -> str:
+    return "nothing" if value is None else f"a {type(value).__name__}"
+
+
+def _refuse_undeclared(path: Path, entries: list[dict[str, Any]]) -> None:
+    declared = {entry["id"] for entry in entries}
+    undeclared = [
+        f"{child} of {entry.get('name') or entry['id']}"
+        for entry in entries
+        for child in _listed(entry, "child_ids")
+        if child not in declared
+    ]
+    if undeclared:
+        raise HierarchyError(
+            "every child must be declared as a node", found=first_cases(undeclared), where=path
+        )

@@ -1,0 +1,202 @@
+"""OBO 1.2 and 1.4: the terms of an ontology and their ``is_a`` edges."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from audit.base.errors import HierarchyError, SchemaError, first_cases
+from audit.base.files import read_lines
+from audit.hierarchies.coding import Placement
+from audit.hierarchies.formats.format import HierarchyFormat, bare_suffix, head_text, hierarchy_of
+from audit.hierarchies.hierarchy import Hierarchy
+
+
+@dataclass(frozen=True)
+class AlternativeIds:
+    """Labels written as the ``alt_id`` of a term, as after a merger, belong to that term.
+
+    Args:
+        main: The term's id of each alternative one.
+    """
+
+    main: Mapping[str, str]
+    name: str = "obo-alt-ids/1"
+    persons: bool = False
+    integrity: None = None
+
+    def place(self, label: str, table: str | None, hierarchy: Hierarchy) -> Placement:
+        """The node of that id, else the node that has it as an alternative."""
+        node = label if label in hierarchy else self.main.get(label)
+        return Placement(node=node) if node else Placement(reason="unknown_code")
+
+
+def matches(path: Path, head: bytes) -> bool:
+    """Whether it ends in ``.obo``, opens with its version, or has a ``[Term]`` line."""
+    text = head_text(head)
+    return (
+        bare_suffix(path) == ".obo"
+        or text.startswith("format-version:")
+        or re.search(r"^\[Term\]", text, re.MULTILINE) is not None
+    )
+
+
+def read(path: Path, relations: tuple[str, ...] = ()) -> Hierarchy:
+    """Read the terms that are not obsolete; each is assignable.
+
+    An ``alt_id`` is placed at its term, unless several terms claim it.
+
+    Args:
+        path: An OBO file.
+        relations: Relationship types that are edges too, such as ``part_of``.
+
+    Raises:
+        HierarchyError: On a parent that is no term or an obsolete one, a cycle, or no term.
+        SchemaError: On a term without an id, a tag without its value, an id declared twice, or a
+            relation that no term has.
+        InputError: If the file cannot be read.
+    """
+    terms = [term for term in _terms(path) if not term.obsolete]
+    ids = [term.id for term in terms]
+    parents = [parent for term in terms for parent in term.parents(relations)]
+    _refuse_unused(path, relations, terms)
+    _refuse_undeclared(path, parents, set(ids))
+    main = _alternatives(terms)
+    return hierarchy_of(
+        path,
+        [(parent.child, parent.id) for parent in parents],
+        [(term.id, term.title, True) for term in terms],
+        coding=AlternativeIds(main) if main else None,
+    )
+
+
+FORMAT = HierarchyFormat("obo", "an OBO ontology: [Term] stanzas with is_a", matches, read)
+
+
+@dataclass(frozen=True)
+class _Parent:
+    child: str
+    id: str
+    where: str
+
+
+@dataclass(frozen=True)
+class _Clause:
+    """One ``tag: value`` line."""
+
+    tag: str
+    value: str
+    where: str
+
+    def ids(self, n: int = 1) -> list[str]:
+        """The first n words; comment and trailing modifiers come after them."""
+        words = _WORD.findall(self.value)[:n]
+        if len(words) < n:
+            raise SchemaError(
+                f"the tag {self.tag!r} needs a value", found=repr(self.value), where=self.where
+            )
+        return [_unescaped(word) for word in words]
+
+    @property
+    def text(self) -> str:
+        """All of it, without comment and trailing modifiers."""
+        return _unescaped(_MODIFIERS.sub("", _COMMENT.sub("", self.value)).strip(" \t"))
+
+
+@dataclass(frozen=True)
+class _Term:
+    """The clauses of one ``[Term]`` stanza."""
+
+    where: str
+    clauses: list[_Clause]
+
+    def tagged(self, tag: str) -> list[_Clause]:
+        return [clause for clause in self.clauses if clause.tag == tag]
+
+    @property
+    def id(self) -> str:
+        for clause in self.tagged("id"):
+            return clause.ids()[0]
+        raise SchemaError("every term needs an id", where=self.where)
+
+    @property
+    def title(self) -> str | None:
+        return next((clause.text for clause in self.tagged("name")), None)
+
+    @property
+    def obsolete(self) -> bool:
+        return any(clause.text == "true" for clause in self.tagged("is_obsolete"))
+
+    def alternatives(self) -> list[str]:
+        return [clause.ids()[0] for clause in self.tagged("alt_id")]
+
+    def relationships(self) -> list[tuple[str, _Parent]]:
+        found = []
+        for clause in self.tagged("relationship"):
+            relation, target = clause.ids(2)
+            found.append((relation, _Parent(self.id, target, clause.where)))
+        return found
+
+    def parents(self, relations: tuple[str, ...]) -> list[_Parent]:
+        is_a = [_Parent(self.id, clause.ids()[0], clause.where) for clause in self.tagged("is_a")]
+        return is_a + [parent for relation, parent in self.relationships() if relation in relations]
+
+
+_WORD = re.compile(r"(?:\\.|[^ \t\\{])+")
+_COMMENT = re.compile(r"[ \t]!.*")
+_MODIFIERS = re.compile(r'(?<!\\)\{[^"{}]*=(?:"(?:\\.|[^"\\])*"|[^"}])*\}[ \t]*$')
+_ESCAPES = {"W": " ", "t": "\t", "n": "\n"}
+
+
+def _unescaped(value: str) -> str:
+    return re.sub(r"\\(.)", lambda escape: _ESCAPES.get(escape[1], escape[1]), value)
+
+
+def _terms(path: Path) -> list[_Term]:
+    """All ``[Term]`` stanzas; the clauses of the header and of other stanzas are passed over."""
+    terms: list[_Term] = []
+    clauses: list[_Clause] = []
+    for number, line in read_lines(path):
+        where = f"{path}:{number}"
+        if line.startswith("["):
+            clauses = []
+            if line.startswith("[Term]"):
+                terms.append(_Term(where, clauses))
+        elif not line.startswith("!"):
+            tag, _, value = line.partition(":")
+            clauses.append(_Clause(tag.strip(), value, where))
+    return terms
+
+
+def _refuse_unused(path: Path, relations: tuple[str, ...], terms: Iterable[_Term]) -> None:
+    if not relations:
+        return
+    used = {relation for term in terms for relation, _ in term.relationships()}
+    unused = [relation for relation in relations if relation not in used]
+    if unused:
+        raise SchemaError(
+            "a relation must be one that terms have",
+            found=first_cases(unused),
+            where=path,
+            hint=f"terms have: {', '.join(sorted(used)) or 'none'}",
+        )
+
+
+def _refuse_undeclared(path: Path, parents: list[_Parent], declared: set[str]) -> None:
+    undeclared = [parent for parent in parents if parent.id not in declared]
+    if undeclared:
+        raise HierarchyError(
+            "every parent must be a term that is not obsolete",
+            found=first_cases(dict.fromkeys(parent.id for parent in undeclared)),
+            where=undeclared[0].where,
+            hint="add the terms, or remove the lines that refer to them",
+        )
+
+
+def _alternatives(terms: Iterable[_Term]) -> dict[str, str]:
+    claims = [(other, term.id) for term in terms for other in set(term.alternatives())]
+    times = Counter(other for other, _ in claims)
+    return {other: node for other, node in claims if times[other] == 1}

@@ -1,0 +1,70 @@
+"""nltk's reader over the noun files of a WordNet, wherever they lie."""
+
+from __future__ import annotations
+
+import io
+from pathlib import Path
+from typing import Any
+
+from nltk.corpus.reader.wordnet import NOUN, WordNetCorpusReader
+from nltk.data import PathPointer, SeekableUnicodeStreamReader
+
+from audit.base.files import read_bytes
+
+NOUN_FILES = ("data.noun", "index.noun")
+"""What is read; every other file that nltk asks for is empty to it."""
+
+_LEXNAMES = b"".join(b"%02d file%02d 1\n" % (number, number) for number in range(100))
+
+
+class NounReader(WordNetCorpusReader):  # type: ignore[misc]
+    """Reads nouns alone, from the two files that hold them.
+
+    nltk wants a folder that is registered as its data, a file ``lexnames`` that Debian's package
+    lacks, and all parts of speech. Here the folder is the user's choice, lexicographer files are
+    numbered, and the other parts of speech have no words.
+
+    Args:
+        folder: A folder with ``data.noun`` and ``index.noun``.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        super().__init__(_Nowhere(), omw_reader=self)
+
+    def open(self, file: str) -> Any:
+        """A file by its name, as nltk reads it: text with positions in bytes."""
+        return SeekableUnicodeStreamReader(io.BytesIO(self._content(file)), "utf8")
+
+    def map_wn(self, version: str = "wordnet") -> None:
+        """No mapping to other versions, which only other languages need."""
+
+    def nouns(self) -> list[Any]:
+        """All noun synsets, in file order."""
+        return list(self.all_synsets(NOUN))
+
+    def senses(self) -> dict[str, list[str]]:
+        """Names of the synsets of each lemma as indexed, the most frequent sense first."""
+        offsets = {lemma: parts[NOUN] for lemma, parts in self._lemma_pos_offset_map.items()}
+        return {
+            lemma: [self.synset_from_pos_and_offset(NOUN, offset).name() for offset in found]
+            for lemma, found in offsets.items()
+        }
+
+    def _content(self, file: str) -> bytes:
+        if file == "lexnames":
+            return _LEXNAMES
+        return read_bytes(self._folder / file) if file in NOUN_FILES else b""
+
+
+class _Nowhere(PathPointer):  # type: ignore[misc]
+    """The root that nltk asks for; nothing is ever opened through it."""
+
+    def open(self, encoding: str | None = None) -> Any:
+        raise FileNotFoundError
+
+    def file_size(self) -> int:
+        return 0
+
+    def join(self, fileid: str) -> _Nowhere:
+        return self

@@ -1,0 +1,433 @@
+"""Hierarchy: a frozen DAG of nodes with one root, and what can be asked of it."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import TYPE_CHECKING, Literal
+
+import numpy as np
+import polars as pl
+from scipy.sparse import csr_array, eye_array
+
+from audit.base import dag
+from audit.base.dag import BoolArray, IntArray, Sparse
+from audit.base.errors import SchemaError
+from audit.base.limits import ANCESTORS
+from audit.base.plurals import counted
+from audit.hierarchies.building import (
+    EDGE_SCHEMA,
+    NODE_SCHEMA,
+    SYNTHETIC_ROOT,
+    declared_nodes,
+    refuse_cycle,
+    rooted,
+)
+from audit.hierarchies.coding import Coding, Unlisted
+from audit.hierarchies.notes import Companions, Exclusions
+
+if TYPE_CHECKING:
+    import networkx as nx
+
+
+RELATIONS = ("ancestor", "sibling", "overlap", "same_branch", "cross_branch")
+"""How the two nodes of a pair stand to each other; the first that holds is taken."""
+
+PAIRS_PER_BLOCK = 500_000
+"""Pairs related at a time, so that memory stays flat."""
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Hierarchy:
+    """A directed acyclic graph of concepts with one root.
+
+    Node order is the code-point order of ids, everywhere. Build one with `Hierarchy.build`,
+    `audit.load_hierarchy` or `Hierarchy.from_networkx`.
+    """
+
+    name: str
+    nodes: tuple[str, ...]
+    """Ids in code-point order."""
+    titles: tuple[str, ...]
+    """One a node; empty where there is none."""
+    edges: Sparse
+    """``edges[child, parent] = 1``, shape (n, n)."""
+    assignable: BoolArray
+    """Whether a node may be a label, shape (n,)."""
+    labelled_ancestors: Literal["fault", "allowed"] = "allowed"
+    """Whether a label together with its ancestor as a label is a fault of coding."""
+    coding: Coding | None = None
+    """Rules that turn labels as written into ids; None: labels are ids."""
+    repeated_edges: int = 0
+    """Edges that the source states more than once; each counts once."""
+    complete_tables: frozenset[str] = frozenset()
+    """Code sets of which every valid code is a node."""
+    exclusions: Exclusions | None = None
+    """Notes on codes that exclude each other; None where the classification has none."""
+    companions: Companions | None = None
+    """Notes that ask for a second code; None where the classification has none."""
+    unlisted: Unlisted | None = None
+    """What becomes of labels that the file of the hierarchy lacks; None: it is no file, labels hang
+    where their digits place them, and dictionaries of codes add theirs."""
+    further_titles: Mapping[str, str] = field(default_factory=dict)
+    """Titles of codes that are no nodes; a node that is hung takes its own."""
+
+    @classmethod
+    def build(
+        cls,
+        edges: pl.DataFrame,
+        nodes: pl.DataFrame | None = None,
+        *,
+        name: str,
+        labelled_ancestors: Literal["fault", "allowed"] = "allowed",
+        coding: Coding | None = None,
+        complete_tables: frozenset[str] = frozenset(),
+    ) -> Hierarchy:
+        """Build a hierarchy from edges and, where the format declares them, nodes.
+
+        Args:
+            edges: Columns ``child, parent``. A repeated edge counts once.
+            nodes: Columns ``node`` and, if known, ``title`` and ``assignable`` (null: a leaf is).
+                With it, every id in ``edges`` must be declared; without, a name is declared by
+                appearing.
+            name: What the hierarchy is called in reports.
+            labelled_ancestors: Whether a label beside its own ancestor is a fault.
+            coding: Rules for labels as written.
+            complete_tables: Code sets of which every valid code is a node.
+
+        Raises:
+            HierarchyError: On a cycle (a shortest one is shown), an undeclared id, or no node.
+            SchemaError: On an empty id, or a node declared twice.
+
+        Several tops hang under one synthetic root; a single top stays the root.
+        """
+        edges = edges.select("child", "parent")
+        declared, unique = rooted(declared_nodes(edges, nodes), edges.unique())
+        ids = declared["node"].to_list()
+        position = pl.DataFrame({"node": ids, "index": np.arange(len(ids))})
+        ends = [
+            unique.select(pl.col(end).alias("node"))
+            .join(position, on="node", how="left", maintain_order="left")["index"]
+            .to_numpy()
+            .astype(np.int64)
+            for end in ("child", "parent")
+        ]
+        matrix = dag.edge_matrix(ends[0], ends[1], len(ids))
+        refuse_cycle(matrix, ids)
+        leaf = np.bincount(ends[1], minlength=len(ids)) == 0
+        stated = declared["assignable"]
+        return cls(
+            name=name,
+            nodes=tuple(ids),
+            titles=tuple(declared["title"].fill_null("").to_list()),
+            edges=matrix,
+            assignable=stated.fill_null(pl.Series(leaf)).to_numpy().astype(np.bool_),
+            labelled_ancestors=labelled_ancestors,
+            coding=coding,
+            repeated_edges=len(edges) - edges.n_unique(),
+            complete_tables=complete_tables,
+        )
+
+    @classmethod
+    def from_networkx(cls, graph: nx.DiGraph[str], *, name: str) -> Hierarchy:
+        """Build from a graph whose edges point child -> parent.
+
+        Nodes may have the attributes ``title`` and ``assignable``.
+        """
+        nodes = pl.DataFrame(
+            [
+                {"node": node, "title": data.get("title"), "assignable": data.get("assignable")}
+                for node, data in graph.nodes(data=True)
+            ],
+            schema=NODE_SCHEMA,
+        )
+        edges = pl.DataFrame(list(graph.edges), schema=EDGE_SCHEMA, orient="row")
+        return cls.build(edges, nodes, name=name)
+
+    def to_networkx(self) -> nx.DiGraph[str]:
+        """A graph whose edges point child -> parent; nodes have ``title`` and ``assignable``."""
+        import networkx as nx
+
+        graph: nx.DiGraph[str] = nx.DiGraph()
+        for node, title, assignable in zip(self.nodes, self.titles, self.assignable, strict=True):
+            graph.add_node(node, title=title, assignable=bool(assignable))
+        graph.add_edges_from(self.edge_frame().iter_rows())
+        return graph
+
+    def extend(self, edges: pl.DataFrame, nodes: pl.DataFrame) -> Hierarchy:
+        """The same hierarchy with more edges and nodes; a title given here overrules an old one.
+
+        Args:
+            edges: New edges, ``child, parent``.
+            nodes: Columns ``node, title, assignable``; null keeps what is known.
+        """
+        known = pl.DataFrame(
+            {"node": self.nodes, "title": self.titles, "assignable": self.assignable}, NODE_SCHEMA
+        )
+        merged = (
+            known.join(nodes, on="node", how="full", coalesce=True, suffix="_new")
+            .with_columns(pl.coalesce("title_new", "title").alias("title"))
+            .with_columns(pl.coalesce("assignable_new", "assignable").alias("assignable"))
+            .select("node", "title", "assignable")
+        )
+        all_edges = pl.concat([self.edge_frame(), edges.select("child", "parent")])
+        built = Hierarchy.build(
+            all_edges,
+            merged,
+            name=self.name,
+            labelled_ancestors=self.labelled_ancestors,
+            coding=self.coding,
+            complete_tables=self.complete_tables,
+        )
+        return replace(
+            built,
+            repeated_edges=self.repeated_edges,
+            exclusions=self.exclusions,
+            companions=self.companions,
+            unlisted=self.unlisted,
+            further_titles=self.further_titles,
+        )
+
+    # --- asking about one node -------------------------------------------------------------
+
+    def __len__(self) -> int:
+        return len(self.nodes)
+
+    def __contains__(self, node: object) -> bool:
+        return node in self._index
+
+    def index(self, node: str) -> int:
+        """Position of a node in node order; raises SchemaError for an unknown one."""
+        try:
+            return self._index[node]
+        except KeyError:
+            raise SchemaError(
+                f"a node of the hierarchy {self.name} is required", found=repr(node)
+            ) from None
+
+    def parents(self, node: str) -> tuple[str, ...]:
+        """Parents in node order; empty for the root."""
+        return self._names(dag.row(self.edges, self.index(node)))
+
+    def children(self, node: str) -> tuple[str, ...]:
+        """Children in node order; empty for a leaf."""
+        return self._names(dag.row(self.child_matrix, self.index(node)))
+
+    def ancestors(self, node: str, *, with_self: bool = False) -> tuple[str, ...]:
+        """Nodes above, in node order; strict unless ``with_self``."""
+        return self._without(node, dag.row(self.closure, self.index(node)), with_self)
+
+    def descendants(self, node: str, *, with_self: bool = False) -> tuple[str, ...]:
+        """Nodes below, in node order; strict unless ``with_self``."""
+        return self._without(node, dag.row(self.below, self.index(node)), with_self)
+
+    def relation(self, a: str, b: str) -> str:
+        """How two different nodes stand to each other: one of `RELATIONS`."""
+        relation, _ = self.relate(np.array([self.index(a)]), np.array([self.index(b)]))
+        return RELATIONS[int(relation[0])]
+
+    def lowest_common_ancestor(self, a: str, b: str) -> str:
+        """The deepest node above or at both; ties by smaller height, then node order."""
+        _, lca = self.relate(np.array([self.index(a)]), np.array([self.index(b)]))
+        return self.nodes[int(lca[0])]
+
+    def describe(self, index: int) -> str:
+        """Id and title of a node; one without a title is told by the titled node above it."""
+        node, title = self.nodes[index], self.titles[index]
+        if title:
+            return f"{node} {title}"
+        above = dag.row(self.closure, index)
+        titled = [i for i in above if self.titles[i] and i != self.root]
+        if not titled:
+            return node
+        nearest = max(titled, key=lambda i: int(self.depth[i]))
+        return f"{node} (below {self.nodes[nearest]} {self.titles[nearest]})"
+
+    # --- arrays over all nodes -------------------------------------------------------------
+
+    @cached_property
+    def closure(self) -> Sparse:
+        """``closure[i, a] = 1`` where a is i or an ancestor of i; shape (n, n), int64.
+
+        Raises:
+            InputError: If the hierarchy is so deep that this would take all memory.
+        """
+        ANCESTORS.refuse_beyond(int(self.depth.sum()), f"the hierarchy {self.name}")
+        return dag.closure(self.edges)
+
+    @cached_property
+    def strict_closure(self) -> Sparse:
+        """The closure without its diagonal: 1 where a is an ancestor of i."""
+        strict = csr_array(self.closure - eye_array(len(self), dtype=np.int64, format="csr"))
+        strict.eliminate_zeros()
+        return strict
+
+    @cached_property
+    def below(self) -> Sparse:
+        """The closure transposed: row i holds i and its descendants."""
+        return csr_array(self.closure.T)
+
+    @cached_property
+    def child_matrix(self) -> Sparse:
+        """The edges transposed: row i holds the children of i."""
+        return csr_array(self.edges.T)
+
+    @cached_property
+    def root(self) -> int:
+        """Index of the root."""
+        return int(np.flatnonzero(np.diff(self.edges.indptr) == 0)[0])
+
+    @cached_property
+    def depth(self) -> IntArray:
+        """Longest path from the root, shape (n,); the root has 0."""
+        return dag.longest_from_top(self.edges)
+
+    @cached_property
+    def height(self) -> IntArray:
+        """Longest path to a leaf, shape (n,); a leaf has 0."""
+        return dag.longest_to_leaf(self.edges)
+
+    @cached_property
+    def level(self) -> IntArray:
+        """Nodes on the shortest path to a leaf, shape (n,); a leaf has 1."""
+        return dag.shortest_to_leaf(self.edges)
+
+    @cached_property
+    def leaf(self) -> BoolArray:
+        """Whether a node has no children, shape (n,)."""
+        return np.asarray(np.diff(self.child_matrix.indptr) == 0)
+
+    @cached_property
+    def uninformative(self) -> BoolArray:
+        """Whether a node with children leaves nearly everything open, shape (n,).
+
+        It is a root, or more than half of all leaves lie below it: as a label it tells less than
+        one bit.
+        """
+        below = np.asarray(self.below @ self.leaf.astype(np.int64))
+        wide = 2 * below > self.leaf.sum()
+        wide[self.root] = True
+        if self.nodes[self.root] == SYNTHETIC_ROOT:
+            wide[self.branches] = True
+        return np.asarray(wide & ~self.leaf)
+
+    @cached_property
+    def branches(self) -> IntArray:
+        """Indices of the root's children, in node order."""
+        return dag.row(self.child_matrix, self.root).astype(np.int64)
+
+    @cached_property
+    def first_branch(self) -> IntArray:
+        """The first of the branches that each node lies in, by index, shape (n,); the root -1."""
+        above = csr_array(self.closure[:, self.branches])
+        above.sort_indices()
+        there = np.diff(above.indptr) > 0
+        found = np.full(len(self), -1, np.int64)
+        found[there] = self.branches[above.indices[above.indptr[:-1][there]]]
+        return found
+
+    def relate(self, a: IntArray, b: IntArray) -> tuple[IntArray, IntArray]:
+        """Relation and lowest common ancestor of each pair of different nodes.
+
+        Args:
+            a: Node indices, shape (n_pairs,).
+            b: Node indices, shape (n_pairs,).
+
+        Returns:
+            Positions in `RELATIONS`, and node indices; both of shape (n_pairs,).
+        """
+        relation, lca = np.empty(len(a), np.int64), np.empty(len(a), np.int64)
+        for start in range(0, len(a), PAIRS_PER_BLOCK):
+            block = slice(start, start + PAIRS_PER_BLOCK)
+            relation[block], lca[block] = self._relate(a[block], b[block])
+        return relation, lca
+
+    def _relate(self, a: IntArray, b: IntArray) -> tuple[IntArray, IntArray]:
+        lca = dag.lowest_common_ancestors(self.closure, self.depth, self.height, a, b)
+        relation = np.where(lca == self.root, 4, 3)
+        relation[dag.share_descendant(self.edges, self.closure, a, b)] = 2
+        relation[dag.share_parent(self.edges, a, b)] = 1
+        relation[(lca == a) | (lca == b)] = 0
+        return relation, lca
+
+    # --- tables ----------------------------------------------------------------------------
+
+    def node_frame(self) -> pl.DataFrame:
+        """``node, title, depth, height, level, branch, branches, assignable``, a row a node.
+
+        ``branch`` is the first of ``branches`` in node order, null for the root.
+        """
+        ids = np.array(self.nodes, object)
+        above = self.closure[:, self.branches]
+        branches = [
+            [str(ids[self.branches[j]]) for j in dag.row(above, i)] for i in range(len(self))
+        ]
+        return pl.DataFrame(
+            {
+                "node": self.nodes,
+                "title": [title or None for title in self.titles],
+                "depth": self.depth,
+                "height": self.height,
+                "level": self.level,
+                "branch": [found[0] if found else None for found in branches],
+                "branches": branches,
+                "assignable": self.assignable,
+            },
+            schema_overrides={
+                "node": pl.String,
+                "title": pl.String,
+                "branch": pl.String,
+                "branches": pl.List(pl.String),
+            },
+        )
+
+    def edge_frame(self) -> pl.DataFrame:
+        """``child, parent``, in node order."""
+        ids = np.array(self.nodes, object)
+        coo = self.edges.tocoo()
+        return pl.DataFrame(
+            {"child": ids[coo.row].tolist(), "parent": ids[coo.col].tolist()}, schema=EDGE_SCHEMA
+        )
+
+    @cached_property
+    def sha256(self) -> str:
+        """Digest of nodes, titles, assignability and edges; equal for equal hierarchies."""
+        digest = hashlib.sha256()
+        for node, title, assignable in zip(self.nodes, self.titles, self.assignable, strict=True):
+            digest.update(f"{node}\0{title}\0{int(assignable)}\n".encode())
+        for child, parent in self.edge_frame().iter_rows():
+            digest.update(f"{child}\0{parent}\n".encode())
+        return digest.hexdigest()
+
+    def __repr__(self) -> str:
+        return (
+            f"Hierarchy({self.name!r}: {counted(len(self), 'nodes')}, "
+            f"{counted(int(self.leaf.sum()), 'leaves')}, "
+            f"{counted(len(self.branches), 'branches')}, depth {int(self.depth.max())})"
+        )
+
+    def _repr_markdown_(self) -> str:
+        branches = [
+            (_cell(self.nodes[i]), _cell(self.titles[i]), f"{len(dag.row(self.below, i)):,}")
+            for i in self.branches
+        ]
+        rows = "\n".join(f"| {' | '.join(branch)} |" for branch in branches)
+        return f"**{self!r}**\n\n| branch | title | nodes |\n|---|---|---:|\n{rows}\n"
+
+    @cached_property
+    def _index(self) -> dict[str, int]:
+        return {node: i for i, node in enumerate(self.nodes)}
+
+    def _names(self, indices: IntArray) -> tuple[str, ...]:
+        return tuple(self.nodes[i] for i in indices)
+
+    def _without(self, node: str, indices: IntArray, with_self: bool) -> tuple[str, ...]:
+        return tuple(name for name in self._names(indices) if with_self or name != node)
+
+
+def _cell(text: str) -> str:
+    """A text as the cell of a Markdown table shows it, with nothing in it that is markup."""
+    return re.sub(r"([\\`*_{}\[\]<>#!|&~$])", r"\\\1", " ".join(text.split()))

@@ -1,0 +1,1 @@
+"""The International Classification of Diseases: its codes, their shapes and their notes."""

@@ -1,0 +1,129 @@
+"""Coding rules of ICD-10-CM: how a code is spelled, what shape it has, where it hangs."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from audit.hierarchies.coding import Placement
+from audit.hierarchies.hierarchy import Hierarchy
+from audit.hierarchies.icd import icd9, icd9_shapes
+from audit.hierarchies.integrity import Integrity
+
+DIAGNOSES = "diagnoses-10"
+"""The table of MIMIC-IV that holds ICD-10-CM, and the code set that the hierarchy lists."""
+
+_OTHER_TABLES = {
+    "diagnoses": "other_version",
+    "procedures": "other_version",
+    "procedures-10": "no_hierarchy",
+}
+"""Why rows of other tables are refused: ICD-9-CM, and ICD-10-PCS that no hierarchy here holds."""
+
+CATEGORY = r"[A-Z](?:[0-9][0-9A-Z]|[A-Z][0-9])"
+"""Pattern of the three characters before the dot: a letter, then a digit at least once."""
+
+_SHAPE = re.compile(rf"{CATEGORY}(?:\.[0-9A-Z]{{1,4}})?")
+_EXTERNAL_CAUSE = re.compile(r"[V-Y][0-9]{2}(?:\..+)?")
+
+
+def dotted(code: str) -> str:
+    """Spell a code in upper case, without blanks around it, with its dot after 3 characters.
+
+    Any string is spelled, a code or not, and spelling it twice changes nothing.
+
+    >>> dotted("e119"), dotted("T148XXA"), dotted(" I10 ")
+    ('E11.9', 'T14.8XXA', 'I10')
+    """
+    code = code.strip().upper()
+    return code if "." in code or len(code) <= 3 else f"{code[:3]}.{code[3:]}"
+
+
+def is_code(code: str) -> bool:
+    """Whether a dotted code has the shape of one, from its category to its 7th character.
+
+    >>> is_code("S72.001A"), is_code("A00-B99"), is_code("401.9")
+    (True, False, False)
+    """
+    return _SHAPE.fullmatch(code) is not None
+
+
+def table_of(node: str) -> str | None:
+    """The code set of a node; None for a range."""
+    return DIAGNOSES if is_code(node) else None
+
+
+def readings(label: str, table: str | None) -> tuple[str, ...]:
+    """The dotted code that a label stands for; empty where it has no code's shape.
+
+    >>> readings("t148xxa", None), readings("T148XXA", "procedures-10")
+    (('T14.8XXA',), ())
+    """
+    code = dotted(label)
+    return (code,) if is_code(code) and table in (None, DIAGNOSES) else ()
+
+
+def has_shape_of_icd9_alone(label: str) -> bool:
+    """Whether a label is shaped like a code of ICD-9-CM and of nothing in ICD-10-CM.
+
+    Codes that start with V or E are shaped like both and never count.
+
+    >>> [has_shape_of_icd9_alone(label) for label in ("401.9", "36.05", "V70.0", "E8120", "40199")]
+    [True, True, False, False, True]
+    """
+    return bool(icd9.readings(label, None)) and label.lstrip()[0].isdecimal()
+
+
+def why_never_first(code: str, title: str) -> str | None:
+    """The rule that keeps a code from first place; None where none does.
+
+    External causes never stand first, nor do manifestations, which are told by their titles.
+
+    >>> why_never_first("W19.XXXA", "Unspecified fall, initial encounter")
+    'an external cause'
+    """
+    if _EXTERNAL_CAUSE.fullmatch(code):
+        return "an external cause"
+    return icd9_shapes.why_never_first(code, title)
+
+
+INTEGRITY = Integrity(
+    table_of=table_of,
+    readings=readings,
+    tables=(DIAGNOSES,),
+    other_version=has_shape_of_icd9_alone,
+    never_first=why_never_first,
+)
+"""What codes of any release of ICD-10-CM can be asked."""
+
+
+@dataclass(frozen=True)
+class ICD10Coding:
+    """Labels are ICD-10-CM codes, with or without their dot, in any case of letters.
+
+    A code whose category is a node is kept: where it is no node itself, because it is of another
+    release or its 7th character is not one of its code's, it hangs under its nearest prefix. A
+    label that is no code but the id of a node, such as a range, is that node.
+    """
+
+    name: str = "icd10cm/1"
+    persons: bool = True
+    integrity: Integrity = INTEGRITY
+
+    def place(self, label: str, table: str | None, hierarchy: Hierarchy) -> Placement:
+        """Place one label as written; every string has a node or a reason."""
+        if table in _OTHER_TABLES:
+            return Placement(reason=_OTHER_TABLES[table])
+        code = dotted(label)
+        if code in hierarchy:
+            return Placement(code)
+        if not is_code(code):
+            return _by_id(label.strip().upper(), hierarchy)
+        parent = icd9.nearest_prefix(code, hierarchy)
+        if parent is None:
+            return Placement(reason="unknown_code")
+        return Placement(code, parent)
+
+
+def _by_id(label: str, hierarchy: Hierarchy) -> Placement:
+    return Placement(label) if label in hierarchy else Placement(reason="malformed_code")

@@ -1,0 +1,152 @@
+"""Coding rules of ICD-9-CM: how a code is spelled, what shape it has, where it hangs."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Container
+from dataclasses import dataclass, replace
+
+from audit.hierarchies.coding import Placement
+from audit.hierarchies.hierarchy import Hierarchy
+from audit.hierarchies.icd.icd9_shapes import has_shape_of_icd10_alone, why_never_first
+from audit.hierarchies.integrity import Integrity
+
+TABLES = ("diagnoses", "procedures")
+"""The two code sets; with dots no code belongs to both."""
+
+_OTHER_TABLES = {"diagnoses-10": "other_version", "procedures-10": "no_hierarchy"}
+"""Why rows of the tables of ICD-10 are refused; no hierarchy here holds ICD-10-PCS."""
+
+_SHAPES = {
+    "diagnoses": re.compile(r"(?:[0-9]{3}|V[0-9]{2})(?:\.[0-9]{1,2})?|E[0-9]{3}(?:\.[0-9])?"),
+    "procedures": re.compile(r"[0-9]{2}(?:\.[0-9]{1,2})?"),
+}
+
+
+def dotted(code: str, table: str) -> str:
+    """Spell a code in upper case, without blanks around it, with its dot.
+
+    The dot goes after 2 characters in procedures, after 4 in E codes, after 3 elsewhere. Any
+    string is spelled, a code or not, and spelling it twice changes nothing.
+
+    >>> dotted("4019", "diagnoses"), dotted("e8120", "diagnoses"), dotted("3605", "procedures")
+    ('401.9', 'E812.0', '36.05')
+    """
+    code = code.strip().upper()
+    width = 2 if table == "procedures" else 4 if code.startswith("E") else 3
+    if "." in code or len(code) <= width:
+        return code
+    return f"{code[:width]}.{code[width:]}"
+
+
+def table_of(code: str) -> str | None:
+    """The code set that a dotted code belongs to by its shape; None for what is no code.
+
+    >>> table_of("36.05"), table_of("360.5"), table_of("36-5")
+    ('procedures', 'diagnoses', None)
+    """
+    return next((table for table in TABLES if _SHAPES[table].fullmatch(code)), None)
+
+
+def is_procedure_category(code: str) -> bool:
+    """Whether a dotted code is a category of procedures, all of which have more digits.
+
+    >>> is_procedure_category("36"), is_procedure_category("36.0"), is_procedure_category("486")
+    (True, False, False)
+    """
+    return len(code) == 2 and code.isdecimal()
+
+
+def readings(label: str, table: str | None) -> tuple[str, ...]:
+    """The dotted codes that a label may stand for; empty where it has no code's shape.
+
+    Only a label without a dot and without a table has two: a diagnosis, then a procedure.
+
+    >>> readings("3605", None), readings("36.05", None), readings("36.05", "diagnoses")
+    (('360.5', '36.05'), ('36.05',), ())
+    """
+    codes = [(dotted(label, known), known) for known in ([table] if table else TABLES)]
+    return tuple(code for code, known in codes if table_of(code) == known)
+
+
+def category(code: str) -> str:
+    """The part of a dotted code before its dot."""
+    return code.partition(".")[0]
+
+
+def prefixes(code: str) -> tuple[str, ...]:
+    """The codes above a dotted one, nearest first; empty for a category.
+
+    >>> prefixes("250.01")
+    ('250.0', '250')
+    """
+    head, _, digits = code.partition(".")
+    shorter = tuple(f"{head}.{digits[:n]}" for n in range(len(digits) - 1, 0, -1))
+    return (*shorter, head) if digits else ()
+
+
+def nearest_prefix(code: str, nodes: Container[str]) -> str | None:
+    """The longest proper prefix of a dotted code that is a node; None where none is."""
+    return next((prefix for prefix in prefixes(code) if prefix in nodes), None)
+
+
+INTEGRITY = Integrity(
+    table_of=table_of,
+    readings=readings,
+    tables=TABLES,
+    zero_tables=TABLES,
+    never_a_code=is_procedure_category,
+    other_version=has_shape_of_icd10_alone,
+    never_first=why_never_first,
+)
+"""What codes of any edition of ICD-9-CM can be asked."""
+
+
+@dataclass(frozen=True)
+class ICD9Coding:
+    """Labels are ICD-9-CM codes, with or without their dot, of a table that may be named.
+
+    A code whose category is a node is kept: where it is no node itself it hangs under its nearest
+    prefix. A label that is no code but the id of a node, such as a range, is that node.
+    """
+
+    name: str = "icd9cm/1"
+    persons: bool = True
+    homeless: str = "unknown_code"
+    """Why a code is refused that has the shape of one and nowhere to hang."""
+    integrity: Integrity = INTEGRITY
+
+    def place(self, label: str, table: str | None, hierarchy: Hierarchy) -> Placement:
+        """Place one label as written; every string has a node or a reason."""
+        if table in _OTHER_TABLES:
+            return Placement(reason=_OTHER_TABLES[table])
+        code = _likeliest(readings(label, table), hierarchy)
+        if code is None:
+            return _by_id(label.strip(), hierarchy)
+        if code in hierarchy:
+            return Placement(code)
+        parent = self.parent_of(code, hierarchy)
+        if parent is None:
+            return Placement(reason=self.homeless)
+        return Placement(code, parent)
+
+    def parent_of(self, code: str, nodes: Container[str]) -> str | None:
+        """The node that a dotted code hangs under; None where there is none."""
+        return nearest_prefix(code, nodes)
+
+
+ICD9 = ICD9Coding(
+    integrity=replace(INTEGRITY, editions=dict.fromkeys(TABLES, "version 32 (FY2015)"))
+)
+"""The rules as `audit.load_hierarchy("icd9cm")` uses them."""
+
+
+def _likeliest(codes: tuple[str, ...], nodes: Container[str]) -> str | None:
+    """The first reading that is a node, else whose category is one, else the first."""
+    return max(codes, key=lambda c: (c in nodes, category(c) in nodes), default=None)
+
+
+def _by_id(label: str, hierarchy: Hierarchy) -> Placement:
+    """The node with that id, unless it is a code: then it is one of the other table."""
+    is_node = label in hierarchy and table_of(label) is None
+    return Placement(label) if is_node else Placement(reason="malformed_code")

@@ -1,0 +1,1 @@
+"""From labels to tables: what an audit measures of a dataset."""

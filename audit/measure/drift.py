@@ -1,0 +1,215 @@
+"""Drift: how values of a column, such as periods or sites, differ in the nodes they carry."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+import numpy as np
+import polars as pl
+from scipy.sparse import csr_array
+
+from audit.base.dag import BoolArray, IntArray, Sparse
+from audit.engine.statistics.fdr import benjamini_hochberg
+from audit.engine.statistics.intervals import FloatArray, newcombe
+from audit.measure.measure import Measurements
+
+DRIFT_VALUES: dict[str, Any] = {
+    "column": pl.String,
+    "value": pl.String,
+    "instances": pl.Int64,
+    "labels": pl.Int64,
+}
+"""A row a value of a column: its instances, and their direct labels."""
+
+DRIFT_NODES: dict[str, Any] = {
+    "column": pl.String,
+    "value": pl.String,
+    "node": pl.String,
+    "instances": pl.Int64,
+    "of": pl.Int64,
+    "elsewhere": pl.Int64,
+    "of_elsewhere": pl.Int64,
+    "difference": pl.Float64,
+    "low": pl.Float64,
+    "high": pl.Float64,
+    "p_value": pl.Float64,
+    "q_value": pl.Float64,
+    "differs": pl.Boolean,
+    "smallest": pl.Int64,
+}
+"""A row a value and node judged: instances that carry it there and elsewhere, the difference of the
+shares with its interval, and the smallest count above 0 of carriers, or of others, in any value."""
+
+LEAST_EXPECTED = 5
+"""Instances expected in each of the four cells of a value and a node, from which it is judged."""
+LEAST_GROUPS = 10
+"""Groups there, and elsewhere, from which a value is judged: the variance is taken over them."""
+
+DriftTables: TypeAlias = tuple[pl.DataFrame, pl.DataFrame]
+
+
+@dataclass(frozen=True, eq=False)
+class _Side:
+    """Instances of one value, or of all others, by group."""
+
+    size: IntArray
+    """Instances of each group, shape (n_groups,)."""
+    carriers: Sparse
+    """Those of them that carry each node, shape (n_groups, n_nodes)."""
+
+    @property
+    def n(self) -> int:
+        return int(self.size.sum())
+
+    @property
+    def k(self) -> IntArray:
+        """Instances that carry each node, shape (n_nodes,)."""
+        return np.asarray(self.carriers.sum(axis=0), np.int64)
+
+    def spread(self, share: FloatArray) -> FloatArray:
+        """Squared deviations of the groups' carriers from a share of each node, (n_nodes,)."""
+        squares = np.asarray(self.carriers.power(2).sum(axis=0), np.float64)
+        products = np.asarray(self.carriers.T @ self.size, np.float64)
+        return squares - 2 * share * products + share**2 * float((self.size**2).sum())
+
+
+def drift_tables(measured: Measurements) -> DriftTables:
+    """`DRIFT_VALUES` and `DRIFT_NODES` of the policy's drift columns; empty without any.
+
+    Each value is compared with all others of its column, of two values only the second. p is that
+    of Fisher's exact test, doubled, or that of a score test whose variance is summed over groups,
+    whichever is larger. The family, all columns together, is fixed by margins: nodes below the root
+    with enough instances expected to carry and not to carry them on both sides; of a node and a
+    child that the same instances carry, the child. Newcombe's interval of the difference is at the
+    effective numbers of instances.
+    """
+    values, rows = list[pl.DataFrame](), list[pl.DataFrame]()
+    for column in measured.policy.drift:
+        found = measured.dataset.instances[column]
+        values.append(_values(measured, column, found))
+        rows.extend(_column(measured, column, found))
+    tested = pl.concat([pl.DataFrame(schema=_TESTED), *rows])
+    return pl.concat([pl.DataFrame(schema=DRIFT_VALUES), *values]), _judged(measured, tested)
+
+
+_LATER = ("low", "high", "q_value", "differs")
+_TESTED = {name: kind for name, kind in DRIFT_NODES.items() if name not in _LATER} | {
+    "worth": pl.Float64
+}
+"""``worth``: how many independent instances one is worth, given its group, at most 1."""
+
+
+def _values(measured: Measurements, column: str, found: pl.Series) -> pl.DataFrame:
+    labels = np.diff(measured.dataset.direct.indptr).astype(np.int64)
+    frame = pl.DataFrame({"value": found, "labels": labels}).drop_nulls("value")
+    by_value = frame.group_by("value").agg(
+        pl.len().cast(pl.Int64).alias("instances"), pl.col("labels").sum()
+    )
+    named = by_value.with_columns(column=pl.lit(column, pl.String))
+    return named.select(*DRIFT_VALUES).sort("value")
+
+
+def _column(measured: Measurements, column: str, found: pl.Series) -> Iterator[pl.DataFrame]:
+    values = found.drop_nulls().unique().sort()
+    smallest = _smallest(measured, found, values)
+    for value in values if len(values) > 2 else values[1:]:
+        inside, outside = measured.dataset.having(column, value)
+        yield from _compared(measured, column, str(value), inside, outside, smallest)
+
+
+def _smallest(measured: Measurements, found: pl.Series, values: pl.Series) -> IntArray:
+    """Least count above 0 of carriers, or of others, of each node in any value, (n_nodes,)."""
+    least = np.full(len(measured.hierarchy), len(measured.dataset), np.int64)
+    for value in values:
+        inside = np.flatnonzero((found == value).fill_null(False).to_numpy())
+        k = _carriers(measured)[inside].sum(axis=0)
+        for part in (k, len(inside) - k):
+            least = np.where(part > 0, np.minimum(least, part), least)
+    return least
+
+
+def _carriers(measured: Measurements) -> Sparse:
+    carriers = measured.aggregated.copy()
+    carriers.data = np.minimum(carriers.data, 1)
+    return carriers
+
+
+def _compared(
+    measured: Measurements,
+    column: str,
+    value: str,
+    inside: BoolArray,
+    outside: BoolArray,
+    smallest: IntArray,
+) -> Iterator[pl.DataFrame]:
+    from scipy.stats import hypergeom, norm
+
+    here, there = _side(measured, inside), _side(measured, outside)
+    if min(len(here.size), len(there.size)) < LEAST_GROUPS:
+        return
+    nodes = _family(measured, here, there)
+    k, k_there, n = here.k[nodes], there.k[nodes], here.n + there.n
+    pooled = (here.k + there.k) / n
+    spread = ((here.spread(pooled) + there.spread(pooled)) / n)[nodes]
+    binomial = (pooled * (1 - pooled))[nodes]
+    worth = np.minimum(binomial / np.maximum(spread, binomial), 1.0)
+    difference = k / here.n - k_there / there.n
+    z = difference / np.sqrt(binomial / worth * (1 / here.n + 1 / there.n))
+    exact = hypergeom(n, k + k_there, here.n)
+    p_exact = 2 * np.minimum(exact.cdf(k), exact.sf(k - 1))
+    yield pl.DataFrame(
+        {
+            "column": [column] * len(nodes),
+            "value": [value] * len(nodes),
+            "node": [measured.hierarchy.nodes[i] for i in nodes.tolist()],
+            "instances": k,
+            "of": np.full(len(nodes), here.n),
+            "elsewhere": k_there,
+            "of_elsewhere": np.full(len(nodes), there.n),
+            "difference": difference,
+            "p_value": np.clip(np.maximum(p_exact, 2 * norm.sf(np.abs(z))), 0.0, 1.0),
+            "smallest": smallest[nodes],
+            "worth": worth,
+        },
+        schema=_TESTED,
+    )
+
+
+def _side(measured: Measurements, chosen: BoolArray) -> _Side:
+    rows = np.flatnonzero(chosen)
+    group = rows if measured.group_of is None else measured.group_of[rows]
+    _, of = np.unique(group, return_inverse=True)
+    size = np.bincount(of).astype(np.int64)
+    ones = np.ones(len(rows), np.int64)
+    by_group = csr_array((ones, (of, np.arange(len(rows)))), shape=(len(size), len(rows)))
+    return _Side(size, csr_array(by_group @ _carriers(measured)[rows]))
+
+
+def _family(measured: Measurements, here: _Side, there: _Side) -> IntArray:
+    carried, n = here.k + there.k, here.n + there.n
+    least = np.minimum(carried, n - carried) * (min(here.n, there.n) / n)
+    edges = measured.hierarchy.edges.tocoo()
+    same = measured.support[edges.row] == measured.support[edges.col]
+    judged: BoolArray = least >= LEAST_EXPECTED
+    judged[edges.col[same]] = False
+    judged[measured.hierarchy.root] = False
+    return np.flatnonzero(judged)
+
+
+def _judged(measured: Measurements, tested: pl.DataFrame) -> pl.DataFrame:
+    rate = measured.policy.false_discovery_rate.value
+    q = benjamini_hochberg(tested["p_value"].to_numpy(), len(tested))
+    differs = q <= rate
+    cells = tested.select("instances", "of", "elsewhere", "of_elsewhere", "worth")
+    intervals = [
+        newcombe(k / n, n * worth, there / n_there, n_there * worth)
+        for k, n, there, n_there, worth in cells.iter_rows()
+    ]
+    return tested.with_columns(
+        pl.Series("low", [low for low, _ in intervals], pl.Float64),
+        pl.Series("high", [high for _, high in intervals], pl.Float64),
+        pl.Series("q_value", q, pl.Float64),
+        pl.Series("differs", differs, pl.Boolean),
+    ).select(*DRIFT_NODES)

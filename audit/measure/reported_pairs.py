@@ -1,0 +1,170 @@
+"""The pairs that a scan found and that are reported: which matter, and what is told of each."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from audit.base.dag import FloatArray, IntArray, row
+from audit.engine.pairs.margins import Strata
+from audit.engine.pairs.scan import Found, Rules, Scan
+from audit.engine.statistics.association import shrunk_ratio
+from audit.hierarchies.hierarchy import Hierarchy
+from audit.measure.pair_verdicts import Family
+
+FREQUENT = 0.5
+"""Share of the records above which a node's pairs are reported by their odds ratio too."""
+ODDS_RATIO = 3.0
+"""That odds ratio: a ratio of 1.5 at a share of one half."""
+FEWEST_CHILDREN = 3
+"""Pairs of children of one parent from which they are one finding."""
+
+FOUND: dict[str, Any] = {
+    "rank": pl.Int64,
+    "a": pl.Int64,
+    "b": pl.Int64,
+    "observed": pl.Int64,
+    "expected_length": pl.Float64,
+    "explained": pl.Float64,
+    "shrunk_ratio": pl.Float64,
+    "ratio_low": pl.Float64,
+    "ratio_high": pl.Float64,
+    "p_value": pl.Float64,
+    "q_value": pl.Float64,
+    "strength": pl.Float64,
+    "parent": pl.Int64,
+    "explained_by": pl.List(pl.List(pl.Int64)),
+}
+"""Of each reported pair its rank, nodes (by index, in node order) and numbers; the parent that the
+finding names instead, null where it names the pair; and the earlier finds that explain part of it,
+the one that explains most first."""
+
+
+@dataclass(frozen=True, eq=False)
+class Finds:
+    """Some of what a scan found, the strongest first.
+
+    Args:
+        scan: The scan.
+        found: All that it found.
+        numbers: Which of them, ascending, shape (n_finds,).
+    """
+
+    scan: Scan
+    found: Found
+    numbers: IntArray
+
+    def __getitem__(self, chosen: IntArray) -> Finds:
+        return Finds(self.scan, self.found, self.numbers[chosen])
+
+    def __len__(self) -> int:
+        return len(self.numbers)
+
+    @property
+    def places(self) -> IntArray:
+        """Where they stand among the surprising pairs, shape (n_finds,)."""
+        return self.found.pair[self.numbers]
+
+    @property
+    def ends(self) -> tuple[IntArray, IntArray]:
+        """First and second nodes, shape (n_finds,) each."""
+        return self.scan.pairs.a[self.places], self.scan.pairs.b[self.places]
+
+    @property
+    def observed(self) -> FloatArray:
+        """Joint records without a label below both nodes, shape (n_finds,)."""
+        return self.scan.pairs.observed[self.places]
+
+    @property
+    def explained(self) -> FloatArray:
+        """Records that length and earlier finds let expect, shape (n_finds,)."""
+        return self.found.explained[self.numbers]
+
+
+def that_matter(finds: Finds, strata: Strata, rules: Rules) -> IntArray:
+    """Places of the finds whose excess is large: by their ratio or, of very frequent nodes, by the
+    odds ratio of all strata together.
+    """
+    first, second = (strata.support[end].astype(np.float64) for end in finds.ends)
+    observed, n = finds.observed, strata.records
+    large = observed >= rules.excess_ratio * finds.explained
+    frequent = np.maximum(first, second) > FREQUENT * n
+    neither = n - first - second + observed
+    odds = observed * neither >= ODDS_RATIO * (first - observed) * (second - observed)
+    return np.flatnonzero(large | (frequent & odds))
+
+
+def reported_pairs(
+    finds: Finds, hierarchy: Hierarchy, family: Family, p_value: FloatArray, q_value: FloatArray
+) -> pl.DataFrame:
+    """The reported pairs as `FOUND`.
+
+    Args:
+        finds: These pairs.
+        hierarchy: The hierarchy.
+        family: The pairs that were judged.
+        p_value: Of each, shape (n_finds,).
+        q_value: Of each, shape (n_finds,).
+    """
+    a, b = finds.ends
+    shrunk, low, high = shrunk_ratio(finds.observed, finds.explained)
+    return pl.DataFrame(
+        {
+            "rank": np.arange(1, len(finds) + 1),
+            "a": a,
+            "b": b,
+            "observed": finds.observed.astype(np.int64),
+            "expected_length": finds.scan.pairs.expected[finds.places],
+            "explained": finds.explained,
+            "shrunk_ratio": shrunk,
+            "ratio_low": low,
+            "ratio_high": high,
+            "p_value": p_value,
+            "q_value": q_value,
+            "strength": finds.found.strength[finds.numbers],
+            "parent": _parents(hierarchy, family, list(zip(a.tolist(), b.tolist(), strict=True))),
+            "explained_by": [_explaining(finds, number) for number in finds.numbers.tolist()],
+        },
+        schema=FOUND,
+    )
+
+
+def _explaining(finds: Finds, number: int) -> list[list[int]]:
+    pairs = finds.scan.pairs
+    earlier = finds.scan.explaining(finds.found, number)
+    places = [int(finds.found.pair[other]) for other, _ in earlier]
+    return [[int(pairs.a[place]), int(pairs.b[place])] for place in places]
+
+
+def _parents(
+    hierarchy: Hierarchy, family: Family, pairs: Sequence[tuple[int, int]]
+) -> list[int | None]:
+    """For each pair the parent of both, where most judged pairs of its children are reported."""
+    shared = [_first_shared_parent(hierarchy, *pair) for pair in pairs]
+    reported = Counter(parent for parent in shared if parent is not None)
+    whole = {
+        parent
+        for parent, count in reported.items()
+        if count >= FEWEST_CHILDREN and 2 * count > _judged_children(hierarchy, family, parent)
+    }
+    return [parent if parent in whole else None for parent in shared]
+
+
+def _first_shared_parent(hierarchy: Hierarchy, a: int, b: int) -> int | None:
+    shared = np.intersect1d(row(hierarchy.edges, a), row(hierarchy.edges, b))
+    return int(shared[0]) if len(shared) else None
+
+
+def _judged_children(hierarchy: Hierarchy, family: Family, parent: int) -> int:
+    """Judged pairs of children whose first shared parent it is."""
+    children = row(hierarchy.child_matrix, parent)
+    children = children[family.used[children]]
+    first, second = np.triu_indices(len(children), 1)
+    a, b = children[first], children[second]
+    judged = family.members(a, b).tolist()
+    return sum(_first_shared_parent(hierarchy, int(a[i]), int(b[i])) == parent for i in judged)

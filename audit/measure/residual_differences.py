@@ -1,0 +1,162 @@
+"""Where residual use differs: between the values of a column, or from a reference run."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from audit.base.dag import BoolArray, IntArray
+from audit.engine.statistics.fdr import benjamini_hochberg
+from audit.engine.statistics.intervals import newcombe
+from audit.measure.measure import Measurements
+from audit.measure.residual_use import Share, residual_share
+
+REFERENCE = "reference"
+"""What the column is called of a comparison with an earlier run."""
+LEAST_EXPECTED = 5
+"""Effective instances, residual and not, expected on each side from which a share is compared."""
+
+DIFFERENCES: dict[str, Any] = {
+    "column": pl.String,
+    "value": pl.String,
+    "parent": pl.String,
+    "k": pl.Int64,
+    "n": pl.Int64,
+    "n_effective": pl.Float64,
+    "k_elsewhere": pl.Int64,
+    "n_elsewhere": pl.Int64,
+    "n_effective_elsewhere": pl.Float64,
+    "difference": pl.Float64,
+    "low": pl.Float64,
+    "high": pl.Float64,
+    "p_value": pl.Float64,
+    "q_value": pl.Float64,
+}
+"""A row a parent and value compared: ``elsewhere`` is all other values, or the reference."""
+
+
+def residual_differences(measured: Measurements) -> pl.DataFrame:
+    """Residual shares of each value of the strata and splits, and of the reference, compared.
+
+    The score test of two shares with the continuity correction, at effective numbers of instances,
+    against Student's distribution with as many degrees of freedom as the side with fewer groups has
+    groups, less one;
+    Benjamini-Hochberg over all comparisons whose margins allow one; Newcombe's interval at 95 %.
+
+    Returns:
+        Columns `DIFFERENCES`, in order of column, value and parent; no row without a column of
+        two values and without a reference.
+    """
+    rows = [*_between_values(measured), *_against_reference(measured)]
+    compared = [row for row in map(_at_one_worth, rows) if _comparable(*row[3:])]
+    p_values = np.array([_p_value(*row[3:]) for row in compared], np.float64)
+    q_values = benjamini_hochberg(p_values, len(compared))
+    lines = [
+        (
+            *(column, value, parent),
+            *(here.k, here.n, here.effective, there.k, there.n, there.effective),
+            here.value - there.value,
+            *newcombe(here.value, here.worth(), there.value, there.worth()),
+            p,
+            q,
+        )
+        for (column, value, parent, here, there), p, q in zip(
+            compared, p_values.tolist(), q_values.tolist(), strict=True
+        )
+    ]
+    return pl.DataFrame(lines, schema=DIFFERENCES, orient="row")
+
+
+_Row = tuple[str, str, str, Share, Share]
+
+
+def _between_values(measured: Measurements) -> Iterator[_Row]:
+    """Each value against all others of its column; of two values the second alone."""
+    for column in ("split", *measured.policy.strata):
+        found = measured.dataset.instances[column]
+        values = found.drop_nulls().unique().sort().to_list()
+        for value in values if len(values) > 2 else values[1:]:
+            sides = measured.dataset.having(column, value)
+            for parent in _parents(measured):
+                here, there = (_share(measured, parent, side) for side in sides)
+                yield column, str(value), measured.hierarchy.nodes[parent], here, there
+
+
+def difference_without(
+    measured: Measurements, column: str, value: str, parent: int, left_out: BoolArray
+) -> float:
+    """The difference of a value of a column from the others, without some instances; 0 for none."""
+    here, there = (
+        _share(measured, parent, side & ~left_out)
+        for side in measured.dataset.having(column, value)
+    )
+    return here.value - there.value if here.n and there.n else 0.0
+
+
+def _against_reference(measured: Measurements) -> Iterator[_Row]:
+    """The shares of this release against those of an earlier run's table."""
+    if measured.reference is None:
+        return
+    both = _enough(measured).join(_all_kinds(measured.reference), on="parent", suffix="_then")
+    for row in both.sort("parent").iter_rows(named=True):
+        here = Share(row["k"], row["n"], row["n_effective"], row["groups"])
+        there = Share(row["k_then"], row["n_then"], row["n_effective_then"], row["groups_then"])
+        yield REFERENCE, "", row["parent"], here, there
+
+
+def _all_kinds(table: pl.DataFrame) -> pl.DataFrame:
+    return table.filter(pl.col("residual") == "all")
+
+
+def _enough(measured: Measurements) -> pl.DataFrame:
+    least = measured.policy.residual_instances.value
+    return _all_kinds(measured.residuals).filter(pl.col("n") >= least)
+
+
+def _parents(measured: Measurements) -> list[int]:
+    return [measured.hierarchy.index(parent) for parent in _enough(measured)["parent"]]
+
+
+def _share(measured: Measurements, parent: int, inside: BoolArray) -> Share:
+    def those(rows: IntArray) -> IntArray:
+        return rows[inside[rows]]
+
+    below = measured.below
+    labelled, only = those(below.labelled(parent)), those(below.only_residual(parent))
+    return residual_share(labelled, only, measured.group_of)
+
+
+def _at_one_worth(row: _Row) -> _Row:
+    """Both shares at the design effect of the one whose groups repeat each other more.
+
+    A side with few residual instances shows little of how its groups hang together.
+    """
+    *_, here, there = row
+    worth = min(side.effective / side.n if side.n else 1.0 for side in (here, there))
+    here, there = (replace(side, effective=side.n * worth) for side in (here, there))
+    return *row[:3], here, there
+
+
+def _pooled(here: Share, there: Share) -> float:
+    return (here.k + there.k) / (here.n + there.n)
+
+
+def _comparable(here: Share, there: Share) -> bool:
+    if not (here.n and there.n):
+        return False
+    pooled, least = _pooled(here, there), min(here.effective, there.effective)
+    return least * min(pooled, 1 - pooled) >= LEAST_EXPECTED
+
+
+def _p_value(here: Share, there: Share) -> float:
+    from scipy.stats import t
+
+    pooled, scale = _pooled(here, there), 1 / here.effective + 1 / there.effective
+    distance = max(abs(here.value - there.value) - scale / 2, 0.0)
+    freedom = min(here.groups, there.groups) - 1
+    return float(2 * t.sf(distance / math.sqrt(pooled * (1 - pooled) * scale), freedom))

@@ -1,0 +1,187 @@
+"""The rules that hold for a dataset: its policy's, and those of its classification's notes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import combinations, permutations, product
+from typing import TypeAlias
+
+import numpy as np
+
+from audit.base.dag import BoolArray, IntArray, row
+from audit.base.errors import PolicyError, first_cases
+from audit.hierarchies.hierarchy import Hierarchy
+from audit.policy.policy import Policy
+from audit.policy.rules import Companion, Expected
+
+Association: TypeAlias = Expected | Companion
+"""What says of two sides of nodes that they are found together."""
+
+
+def companion_rules(hierarchy: Hierarchy, policy: Policy) -> tuple[Companion, ...]:
+    """The policy's companion rules, then those of the classification's notes."""
+    noted = () if hierarchy.companions is None else hierarchy.companions.rules
+    return (*policy.companions, *noted)
+
+
+def associations(hierarchy: Hierarchy, policy: Policy) -> tuple[Association, ...]:
+    """What the policy expects, then what its rules ask for, then what notes ask for."""
+    return (*policy.expected, *companion_rules(hierarchy, policy))
+
+
+def first_association(
+    hierarchy: Hierarchy, known: Sequence[Association], a: IntArray, b: IntArray
+) -> IntArray:
+    """The first association that each pair of nodes is part of, either way round.
+
+    A node is part of a side that it is at or below, or that every leaf below it is; sides of which
+    the same is said are looked at one by one, then together.
+
+    Args:
+        hierarchy: The hierarchy.
+        known: The associations.
+        a: Node indices, shape (n_pairs,).
+        b: Node indices, shape (n_pairs,).
+
+    Returns:
+        Places among the associations, -1 for none, shape (n_pairs,).
+    """
+    found = np.full(len(a), -1, np.int64)
+    each = [one.sides for one in known] if len(a) else []
+    together = ((_asking_for(needed, each), needed) for _, needed in each)
+    for place, sides in enumerate((*each, *together)):
+        left, right = (_part_of(hierarchy, side) for side in sides)
+        fits = (left[a] & right[b]) | (left[b] & right[a])
+        found[fits & (found < 0)] = place % len(known)
+    return found
+
+
+def _asking_for(needed: Sequence[str], each: Sequence[Sequence[tuple[str, ...]]]) -> list[str]:
+    """All nodes that any rule says the same of."""
+    return [node for asking, same in each if same == needed for node in asking]
+
+
+def at_or_below(hierarchy: Hierarchy, nodes: Sequence[str]) -> BoolArray:
+    """Whether each node is one of some nodes or below one, shape (n_nodes,)."""
+    found = np.zeros(len(hierarchy), np.bool_)
+    for node in nodes:
+        found[row(hierarchy.below, hierarchy.index(node))] = True
+    return found
+
+
+def _part_of(hierarchy: Hierarchy, nodes: Sequence[str]) -> BoolArray:
+    """Whether each node, or every leaf below it, is at or below one of some nodes, (n_nodes,)."""
+    found = at_or_below(hierarchy, nodes)
+    outside = (hierarchy.leaf & ~found).astype(np.int64)
+    wholly: BoolArray = np.asarray(hierarchy.below @ outside) == 0
+    return found | wholly
+
+
+def refuse_contradictions(policy: Policy, hierarchy: Hierarchy) -> None:
+    """Raise PolicyError where no record could keep to the policy's rules, or none be judged by one.
+
+    Args:
+        policy: As applied; the hierarchy has every node that it names.
+        hierarchy: The hierarchy.
+    """
+    _refuse(
+        _nested_sides(policy, hierarchy),
+        "nodes that exclude each other must not lie below one another",
+    )
+    _refuse(
+        _expected_in_line(policy, hierarchy),
+        "nodes that are expected beside each other must not lie below one another",
+        "an instance with a node carries every node above it: no such pair is judged",
+    )
+    _refuse(
+        _companions_in_line(policy, hierarchy),
+        "a companion must be another node, neither above nor below the one that asks for it",
+        "an instance with a node carries every node above it",
+    )
+    _refuse(
+        _at_odds(policy, hierarchy),
+        "a record must be able to keep to every rule of the policy",
+        "leave one of the two rules out, or name in `unless` where it does not hold",
+    )
+
+
+def _refuse(cases: Iterator[str], required: str, hint: str = "") -> None:
+    found = list(cases)
+    if found:
+        raise PolicyError(required, found=first_cases(found), hint=hint)
+
+
+def _nested_sides(policy: Policy, hierarchy: Hierarchy) -> Iterator[str]:
+    for group in policy.exclusive:
+        for one, other in permutations(group.sides, 2):
+            for a, b in product(one, other):
+                if _covers(hierarchy, a, b):
+                    yield f"exclusive: {a} and {b}"
+
+
+def _expected_in_line(policy: Policy, hierarchy: Hierarchy) -> Iterator[str]:
+    for known in policy.expected:
+        if _in_line(hierarchy, *known.nodes):
+            yield f"expected: {' and '.join(known.nodes)}"
+
+
+def _companions_in_line(policy: Policy, hierarchy: Hierarchy) -> Iterator[str]:
+    for rule in policy.companions:
+        for a, b in product(rule.asking, rule.needed):
+            if _in_line(hierarchy, a, b):
+                yield f"companions: {a} needs {b}"
+        for a, b in product(rule.asking, rule.excusing):
+            if _covers(hierarchy, b, a):
+                yield f"companions: {a} unless {b}, which is always there"
+
+
+def _at_odds(policy: Policy, hierarchy: Hierarchy) -> Iterator[str]:
+    for group in policy.exclusive:
+        sides = [at_or_below(hierarchy, side) for side in group.sides]
+        for rule in policy.companions:
+            if _excluded(hierarchy, rule, sides):
+                yield f"{_told(rule)}, and exclusive keeps them apart"
+    for one, other in combinations(policy.companions, 2):
+        if _excused_by(hierarchy, one, other) and _excused_by(hierarchy, other, one):
+            yield f"{_told(one)} and {_told(other)}, each unless the other is there"
+        if _order_each_other(one, other):
+            yield f"{_told(one)} {one.position} it and {_told(other)} {other.position} it"
+
+
+def _told(rule: Companion) -> str:
+    return f"companions: {first_cases(rule.asking)} needs {first_cases(rule.needed)}"
+
+
+def _excluded(hierarchy: Hierarchy, rule: Companion, sides: Sequence[BoolArray]) -> bool:
+    """Whether one side covers a node that asks, and others all that it could be given."""
+    asking, needed = (list(map(hierarchy.index, nodes)) for nodes in rule.sides)
+    others = (np.any([b for b in sides if b is not a], axis=0) for a in sides)
+    return any(
+        one[asking].any() and other[needed].all() for one, other in zip(sides, others, strict=True)
+    )
+
+
+def _excused_by(hierarchy: Hierarchy, rule: Companion, other: Companion) -> bool:
+    """Whether a rule asks for nothing wherever another one does."""
+    excusing = at_or_below(hierarchy, rule.excusing)
+    return bool(excusing[list(map(hierarchy.index, other.asking))].all())
+
+
+def _order_each_other(one: Companion, other: Companion) -> bool:
+    """Whether two rules want the same two nodes in both orders."""
+    if "any" in (one.position, other.position):
+        return False
+    same = set(one.asking) & set(other.asking) and set(one.needed) == set(other.needed)
+    turned = set(one.asking) & set(other.needed) and set(one.needed) & set(other.asking)
+    if same:
+        return one.position != other.position
+    return bool(turned) and one.position == other.position
+
+
+def _covers(hierarchy: Hierarchy, above: str, node: str) -> bool:
+    """Whether a node is another one or lies below it."""
+    return hierarchy.index(node) in row(hierarchy.below, hierarchy.index(above))
+
+
+def _in_line(hierarchy: Hierarchy, a: str, b: str) -> bool:
+    return _covers(hierarchy, a, b) or _covers(hierarchy, b, a)

@@ -1,0 +1,154 @@
+"""Validity: what the code of each row was on the day of its instance."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import polars as pl
+
+from audit.base.errors import PolicyError, SchemaError, first_cases
+from audit.data.dataset import LabelDataset, place_by_digits
+from audit.hierarchies.hierarchy import Hierarchy
+from audit.policy.code_dates import as_days
+from audit.policy.policy import CodeDates
+
+VALID, HEADING, INVALID = "valid", "heading", "invalid"
+"""A code that could be assigned on that day; one that could not, while more specific codes below it
+could; one that could not, and neither could any below it."""
+
+VALIDITY: dict[str, Any] = {
+    "node": pl.String,
+    "on_day": pl.String,
+    "rows": pl.Int64,
+    "instances": pl.Int64,
+    "valid": pl.String,
+}
+"""A row a node and what it was on the days of its rows: `VALID`, `HEADING`, `INVALID`, or null for
+rows that are not dated (their instance has no day, or their code no spell). ``valid`` tells the
+spells; it is null where the code has none."""
+
+
+def validity(dataset: LabelDataset, dates: CodeDates | None) -> pl.DataFrame:
+    """`VALIDITY` of every mapped row; without dates no row is dated.
+
+    Raises:
+        PolicyError: If no code of the dates is one of the hierarchy, or no instance has a day.
+        SchemaError: If a day of an instance cannot be read.
+    """
+    told = _TOLD if dates is None else _told(_placed(dates, dataset.hierarchy))
+    by_node = (
+        rows_on_their_day(dataset, dates)
+        .group_by("node", "on_day")
+        .agg(rows=pl.len(), instances=pl.col("instance").n_unique())
+    )
+    named = by_node.join(told, on="node", how="left").sort("node", "on_day", nulls_last=True)
+    ids = pl.Series(dataset.hierarchy.nodes, dtype=pl.String).gather(named["node"])
+    return named.with_columns(node=ids).select(pl.col(c).cast(t) for c, t in VALIDITY.items())
+
+
+def rows_on_their_day(dataset: LabelDataset, dates: CodeDates | None) -> pl.DataFrame:
+    """``instance, node`` (indices) and ``on_day`` of every mapped row, as in `VALIDITY`.
+
+    Raises:
+        PolicyError: As `validity`.
+        SchemaError: As `validity`.
+    """
+    rows = dataset.assertions.select("instance", "node")
+    if dates is None:
+        return rows.with_columns(on_day=pl.lit(None, pl.String))
+    spells, days = _placed(dates, dataset.hierarchy), days_of(dataset, dates.column)
+    dated = rows.with_columns(day=days.gather(rows["instance"]))
+    on_day = _on_day(dated, spells, dataset.hierarchy)
+    return dated.join(on_day, on=["node", "day"], how="left").drop("day")
+
+
+def days_of(dataset: LabelDataset, column: str) -> pl.Series:
+    """The day of each instance, shape (n_instances,); null where it has none.
+
+    Raises:
+        PolicyError: If no instance has one.
+        SchemaError: If one cannot be read.
+    """
+    written = dataset.instances[column]
+    days = as_days(written)
+    unread = dataset.instances.filter(written.is_not_null() & days.is_null())
+    if len(unread):
+        cases = unread.select(pl.format("{} of the instance {}", column, "instance")).to_series()
+        raise SchemaError(
+            f"every day in {column!r} must be written as YYYY-MM-DD, alone or before a time",
+            found=first_cases(cases),
+            hint="code_dates of the policy names this column",
+        )
+    if days.null_count() == len(days):
+        raise PolicyError(
+            "the column that code_dates of the policy names must hold days",
+            found=f"none in {column!r}",
+        )
+    return days
+
+
+_NODE = pl.UInt32
+"""Of node indices, as in `LabelDataset.assertions`."""
+_SPELLS = {"node": _NODE, "own": pl.Boolean, "first": pl.Date, "last": pl.Date}
+"""``node``: index of the code's node, where ``own``; else of the node that it would hang under."""
+_TOLD = pl.DataFrame(schema={"node": _NODE, "valid": pl.String})
+
+
+def _placed(dates: CodeDates, hierarchy: Hierarchy) -> pl.DataFrame:
+    """`_SPELLS` of codes that have a place in the hierarchy; no label can carry the others."""
+    placed = {spell.code: place_by_digits(spell.code, None, hierarchy) for spell in dates.spells}
+    rows = [
+        (hierarchy.index(at.parent or at.node), at.parent is None, spell.first, spell.last)
+        for spell in dates.spells
+        if (at := placed[spell.code]).node is not None
+    ]
+    if not rows:
+        raise PolicyError(
+            f"code_dates of the policy must have codes of the hierarchy {hierarchy.name}",
+            found=f"none among {first_cases(placed)}" if placed else "no spell",
+            hint="codes are written as labels are",
+        )
+    return pl.DataFrame(rows, schema=_SPELLS, orient="row")
+
+
+def _on_day(dated: pl.DataFrame, spells: pl.DataFrame, hierarchy: Hierarchy) -> pl.DataFrame:
+    """``node, day, on_day`` of every different node and day, of nodes that have spells."""
+    own = spells.filter("own")
+    asked = dated.select("node", "day").drop_nulls().unique().join(own, on="node", how="semi")
+    valid = _covered(asked, own)
+    others = asked.join(valid, on=["node", "day"], how="anti")
+    heading = _covered(others, _at_or_below(spells, hierarchy))
+    invalid = others.join(heading, on=["node", "day"], how="anti")
+    found = {VALID: valid, HEADING: heading, INVALID: invalid}
+    return pl.concat([part.with_columns(on_day=pl.lit(word)) for word, part in found.items()])
+
+
+def _covered(asked: pl.DataFrame, spells: pl.DataFrame) -> pl.DataFrame:
+    """Those ``node, day`` that lie within a spell of the node; both ends of it are within."""
+    begun = pl.col("first").is_null() | (pl.col("first") <= pl.col("day"))
+    not_ended = pl.col("last").is_null() | (pl.col("day") <= pl.col("last"))
+    joined = asked.join(spells, on="node").filter(begun & not_ended)
+    return joined.select("node", "day").unique()
+
+
+def _at_or_below(spells: pl.DataFrame, hierarchy: Hierarchy) -> pl.DataFrame:
+    """``node, first, last``: for each node the spells of all codes at or below it."""
+    above = hierarchy.closure[spells["node"].to_numpy()].tocoo()
+    gathered: pl.DataFrame = spells.select("first", "last")[above.row]
+    return gathered.with_columns(pl.Series("node", above.col, dtype=_NODE))
+
+
+def _told(spells: pl.DataFrame) -> pl.DataFrame:
+    """``node, valid``: the spells of each node in words, the earliest first."""
+    first, last = pl.col("first").cast(pl.String), pl.col("last").cast(pl.String)
+    words = (
+        pl.when(pl.col("first").is_null() & pl.col("last").is_null())
+        .then(pl.lit("always"))
+        .when(pl.col("first").is_null())
+        .then(pl.format("until {}", last))
+        .when(pl.col("last").is_null())
+        .then(pl.format("from {}", first))
+        .otherwise(pl.format("{} to {}", first, last))
+    )
+    ordered = spells.filter("own").sort("node", "first", nulls_last=False)
+    return ordered.group_by("node").agg(words.str.join("; ").alias("valid"))

@@ -1,0 +1,1 @@
+"""Policies: what an audit judges by, written down."""

@@ -1,6 +1,0 @@
-"""Which answers a language model prefers: specific or general ones, correct or merely related."""
-
-from audit.preference.result import PreferenceResult, PreferenceRow
-from audit.preference.run import run_preference
-
-__all__ = ["PreferenceResult", "PreferenceRow", "run_preference"]

@@ -1,0 +1,1 @@
+"""What an audit says: the record of a result, its overviews, and what of it may be shared."""

@@ -1,0 +1,144 @@
+"""Coverage: how much of the hierarchy the labels use, and where its use drifts."""
+
+from __future__ import annotations
+
+from typing import Any, TypeAlias
+
+import polars as pl
+
+from audit.results.disclosure import is_small, shown_parts
+
+Coverage: TypeAlias = dict[str, Any]
+
+MOST_USED = 20
+"""Nodes that the share of the most used is taken over."""
+BRANCHES = 20
+"""Branches shown at most, those with the most assignable nodes."""
+NODES_A_VALUE = 5
+"""Nodes shown of each value of a drift column."""
+
+
+def coverage(
+    nodes: pl.DataFrame,
+    drift_values: pl.DataFrame | None,
+    drift_nodes: pl.DataFrame | None,
+    *,
+    min_cell: int,
+) -> Coverage:
+    """Nodes in use by branch, depth of labels, the tail, and drift, as they may be shared.
+
+    Args:
+        nodes: The run's nodes.
+        drift_values: A row a value of a drift column; None without any.
+        drift_nodes: A row a value and node that was judged; None without drift columns.
+        min_cell: Smallest count that may be shown.
+
+    Returns:
+        ``branches, depths, drift`` are lists of rows and ``tail`` a row. A count is null where it
+        would tell a smaller one beside it.
+    """
+    return {
+        "branches": _branches(nodes),
+        "depths": _depths(nodes, min_cell),
+        "tail": _tail(nodes, min_cell),
+        "drift": []
+        if drift_values is None or drift_nodes is None
+        else _drift(nodes, drift_values, drift_nodes, min_cell),
+    }
+
+
+def _branches(nodes: pl.DataFrame) -> list[dict[str, Any]]:
+    """Branches with several assignable nodes; a node below several counts in its first."""
+    titles = dict(nodes.select("node", "title").iter_rows())
+    used = pl.col("direct") > 0
+    by_branch = (
+        nodes.filter(pl.col("assignable") & pl.col("branch").is_not_null())
+        .group_by("branch")
+        .agg(pl.len().alias("assignable"), used.sum().alias("in_use"))
+        .filter(pl.col("assignable") > 1)
+        .sort(["assignable", "branch"], descending=[True, False])
+    )
+    return [
+        {"node": branch, "title": titles[branch], "assignable": assignable, "in_use": in_use}
+        for branch, assignable, in_use in by_branch.head(BRANCHES).iter_rows()
+    ]
+
+
+def _depths(nodes: pl.DataFrame, min_cell: int) -> list[dict[str, Any]]:
+    """Depths of nodes that labels may stand at, or do."""
+    used = pl.col("direct") > 0
+    rows = (
+        nodes.filter(pl.col("assignable") | used)
+        .group_by("depth")
+        .agg(pl.len().alias("nodes"), used.sum().alias("in_use"), pl.col("direct").sum())
+        .sort("depth")
+    )
+    total = int(rows["direct"].sum())
+    shown = shown_parts(rows["direct"].to_list(), min_cell)
+    return [
+        {
+            "depth": depth,
+            "nodes": n,
+            "in_use": in_use,
+            "labels": labels,
+            "share": labels / total if isinstance(labels, int) and total else None,
+        }
+        for (depth, n, in_use, _), labels in zip(rows.iter_rows(), shown, strict=True)
+    ]
+
+
+def _tail(nodes: pl.DataFrame, min_cell: int) -> dict[str, Any]:
+    direct = nodes.filter(pl.col("direct") > 0)["direct"].sort(descending=True)
+    total, most = int(direct.sum()), int(direct.head(MOST_USED).sum())
+    below = max(min_cell, 2)
+    return {
+        "assignable": int(nodes["assignable"].sum()),
+        "in_use": len(direct),
+        "rare_below": below,
+        "rare": int((direct < below).sum()),
+        "most_used": min(MOST_USED, len(direct)),
+        "most_used_share": most / total if total and not is_small(total - most, min_cell) else None,
+    }
+
+
+def _drift(
+    nodes: pl.DataFrame, values: pl.DataFrame, judged: pl.DataFrame, min_cell: int
+) -> list[dict[str, Any]]:
+    titles = dict(nodes.select("node", "title").iter_rows())
+    withheld = pl.col("smallest").is_between(1, min_cell - 1)
+    size = pl.when(~withheld).then(pl.col("difference").abs()).otherwise(-1.0)
+    differing = judged.filter("differs").sort([size, "node"], descending=[True, False])
+    rows = list[dict[str, Any]]()
+    for (column,), own in values.group_by("column", maintain_order=True):
+        shown = shown_parts(own["instances"].to_list(), min_cell)
+        for row, instances in zip(own.iter_rows(named=True), shown, strict=True):
+            there = differing.filter(column=column, value=row["value"])
+            compared = not judged.filter(column=column, value=row["value"]).is_empty()
+            known = isinstance(instances, int)
+            rows.append(
+                {
+                    "column": column,
+                    "value": row["value"],
+                    "instances": instances,
+                    "labels_per_instance": row["labels"] / instances if known else None,
+                    "differing": len(there) if compared else None,
+                    "nodes": [
+                        _node(line, titles, known and not is_small(line["smallest"], min_cell))
+                        for line in there.head(NODES_A_VALUE).iter_rows(named=True)
+                    ],
+                }
+            )
+    return rows
+
+
+def _node(line: dict[str, Any], titles: dict[str, str | None], known: bool) -> dict[str, Any]:
+    shares = {
+        "share": line["instances"] / line["of"],
+        "elsewhere_share": line["elsewhere"] / line["of_elsewhere"],
+        **{name: line[name] for name in ("difference", "low", "high")},
+    }
+    return {
+        "node": line["node"],
+        "title": titles[line["node"]],
+        **{name: value if known else None for name, value in shares.items()},
+    }

@@ -1,0 +1,60 @@
+"""Small cells: what a published number may say, alone and beside all the others."""
+
+from audit.results.disclosure.cells import (
+    Cell,
+    LabelSet,
+    Release,
+    carried,
+    differing,
+    labelled,
+    labelled_below,
+    labels_at,
+    only_residual_below,
+    together,
+)
+from audit.results.disclosure.change import shown_change
+from audit.results.disclosure.earlier import Earlier
+from audit.results.disclosure.protection import left_possible, protected
+from audit.results.disclosure.quantity import (
+    BESIDE,
+    WHOLE,
+    Quantity,
+    Shown,
+    count,
+    derived,
+    is_small,
+    least,
+    shown,
+    shown_count,
+    shown_parts,
+)
+from audit.results.disclosure.sight import seen_whole
+
+__all__ = [
+    "BESIDE",
+    "WHOLE",
+    "Cell",
+    "Earlier",
+    "LabelSet",
+    "Quantity",
+    "Release",
+    "Shown",
+    "carried",
+    "count",
+    "derived",
+    "differing",
+    "is_small",
+    "labelled",
+    "labelled_below",
+    "labels_at",
+    "least",
+    "left_possible",
+    "only_residual_below",
+    "protected",
+    "seen_whole",
+    "shown",
+    "shown_change",
+    "shown_count",
+    "shown_parts",
+    "together",
+]

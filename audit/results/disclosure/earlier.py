@@ -1,0 +1,70 @@
+"""An earlier release: what the readers of a new one have of it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+
+from audit.results.disclosure.cells import Cell, Release, carried
+
+
+@dataclass(frozen=True)
+class Earlier:
+    """The totals of an earlier release, and what its published counts leave possible.
+
+    Args:
+        labelled: Number of instances with a label.
+        assertions: Number of different labels, summed over instances.
+        counts: Counts as they are, published or not: of every node in use at least.
+        ranges: Least and most of each published count.
+    """
+
+    labelled: int
+    assertions: int
+    counts: Mapping[Cell, int]
+    ranges: Mapping[Cell, tuple[int, int]]
+
+    def counted(self, cell: Cell | None) -> int | None:
+        """A count, that of all instances with labels without a cell; None where it is not known."""
+        return self.labelled if cell is None else _counted(cell, self.counts)
+
+    @cached_property
+    def published(self) -> Mapping[Cell, int]:
+        """The counts of which something is told."""
+        return {cell: self.counts[cell] for cell in self.ranges}
+
+    def exact(self, cell: Cell) -> int | None:
+        """A count that is published as it is; None for any other."""
+        low, high = self.ranges.get(cell, (0, 1))
+        return low if low == high else None
+
+    def total(self, cell: Cell) -> int:
+        """What a cell is part of: all labels, or all instances with one."""
+        return self.assertions if cell.of_labels else self.labelled
+
+    def renamed(self, release: Release) -> Earlier:
+        """The same with the names that cells have in a new release."""
+        return Earlier(
+            self.labelled,
+            self.assertions,
+            {release.same(cell): count for cell, count in self.counts.items()},
+            {release.same(cell): ends for cell, ends in self.ranges.items()},
+        )
+
+    def lies_within(self, counts: Mapping[Cell, int], release: Release) -> bool:
+        """Whether no total and no count is smaller in a new release, so that it can hold this."""
+        now = {carried(node): count for node, count in release.supports.items()} | dict(counts)
+        grown = ((then, _counted(cell, now)) for cell, then in self.counts.items())
+        return (
+            self.labelled <= release.labelled
+            and self.assertions <= release.assertions
+            and all(new is None or then <= new for then, new in grown)
+        )
+
+
+def _counted(cell: Cell, counts: Mapping[Cell, int]) -> int | None:
+    """A count, 0 where a node that it asks for is not in use; None where it is not known."""
+    if cell in counts:
+        return counts[cell]
+    return None if all(counts.get(carried(node)) for _, node in cell.meets) else 0

@@ -1,0 +1,279 @@
+"""What several published counts tell together, and what more to withhold so that they do not.
+
+Programs give the least and the most that a small cell can be under everything published; where
+that is not from 1 to ``min_cell - 1``, the counts that the program's dual leans on are withheld,
+the smallest first, until it is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from types import MappingProxyType
+
+from audit.results.disclosure.cells import Cell, Release, carried
+from audit.results.disclosure.earlier import Earlier
+from audit.results.disclosure.quantity import is_small, shown_count
+from audit.results.disclosure.sight import (
+    NEW,
+    PARTS,
+    SLACK,
+    Form,
+    Part,
+    Sight,
+    possible,
+    seen_whole,
+)
+
+FEW = 3
+"""Children without a published count, up to which their parent's count can tell of one."""
+
+
+def protected(
+    counts: Mapping[Cell, int],
+    release: Release,
+    min_cell: int,
+    shares: Collection[tuple[Cell, Cell]] = (),
+    beside: Mapping[Cell, Collection[int]] = MappingProxyType({}),
+    earlier: Earlier | None = None,
+) -> dict[Cell, int | str]:
+    """Published counts, each as it may be shown beside all the others.
+
+    Protected are small counts, small remainders (of the instances with labels, of the sides of a
+    pair, of the parent, of those with a label below), small counts of neither side, and the small
+    counts of children that are not published, where they are `FEW`; where programs see every label,
+    those of every node and of what it has beyond each child.
+
+    Args:
+        counts: Each count that is to be published.
+        release: What is known beside them.
+        min_cell: Smallest count that may be shown, above 1.
+        shares: Two of the counts each that no line shows: a share tells both, or neither.
+        beside: Totals that a count is written with and is part of.
+        earlier: A release whose published counts the same readers have. A count, or what is left
+            of the total, that differs from it by a small cell is told as a bound. Where this
+            release can hold it, the same sums over its instances, and over those that came, are
+            protected like those over all.
+
+    Returns:
+        Each count itself; ``<m`` where it is small; ``>n-m`` where all but few of n are in it, the
+        instances with labels or a published count that it is part of; else, where it would tell a
+        small cell, ``>m-1``, and ``>0`` where that tells too much. Of instances with labels below
+        each of two nodes that share some, ``>0`` is all that is shown.
+
+    What remains narrow is so by the release's totals, by which pairs never meet, and by which
+    nodes are in use, alone.
+    """
+    same = {release.same(cell): count for cell, count in counts.items()}
+    totals: dict[Cell, set[int]] = {}
+    for cell, written in beside.items():
+        totals.setdefault(release.same(cell), set()).update(written)
+    before = None if earlier is None else earlier.renamed(release)
+    known = dict(sorted(same.items()))
+    return _Protection(release, min_cell, known, tuple(shares), totals, before).of(counts)
+
+
+def left_possible(
+    told: Mapping[Cell, int | str],
+    release: Release,
+    min_cell: int,
+    shares: Collection[tuple[Cell, Cell]] = (),
+) -> dict[Cell, tuple[int, int]]:
+    """Least and most of each count that is told by a line, or by a share that is not withheld."""
+    return {
+        cell: possible(value, release.total(cell), min_cell)
+        for cell, value in _without_shares(told, shares).items()
+    }
+
+
+@dataclass(eq=False)
+class _Protection:
+    release: Release
+    min_cell: int
+    counts: dict[Cell, int]
+    shares: tuple[tuple[Cell, Cell], ...]
+    beside: Mapping[Cell, Collection[int]]
+    earlier: Earlier | None
+    told: dict[Cell, int | str] = field(default_factory=dict)
+
+    def of(self, asked: Mapping[Cell, int]) -> dict[Cell, int | str]:
+        self.told = {cell: self._alone(cell) for cell in self.counts}
+        for form in self._small_forms(NEW):
+            self._protect(form, NEW, None)
+        if self.earlier and self.earlier.lies_within(self.counts, self.release):
+            for part in PARTS:
+                for form in self._small_forms(part):
+                    self._protect(form, part, self.earlier)
+        for depth in sorted(set(self.release.labels.values())):
+            self._hide_two_at(depth)
+        for cell in self.counts:
+            self._raise_sides(cell)
+        return {cell: self.told[self.release.same(cell)] for cell in asked}
+
+    def _alone(self, cell: Cell) -> int | str:
+        """A count as it may be shown without the others."""
+        count = self.counts[cell]
+        if cell.differing and count:
+            return ">0"
+        told = shown_count(count, self._totals_of(cell), self.min_cell)
+        changed = count and isinstance(told, int) and self._changed_little(cell)
+        return f">{self.min_cell - 1}" if changed else told
+
+    def _changed_little(self, cell: Cell) -> bool:
+        """Whether a count, or what is left of the total, differs by a small cell from before."""
+        then = None if self.earlier is None else self.earlier.exact(cell)
+        if self.earlier is None or then is None:
+            return False
+        came = self.counts[cell] - then
+        others = self.release.total(cell) - self.earlier.total(cell) - came
+        return is_small(abs(came), self.min_cell) or is_small(abs(others), self.min_cell)
+
+    def _totals_of(self, cell: Cell) -> tuple[int, ...]:
+        """Counts that a cell is part of: published ones, and those that it is written with."""
+        if cell.of_labels:
+            return ()
+        sides = _sides(cell) if len(cell.label_sets) > 1 else []
+        published = (self.counts[side] for side in sides if side in self.counts)
+        return self.release.labelled, *published, *self.beside.get(cell, ())
+
+    def _raise_sides(self, cell: Cell) -> None:
+        """Let the bound of a count say what a published part of it says already.
+
+        A bound that would read as "all but few of those with labels" is left as it is.
+        """
+        told = self.told[cell]
+        implied = told - 1 if isinstance(told, int) else int(told[1:]) if told[0] == ">" else 0
+        if implied == self.release.labelled - self.min_cell:
+            return
+        for side in _sides(cell) if len(cell.label_sets) > 1 else []:
+            bound = self.told.get(side)
+            if isinstance(bound, str) and bound[0] == ">" and int(bound[1:]) < implied:
+                self.told[side] = f">{implied}"
+
+    def _hide_two_at(self, depth: int) -> None:
+        """Withhold the smallest label of a depth where one alone is hidden: the sum is known."""
+        labels = [label for label, its in self.release.labels.items() if its == depth]
+        cells = [Cell((self.release.at(label),)) for label in labels]
+        shown = [cell for cell in cells if isinstance(self.told.get(cell), int)]
+        if len(cells) - len(shown) == 1 and shown:
+            chosen = min(shown, key=lambda cell: (self.counts[cell], cell))
+            self.told[chosen] = f">{self.min_cell - 1}"
+
+    def _small_forms(self, part: Part) -> list[Form]:
+        """What must stay possible from 1 to ``min_cell - 1``, without what is so trivially."""
+        return [form for form in self._forms if is_small(self._value(form, part), self.min_cell)]
+
+    @cached_property
+    def _forms(self) -> tuple[Form, ...]:
+        """All sums that are protected where they are small."""
+        every = map(carried, self.release.supports) if seen_whole(self.release) else ()
+        return tuple(
+            dict.fromkeys(
+                form
+                for cell in (*self.counts, *every)
+                for form in (*self._of_cell(cell), *self._of_children(cell))
+            )
+        )
+
+    def _of_cell(self, cell: Cell) -> Iterator[Form]:
+        if not cell.by_label or seen_whole(self.release):
+            yield ((1, cell),)
+        if cell.by_label:
+            return
+        yield (1, None), (-1, cell)
+        sides = _sides(cell)
+        if len(cell.label_sets) > 1:
+            for side in sides:
+                if side in self.counts:
+                    yield (1, side), (-1, cell)
+        if len(sides) == 2 and all(side in self.counts for side in sides):
+            yield (1, None), (-1, sides[0]), (-1, sides[1]), (1, cell)
+
+    def _of_children(self, cell: Cell) -> Iterator[Form]:
+        """Differences of a node and what is right below it."""
+        if cell.misses or len(cell.meets) != 1 or cell.meets[0][0] != "below":
+            return
+        node = cell.meets[0][1]
+        within = Cell((("strictly_below", node),))
+        if within in self.counts:
+            yield (1, cell), (-1, within)
+        children = [carried(child) for child in self.release.children.get(node, ())]
+        unpublished = [child for child in children if child not in self.counts]
+        if len(unpublished) > FEW and not seen_whole(self.release):
+            children = [child for child in children if child in self.counts]
+        for child in children:
+            yield (1, cell), (-1, child)
+            yield ((1, child),)
+
+    def _value(self, form: Form, part: Part) -> int:
+        """What a form is; 0 where it is not known of the earlier release."""
+        old, came = part
+        new = sum(sign * self._counted(cell) for sign, cell in form)
+        if self.earlier is None or old == came:
+            return new
+        then = [(sign, self.earlier.counted(cell)) for sign, cell in form]
+        if any(count is None for _, count in then):
+            return 0
+        before = sum(sign * (count or 0) for sign, count in then)
+        return before if old else new - before
+
+    def _counted(self, cell: Cell | None) -> int:
+        if cell is None:
+            return self.release.labelled
+        if cell in self.counts:
+            return self.counts[cell]
+        return self.release.supports[cell.meets[0][1]]
+
+    def _protect(self, form: Form, part: Part, earlier: Earlier | None) -> None:
+        sight = Sight.of(form, self.release, self.counts, earlier)
+        for sign, wanted in ((1, 1), (-1, self.min_cell - 1)):
+            while True:
+                found, leaning = sight.least(form, part, sign, self._read, self.min_cell)
+                if not sign * (found - wanted) > SLACK:
+                    break
+                chosen = self._to_withhold(leaning) or self._further(sight, form, part, sign, found)
+                if not chosen:
+                    break
+                self.told[chosen] = self._withheld(chosen)
+                del self._read
+
+    def _further(
+        self, sight: Sight, form: Form, part: Part, sign: int, found: float
+    ) -> Cell | None:
+        """A count to withhold where the dual names none; None where totals alone are as narrow."""
+        seen = [cell for cell in sight.cells if self.counts[cell]]
+        least = _without_shares(self.told | dict.fromkeys(seen, ">0"), self.shares)
+        free, _ = sight.least(form, part, sign, least, self.min_cell)
+        return None if sign * (found - free) <= SLACK else self._to_withhold(seen)
+
+    @cached_property
+    def _read(self) -> Mapping[Cell, int | str]:
+        """What is told, without counts that a withheld share alone would tell."""
+        return _without_shares(self.told, self.shares)
+
+    def _to_withhold(self, leaning: list[Cell]) -> Cell | None:
+        """An exact count before a bound, and the smallest first; None where all is withheld."""
+        open_ = [c for c in leaning if self.counts[c] and self.told[c] != ">0"]
+        return min(
+            open_, key=lambda c: (isinstance(self.told[c], str), self.counts[c], c), default=None
+        )
+
+    def _withheld(self, cell: Cell) -> str:
+        floor = f">{self.min_cell - 1}"
+        enough = self.counts[cell] >= self.min_cell and self.told[cell] != floor
+        return floor if enough else ">0"
+
+
+def _without_shares(
+    told: Mapping[Cell, int | str], shares: Collection[tuple[Cell, Cell]]
+) -> dict[Cell, int | str]:
+    """What is told, without the counts of shares of which one is withheld."""
+    withheld = (share for share in shares if any(isinstance(told[cell], str) for cell in share))
+    hidden = {cell for share in withheld for cell in share}
+    return {cell: value for cell, value in told.items() if cell not in hidden}
+
+
+def _sides(cell: Cell) -> list[Cell]:
+    """The cells of each label set that a cell meets; it is part of each."""
+    return [Cell((side,)) for side in cell.meets]

@@ -1,0 +1,254 @@
+"""What a reader can work out: linear programs over the instances that a release may hold.
+
+Every kind of instance (which sets of labels it meets) is an unknown number; every published count
+is an equation or a bound on their sums. Beside an earlier release each kind is two: its instances
+of then, on which the earlier counts are bounds, and those that came. Programs look at the label
+sets nearest to a cell, at most `TYPES` kinds of label: small hierarchies are seen whole.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property, reduce
+from operator import or_
+from typing import TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from audit.results.disclosure.cells import Cell, LabelSet, Release, carried
+from audit.results.disclosure.earlier import Earlier
+
+TYPES = 8
+"""Kinds of label that one program tells apart: it has at most 2 ** TYPES unknowns."""
+NEAR = 24
+"""Label sets that are tried, nearest first, to be among them."""
+SETS = 60
+"""Label sets that are tried where each label is a kind of its own."""
+SLACK = 1e-6
+
+Counts: TypeAlias = NDArray[np.int64]
+
+Part: TypeAlias = tuple[int, int]
+"""Whether instances of an earlier release count, and whether those that came since."""
+NEW: Part = (1, 1)
+PARTS: tuple[Part, ...] = (NEW, (1, 0), (0, 1))
+
+Form: TypeAlias = tuple[tuple[int, Cell | None], ...]
+"""A sum of cells with their signs; None stands for all instances with labels."""
+
+
+@dataclass(frozen=True, eq=False)
+class Sight:
+    """The instances as one program sees them: kinds by the label sets nearest to a cell.
+
+    Args:
+        release: What is known beside the counts.
+        earlier: What is known of an earlier release that this one holds; None without one.
+        sets: Bit of each label set; bit 1 is that of all labels.
+        kinds: Bits of the sets that each kind of instance meets, shape (n_kinds,); the first is
+            that of the unlabelled.
+        cells: The published counts that depend on these sets alone.
+        before: Those of the earlier release that do.
+        rests: Bit of the union of the further children of a node, by these children.
+    """
+
+    release: Release
+    earlier: Earlier | None
+    sets: Mapping[LabelSet, int]
+    kinds: Counts
+    cells: tuple[Cell, ...]
+    before: tuple[Cell, ...]
+    rests: Mapping[tuple[Cell, ...], int]
+
+    @classmethod
+    def of(
+        cls, form: Form, release: Release, counts: Mapping[Cell, int], earlier: Earlier | None
+    ) -> Sight:
+        """The sight around the label sets of a form."""
+        then = earlier.published if earlier else {}
+        sets, codes = _nearest(form, release, {**then, **counts})
+        rests: dict[tuple[Cell, ...], int] = {}
+        for children in _further(sets, release, counts):
+            bit = 2 << (len(set(sets.values())) + len(rests))
+            union = np.any([release.members(c.meets[0]) for c in children], axis=0)
+            if len(np.unique(codes + bit * union)) <= TYPES + len(rests) + 1:
+                rests[children], codes = bit, codes + bit * union
+
+        def seen(cell: Cell) -> bool:
+            return seen_whole(release) if cell.by_label else all(s in sets for s in cell.label_sets)
+
+        cells, before = (tuple(filter(seen, published)) for published in (counts, then))
+        return cls(release, earlier, sets, _kinds(codes), cells, before, rests)
+
+    def least(
+        self, form: Form, part: Part, sign: int, told: Mapping[Cell, int | str], min_cell: int
+    ) -> tuple[float, list[Cell]]:
+        """The least (sign 1) or most (-1) that a form can be, and the counts that make it so.
+
+        Not a number where no release has all these counts, so that they tell nothing.
+        """
+        from scipy.optimize import linprog
+
+        (owners, rows), ranges = self._lines, self._ranges(told, min_cell)
+        low, high = np.array(ranges, np.float64).T
+        exact = low == high
+        wanted = sign * np.sum([weight * self._row(cell) for weight, cell in form], axis=0)
+        solved = linprog(
+            np.concatenate([weight * wanted for weight in part]) if self.earlier else wanted,
+            A_ub=np.vstack([rows[~exact], -rows[~exact]]),
+            b_ub=np.concatenate([high[~exact], -low[~exact]]),
+            A_eq=rows[exact],
+            b_eq=low[exact],
+            method="highs",
+        )
+        if not solved.success:
+            return np.nan, []
+        weight = np.zeros(len(rows))
+        weight[exact] = np.abs(solved.eqlin.marginals)
+        weight[~exact] = np.abs(solved.ineqlin.marginals).reshape(2, -1).sum(axis=0)
+        leaning = [cell for i in np.flatnonzero(weight > SLACK) for cell in owners[i]]
+        return sign * float(solved.fun or 0), leaning
+
+    @cached_property
+    def _lines(self) -> tuple[list[tuple[Cell, ...]], NDArray[np.float64]]:
+        """Who publishes each bound, and how often each kind of instance counts in it."""
+        totals: list[tuple[Cell, ...]] = [()] * len(self._totals(self.release))
+        owners = [*totals, *((cell,) for cell in self.cells), *self.rests]
+        rests = [np.asarray(self.kinds & bit != 0, np.float64) for bit in self.rests.values()]
+        rows = np.array([*self._rows(self.cells), *rests])
+        if self.earlier is None:
+            return owners, rows
+        then = np.array(self._rows(self.before))
+        none_came = np.hstack([then, np.zeros_like(then)])
+        return owners + [()] * len(then), np.vstack([np.hstack([rows, rows]), none_came])
+
+    def _rows(self, cells: tuple[Cell, ...]) -> list[NDArray[np.float64]]:
+        """How each kind counts in the totals, and in cells."""
+        every = np.ones(len(self.release.labels), np.bool_)
+        labels = [self._labels_in(every)] if seen_whole(self.release) else []
+        return [self._row(None), *labels, *map(self._row, cells)]
+
+    def _ranges(self, told: Mapping[Cell, int | str], min_cell: int) -> list[tuple[int, int]]:
+        """Least and most of each line."""
+        release, earlier = self.release, self.earlier
+        return [
+            *self._totals(release),
+            *(possible(told.get(cell), release.total(cell), min_cell) for cell in self.cells),
+            *((0, self._most(cells, told, min_cell)) for cells in self.rests),
+            *(self._totals(earlier) if earlier else ()),
+            *(earlier.ranges[cell] for cell in self.before if earlier),
+        ]
+
+    def _most(self, cells: tuple[Cell, ...], told: Mapping[Cell, int | str], min_cell: int) -> int:
+        """What the union of cells is at most."""
+        return sum(possible(told.get(c), self.release.labelled, min_cell)[1] for c in cells)
+
+    def _totals(self, release: Release | Earlier) -> list[tuple[int, int]]:
+        """Instances with labels, and their labels where every one is seen."""
+        totals = [release.labelled, release.assertions][: 1 + seen_whole(self.release)]
+        return [(total, total) for total in totals]
+
+    def _labels_in(self, counted: NDArray[np.bool_]) -> NDArray[np.float64]:
+        """Labels of an instance of each kind that are counted, where every label is seen."""
+        bits = [self.sets[self.release.at(label)] for label in self.release.labels]
+        has = (self.kinds[:, None] & np.array(bits, np.int64)[None, :]) != 0
+        return np.asarray(has @ counted.astype(np.float64), np.float64)
+
+    def _row(self, cell: Cell | None) -> NDArray[np.float64]:
+        """What an instance of each kind adds to a cell; None: to those with labels."""
+        if cell is None:
+            return np.asarray(self.kinds != 0, np.float64)
+        if cell.of_labels:
+            return self._labels_in(self.release.members(cell.meets[0]))
+        if cell.differing:
+            return self._meeting(*(self.release.members(side) for side in cell.meets))
+        met, missed = (
+            reduce(or_, (self.sets[s] for s in some), 0) for some in (cell.meets, cell.misses)
+        )
+        inside: NDArray[np.bool_] = (self.kinds & met == met) & (self.kinds & missed == 0)
+        return inside.astype(np.float64)
+
+    def _meeting(self, first: NDArray[np.bool_], second: NDArray[np.bool_]) -> NDArray[np.float64]:
+        """Kinds with a label of each set and none of both, where every label is seen."""
+        held, beside, shared = (self._labels_in(s) for s in (first, second, first & second))
+        return np.asarray((held > 0) & (beside > 0) & (shared == 0), np.float64)
+
+
+def seen_whole(release: Release) -> bool:
+    """Whether programs tell every label in use apart."""
+    return len(release.labels) <= TYPES
+
+
+def possible(told: int | str | None, total: int, min_cell: int) -> tuple[int, int]:
+    """The counts that a published value leaves possible; all, where there is none."""
+    if told is None:
+        return 0, total
+    if isinstance(told, int):
+        return told, told
+    bound = int(told[1:])
+    if told[0] == "<":
+        return 1, bound - 1
+    nearly_all = bound == total - min_cell and bound >= min_cell
+    return bound + 1, total - nearly_all
+
+
+def _nearest(
+    form: Form, release: Release, counts: Mapping[Cell, int]
+) -> tuple[dict[LabelSet, int], Counts]:
+    """Bit of each label set around a form, and the bits of each label in use."""
+    cells = [cell for _, cell in form if cell and not cell.by_label]
+    own = list(dict.fromkeys(s for cell in cells for s in cell.label_sets))
+    near = {node for _, node in own}
+    partners = {s for c in counts if len(c.meets) > 1 and near & _nodes(c) for s in c.label_sets}
+    around = near.union(*(_family(release, node) for node in near))
+    beside = around.union(*(_family(release, node) for node in around))
+
+    def distance(label_set: LabelSet) -> tuple[int, int, LabelSet]:
+        node = label_set[1]
+        far = 0 if node in near else 1 if label_set in partners or node in around else 2
+        return far + (node not in beside), counts.get(Cell((label_set,)), 0), label_set
+
+    if seen_whole(release):
+        own += [at for label in release.labels if (at := release.at(label)) not in own]
+    others = {s for c in counts if not c.by_label for s in c.label_sets} - set(own)
+    nearest = sorted(others, key=distance)[: SETS if seen_whole(release) else NEAR]
+    sets: dict[LabelSet, int] = {}
+    bits: dict[bytes, int] = {}
+    codes = np.ones(len(release.labels), np.int64)
+    for label_set in (*own, *nearest):
+        held = release.members(label_set)
+        bit = bits.get(held.tobytes(), 2 << len(bits))
+        with_it = codes | bit * held
+        if label_set in own or len(np.unique(with_it)) <= TYPES:
+            sets[label_set], codes = bit, with_it
+            bits[held.tobytes()] = bit
+    return sets, codes
+
+
+def _nodes(cell: Cell) -> set[str]:
+    return {node for _, node in cell.label_sets}
+
+
+def _family(release: Release, node: str) -> set[str]:
+    return {*release.parents.get(node, ()), *release.children.get(node, ())}
+
+
+def _further(
+    sets: Mapping[LabelSet, int], release: Release, counts: Mapping[Cell, int]
+) -> Iterator[tuple[Cell, ...]]:
+    """Children of the seen nodes beyond those seen themselves, where all of them are published."""
+    for node in sorted({node for _, node in sets}):
+        children = [carried(child) for child in release.children.get(node, ())]
+        unseen = tuple(child for child in children if child.meets[0] not in sets)
+        if unseen and all(child in counts for child in unseen):
+            yield unseen
+
+
+def _kinds(codes: Counts) -> Counts:
+    """Bits that some set of labels meets, the empty one included, ascending."""
+    kinds = {0}
+    for code in np.unique(codes).tolist():
+        kinds |= {kind | code for kind in kinds}
+    return np.array(sorted(kinds), np.int64)

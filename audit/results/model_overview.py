@@ -1,0 +1,275 @@
+"""The few numbers behind the report's pictures of a model, suppressed like all that is shared."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import product
+from typing import Any
+
+import polars as pl
+
+from audit.results.confused_pairs import most_confused
+from audit.results.disclosure import Cell, carried, is_small, shown_count, shown_parts, together
+from audit.results.overview import Overview, Told
+
+
+def model_overview(
+    nodes: pl.DataFrame,
+    beside: Sequence[Mapping[str, Any]],
+    metrics: Sequence[Mapping[str, Any]],
+    behaviours: Sequence[Mapping[str, Any]],
+    exchanges: Sequence[Mapping[str, Any]],
+    told: Told,
+    *,
+    exchanged: Mapping[tuple[str, str], int],
+    instances: int,
+    predicted: int,
+    min_cell: int,
+) -> Overview:
+    """Scopes of the metrics, behaviours, exchanges, and pairs of data and model side by side.
+
+    Args:
+        nodes: The run's nodes.
+        beside: The pairs that the model confuses most, as `confused` has them.
+        metrics: The run's metrics.
+        behaviours: The run's behaviours.
+        exchanges: The run's exchanges.
+        told: Each of the data's counts in it as it may be shown.
+        exchanged: Exchanges of each two labels that a finding tells.
+        instances: Number of instances.
+        predicted: Number of those that have predictions.
+        min_cell: Smallest count that may be shown. Examples are shown only where it is 1.
+
+    Returns:
+        Lists of rows by the picture they belong to; all empty without predictions.
+    """
+    titles = dict(nodes.select("node", "title").iter_rows())
+    depths = dict(nodes.select("node", "depth").iter_rows())
+    scopes = sorted({metric["scope"] for metric in metrics} - {"all"})
+    return {
+        "scopes": [
+            {"node": node, "title": titles.get(node), "depth": depths[node]} for node in scopes
+        ],
+        "behaviours": [_behaviour(behaviour, min_cell) for behaviour in behaviours],
+        "exchanges": _exchange_kinds(exchanges, min_cell),
+        "branch_exchanges": _branch_exchanges(nodes, exchanges, exchanged, min_cell),
+        "data_beside_model": [
+            {
+                **_beside(row, told, instances, predicted, min_cell),
+                "title_a": titles[row["a"]],
+                "title_b": titles[row["b"]],
+            }
+            for row in beside
+        ],
+    }
+
+
+SHARES = ("accuracy", "accuracy_alignment", "recovered", "lost")
+"""Metrics that are counts over their n, so that a value gives a count away."""
+NET = ("accuracy_alignment", "recovered", "lost")
+"""Metrics of which two give the third away."""
+
+
+def shared_metrics(metrics: Sequence[Mapping[str, Any]], min_cell: int) -> list[dict[str, Any]]:
+    """Metrics as published: withheld where n, or a count that the value gives away, is small."""
+    torn = {_of_one_move(metric) for metric in metrics if _gives_away(metric, min_cell)}
+    close = _close_accuracies(metrics, min_cell)
+    return [
+        _withheld(metric, min_cell)
+        if _gives_away(metric, min_cell)
+        or place in close
+        or (metric["name"] in NET and _of_one_move(metric) in torn)
+        else dict(metric)
+        for place, metric in enumerate(metrics)
+    ]
+
+
+def _close_accuracies(metrics: Sequence[Mapping[str, Any]], min_cell: int) -> set[int]:
+    """Places of accuracies with few right answers less than the next shown one of their scope.
+
+    What is right at one cut is right at every coarser one, so that a difference is a cell.
+    """
+    right = [
+        (metric["scope"], metric["n"], -round(metric["value"] * metric["n"]), place)
+        for place, metric in enumerate(metrics)
+        if metric["name"] == "accuracy"
+        and metric["value"] is not None
+        and not _gives_away(metric, min_cell)
+    ]
+    close, shown = set[int](), dict[tuple[str, int], int]()
+    for scope, n, less, place in sorted(right):
+        before = shown.get((scope, n))
+        if before is not None and is_small(before + less, min_cell):
+            close.add(place)
+        else:
+            shown[scope, n] = -less
+    return close
+
+
+def _of_one_move(metric: Mapping[str, Any]) -> tuple[object, ...]:
+    parameters = metric["parameters"]
+    family = "net" if metric["name"] in NET else metric["name"]
+    return family, metric["scope"], *sorted(parameters.items())
+
+
+def _gives_away(metric: Mapping[str, Any], min_cell: int) -> bool:
+    value, n = metric["value"], metric["n"]
+    if is_small(n, min_cell):
+        return True
+    if value is None:
+        return False
+    if metric["name"] == "ties":
+        return is_small(round(value), min_cell)
+    if metric["name"] not in SHARES:
+        return False
+    counted = round(abs(value) * n)
+    return is_small(counted, min_cell) or is_small(n - counted, min_cell)
+
+
+def _withheld(metric: Mapping[str, Any], min_cell: int) -> dict[str, Any]:
+    hidden = dict.fromkeys(("value", "low", "high"))
+    return {**metric, **hidden, "n": shown_count(metric["n"], [], min_cell)}
+
+
+def _behaviour(behaviour: Mapping[str, Any], min_cell: int) -> dict[str, Any]:
+    shown = shown_count(behaviour["instances"], [behaviour["of"]], min_cell)
+    hidden = isinstance(shown, str) or not behaviour["of"]
+    return {
+        "name": behaviour["name"],
+        "title": behaviour["title"],
+        "instances": shown,
+        "of": behaviour["of"],
+        "share": None if hidden else behaviour["instances"] / behaviour["of"],
+        "low": None if hidden else behaviour["low"],
+        "high": None if hidden else behaviour["high"],
+        "examples": list(behaviour["examples"]) if min_cell == 1 else [],
+    }
+
+
+def _exchange_kinds(exchanges: Sequence[Mapping[str, Any]], min_cell: int) -> list[dict[str, Any]]:
+    rows = [row for row in exchanges if row["kind"] != "branches"]
+    counts = shown_parts([row["observed"] for row in rows], min_cell)
+    return [
+        {"kind": row["kind"], "exchanges": count} for row, count in zip(rows, counts, strict=True)
+    ]
+
+
+def _branch_exchanges(
+    nodes: pl.DataFrame,
+    exchanges: Sequence[Mapping[str, Any]],
+    exchanged: Mapping[tuple[str, str], int],
+    min_cell: int,
+) -> list[dict[str, Any]]:
+    """Exchanges of two branches, the largest shown excess first, then those withheld."""
+    titles = dict(nodes.select("node", "title").iter_rows())
+    rows = [row for row in exchanges if row["kind"] == "branches"]
+    counts = _shown_lines(nodes, rows, exchanged, min_cell)
+    lines = [
+        {
+            "a": row["a"],
+            "b": row["b"],
+            "title_a": titles[row["a"]],
+            "title_b": titles[row["b"]],
+            "observed": count,
+            "expected": row["expected"] if isinstance(count, int) else None,
+            "excess": count - row["expected"] if isinstance(count, int) else None,
+        }
+        for row, count in zip(rows, counts, strict=True)
+    ]
+    return sorted(
+        lines,
+        key=lambda line: (line["excess"] is None, -(line["excess"] or 0), line["a"], line["b"]),
+    )
+
+
+def _shown_lines(
+    nodes: pl.DataFrame,
+    rows: Sequence[Mapping[str, Any]],
+    exchanged: Mapping[tuple[str, str], int],
+    min_cell: int,
+) -> list[int | str | None]:
+    """The counts of lines that sum to a total and of which findings tell parts.
+
+    A line that a finding leaves few others of is a bound, and never the only one that is withheld.
+    """
+    counts = [row["observed"] for row in rows]
+    shown = shown_parts(counts, min_cell)
+    told = _told_by_line(nodes, exchanged) if min_cell > 1 else {}
+    torn = [
+        place
+        for place, row in enumerate(rows)
+        if isinstance(shown[place], int)
+        and (row["a"], row["b"]) in told
+        and is_small(counts[place] - told[row["a"], row["b"]], min_cell)
+    ]
+    for place in torn:
+        shown[place] = f">{min_cell - 1}"
+    if torn and sum(not isinstance(count, int) for count in shown) == 1:
+        exact = [place for place, count in enumerate(shown) if isinstance(count, int)]
+        for place in sorted(exact, key=counts.__getitem__)[:1]:
+            shown[place] = None
+    return shown
+
+
+def _told_by_line(
+    nodes: pl.DataFrame, exchanged: Mapping[tuple[str, str], int]
+) -> dict[tuple[str, str], int]:
+    """Exchanges that findings tell, by the two branches of their labels."""
+    branches = dict(nodes.select("node", "branches").iter_rows())
+    told: dict[tuple[str, str], int] = {}
+    for labels, count in exchanged.items():
+        sides = [branches[label] for label in labels]
+        if set(sides[0]).isdisjoint(sides[1]):
+            for one, other in product(*sides):
+                line = (min(one, other), max(one, other))
+                told[line] = told.get(line, 0) + count
+    return told
+
+
+def confused(
+    nodes: pl.DataFrame, pairs: pl.LazyFrame, model_pairs: pl.LazyFrame | None
+) -> list[dict[str, Any]]:
+    """The unrelated pairs of labels that the model confuses most, with what the data does.
+
+    Args:
+        nodes: The run's nodes.
+        pairs: The run's pairs.
+        model_pairs: The run's pairs of the predictions; None without predictions.
+
+    Returns:
+        Lines of ``model_pairs`` with ``joint_data``; none without predictions.
+    """
+    if model_pairs is None:
+        return []
+    labelled = nodes.filter(pl.col("direct") > 0)["node"]
+    top = most_confused(model_pairs, labelled)
+    data = pairs.select("a", "b", pl.col("joint").alias("joint_data"))
+    joined = top.join(data, on=["a", "b"], how="left", maintain_order="left")
+    return joined.with_columns(pl.col("joint_data").fill_null(0)).collect().to_dicts()
+
+
+def confused_counts(rows: Sequence[Mapping[str, Any]]) -> Iterator[tuple[Cell, int]]:
+    """The data's counts in them."""
+    for row in rows:
+        yield together(carried(row["a"]), carried(row["b"])), row["joint_data"]
+
+
+def _beside(
+    row: Mapping[str, Any], told: Told, instances: int, predicted: int, min_cell: int
+) -> dict[str, Any]:
+    joint, decided = row["joint_data"], row["co_predicted"]
+    shown_joint = told[together(carried(row["a"]), carried(row["b"]))]
+    shown_decided = shown_count(decided, [predicted], min_cell)
+    withheld = isinstance(shown_joint, str) or isinstance(shown_decided, str)
+    return {
+        "a": row["a"],
+        "b": row["b"],
+        "relation": row["relation"],
+        "joint": shown_joint,
+        "rate": None if isinstance(shown_joint, str) else joint / instances,
+        "co_predicted": shown_decided,
+        "co_predicted_rate": None if isinstance(shown_decided, str) else decided / predicted,
+        "confusion": None if withheld else row["confusion"],
+        "confusion_low": None if withheld else row["confusion_low"],
+        "confusion_high": None if withheld else row["confusion_high"],
+    }

@@ -1,0 +1,360 @@
+"""The few numbers behind the report's pictures, suppressed like all that is shared."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Set
+from dataclasses import dataclass
+from itertools import combinations
+from typing import Any, TypeAlias
+
+import polars as pl
+
+from audit.results.disclosure import (
+    Cell,
+    carried,
+    labelled_below,
+    least,
+    only_residual_below,
+    together,
+)
+
+Overview: TypeAlias = dict[str, list[dict[str, Any]]]
+Told: TypeAlias = Mapping[Cell, int | str]
+"""Counts as they may be shown, each beside all others."""
+Pair: TypeAlias = tuple[str, str]
+"""Two nodes, or branches, in node order."""
+
+TREE_NODES = 150
+"""How many nodes the picture of the hierarchy shows at most."""
+TREE_SHARE = 0.005
+"""Share of the instances below which a node is not in the picture."""
+TOP = 15
+"""Lines of a ranked picture."""
+
+
+@dataclass(frozen=True, eq=False)
+class Pictured:
+    """Lines of the run's tables that the pictures are drawn from, unsuppressed.
+
+    Args:
+        branches: Nodes right below the root.
+        branch_pairs: Pairs of the largest of them.
+        branch_map: What was found between branches, and within them.
+        tree: The upper hierarchy.
+        pairs: The strongest of the reported pairs, those across branches first.
+        residuals: Residual use below the nodes of the tree, all residual nodes together.
+        ranked: The parents with most residual instances.
+        min_cell: Smallest count that may be shown.
+    """
+
+    branches: pl.DataFrame
+    branch_pairs: pl.DataFrame
+    branch_map: pl.DataFrame
+    tree: pl.DataFrame
+    pairs: pl.DataFrame
+    residuals: pl.DataFrame
+    ranked: pl.DataFrame
+    min_cell: int
+
+    def counts(self) -> Iterator[tuple[Cell, int]]:
+        """Every count of instances in the pictures, and those that an expectation would tell."""
+        for node, support in pl.concat(
+            [frame.select("node", "support") for frame in (self.branches, self.tree)]
+        ).iter_rows():
+            yield carried(node), support
+        names = sorted(self.branches.head(TOP)["node"])
+        for a, b in combinations(names, 2):
+            yield together(carried(a), carried(b)), 0
+        for frame in (self.branch_pairs, self.pairs):
+            for row in frame.iter_rows(named=True):
+                yield from _pair_counts(row)
+        for frame in (self.residuals, self.ranked):
+            for parent, k, n in frame.select("parent", "k", "n").iter_rows():
+                yield only_residual_below(parent), k
+                yield labelled_below(parent), n
+
+    def shares(self) -> Iterator[tuple[Cell, Cell]]:
+        """Counts of residual use that the hierarchy's picture tells by their share alone."""
+        ranked = set(self.ranked["parent"])
+        for parent in self.residuals["parent"]:
+            if parent not in ranked:
+                yield only_residual_below(parent), labelled_below(parent)
+
+
+def _pair_counts(row: Mapping[str, Any]) -> Iterator[tuple[Cell, int]]:
+    """Both supports and the joint of a line of the table of pairs."""
+    sides = carried(row["a"]), carried(row["b"])
+    yield sides[0], row["support_a"]
+    yield sides[1], row["support_b"]
+    yield together(*sides), row["joint"]
+
+
+def pictured(
+    nodes: pl.DataFrame,
+    pairs: pl.LazyFrame,
+    residuals: pl.DataFrame,
+    branch_map: pl.DataFrame,
+    *,
+    instances: int,
+    min_cell: int,
+) -> Pictured:
+    """What the pictures show of a run.
+
+    Args:
+        nodes: The run's nodes.
+        pairs: The run's pairs.
+        residuals: The run's residuals, all groups together.
+        branch_map: The run's pairs of branches.
+        instances: Number of instances.
+        min_cell: Smallest count that may be shown.
+    """
+    branches = nodes.filter((pl.col("depth") == 1) & (pl.col("support") > 0))
+    branches = branches.sort(["support", "node"], descending=[True, False])
+    floor = max(min_cell, TREE_SHARE * instances)
+    tree = nodes.filter(pl.col("support") >= floor).sort(
+        ["depth", "support", "node"], descending=[False, True, False]
+    )
+    tree, throughout = tree.head(TREE_NODES), residuals.filter(pl.col("residual") == "all")
+    return Pictured(
+        branches=branches.head(2 * TOP),
+        branch_pairs=_within(pairs, branches.head(TOP)["node"]).sort("a", "b").collect(),
+        branch_map=branch_map,
+        tree=tree,
+        pairs=_strongest(pairs, min_cell),
+        residuals=throughout.filter(pl.col("parent").is_in(tree["node"].implode())),
+        ranked=throughout.filter(pl.col("n") >= max(min_cell, 30))
+        .sort(["k", "parent"], descending=[True, False])
+        .head(TOP),
+        min_cell=min_cell,
+    )
+
+
+def _within(pairs: pl.LazyFrame, nodes: pl.Series) -> pl.LazyFrame:
+    return pairs.filter(pl.col("a").is_in(nodes.implode()) & pl.col("b").is_in(nodes.implode()))
+
+
+def _strongest(pairs: pl.LazyFrame, min_cell: int) -> pl.DataFrame:
+    return (
+        pairs.filter(pl.col("found_rank").is_not_null() & (pl.col("joint") >= min_cell))
+        .sort(pl.col("relation") != "cross_branch", "found_rank")
+        .head(TOP)
+        .collect()
+    )
+
+
+def overview(
+    shown: Pictured,
+    nodes: pl.DataFrame,
+    edges: pl.DataFrame,
+    told: Told,
+    instances: int,
+    explained: Set[Pair] | None,
+) -> Overview:
+    """Branches, branch pairs, the upper hierarchy, the strongest pairs and residual shares.
+
+    Lists are ranked by what is shown, so that their order tells nothing more. The hierarchy and
+    the strongest pairs leave out what is withheld to protect something else, unless nodes hang
+    below it: that a node or pair is not there says little.
+
+    Args:
+        shown: The lines that the pictures show.
+        nodes: The run's nodes.
+        edges: The run's edges.
+        told: Each of their counts as it may be shown.
+        instances: Number of instances.
+        explained: Reported pairs of which it may be told what other finds explain; None: all.
+
+    Returns:
+        Lists of rows by the picture they belong to; a list is empty where there is nothing to show.
+    """
+    titles, branch_of = (
+        dict(nodes.select("node", name).iter_rows()) for name in ("title", "branch")
+    )
+    between = None if explained is None else _by_branches(explained, branch_of)
+    return {
+        "branches": _branches(shown, told, instances, between),
+        "branch_pairs": [
+            {
+                **pair,
+                **_found_between(
+                    shown, pair["a"], pair["b"], between, hidden=pair["expected"] is None
+                ),
+            }
+            for pair in _pairs(shown.branch_pairs, told, instances)
+        ],
+        "tree": _tree(shown, edges, told),
+        "pairs": [
+            {
+                **pair,
+                "title_a": titles[pair["a"]],
+                "title_b": titles[pair["b"]],
+                **_judged(row, pair, explained),
+            }
+            for row, pair in zip(
+                shown.pairs.iter_rows(named=True),
+                _pairs(shown.pairs, told, instances),
+                strict=True,
+            )
+            if isinstance(pair["instances"], int)
+        ],
+        "residuals": _ranked(
+            _residual_row(row, titles, told) for row in shown.ranked.iter_rows(named=True)
+        ),
+    }
+
+
+def _ranked(rows: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Rows by what they show, the largest first; equal ones stay in order of their nodes."""
+    return sorted(
+        rows, key=lambda row: (-least(row["instances"]), row.get("node") or (row["a"], row["b"]))
+    )
+
+
+def _by_branches(pairs: Set[Pair], branch_of: Mapping[str, str | None]) -> Counter[Pair]:
+    """How many of the pairs lie between each two branches, these in node order."""
+    ends = ((branch_of[a] or "", branch_of[b] or "") for a, b in pairs)
+    return Counter((min(pair), max(pair)) for pair in ends)
+
+
+def _branches(
+    shown: Pictured, told: Told, instances: int, between: Counter[Pair] | None
+) -> list[dict[str, Any]]:
+    rows = shown.branches.select("node", "title").iter_rows()
+    counts = ((node, title, told[carried(node)]) for node, title in rows)
+    return _ranked(
+        {
+            "node": node,
+            "title": title,
+            "instances": count,
+            "share": count / instances if isinstance(count, int) else None,
+            **_found_between(shown, node, node, between, hidden=isinstance(count, str)),
+        }
+        for node, title, count in counts
+    )
+
+
+def _found_between(
+    shown: Pictured, a: str, b: str, between: Counter[Pair] | None, *, hidden: bool
+) -> dict[str, Any]:
+    """What was found between two branches, or within one.
+
+    How many pairs were reported says no more than that they were. Their instances in excess are
+    told where the numbers of each of them may be. The ratio of label pairs is withheld beside a
+    withheld count, and where its digits would tell ``min_cell`` pairs of labels more or fewer.
+    """
+    ends = pl.col("a").is_in([a, b]) & pl.col("b").is_in([a, b])
+    within = pl.col("a") == pl.col("b") if a == b else pl.col("a") != pl.col("b")
+    found, excess, observed, expected = next(
+        shown.branch_map.filter(ends & within).drop("a", "b").iter_rows(), (0, 0.0, None, None)
+    )
+    open_ = between is None or between[min(a, b), max(a, b)] == found
+    few = 0 if between is None else shown.min_cell * (2 if a == b else 1)
+    return {
+        "found": found,
+        "excess": round(excess) if open_ else None,
+        "label_pairs_ratio": None if hidden else _ratio_told(observed, expected, few),
+    }
+
+
+def _ratio_told(observed: float | None, expected: float | None, few: int) -> float | None:
+    """Label pairs over those expected, where a few more or fewer leave its digits as they are."""
+    if observed is None or not expected or observed < few:
+        return None
+    told = {_two_digits((observed + change) / expected) for change in (-few, 0, few)}
+    return told.pop() if len(told) == 1 else None
+
+
+def _two_digits(value: float) -> float:
+    return float(f"{value:.2g}")
+
+
+def _pairs(pairs: pl.DataFrame, told: Told, instances: int) -> list[dict[str, Any]]:
+    return [_pair(row, told, instances) for row in pairs.iter_rows(named=True)]
+
+
+def _pair(row: Mapping[str, Any], told: Told, instances: int) -> dict[str, Any]:
+    counts = [told[cell] for cell, _ in _pair_counts(row)]
+    hidden = any(isinstance(count, str) for count in counts)
+    together = counts[-1]
+    return {
+        "a": row["a"],
+        "b": row["b"],
+        "relation": row["relation"],
+        "instances": together,
+        "share": together / instances if isinstance(together, int) else None,
+        "expected": None if hidden else row["expected"],
+        "lift": None if hidden else row["lift"],
+    }
+
+
+_JUDGED = ("explained", "shrunk_ratio", "ratio_low", "ratio_high")
+
+
+def _judged(
+    row: Mapping[str, Any], pair: Mapping[str, Any], explained: Set[Pair] | None
+) -> dict[str, float | None]:
+    """A pair beside what is expected of it; null where that is withheld.
+
+    Where one label can carry both nodes, the ratio would tell how many instances have no other:
+    a count that stands nowhere else. What other finds explain of it tells their counts.
+    """
+    hidden = pair["expected"] is None or (row["joint_entailed"] and explained is not None)
+    alone = row["explained"] == row["expected_length"]
+    told = not hidden and (alone or explained is None or (row["a"], row["b"]) in explained)
+    return {
+        "expected_length": None if hidden else row["expected_length"],
+        **{name: row[name] if told else None for name in _JUDGED},
+    }
+
+
+def _tree(shown: Pictured, edges: pl.DataFrame, told: Told) -> list[dict[str, Any]]:
+    """The nodes nearest the root, each under its first shown parent: a tree, even on a DAG."""
+    above = _parents(shown.tree, edges)
+    holding = set(above.values())
+    kept = [
+        (node, title, depth, told[carried(node)])
+        for node, title, depth in shown.tree.select("node", "title", "depth").iter_rows()
+        if isinstance(told[carried(node)], int) or node in holding
+    ]
+    kept.sort(key=lambda row: (row[2], -least(row[3]), row[0]))
+    residuals = shown.residuals.iter_rows(named=True)
+    shares = {row["parent"]: _shares(row, told)["share"] for row in residuals}
+    return [
+        {
+            "node": node,
+            "title": title,
+            "parent": above.get(node),
+            "depth": depth,
+            "instances": count,
+            "residual_share": shares.get(node),
+        }
+        for node, title, depth, count in kept
+    ]
+
+
+def _parents(tree: pl.DataFrame, edges: pl.DataFrame) -> dict[str, str]:
+    """The first shown parent of each node of the picture."""
+    nodes = tree["node"].implode()
+    within = edges.filter(pl.col("parent").is_in(nodes) & pl.col("child").is_in(nodes))
+    firsts = within.sort("child", "parent").unique("child", keep="first", maintain_order=True)
+    return dict(firsts.select("child", "parent").iter_rows())
+
+
+def _shares(row: Mapping[str, Any], told: Told) -> dict[str, Any]:
+    """Residual share and its bounds, null where k or n is not shown."""
+    counts = told[only_residual_below(row["parent"])], told[labelled_below(row["parent"])]
+    hidden = any(isinstance(count, str) for count in counts)
+    return {name: None if hidden else row[name] for name in ("share", "low", "high")}
+
+
+def _residual_row(
+    row: Mapping[str, Any], titles: Mapping[str, str | None], told: Told
+) -> dict[str, Any]:
+    return {
+        "node": row["parent"],
+        "title": titles[row["parent"]],
+        "instances": told[only_residual_below(row["parent"])],
+        "of": told[labelled_below(row["parent"])],
+        **_shares(row, told),
+    }

@@ -1,0 +1,164 @@
+"""Which counts of a result are published, as cells that can be protected together."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from audit.results.disclosure import (
+    Cell,
+    Release,
+    carried,
+    differing,
+    labelled,
+    labelled_below,
+    labels_at,
+    only_residual_below,
+    seen_whole,
+    together,
+)
+from audit.results.overview import Told
+
+_FROM_REFERENCE = ("reference", "")
+"""Key, after the parent, of a residual share that differs from the reference's."""
+UNEXPECTED_PAIR = "unexpected_pair"
+_PAIRS = ("cross_branch",)
+"""Checks whose findings count the instances of two nodes, unless they have a key."""
+_KEYED_PAIRS = ("redundant_nodes", UNEXPECTED_PAIR)
+"""Those whose findings always do, whatever their key tells apart."""
+
+
+def release_of(nodes: pl.DataFrame, edges: pl.DataFrame, ledger: Mapping[str, Any]) -> Release:
+    """What the totals of a run and its hierarchy tell.
+
+    Args:
+        nodes: The run's nodes.
+        edges: The run's edges.
+        ledger: The run's ledger.
+    """
+    parents = edges.group_by("child").agg(pl.col("parent").sort())
+    labels = nodes.filter(pl.col("direct") > 0)
+    carried_ = nodes.filter(pl.col("support") > 0)
+    return Release(
+        labelled=int(ledger["instances"]) - int(ledger["instances_without_labels"]),
+        assertions=int(nodes["direct"].sum()),
+        parents={child: tuple(above) for child, above in parents.iter_rows()},
+        supports=dict(carried_.select("node", "support").iter_rows()),
+        labels=dict(labels.select("node", "depth").iter_rows()),
+        residual=frozenset(nodes.filter(pl.col("residual").is_not_null())["node"]),
+    )
+
+
+def evidence_cells(
+    release: Release, check: str, nodes: tuple[str, ...], key: tuple[str, ...]
+) -> dict[str, Cell]:
+    """Cell of each count of a finding's evidence that is one of nodes; others stand alone."""
+    if check == "residual_overuse" and not key:
+        (parent,) = nodes
+        return {
+            "instances": only_residual_below(parent),
+            "of": labelled_below(parent),
+            "labelled_at_parent": labelled(parent),
+        }
+    if check == "residual_overuse" and key[1:] == _FROM_REFERENCE:
+        (parent,) = nodes
+        return {"instances": only_residual_below(parent), "of": labelled_below(parent)}
+    if check == "model_habit" and len(nodes) == 2:
+        return {"data_instances": _met(release, *nodes)}
+    if check not in _KEYED_PAIRS and (check not in _PAIRS or key):
+        return {}
+    return pair_cells(release, *nodes[-2:])
+
+
+def pair_cells(release: Release, first: str, second: str) -> dict[str, Cell]:
+    """Cells of a pair by the names of their counts: of each node, and of both."""
+    return {
+        "support_a": carried(first),
+        "support_b": carried(second),
+        "instances": _met(release, first, second),
+    }
+
+
+def reference_cells(check: str, key: tuple[str, ...]) -> dict[str, Cell]:
+    """Cell of each count of a finding's evidence that is one of the reference."""
+    if check != "residual_overuse" or key[1:] != _FROM_REFERENCE:
+        return {}
+    return {"elsewhere": only_residual_below(key[0]), "of_elsewhere": labelled_below(key[0])}
+
+
+def part_cells(
+    release: Release,
+    check: str,
+    nodes: tuple[str, ...],
+    key: tuple[str, ...],
+    part: tuple[str, ...],
+) -> dict[str, Cell]:
+    """The same for a line of a finding's breakdown."""
+    if check == "residual_overuse":
+        return {"instances": labelled(part[0])}
+    if check in ("parent_and_child", "sibling_exclusive", "excludes1"):
+        return {"instances": together(labelled(part[0]), labelled(part[1]))}
+    if check == UNEXPECTED_PAIR:
+        return {"instances": _met(release, part[0], part[1])}
+    if check != "cross_branch" or key:
+        return {}
+    if len(part) == 2:
+        return {"instances": together(labelled(part[0]), labelled(part[1]))}
+    return {"instances": _met(release, part[0], nodes[1])}
+
+
+def known_counts(
+    nodes: pl.DataFrame, pairs: pl.LazyFrame, residuals: pl.DataFrame, release: Release
+) -> Iterator[tuple[Cell, int]]:
+    """Counts of every node in use, below every parent with residual nodes and, where programs tell
+    all labels apart, of every pair of nodes in use.
+
+    Args:
+        nodes: The run's nodes.
+        pairs: The run's pairs.
+        residuals: The run's residuals.
+        release: What the totals of the run tell.
+    """
+    for node, support, direct in nodes.select("node", "support", "direct").iter_rows():
+        if support:
+            yield carried(node), support
+            yield labelled(node), direct
+    throughout = residuals.filter(pl.col("residual") == "all")
+    for parent, k, n in throughout.select("parent", "k", "n").iter_rows():
+        yield only_residual_below(parent), k
+        yield labelled_below(parent), n
+    if not seen_whole(release):
+        return
+    joints = {(a, b): n for a, b, n in pairs.select("a", "b", "joint").collect().iter_rows()}
+    for a, b in combinations(release.supports, 2):
+        yield (
+            together(carried(a), carried(b)),
+            joints.get((a, b), joints.get((b, a), 0)),
+        )
+
+
+def _met(release: Release, first: str, second: str) -> Cell:
+    """What checks count of two nodes: what carries both, unless one label lies below both."""
+    shared = release.members(("below", first)) & release.members(("below", second))
+    return differing(first, second) if np.any(shared) else together(carried(first), carried(second))
+
+
+def depth_counts(nodes: pl.DataFrame) -> Iterator[tuple[Cell, int]]:
+    """Labels at each depth."""
+    by_depth = nodes.group_by("depth").agg(pl.col("direct").sum())
+    for depth, labels in by_depth.iter_rows():
+        yield labels_at(depth), labels
+
+
+def depths_shown(rows: list[dict[str, Any]], told: Told) -> list[dict[str, Any]]:
+    """Lines of the depths without those counts, or bounds, that others would have told."""
+    return [
+        {**row, "labels": None, "share": None}
+        if str(told[labels_at(row["depth"])]).startswith(">")
+        else row
+        for row in rows
+    ]

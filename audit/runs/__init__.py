@@ -1,0 +1,1 @@
+"""Runs: made, written to a folder, sealed, read, verified and compared."""

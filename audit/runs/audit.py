@@ -1,0 +1,429 @@
+"""One audit from end to end: measure, check, and hold the result together."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import date
+from functools import partial
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from audit.alignment.branch_exchanges import branch_exchanges
+from audit.alignment.measure import ModelMeasurements
+from audit.base.errors import PolicyError, first_cases
+from audit.base.files import sha256_of
+from audit.base.progress import Progress, blocks, silent
+from audit.checks import CHECKS
+from audit.checks.check import Check, not_on_counts
+from audit.checks.judging import (
+    judged,
+    judging_date,
+    policy_as_applied,
+    refuse_reference,
+    refuse_unknown_names,
+)
+from audit.counting.counts import PairCount
+from audit.counting.pair_table import described
+from audit.data.dataset import LabelDataset
+from audit.data.predictions import Predictions
+from audit.hierarchies.hierarchy import Hierarchy
+from audit.measure.counts import measure_counts
+from audit.measure.drift import drift_tables
+from audit.measure.measure import Counted, Measurements, measure
+from audit.measure.rule_book import refuse_contradictions
+from audit.measure.validity import days_of
+from audit.policy.policy import Policy, policy_for
+from audit.results.result import BRANCH_PAIRS, COUNTED, STRATA, AuditResult, CheckResult
+from audit.runs.cases import CaseNumbers, case_table
+
+DISTRIBUTION = "hierarchy-audit"
+
+
+def run_audit(
+    dataset: LabelDataset,
+    policy: Policy | None = None,
+    *,
+    predictions: Predictions | None = None,
+    seed: int = 0,
+    reference: AuditResult | None = None,
+    today: date | None = None,
+    device: str | None = None,
+    progress: Progress = silent,
+) -> AuditResult:
+    """Audit a dataset, and a model: propagate, count every pair, measure, apply every check.
+
+    Args:
+        dataset: Labels mapped to a hierarchy.
+        policy: What to judge by; what it does not state, the hierarchy's built-in policy decides.
+        predictions: What a model predicts of the dataset's instances.
+        seed: Of the resampling behind the intervals of the model's metrics.
+        reference: An earlier run, read back: findings that it has too are marked as known.
+        today: The day on which waivers hold or have expired; None:
+            `audit.checks.judging.judging_date`.
+        device: Where PyTorch counts pairs of scores, ``cpu`` or ``cuda``; None: NumPy counts.
+        progress: What is told how far the audit is.
+
+    Returns:
+        The result. A check that fails to run has status ``error`` and loses nothing else.
+
+    Raises:
+        PolicyError: If the policy names a node that the hierarchy lacks, a check that is none or a
+            column of the instances that was not read, has rules that contradict each other, asks
+            for a ratchet without a reference, or takes days to come for the true ones.
+        InputError: If the reference is a run of another hierarchy, a day cannot be read, or the
+            device is not there.
+
+    Time and memory grow with the sum over instances of (nodes per instance)^2.
+    """
+    policy = _policy_of(dataset.hierarchy, policy, reference)
+    _refuse_absent_columns(policy, dataset)
+    _refuse_strata_of_single_instances(policy, dataset)
+    today = today or judging_date()
+    _refuse_days_to_come(policy, dataset, today)
+    before = None if reference is None else reference.residuals
+    measured = measure(
+        dataset,
+        policy,
+        predictions,
+        reference=before,
+        seed=seed,
+        device=device,
+        progress=progress,
+    )
+    inputs = _inputs(dataset, predictions)
+    tables = () if dataset.sources else (dataset.instances, dataset.assertions)
+    cases: dict[str, CaseNumbers] = {}
+    found = _result(
+        measured,
+        _Origin(
+            format=dataset.format,
+            sha256=_digest(inputs, tables),
+            persons=dataset.persons,
+            labels_per_instance=np.diff(dataset.direct.indptr),
+        ),
+        checks=_all_applied(partial(_with_cases, measured, cases), progress),
+        predictions=_prediction_ledger(measured),
+    )
+    model = {**_of_model(measured.model), **_of_drift(measured)}
+    found = replace(found, inputs=inputs, **model)
+    result = judged(found, policy, today=today, reference=reference)
+    ids = result.findings["id"].to_list()
+    return replace(result, cases=case_table(ids, cases, dataset.instances["instance"]))
+
+
+def run_counted_audit(
+    count: PairCount,
+    policy: Policy | None = None,
+    *,
+    sources: Sequence[Path] = (),
+    added_to: str | None = None,
+    reference: AuditResult | None = None,
+    today: date | None = None,
+    progress: Progress = silent,
+) -> AuditResult:
+    """Audit what was counted of data that need not be in memory, or on this machine.
+
+    Numbers and findings are those of `run_audit` without groups, as far as counts can tell: a check
+    that needs the instances one by one is not applicable.
+
+    Args:
+        count: From `audit.counting.file.count_pairs` or `audit.counting.spark.jobs.count_pairs`.
+        policy: As of `run_audit`; it names no column.
+        sources: The files that were counted; none: the counts themselves tell the data.
+        added_to: Digest of the data that they were added to; None: to none.
+        reference: As of `run_audit`.
+        today: As of `run_audit`.
+        progress: What is told how far the audit is.
+
+    Raises:
+        PolicyError: As `run_audit`, and if the policy names a column.
+        InputError: If the reference is a run of another hierarchy.
+
+    Time and memory grow with the pairs that have a joint instance.
+    """
+    policy = _policy_of(count.hierarchy, policy, reference)
+    _refuse_columns(policy)
+    measured = measure_counts(count, policy, progress)
+    lengths = count.tally.lengths
+    persons = count.hierarchy.coding is not None and count.hierarchy.coding.persons
+    inputs = tuple(input_record("data", path) for path in sources)
+    tables = () if sources else (count.labels.counts, count.record_frame)
+    found = _result(
+        measured,
+        _Origin(
+            format=COUNTED,
+            sha256=_digest(inputs, tables, added_to or ""),
+            persons=persons,
+            labels_per_instance=np.repeat(np.arange(len(lengths)), lengths),
+        ),
+        checks=_all_applied(lambda check: _on_counts(check, measured), progress),
+    )
+    return judged(
+        replace(found, inputs=inputs),
+        policy,
+        today=today or judging_date(),
+        reference=reference,
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class _Origin:
+    """What a result tells of its data beside what was measured."""
+
+    format: str
+    sha256: str
+    persons: bool
+    labels_per_instance: NDArray[Any]
+
+
+def _policy_of(
+    hierarchy: Hierarchy, policy: Policy | None, reference: AuditResult | None
+) -> Policy:
+    """The policy with what the hierarchy's own decides, if it can be applied."""
+    policy = policy_for(hierarchy.name, policy)
+    refuse_unknown_names(policy, set(hierarchy.nodes), hierarchy.name)
+    refuse_reference(hierarchy.name, policy, reference)
+    _refuse_other_placing(policy, hierarchy)
+    refuse_contradictions(policy, hierarchy)
+    return policy
+
+
+def _result(
+    measured: Counted,
+    origin: _Origin,
+    *,
+    checks: tuple[CheckResult, ...],
+    predictions: dict[str, Any] | None = None,
+) -> AuditResult:
+    policy, hierarchy = measured.policy, measured.hierarchy
+    min_cell = policy.min_cell_for(origin.persons)
+    return AuditResult(
+        identity=_identity(hierarchy, policy, origin),
+        ledger=_ledger(measured, origin) | {"predictions": predictions},
+        policy=policy_as_applied(
+            policy,
+            min_cell=min_cell,
+            labelled_ancestors=measured.labelled_ancestors,
+            as_expected=measured.excess.as_expected,
+        ),
+        checks=checks,
+        nodes=measured.nodes,
+        edges=hierarchy.edge_frame(),
+        pairs=described(measured.pairs, measured.instances),
+        held=measured.held,
+        residuals=measured.residuals,
+        strata=pl.DataFrame({"most_labels": measured.excess.cuts}, schema=STRATA),
+        branch_pairs=_branch_pairs(measured),
+        counted_with=policy.model_dump(mode="json") | {"min_cell": min_cell},
+    )
+
+
+def _branch_pairs(measured: Counted) -> pl.DataFrame:
+    names = dict(enumerate(measured.hierarchy.nodes))
+    ends = pl.col("a", "b").replace_strict(names, return_dtype=pl.String)
+    return measured.excess.branches.with_columns(ends).select(*BRANCH_PAIRS)
+
+
+def _of_drift(measured: Measurements) -> dict[str, Any]:
+    if not measured.policy.drift:
+        return {}
+    values, nodes = drift_tables(measured)
+    return {"drift_values": values, "drift_nodes": nodes}
+
+
+def _inputs(
+    dataset: LabelDataset, predictions: Predictions | None
+) -> tuple[Mapping[str, str], ...]:
+    read = {
+        "data": dataset.sources,
+        "titles": dataset.titles,
+        "predictions": () if predictions is None else predictions.sources,
+    }
+    return tuple(input_record(role, path) for role, paths in read.items() for path in paths)
+
+
+def _of_model(model: ModelMeasurements | None) -> dict[str, Any]:
+    if model is None:
+        return {}
+    return {
+        "metrics": model.metrics,
+        "metrics_absent": model.metrics_absent,
+        "metrics_beside": model.metrics_beside,
+        "behaviours": model.behaviours,
+        "exchanges": branch_exchanges(model.predictions.hierarchy, model.exchanges),
+        "model_pairs": model.described(),
+    }
+
+
+def _refuse_other_placing(policy: Policy, hierarchy: Hierarchy) -> None:
+    asked, done = policy.unlisted_codes, hierarchy.unlisted or "hang"
+    if hierarchy.coding is not None and asked not in (None, done):
+        raise PolicyError(
+            f'labels must be placed as unlisted_codes = "{asked}" of the policy asks',
+            found=f"a hierarchy read with {done}",
+            hint=f'leave --unlisted out, or audit.load_hierarchy(..., unlisted="{asked}")',
+        )
+
+
+def _refuse_strata_of_single_instances(policy: Policy, dataset: LabelDataset) -> None:
+    instances = dataset.instances
+    apart = [
+        f"{column!r} has {instances[column].n_unique():,} values on {len(instances):,} instances"
+        for column in policy.strata
+        if 1 < len(instances) <= instances[column].n_unique()
+    ]
+    if apart:
+        raise PolicyError(
+            "a column of strata must have values that instances share",
+            found=first_cases(apart),
+            hint="name a column such as site, period or newborn; ids tell every instance apart",
+        )
+
+
+def _refuse_absent_columns(policy: Policy, dataset: LabelDataset) -> None:
+    absent = [column for column in policy.columns if column not in dataset.strata]
+    if absent:
+        raise PolicyError(
+            "every column that the policy names must be read with the data",
+            found=f"not read: {first_cases(absent)}",
+            hint="audit.load_labels(..., strata=policy.columns)",
+        )
+
+
+def _refuse_columns(policy: Policy) -> None:
+    if policy.columns:
+        raise PolicyError(
+            "a policy that names no column is required where data are only counted",
+            found=f"{first_cases(policy.columns)}",
+            hint="leave strata, drift and code_dates out, or audit the data in memory",
+        )
+
+
+def _refuse_days_to_come(policy: Policy, dataset: LabelDataset, today: date) -> None:
+    if policy.code_dates is None:
+        return
+    column = policy.code_dates.column
+    later = days_of(dataset, column) > today
+    if later.any():
+        raise PolicyError(
+            "the column that code_dates of the policy names must hold the true days of coding",
+            found=f"{int(later.sum()):,} of {len(later):,} in {column!r} lie after {today}",
+            hint="days that were shifted, as in MIMIC, tell nothing about codes: leave code_dates "
+            "out",
+        )
+
+
+def input_record(role: str, path: Path) -> dict[str, str]:
+    """What the manifest says about a file that was read."""
+    return {"role": role, "path": str(path.absolute()), "sha256": sha256_of(path)}
+
+
+def with_inputs(result: AuditResult, files: Mapping[str, Path | None]) -> AuditResult:
+    """A result with further files among its inputs, each by its role; what is no file is none."""
+    read = [input_record(role, path) for role, path in files.items() if path and path.is_file()]
+    return replace(result, inputs=(*result.inputs, *read))
+
+
+def _all_applied(
+    apply: Callable[[Check], CheckResult], progress: Progress
+) -> tuple[CheckResult, ...]:
+    each = blocks(progress, "applying checks", range(len(CHECKS)), "checks")
+    return tuple(_applied(CHECKS[place], apply) for place in each)
+
+
+def _with_cases(measured: Measurements, cases: dict[str, CaseNumbers], check: Check) -> CheckResult:
+    """What a check finds, the instances behind each finding added to the cases."""
+    result = check.run(measured)
+    if check.cases is not None:
+        for finding in result.findings:
+            cases[finding.id] = check.cases(measured, finding).astype(np.uint32)
+    return result
+
+
+def _on_counts(check: Check, measured: Counted) -> CheckResult:
+    return not_on_counts(check) if check.on_counts is None else check.on_counts(measured)
+
+
+def _applied(check: Check, apply: Callable[[Check], CheckResult]) -> CheckResult:
+    try:
+        return apply(check)
+    except Exception as error:  # one broken check must not lose the others
+        return CheckResult(
+            name=check.name,
+            title=check.title,
+            denominator=0,
+            denominator_unit="",
+            crashed=f"{type(error).__name__}: {error}",
+        )
+
+
+def _prediction_ledger(measured: Measurements) -> dict[str, Any] | None:
+    if measured.model is None:
+        return None
+    predictions, policy = measured.model.predictions, measured.policy
+    told = predictions.ledger
+    return {
+        "classes_read": told.classes_read,
+        "classes_mapped": told.classes_mapped,
+        "unknown_classes": len(told.unknown_classes),
+        "instances_matched": told.instances_matched,
+        "predictions_without_labels": told.instances_without_labels,
+        "labels_without_predictions": told.instances_without_predictions,
+        "set_valued": predictions.set_valued,
+        "single_label": predictions.single_label,
+        "confusion_threshold": policy.confusion_threshold.value,
+        "decision_threshold": policy.decision_threshold.value,
+    }
+
+
+def _identity(hierarchy: Hierarchy, policy: Policy, origin: _Origin) -> dict[str, Any]:
+    return {
+        "data": {"sha256": origin.sha256, "format": origin.format, "title": policy.title},
+        "hierarchy": {
+            "name": hierarchy.name,
+            "sha256": hierarchy.sha256,
+            "nodes": len(hierarchy),
+            "depth": int(hierarchy.depth.max()),
+        },
+        "normaliser": hierarchy.coding.name if hierarchy.coding else None,
+        "policy": {"name": policy.name, "sha256": policy.sha256},
+        "tool": {"name": DISTRIBUTION, "version": version(DISTRIBUTION)},
+    }
+
+
+def _digest(
+    inputs: Iterable[Mapping[str, str]], tables: Iterable[pl.DataFrame], before: str = ""
+) -> str:
+    """Digest of earlier data, the contents of the data's files in order, and tables."""
+    digest = hashlib.sha256(bytes.fromhex(before))
+    for file in inputs:
+        if file["role"] == "data":
+            digest.update(bytes.fromhex(file["sha256"]))
+    for table in tables:
+        digest.update(table.write_csv().encode())
+    return digest.hexdigest()
+
+
+def _ledger(measured: Counted, origin: _Origin) -> dict[str, Any]:
+    ledger = measured.ledger
+    per_instance = pl.Series(origin.labels_per_instance)
+    return {
+        "rows_read": ledger.rows_read,
+        "rows_mapped": ledger.rows_mapped,
+        "refused": dict(ledger.refused),
+        "instances": ledger.instances,
+        "instances_without_labels": ledger.instances_without_labels,
+        "groups": ledger.groups,
+        "repeated_edges": measured.hierarchy.repeated_edges,
+        "labels_per_instance": {
+            "median": per_instance.median(),
+            "p90": per_instance.quantile(0.9, "nearest"),
+        },
+    }

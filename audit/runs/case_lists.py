@@ -1,0 +1,141 @@
+"""The cases of a run for who looks at records: listed, drawn at random, written as CSV."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from difflib import get_close_matches
+from pathlib import Path
+
+import polars as pl
+
+from audit.base.errors import InputError, OutputError
+from audit.engine.statistics.resampling import unit_keys
+from audit.results.result import AuditResult, filled
+
+
+@dataclass(frozen=True, slots=True)
+class Listed:
+    """A finding and how many instances are behind it.
+
+    Args:
+        id: Of the finding.
+        check: That found it.
+        severity: How much it matters, as the policy says, else the check.
+        statement: Its sentence with all numbers as they are, small ones too.
+        cases: How many instances are behind it; 0 where it is about no instance.
+    """
+
+    id: str
+    check: str
+    severity: str
+    statement: str
+    cases: int
+
+
+def listed(result: AuditResult) -> Iterator[Listed]:
+    """Every finding of a run, folded ones included, in report order.
+
+    Raises:
+        InputError: If the data of the run were only counted.
+    """
+    counted = cases_of(result).group_by("finding").len().collect(engine="streaming")
+    cases = dict(counted.select(pl.col("finding").cast(pl.String), "len").iter_rows())
+    for check in result.checks:
+        for finding in check.in_order():
+            told = {name: quantity.value for name, quantity in finding.evidence.items()}
+            yield Listed(
+                finding.id,
+                finding.check,
+                finding.judged_severity,
+                filled(finding.statement, told),
+                cases.get(finding.id, 0),
+            )
+
+
+def cases_of(result: AuditResult, finding: str | None = None) -> pl.LazyFrame:
+    """``finding, instance``: the cases of one finding of a run, or of all.
+
+    Args:
+        result: The run, read back.
+        finding: Id of a finding; None: all findings.
+
+    Raises:
+        InputError: If the data of the run were only counted, or no finding has the id.
+    """
+    if result.cases is None:
+        raise InputError(
+            "a run whose instances were loaded is required",
+            found="one whose data were only counted: no instance was looked at by itself",
+            hint="audit the data in memory, without --memory, --engine and --add-to",
+        )
+    if finding is None:
+        return result.cases
+    _refuse_unknown(result, finding)
+    named = result.cases.collect_schema()["finding"]
+    known = isinstance(named, pl.Enum) and finding in named.categories
+    return result.cases.filter(pl.col("finding") == finding) if known else result.cases.clear()
+
+
+def _refuse_unknown(result: AuditResult, finding: str) -> None:
+    ids = [known.id for check in result.checks for known in check.findings]
+    if finding not in ids:
+        nearest = get_close_matches(finding, ids, cutoff=0.4)
+        raise InputError(
+            "the id of a finding of the run is required",
+            found=repr(finding),
+            hint=f"nearest: {', '.join(nearest)}"
+            if nearest
+            else "`audit cases RUN` lists the findings with their ids",
+        )
+
+
+def drawn(cases: pl.LazyFrame, sample: int, seed: int) -> pl.LazyFrame:
+    """So many cases of each finding at random, all where it has no more; the same for a seed.
+
+    Args:
+        cases: From `cases_of`.
+        sample: How many; a larger number keeps those of a smaller one.
+        seed: Any integer.
+
+    An instance is drawn by the hash of the seed and its id, so neither the order nor the other
+    instances matter. The order of the cases stays.
+    """
+    ids = cases.select("instance").unique().sort("instance").collect(engine="streaming")
+    keys = pl.Series(unit_keys(ids["instance"].to_list(), seed), dtype=pl.UInt64)
+    places = ids.with_columns(place=keys.rank("ordinal")).lazy()
+    chosen = (
+        cases.join(places, on="instance").group_by("finding").agg(pl.col("place").bottom_k(sample))
+    )
+    return (
+        chosen.explode("place")
+        .join(places, on="place")
+        .select("finding", "instance")
+        .sort("finding", "instance")
+    )
+
+
+def write_csv(cases: pl.LazyFrame, file: Path, *, overwrite: bool) -> None:
+    """Write ``finding,instance``, whole or not at all.
+
+    Raises:
+        OutputError: If ``file`` is there and is no file, or is one and ``overwrite`` is False.
+    """
+    if file.exists() and not (overwrite and file.is_file()):
+        raise OutputError(
+            "an earlier file is not replaced without being asked",
+            found="a file" if file.is_file() else "something that is no file",
+            where=file,
+            hint="add --overwrite, or name another file" if file.is_file() else "name another",
+        )
+    begun = file.with_name(f".{file.name}.begun")
+    try:
+        with begun.open("wb") as opened:
+            cases.sink_csv(opened)
+        begun.replace(file)
+    except OSError as error:
+        raise OutputError(
+            "a file that can be written is required", found=error.strerror or str(error), where=file
+        ) from None
+    finally:
+        begun.unlink(missing_ok=True)

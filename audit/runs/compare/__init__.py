@@ -1,0 +1,21 @@
+"""Two runs become what changed between them, and why."""
+
+from audit.runs.compare.folder import (
+    COMPARISON,
+    HTML,
+    seal_comparison,
+    write_changes,
+    write_comparison,
+)
+from audit.runs.compare.result import Comparison
+from audit.runs.compare.run import compare_runs
+
+__all__ = [
+    "COMPARISON",
+    "HTML",
+    "Comparison",
+    "compare_runs",
+    "seal_comparison",
+    "write_changes",
+    "write_comparison",
+]

@@ -1,0 +1,125 @@
+"""Why two runs may differ: data, hierarchy, normaliser, tool, policy."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, Literal, TypeAlias
+
+import polars as pl
+
+from audit.base.plurals import counted
+from audit.results.result import AuditResult
+
+CauseName: TypeAlias = Literal["data", "hierarchy", "normaliser", "tool", "policy"]
+
+
+@dataclass(frozen=True, slots=True)
+class Cause:
+    """One thing in which two runs may differ, what each has, and what follows, in a sentence."""
+
+    name: CauseName
+    changed: bool
+    old: str | None
+    new: str | None
+    statement: str
+
+
+def same_data(old: AuditResult, new: AuditResult) -> bool:
+    """Whether both runs counted the same data."""
+    return bool(old.identity["data"]["sha256"] == new.identity["data"]["sha256"])
+
+
+def causes(
+    old: AuditResult, new: AuditResult, edits: pl.DataFrame, restated: int
+) -> tuple[Cause, ...]:
+    """Every cause, whether it changed or not.
+
+    Args:
+        old: The earlier run.
+        new: The later run.
+        edits: From `hierarchy_edits`.
+        restated: Nodes with other common nodes below them.
+    """
+    told = {
+        "data": _data(old, new),
+        "hierarchy": _hierarchy(edits, restated),
+        "normaliser": _inseparable("The normaliser", "code"),
+        "tool": _inseparable("The version of the tool", "code and every rule"),
+        "policy": "Findings were judged by two policies, so that one can be new or gone without "
+        "any change in the data: judge the older run again with `audit judge` to see the data's "
+        "part.",
+    }
+    return tuple(
+        _cause(name, was, now, told[name]) for name, was, now in _values(old.identity, new.identity)
+    )
+
+
+def _cause(name: CauseName, was: str | None, now: str | None, told: str) -> Cause:
+    unchanged = (
+        "Both runs counted the same data, so that no difference is chance."
+        if name == "data"
+        else f"Both runs have the same {name}."
+    )
+    return Cause(name, was != now, was, now, told if was != now else unchanged)
+
+
+def _values(
+    old: Mapping[str, Any], new: Mapping[str, Any]
+) -> Iterator[tuple[CauseName, str | None, str | None]]:
+    yield "data", old["data"]["sha256"], new["data"]["sha256"]
+    yield "hierarchy", old["hierarchy"]["sha256"], new["hierarchy"]["sha256"]
+    yield "normaliser", old["normaliser"], new["normaliser"]
+    yield "tool", _tool(old), _tool(new)
+    yield "policy", old["policy"]["sha256"], new["policy"]["sha256"]
+
+
+def _tool(identity: Mapping[str, Any]) -> str:
+    return f"{identity['tool']['name']} {identity['tool']['version']}"
+
+
+def _data(old: AuditResult, new: AuditResult) -> str:
+    was, now = old.ledger, new.ledger
+    return (
+        f"OLD has {counted(was['instances'], 'instances')} and "
+        f"{counted(was['rows_mapped'], 'rows')} mapped, NEW "
+        f"{now['instances']:,} and {now['rows_mapped']:,}."
+    )
+
+
+def _hierarchy(edits: pl.DataFrame, restated: int) -> str:
+    own = edits.filter(~pl.col("from_labels"))
+    counts = Counter(own["edit"].to_list())
+    words = {
+        "added": "added",
+        "removed": "removed",
+        "moved": "moved",
+        "retitled": "retitled",
+        "assignable_changed": "allowed or no longer allowed as labels",
+    }
+    told = [f"{counts[edit]:,} {word}" for edit, word in words.items() if counts[edit]]
+    placed = len(edits) - len(own)
+    sentences = [
+        f"Nodes edited: {', '.join(told)}."
+        if told
+        else "No node that a list of codes names was edited."
+    ]
+    if placed:
+        sentences.append(
+            f"Codes that stand in no list and were given a place by their digits, in one run alone:"
+            f" {placed:,}."
+        )
+    if restated:
+        sentences.append(
+            f"Nodes with other nodes below them than before: {restated:,}; their counts in OLD are "
+            "restated under NEW's hierarchy as far as the tables can tell."
+        )
+    return " ".join(sentences)
+
+
+def _inseparable(what: str, acts_on: str) -> str:
+    return (
+        f"{what} differs, which acts on every {acts_on} alike: its part cannot be told from the "
+        "tables of two runs. Audit one of the two datasets with both to see it."
+    )

@@ -1,0 +1,103 @@
+"""Counts of two releases side by side, and which of them changed."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from audit.base.dag import BoolArray, FloatArray, IntArray
+from audit.engine.statistics.fdr import benjamini_hochberg
+from audit.engine.statistics.two_rates import (
+    difference_interval,
+    difference_p_value,
+    least_expected,
+    odds_ratio,
+)
+from audit.runs.compare.terms import FALSE_DISCOVERY_RATE, LEAST_EXPECTED, ODDS_RATIO
+
+
+@dataclass(frozen=True, eq=False)
+class Counts:
+    """The same things counted in two releases.
+
+    Args:
+        old: Instances of OLD that count, shape (n,).
+        n_old: Instances of OLD.
+        new: Instances of NEW that count, shape (n,).
+        n_new: Instances of NEW.
+        same_data: Whether both runs counted the same data: then a difference is no chance.
+    """
+
+    old: IntArray
+    n_old: int
+    new: IntArray
+    n_new: int
+    same_data: bool
+
+    @cached_property
+    def difference(self) -> FloatArray:
+        """Rate in NEW less the rate in OLD, shape (n,)."""
+        rates: FloatArray = self.new / self.n_new - self.old / self.n_old
+        return rates
+
+    @cached_property
+    def odds_ratio(self) -> FloatArray:
+        """As `audit.engine.statistics.two_rates.odds_ratio`, shape (n,)."""
+        return odds_ratio(self.old, self.n_old, self.new, self.n_new)
+
+    @cached_property
+    def interval(self) -> tuple[FloatArray, FloatArray]:
+        """Bounds of the differences; the differences themselves where the data are the same."""
+        if self.same_data:
+            return self.difference, self.difference
+        return difference_interval(self.old, self.n_old, self.new, self.n_new)
+
+    @cached_property
+    def p_value(self) -> FloatArray:
+        """Two-sided, shape (n,); NaN where the data are the same."""
+        if self.same_data:
+            return np.full(len(self.old), np.nan)
+        return difference_p_value(self.old, self.n_old, self.new, self.n_new)
+
+    @property
+    def tested(self) -> BoolArray:
+        """Members of the family, as the margins decide; none where the data are the same."""
+        if self.same_data:
+            return np.zeros(len(self.old), np.bool_)
+        expected = least_expected(self.old, self.n_old, self.new, self.n_new)
+        return np.asarray(expected >= LEAST_EXPECTED.value)
+
+    @property
+    def large(self) -> BoolArray:
+        """Whether the effect reaches the floor, shape (n,)."""
+        return beyond_floor(self.odds_ratio)
+
+    def without(self, part: Counts) -> Counts:
+        """What is left without instances that are all among these."""
+        return Counts(
+            self.old - part.old, self.n_old, self.new - part.new, self.n_new, self.same_data
+        )
+
+    def __getitem__(self, places: IntArray | BoolArray | Sequence[int]) -> Counts:
+        return Counts(self.old[places], self.n_old, self.new[places], self.n_new, self.same_data)
+
+    def holds(self) -> BoolArray:
+        """Whether each differs on its own account: what folding asks of what is left."""
+        if self.same_data:
+            return np.asarray(self.difference != 0)
+        return np.asarray(self.large & (self.p_value <= FALSE_DISCOVERY_RATE.value))
+
+
+def beyond_floor(ratio: FloatArray) -> BoolArray:
+    """Whether ratios lie at or beyond the effect floor, in either direction."""
+    return np.asarray((ratio >= ODDS_RATIO.value) | (ratio <= 1 / ODDS_RATIO.value))
+
+
+def q_values(p_value: FloatArray, tested: BoolArray) -> FloatArray:
+    """False-discovery rates within the family, shape (n,); NaN outside it."""
+    q_value = np.full(len(p_value), np.nan)
+    q_value[tested] = benjamini_hochberg(p_value[tested], int(tested.sum()))
+    return q_value

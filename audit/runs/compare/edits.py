@@ -1,0 +1,167 @@
+"""What was edited in a hierarchy between two runs: nodes added, removed, moved, retitled."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Set
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Literal, TypeAlias
+
+import numpy as np
+import polars as pl
+
+from audit.base.dag import Sparse, closure, edge_matrix
+from audit.results.result import AuditResult
+
+Edit: TypeAlias = Literal["added", "removed", "moved", "retitled", "assignable_changed"]
+EDITS: tuple[Edit, ...] = ("added", "removed", "moved", "retitled", "assignable_changed")
+
+EDIT_COLUMNS: Mapping[str, type[pl.DataType] | pl.DataType] = {
+    "edit": pl.String(),
+    "node": pl.String(),
+    "title": pl.String(),
+    "old": pl.List(pl.String),
+    "new": pl.List(pl.String),
+    "counted_at": pl.List(pl.String),
+    "from_labels": pl.Boolean(),
+    "support_old": pl.Int64(),
+    "support_new": pl.Int64(),
+}
+
+
+@dataclass(frozen=True, eq=False)
+class Release:
+    """The hierarchy and the supports of one run, by node."""
+
+    run: AuditResult
+
+    @cached_property
+    def nodes(self) -> dict[str, dict[str, object]]:
+        """Row of the run's node table by id."""
+        return {row["node"]: row for row in self.run.nodes.iter_rows(named=True)}
+
+    @cached_property
+    def parents(self) -> dict[str, tuple[str, ...]]:
+        """Parents by node, in node order; a root has none."""
+        found: dict[str, list[str]] = {node: [] for node in self.nodes}
+        for child, parent in self.run.edges.sort("child", "parent").iter_rows():
+            found[child].append(parent)
+        return {node: tuple(parents) for node, parents in found.items()}
+
+    @cached_property
+    def closure(self) -> Sparse:
+        """1 where the column is the row or an ancestor of it, in the order of ``nodes``."""
+        index = {node: place for place, node in enumerate(self.nodes)}
+        ends = [
+            np.array([index[node] for node in self.run.edges[end]], np.int64)
+            for end in ("child", "parent")
+        ]
+        return closure(edge_matrix(ends[0], ends[1], len(index)))
+
+    def support(self, node: str) -> int | None:
+        """Instances carrying a node; None where the hierarchy lacks it."""
+        row = self.nodes.get(node)
+        return None if row is None else _whole(row["support"])
+
+    @property
+    def instances(self) -> int:
+        """Instances of the run."""
+        return int(self.run.ledger["instances"])
+
+
+def nearest_common(release: Release, node: str, common: Set[str]) -> tuple[str, ...]:
+    """The nearest ancestors of a node that both hierarchies have, in node order.
+
+    Where a node is lost, its labels count there: supports are propagated, so they always did.
+    """
+    found: set[str] = set()
+    waiting = list(release.parents[node])
+    seen = set(waiting)
+    while waiting:
+        parent = waiting.pop()
+        if parent in common:
+            found.add(parent)
+            continue
+        new = set(release.parents[parent]) - seen
+        seen |= new
+        waiting.extend(new)
+    return tuple(sorted(found))
+
+
+def hierarchy_edits(old: Release, new: Release) -> pl.DataFrame:
+    """Every edit of the hierarchy: a row an edit, the columns of `EDIT_COLUMNS`.
+
+    ``old`` and ``new`` hold the parents of a moved node, the title of a retitled one, and whether
+    the node may be a label. A node is moved where its nearest ancestors that both hierarchies have
+    differ: a node put between, or taken from between, moves nothing. A title that one run lacks is
+    no edit, since titles can come from files beside the data. ``from_labels`` marks nodes that
+    stand in no list: a label was given a place of its own by its digits; they stand last.
+    """
+    common = frozenset(old.nodes) & frozenset(new.nodes)
+    rows = [
+        *_alone("removed", old, common),
+        *_alone("added", new, common),
+        *(row for node in sorted(common) for row in _changed(node, old, new, common)),
+    ]
+    frame = pl.DataFrame([_row(*row, old, new) for row in rows], schema=dict(EDIT_COLUMNS))
+    order = pl.col("edit").replace_strict(list(EDITS), range(len(EDITS)), return_dtype=pl.Int64)
+    touched = pl.max_horizontal("support_old", "support_new").fill_null(0)
+    return frame.sort("from_labels", order, -touched, "node")
+
+
+_Told: TypeAlias = tuple[Edit, str, list[str], list[str], tuple[str, ...], bool]
+
+
+def _alone(edit: Edit, release: Release, common: frozenset[str]) -> Iterable[_Told]:
+    for node in sorted(release.nodes.keys() - common):
+        at = nearest_common(release, node, common)
+        yield edit, node, [], [], at, _from_labels(release, node)
+
+
+def _from_labels(release: Release, node: str) -> bool:
+    row = release.nodes[node]
+    labelled = row["title"] is None and _whole(row["direct"]) > 0 and row["height"] == 0
+    return release.run.identity["normaliser"] is not None and labelled
+
+
+def _changed(node: str, old: Release, new: Release, common: frozenset[str]) -> Iterable[_Told]:
+    was, now = old.nodes[node], new.nodes[node]
+    if nearest_common(old, node, common) != nearest_common(new, node, common):
+        yield "moved", node, list(old.parents[node]), list(new.parents[node]), (), False
+    if was["title"] and now["title"] and was["title"] != now["title"]:
+        yield "retitled", node, [str(was["title"])], [str(now["title"])], (), False
+    if was["assignable"] != now["assignable"]:
+        yield "assignable_changed", node, [_yes(was)], [_yes(now)], (), False
+
+
+def _yes(row: Mapping[str, object]) -> str:
+    return "may be a label" if row["assignable"] else "may not be a label"
+
+
+def _row(
+    edit: Edit,
+    node: str,
+    was: list[str],
+    now: list[str],
+    at: tuple[str, ...],
+    from_labels: bool,
+    old: Release,
+    new: Release,
+) -> dict[str, object]:
+    titled = new.nodes.get(node) or old.nodes[node]
+    return {
+        "edit": edit,
+        "node": node,
+        "title": titled["title"],
+        "old": was,
+        "new": now,
+        "counted_at": list(at),
+        "from_labels": from_labels,
+        "support_old": old.support(node),
+        "support_new": new.support(node),
+    }
+
+
+def _whole(value: object) -> int:
+    assert isinstance(value, int)
+    return value

@@ -1,0 +1,179 @@
+"""Which findings are new, gone, worse or better, check by check."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+import polars as pl
+
+from audit.checks.judging import main_effect
+from audit.engine.statistics.intervals import wilson
+from audit.results.result import AuditResult, CheckResult, Finding, Status
+
+Change: TypeAlias = Literal["new", "gone", "worse", "better", "same", "not_asked"]
+CHANGES: tuple[Change, ...] = ("new", "worse", "gone", "better", "same", "not_asked")
+
+
+@dataclass(frozen=True, slots=True)
+class FindingChange:
+    """One finding in both releases; None where a release does not have it.
+
+    ``change`` is ``not_asked`` where the check did not run in the other release. ``effect`` names
+    the main effect: its share or ratio, else the instances touched.
+    """
+
+    change: Change
+    old: Finding | None
+    new: Finding | None
+    effect: str
+    effect_old: float | None
+    effect_new: float | None
+
+    @property
+    def finding(self) -> Finding:
+        """The finding as NEW has it, else as OLD did."""
+        found = self.new or self.old
+        assert found is not None
+        return found
+
+
+@dataclass(frozen=True, slots=True)
+class CheckChange:
+    """One check in both releases; a status is None where the run does not know the check."""
+
+    name: str
+    title: str
+    status_old: Status | None
+    status_new: Status | None
+    total_old: int
+    total_new: int
+    findings: tuple[FindingChange, ...]
+
+    @property
+    def asked(self) -> bool:
+        """Whether it ran in both releases."""
+        return {self.status_old, self.status_new}.isdisjoint((None, "error", "not_applicable"))
+
+    def count(self, change: Change) -> int:
+        """How many findings changed so."""
+        return sum(finding.change == change for finding in self.findings)
+
+
+def check_changes(old: AuditResult, new: AuditResult) -> tuple[CheckChange, ...]:
+    """Every check of either run in NEW's order, with its findings matched by id.
+
+    A finding is new where it stands in NEW and OLD does not know it, not even folded into another;
+    gone is the reverse. It is worse where its effect in NEW lies above the interval of its effect
+    in OLD, better where OLD's lies above the interval of NEW's.
+    """
+    before = {check.name: check for check in old.checks}
+    after = {check.name: check for check in new.checks}
+    sizes = int(old.ledger["instances"]), int(new.ledger["instances"])
+    return tuple(_check(before.get(name), after.get(name), sizes) for name in {**after, **before})
+
+
+FINDING_COLUMNS: Mapping[str, pl.DataType] = {
+    "check": pl.String(),
+    "id": pl.String(),
+    "change": pl.String(),
+    "nodes": pl.List(pl.String()),
+    "severity_old": pl.String(),
+    "severity_new": pl.String(),
+    "effect": pl.String(),
+    "effect_old": pl.Float64(),
+    "effect_new": pl.Float64(),
+    "touched_old": pl.Int64(),
+    "touched_new": pl.Int64(),
+}
+
+
+def finding_frame(checks: tuple[CheckChange, ...]) -> pl.DataFrame:
+    """Every finding of either release: a row a finding, the columns of `FINDING_COLUMNS`."""
+    rows = [
+        {
+            "check": check.name,
+            "id": found.finding.id,
+            "change": found.change,
+            "nodes": list(found.finding.nodes),
+            "severity_old": found.old and found.old.judged_severity,
+            "severity_new": found.new and found.new.judged_severity,
+            "effect": found.effect,
+            "effect_old": found.effect_old,
+            "effect_new": found.effect_new,
+            "touched_old": None if found.old is None else found.old.touched,
+            "touched_new": None if found.new is None else found.new.touched,
+        }
+        for check in checks
+        for found in check.findings
+    ]
+    return pl.DataFrame(rows, schema=dict(FINDING_COLUMNS))
+
+
+def _check(old: CheckResult | None, new: CheckResult | None, sizes: tuple[int, int]) -> CheckChange:
+    described = new or old
+    assert described is not None
+    empty = CheckChange(
+        name=described.name,
+        title=described.title,
+        status_old=None if old is None else old.status,
+        status_new=None if new is None else new.status,
+        total_old=0 if old is None else len(old.standing),
+        total_new=0 if new is None else len(new.standing),
+        findings=(),
+    )
+    findings = sorted(
+        _findings(old, new, sizes, asked=empty.asked),
+        key=lambda found: (CHANGES.index(found.change), -found.finding.touched, found.finding.id),
+    )
+    return CheckChange(
+        **{name: getattr(empty, name) for name in CheckChange.__slots__ if name != "findings"},
+        findings=tuple(findings),
+    )
+
+
+def _findings(
+    old: CheckResult | None, new: CheckResult | None, sizes: tuple[int, int], *, asked: bool
+) -> Iterator[FindingChange]:
+    known_old, known_new = _known(old), _known(new)
+    for finding in () if new is None else new.standing:
+        before = known_old.get(finding.id)
+        if before is not None:
+            yield _stayed(before, finding, sizes)
+        else:
+            yield _alone("new" if asked else "not_asked", finding, in_new=True)
+    for finding in () if old is None else old.standing:
+        if finding.id not in known_new:
+            yield _alone("gone" if asked else "not_asked", finding, in_new=False)
+
+
+def _known(check: CheckResult | None) -> dict[str, Finding]:
+    """All findings by id, folded ones included."""
+    there = () if check is None else check.findings
+    return {finding.id: finding for finding in there if not finding.judgement.dropped}
+
+
+def _alone(change: Change, finding: Finding, *, in_new: bool) -> FindingChange:
+    name, value, _ = main_effect(finding)
+    if in_new:
+        return FindingChange(change, None, finding, name, None, value)
+    return FindingChange(change, finding, None, name, value, None)
+
+
+def _stayed(old: Finding, new: Finding, sizes: tuple[int, int]) -> FindingChange:
+    (name, before, high_before), (name_new, after, high_after) = main_effect(old), main_effect(new)
+    if name != name_new:
+        return FindingChange("same", old, new, name_new, None, after)
+    if name == "touched":
+        rates = [
+            (touched / max(n, touched, 1), wilson(touched, max(n, touched))[1])
+            for touched, n in ((before, sizes[0]), (after, sizes[1]))
+        ]
+        (rate_before, high_before), (rate_after, high_after) = rates
+    else:
+        rate_before, rate_after = before, after
+    change: Change = (
+        "worse" if rate_after > high_before else "better" if rate_before > high_after else "same"
+    )
+    return FindingChange(change, old, new, name, before, after)

@@ -1,0 +1,80 @@
+"""The folder of a comparison: written beside and renamed when whole, sealed by a manifest."""
+
+from __future__ import annotations
+
+import socket
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from audit.base.files import sha256_of
+from audit.results.result import to_json_bytes
+from audit.runs.compare.finding_changes import finding_frame
+from audit.runs.compare.result import SCHEMA_VERSION, Comparison
+from audit.runs.folder import RESTRICTED, RESULT, FolderKind, write_manifest, writing_run
+
+COMPARISON = FolderKind("comparison", "comparison.json")
+HTML = "comparison.html"
+
+
+def write_comparison(comparison: Comparison, out: str | Path, *, overwrite: bool = False) -> Path:
+    """Write a comparison without its HTML, for use from Python.
+
+    Raises:
+        OutputError: If ``out`` is there and is no comparison, or is one and ``overwrite`` is
+            False.
+    """
+    out, started = Path(out), datetime.now(UTC)
+    with writing_run(out, overwrite=overwrite, kind=COMPARISON) as folder:
+        write_changes(comparison, comparison.shared(), folder)
+        seal_comparison(folder, comparison, started=started)
+    return out
+
+
+def write_changes(comparison: Comparison, shared: Mapping[str, Any], folder: Path) -> None:
+    """Write ``comparison.json``, which is the shared view, and the restricted tables."""
+    (folder / COMPARISON.content).write_bytes(to_json_bytes(shared))
+    restricted = folder / RESTRICTED
+    restricted.mkdir()
+    comparison.nodes.write_parquet(restricted / "node_changes.parquet")
+    comparison.pairs.write_parquet(restricted / "pair_changes.parquet")
+    comparison.edits.write_parquet(restricted / "hierarchy_edits.parquet")
+    finding_frame(comparison.checks).write_parquet(restricted / "finding_changes.parquet")
+
+
+def seal_comparison(
+    folder: Path,
+    comparison: Comparison,
+    *,
+    runs: Sequence[Path] = (),
+    command: Sequence[str] = (),
+    started: datetime,
+) -> None:
+    """Write the manifest.
+
+    Args:
+        folder: What is sealed.
+        comparison: What it holds.
+        runs: Folders of OLD and NEW.
+        command: As typed.
+        started: When the work began.
+    """
+    write_manifest(folder, _manifest(comparison, runs, command, started))
+
+
+def _manifest(
+    comparison: Comparison, runs: Sequence[Path], command: Sequence[str], started: datetime
+) -> dict[str, Any]:
+    sides = {"old": comparison.old, "new": comparison.new}
+    return {
+        "schema_version": SCHEMA_VERSION,
+        "identity": {side: dict(run.identity) for side, run in sides.items()},
+        "inputs": [
+            {"role": role, "path": str(run / RESULT), "sha256": sha256_of(run / RESULT)}
+            for role, run in zip(sides, runs, strict=False)
+        ],
+        "command": list(command),
+        "host": socket.gethostname(),
+        "started": started.isoformat(timespec="seconds"),
+    }

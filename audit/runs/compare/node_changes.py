@@ -1,0 +1,119 @@
+"""What changed in the use of each node that both hierarchies have."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import polars as pl
+
+from audit.base.dag import BoolArray, FloatArray, IntArray, row
+from audit.runs.compare.counts import Counts, q_values
+from audit.runs.compare.edits import Release
+from audit.runs.compare.folding import fold_changes
+from audit.runs.compare.roll_up import Common, restated
+from audit.runs.compare.terms import FALSE_DISCOVERY_RATE
+
+
+@dataclass(frozen=True, eq=False)
+class NodeChanges:
+    """Every common node in use, and how many of them could be tested.
+
+    ``table`` has the columns ``node, title, depth, branch, support_old, support_new,
+    restated_low, restated_high, rate_old, rate_new, difference, low, high, odds_ratio, p_value,
+    q_value, changed, folded_into``. ``restated`` bounds the instances of OLD that would carry the
+    node under NEW's hierarchy; what follows is null where they differ, and ``rate_old`` is of them.
+    """
+
+    table: pl.DataFrame
+    family: int
+
+
+def node_changes(old: Release, new: Release, common: Common, *, same_data: bool) -> NodeChanges:
+    """Compare the supports of the nodes that both hierarchies have, and fold what others explain.
+
+    Args:
+        old: The earlier run.
+        new: The later run.
+        common: What both hierarchies have.
+        same_data: Whether both runs counted the same data.
+    """
+    low, high = restated(old, common)
+    support_new = _column(new, common, "support")
+    comparable = np.asarray(low == high)
+    counts = Counts(low, old.instances, support_new, new.instances, same_data)
+    tested = comparable & counts.tested
+    q_value = q_values(counts.p_value, tested)
+    if same_data:
+        changed = comparable & counts.holds()
+    else:
+        changed = tested & counts.large & (np.nan_to_num(q_value, nan=1.0) <= _RATE)
+    into = _folded(counts, changed, common)
+    table = _table(old, new, common, (low, high), counts, comparable, q_value, tested).with_columns(
+        pl.Series("changed", changed),
+        pl.Series(
+            "folded_into",
+            [common.nodes[into[i]] if i in into else None for i in range(len(common.nodes))],
+            pl.String,
+        ),
+    )
+    used = (pl.col("support_old") > 0) | (pl.col("support_new") > 0)
+    return NodeChanges(table.filter(used), int(tested.sum()))
+
+
+_RATE = FALSE_DISCOVERY_RATE.value
+
+
+def _folded(counts: Counts, changed: BoolArray, common: Common) -> dict[int, int]:
+    """Changed nodes that another changed node accounts for, with that one."""
+    places = np.flatnonzero(changed).tolist()
+    among = set(places)
+    above = {
+        node: [other for other in row(common.new, node).tolist() if other in among - {node}]
+        for node in places
+    }
+    order = sorted(places, key=lambda node: (-len(row(common.new, node)), node))
+    return fold_changes(counts, order, above)
+
+
+def _table(
+    old: Release,
+    new: Release,
+    common: Common,
+    bounds: tuple[IntArray, IntArray],
+    counts: Counts,
+    comparable: BoolArray,
+    q_value: FloatArray,
+    tested: BoolArray,
+) -> pl.DataFrame:
+    described = pl.DataFrame({"node": common.nodes}, schema={"node": pl.String}).join(
+        new.run.nodes.select("node", "title", "depth", "branch"),
+        on="node",
+        how="left",
+        maintain_order="left",
+    )
+    low, high = counts.interval
+    return described.with_columns(
+        pl.Series("support_old", _column(old, common, "support")),
+        pl.Series("support_new", counts.new),
+        pl.Series("restated_low", bounds[0]),
+        pl.Series("restated_high", bounds[1]),
+        _where(comparable, "rate_old", counts.old / counts.n_old),
+        pl.Series("rate_new", counts.new / counts.n_new),
+        _where(comparable, "difference", counts.difference),
+        _where(comparable, "low", low),
+        _where(comparable, "high", high),
+        _where(comparable, "odds_ratio", counts.odds_ratio),
+        _where(tested, "p_value", counts.p_value),
+        _where(tested, "q_value", q_value),
+    )
+
+
+def _where(known: BoolArray, name: str, values: FloatArray) -> pl.Series:
+    """A column with null where a value means nothing."""
+    return pl.Series(name, values).set(pl.Series(~known), None)
+
+
+def _column(release: Release, common: Common, name: str) -> IntArray:
+    nodes = release.nodes
+    return np.array([nodes[node][name] for node in common.nodes], np.int64)

@@ -1,0 +1,141 @@
+"""What changed between two runs, and the view of it that may be shared."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from functools import cached_property
+from typing import Any
+
+import polars as pl
+
+from audit.results.result import AuditResult
+from audit.runs.compare.causes import Cause
+from audit.runs.compare.edits import EDITS
+from audit.runs.compare.finding_changes import CheckChange
+from audit.runs.compare.node_changes import NodeChanges
+from audit.runs.compare.pair_changes import PairChanges
+from audit.runs.compare.shared_view import SharedView
+from audit.runs.compare.terms import terms
+
+SCHEMA_VERSION = "1.0"
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class Comparison:
+    """What changed from one run to another, and why.
+
+    ``shared()`` is the view that may leave the house; the tables are not suppressed.
+    """
+
+    old: AuditResult
+    new: AuditResult
+    causes: tuple[Cause, ...]
+    edits: pl.DataFrame
+    """Every edit of the hierarchy, as `audit.runs.compare.edits.hierarchy_edits` gives them."""
+    node_changes: NodeChanges
+    pair_changes: PairChanges
+    checks: tuple[CheckChange, ...]
+
+    @property
+    def nodes(self) -> pl.DataFrame:
+        """Every common node in use; see `NodeChanges`."""
+        return self.node_changes.table
+
+    @property
+    def pairs(self) -> pl.DataFrame:
+        """Every pair that was tested; see `PairChanges`."""
+        return self.pair_changes.table
+
+    @property
+    def changed(self) -> bool:
+        """Whether anything differs that a comparison can tell."""
+        return any(bool(count) for count in self._totals.values())
+
+    @cached_property
+    def _totals(self) -> dict[str, int]:
+        standing = self.nodes.filter(pl.col("changed") & pl.col("folded_into").is_null())
+        pairs = self.pairs.filter(pl.col("changed") & pl.col("folded_a").is_null())
+        return {
+            "edits": int((~self.edits["from_labels"]).sum()),
+            "nodes": len(standing),
+            "pairs": len(pairs),
+            **{
+                change: sum(check.count(change) for check in self.checks)
+                for change in ("new", "gone", "worse", "better")
+            },
+        }
+
+    @property
+    def min_cell(self) -> int:
+        """Smallest count shown: the larger of the two runs'."""
+        return max(int(run.policy["min_cell"]) for run in (self.old, self.new))
+
+    def shared(self) -> dict[str, Any]:
+        """The view that may be shared: ``comparison.json``, and all that the HTML holds.
+
+        Small cells are suppressed, differences of the two releases included. The same runs give the
+        same bytes.
+        """
+        view = SharedView(
+            self.old, self.new, self.min_cell, nodes=self.nodes, pairs=self.pairs, edits=self.edits
+        )
+        return {
+            "schema_version": SCHEMA_VERSION,
+            "identity": {"old": dict(self.old.identity), "new": dict(self.new.identity)},
+            "ledger": {"old": dict(self.old.ledger), "new": dict(self.new.ledger)},
+            "min_cell": self.min_cell,
+            "terms": terms(),
+            "causes": [asdict(cause) for cause in self.causes],
+            "changed": self.changed,
+            "totals": self._totals,
+            "nodes": {**self._node_totals(), "rows": view.nodes()},
+            "pairs": {**self._pair_totals(), "rows": view.pairs()},
+            "restated": {"total": self._restated, "rows": view.restated()},
+            "edits": {"totals": self._edit_totals(), "rows": view.edits()},
+            "checks": [view.check(check) for check in self.checks],
+            "grouped": any(run.ledger["groups"] is not None for run in (self.old, self.new)),
+        }
+
+    @property
+    def _restated(self) -> int:
+        low, high = pl.col("restated_low"), pl.col("restated_high")
+        old = pl.col("support_old")
+        return len(self.nodes.filter((low != old) | (high != old)))
+
+    def _node_totals(self) -> dict[str, int]:
+        unknown = self.nodes.filter(pl.col("restated_low") != pl.col("restated_high"))
+        folded = self.nodes.filter(pl.col("folded_into").is_not_null())
+        return {
+            "compared": len(self.nodes),
+            "not_comparable": len(unknown),
+            "family": self.node_changes.family,
+            "changed": self._totals["nodes"],
+            "folded": len(folded),
+        }
+
+    def _pair_totals(self) -> dict[str, int]:
+        folded = self.pairs.filter(pl.col("folded_a").is_not_null())
+        return {
+            "family": self.pair_changes.family,
+            "changed": self._totals["pairs"],
+            "folded": len(folded),
+        }
+
+    def _edit_totals(self) -> dict[str, int]:
+        counted: Mapping[str, int] = Counter(self.edits["edit"].to_list())
+        return {edit: counted.get(edit, 0) for edit in EDITS}
+
+    def __repr__(self) -> str:
+        told = ", ".join(f"{count:,} {name}" for name, count in self._totals.items() if count)
+        return f"Comparison({told or 'nothing changed'})"
+
+    def _repr_markdown_(self) -> str:
+        rows = "\n".join(
+            f"| {check.name} | {check.status_old or '–'} | {check.status_new or '–'} "
+            f"| {check.total_old:,} | {check.total_new:,} |"
+            for check in self.checks
+        )
+        heading = "| check | old | new | findings old | findings new |\n|---|---|---|---:|---:|"
+        return f"**{self!r}**\n\n{heading}\n{rows}\n"

@@ -1,0 +1,312 @@
+"""An audit as its settings ask for it: in memory, counted in batches, or counted on Spark."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from audit.base.disk import alone_in
+from audit.base.errors import InputError, first_cases
+from audit.base.files import sha256_of
+from audit.base.progress import Progress, silent
+from audit.checks.judging import refuse_reference, refuse_unknown_checks
+from audit.counting.counts import PairCount
+from audit.counting.kept import FOLDER, counted_sources, read_counts, write_counts
+from audit.counting.plan import MEMORY
+from audit.counting.storage.checkpoint import files_beside
+from audit.data.batches import columns_of
+from audit.data.formats import format_of
+from audit.hierarchies.hierarchy import Hierarchy
+from audit.hierarchies.titles import read_own_titles, with_titles
+from audit.policy.policy import Policy, policy_for
+from audit.results.result import AuditResult
+from audit.runs.audit import input_record, run_audit, run_counted_audit, with_inputs
+from audit.runs.folder import RESTRICTED, read_run
+from audit.runs.instances import instance_frame, write_instances
+from audit.runs.seal import SealedRun
+from audit.runs.settings import Engine, Settings
+from audit.runs.wrong_hierarchy import refuse_wrong_hierarchy
+
+COUNTABLE = ("long", "jsonl")
+"""Formats that can be counted without loading them."""
+
+
+@contextmanager
+def keeping_count(out: Path, engine: Engine) -> Iterator[Path | None]:
+    """Where a count in batches for a run keeps itself, beside the run; None: nothing is kept.
+
+    What it kept is gone once the block has made the run, and where it is not enough to go on with.
+
+    Raises:
+        OutputError: If another count for the same run is under way.
+    """
+    if engine != "stream":
+        yield None
+        return
+    out = out.absolute()
+    checkpoint = out.with_name(f".{out.name}.count")
+    made = [folder for folder in out.parents if not folder.exists()]
+    with alone_in(files_beside(checkpoint)):
+        try:
+            yield checkpoint
+        except BaseException:
+            if not checkpoint.exists():
+                _remove(checkpoint)
+                with suppress(OSError):  # what others put there stays
+                    for folder in made:
+                        folder.rmdir()
+            raise
+        _remove(checkpoint)
+
+
+def _remove(checkpoint: Path) -> None:
+    checkpoint.unlink(missing_ok=True)
+    shutil.rmtree(files_beside(checkpoint), ignore_errors=True)
+
+
+@dataclass(frozen=True, eq=False)
+class Audited:
+    """An audit and what its run keeps beside the tables.
+
+    Args:
+        result: The result.
+        keep: Writes what is kept of the data into the folder of the run.
+    """
+
+    result: AuditResult
+    keep: Callable[[Path], None]
+
+
+def audited(
+    settings: Settings,
+    policy: Policy | None,
+    reference: AuditResult | None,
+    *,
+    keep_instances: bool = False,
+    checkpoint: Path | None = None,
+    resume: bool = False,
+    progress: Progress = silent,
+) -> Audited:
+    """The audit, with every file that decided it among its inputs.
+
+    Args:
+        settings: What is audited, and how.
+        policy: As `Settings.stated_policy` gives it.
+        reference: As `Settings.reference_run` gives it.
+        keep_instances: Whether the run keeps each instance; one that was counted cannot.
+        checkpoint: Where a count in batches keeps itself; None: nowhere.
+        resume: Whether it goes on from there.
+        progress: What is told how far the audit is.
+
+    Raises:
+        InputError: If the settings ask of counts what only instances can give.
+    """
+    if settings.engine == "memory":
+        found = _in_memory(settings, policy, reference, keep_instances, progress)
+    else:
+        _refuse_what_counts_lack(settings, policy, keep_instances)
+        found = _on_counts(settings, policy, reference, checkpoint, resume, progress)
+    return Audited(with_inputs(found.result, settings.files(policy)), found.keep)
+
+
+def _in_memory(
+    settings: Settings,
+    policy: Policy | None,
+    reference: AuditResult | None,
+    keep_instances: bool,
+    progress: Progress,
+) -> Audited:
+    labels, predictions = settings.read(policy, progress)
+    result = run_audit(
+        labels,
+        policy=policy,
+        predictions=predictions,
+        seed=settings.seed,
+        reference=reference,
+        today=settings.today,
+        device=settings.device,
+        progress=progress,
+    )
+
+    def keep(folder: Path) -> None:
+        if keep_instances:
+            write_instances(instance_frame(labels, predictions), folder)
+
+    return Audited(result, keep)
+
+
+def _on_counts(
+    settings: Settings,
+    policy: Policy | None,
+    reference: AuditResult | None,
+    checkpoint: Path | None,
+    resume: bool,
+    progress: Progress,
+) -> Audited:
+    sources = _sources(settings)
+    progress("reading the hierarchy")
+    hierarchy = _hierarchy(settings, policy)
+    applied = policy_for(hierarchy.name, policy)
+    refuse_unknown_checks(applied)
+    refuse_reference(hierarchy.name, applied, reference)
+    before = _Before.of(settings.add_to, hierarchy) if settings.add_to else None
+    if before:
+        _refuse_twice(sources, before)
+    asked: dict[str, Any] = {
+        "policy": policy,
+        "added_to": before.count if before else None,
+        "progress": progress,
+    }
+    if settings.engine == "spark":
+        count = _on_spark(settings, hierarchy, asked)
+    else:
+        count = _in_batches(settings, hierarchy, asked | {"checkpoint": checkpoint}, resume)
+    if not settings.anyway:
+        told, nodes = count.labels, count.hierarchy
+        refuse_wrong_hierarchy(count.ledger, told.refusals(), nodes, settings.dataset)
+    result = run_counted_audit(
+        count,
+        policy,
+        sources=sources,
+        added_to=before.sha256 if before else None,
+        reference=reference,
+        today=settings.today,
+        progress=progress,
+    )
+    titles = (input_record("titles", source) for source in settings.titles)
+    own = {file["sha256"] for file in result.inputs if file["role"] == "data"}
+    digests = own | (before.files if before else frozenset())
+
+    def keep(folder: Path) -> None:
+        write_counts(count, folder / RESTRICTED / FOLDER, digests)
+
+    return Audited(replace(result, inputs=(*result.inputs, *titles)), keep)
+
+
+@dataclass(frozen=True, eq=False)
+class _Before:
+    """The run that counts are added to: its counts, the digest of its data, the files in it."""
+
+    count: PairCount
+    sha256: str
+    files: frozenset[str]
+
+    @classmethod
+    def of(cls, run: Path, hierarchy: Hierarchy) -> _Before:
+        data, folder = read_run(run).identity["data"], run / RESTRICTED / FOLDER
+        _refuse_changed(SealedRun(run))
+        return cls(read_counts(folder, hierarchy), data["sha256"], counted_sources(folder))
+
+
+def _refuse_changed(run: SealedRun) -> None:
+    counts = f"{RESTRICTED}/{FOLDER}/"
+    listed = [name for name in run.outputs if name.startswith(counts)]
+    changed = [name for name in listed if not run.intact(name)]
+    if changed or run.manifest is None:
+        raise InputError(
+            "the counts of a run as they were sealed are required",
+            found=f"other bytes in {first_cases(changed)}" if changed else "a changed manifest",
+            where=run.folder,
+            hint="audit all data together",
+        )
+
+
+def _on_spark(settings: Settings, hierarchy: Hierarchy, asked: Mapping[str, Any]) -> PairCount:
+    from audit.data.sources.spark import reading
+
+    with reading(settings.dataset, settings.master, settings.id, settings.label) as read:
+        from audit.counting.spark.jobs import count_pairs
+
+        return count_pairs(read.rows, hierarchy, instance=read.id, label=read.label, **asked)
+
+
+def _in_batches(
+    settings: Settings, hierarchy: Hierarchy, asked: Mapping[str, Any], resume: bool
+) -> PairCount:
+    from audit.counting.file import count_pairs
+
+    dataset, memory = settings.dataset, settings.memory
+    id, label = columns_of(dataset, settings.id, settings.label)
+    return count_pairs(
+        dataset,
+        hierarchy,
+        instance=id,
+        label=label,
+        memory=MEMORY if memory is None else memory,
+        resume=resume,
+        **asked,
+    )
+
+
+def _hierarchy(settings: Settings, policy: Policy | None) -> Hierarchy:
+    hierarchy = settings.read_hierarchy(policy)
+    return with_titles(
+        hierarchy, [read_own_titles(source, hierarchy) for source in settings.titles]
+    )
+
+
+def _sources(settings: Settings) -> tuple[Path, ...]:
+    """The files that are counted; none where the dataset is a table of Spark."""
+    dataset = settings.dataset
+    if settings.engine == "stream":
+        _refuse_no_file(dataset)
+        known = format_of(dataset, settings.format).name
+    else:
+        known = settings.format or COUNTABLE[0]
+    if known not in COUNTABLE:
+        raise InputError(
+            f"a dataset in the format {' or '.join(COUNTABLE)} is required where data are counted",
+            found=known,
+            where=dataset,
+            hint="--format long reads it as a plain table of instances and labels",
+        )
+    if dataset.is_dir():
+        return tuple(sorted(filter(_is_read, dataset.rglob("*"))))
+    return (dataset,) if dataset.is_file() else ()
+
+
+def _is_read(path: Path) -> bool:
+    """Whether Spark reads a file of a folder."""
+    return path.is_file() and not path.name.startswith((".", "_"))
+
+
+def _refuse_no_file(dataset: Path) -> None:
+    if not dataset.is_file():
+        raise InputError(
+            "one file is required to count in batches",
+            found="a folder" if dataset.is_dir() else "nothing there",
+            where=dataset,
+        )
+
+
+def _refuse_what_counts_lack(
+    settings: Settings, policy: Policy | None, keep_instances: bool
+) -> None:
+    asked: dict[str, object] = {
+        "--group": settings.group,
+        "--split": settings.split,
+        "--predictions": settings.predictions,
+        "--classes": settings.classes,
+        "--keep-instances": keep_instances,
+        "--strata, or strata, drift or code_dates of the policy": policy and policy.columns,
+    }
+    given = [option for option, value in asked.items() if value]
+    if given:
+        raise InputError(
+            "data that are only counted are audited without their groups, splits and instances",
+            found=", ".join(given),
+            hint="leave these out, or audit in memory: without --memory, --engine and --add-to",
+        )
+
+
+def _refuse_twice(sources: tuple[Path, ...], before: _Before) -> None:
+    twice = [source.name for source in sources if sha256_of(source) in before.files]
+    if twice:
+        raise InputError(
+            "data that the run does not hold yet are required",
+            found=f"the same bytes as of a file that it counted: {first_cases(twice)}",
+        )

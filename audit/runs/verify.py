@@ -1,0 +1,262 @@
+"""Verify a run: that it is as it was sealed, says one thing throughout, and can be made again."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal, TypeAlias
+
+from pydantic import ValidationError
+
+from audit.base.errors import AuditError, first_cases
+from audit.base.files import sha256_of
+from audit.policy.policy import Policy
+from audit.results.result import SCHEMA_VERSION, AuditResult, to_json_bytes
+from audit.runs.folder import HTML, MANIFEST, PDF, POLICY, RESTRICTED, RESULT, read_run
+from audit.runs.make import audited
+from audit.runs.rendered import comparable, one_way, read_html, read_pdf
+from audit.runs.seal import Input, SealedRun
+from audit.runs.settings import Judging, Settings
+
+Outcome: TypeAlias = Literal["holds", "does not hold", "not checked"]
+
+HOLDS: Outcome = "holds"
+FAILS: Outcome = "does not hold"
+UNCHECKED: Outcome = "not checked"
+
+ATTACHMENT = RESULT
+"""Name of the attachment of the PDF that has the bytes of ``result.json``."""
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """One thing that was checked of a run.
+
+    Args:
+        name: What was checked.
+        outcome: ``holds``, ``does not hold``, or ``not checked``, which is no failure.
+        detail: What was looked at, what is wrong, or why it was not checked.
+    """
+
+    name: str
+    outcome: Outcome
+    detail: str
+
+
+def verify_run(
+    folder: str | Path, *, recompute: bool = False, data: str | Path | None = None
+) -> tuple[Verdict, ...]:
+    """Check a run: its seal, its files, its schema, that its parts agree, and its recomputation.
+
+    A part is compared with others only when its file is as it was sealed.
+
+    Args:
+        folder: Of the run, or of a comparison.
+        recompute: Whether the audit is made again from its inputs, with the recorded settings.
+        data: Where the dataset lies now; None: where it lay.
+
+    Returns:
+        A verdict for each of ``manifest, files, schema, tables, report.html, report.pdf, inputs,
+        recomputation``, in this order; of a comparison of two runs, of the first two.
+
+    Raises:
+        InputError: If the folder is neither, or is one of another schema version.
+
+    Time is that of hashing and reading the run; recomputation takes the time of the audit.
+    """
+    run = SealedRun(Path(folder))
+    if run.is_comparison:
+        return _manifest(run), _files(run)
+    return (
+        _manifest(run),
+        _files(run),
+        _schema(run),
+        _tables(run),
+        _html(run),
+        _pdf(run),
+        *_again(run, None if data is None else Path(data), asked=recompute),
+    )
+
+
+def _manifest(run: SealedRun) -> Verdict:
+    if run.manifest:
+        return Verdict("manifest", HOLDS, f"sealed as {run.manifest.seal}")
+    if MANIFEST not in run.found:
+        return Verdict("manifest", FAILS, f"there is no {MANIFEST}")
+    return Verdict("manifest", FAILS, f"{MANIFEST} is not as it was sealed")
+
+
+def _files(run: SealedRun) -> Verdict:
+    if not run.manifest:
+        return Verdict("files", UNCHECKED, "no intact manifest lists them")
+    beside = run.found - run.outputs.keys() - {MANIFEST}
+    faults = {
+        "missing": run.outputs.keys() - run.found,
+        "changed": run.changed,
+        "not of the run": beside,
+    }
+    told = [f"{word}: {first_cases(sorted(names))}" for word, names in faults.items() if names]
+    if told:
+        return Verdict("files", FAILS, "; ".join(told))
+    return Verdict("files", HOLDS, f"{len(run.outputs)} files with their digests, and no other")
+
+
+def _schema(run: SealedRun) -> Verdict:
+    if not run.intact(RESULT):
+        return Verdict("schema", UNCHECKED, run.blocked)
+    if run.schema_errors:
+        return Verdict("schema", FAILS, f"{RESULT}: {first_cases(run.schema_errors)}")
+    return Verdict("schema", HOLDS, f"{RESULT} validates against schema {SCHEMA_VERSION}")
+
+
+def _tables(run: SealedRun) -> Verdict:
+    tables = [name for name in run.outputs if name.startswith(f"{RESTRICTED}/")]
+    torn = [name for name in tables if not run.intact(name)]
+    blocked = run.blocked or (f"not as sealed: {first_cases(torn)}" if torn else "")
+    if blocked or not tables:
+        return Verdict("tables", UNCHECKED, blocked or f"the run has no {RESTRICTED}/")
+    try:
+        given = to_json_bytes(read_run(run.folder).shared())
+    except Exception as error:  # tables that somebody made can be wrong in every way
+        told = f"{type(error).__name__}: {_first_line(error)}"
+        return Verdict("tables", FAILS, f"{RESTRICTED}/ cannot be read as tables of a run: {told}")
+    if given != run.content(RESULT):
+        return Verdict(
+            "tables", FAILS, f"{RESTRICTED}/ gives another {RESULT}: {_apart(run, given)}"
+        )
+    return Verdict("tables", HOLDS, f"{RESTRICTED}/ gives the bytes of {RESULT}")
+
+
+def _html(run: SealedRun) -> Verdict:
+    if unready := _unready(run, HTML):
+        return Verdict(HTML, UNCHECKED, unready)
+    try:
+        report = read_html(run.folder / HTML)
+    except UnicodeDecodeError:
+        return Verdict(HTML, FAILS, "it is no UTF-8")
+    told = {finding.id: comparable(finding.sentences) for finding in report.findings}
+    ids = Counter(finding.id for finding in report.findings)
+    faults = {
+        "lacks": [one for one in run.statements if one not in told],
+        "words otherwise": [
+            one
+            for one, statement in run.statements.items()
+            if one in told and not told[one].startswith(comparable(statement))
+        ],
+        "has beside": [one for one in told if one not in run.statements],
+        "has twice": [one for one, times in ids.items() if times > 1],
+    }
+    return _parity(run, HTML, faults, digest_told=run.digest in report.codes)
+
+
+def _pdf(run: SealedRun) -> Verdict:
+    if unready := _unready(run, PDF):
+        return Verdict(PDF, UNCHECKED, unready)
+    try:
+        report = read_pdf(run.folder / PDF)
+    except ImportError:
+        return Verdict(PDF, UNCHECKED, "needs pypdfium2: pip install 'hierarchy-audit[verify]'")
+    except RuntimeError as error:
+        return Verdict(PDF, FAILS, f"it cannot be read: {_first_line(error)}")
+    if report.attachments.get(ATTACHMENT) != run.content(RESULT):
+        attached = "another" if ATTACHMENT in report.attachments else "no"
+        return Verdict(PDF, FAILS, f"{attached} {ATTACHMENT} is attached")
+    text = comparable(report.text)
+    lacking = [
+        one
+        for one, statement in run.statements.items()
+        if one_way(statement) and comparable(statement) not in text
+    ]
+    return _parity(run, PDF, {"lacks": lacking}, digest_told=run.digest in text)
+
+
+def _unready(run: SealedRun, report: str) -> str:
+    """Why a report cannot be compared with ``result.json``; empty: it can."""
+    if report not in run.outputs:
+        return f"the run has no {report}" if run.manifest else "no intact manifest lists it"
+    return run.blocked or ("" if run.intact(report) else "it is not as it was sealed")
+
+
+def _parity(
+    run: SealedRun, report: str, faults: Mapping[str, Iterable[str]], *, digest_told: bool
+) -> Verdict:
+    told = [f"{word} {first_cases(ids)}" for word, ids in faults.items() if ids]
+    told += [] if digest_told else [f"does not tell the digest of {RESULT}"]
+    if told:
+        return Verdict(report, FAILS, "; ".join(told))
+    return Verdict(report, HOLDS, f"tells the {len(run.statements)} findings of {RESULT}")
+
+
+def _again(run: SealedRun, data: Path | None, *, asked: bool) -> tuple[Verdict, Verdict]:
+    """Whether the inputs are as they were, and give the same result."""
+
+    def neither(detail: str) -> tuple[Verdict, Verdict]:
+        return Verdict("inputs", UNCHECKED, detail), Verdict("recomputation", UNCHECKED, detail)
+
+    if not asked:
+        return neither("not asked for; add --recompute")
+    if run.manifest is None or run.blocked:
+        return neither(run.blocked)
+    settings = run.manifest.settings
+    if settings is None:
+        return neither("the run was made from Python, which records no settings")
+    moved = settings if data is None else settings.model_copy(update={"dataset": data.absolute()})
+    faults = list(_changed_inputs(run.manifest.inputs, settings.dataset, moved.dataset))
+    if faults:
+        return (
+            Verdict("inputs", FAILS, first_cases(faults)),
+            Verdict("recomputation", UNCHECKED, "the inputs are not those of the run"),
+        )
+    inputs = Verdict("inputs", HOLDS, f"{len(run.manifest.inputs)} files with their digests")
+    return inputs, _recomputed(run, moved, run.manifest.judging)
+
+
+def _changed_inputs(inputs: Iterable[Input], old: Path, new: Path) -> Iterator[str]:
+    """What is told of inputs that are not as they were; a dataset that moved is looked up there."""
+    for recorded in inputs:
+        path = recorded.path
+        if path.is_relative_to(old):
+            path = new / path.relative_to(old)
+        if not path.is_file():
+            yield f"{recorded.role} is not there: {path}"
+        elif sha256_of(path) != recorded.sha256:
+            yield f"{recorded.role} changed: {path}"
+
+
+def _recomputed(run: SealedRun, settings: Settings, judging: Judging | None) -> Verdict:
+    try:
+        result = _judged_again(run, settings, judging) if judging else _audited_again(settings)
+        given = to_json_bytes(result.shared())
+    except (AuditError, OSError, ValidationError) as error:
+        return Verdict("recomputation", FAILS, f"it ended in an error: {_first_line(error)}")
+    if given != run.content(RESULT):
+        return Verdict("recomputation", FAILS, f"gives another {RESULT}: {_apart(run, given)}")
+    return Verdict("recomputation", HOLDS, f"the inputs give the bytes of {RESULT}")
+
+
+def _audited_again(settings: Settings) -> AuditResult:
+    policy = settings.stated_policy()
+    return audited(settings, policy, settings.reference_run()).result
+
+
+def _judged_again(run: SealedRun, settings: Settings, judging: Judging) -> AuditResult:
+    """Counted by the policy that the run keeps, then judged as it was judged last."""
+    counted = Policy.model_validate_json(run.content(f"{RESTRICTED}/{POLICY}"))
+    counted = counted.model_copy(update={"ratchet": False})
+    return judging.judge(audited(settings, counted, settings.reference_run()).result)
+
+
+def _apart(run: SealedRun, given: bytes) -> str:
+    """The parts in which another result differs, and the version where that differs too."""
+    kept, made = json.loads(run.content(RESULT)), json.loads(given)
+    parts = [name for name in kept | made if kept.get(name) != made.get(name)]
+    tools = [shared["identity"]["tool"]["version"] for shared in (kept, made)]
+    versions = "" if tools[0] == tools[1] else f" (written by {tools[0]}, checked by {tools[1]})"
+    return f"other {', '.join(parts) or 'bytes'}{versions}"
+
+
+def _first_line(error: BaseException) -> str:
+    return str(error).split("\n", 1)[0]

@@ -1,0 +1,113 @@
+"""The data beside the model: how often two nodes stand together in each, and are confused."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from reports.charts.model_charts import beside_spec
+from reports.charts.svg import draw
+from reports.words.labels import pair_label
+from reports.words.metric_words import threshold
+from reports.words.parts import Figure, Key, Node, Table, column
+from reports.words.words import RELATION, counted, decimal, number, percent, span, words
+
+Rows = Sequence[Mapping[str, Any]]
+
+
+def beside_figure(rows: Rows, predictions: Mapping[str, Any]) -> Figure | None:
+    """Pairs of nodes in data and model; None without any.
+
+    Args:
+        rows: The shared view's pairs, the most confused first.
+        predictions: The ledger of the predictions, for the thresholds the numbers depend on.
+    """
+    if not rows:
+        return None
+    return Figure(
+        id="beside",
+        title="Pairs that the model confuses most, in the data and in the model",
+        drawing=draw(beside_spec([_drawn(row) for row in rows])),
+        alt=_alt(rows),
+        caption="Pairs of labelled nodes of which neither lies above the other, the most confused "
+        "first. " + decided(predictions) + " Confusion is the mean entropy between the two scores "
+        f"where both reach {threshold(predictions['confusion_threshold'])}; it is no share of "
+        "instances, yet has the same bounds. A mark is missing where its number is withheld.",
+        key_title="Each line",
+        key=(
+            Key("observed", "labelled together, in the data", "dot"),
+            Key("model", "predicted together, by the model", "ring"),
+            Key("model", "confusion of the two, in the model, with its 95% interval", "diamond"),
+        ),
+        table=_table(rows),
+    )
+
+
+def decided(predictions: Mapping[str, Any]) -> str:
+    """What counts as predicted, in a sentence."""
+    if predictions["set_valued"]:
+        return "A node counts as predicted when it stands in the instance’s set."
+    if predictions["single_label"]:
+        return "The node with the highest score is the one predicted."
+    at = threshold(predictions["decision_threshold"])
+    return f"A node counts as predicted from a score of {at}."
+
+
+def _drawn(row: Mapping[str, Any]) -> dict[str, Any]:
+    return {
+        "label": pair_label(row),
+        "relation": words(row["relation"], RELATION),
+        "data": row["rate"],
+        "predicted": row["co_predicted_rate"],
+        "confusion": row["confusion"],
+        "low": row["confusion_low"],
+        "high": row["confusion_high"],
+    }
+
+
+def _alt(rows: Rows) -> str:
+    text = f"Dot plot of {counted(len(rows), 'pair')} of nodes, up to three marks a line."
+    shown = [row for row in rows if row["confusion"] is not None]
+    if shown:
+        first = shown[0]
+        text += (
+            f" The most confused, {first['a']} and {first['b']}, has confusion "
+            f"{decimal(first['confusion'], 4)}; the data labels both on {percent(first['rate'])} "
+            "of the instances."
+        )
+    both = [row for row in rows if None not in (row["rate"], row["co_predicted_rate"])]
+    more = sum(row["co_predicted_rate"] > row["rate"] for row in both)
+    return (
+        f"{text} The model predicts {more} of {len(both)} together more often than the data does."
+    )
+
+
+def _interval(row: Mapping[str, Any]) -> str:
+    low, high = row["confusion_low"], row["confusion_high"]
+    return "–" if low is None else span(decimal(low, 4), decimal(high, 4))
+
+
+def _table(rows: Rows) -> Table:
+    return Table(
+        id="beside-numbers",
+        caption="Pairs in the data and in the model",
+        columns=column(
+            "First node", "Second node", "Relation", "Labelled together", "Share",
+            "Predicted together", "Share", "Confusion", "95% interval",
+            numeric="   nnnnnn",
+        ),
+        rows=tuple(
+            (
+                Node(row["a"], row["title_a"] or ""),
+                Node(row["b"], row["title_b"] or ""),
+                words(row["relation"], RELATION),
+                number(row["joint"]),
+                percent(row["rate"]),
+                number(row["co_predicted"]),
+                percent(row["co_predicted_rate"]),
+                decimal(row["confusion"], 4),
+                _interval(row),
+            )
+            for row in rows
+        ),
+    )  # fmt: skip

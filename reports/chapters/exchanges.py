@@ -1,0 +1,111 @@
+"""Labels taken for each other: where the two lie, and which branches are exchanged most."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from reports.charts.charts import pairs_spec
+from reports.charts.svg import draw
+from reports.words.labels import pair_label
+from reports.words.parts import Figure, Key, Node, Table, column
+from reports.words.words import counted, decimal, number
+
+Rows = Sequence[Mapping[str, Any]]
+
+LINES = 15
+"""Pairs of branches in the picture at most; the table has all."""
+_KINDS = {
+    "related": "Of a label with one above or below it",
+    "within": "Within a branch",
+    "across": "Between branches",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Exchanges:
+    """How many exchanges there are, and a picture of those between branches."""
+
+    facts: tuple[tuple[str, str], ...]
+    figure: Figure | None
+
+
+def exchanges(kinds: Rows, branches: Rows) -> Exchanges | None:
+    """The chapter's parts; None where no two labels are exchanged.
+
+    Args:
+        kinds: The shared view's exchanges by where their labels lie.
+        branches: Those of each two branches, the largest excess first.
+    """
+    if not kinds:
+        return None
+    facts = tuple((_KINDS[row["kind"]], number(row["exchanges"])) for row in kinds)
+    return Exchanges(facts, _figure(branches))
+
+
+def _figure(rows: Rows) -> Figure | None:
+    shown = [row for row in rows if row["excess"] is not None]
+    if not shown:
+        return None
+    first = shown[0]
+    more = sum(row["excess"] > 0 for row in shown)
+    return Figure(
+        id="exchanges",
+        title="Branches whose labels are answered in place of each other",
+        drawing=draw(pairs_spec([_drawn(row) for row in shown[:LINES]], measured="exchanges")),
+        alt=f"Dot plot of {counted(min(len(shown), LINES), 'pair')} of branches, with the "
+        f"exchanges observed and expected. The largest excess, of {first['a']} and {first['b']}, "
+        f"is {_signed(first['excess'])}: {number(first['observed'])} exchanges where "
+        f"{decimal(first['expected'], 1)} are expected. Of {counted(len(shown), 'pair')} "
+        f"{more} have more exchanges than expected.",
+        caption="Labels of one branch that are missed where a label of the other is falsely "
+        "answered, in both directions, beside what labels that are mistaken as often let expect. "
+        "At the right, how many exchanges are in excess. A label in several branches counts in "
+        "each.",
+        key_title="Each line",
+        key=(
+            Key("observed", "exchanges of the two branches", "dot"),
+            Key("expected", "expected", "ring"),
+        ),
+        table=_table(rows),
+    )
+
+
+def _drawn(row: Mapping[str, Any]) -> dict[str, Any]:
+    return {
+        "label": pair_label(row),
+        "observed": row["observed"],
+        "expected": row["expected"],
+        "low": None,
+        "high": None,
+        "times": _signed(row["excess"]),
+    }
+
+
+def _signed(excess: float | None) -> str:
+    """How many more, or fewer.
+
+    >>> _signed(12.34), _signed(-3.0), _signed(None)
+    ('+12.3', '−3.0', 'withheld')
+    """
+    text = decimal(excess, 1)
+    return text.replace("-", "−") if excess is None or excess < 0 else f"+{text}"
+
+
+def _table(rows: Rows) -> Table:
+    return Table(
+        id="exchanges-numbers",
+        caption="Exchanges between branches, the largest excess first",
+        columns=column("Branch", "With", "Exchanges", "Expected", "In excess", numeric="  nnn"),
+        rows=tuple(
+            (
+                Node(row["a"], row["title_a"] or ""),
+                Node(row["b"], row["title_b"] or ""),
+                number(row["observed"]),
+                decimal(row["expected"], 1),
+                _signed(row["excess"]),
+            )
+            for row in rows
+        ),
+    )

@@ -1,0 +1,81 @@
+"""The sections of a report, in order: a section is one line here and one template."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from reports.chapters.model import Report
+
+
+def _always(_: Report) -> bool:
+    return True
+
+
+def _behaves(report: Report) -> bool:
+    return report.model is not None and report.model.behaviours is not None
+
+
+def _exchanges(report: Report) -> bool:
+    return report.model is not None and report.model.exchanges is not None
+
+
+def _beside(report: Report) -> bool:
+    return report.model is not None and report.model.beside is not None
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """A part of the report with a heading of its own.
+
+    Args:
+        id: The anchor, and the name of its template.
+        title: The heading.
+        present: Whether a report has it.
+        paper_only: Whether only the PDF has it.
+    """
+
+    id: str
+    title: str
+    present: Callable[[Report], bool] = _always
+    paper_only: bool = False
+
+    @property
+    def template(self) -> str:
+        """Path of the section's template."""
+        return f"sections/{self.id}.html.jinja"
+
+
+SECTIONS = (
+    Section("release", "The release"),
+    Section("findings", "Findings that matter"),
+    Section("pictures", "The hierarchy in use"),
+    Section("coverage", "Coverage"),
+    Section("checks", "Checks"),
+    Section("model", "The model", lambda report: report.model is not None),
+    Section("behaviour", "How the model behaves", _behaves),
+    Section("exchanges", "Labels that the model exchanges", _exchanges),
+    Section("beside", "The data beside the model", _beside),
+    Section("more", "Further findings", lambda report: bool(report.more)),
+    Section(
+        "since", "Change since the reference", lambda report: report.since_reference is not None
+    ),
+    Section("ledger", "Ledger"),
+    Section("waivers", "Waivers", lambda report: report.waivers is not None),
+    Section("policy", "Policy"),
+    Section("methods", "Methods"),
+    Section("limits", "Limits"),
+    Section("provenance", "Provenance"),
+    Section(
+        "numbers", "Numbers behind the figures", lambda r: bool(r.all_figures), paper_only=True
+    ),
+)
+
+
+def sections(report: Report, *, paper: bool) -> tuple[Section, ...]:
+    """The sections that this report has, in order."""
+    return tuple(
+        section for section in SECTIONS if section.present(report) and section.paper_only <= paper
+    )

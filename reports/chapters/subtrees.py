@@ -1,0 +1,75 @@
+"""Metrics of single nodes: for each, the way up that ends at the node itself."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from reports.chapters.metric_tables import ALL
+from reports.charts.icicle import size
+from reports.words.metric_words import Metric
+from reports.words.parts import Node
+
+LINES = 24
+"""Lines that a picture of subtrees has at most."""
+
+
+@dataclass(frozen=True, slots=True)
+class Subtree:
+    """A node, and metrics by name of the instances at or below it, all between the same depths."""
+
+    node: Node
+    depth_from: int
+    depth_to: int
+    metrics: Mapping[str, Metric]
+
+
+def subtrees(
+    metrics: Sequence[Metric],
+    names: Sequence[str],
+    titles: Mapping[str, str | None],
+    depths: Mapping[str, int],
+) -> tuple[Subtree, ...]:
+    """The scopes that have the first of the metrics, in order of node.
+
+    Args:
+        metrics: All metrics.
+        names: Those wanted; the first must be there, the others may be.
+        titles: Title by node.
+        depths: Depth by node, as far as it is known.
+
+    Of a node's cuts the one that ends at its own depth is taken, from as deep as there is; where
+    none ends there, the one that ends nearest below the root.
+    """
+    scopes: dict[str, dict[tuple[int, int], dict[str, Metric]]] = {}
+    for metric in metrics:
+        if metric["scope"] != ALL and metric["name"] in names and (cut := _cut(metric)):
+            scopes.setdefault(metric["scope"], {}).setdefault(cut, {})[metric["name"]] = metric
+    return tuple(
+        Subtree(Node(node, titles.get(node) or ""), *cut, cuts[cut])
+        for node, cuts in sorted(scopes.items())
+        for cut in [min(cuts, key=lambda cut: _distance(cut, depths.get(node)))]
+        if names[0] in cuts[cut]
+    )
+
+
+def drawn(found: Sequence[Subtree], name: str) -> list[Subtree]:
+    """Those where the metric is defined, the ones over the most instances, ranked by it."""
+    defined = [one for one in found if one.metrics[name]["value"] is not None]
+    largest = sorted(defined, key=lambda one: (-_instances(one, name), one.node.id))[:LINES]
+    return sorted(largest, key=lambda one: (-one.metrics[name]["value"], one.node.id))
+
+
+def _cut(metric: Metric) -> tuple[int, int] | None:
+    start, end = (metric["parameters"].get(name) for name in ("depth_from", "depth_to"))
+    return None if start is None or end is None else (start, end)
+
+
+def _distance(cut: tuple[int, int], depth: int | None) -> tuple[bool, bool, int, int]:
+    start, end = cut
+    return (end != depth, end < 1, end, -start)
+
+
+def _instances(one: Subtree, name: str) -> int:
+    n = one.metrics[name]["n"]
+    return 0 if n is None else size(n)

@@ -1,0 +1,266 @@
+"""The report's tables, each from its place in the shared view."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from audit.base.plurals import counted
+from reports.words.parts import Badge, Cell, Code, Named, Table, column
+from reports.words.words import BRANCH_RULE, REFUSED, SEVERITY, STATUS, TONE, number, percent, words
+
+DIGEST = 16
+"""Characters of a sha256 shown where the full value stands elsewhere."""
+
+NODES_NAMED = 4
+"""Nodes of a side of a rule up to which its line names them all."""
+
+Row = tuple[Cell, ...]
+
+
+def checks_table(checks: Sequence[Mapping[str, Any]]) -> Table:
+    """Every check with its status and what it looked at."""
+    return Table(
+        id="check-table",
+        caption="Every check, what it looked at and what it found",
+        columns=column(
+            "Check", "Status", "Looked at", "Findings", "Shown", "Not shown", "Folded",
+            numeric="   nnnn",
+        ),
+        rows=tuple(_check_row(check) for check in checks),
+    )  # fmt: skip
+
+
+def ledger_table(ledger: Mapping[str, Any]) -> Table:
+    """Rows mapped and refused, which sum to the rows read."""
+    read = ledger["rows_read"]
+    refused = sorted(ledger["refused"].items(), key=lambda item: (-item[1], item[0]))
+    return Table(
+        id="ledger-table",
+        caption="Where every row read went",
+        columns=column("Rows", "Number", "Share of rows read", numeric=" nn"),
+        rows=(
+            ("Mapped to a node", *_of(ledger["rows_mapped"], read)),
+            *(
+                (Named(f"Refused: {words(reason, REFUSED)}", reason), *_of(rows, read))
+                for reason, rows in refused
+            ),
+        ),
+        total=("Read", *_of(ledger["rows_mapped"] + sum(ledger["refused"].values()), read)),
+    )
+
+
+def ledger_facts(ledger: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
+    """What the release holds beside its rows."""
+    labels = ledger["labels_per_instance"]
+    groups = ledger["groups"]
+    without, instances = ledger["instances_without_labels"], ledger["instances"]
+    return (
+        ("Instances", number(instances)),
+        ("Instances without labels", f"{number(without)} of {number(instances)}"),
+        ("Groups", "not given" if groups is None else number(groups)),
+        ("Labels per instance, median", number(labels["median"])),
+        ("Labels per instance, 90th percentile", number(labels["p90"])),
+        ("Repeated edges of the hierarchy, counted once", number(ledger["repeated_edges"])),
+    )
+
+
+def waivers_table(waivers: Sequence[Mapping[str, Any]]) -> Table | None:
+    """Every waiver with all it says; None without any."""
+    if not waivers:
+        return None
+    names = list(dict.fromkeys(name for waiver in waivers for name in waiver))
+    return Table(
+        id="waiver-table",
+        caption="Waivers",
+        columns=column(*(_sentence(words(name, {"used": "findings waived"})) for name in names)),
+        rows=tuple(tuple(_any(waiver.get(name)) for name in names) for waiver in waivers),
+    )
+
+
+def thresholds_table(policy: Mapping[str, Any]) -> Table:
+    """Every threshold with its unit and reason."""
+    return Table(
+        id="threshold-table",
+        caption="Thresholds",
+        columns=column("Threshold", "Value", "Unit", "Reason", numeric=" n"),
+        rows=tuple(
+            (
+                Named(_sentence(words(threshold["name"], {})), threshold["name"]),
+                number(threshold["value"]),
+                threshold["unit"],
+                threshold["reason"],
+            )
+            for threshold in policy["thresholds"]
+        ),
+    )
+
+
+def rules_table(policy: Mapping[str, Any]) -> Table | None:
+    """What each pair of branches may do; None where the policy has no rule."""
+    if not policy["branch_rules"]:
+        return None
+    return Table(
+        id="rule-table",
+        caption="Branch rules, the first that fits decides",
+        columns=column("Branch", "With", "Rule", "Reason"),
+        rows=tuple(
+            (
+                _branch(rule["a"]),
+                _branch(rule["b"]),
+                words(rule["rule"], BRANCH_RULE),
+                rule["reason"],
+            )
+            for rule in policy["branch_rules"]
+        ),
+    )
+
+
+def exclusive_table(policy: Mapping[str, Any]) -> Table | None:
+    """Which nodes exclude each other; None where the policy declares none."""
+    if not policy["exclusive"]:
+        return None
+    return Table(
+        id="exclusive-table",
+        caption="Nodes of which an instance should carry one at most",
+        columns=column("Sides", "Severity", "Reason"),
+        rows=tuple(
+            (
+                " | ".join(", ".join(side) for side in group["nodes"]),
+                SEVERITY[group["severity"]],
+                group["reason"],
+            )
+            for group in policy["exclusive"]
+        ),
+    )
+
+
+def expected_table(policy: Mapping[str, Any]) -> Table | None:
+    """Associations that the policy expects; None where it names none."""
+    if not policy["expected"]:
+        return None
+    return Table(
+        id="expected-table",
+        caption="Associations that are known, and not reported",
+        columns=column("Node", "With", "Known from", "Pairs taken out", numeric="   n"),
+        rows=tuple(
+            (*map(Code, known["nodes"]), known["source"], number(known["pairs"]))
+            for known in policy["expected"]
+        ),
+    )
+
+
+def companions_table(policy: Mapping[str, Any]) -> Table | None:
+    """Which nodes ask for another one beside them; None where the policy has no such rule."""
+    if not policy["companions"]:
+        return None
+    return Table(
+        id="companion-table",
+        caption="Nodes that ask for another one beside them",
+        columns=column(
+            "Nodes", "Need", "Unless", "Holds", "Rule", "Severity", "Pairs taken out",
+            numeric="      n",
+        ),
+        rows=tuple(
+            (
+                *(_some(rule[key]) for key in ("if", "needs", "unless")),
+                _span(rule["valid_from"], rule["valid_to"]),
+                rule["source"],
+                SEVERITY[rule["severity"]],
+                number(rule["pairs"]),
+            )
+            for rule in policy["companions"]
+        ),
+    )  # fmt: skip
+
+
+def _some(nodes: Sequence[str]) -> str:
+    """The first of some nodes, and how many others there are."""
+    if len(nodes) <= NODES_NAMED:
+        return ", ".join(nodes)
+    return f"{', '.join(nodes[: NODES_NAMED - 1])} and {len(nodes) - NODES_NAMED + 1} others"
+
+
+def _span(first: str | None, last: str | None) -> str:
+    told = (("from", first), ("to", last))
+    return " ".join(f"{word} {day}" for word, day in told if day) or "always"
+
+
+def severities_table(policy: Mapping[str, Any]) -> Table | None:
+    """Severities that the policy sets in place of the checks' own; None where it sets none."""
+    if not policy["severities"]:
+        return None
+    return Table(
+        id="severity-table",
+        caption="Severities that the policy sets",
+        columns=column("Check", "Severity"),
+        rows=tuple((Code(name), SEVERITY[said]) for name, said in policy["severities"].items()),
+    )
+
+
+def digests(identity: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
+    """The sha256 of each part of the identity that has one."""
+    return tuple(
+        (_sentence(part), facts["sha256"])
+        for part, facts in identity.items()
+        if isinstance(facts, Mapping) and "sha256" in facts
+    )
+
+
+def provenance_table(identity: Mapping[str, Any], result_sha256: str) -> Table:
+    """What went in and what made it, with full digests."""
+    tool = identity["tool"]
+    rows: list[Row] = [(name, Code(digest)) for name, digest in digests(identity)]
+    if identity["normaliser"]:
+        rows.append(("Normaliser", Code(identity["normaliser"])))
+    rows.append(("Tool", Code(f"{tool['name']} {tool['version']}")))
+    rows.append(("result.json", Code(result_sha256)))
+    return Table(
+        id="provenance-table",
+        caption="sha256 of what went in and came out",
+        columns=column("Part", "Digest or version"),
+        rows=tuple(rows),
+    )
+
+
+def short(digest: str) -> Code:
+    """A digest cut for reading."""
+    return Code(digest, f"{digest[:DIGEST]}…" if len(digest) > DIGEST else digest)
+
+
+def _check_row(check: Mapping[str, Any]) -> Row:
+    title = Named(check["title"], check["name"])
+    badge = Badge(STATUS[check["status"]], TONE.get(check["status"], "plain"))
+    if check["reason"]:
+        return (title, badge, check["reason"], "–", "–", "–", "–")
+    return (
+        title,
+        badge,
+        counted(check["denominator"], check["denominator_unit"]),
+        number(check["total"] - check["folded"]),
+        number(len(check["findings"])),
+        number(check["not_shown"]),
+        number(check["folded"]),
+    )
+
+
+def _of(rows: int, read: int) -> tuple[str, str]:
+    return number(rows), percent(rows / read) if read else "–"
+
+
+def _branch(id_: str) -> Cell:
+    return "any other branch" if id_ == "*" else Code(id_)
+
+
+def _any(value: Any) -> str:
+    if isinstance(value, Mapping):
+        return "; ".join(f"{words(name)} {_any(inner)}" for name, inner in value.items())
+    if isinstance(value, list | tuple):
+        return ", ".join(_any(item) for item in value)
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return "–" if value is None else number(value)
+
+
+def _sentence(text: str) -> str:
+    return text[:1].upper() + text[1:]

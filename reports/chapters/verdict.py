@@ -1,0 +1,71 @@
+"""The report's first sentence."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from audit.results.result import OF_MODEL
+from reports.words.parts import Badge, Verdict
+from reports.words.words import TONE, counted, listed
+
+_WORD = {
+    "error": "Incomplete",
+    "fail": "Fails",
+    "warn": "Passes with warnings",
+    "note": "Passes with notes",
+    "pass": "Passes",
+    "not_applicable": "Not judged",
+}
+_WITHOUT_MODEL = {
+    "warn": "Data pass with warnings, model not judged",
+    "note": "Data pass with notes, model not judged",
+    "pass": "Data pass, model not judged",
+}
+"""What is said of a release beside a model of which nothing could be judged."""
+_FOUND = (("error", "crashed"), ("fail", "found errors"), ("warn", "gave warnings"))
+
+
+def verdict(shared: Mapping[str, Any]) -> Verdict:
+    """What the audit says in one sentence, with what it looked at.
+
+    A second sentence says where predictions were given and no check could judge them.
+    """
+    status, unjudged = shared["status"], _model_not_judged(shared)
+    words, tone = _WORD | (_WITHOUT_MODEL if unjudged else {}), TONE.get(status, "plain")
+    badge = Badge(words[status], "plain" if unjudged and status == "pass" else tone)
+    return Verdict(badge, " ".join(filter(None, (_sentence(shared), unjudged))))
+
+
+def _model_not_judged(shared: Mapping[str, Any]) -> str:
+    """Why nothing of a model could be judged; empty where something was, or without one."""
+    if shared["ledger"]["predictions"] is None:
+        return ""
+    checks = [check for check in shared["checks"] if check["name"] in OF_MODEL]
+    if any(check["status"] != "not_applicable" and check["denominator"] for check in checks):
+        return ""
+    reasons = "; ".join(f"{check['name']}: {check['reason']}" for check in checks)
+    return f"Nothing of the model could be judged ({reasons})." if reasons else ""
+
+
+def _sentence(shared: Mapping[str, Any]) -> str:
+    checks = shared["checks"]
+    applied = [check for check in checks if check["status"] != "not_applicable"]
+    instances = counted(shared["ledger"]["instances"], "instance")
+    if not applied:
+        return f"No check could be applied to the {instances} read."
+    if shared["status"] == "not_applicable":
+        return f"The {instances} read hold nothing that a check could judge."
+    findings = sum(check["total"] - check["folded"] for check in applied)
+    what = _outcomes(applied) or "found nothing"
+    return (
+        f"Of {counted(len(applied), 'check')} that could be applied to {instances}, {what}: "
+        f"{counted(findings, 'finding')} in all."
+    )
+
+
+def _outcomes(applied: Sequence[Mapping[str, Any]]) -> str:
+    statuses = [check["status"] for check in applied]
+    found = (*_FOUND, ("note", "gave notes"), ("pass", "found nothing"))
+    counts = [(statuses.count(status), text) for status, text in found]
+    return listed([f"{n:,} {text}" for n, text in counts if n])

@@ -1,0 +1,168 @@
+"""The pictures' Vega-Lite specifications, built with Altair, in colours of the palette."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal
+
+import altair as alt
+
+from reports.charts.icicle import COLUMNS, Cell
+from reports.charts.palette import LIGHT, SCALE
+from reports.charts.parts import (
+    TEXT,
+    WIDTH,
+    Rows,
+    axis,
+    dots_spec,
+    interval,
+    left_labels,
+    lines,
+    numbered,
+    ranked,
+    right_texts,
+    specification,
+    values,
+)
+from reports.words.labels import node_label
+
+
+def residual_spec(rows: Rows, limit: float | None) -> dict[str, Any]:
+    """Ranked residual shares: a dot with its interval each, and the policy's limit as a line.
+
+    Args:
+        rows: ``label, share, low, high, counts``, in the order to be drawn.
+        limit: The share above which the policy reports; None where it says nothing.
+    """
+    return dots_spec(rows, "share", limit=limit)
+
+
+def pairs_spec(rows: Rows, measured: str = "instances with both nodes") -> dict[str, Any]:
+    """Ranked pairs: a count of each, beside what was expected.
+
+    Args:
+        rows: ``label, observed, expected, low, high, times``, in the order to be drawn; expected is
+            None where there is none, low and high where the ratio has no interval.
+        measured: What is counted.
+    """
+    drawn = numbered(rows)
+    base = alt.Chart(values(drawn)).encode(y=lines())
+    compared = alt.Chart(values([row for row in drawn if row["expected"] is not None]))
+    bounded = alt.Chart(values([row for row in drawn if row["low"] is not None]))
+    reach = [row[name] or 0 for row in rows for name in ("observed", "expected", "high")]
+    top = max(reach, default=0) or 1
+    observed = alt.X(
+        "observed:Q",
+        scale=alt.Scale(domain=[0, top], nice=True),
+        axis=axis(measured, ",.0f"),
+    )
+    layers = [
+        compared.mark_rule(color=LIGHT["expected"], strokeWidth=1).encode(
+            y=lines(), x="expected:Q", x2="observed"
+        ),
+        interval(bounded.encode(y=lines())),
+        compared.mark_point(
+            color=LIGHT["expected"], fill=LIGHT["gap"], strokeWidth=1.8, size=60, opacity=1
+        ).encode(y=lines(), x="expected:Q"),
+        base.mark_point(color=LIGHT["observed"], filled=True, size=75, opacity=1).encode(
+            x=observed
+        ),
+        left_labels(base),
+        right_texts(base, "times"),
+    ]
+    return ranked(layers, len(rows), left=330, right=150)
+
+
+def matrix_spec(rows: Rows, labels: Sequence[str]) -> dict[str, Any]:
+    """Branches against branches: a shaded cell with its share, the own share on the diagonal.
+
+    Args:
+        rows: ``row, column`` (numbers from 1), ``role`` (of the palette), ``text``.
+        labels: Label of each branch, in order.
+    """
+    side = min(44, 440 // max(len(labels), 1))
+    order = [str(place + 1) for place in range(len(labels))]
+    named = [{"row": place, "label": label} for place, label in zip(order, labels, strict=True)]
+    band = alt.Scale(domain=order, paddingInner=0.06, paddingOuter=0)
+    cells = alt.Chart(values(rows)).encode(
+        x=alt.X("column:N", scale=band, sort=None, axis=_top_axis()),
+        y=alt.Y("row:N", scale=band, sort=None, axis=None),
+    )
+    names = alt.Chart(values(named)).encode(y=alt.Y("row:N", scale=band, sort=None, axis=None))
+    layers = [
+        cells.mark_rect().encode(color=alt.Color("role:N", scale=_roles(), legend=None)),
+        *_shaded_text(cells, size=10, align="center"),
+        names.mark_text(align="right", dx=-10, color=LIGHT["ink"]).encode(
+            x=alt.value(0), text="label:N"
+        ),
+    ]
+    size = side * len(labels)
+    padding = {"left": 250, "right": WIDTH - 250 - size, "top": 24, "bottom": 4}
+    return specification(layers, size, size, padding)
+
+
+def icicle_spec(cells: Sequence[Cell], roles: Mapping[str, str]) -> dict[str, Any]:
+    """The upper hierarchy as columns of bars, the branches at the left.
+
+    Args:
+        cells: Places of the nodes.
+        roles: Palette role by node.
+    """
+    drawn = [cell for cell in cells if cell.column < COLUMNS]
+    columns = max((cell.column for cell in drawn), default=0) + 1
+    width, height = WIDTH // columns, min(760, max(160, 14 * len(drawn)))
+    rows = [_icicle_row(cell, roles, width, height) for cell in drawn]
+    base = alt.Chart(values(rows))
+    rects = base.mark_rect(stroke=LIGHT["gap"], strokeWidth=0.8).encode(
+        x=alt.X("left:Q", axis=None, scale=None),
+        x2="right:Q",
+        y=alt.Y("top:Q", axis=None, scale=None),
+        y2="bottom:Q",
+        color=alt.Color("role:N", scale=_roles(), legend=None),
+    )
+    texts = base.transform_filter("datum.label != ''").encode(
+        x=alt.X("text_x:Q", axis=None, scale=None), y=alt.Y("text_y:Q", axis=None, scale=None)
+    )
+    layers = [rects, *_shaded_text(texts, size=10, align="left")]
+    padding = {"left": 0, "right": WIDTH - columns * width, "top": 0, "bottom": 0}
+    return specification(layers, columns * width, height, padding)
+
+
+def _icicle_row(
+    cell: Cell, roles: Mapping[str, str], width: int, height: int
+) -> dict[str, float | str]:
+    top, bottom = round(cell.top * height, 2), round(cell.bottom * height, 2)
+    label = node_label(cell.row["node"], cell.row["title"], (width - 10) // 6)
+    return {
+        "left": cell.column * width,
+        "right": (cell.column + 1) * width,
+        "top": top,
+        "bottom": bottom,
+        "text_x": cell.column * width + 5,
+        "text_y": round((top + bottom) / 2, 2),
+        "role": roles[cell.row["node"]],
+        "label": label if bottom - top >= TEXT else "",
+    }
+
+
+def _shaded_text(
+    base: alt.Chart, *, size: int, align: Literal["left", "center"]
+) -> list[alt.Chart | alt.LayerChart]:
+    """Labels in the colour that reads on the shade below them."""
+    dark = "datum.role == 'scale-3' || datum.role == 'scale-4'"
+    field = "label:N" if align == "left" else "text:N"
+    return [
+        base.transform_filter(test)
+        .mark_text(fontSize=size, align=align, baseline="middle", color=LIGHT[role])
+        .encode(text=field)
+        for role, test in (("on-low", f"!({dark})"), ("on-high", dark))
+    ]
+
+
+def _roles() -> alt.Scale:
+    roles = ("scale-none", *SCALE)
+    return alt.Scale(domain=list(roles), range=[LIGHT[role] for role in roles])
+
+
+def _top_axis() -> alt.Axis:
+    return alt.Axis(title=None, orient="top", domain=False, ticks=False, labelAngle=0, grid=False)

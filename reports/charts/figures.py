@@ -1,0 +1,391 @@
+"""The report's pictures: what each draws, says and is made of."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from reports.charts import charts
+from reports.charts.icicle import COLUMNS, icicle, size
+from reports.charts.palette import SCALE
+from reports.charts.svg import draw
+from reports.words.labels import node_label, pair_label
+from reports.words.parts import Figure, Key, Node, Table, column
+from reports.words.words import WITHHELD, counted, decimal, number, percent, span
+
+Rows = Sequence[Mapping[str, Any]]
+
+SHARES = (0.25, 0.5, 0.75)
+"""Where the shades of a residual share change."""
+MATRIX = 15
+"""Branches in the map at most."""
+
+_SHADES = (
+    " Shades show the residual share below the node: the share of its instances that say no more "
+    "than “other” or “unspecified”."
+)
+
+
+def figures(
+    overview: Mapping[str, Rows], limit: float | None, unjudged: str = ""
+) -> tuple[Figure, ...]:
+    """The pictures that the overview has numbers for, in report order: the map of branches first.
+
+    Args:
+        overview: The shared view's overview.
+        limit: The policy's limit on residual shares.
+        unjudged: Why no pair could be judged; empty where some could.
+    """
+    drawn = (
+        branches_figure(overview["branches"][:MATRIX], overview["branch_pairs"], unjudged),
+        pairs_figure(overview["pairs"]),
+        hierarchy_figure(overview["tree"]),
+        residual_figure(overview["residuals"], limit),
+    )
+    return tuple(figure for figure in drawn if figure is not None)
+
+
+def hierarchy_figure(rows: Rows) -> Figure | None:
+    """The upper hierarchy as an icicle; None with fewer than two nodes."""
+    cells = icicle(rows)
+    if len(cells) < 2:
+        return None
+    judged = any(row["residual_share"] is not None for row in rows)
+    roles = {
+        row["node"]: _shade(row["residual_share"], SHARES) if judged else SCALE[0] for row in rows
+    }
+    shown = sum(cell.column < COLUMNS for cell in cells)
+    high = sum((row["residual_share"] or 0) > SHARES[1] for row in rows)
+    deeper = f" {counted(len(cells) - shown, 'deeper node')} stand in the table alone."
+    return Figure(
+        id="hierarchy",
+        title="The hierarchy by instances",
+        drawing=draw(charts.icicle_spec(cells, roles)),
+        alt=f"Icicle of the {shown} nodes with the most instances, from the branches at the left "
+        "to their descendants at the right."
+        + (f" {high:,} of {len(rows)} have a residual share above 50%." if judged else ""),
+        caption="Each bar is a node, to the right of its parent; the taller the bar, the more of "
+        "its parent’s instances carry it. Since an instance can carry several nodes, bars beside "
+        "each other are drawn to the scale of their sum."
+        + (_SHADES if judged else "")
+        + (deeper if shown < len(cells) else ""),
+        key_title="Residual share",
+        key=_keys(SHARES, "no residual share to show") if judged else (),
+        table=Table(
+            id="hierarchy-numbers",
+            caption="Nodes with the most instances",
+            columns=column("Node", "Depth", "Instances", "Residual share", numeric=" nnn"),
+            rows=tuple(
+                (
+                    _node(row),
+                    number(row["depth"]),
+                    number(row["instances"]),
+                    "–" if row["residual_share"] is None else percent(row["residual_share"]),
+                )
+                for row in rows
+            ),
+        ),
+    )
+
+
+def branches_figure(branches: Rows, pairs: Rows, unjudged: str = "") -> Figure | None:
+    """The map of branches by branches: what was found between them; None with fewer than two.
+
+    Args:
+        branches: Those that are drawn.
+        pairs: Pairs of them, and of others, that an instance carries.
+        unjudged: Why no pair could be judged; empty where some could.
+    """
+    if len(branches) < 2:
+        return None
+    nodes = {branch["node"]: _node(branch) for branch in branches}
+    between = {frozenset((pair["a"], pair["b"])): pair for pair in pairs}
+    met = [
+        branches[i] if i == j else between.get(_both(branches, i, j))
+        for i in range(len(branches))
+        for j in range(i + 1)
+    ]
+    cells = ((str(i + 1), str(j + 1)) for i in range(len(branches)) for j in range(i + 1))
+    labels = [
+        f"{node_label(branch['node'], branch['title'], 35)} · {place}"
+        for place, branch in enumerate(branches, 1)
+    ]
+    there = [cell for cell in met if cell is not None]
+    found = sorted((cell for cell in there if cell["found"]), key=lambda cell: -cell["found"])
+    return Figure(
+        id="branches",
+        title="Which branches go together",
+        drawing=draw(
+            charts.matrix_spec(
+                [
+                    {"row": row, "column": column, **_map_cell(cell)}
+                    for (row, column), cell in zip(cells, met, strict=True)
+                ],
+                labels,
+            )
+        ),
+        alt=f"Map of {len(branches)} branches by {len(branches)}. "
+        + _map_in_words(nodes, found, unjudged),
+        caption=_MAP + (f" No pair was judged: {unjudged}." if unjudged else _told_of_map(found)),
+        key_title="Labels of the two branches on one instance",
+        key=tuple(
+            Key(role, text)
+            for role, text in (*zip(SCALE, _AS_MANY, strict=True), ("scale-none", _NO_RATIO))
+        ),
+        table=Table(
+            id="branches-numbers",
+            caption="What was found between branches, and within them",
+            columns=column(
+                "Branch", "With", "Pairs found", "Instances in excess", "Label pairs",
+                "Instances", "Share of all",
+                numeric="  nnnnn",
+            ),
+            rows=tuple(_map_row(cell, nodes) for cell in sorted(there, key=_map_order)),
+        ),
+    )  # fmt: skip
+
+
+RATIOS = (0.8, 1.25, 2.0)
+"""Where the shades of the map change: label pairs over those that length lets expect."""
+_AS_MANY = (
+    "fewer together than expected: below ×0.8",
+    "about as many as expected: ×0.8 to ×1.25",
+    "more than expected: ×1.25 to ×2",
+    "more than twice as many",
+)
+_NO_RATIO = "no such pair of labels, too few to tell, or withheld"
+_MAP = (
+    "Each row and each column is a branch, a main part of the hierarchy; columns are numbered as "
+    "the rows are. The number in a cell says how many pairs of nodes, one in either branch, stand "
+    "together on more instances than chance, the length of the records and the stronger pairs "
+    "found before them explain; a cell without a number has none. On the diagonal both nodes lie "
+    "in the same branch. The shade compares the branches as wholes: how often a label of one "
+    "stands beside a label of the other, against how often records of their length would have it "
+    "so. A strong shade without a number: the two branches go together as wholes, and no two nodes "
+    "in them beyond that."
+)
+
+
+def _told_of_map(found: Rows) -> str:
+    """What the map shows, in a sentence."""
+    if not found:
+        return (
+            " Nothing was found: no pair of nodes stands together beyond what the length of the "
+            "records, and the two branches, let expect."
+        )
+    return ""
+
+
+def _map_in_words(nodes: Mapping[str, Node], found: Rows, unjudged: str) -> str:
+    if unjudged:
+        return f"No pair was judged: {unjudged}."
+    if not found:
+        return "No pair of nodes was found in any of them."
+    most = found[0]
+    pairs = counted(sum(cell["found"] for cell in found), "pair")
+    first, second = _ends(most)
+    place = (
+        f"within {nodes[first].text}"
+        if first == second
+        else f"between {nodes[first].text} and {nodes[second].text}"
+    )
+    where = counted(len(found), "cell")
+    return f"{pairs} of nodes were found in {where}; most, {number(most['found'])}, {place}."
+
+
+def _ends(cell: Mapping[str, Any]) -> tuple[str, str]:
+    """Both branches of a cell of the map."""
+    return (cell["a"], cell["b"]) if "a" in cell else (cell["node"], cell["node"])
+
+
+def _map_cell(cell: Mapping[str, Any] | None) -> dict[str, str]:
+    ratio = None if cell is None else cell["label_pairs_ratio"]
+    role = "scale-none" if ratio is None else SCALE[sum(ratio >= step for step in RATIOS)]
+    return {"role": role, "text": number(cell["found"]) if cell and cell["found"] else ""}
+
+
+def _map_order(cell: Mapping[str, Any]) -> tuple[float, float, tuple[str, str]]:
+    """Most pairs first; of equal ones those whose branches go together most."""
+    return -cell["found"], -(cell["label_pairs_ratio"] or 0.0), _ends(cell)
+
+
+def _map_row(cell: Mapping[str, Any], nodes: Mapping[str, Node]) -> tuple[Node | str, ...]:
+    first, second = _ends(cell)
+    ratio = cell["label_pairs_ratio"]
+    return (
+        nodes[first],
+        "itself" if first == second else nodes[second],
+        number(cell["found"]),
+        number(cell["excess"]),
+        "–" if ratio is None else f"×{number(ratio)}",
+        number(cell["instances"]),
+        percent(cell["share"]),
+    )
+
+
+def residual_figure(rows: Rows, limit: float | None) -> Figure | None:
+    """Residual shares, ranked; None where none can be shown."""
+    drawn = [row for row in rows if row["share"] is not None]
+    drawn.sort(key=lambda row: (-row["share"], row["node"]))
+    if not drawn:
+        return None
+    above = sum(row["share"] > limit for row in drawn) if limit is not None else 0
+    judged = f" {above} of {len(drawn)} lie above the limit of {percent(limit)}." if limit else ""
+    first, last = drawn[0], drawn[-1]
+    keys = [Key("observed", "share, with its 95% interval", "dot")]
+    if limit is not None:
+        keys.append(Key("limit", f"limit of the policy, {percent(limit)}", "line"))
+    return Figure(
+        id="residuals",
+        title="Residual shares",
+        drawing=draw(
+            charts.residual_spec(
+                [
+                    {
+                        "label": node_label(row["node"], row["title"], 38),
+                        "share": row["share"],
+                        "low": row["low"],
+                        "high": row["high"],
+                        "counts": f"{number(row['instances'])} of {number(row['of'])}",
+                    }
+                    for row in drawn
+                ],
+                limit,
+            )
+        ),
+        alt=f"Ranked dot plot of {counted(len(drawn), 'parent')}: residual shares from "
+        f"{percent(first['share'])} ({first['node']}) down to {percent(last['share'])} "
+        f"({last['node']}).{judged}",
+        caption="Of the instances with a label below the node, the share whose labels there are "
+        "all “other” or “unspecified”. The nodes drawn are those with the most such instances.",
+        key_title="Each line",
+        key=tuple(keys),
+        table=Table(
+            id="residuals-numbers",
+            caption="Residual shares of the nodes with the most residual instances",
+            columns=column("Node", "Residual", "Out of", "Share", "95% interval", numeric=" nnnn"),
+            rows=tuple(
+                (
+                    _node(row),
+                    number(row["instances"]),
+                    number(row["of"]),
+                    percent(row["share"]),
+                    span(percent(row["low"]), percent(row["high"])),
+                )
+                for row in rows
+            ),
+        ),
+    )
+
+
+def pairs_figure(rows: Rows) -> Figure | None:
+    """The strongest reported pairs beside what was expected of them; None without any."""
+    if not rows:
+        return None
+    first = rows[0]
+    keys = [
+        Key("observed", "instances with both nodes", "dot"),
+        Key("observed", "95% interval of the excess", "bar"),
+        Key("expected", "expected from length and from other pairs found", "ring"),
+    ]
+    across = sum(row["relation"] == "cross_branch" for row in rows)
+    return Figure(
+        id="pairs",
+        title="The strongest pairs",
+        drawing=draw(charts.pairs_spec([_pair_drawn(row) for row in rows])),
+        alt=f"Dot plot of the {counted(len(rows), 'strongest pair')}, {across} of them across "
+        f"branches. The first, {first['a']} and {first['b']}, stands on "
+        f"{number(first['instances'])} instances"
+        + (
+            f", where {decimal(first['explained'], 1)} are expected."
+            if first["explained"] is not None
+            else "."
+        ),
+        caption="The pairs that stand out most: those across branches first, then those within "
+        "one, each group from the strongest evidence down. A dot shows the instances that carry "
+        "both nodes; the ring beside it, how many the length of the records and the other pairs "
+        "found would explain. At the right, how many times as many that is, drawn toward 1 where "
+        "counts are small, with its 95% interval, which the bar shows in instances. Where one "
+        "label can carry both nodes, only instances with two labels are compared. A pair without "
+        "a ring has its expectation withheld.",
+        key_title="Each line",
+        key=tuple(keys),
+        table=Table(
+            id="pairs-numbers",
+            caption="The strongest pairs",
+            columns=column(
+                "First node", "Second node", "Instances", "Share of all", "If independent", "Lift",
+                "Expected from length", "Expected in all", "Ratio and interval",
+                numeric="  nnnnnnn",
+            ),
+            rows=tuple(
+                (
+                    _node(row, "a", "title_a"),
+                    _node(row, "b", "title_b"),
+                    *_pair_numbers(row),
+                    decimal(row["expected_length"], 1),
+                    decimal(row["explained"], 1),
+                    _ratio(row) or WITHHELD,
+                )
+                for row in rows
+            ),
+        ),
+    )  # fmt: skip
+
+
+def _observed(row: Mapping[str, Any]) -> float:
+    """Instances that the expectation is of: those with two labels, which the ratio tells."""
+    if row["shrunk_ratio"] is None:
+        return size(row["instances"])
+    return float(round(row["shrunk_ratio"] * (row["explained"] + 0.5) - 0.5))
+
+
+def _pair_drawn(row: Mapping[str, Any]) -> dict[str, Any]:
+    known = None not in (row["explained"], row["ratio_low"], row["ratio_high"])
+    low, high = (
+        max(0.0, row[bound] * (row["explained"] + 0.5) - 0.5) if known else None
+        for bound in ("ratio_low", "ratio_high")
+    )
+    return {
+        "label": pair_label(row),
+        "observed": _observed(row),
+        "expected": row["explained"],
+        "low": low,
+        "high": high,
+        "times": _ratio(row).replace(" to ", "–") or WITHHELD,
+    }
+
+
+def _ratio(row: Mapping[str, Any]) -> str:
+    """How many times the expectation, with its interval; empty where withheld."""
+    if row["shrunk_ratio"] is None:
+        return ""
+    bounds = row["ratio_low"], row["ratio_high"]
+    return f"×{decimal(row['shrunk_ratio'], 2)} ({span(*(decimal(b, 2) for b in bounds))})"
+
+
+def _node(row: Mapping[str, Any], id_name: str = "node", title_name: str = "title") -> Node:
+    return Node(row[id_name], row[title_name] or "")
+
+
+def _pair_numbers(pair: Mapping[str, Any]) -> tuple[str, ...]:
+    return (
+        number(pair["instances"]),
+        percent(pair["share"]),
+        decimal(pair["expected"], 1),
+        decimal(pair["lift"], 2),
+    )
+
+
+def _both(branches: Rows, i: int, j: int) -> frozenset[str]:
+    return frozenset((branches[i]["node"], branches[j]["node"]))
+
+
+def _shade(share: float | None, steps: Sequence[float]) -> str:
+    return "scale-none" if share is None else SCALE[sum(share > step for step in steps)]
+
+
+def _keys(steps: Sequence[float], none: str) -> tuple[Key, ...]:
+    names = [f"{step:.0%}" for step in steps]
+    texts = [f"up to {names[0]}", *map("{} to {}".format, names, names[1:]), f"above {names[-1]}"]
+    return (*map(Key, SCALE, texts), Key("scale-none", none))

@@ -1,0 +1,135 @@
+"""What the pictures' specifications are made of: ranked lines, axes, labels, sizes.
+
+Sizes are fixed and labels are cut by their characters, so that a picture's layout does not
+depend on the fonts at hand.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import altair as alt
+
+from reports.charts.palette import LIGHT
+
+WIDTH = 720
+"""Width of every picture: a page of the PDF, and of a laptop's text column."""
+
+Rows = Sequence[Mapping[str, Any]]
+
+_FONT = "system-ui, 'Segoe UI', Roboto, 'Helvetica Neue', Arial, 'Liberation Sans', sans-serif"
+TEXT = 11
+"""Height of a text."""
+_LINE = 24
+"""Height of one line of a ranked picture."""
+
+
+def lines() -> alt.Y:
+    """The numbered lines of a ranked picture, a rule each."""
+    axis = alt.Axis(title=None, domain=False, ticks=False, labels=False, grid=True)
+    return alt.Y("line:O", sort=None, axis=axis)
+
+
+def left_labels(base: alt.Chart) -> alt.Chart:
+    """The label of each line: drawn as text, since two lines may have the same label."""
+    labels = base.mark_text(align="right", dx=-12, color=LIGHT["ink"])
+    return _encoded(labels, x=alt.value(0), text="label:N")
+
+
+def right_texts(base: alt.Chart, field: str) -> alt.Chart:
+    """Figures in words at the right end of each line."""
+    figures = base.mark_text(align="left", dx=12, color=LIGHT["muted"])
+    return _encoded(figures, x=alt.value("width"), text=f"{field}:N")
+
+
+def _encoded(chart: alt.Chart, **channels: Any) -> alt.Chart:
+    encoded: alt.Chart = chart.encode(**channels)
+    return encoded
+
+
+def axis(title: str, form: str) -> alt.Axis:
+    """An axis of numbers below the picture, in a d3 format."""
+    return alt.Axis(
+        title=title, format=form, tickCount=5, domain=False, ticks=False, labelFlush=False
+    )
+
+
+def ranked(layers: Sequence[Any], lines: int, *, left: int, right: int) -> dict[str, Any]:
+    """Layers over numbered lines, with room for labels at the left and texts at the right."""
+    padding = {"left": left, "right": right, "top": 6, "bottom": 40}
+    return specification(layers, WIDTH - left - right, _LINE * lines, padding)
+
+
+def dots_spec(
+    rows: Rows, title: str, *, limit: float | None = None, left: int = 250, right: int = 110
+) -> dict[str, Any]:
+    """Ranked shares from 0 to 1: a dot with its interval each, and a limit as a line.
+
+    Args:
+        rows: ``label, share, low, high, counts``, in the order to be drawn.
+        title: What the axis counts.
+        limit: Where the line stands; None where there is none.
+        left: Room for the labels.
+        right: Room for the counts.
+    """
+    base = alt.Chart(values(numbered(rows))).encode(y=lines())
+    share = alt.X("share:Q", scale=alt.Scale(domain=[0, 1]), axis=axis(title, ".0%"))
+    layers = [
+        interval(base),
+        base.mark_point(color=LIGHT["observed"], filled=True, size=70, opacity=1).encode(x=share),
+        left_labels(base),
+        right_texts(base, "counts"),
+    ]
+    if limit is not None:
+        line = alt.Chart(values([{"limit": limit}])).mark_rule(
+            color=LIGHT["limit"], strokeWidth=1.5, strokeDash=[5, 3]
+        )
+        layers.insert(0, line.encode(x="limit:Q"))
+    return ranked(layers, len(rows), left=left, right=right)
+
+
+def interval(base: alt.Chart, color: str = LIGHT["observed"]) -> alt.Chart:
+    """From ``low`` to ``high``, behind the mark that stands between them."""
+    rule = base.mark_rule(color=color, strokeWidth=2, opacity=0.55)
+    return _encoded(rule, x=alt.X("low:Q"), x2="high:Q")
+
+
+def specification(
+    layers: Sequence[Any], width: int, height: int, padding: Mapping[str, int]
+) -> dict[str, Any]:
+    """Layers as a whole specification, in the report's type and without a ground.
+
+    It is not held against Vega-Lite's schema here, which takes longer than drawing it.
+    """
+    chart = alt.layer(*layers).properties(
+        width=width, height=height, padding=dict(padding), autosize="none", background="transparent"
+    )
+    specification: dict[str, Any] = chart.configure(**_CONFIG).to_dict(validate=False)
+    return specification
+
+
+def numbered(rows: Rows) -> Rows:
+    """Rows with the number of their line."""
+    return [{"line": place, **row} for place, row in enumerate(rows)]
+
+
+def values(rows: Rows) -> alt.InlineData:
+    """Rows as data that stand in the specification."""
+    return alt.InlineData(values=[dict(row) for row in rows])
+
+
+_CONFIG: dict[str, Any] = {
+    "aria": False,
+    "font": _FONT,
+    "view": {"stroke": None},
+    "text": {"fontSize": TEXT},
+    "axis": {
+        "labelFontSize": TEXT,
+        "labelColor": LIGHT["ink"],
+        "titleFontSize": TEXT,
+        "titleFontWeight": "normal",
+        "titleColor": LIGHT["muted"],
+        "gridColor": LIGHT["grid"],
+    },
+}

@@ -1,0 +1,177 @@
+"""A comparison as one HTML file: the shared view in words, tables and a picture."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from audit.base.errors import RenderError
+from reports.chapters.model import printable_view
+from reports.charts.svg import draw
+from reports.comparison import tables
+from reports.comparison.charts import changes_spec
+from reports.comparison.words import comparison_verdict, limits, points_span
+from reports.html import environment, style
+from reports.words.labels import node_label
+from reports.words.parts import Figure, Key, Node, Table, Verdict, column
+from reports.words.words import number, percent, points
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """A part of the document: its anchor, which names its template too, and its heading."""
+
+    id: str
+    title: str
+
+    @property
+    def template(self) -> str:
+        """Path of the section's template."""
+        return f"comparison/{self.id}.html.jinja"
+
+
+SECTIONS = (
+    Section("why", "What differs, and why"),
+    Section("nodes", "Use of nodes"),
+    Section("pairs", "Pairs"),
+    Section("checks", "Checks and findings"),
+    Section("hierarchy", "The hierarchy"),
+    Section("methods", "What counts as a change"),
+    Section("limits", "Limits"),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class ComparisonReport:
+    """All that the templates show."""
+
+    title: str
+    verdict: Verdict
+    tool: str
+    schema_version: str
+    min_cell: int
+    causes: Table
+    identity: Table
+    node_totals: Mapping[str, str]
+    nodes: Table | None
+    figure: Figure | None
+    pair_totals: Mapping[str, str]
+    pairs: Table | None
+    checks: Table
+    findings: Table | None
+    edits: Table | None
+    edits_not_shown: int
+    restated: Table | None
+    restated_not_shown: int
+    terms: Table
+    limits: tuple[str, ...]
+
+
+def comparison_html(shared: Mapping[str, Any]) -> str:
+    """The whole file.
+
+    Raises:
+        RenderError: If the view cannot be rendered.
+    """
+    try:
+        return (
+            environment()
+            .get_template("comparison.html.jinja")
+            .render(
+                report=build(printable_view(shared)),
+                sections=SECTIONS,
+                css=style("screen"),
+                paper=False,
+            )
+        )
+    except Exception as error:
+        found = f"{type(error).__name__}: {error}"
+        raise RenderError("comparison.html could not be rendered", found=found) from error
+
+
+def build(shared: Mapping[str, Any]) -> ComparisonReport:
+    """Word, format and draw the shared view."""
+    tool = shared["identity"]["new"]["tool"]
+    edits, restated = shared["edits"], shared["restated"]
+    return ComparisonReport(
+        title=_title(shared["identity"]),
+        verdict=comparison_verdict(shared),
+        tool=f"{tool['name']} {tool['version']}",
+        schema_version=shared["schema_version"],
+        min_cell=shared["min_cell"],
+        causes=tables.causes_table(shared["causes"]),
+        identity=tables.identity_table(shared),
+        node_totals=_numbers(shared["nodes"]),
+        nodes=tables.nodes_table(shared["nodes"]["rows"]),
+        figure=changes_figure(shared["nodes"]["rows"]),
+        pair_totals=_numbers(shared["pairs"]),
+        pairs=tables.pairs_table(shared["pairs"]["rows"]),
+        checks=tables.checks_table(shared["checks"]),
+        findings=tables.findings_table(shared["checks"]),
+        edits=tables.edits_table(edits["rows"]),
+        edits_not_shown=sum(edits["totals"].values()) - len(edits["rows"]),
+        restated=tables.restated_table(restated["rows"]),
+        restated_not_shown=restated["total"] - len(restated["rows"]),
+        terms=tables.terms_table(shared["terms"]),
+        limits=limits(shared),
+    )
+
+
+def changes_figure(rows: Sequence[Mapping[str, Any]]) -> Figure | None:
+    """The greatest changes of rates, ranked; None where none can be shown."""
+    drawn = [row for row in rows if row["difference"] is not None]
+    if not drawn:
+        return None
+    up = sum(row["difference"] > 0 for row in drawn)
+    first = drawn[0]
+    return Figure(
+        id="changes",
+        title="The greatest changes",
+        drawing=draw(
+            changes_spec(
+                [
+                    {
+                        "label": node_label(row["node"], row["title"], 38),
+                        **{name: 100 * row[name] for name in ("difference", "low", "high")},
+                        "rates": f"{percent(row['rate_old'])} → {percent(row['rate_new'])}",
+                    }
+                    for row in drawn
+                ]
+            )
+        ),
+        alt=f"Ranked dot plot of {len(drawn)} nodes: {up} are carried by a larger share of the "
+        f"instances than before, {len(drawn) - up} by a smaller one. The greatest change is "
+        f"{points(first['difference'])} percentage points ({first['node']}).",
+        caption="The share of the instances that carry a node in NEW less the share in OLD. The "
+        "line is its 95% interval.",
+        key_title="Each line",
+        key=(
+            Key("observed", "difference of the two rates, with its 95% interval", "dot"),
+            Key("expected", "no difference", "line"),
+        ),
+        table=Table(
+            id="changes-numbers",
+            caption="The greatest changes of rates",
+            columns=column("Node", "Change, points", "95% interval", numeric=" nn"),
+            rows=tuple(
+                (
+                    Node(row["node"], row["title"] or ""),
+                    points(row["difference"]),
+                    points_span(row["low"], row["high"]),
+                )
+                for row in drawn
+            ),
+        ),
+    )
+
+
+def _title(identity: Mapping[str, Any]) -> str:
+    titles = [identity[side]["data"]["title"] for side in ("old", "new")]
+    if all(titles) and titles[0] != titles[1]:
+        return f"{titles[0]} → {titles[1]}"
+    return titles[1] or f"Two releases labelled with {identity['new']['hierarchy']['name']}"
+
+
+def _numbers(totals: Mapping[str, Any]) -> dict[str, str]:
+    return {name: number(value) for name, value in totals.items() if isinstance(value, int)}

@@ -1,0 +1,124 @@
+"""How a comparison words its verdict, its differences and its limits."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from reports.words.parts import Badge, Verdict
+from reports.words.words import counted, listed, percent, points, span
+
+EDIT: Mapping[str, str] = {
+    "added": "added",
+    "removed": "removed",
+    "moved": "moved",
+    "retitled": "retitled",
+    "assignable_changed": "use as a label",
+}
+CAUSE: Mapping[str, str] = {
+    "data": "Data",
+    "hierarchy": "Hierarchy",
+    "normaliser": "Normaliser",
+    "tool": "Tool",
+    "policy": "Policy",
+}
+CHANGE: Mapping[str, str] = {
+    "new": "new",
+    "gone": "gone",
+    "worse": "worse",
+    "better": "better",
+    "same": "same",
+    "not_asked": "not asked in the other release",
+}
+CHANGE_TONE: Mapping[str, str] = {
+    "new": "warning",
+    "worse": "warning",
+    "gone": "pass",
+    "better": "pass",
+}
+
+
+def comparison_verdict(shared: Mapping[str, Any]) -> Verdict:
+    """What the comparison says, in a word and in a sentence."""
+    totals = shared["totals"]
+    worse = totals["new"] + totals["worse"]
+    if not shared["changed"]:
+        return Verdict(Badge("Unchanged", "pass"), _unchanged(shared))
+    return Verdict(Badge("Changed", "warning" if worse else "note"), _sentence(shared))
+
+
+def _unchanged(shared: Mapping[str, Any]) -> str:
+    nodes = counted(shared["nodes"]["compared"], "node")
+    return (
+        f"Among {nodes} in use and {counted(len(shared['checks']), 'check')}, nothing changed that "
+        "a comparison can tell."
+    )
+
+
+def _sentence(shared: Mapping[str, Any]) -> str:
+    totals = shared["totals"]
+    changed = [cause["name"] for cause in shared["causes"] if cause["changed"]]
+    differ = f"Different in the two runs: {listed(changed)}. " if changed else ""
+    use = (
+        f"The use of {counted(totals['nodes'], 'node')} and {counted(totals['pairs'], 'pair')} "
+        "changed"
+    )
+    found = [f"{totals[change]:,} {change}" for change in ("new", "worse", "gone", "better")]
+    edits = counted(totals["edits"], "edit")
+    return f"{differ}{use}; findings: {listed(found)}; the hierarchy has {edits}."
+
+
+def points_span(low: float | None, high: float | None) -> str:
+    """An interval of differences in percentage points."""
+    return span(points(low), points(high))
+
+
+def times(ratio: float | None) -> str:
+    """A ratio as a reader would say it.
+
+    >>> times(2.357), times(0.35), times(None)
+    ('× 2.4', '× 0.35', '–')
+    """
+    if ratio is None:
+        return "–"
+    return f"× {ratio:.1f}" if ratio >= 1 else f"× {ratio:.2f}"
+
+
+def rate(value: float | None) -> str:
+    """A rate as a percentage."""
+    return percent(value)
+
+
+def chance(p: float | None) -> str:
+    """A p- or q-value; none where nothing was tested.
+
+    >>> chance(0.0213), chance(1e-9), chance(None)
+    ('0.021', '<0.001', '–')
+    """
+    if p is None:
+        return "–"
+    return "<0.001" if p < 0.001 else f"{p:.2g}"
+
+
+def limits(shared: Mapping[str, Any]) -> tuple[str, ...]:
+    """What a reader must know before using the comparison."""
+    told = [
+        "A change of use is not a fault: patients, services and rules of coding change. The "
+        "comparison says what to look at.",
+        "The two releases are treated as samples with no instance in common. Where NEW holds the "
+        "instances of OLD, differences are smaller than those between two samples, so that "
+        "intervals are too wide rather than too narrow.",
+        "Pairs are compared only where the same nodes lie below both of their nodes in both "
+        "hierarchies, and ancestor pairs are left out.",
+        "A pair with a node that one release does not use cannot be judged beyond its nodes.",
+        "A node is folded into one changed node below it at a time: what several of them explain "
+        "together does not stand in the tables of a run.",
+    ]
+    if shared["grouped"]:
+        told.insert(
+            1,
+            "Instances are repeated in groups, such as the stays of one patient. The tables hold "
+            "no count by group: intervals and q-values treat instances as independent, and are "
+            "too narrow where one group’s instances are alike.",
+        )
+    return tuple(told)

@@ -1,0 +1,1 @@
+"""The PDF: the same templates on paper."""

@@ -1,0 +1,99 @@
+"""How wide the columns of a printed table are, and how many lines its rows take.
+
+Widths are counted in characters of average width, so that a table is laid out by its text alone:
+the same on every machine, and without the typesetter trying each word of each cell.
+"""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Iterator
+from itertools import zip_longest
+from math import ceil
+
+from reports.words.parts import Badge, Cell, Code, Codes, Column, Named, Node, Nodes, Table
+
+ROOM = 118
+"""Characters across the page."""
+GUTTER = 2
+"""Characters between columns."""
+
+_WHOLE = 24
+"""A word up to this long, or a number with its unit, stays on one line where there is room."""
+
+
+def widths(table: Table, room: int = ROOM) -> tuple[float, ...]:
+    """The share of each column in the width of a table; they sum to one.
+
+    Every column gets what its longest word takes; what is left goes to the columns with more text.
+    """
+    rows = (*table.rows, *((table.total,) if table.total else ()))
+    columns = list(zip_longest(*rows, fillvalue="")) or [()] * len(table.columns)
+    least = [
+        _least(column, cells) + GUTTER for column, cells in zip(table.columns, columns, strict=True)
+    ]
+    wanted = [max(low, _wanted(cells) + GUTTER) for low, cells in zip(least, columns, strict=True)]
+    spare, asked = room - sum(least), sum(wanted) - sum(least)
+    part = max(0.0, spare / asked if asked else 0.0)
+    given = [
+        low + part * (want - low) if part < 1 else want
+        for low, want in zip(least, wanted, strict=True)
+    ]
+    return tuple(one / sum(given) for one in given)
+
+
+def lines(table: Table, room: int = ROOM) -> tuple[int, ...]:
+    """How many lines each row takes, about."""
+    given = [max(1.0, share * room - GUTTER) for share in widths(table, room)]
+    return tuple(
+        max(height(cell, width) for cell, width in zip(row, given, strict=False))
+        for row in table.rows
+    )
+
+
+def length(text: str) -> int:
+    """Characters across, wide ones counted twice.
+
+    >>> length("heart"), length("心臓")
+    (5, 4)
+    """
+    return sum(2 if unicodedata.east_asian_width(character) in "WF" else 1 for character in text)
+
+
+def height(cell: Cell, width: float) -> int:
+    """How many lines a cell takes, about."""
+    return sum(max(1, ceil(length(line) / width)) for line in _text(cell))
+
+
+def _least(column: Column, cells: tuple[Cell, ...]) -> float:
+    words = [word for cell in cells for word in _words(cell, column.numeric)]
+    headings = column.heading.split()
+    return max((min(length(word) * 1.1, _WHOLE) for word in (*headings, *words)), default=1)
+
+
+def _wanted(cells: tuple[Cell, ...]) -> float:
+    return max((min(length(line), 2 * ROOM) for cell in cells for line in _text(cell)), default=1)
+
+
+def _words(cell: Cell, numeric: bool) -> Iterator[str]:
+    for line in _text(cell):
+        yield from [line] if numeric and length(line) <= _WHOLE else line.split()
+
+
+def _text(cell: Cell) -> tuple[str, ...]:
+    match cell:
+        case str():
+            return (cell,)
+        case Node():
+            return (cell.text,)
+        case Nodes():
+            more = (f"and {cell.more:,} more",) if cell.more else ()
+            return (*(node.text for node in cell.nodes), *more)
+        case Badge():
+            return (f"{'_' * 4}{cell.word.replace(' ', '_')}",)
+        case Code():
+            return (cell.shown or cell.text,)
+        case Codes():
+            return (", ".join(cell.texts),)
+        case Named():
+            return (cell.text, cell.name)

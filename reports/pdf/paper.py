@@ -1,0 +1,53 @@
+"""The report as a document to be typeset: the same sections, with what only paper has."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import TYPE_CHECKING
+
+from reports.chapters.sections import sections
+from reports.html import environment, style
+from reports.pdf import columns
+from reports.pdf.budget import PAGES, Printed
+from reports.words.parts import Table
+
+if TYPE_CHECKING:
+    import jinja2
+
+
+def paper(kept: Printed, created: str) -> str:
+    """The document as HTML.
+
+    Args:
+        kept: What of the report is printed.
+        created: When, for the document's metadata.
+    """
+    return (
+        _environment()
+        .get_template("paper.html.jinja")
+        .render(
+            report=kept.report,
+            kept=kept,
+            most_pages=PAGES,
+            sections=sections(kept.report, paper=True),
+            css=style("paper"),
+            paper=True,
+            created=created,
+        )
+    )
+
+
+@cache
+def _environment() -> jinja2.Environment:
+    """The screen's templates, with those of the folder ``paper`` in place of their namesakes."""
+    from jinja2 import ChoiceLoader, PackageLoader
+
+    own = PackageLoader("reports", "templates/paper")
+    shared = environment()
+    made = shared.overlay(loader=ChoiceLoader([own, PackageLoader("reports", "templates")]))
+    made.filters = {**shared.filters, "column_widths": _percents}
+    return made
+
+
+def _percents(table: Table) -> list[str]:
+    return [f"{share:.2%}" for share in columns.widths(table)]

@@ -1,0 +1,100 @@
+"""The report as a PDF/A-3a file with ``result.json`` inside, in sixty pages at most."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from functools import partial
+from itertools import chain
+from typing import Any
+
+from audit.base.errors import RenderError
+from audit.results.result import to_json_bytes
+from reports.chapters.model import Report, build
+from reports.pdf.budget import PAGES, Printed, budgets
+from reports.pdf.paper import paper
+from reports.pdf.typesetting import AGAIN, Limits, Task, TooLongError, typeset, typesetting
+
+ATTACHMENT = "result.json"
+
+
+@contextmanager
+def rendering_pdf(
+    shared: Mapping[str, Any], limits: Limits | None = None
+) -> Iterator[Callable[[], bytes]]:
+    """Begin to render the file, which is typeset in a process of its own while this one goes on.
+
+    Args:
+        shared: The shared view of a result.
+        limits: What typesetting may take; None: a few minutes and a gigabyte.
+
+    Yields:
+        What waits for the whole file, with the exact bytes of ``result.json`` attached. It raises
+        `RenderError` if WeasyPrint or Pango is missing, a limit is reached or rendering fails.
+
+    Raises:
+        RenderError: If the document cannot be made.
+
+    Typesetting takes about 0.2 s a page.
+    """
+    limits = limits or Limits()
+    tasks = _tasks(shared, _moment())
+    with typesetting(next(tasks), limits) as first:
+        yield lambda: _first_that_fits(
+            chain([first], (partial(typeset, one, limits) for one in tasks))
+        )
+
+
+def pdf_bytes(shared: Mapping[str, Any], limits: Limits | None = None) -> bytes:
+    """The whole file; parameters and errors as of `rendering_pdf`."""
+    with rendering_pdf(shared, limits) as finished:
+        return finished()
+
+
+def _tasks(shared: Mapping[str, Any], moment: datetime) -> Iterator[Task]:
+    """The document within each budget."""
+    attached = to_json_bytes(shared).decode("utf-8")
+    try:
+        report = build(shared)
+        for kept in budgets(report):
+            yield _task(report, kept, attached, moment)
+    except RenderError:
+        raise
+    except Exception as error:
+        found = f"{type(error).__name__}: {error}"
+        raise RenderError("report.pdf could not be rendered", found=found, hint=AGAIN) from error
+
+
+def _first_that_fits(attempts: Iterable[Callable[[], bytes]]) -> bytes:
+    for attempt in attempts:
+        try:
+            return attempt()
+        except TooLongError as long:
+            pages = long.pages
+    raise RenderError(f"report.pdf has {PAGES} pages at most", found=f"{pages} pages")
+
+
+def _task(report: Report, kept: Printed, attached: str, moment: datetime) -> Task:
+    return Task(
+        html=paper(kept, moment.strftime("%Y-%m-%dT%H:%M:%SZ")),
+        attached=attached,
+        attachment=ATTACHMENT,
+        identifier=report.result_sha256[:32],
+        moment=int(moment.timestamp()),
+        pages=PAGES,
+    )
+
+
+def _moment() -> datetime:
+    """``SOURCE_DATE_EPOCH`` where it is set, else the present."""
+    epoch = os.environ.get("SOURCE_DATE_EPOCH")
+    try:
+        return datetime.fromtimestamp(int(epoch), UTC) if epoch else datetime.now(UTC)
+    except (ValueError, OverflowError, OSError) as error:
+        raise RenderError(
+            "SOURCE_DATE_EPOCH is the seconds since 1970 that report.pdf is dated with",
+            found=str(epoch),
+            hint="a whole number, or unset it",
+        ) from error

@@ -1,0 +1,195 @@
+"""The door to the typesetter's process: what it is given, and what becomes of its failures."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager
+from dataclasses import asdict, dataclass
+from tempfile import TemporaryFile
+from typing import IO, Any
+
+from audit.base.errors import RenderError
+from reports.pdf.worker import TOLD
+
+INSTALL_PANGO = (
+    "install Pango. Debian, Ubuntu: sudo apt-get install -y libpango-1.0-0 libpangoft2-1.0-0 "
+    "libharfbuzz-subset0. macOS: brew install pango"
+)
+AGAIN = (
+    "nothing else of the run is lost; audit report RUN renders it again, --no-pdf leaves this out"
+)
+
+COMMAND = (sys.executable, "-P", "-m", "reports.pdf.worker")
+_KEPT = ("HOME", "LANG", "PATH", "SOURCE_DATE_EPOCH", "SYSTEMROOT", "TEMP", "TMP", "TMPDIR")
+_KEPT_FAMILIES = ("DYLD_", "FONTCONFIG_", "LC_", "LD_LIBRARY_", "WEASYPRINT_", "XDG_")
+"""What the typesetter may know of its surroundings: fonts, libraries, folders, the language."""
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """What typesetting may take.
+
+    Args:
+        seconds: Of time, and of processor time.
+        memory: Bytes of address space; no limit on systems that cannot limit it.
+    """
+
+    seconds: int = 300
+    memory: int = 1 << 30
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """A document to be typeset.
+
+    Args:
+        html: The document.
+        attached: Text of the file that is attached inside.
+        attachment: Name of that file.
+        identifier: What identifies the file among others.
+        moment: Seconds since 1970 that stand as its date, and its attachment's.
+        pages: How many it may have at most.
+    """
+
+    html: str
+    attached: str
+    attachment: str
+    identifier: str
+    moment: int
+    pages: int
+
+
+class TooLongError(Exception):
+    """The document has more pages than it may have."""
+
+    def __init__(self, pages: int) -> None:
+        self.pages = pages
+        super().__init__(f"{pages} pages")
+
+
+@contextmanager
+def typesetting(task: Task, limits: Limits) -> Iterator[Callable[[], bytes]]:
+    """Begin to typeset in a child process, which ends with the block at the latest.
+
+    Yields:
+        What waits for the PDF. It raises `TooLongError` if it has too many pages, and `RenderError`
+        if WeasyPrint or Pango is missing, a limit is reached, or the child fails.
+
+    Raises:
+        RenderError: If there can be no child.
+    """
+    given = json.dumps(asdict(task) | asdict(limits)).encode("ascii")
+    with ExitStack() as files:
+        try:
+            stdin, written, told = (files.enter_context(TemporaryFile()) for _ in range(3))
+            stdin.write(given)
+            stdin.seek(0)
+            child = subprocess.Popen(
+                COMMAND, stdin=stdin, stdout=written, stderr=told, env=child_environment()
+            )
+        except OSError as error:
+            raise RenderError("report.pdf needs a process of its own", found=str(error)) from error
+        deadline = time.monotonic() + limits.seconds
+        with _killed_at_the_end(child):
+            yield lambda: _typeset(child, written, told, limits, deadline)
+
+
+def typeset(task: Task, limits: Limits) -> bytes:
+    """The PDF; parameters and errors as of `typesetting`."""
+    with typesetting(task, limits) as finished:
+        return finished()
+
+
+@contextmanager
+def _killed_at_the_end(child: subprocess.Popen[bytes]) -> Iterator[None]:
+    with child:
+        try:
+            yield
+        finally:
+            child.kill()
+
+
+def _typeset(
+    child: subprocess.Popen[bytes],
+    written: IO[bytes],
+    told: IO[bytes],
+    limits: Limits,
+    deadline: float,
+) -> bytes:
+    try:
+        status = child.wait(max(0.0, deadline - time.monotonic()))
+    except subprocess.TimeoutExpired as late:
+        raise _overdue(limits) from late
+    written.seek(0)
+    told.seek(0)
+    if status == 0:
+        return written.read()
+    raise _failure(status, told.read(), limits)
+
+
+def child_environment() -> dict[str, str]:
+    """The child finds the modules that this process finds, and little else."""
+    kept = {
+        name: value
+        for name, value in os.environ.items()
+        if name in _KEPT or name.startswith(_KEPT_FAMILIES)
+    }
+    return kept | {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
+
+
+def _failure(status: int, told: bytes, limits: Limits) -> Exception:
+    if status == TOLD:
+        return _told(json.loads(told.splitlines()[-1]), limits)
+    if status == -getattr(signal, "SIGXCPU", 0):
+        return _overdue(limits)
+    last = told.decode("utf-8", "replace").strip().rpartition("\n")[2]
+    ended = f"the process that typesets it ended {how_ended(status)}"
+    return RenderError(
+        "report.pdf could not be rendered",
+        found=f"{ended}: {last}" if last else ended,
+        hint=f"it may use {limits.memory >> 20:,} MiB of memory; {AGAIN}",
+    )
+
+
+def _told(told: Mapping[str, Any], limits: Limits) -> Exception:
+    if "pages" in told:
+        return TooLongError(told["pages"])
+    found = str(told["found"]).strip().partition("\n")[0]
+    if told.get("missing") == "pango":
+        return RenderError(
+            "report.pdf needs the system library Pango", found=found, hint=INSTALL_PANGO
+        )
+    if told.get("missing") == "weasyprint":
+        return RenderError(
+            "report.pdf needs the package weasyprint", found=found, hint="pip install weasyprint"
+        )
+    if found.startswith("MemoryError"):
+        return RenderError(
+            f"report.pdf must be rendered in {limits.memory >> 20:,} MiB of memory",
+            found="it needs more",
+            hint=AGAIN,
+        )
+    return RenderError("report.pdf could not be rendered", found=found, hint=AGAIN)
+
+
+def _overdue(limits: Limits) -> RenderError:
+    return RenderError(
+        f"report.pdf must be rendered within {limits.seconds} s",
+        found="it takes longer",
+        hint=AGAIN,
+    )
+
+
+def how_ended(status: int) -> str:
+    """How a process ended.
+
+    >>> how_ended(-9), how_ended(1)
+    ('by SIGKILL', 'with status 1')
+    """
+    return f"by {signal.Signals(-status).name}" if status < 0 else f"with status {status}"

@@ -1,0 +1,161 @@
+"""Numbers that no policy sets: each with its unit and its reason, for the chapter on methods."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from reports.words.parts import Table, column
+from reports.words.words import number
+
+
+@dataclass(frozen=True, slots=True)
+class Fixed:
+    """A threshold that is part of a method.
+
+    Args:
+        where: What it belongs to.
+        value: The number.
+        unit: What it is a number of.
+        reason: Why there is such a limit.
+        source: Where the computation has it: its module and name.
+    """
+
+    where: str
+    value: float
+    unit: str
+    reason: str
+    source: str
+
+
+FIXED = (
+    Fixed("Intervals", 0.95, "coverage", "What readers expect of an interval.",
+          "audit.engine.statistics.intervals.LEVEL"),
+    Fixed("Expected pairs", 2, "most specific labels of an instance, at least",
+          "An instance with one label cannot carry two nodes through different labels.",
+          "audit.engine.pairs.specific.LEAST_LABELS"),
+    Fixed("Expected pairs", 20, "strata of record length, at most",
+          "Records of about the same length are compared; more strata would tell little more.",
+          "audit.engine.pairs.strata.MOST_STRATA"),
+    Fixed("Expected pairs", 40, "instances for each stratum of length",
+          "With fewer a share within a stratum says little.",
+          "audit.engine.pairs.strata.RECORDS_PER_STRATUM"),
+    Fixed("Expected pairs", 10, "instances of a stratum crossed with a column, at least",
+          "A smaller one joins the next length with the same value of the column.",
+          "audit.engine.pairs.strata.LEAST_RECORDS"),
+    Fixed("Expected pairs", 200, "branches told apart, at most",
+          "Beyond it the branches with fewest labels are one: pairs of branches grow as a square.",
+          "audit.engine.statistics.expectation.MOST_BRANCHES"),
+    Fixed("Expected pairs", 20, "pairs of labels added to those between two branches",
+          "Where two branches have few, length alone is nearly all that decides.",
+          "audit.engine.statistics.expectation.PRIOR"),
+    Fixed("Surprising pairs", 0.1, "share of the rarer node that one label may explain, at most",
+          "Above it two nodes are nearly one subject; the pairs below them are judged.",
+          "audit.measure.pair_verdicts.ENTAILED_SHARE"),
+    Fixed("Surprising pairs", 1.1, "times the expectation, at least",
+          "A smaller excess can be sure in a large release, and still be the expectation’s error.",
+          "audit.engine.pairs.scan.LEAST_FACTOR"),
+    Fixed("Surprising pairs", 0.9, "share of a pair’s instances that a pair below must hold",
+          "Then the pair below says the same more precisely, and stands in its place.",
+          "audit.engine.pairs.scan.NEARLY_ALL"),
+    Fixed("Surprising pairs", 0.5, "share of the instances with a node, above which odds count too",
+          "The ratio of a frequent node is bounded: at one half it cannot exceed 2.",
+          "audit.measure.reported_pairs.FREQUENT"),
+    Fixed("Surprising pairs", 3, "odds ratio there, at least",
+          "At a share of one half a ratio of 1.5 is an odds ratio of 3.",
+          "audit.measure.reported_pairs.ODDS_RATIO"),
+    Fixed("Surprising pairs", 3, "pairs of children of one parent told as one finding, at least",
+          "Where more than half of all such pairs are found too, the parent is the subject.",
+          "audit.measure.reported_pairs.FEWEST_CHILDREN"),
+    Fixed("Surprising pairs", 0.5, "instances added to those observed, and to those expected",
+          "A ratio of small counts is drawn toward 1 (Norén, Hopstadius and Bate 2013).",
+          "audit.engine.statistics.association.SHRINKAGE"),
+    Fixed("Residual share", 10, "parents, at least",
+          "From fewer no distribution of shares can be fitted, and each share stands alone.",
+          "audit.engine.statistics.shrinkage.LEAST_SHARES"),
+    Fixed("Residual shares compared", 5, "effective instances expected on each side",
+          "With fewer the test of two shares does not hold.",
+          "audit.measure.residual_differences.LEAST_EXPECTED"),
+    Fixed("Drift", 5, "instances expected in each of the four cells",
+          "With fewer the test of two shares does not hold.", "audit.measure.drift.LEAST_EXPECTED"),
+    Fixed("Drift", 10, "groups there, and elsewhere", "The variance is taken over groups.",
+          "audit.measure.drift.LEAST_GROUPS"),
+    Fixed("duplicate_instance", 5, "different labels, at least",
+          "Two short records of one group may be equal by coincidence.",
+          "audit.checks.rules.duplicate_instance.LEAST_LABELS"),
+    Fixed("group_confined", 10, "instances or groups with the node, at least",
+          "Fewer may lie in one value by chance.", "audit.checks.rules.group_confined.LEAST_UNITS"),
+    Fixed("record_cap", 3, "labels, at least",
+          "Two shorter lengths must tell what to expect.",
+          "audit.checks.rules.record_cap.LEAST_LENGTH"),
+    Fixed("record_cap", 20, "instances at a length, at least",
+          "Fewer are no pile.", "audit.checks.rules.record_cap.LEAST_INSTANCES"),
+    Fixed("record_cap", 1.5, "times the instances expected, at least",
+          "A smaller pile can be sure and still not matter.",
+          "audit.checks.rules.record_cap.LEAST_RATIO"),
+    Fixed("record_cap", 0.01, "longer instances, as a share of those at the length, at most",
+          "A cap lets through few strays.", "audit.checks.rules.record_cap.MOST_LONGER"),
+    Fixed("record_cap", 0.95, "share of the instances at one length, at most",
+          "Above it the length is the form of the data, not a cap.",
+          "audit.checks.rules.record_cap.ONE_LENGTH"),
+    Fixed("redundant_nodes", 10, "instances carrying each node, at least",
+          "Fewer tell nothing of how two nodes are used.",
+          "audit.engine.pairs.redundancy.LEAST_SUPPORT"),
+    Fixed("redundant_nodes", 3, "times the odds by chance of carrying both nodes, at least",
+          "Two frequent nodes meet on many records whatever they mean.",
+          "audit.engine.pairs.redundancy.BEYOND_CHANCE"),
+    Fixed("redundant_nodes", 0.95, "share of a node’s instances beside another, at least",
+          "Below it the node stands alone too often for a rule.",
+          "audit.engine.pairs.redundancy.ALWAYS"),
+    Fixed("redundant_nodes", 0.5, "share of the instances with the other node, at most",
+          "A node on most records stands beside nearly everything.",
+          "audit.engine.pairs.redundancy.COMMON"),
+    Fixed("redundant_nodes", 0.9, "share of a pair’s joint instances, at least",
+          "A pair below that has nearly all of them names it.",
+          "audit.engine.pairs.redundancy.NEARLY_ALL"),
+    Fixed("wrong_table", 0.5, "share of a table’s rows",
+          "Above it the table itself is wrong, not its rows.",
+          "audit.checks.rules.wrong_table._MOST"),
+)  # fmt: skip
+
+OF_MODELS = (
+    Fixed("Intervals by resampling", 200, "resamples",
+          "Enough for the middle 95%; more would change little.",
+          "audit.engine.statistics.resampling.REPLICATES"),
+    Fixed("Metrics below a node", 30, "instances labelled at or below it, at least",
+          "On fewer, intervals are too wide to compare nodes.",
+          "audit.alignment.metrics.measure.SCOPE_INSTANCES"),
+    Fixed("Metrics below a node", 50, "nodes at most", "Those with the most instances are told.",
+          "audit.alignment.metrics.measure.MAX_SCOPES"),
+    Fixed("Behaviour", 0.9, "share of the mass", "From it, the mass lies in one place.",
+          "audit.alignment.metrics.queries.CONFIDENT"),
+    Fixed("Behaviour", 0.05, "share of the mass", "From it, a parent was considered.",
+          "audit.alignment.metrics.queries.NOTICED"),
+    Fixed("Behaviour", 0.3, "share of the mass", "From it, a branch is one of two rivals.",
+          "audit.alignment.metrics.queries.SPLIT"),
+    Fixed("Exchanged labels", 4, "labels among the mistakes, at least",
+          "How often each of fewer is mistaken settles how often any two are exchanged.",
+          "audit.checks.rules.model_confuses.LEAST_LABELS"),
+    Fixed("Exchanged labels", 1e-9, "of all exchanges, by which a fitted sum may be off",
+          "More steps would change no number that is told.",
+          "audit.engine.statistics.empty_diagonal.TOLERANCE"),
+    Fixed("Exchanges between branches", 15, "branches at most",
+          "Those with most mistakes are told.", "audit.alignment.branch_exchanges.MOST_BRANCHES"),
+)  # fmt: skip
+"""Those that only the chapters on a model rely on."""
+
+
+def fixed_table(*, model: bool) -> Table:
+    """Every fixed threshold that the report relies on.
+
+    Args:
+        model: Whether it has chapters on a model.
+    """
+    relied_on = (*FIXED, *(OF_MODELS if model else ()))
+    return Table(
+        id="fixed-table",
+        caption="Thresholds that are part of a method",
+        columns=column("Of", "Value", "Unit", "Reason", numeric=" n"),
+        rows=tuple(
+            (fixed.where, number(fixed.value), fixed.unit, fixed.reason) for fixed in relied_on
+        ),
+    )

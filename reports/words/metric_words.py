@@ -1,0 +1,189 @@
+"""Metrics in words: what each measures, between what, and how its values are written."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from decimal import Decimal
+from typing import Any, TypeAlias
+
+from reports.words.words import WITHHELD, Value, decimal, number, percent, span
+
+Metric: TypeAlias = Mapping[str, Any]
+"""One metric of the shared view."""
+
+MEANING: Mapping[str, tuple[str, str]] = {
+    "accuracy": (
+        "Accuracy",
+        "The share of instances whose one answer at a depth, the node with the highest value "
+        "there, is right. Where several nodes are true, it is right when it is one of them.",
+    ),
+    "accuracy_alignment": (
+        "Accuracy alignment",
+        "Of the errors at the deeper cut, the net share that is mended at the shallower one: "
+        "recovered less lost. It is below zero where more answers turn wrong than right, and not "
+        "defined without errors.",
+    ),
+    "recovered": (
+        "Recovered",
+        "Answers that are wrong at the deeper cut and right at the shallower one, for each error "
+        "at the deeper cut.",
+    ),
+    "lost": (
+        "Lost",
+        "Answers that are right at the deeper cut and wrong at the shallower one, for each error "
+        "at the deeper cut.",
+    ),
+    "uncertainty_alignment": (
+        "Uncertainty alignment",
+        "The mean entropy of the scores at the shallower cut less that at the deeper one, in "
+        "bits. The further below zero, the more of the model’s uncertainty lies within the nodes "
+        "of the shallower cut.",
+    ),
+    "abstraction_match": (
+        "Abstraction match",
+        "The share by which entropy drops from the deeper cut to the shallower one: 100% where "
+        "all of the uncertainty lies within single nodes of the shallower cut.",
+    ),
+    "subgraph_preference": (
+        "Subgraph preference",
+        "The share of instances whose highest value in one part of the hierarchy exceeds the "
+        "highest in another. A tie is no preference.",
+    ),
+    "hierarchical_precision": (
+        "Hierarchical precision",
+        "Of the predicted nodes and all above them but the root, the share that the labels carry.",
+    ),
+    "hierarchical_recall": (
+        "Hierarchical recall",
+        "Of the nodes that the labels carry but the root, the share that is predicted or lies "
+        "above a predicted node.",
+    ),
+    "hierarchical_f1": (
+        "Hierarchical F1",
+        "The harmonic mean of hierarchical precision and recall.",
+    ),
+    "mistake_severity": (
+        "Mistake severity",
+        "The mean height, over the mistakes, of the lowest common ancestor of the answer and the "
+        "truth: how far up one must go for a mistake to be none.",
+    ),
+}
+"""Title and meaning of each metric, in report order."""
+
+BESIDE: Mapping[str, str] = {
+    "ties": "Tied answers",
+    "residual_from": "Mass above the deeper cut",
+    "residual_to": "Mass above the shallower cut",
+}
+"""Titles of the numbers that it takes to read the metrics."""
+
+_PLAIN = {"uncertainty_alignment": 3, "mistake_severity": 2, "ties": 0}
+"""Decimals of the metrics that are no share."""
+_CUTS = (("depth", "depth_from", "depth_to"), ("level", "level_from", "level_to"))
+_BETWEEN = "from\N{NO-BREAK SPACE}{} to\N{NO-BREAK SPACE}{}"
+_OTHERS = {
+    "aggregation": "aggregation: {}",
+    "threshold": "threshold {}",
+    "average": "{} average",
+    "subgraphs": "{}",
+}
+
+
+def title(name: str) -> str:
+    """A metric's title; an unknown one reads as its name."""
+    if name in MEANING:
+        return MEANING[name][0]
+    return BESIDE.get(name, name.replace("_", " ").capitalize())
+
+
+def heading(name: str) -> str:
+    """A metric's title over a column, with its unit where it has one."""
+    return f"{title(name)} (bits)" if name == "uncertainty_alignment" else title(name)
+
+
+def value(metric: Metric, field: str = "value") -> str:
+    """A metric's value, or a bound of its interval, as a reader would write it."""
+    found = metric[field]
+    if found is None:
+        return "not defined" if metric["n"] == 0 else WITHHELD
+    places = _PLAIN.get(metric["name"])
+    return percent(found) if places is None and found >= 0 else _signed(found, places)
+
+
+def interval(metric: Metric) -> str:
+    """A metric's interval in words; a dash where it has none."""
+    if metric["low"] is None or metric["high"] is None:
+        return "–"
+    return span(value(metric, "low"), value(metric, "high"))
+
+
+def with_interval(metric: Metric | None) -> str:
+    """A metric's value, and its interval in brackets; only the value of what stands beside."""
+    if metric is None:
+        return "–"
+    if metric["name"] in BESIDE:
+        return value(metric)
+    between = interval(metric).replace(" ", "\N{NO-BREAK SPACE}")
+    return value(metric) if between == "–" else f"{value(metric)} ({between})"
+
+
+def of(metric: Metric) -> str:
+    """What a metric was computed over, counted."""
+    n: Value = metric["n"]
+    return "–" if n is None else number(n)
+
+
+def cut(metric: Metric) -> str:
+    """Between which depths or levels a metric was taken; empty where between none."""
+    parameters = metric["parameters"]
+    for word, start, end in _CUTS:
+        named = [
+            f"{word}\N{NO-BREAK SPACE}{parameters[name]}"
+            for name in (start, end)
+            if _has(parameters, name)
+        ]
+        if named:
+            return _BETWEEN.format(*named) if len(named) == 2 else f"at {named[0]}"
+    return ""
+
+
+def others(metric: Metric) -> tuple[str, ...]:
+    """A metric's parameters beside its cut, each in words."""
+    return tuple(
+        form.format(_plain(metric["parameters"][name]))
+        for name, form in _OTHERS.items()
+        if _has(metric["parameters"], name)
+    )
+
+
+def in_common(metrics: Sequence[Metric]) -> tuple[str, ...]:
+    """Words for the parameters, the cut apart, that all metrics have alike."""
+    alike = [set(others(metric)) for metric in metrics]
+    return tuple(
+        one for one in (others(metrics[0]) if metrics else ()) if all(one in x for x in alike)
+    )
+
+
+def threshold(found: float) -> str:
+    """A threshold without an exponent.
+
+    >>> threshold(1e-05), threshold(0.5)
+    ('0.00001', '0.5')
+    """
+    return f"{Decimal(str(found)):f}"
+
+
+def _signed(found: float, places: int | None) -> str:
+    text = f"{abs(found):.1%}" if places is None else decimal(abs(found), places)
+    return f"−{text}" if found < 0 and text.strip("0.%") else text
+
+
+def _has(parameters: Mapping[str, Any], name: str) -> bool:
+    return parameters.get(name) is not None
+
+
+def _plain(found: Any) -> str:
+    if isinstance(found, list | tuple):
+        within = " over " if all(isinstance(part, list | tuple) for part in found) else ", "
+        return within.join(_plain(part) for part in found)
+    return found if isinstance(found, str) else threshold(found)

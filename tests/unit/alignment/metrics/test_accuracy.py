@@ -1,0 +1,112 @@
+"""Accuracy and its alignment, worked by hand."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from audit.alignment.metrics.accuracy import accuracy, accuracy_alignment
+from audit.base.dag import Sparse
+from audit.base.errors import SchemaError
+from audit.engine.scores.cuts import Cut
+from audit.hierarchies.hierarchy import Hierarchy
+
+
+@pytest.mark.parametrize(("depth", "right", "ties"), [(1, 3, 1), (2, 2, 1), (3, 2, 0), (0, 4, 0)])
+def test_accuracy_at_each_depth(
+    toy_hierarchy: Hierarchy,
+    gold: Sparse,
+    scores: Sparse,
+    at: Callable[[int], Cut],
+    depth: int,
+    right: int,
+    ties: int,
+) -> None:
+    found = accuracy(toy_hierarchy, gold, scores, at(depth))
+
+    assert (found["accuracy"].value, found["accuracy"].n) == (right / 4, 4)
+    assert found["ties"].value == ties
+
+
+@pytest.mark.parametrize(
+    ("fine", "coarse", "net", "recovered", "lost"),
+    [(3, 2, 0 / 2, 1 / 2, 1 / 2), (3, 1, 1 / 2, 2 / 2, 1 / 2), (2, 1, 1 / 2, 1 / 2, 0 / 2)],
+)
+def test_alignment_between_depths(
+    toy_hierarchy: Hierarchy,
+    gold: Sparse,
+    scores: Sparse,
+    at: Callable[[int], Cut],
+    fine: int,
+    coarse: int,
+    net: float,
+    recovered: float,
+    lost: float,
+) -> None:
+    found = accuracy_alignment(toy_hierarchy, gold, scores, at(fine), at(coarse))
+
+    assert found["accuracy_alignment"].value == net
+    assert found["recovered"].value == recovered
+    assert found["lost"].value == lost
+    assert {e.n for e in found.values()} == {2}
+
+
+def test_alignment_is_negative_where_more_is_lost_than_recovered(
+    toy_hierarchy: Hierarchy, array: Callable[..., Sparse], at: Callable[[int], Cut]
+) -> None:
+    gold = array([{"bird": 1}, {"tool": 1}, {"tool": 1}])
+    scores = array([{"tool": 1}] + [{"cow": 0.375, "dog": 0.25, "tool": 0.375 + 1 / 64}] * 2)
+    found = accuracy_alignment(toy_hierarchy, gold, scores, at(3), at(2))
+
+    assert found["accuracy_alignment"].value == -2 / 1
+    assert found["lost"].value == 2 / 1
+
+
+def test_alignment_without_errors_is_undefined(
+    toy_hierarchy: Hierarchy, gold: Sparse, at: Callable[[int], Cut]
+) -> None:
+    found = accuracy_alignment(toy_hierarchy, gold, gold, at(3), at(1))
+
+    assert {(e.value, e.low, e.high, e.n) for e in found.values()} == {(None, None, None, 0)}
+
+
+@pytest.mark.parametrize("predicted", ["animal", "pet"])
+def test_on_a_dag_either_cut_node_above_a_label_is_right(
+    toy_hierarchy: Hierarchy, array: Callable[..., Sparse], at: Callable[[int], Cut], predicted: str
+) -> None:
+    found = accuracy(toy_hierarchy, array([{"dog": 1}]), array([{predicted: 1.0}]), at(1))
+
+    assert found["accuracy"].value == 1
+
+
+def test_without_mass_there_is_no_answer_and_it_is_wrong(
+    toy_hierarchy: Hierarchy, array: Callable[..., Sparse], at: Callable[[int], Cut]
+) -> None:
+    found = accuracy(toy_hierarchy, array([{"bird": 1}] * 2), array([{}, {"tool": 0.0}]), at(3))
+
+    assert (found["accuracy"].value, found["accuracy"].n, found["ties"].value) == (0, 2, 0)
+
+
+def test_a_label_above_the_cut_is_left_out(
+    toy_hierarchy: Hierarchy, array: Callable[..., Sparse], at: Callable[[int], Cut]
+) -> None:
+    gold = array([{"mammal": 1}, {"bird": 1}, {}])
+    found = accuracy(toy_hierarchy, gold, array([{"cow": 1.0}, {"bird": 1.0}, {"cow": 1.0}]), at(3))
+
+    assert (found["accuracy"].value, found["accuracy"].n) == (1 / 1, 1)
+
+
+def test_no_instances_are_undefined_not_an_error(
+    toy_hierarchy: Hierarchy, array: Callable[..., Sparse], at: Callable[[int], Cut]
+) -> None:
+    found = accuracy(toy_hierarchy, array([]), array([]), at(3))
+
+    assert (found["accuracy"].value, found["accuracy"].n) == (None, 0)
+
+
+def test_shapes_that_do_not_fit_are_refused(
+    toy_hierarchy: Hierarchy, gold: Sparse, scores: Sparse, at: Callable[[int], Cut]
+) -> None:
+    with pytest.raises(SchemaError, match=r"gold \(3, 8\), scores \(4, 8\)"):
+        accuracy(toy_hierarchy, gold[:3], scores, at(3))

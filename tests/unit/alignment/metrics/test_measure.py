@@ -1,0 +1,170 @@
+"""All metrics of a model together: what is measured where, and what is absent and why."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from itertools import pairwise
+
+import polars as pl
+import pytest
+from scipy.sparse import csr_array
+
+from audit.alignment.metrics import METRICS
+from audit.alignment.metrics import measure as module
+from audit.alignment.metrics.measure import default_scopes, depth_pairs, model_metrics
+from audit.base.dag import Sparse
+from audit.hierarchies.hierarchy import Hierarchy
+
+UNITS = ["a", "b", "c", "d"]
+KEYS = {"aggregation", "threshold", "depth_from", "depth_to", "average"}
+NEED_ANSWER = {"accuracy", "accuracy_alignment", "recovered", "lost", "mistake_severity"}
+NEED_SCORES = {"uncertainty_alignment", "abstraction_match"}
+
+
+def test_metrics_are_those_of_the_design_in_its_order() -> None:
+    assert [metric.name for metric in METRICS] == [
+        "accuracy",
+        "accuracy_alignment",
+        "recovered",
+        "lost",
+        "uncertainty_alignment",
+        "abstraction_match",
+        "subgraph_preference",
+        "hierarchical_precision",
+        "hierarchical_recall",
+        "hierarchical_f1",
+        "mistake_severity",
+    ]
+
+
+def test_numbers_are_those_worked_by_hand(
+    toy_hierarchy: Hierarchy, gold: Sparse, scores: Sparse
+) -> None:
+    found = model_metrics(
+        toy_hierarchy, gold, scores, UNITS, single_label=True, set_valued=False, scopes=["mammal"]
+    )
+    by_key = {
+        (row["name"], row["scope"], *sorted(row["parameters"].items())): (row["value"], row["n"])
+        for row in found.measured
+    }
+    down = ("aggregation", "descendants")
+
+    assert by_key["accuracy", "all", down, ("depth_to", 3)] == (2 / 4, 4)
+    assert by_key["accuracy", "mammal", down, ("depth_to", 2)] == (1 / 2, 2)
+    up = (down, ("depth_from", 3), ("depth_to", 1))
+    assert by_key["accuracy_alignment", "all", *up] == (1 / 2, 2)
+    assert by_key["lost", "all", *up] == (1 / 2, 2)
+    assert by_key["hierarchical_precision", "all", ("average", "micro")] == (6 / 8, 4)
+    assert by_key["mistake_severity", "all"] == (3 / 2, 2)
+    assert len(by_key) == len(found.measured)
+
+
+def test_rows_are_plain_and_in_report_order(
+    toy_hierarchy: Hierarchy, gold: Sparse, scores: Sparse
+) -> None:
+    found = model_metrics(
+        toy_hierarchy, gold, scores, UNITS, single_label=False, set_valued=False, seed=3
+    )
+    order = [metric.name for metric in METRICS]
+    places = [order.index(row["name"]) for row in found.measured]
+
+    assert places == sorted(places)
+    assert json.loads(json.dumps(found.measured, allow_nan=False)) == found.measured
+    for row in found.measured:
+        assert list(row) == ["name", "scope", "value", "low", "high", "n", "parameters"]
+        assert set(row["parameters"]) <= KEYS
+        if row["value"] is not None:
+            assert row["low"] <= row["high"]
+
+
+@pytest.mark.parametrize(
+    ("single_label", "set_valued", "absent"),
+    [
+        (True, False, set()),
+        (False, False, NEED_ANSWER),
+        (True, True, NEED_SCORES),
+        (False, True, NEED_ANSWER | NEED_SCORES),
+    ],
+)
+def test_what_a_prediction_cannot_tell_is_absent_with_a_reason(
+    toy_hierarchy: Hierarchy,
+    gold: Sparse,
+    scores: Sparse,
+    single_label: bool,
+    set_valued: bool,
+    absent: set[str],
+) -> None:
+    found = model_metrics(
+        toy_hierarchy, gold, scores, UNITS, single_label=single_label, set_valued=set_valued
+    )
+    reasons = dict(found.absent)
+
+    assert set(reasons) == absent | {"subgraph_preference"}
+    assert {row["name"] for row in found.measured} == {m.name for m in METRICS} - set(reasons)
+    for name in absent:
+        assert ("one answer" if name in NEED_ANSWER else "scores") in reasons[name]
+
+
+def test_ties_and_residual_shares_stand_beside(
+    toy_hierarchy: Hierarchy, gold: Sparse, scores: Sparse
+) -> None:
+    found = model_metrics(toy_hierarchy, gold, scores, UNITS, single_label=True, set_valued=False)
+
+    assert {row["name"] for row in found.beside} == {"ties", "residual_from", "residual_to"}
+    assert [row["value"] for row in found.beside if row["name"] == "ties"] == [1, 1, 0]
+
+
+def test_a_flat_hierarchy_has_nothing_to_align() -> None:
+    edges = pl.DataFrame({"child": ["a", "b"], "parent": ["r", "r"]})
+    flat, one = Hierarchy.build(edges, name="flat"), csr_array([[1.0, 0.0, 0.0]])
+    found = model_metrics(flat, one, one, ["u"], single_label=True, set_valued=False)
+
+    assert dict(found.absent)["recovered"].startswith("the hierarchy has no depth")
+    assert {row["name"] for row in found.measured} >= {"accuracy", "hierarchical_f1"}
+
+
+def test_no_instances_give_nulls(toy_hierarchy: Hierarchy, gold: Sparse, scores: Sparse) -> None:
+    found = model_metrics(
+        toy_hierarchy, gold[:0], scores[:0], [], single_label=True, set_valued=False
+    )
+
+    assert {(row["value"], row["low"], row["n"]) for row in found.measured} == {(None, None, 0)}
+
+
+def test_batches_change_nothing(
+    toy_hierarchy: Hierarchy, gold: Sparse, scores: Sparse, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    options = {"single_label": True, "set_valued": False, "scopes": ["animal"]}
+    whole = model_metrics(toy_hierarchy, gold, scores, UNITS, **options)
+    monkeypatch.setattr(module, "ENTRIES_PER_BATCH", 1)
+    apart = model_metrics(toy_hierarchy, gold, scores, UNITS, **options)
+
+    for left, right in zip(whole.measured, apart.measured, strict=True):
+        assert left["value"] == (right["value"] and pytest.approx(right["value"], abs=1e-12))
+
+
+def test_batches_cover_every_row_once(scores: Sparse, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "ENTRIES_PER_BATCH", 4)
+    slices = list(module._batches(scores))
+
+    assert slices[0].start == 0
+    assert slices[-1].stop == 4
+    assert all(left.stop == right.start for left, right in pairwise(slices))
+    assert all(scores[rows].nnz <= 4 for rows in slices)
+
+
+def test_scopes_are_the_best_supported_inner_nodes(
+    toy_hierarchy: Hierarchy, array: Callable[..., Sparse], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    gold = array([{"dog": 1}] * 30 + [{"bird": 1}] * 5)
+
+    assert default_scopes(toy_hierarchy, gold) == ("animal", "mammal", "pet")
+    assert default_scopes(toy_hierarchy, gold[1:]) == ("animal",)
+    monkeypatch.setattr(module, "MAX_SCOPES", 2)
+    assert default_scopes(toy_hierarchy, gold) == ("animal", "mammal")
+
+
+def test_depth_pairs_never_reach_the_root() -> None:
+    assert depth_pairs(4) == [(2, 1), (3, 2), (4, 1), (4, 2), (4, 3)]
+    assert depth_pairs(1) == depth_pairs(0) == []

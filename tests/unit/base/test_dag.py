@@ -1,0 +1,131 @@
+"""Arithmetic on edge matrices, on the toy and on small graphs worked by hand."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+
+from audit.base import dag
+from fixtures.toy import CLOSURE, DEPTH, EDGES, HEIGHT, LEVEL, NODES, PAIRS
+
+INDEX = {node: i for i, node in enumerate(NODES)}
+
+
+def graph(*edges: tuple[int, int], n: int) -> dag.Sparse:
+    ends = np.array(edges, np.int64).reshape(-1, 2)
+    return dag.edge_matrix(ends[:, 0], ends[:, 1], n)
+
+
+def toy_edges() -> dag.Sparse:
+    return graph(*((INDEX[child], INDEX[parent]) for child, parent in EDGES), n=len(NODES))
+
+
+def test_edge_matrix_counts_a_repeated_edge_once() -> None:
+    matrix = graph((0, 1), (0, 1), n=2)
+
+    assert matrix.toarray().tolist() == [[0, 1], [0, 0]]
+
+
+def test_topological_order_puts_parents_first() -> None:
+    order = dag.topological_order(toy_edges()).tolist()
+
+    assert sorted(order) == list(range(len(NODES)))
+    assert all(order.index(INDEX[parent]) < order.index(INDEX[child]) for child, parent in EDGES)
+
+
+def test_topological_order_leaves_out_a_cycle_and_what_is_below() -> None:
+    assert dag.topological_order(graph((0, 1), (1, 0), (2, 0), n=4)).tolist() == [3]
+
+
+@pytest.mark.parametrize(
+    ("edges", "cycle"),
+    [
+        ([], []),
+        ([(0, 1), (1, 2)], []),
+        ([(1, 1)], [1, 1]),
+        ([(0, 1), (1, 2), (2, 0), (2, 3), (3, 2)], [2, 3, 2]),
+        ([(0, 1), (1, 2), (2, 3), (3, 0), (1, 3)], [0, 1, 3, 0]),
+    ],
+)
+def test_shortest_cycle(edges: list[tuple[int, int]], cycle: list[int]) -> None:
+    assert dag.shortest_cycle(graph(*edges, n=4)) == cycle
+
+
+def test_closure_of_the_toy() -> None:
+    assert dag.closure(toy_edges()).toarray().tolist() == [list(row) for row in CLOSURE]
+
+
+def test_closure_of_a_long_chain_is_canonical() -> None:
+    reach = dag.closure(graph(*((i, i + 1) for i in range(20)), n=21))
+
+    assert np.array_equal(reach.toarray(), np.triu(np.ones((21, 21))))
+    assert reach.has_canonical_format
+    assert reach.dtype == np.int64
+
+
+@pytest.mark.parametrize(
+    ("measure", "by_hand"),
+    [
+        (dag.longest_from_top, DEPTH),
+        (dag.longest_to_leaf, HEIGHT),
+        (dag.shortest_to_leaf, LEVEL),
+    ],
+)
+def test_distances_of_the_toy(
+    measure: Callable[[dag.Sparse], dag.IntArray], by_hand: dict[str, int]
+) -> None:
+    assert measure(toy_edges()).tolist() == [by_hand[node] for node in NODES]
+
+
+def lowest(edges: dag.Sparse, a: int, b: int) -> int:
+    depth, height = dag.longest_from_top(edges), dag.longest_to_leaf(edges)
+    pair = np.array([a]), np.array([b])
+    return int(dag.lowest_common_ancestors(dag.closure(edges), depth, height, *pair)[0])
+
+
+def test_lowest_common_ancestors_of_the_toy() -> None:
+    found = [NODES[lowest(toy_edges(), INDEX[a], INDEX[b])] for a, b, *_ in PAIRS]
+
+    assert found == [lca for *_, lca in PAIRS]
+
+
+def test_lowest_common_ancestor_ties_go_to_the_smaller_height() -> None:
+    # 3 and 4 lie under both 1 and 2, which are equally deep; below 1 there is more.
+    edges = graph((1, 0), (2, 0), (3, 1), (3, 2), (4, 1), (4, 2), (5, 1), (6, 5), n=7)
+
+    assert lowest(edges, 3, 4) == 2
+
+
+def test_lowest_common_ancestor_ties_go_on_to_node_order() -> None:
+    assert lowest(graph((1, 0), (2, 0), (3, 1), (3, 2), (4, 1), (4, 2), n=5), 3, 4) == 1
+
+
+def test_lowest_common_ancestor_of_separate_tops_is_none() -> None:
+    assert lowest(graph(n=2), 0, 1) == -1
+
+
+def test_no_pairs_give_no_answers() -> None:
+    edges, none = toy_edges(), np.array([], np.int64)
+
+    assert dag.share_parent(edges, none, none).shape == (0,)
+    assert dag.share_descendant(edges, dag.closure(edges), none, none).shape == (0,)
+    assert lowest(edges, 0, 0) == 0
+
+
+def test_shared_parents_and_descendants_of_the_toy() -> None:
+    edges = toy_edges()
+    a, b = (np.array([INDEX[pair[end]] for pair in PAIRS]) for end in (0, 1))
+    parent = dag.share_parent(edges, a, b)
+    descendant = dag.share_descendant(edges, dag.closure(edges), a, b)
+
+    assert [PAIRS[i][:2] for i in np.flatnonzero(parent)] == [
+        ("animal", "pet"),
+        ("animal", "tool"),
+        ("bird", "mammal"),
+        ("cow", "dog"),
+        ("pet", "tool"),
+    ]
+    apart = [PAIRS[i][:2] for i in np.flatnonzero(descendant) if PAIRS[i][2] != "ancestor"]
+    assert apart == [("animal", "pet"), ("mammal", "pet")]

@@ -1,0 +1,234 @@
+"""What a terminal shows: the words, the order, and nothing that a terminal would obey."""
+
+from __future__ import annotations
+
+import io
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from rich.console import Console
+from rich.progress import Progress as Live
+
+from audit.cli.terminal import LONGEST, TOP, following, progress_columns, sentence_of, summary, told
+
+
+def finding(severity: str = "warning", **changed: Any) -> dict[str, Any]:
+    return {
+        "severity": severity,
+        "statement": "Below 428 Heart failure, 978 of 1,351 instances (72.4%) are residual.",
+        "evidence": {"share": 0.724, "low": 0.698, "high": 0.746},
+        "waiver": None,
+        "known": False,
+    } | changed
+
+
+def check(name: str, status: str, *findings: dict[str, Any], **changed: Any) -> dict[str, Any]:
+    return {
+        "name": name,
+        "status": status,
+        "reason": None,
+        "denominator": 1351,
+        "denominator_unit": "instances",
+        "total": len(findings),
+        "folded": 0,
+        "not_shown": 0,
+        "findings": list(findings),
+    } | changed
+
+
+def shared(*checks: dict[str, Any], **refused: int) -> dict[str, Any]:
+    ledger = {"instances": 6, "rows_read": 9, "rows_mapped": 8, "refused": refused}
+    return {
+        "status": "warn",
+        "ledger": ledger,
+        "identity": {"hierarchy": {"name": "toy"}},
+        "checks": list(checks),
+    }
+
+
+def printed(view: dict[str, Any], width: int = 80, **options: Any) -> str:
+    stream = io.StringIO()
+    console = Console(file=stream, width=width, highlight=False, **options)
+    console.print(summary(view, "Passes with warnings", "Of 1 check, 1 gave warnings."))
+    return stream.getvalue()
+
+
+def words_of(text: str) -> str:
+    return " ".join(text.split())
+
+
+def test_the_verdict_comes_first_and_the_reading_last() -> None:
+    lines = printed(shared(check("residual_overuse", "warn", finding()), unknown_code=1))
+
+    assert lines.startswith("Passes with warnings. Of 1 check, 1 gave warnings.")
+    assert lines.rstrip().endswith("8 of 9 rows mapped to toy; refused: unknown_code 1.")
+
+
+def test_nothing_refused_is_said() -> None:
+    assert "none refused." in printed(shared())
+
+
+def test_a_check_that_found_something_has_a_line_with_its_denominator() -> None:
+    view = shared(check("cross_branch", "note", finding("note"), not_shown=4, folded=3))
+    line = next(line for line in printed(view).splitlines() if line.startswith("note  "))
+
+    assert line.split() == ["note", "cross_branch", "1,351", "instances", "5", "1", "3"]
+
+
+def test_the_worst_status_comes_first() -> None:
+    view = shared(
+        check("one", "note", finding("note")),
+        check("two", "fail", finding("error")),
+        check("three", "error", reason="ZeroDivisionError: by nothing"),
+        check("four", "warn", finding()),
+    )
+    table = printed(view).split("\n\n")[1].splitlines()
+
+    assert [line.split()[1] for line in table[1:]] == ["three", "two", "four", "one"]
+    assert "ZeroDivisionError: by nothing" in table[1]
+
+
+def test_what_passes_and_what_does_not_apply_is_named_and_counted() -> None:
+    view = shared(check("a", "pass"), check("b", "pass"), check("c", "not_applicable"))
+
+    assert "2 pass: a, b" in printed(view)
+    assert "1 not applicable: c" in printed(view)
+
+
+def test_findings_are_the_worst_then_the_first_of_each_check() -> None:
+    view = shared(
+        check("many", "warn", *(finding(statement=f"many {i}") for i in range(4))),
+        check("one", "warn", finding(statement="one 0")),
+        check("bad", "fail", finding("error", statement="bad 0")),
+        check("let", "pass", finding("error", statement="let 0", waiver={"owner": "me"})),
+    )
+    text = printed(view)
+    places = [text.index(said) for said in ("bad 0", "many 0", "one 0", "many 1", "many 2")]
+
+    assert places == sorted(places)
+    assert "many 3" not in text
+    assert "let 0" not in text
+    assert f"{TOP} of 6 findings" in text
+
+
+def test_what_no_report_shows_is_counted_where_there_is_some() -> None:
+    beyond = "restricted/findings.parquet"
+    some = shared(check("one", "warn", finding(), not_shown=7, folded=2))
+
+    assert beyond not in printed(shared(check("one", "warn", finding())))
+    assert "7 beyond those that a report shows and 2 folded into others" in words_of(printed(some))
+
+
+@pytest.mark.parametrize(
+    ("evidence", "end"),
+    [
+        ({"share": 0.724, "low": 0.698, "high": 0.746}, "(95% interval: 69.8% to 74.6%)"),
+        ({"share": None, "low": None, "high": None}, "residual."),
+        ({"share": 0.01}, "residual."),
+        (
+            {"ratio": 2.0, "ratio_low": 1.5, "ratio_high": 2.7},
+            "(95% interval of the ratio: 1.50 to 2.70)",
+        ),
+    ],
+)
+def test_a_sentence_ends_with_its_interval(evidence: dict[str, Any], end: str) -> None:
+    assert sentence_of(finding(evidence=evidence)).endswith(end)
+
+
+def test_only_the_first_sentence_is_told_and_a_long_one_is_cut() -> None:
+    two = finding(statement="One of 9 rows is odd. Another sentence.", evidence={})
+    long = finding(statement="x" * 1000, evidence={})
+
+    assert sentence_of(two) == "One of 9 rows is odd."
+    assert len(sentence_of(long)) == LONGEST
+    assert sentence_of(long).endswith("...")
+
+
+HARMFUL = ["\x1b[31mred", "\x1b]8;;http://x\x07link", "a\nb\rc\td", "\u202eltr", "\x9b2J", "[red]"]
+
+
+@pytest.mark.parametrize("title", HARMFUL)
+def test_a_title_is_shown_and_not_obeyed(title: str) -> None:
+    view = shared(check("one", "warn", finding(statement=f"Below {title}, all.")))
+    text = printed(view)
+
+    assert all(c == "\n" or c.isprintable() for c in text)
+    assert "[red]" in text or title != "[red]"
+
+
+@given(st.text())
+def test_what_is_told_is_one_printable_line(text: str) -> None:
+    line = told(text)
+
+    assert line.isprintable()
+    assert told(line) == line
+
+
+@pytest.mark.parametrize("width", [80, 120])
+def test_no_line_is_wider_than_the_terminal(width: int) -> None:
+    view = shared(
+        check("principal_position", "warn", finding(), denominator_unit="instances " * 20),
+        *(check(f"check_number_{i}", "pass") for i in range(20)),
+    )
+
+    assert max(map(len, printed(view, width).splitlines())) <= width
+
+
+def test_colour_is_for_terminals_alone() -> None:
+    view = shared(check("one", "warn", finding()))
+
+    assert "\x1b" not in printed(view)
+    assert "\x1b[33m" in printed(view, force_terminal=True, color_system="standard")
+
+
+# --- progress ---------------------------------------------------------------------------------
+
+
+def live() -> Live:
+    return Live(*progress_columns(), console=Console(file=io.StringIO(), width=120))
+
+
+def shown(of: Live) -> str:
+    stream = io.StringIO()
+    Console(file=stream, width=120).print(of.get_renderable())
+    return stream.getvalue()
+
+
+def test_a_step_shows_how_far_it_is_and_how_fast() -> None:
+    clock = iter(range(1000))
+    view = Live(*progress_columns(), get_time=lambda: float(next(clock)))
+    progress = following(view)
+    for done in range(0, 500, 100):
+        progress("counting pairs", done, 1000, "nodes")
+
+    assert "counting pairs" in shown(view)
+    assert "400 of 1,000 nodes" in shown(view)
+    assert "nodes/s" in shown(view)
+    assert " left" in shown(view)
+
+
+def test_a_step_without_a_known_end_shows_the_time_it_takes() -> None:
+    view = live()
+    following(view)("judging pairs")
+
+    assert shown(view).split()[1:] == ["judging", "pairs", "0:00"]
+
+
+def test_the_next_step_ends_the_one_before() -> None:
+    view = live()
+    progress = following(view)
+    progress("reading labels")
+    progress("reading labels", 9, 9, "rows")
+    progress("judging pairs")
+    progress("counting pairs", 3, 10, "nodes")
+    progress("counting pairs", 4, 10, "nodes")
+    progress("writing tables")
+
+    assert [task.description for task in view.tasks] == [
+        "reading labels", "judging pairs", "counting pairs", "writing tables",
+    ]  # fmt: skip
+    assert [task.finished for task in view.tasks] == [True, True, True, False]
+    assert "9 rows" in shown(view)
+    assert "4 nodes" in shown(view)

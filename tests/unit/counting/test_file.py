@@ -1,0 +1,398 @@
+"""Counting a file in batches equals counting it in memory; what is broken is told, not counted."""
+
+from __future__ import annotations
+
+import gc
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pyarrow.parquet as pq
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from polars.testing import assert_frame_equal
+
+from audit.base.errors import AuditError, InputError, OutputError, PolicyError, SchemaError
+from audit.counting.counts import PairCount
+from audit.counting.file import count_pairs
+from audit.counting.instances import Seen
+from audit.counting.storage.spill import SpilledTail
+from audit.data.dataset import load_labels
+from audit.engine.pairs.entailed import count_entailed, in_line, joint_entailed
+from audit.engine.pairs.pair_counts import count_pairs as count_in_memory
+from audit.engine.pairs.pair_counts import support
+from audit.engine.pairs.propagation import aggregate
+from audit.engine.pairs.tally import PairTally
+from audit.hierarchies.hierarchy import Hierarchy
+from audit.hierarchies.reading import load_hierarchy
+from audit.policy.policy import Policy
+from fixtures.full_disk import full_disk
+from fixtures.toy import toy
+
+FORMATS = ("csv", "tsv", "csv.gz", "parquet", "lists.parquet", "jsonl")
+LABELS = ("dog", " cow ", "bird", "tool", "pet", "unicorn", "", None)
+SMALL = 20 * 2**20
+"""About the least memory."""
+
+records = st.lists(st.lists(st.sampled_from(LABELS), min_size=1, max_size=5), max_size=8)
+
+
+def long_frame(found: Sequence[Sequence[str | None]]) -> pl.DataFrame:
+    rows = [(f"i{number}", label) for number, labels in enumerate(found) for label in labels]
+    schema = {"instance": pl.String, "label": pl.String}
+    return pl.DataFrame([(None, "dog"), *rows, ("last", "cow")], schema, orient="row")
+
+
+def write(frame: pl.DataFrame, folder: Path, kind: str) -> tuple[Path, str]:
+    """The file, and its column or key of the label."""
+    path = folder / f"rows.{kind}"
+    if kind in ("csv", "csv.gz"):
+        frame.write_csv(path, compression="gzip" if kind == "csv.gz" else "uncompressed")
+    elif kind == "tsv":
+        frame.write_csv(path, separator="\t")
+    elif kind == "parquet":
+        frame.write_parquet(path, row_group_size=3)
+    else:
+        listed = frame.group_by("instance", maintain_order=True).agg(labels="label")
+        without = pl.DataFrame({"instance": ["none"], "labels": [[]]}, listed.schema)
+        listed = pl.concat([listed, without])
+        if kind == "jsonl":
+            listed.write_ndjson(path)
+        else:
+            listed.write_parquet(path, row_group_size=3)
+        return path, "labels"
+    return path, "label"
+
+
+def assert_counts_the_file(found: PairCount, path: Path, hierarchy: Hierarchy) -> None:
+    dataset = load_labels(path, hierarchy)
+    aggregated = aggregate(dataset.direct, dataset.hierarchy.closure)
+    expected, pairs = count_in_memory(aggregated), found.pairs
+    closure = dataset.hierarchy.closure
+    lines, n_nodes = in_line(closure), closure.shape[0]
+    alone = joint_entailed(pairs, count_entailed(dataset.direct, closure), lines, n_nodes)
+
+    assert found.hierarchy.nodes == dataset.hierarchy.nodes
+    np.testing.assert_array_equal(pairs.a, expected.a)
+    np.testing.assert_array_equal(pairs.b, expected.b)
+    np.testing.assert_array_equal(pairs.joint, expected.joint)
+    np.testing.assert_allclose(pairs.confusion_sum, expected.confusion_sum, rtol=1e-12)
+    np.testing.assert_array_equal(found.tally.joint_entailed(pairs), alone)
+    np.testing.assert_array_equal(found.tally.support, support(aggregated))
+    assert found.ledger == dataset.ledger
+    assert_frame_equal(found.refusals, dataset.refusals)
+    assert_frame_equal(found.mappings, dataset.mappings)
+
+
+@pytest.mark.parametrize("kind", FORMATS)
+@given(records, st.integers(1, 9), st.booleans())
+@settings(max_examples=4)
+def test_every_format_counts_as_in_memory(
+    tmp_path_factory: pytest.TempPathFactory,
+    kind: str,
+    found: list[list[str | None]],
+    batch: int,
+    sort: bool,
+) -> None:
+    folder, hierarchy = tmp_path_factory.mktemp("stream"), toy()
+    path, label = write(long_frame(found), folder, kind)
+
+    counted = count_pairs(path, hierarchy, label=label, batch=batch, sort=sort)
+
+    assert_counts_the_file(counted, path, hierarchy)
+
+
+def test_codes_that_a_classification_lacks_get_a_place(tmp_path: Path) -> None:
+    path, hierarchy = tmp_path / "rows.csv", load_hierarchy("icd9cm")
+    codes = ["428.0", "4280", "401.9", "038.97", "V30.00", "nonsense", "99.99"]
+    path.write_text("instance,label\n" + "".join(f"a,{c}\nb,{c}\n" for c in codes[:1]))
+    path.write_text("instance,label\n" + "".join(f"{i},{c}\n" for i in "ab" for c in codes))
+
+    assert_counts_the_file(count_pairs(path, hierarchy), path, hierarchy)
+
+
+# --- order ---------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("batch", [1, 2, 100])
+def test_an_instance_that_comes_back_is_never_counted_twice(tmp_path: Path, batch: int) -> None:
+    path = tmp_path / "rows.csv"
+    path.write_text("instance,label\na,dog\nb,cow\nb,dog\na,cow\n")
+
+    with pytest.raises(SchemaError, match=r"(?s)'a' again.*row 4.*sort=True"):
+        count_pairs(path, toy(), batch=batch)
+    assert_counts_the_file(count_pairs(path, toy(), batch=batch, sort=True), path, toy())
+
+
+@given(st.lists(st.lists(st.integers(0, 30), unique=True)))
+def test_what_was_seen_is_found_again(batches: list[list[int]]) -> None:
+    seen, before = Seen(), set[int]()
+    for batch in batches:
+        place = seen.first_again(np.array(batch, np.uint64))
+        again = [number for number, value in enumerate(batch) if value in before]
+        assert place == (again[0] if again else None)
+        if not again:
+            before |= set(batch)
+
+
+# --- broken input --------------------------------------------------------------------------
+
+
+def test_a_damaged_row_group_is_named(tmp_path: Path) -> None:
+    path = tmp_path / "rows.parquet"
+    frame = pl.DataFrame({"instance": [f"i{n}" for n in range(900)], "label": ["dog"] * 900})
+    pq.write_table(frame.to_arrow(), path, row_group_size=300, write_page_checksum=True)
+    column = pq.read_metadata(path).row_group(1).column(0)
+    content = bytearray(path.read_bytes())
+    end = column.data_page_offset + 60
+    content[end - 20 : end] = b"\xff" * 20
+    path.write_bytes(bytes(content))
+
+    with pytest.raises(InputError, match="row group 1"):
+        count_pairs(path, toy())
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "told"),
+    [
+        ("a.csv", b"instance,label\na,dog\nb\n", "Row #3"),
+        ("a.csv", b"instance,label\na,\xff\n", "UTF"),
+        ("a.csv", b"instance,label\n", "with rows"),
+        ("a.csv", b"who,label\na,dog\n", "'instance'"),
+        ("a.csv.gz", b"\x1f\x8b\x08\x00garbage", "whole"),
+        ("a.parquet", b"PAR1 nonsense", "Parquet"),
+        ("a.jsonl", b'{"instance": "a", "label": ["dog"]}\n{"inst\n', ":2"),
+        ("a.jsonl", b'{"instance": "a", "label": "dog"}\n', "list"),
+        ("a.pkl", b"\x80\x04.", "pickled"),
+    ],
+)
+def test_what_is_broken_is_told(tmp_path: Path, name: str, content: bytes, told: str) -> None:
+    path = tmp_path / name
+    path.write_bytes(content)
+
+    with pytest.raises(AuditError, match=told):
+        count_pairs(path, toy())
+
+
+def test_nothing_there(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="nothing there"):
+        count_pairs(tmp_path / "rows.csv", toy())
+
+
+def test_a_node_that_is_none_is_told_before_anything_is_counted(tmp_path: Path) -> None:
+    told: list[str] = []
+    path, label = write(long_frame([["dog"]]), tmp_path, "csv")
+    policy = Policy(residual_nodes=("nowhere",))
+    with pytest.raises(PolicyError, match="nowhere"):
+        count_pairs(
+            path, toy(), label=label, policy=policy, progress=lambda step, *_: told.append(step)
+        )
+
+    assert set(told) == {"reading labels"}
+
+
+def test_memory_too_small_for_a_batch(tmp_path: Path) -> None:
+    path, _ = write(long_frame([["dog"]]), tmp_path, "csv")
+
+    with pytest.raises(InputError, match="MiB is required"):
+        count_pairs(path, toy(), memory=2**20)
+    with pytest.raises(InputError, match="MiB is required"):
+        count_pairs(path, toy(), memory=SMALL, batch=10**6)
+    with pytest.raises(InputError, match="at least one row"):
+        count_pairs(path, toy(), batch=0)
+
+
+# --- pairs on the disk ---------------------------------------------------------------------
+
+
+def many_pairs(seed: int) -> tuple[list[np.ndarray], PairTally]:
+    rng = np.random.default_rng(seed)
+    batches = [rng.integers(0, 2, size=(3, 40)) for _ in range(9)]
+    return batches, PairTally(_closure(40))
+
+
+def _closure(n: int):  # type: ignore[no-untyped-def]
+    from scipy.sparse import csr_array
+
+    return csr_array(np.eye(n, dtype=np.int64) + np.eye(n, k=-1, dtype=np.int64))
+
+
+def test_spilled_pairs_add_up(tmp_path: Path) -> None:
+    from scipy.sparse import csr_array
+
+    batches, whole = many_pairs(3)
+    tail = SpilledTail(tmp_path / "pairs", memory=5_000)
+    spilled = PairTally(_closure(40), square=100, tail=tail)
+    for batch in batches:
+        whole.update(csr_array(batch))
+        spilled.update(csr_array(batch))
+
+    assert len(tail.runs) > 1
+    np.testing.assert_array_equal(spilled.counts().joint, whole.counts().joint)
+    np.testing.assert_allclose(
+        spilled.counts().confusion_sum, whole.counts().confusion_sum, rtol=1e-12
+    )
+
+
+def test_a_full_disk_leaves_nothing_half_written(tmp_path: Path) -> None:
+    from scipy.sparse import csr_array
+
+    batches, _ = many_pairs(3)
+    tally = PairTally(_closure(40), square=100, tail=SpilledTail(tmp_path, memory=5_000))
+
+    together = csr_array(np.concatenate(batches))
+    with pytest.raises(OutputError, match="room on the disk"), full_disk(500):
+        tally.update(together)
+
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_full_disk_keeps_the_checkpoint_before(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("audit.counting.file.SECONDS_BETWEEN", 0.0)
+    path, checkpoint = long_file(tmp_path), tmp_path / "count"
+    with pytest.raises(KeyboardInterrupt):
+        count_pairs(path, toy(), batch=2, checkpoint=checkpoint, progress=interrupting(10))
+    before = checkpoint.read_bytes()
+
+    with pytest.raises(OutputError, match="room on the disk"), full_disk(500):
+        count_pairs(path, toy(), batch=2, checkpoint=checkpoint, resume=True)
+
+    assert checkpoint.read_bytes() == before
+    assert not list(tmp_path.rglob("*.begun"))
+    resumed = count_pairs(path, toy(), batch=2, checkpoint=checkpoint, resume=True)
+    assert written(resumed, tmp_path / "b") == written(count_pairs(path, toy()), tmp_path / "a")
+
+
+def test_temporary_files_go_with_the_count(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path, beside = long_file(tmp_path), tmp_path / "temporary"
+    beside.mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(beside))
+    count = count_pairs(path, toy())
+    assert list(beside.iterdir())
+
+    del count
+    gc.collect()
+    assert not list(beside.iterdir())
+
+
+# --- interrupted and gone on with ----------------------------------------------------------
+
+
+def long_file(folder: Path, instances: int = 40) -> Path:
+    rng = np.random.default_rng(5)
+    found = [[LABELS[i] for i in rng.integers(0, 6, size=3)] for _ in range(instances)]
+    return write(long_frame(found), folder, "parquet")[0]
+
+
+class interrupting:  # noqa: N801 - reads as what it does
+    """Progress that presses Ctrl-C once the pairs of so many rows are counted."""
+
+    def __init__(self, rows: int) -> None:
+        self.rows = rows
+
+    def __call__(self, step: str, done: int = 0, total: int | None = None, unit: str = "") -> None:
+        if step == "counting pairs" and 0 < self.rows <= done:
+            self.rows = 0
+            os.kill(os.getpid(), signal.SIGINT)
+
+
+def written(count: PairCount, path: Path) -> bytes:
+    count.write(path)
+    return path.read_bytes()
+
+
+@pytest.mark.parametrize("stops", [[1], [7, 20, 21], [60, 110], [122]])
+@pytest.mark.parametrize("batch", [1, 5])
+def test_resumed_counts_have_the_same_bytes(tmp_path: Path, stops: list[int], batch: int) -> None:
+    path, checkpoint = long_file(tmp_path), tmp_path / "count"
+    handler = signal.getsignal(signal.SIGINT)
+    whole = count_pairs(path, toy(), batch=batch)
+
+    for rows in stops:
+        stop = interrupting(rows)
+        with pytest.raises(KeyboardInterrupt):
+            count_pairs(path, toy(), batch=batch, checkpoint=checkpoint, resume=True, progress=stop)
+    count = count_pairs(path, toy(), batch=batch, checkpoint=checkpoint, resume=True)
+
+    assert written(count, tmp_path / "b") == written(whole, tmp_path / "a")
+    assert count.record_frame.equals(whole.record_frame)
+    assert count.ledger == whole.ledger
+    again = count_pairs(path, toy(), batch=batch, checkpoint=checkpoint, resume=True)
+    assert written(again, tmp_path / "c") == written(whole, tmp_path / "a")
+    assert signal.getsignal(signal.SIGINT) is handler
+
+
+def test_an_instance_that_comes_back_after_an_interruption_is_detected(tmp_path: Path) -> None:
+    path, checkpoint = tmp_path / "rows.parquet", tmp_path / "count"
+    frame = long_frame([["dog"]] * 20 + [["cow"]])
+    pl.concat([frame, frame[1:2]]).write_parquet(path)
+    with pytest.raises(KeyboardInterrupt):
+        count_pairs(path, toy(), batch=2, checkpoint=checkpoint, progress=interrupting(8))
+
+    with pytest.raises(SchemaError, match="'i0' again"):
+        count_pairs(path, toy(), batch=2, checkpoint=checkpoint, resume=True)
+
+
+def test_ctrl_c_in_another_process(tmp_path: Path) -> None:
+    path, checkpoint = long_file(tmp_path, instances=60), tmp_path / "count"
+    program = (
+        "import sys, time\n"
+        "from audit.counting.file import count_pairs\n"
+        "from fixtures.toy import toy\n"
+        "def tell(step, done=0, total=None, unit=''):\n"
+        "    print(step, done, flush=True)\n"
+        "    time.sleep(0.01)\n"
+        f"count_pairs({str(path)!r}, toy(), batch=3, checkpoint={str(checkpoint)!r}, progress=tell)"
+    )
+    root = Path(__file__).parents[3]
+    with subprocess.Popen(
+        [sys.executable, "-c", program], stdout=subprocess.PIPE, text=True, cwd=root
+    ) as child:
+        assert child.stdout is not None
+        for line in child.stdout:
+            if line.startswith("counting pairs"):
+                child.send_signal(signal.SIGINT)
+                break
+        rest = child.stdout.read()
+
+    assert child.returncode == -signal.SIGINT
+    assert len(rest.splitlines()) < 10
+    resumed = count_pairs(path, toy(), batch=3, checkpoint=checkpoint, resume=True)
+    whole = count_pairs(path, toy(), batch=3)
+    assert written(resumed, tmp_path / "b") == written(whole, tmp_path / "a")
+
+
+def test_a_checkpoint_of_another_input_is_refused(tmp_path: Path) -> None:
+    path, checkpoint = long_file(tmp_path), tmp_path / "count"
+    with pytest.raises(KeyboardInterrupt):
+        count_pairs(path, toy(), checkpoint=checkpoint, progress=interrupting(1))
+    kept = checkpoint.read_bytes()
+
+    with pytest.raises(InputError, match="an earlier count left"):
+        count_pairs(path, toy(), checkpoint=checkpoint)
+    with pytest.raises(InputError, match="another memory"):
+        count_pairs(path, toy(), checkpoint=checkpoint, resume=True, memory=2 * SMALL)
+    other = long_file(tmp_path, instances=41)
+    with pytest.raises(InputError, match="another ends, size"):
+        count_pairs(other, toy(), checkpoint=checkpoint, resume=True)
+    assert checkpoint.read_bytes() == kept
+
+
+@pytest.mark.parametrize("kept", [0, 10, 2000])
+def test_a_cut_checkpoint_is_refused(tmp_path: Path, kept: int) -> None:
+    path, checkpoint = long_file(tmp_path), tmp_path / "count"
+    with pytest.raises(KeyboardInterrupt):
+        count_pairs(path, toy(), checkpoint=checkpoint, progress=interrupting(1))
+    checkpoint.write_bytes(checkpoint.read_bytes()[:kept])
+
+    with pytest.raises(InputError, match="whole checkpoint"):
+        count_pairs(path, toy(), checkpoint=checkpoint, resume=True)

@@ -1,0 +1,105 @@
+"""Which nodes are residual, by title, by digits and by the policy's own lists."""
+
+from __future__ import annotations
+
+import numpy as np
+import polars as pl
+import pytest
+
+import audit
+from audit.counting.residual_nodes import residual_nodes
+from audit.hierarchies.hierarchy import Hierarchy
+from audit.hierarchies.icd.icd9 import ICD9
+from audit.policy.policy import Policy
+from fixtures.labelled import tree
+
+
+def codes(*edges: str, titles: dict[str, str] | None = None) -> Hierarchy:
+    return tree(*edges, titles=titles, coding=ICD9)
+
+
+@pytest.mark.parametrize(
+    ("code", "kind"),
+    [
+        ("401.8", "other"),
+        ("401.9", "unspecified"),
+        ("250.09", "unspecified"),
+        ("250.80", "other"),
+        ("250.01", None),
+        ("V58.9", "unspecified"),
+        ("E812.9", "unspecified"),
+        ("401.1", None),
+        ("36.19", "other"),
+        ("36.1", None),
+        ("36.9", None),
+    ],
+)
+def test_digits_decide_where_an_icd9_code_has_no_title(code: str, kind: str | None) -> None:
+    hierarchy = codes(f"{code} x < top")
+    found = residual_nodes(hierarchy, Policy()).get(hierarchy.index(code))
+
+    assert (found.kind if found else None) == kind
+
+
+def test_digits_do_not_decide_where_there_is_a_title() -> None:
+    hierarchy = codes("401.9 x < top", titles={"401.9": "A specific thing"})
+
+    assert residual_nodes(hierarchy, Policy()) == {}
+
+
+def test_digits_do_not_decide_outside_icd9() -> None:
+    assert residual_nodes(tree("401.9 x < top"), Policy()) == {}
+
+
+def test_a_heading_is_never_residual() -> None:
+    hierarchy = tree("leaf x < heading", "heading < top", titles={"heading": "Other diseases"})
+
+    assert residual_nodes(hierarchy, Policy(residual_nodes=("heading",))) == {}
+
+
+def test_an_assignable_inner_node_may_be() -> None:
+    hierarchy = Hierarchy.build(
+        pl.DataFrame({"child": ["leaf", "inner", "side"], "parent": ["inner", "top", "top"]}),
+        pl.DataFrame(
+            {
+                "node": ["leaf", "inner", "side", "top"],
+                "title": ["A", "Other", "B", "Other"],
+                "assignable": [True, True, True, False],
+            }
+        ),
+        name="inner",
+    )
+
+    assert [hierarchy.nodes[i] for i in residual_nodes(hierarchy, Policy())] == ["inner"]
+
+
+def test_the_lists_of_a_policy_overrule_titles() -> None:
+    hierarchy = tree("a b c < top", titles={"a": "Other", "b": "Specific", "c": "Other"})
+    policy = Policy(residual_nodes=("b", "c"), specific_nodes=("a", "c"))
+    found = residual_nodes(hierarchy, policy)
+
+    assert {hierarchy.nodes[i]: r.rule for i, r in found.items()} == {"b": "policy"}
+
+
+def test_the_rule_that_fired_is_told() -> None:
+    hierarchy = tree("a b < top", titles={"a": "Anemia NOS", "b": "Anemia of pregnancy"})
+
+    assert residual_nodes(hierarchy, Policy())[hierarchy.index("a")].rule == "title: nos"
+
+
+def test_a_reviewed_decision_overrules_a_title_and_a_policy_overrules_both() -> None:
+    titles = {"416.8": "Other chronic pulmonary heart diseases", "416.0": "Primary hypertension"}
+    hierarchy = codes("416.8 416.0 < 416", titles=titles)
+    stated = Policy(residual_nodes=("416.8",))
+
+    assert residual_nodes(hierarchy, Policy()) == {}
+    assert residual_nodes(hierarchy, stated)[hierarchy.index("416.8")].rule == "policy"
+
+
+def test_icd9cm_has_residual_codes_and_no_residual_heading() -> None:
+    hierarchy = audit.load_hierarchy("icd9cm")
+    found = residual_nodes(hierarchy, Policy())
+
+    assert hierarchy.assignable[list(found)].all()
+    assert found[hierarchy.index("401.9")].kind == "unspecified"
+    assert 0.1 < len(found) / np.count_nonzero(hierarchy.assignable) < 0.6

@@ -1,0 +1,94 @@
+"""What tasks of a count on Spark make of rows, however the rows are shared among them."""
+
+from __future__ import annotations
+
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from audit.counting.spark import tasks
+from audit.hierarchies.hierarchy import Hierarchy
+from fixtures import brute_force as plain
+from fixtures.brute_force_counts import Spelled, entailed, in_line, record_counts
+from fixtures.named_counts import (
+    confusion_of_count,
+    pairs_of_count,
+    records_of_count,
+    supports_of_count,
+)
+from fixtures.task_counts import counted_by_tasks, plan_of, tallies
+from fixtures.toy import toy
+
+LABELS = ("dog", " cow ", "bird", "tool", "pet", "unicorn", None)
+SPELLED = Spelled(
+    node_of={node: node for node in ("dog", "cow", "bird", "tool", "pet")},
+    reason_of={"unicorn": "unknown_code", None: "missing_code"},
+    residual={},
+)
+Row = tuple[int, int]
+
+
+def frame_of(rows: list[Row]) -> pl.DataFrame:
+    schema = {"instance": pl.String, "label": pl.String}
+    return pl.DataFrame([(f"i{i}", LABELS[j]) for i, j in rows], schema=schema, orient="row")
+
+
+@given(
+    st.lists(st.tuples(st.integers(0, 9), st.integers(0, 6)), min_size=1, max_size=60),
+    st.integers(1, 4),
+)
+@settings(max_examples=15, deadline=None)
+def test_counts_do_not_depend_on_how_many_tasks_count(rows: list[Row], n_tasks: int) -> None:
+    hierarchy = toy()
+    parents = plain.parents_of(hierarchy.nodes, hierarchy.edge_frame().iter_rows())
+    stripped = [label and label.strip() for label in LABELS]
+    written = {f"i{i}": [stripped[j] for other, j in rows if other == i] for i, _ in rows}
+    labels = {
+        i: {SPELLED.node_of[w] for w in own if w in SPELLED.node_of} for i, own in written.items()
+    }
+    alone = entailed(parents, labels)
+
+    found = counted_by_tasks(frame_of(rows), hierarchy, n_tasks=n_tasks)
+
+    assert {kind: own for kind, own in records_of_count(found).items() if own} == {
+        kind: own for kind, own in record_counts(parents, written, SPELLED).items() if own
+    }
+    assert pairs_of_count(found) == {
+        pair: (joint, joint if in_line(parents, *pair) else alone.get(pair, 0))
+        for pair, joint in plain.joints(parents, labels).items()
+    }
+    bits = {pair: bits / len(written) for pair, bits in confusion_of_count(found).items()}
+    assert bits == pytest.approx(plain.confusions(parents, labels), rel=1e-12)
+    assert {node: support for node, (support, _) in supports_of_count(found).items()} == {
+        node: support for node, support in plain.supports(parents, labels).items() if support
+    }
+    assert (found.ledger.instances, found.ledger.rows_read) == (len(written), len(rows))
+
+
+def test_parts_take_every_key_once(toy_hierarchy: Hierarchy) -> None:
+    plan = plan_of(frame_of([(i, i % 7) for i in range(40)]), toy_hierarchy)
+
+    bounds = tasks.bounds_of(plan.labels)
+
+    assert (bounds[0], bounds[-1]) == (0, len(plan.labels.hierarchy) ** 2)
+    assert (np.diff(bounds) > 0).all()
+
+
+def test_tasks_without_rows_make_no_pair(toy_hierarchy: Hierarchy) -> None:
+    plan = plan_of(frame_of([]), toy_hierarchy)
+
+    assert [*tasks.numbered(plan.labels, [])] == []
+    found = pl.concat([*tasks.tallied(plan, tasks.bounds_of(plan.labels), [])])
+    assert tasks.PAIRS not in found["kind"]
+    assert len(tasks.counted(found, plan)) == 0
+
+
+def test_each_kind_and_part_stands_once(toy_hierarchy: Hierarchy) -> None:
+    rows = frame_of([(i, (i + step) % 7) for i in range(40) for step in range(3)])
+
+    found = tallies(rows, plan_of(rows, toy_hierarchy), 3)
+
+    assert not found.select("kind", "part").is_duplicated().any()
+    assert found.filter(kind=tasks.PAIRS)["part"].n_unique() > 1

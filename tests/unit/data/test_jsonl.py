@@ -1,0 +1,119 @@
+"""JSON lines: labels are lists, numbers stay as written, and a fault is told with its line."""
+
+from __future__ import annotations
+
+import gzip
+import os
+from pathlib import Path
+
+import pytest
+
+from audit.base.errors import InputError, SchemaError
+from audit.data.formats import read_labels
+from audit.data.label_format import Columns
+
+
+def written(folder: Path, *lines: str) -> Path:
+    path = folder / "labels.jsonl"
+    path.write_text("\n".join(lines), encoding="utf-8")
+    return path
+
+
+def test_values_become_text_as_they_are_written(tmp_path: Path) -> None:
+    path = written(
+        tmp_path,
+        '{"clip": 0, "labels": ["038.0", 250.10, 7, " x ", null, ""]}',
+        "",
+        '{"clip": 12345678901234567890, "labels": null}',
+        '{"labels": [], "clip": "007"}\r',
+        '{"clip": 0, "labels": ["more"]}',
+    )
+    raw = read_labels(path, Columns())
+    assert raw.format == "jsonl"
+    assert raw.rows["label"].to_list() == ["038.0", "250.10", "7", "x", None, None, "more"]
+    assert raw.rows["instance"].unique().to_list() == ["0"]
+    assert raw.instances["instance"].to_list() == ["0", "12345678901234567890", "007"]
+
+
+def test_gzip_and_a_byte_order_mark(tmp_path: Path) -> None:
+    path = tmp_path / "labels.jsonl.gz"
+    path.write_bytes(gzip.compress(b'\xef\xbb\xbf{"id": 1, "labels": ["a"]}\n', mtime=0))
+    assert read_labels(path, Columns()).rows["label"].to_list() == ["a"]
+
+
+def test_named_keys(tmp_path: Path) -> None:
+    path = written(tmp_path, '{"a": 1, "b": 2, "codes": ["x"], "site": "S", "fold": 3}')
+    raw = read_labels(path, Columns("b", "codes", "site", "fold"))
+    assert raw.rows.select("instance", "label").rows() == [("2", "x")]
+    assert raw.instances.rows() == [("2", "S", "3")]
+
+
+def test_keys_that_hold_more_than_a_value_are_no_ids(tmp_path: Path) -> None:
+    path = written(tmp_path, '{"clip": 1, "labels": ["a"], "meta": {"x": 1}, "tags": []}')
+    assert read_labels(path, Columns()).instances["instance"].to_list() == ["1"]
+
+
+def test_a_usual_name_goes_before_others(tmp_path: Path) -> None:
+    path = written(tmp_path, '{"clip": 1, "HADM_ID": 2, "labels": ["a"]}')
+    assert read_labels(path, Columns()).instances["instance"].to_list() == ["2"]
+
+
+def test_a_line_without_an_id_is_a_bad_row(tmp_path: Path) -> None:
+    path = written(
+        tmp_path,
+        '{"id": 1, "labels": ["a"]}',
+        '{"labels": ["b", "c"]}',
+        '{"id": " ", "labels": []}',
+    )
+    raw = read_labels(path, Columns())
+    assert raw.rows["refused"].to_list() == [None, "bad_row", "bad_row", "bad_row"]
+    assert raw.instances["instance"].to_list() == ["1"]
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ('{"id": 2, "labels": [', "a JSON object"),
+        ('["a"]', r"a JSON object\nFound: \[\"a\"\]"),
+        ('{"id": 2, "labels": [NaN]}', "NaN is no JSON"),
+        ("[" * 100_000, "a JSON object"),
+        ('{"id": 2}', "must have the key 'labels'"),
+        ('{"id": 2, "labels": "a"}', "'labels' must hold a list"),
+        ('{"id": 2, "labels": {"a": 0.5}}', "'labels' must hold a list"),
+        ('{"id": 2, "labels": [true]}', "a label must be text or a number\nFound: true"),
+        ('{"id": 2, "labels": [["a"]]}', "a label must be text or a number"),
+        ('{"id": {}, "labels": ["a"]}', "'id' must hold text or a number"),
+    ],
+)
+def test_a_broken_line_is_told_with_its_number(tmp_path: Path, line: str, message: str) -> None:
+    path = written(tmp_path, '{"id": 1, "labels": ["a"]}', line)
+    with pytest.raises(InputError, match=message) as caught:
+        read_labels(path, Columns(id="id"))
+    assert caught.value.where == f"{path}:2"
+
+
+def test_half_a_character_is_told(tmp_path: Path) -> None:
+    path = written(tmp_path, '{"id": 1, "labels": ["\\ud800"]}')
+    with pytest.raises(InputError, match="half a character"):
+        read_labels(path, Columns())
+
+
+def test_several_candidates_are_listed(tmp_path: Path) -> None:
+    path = written(tmp_path, '{"clip": 1, "site": 2, "labels": []}')
+    with pytest.raises(SchemaError, match=r"candidates 'clip', 'site'\nHint: name it with --id"):
+        read_labels(path, Columns())
+
+
+def test_the_keys_are_told_where_there_are_no_labels(tmp_path: Path) -> None:
+    path = written(tmp_path, '{"clip": 1, "codes": []}')
+    with pytest.raises(SchemaError, match=r"Found: .*'clip', 'codes'\nHint: .*--label"):
+        read_labels(path, Columns())
+
+
+@pytest.mark.skipif("AUDIT_DATA" not in os.environ, reason="AUDIT_DATA names no folder")
+@pytest.mark.parametrize("name", ["labels.jsonl", "predictions.jsonl"])
+def test_audioset(name: str) -> None:
+    raw = read_labels(Path(os.environ["AUDIT_DATA"]) / "audioset" / name, Columns())
+    assert raw.format == "jsonl"
+    assert raw.instances.height == 20_371
+    assert raw.instances["instance"].head(2).to_list() == ["0", "1"]

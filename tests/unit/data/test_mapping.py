@@ -1,0 +1,133 @@
+"""Different labels are mapped once, as a dataset in memory maps every row."""
+
+from __future__ import annotations
+
+import numpy as np
+import polars as pl
+from hypothesis import given
+from hypothesis import strategies as st
+from polars.testing import assert_frame_equal
+
+from audit.data.dataset import REASONS, LabelDataset
+from audit.data.mapping import LABELS, LabelNodes, label_counts, label_nodes, summed_counts
+from audit.hierarchies.hierarchy import Hierarchy
+from audit.hierarchies.reading import load_hierarchy
+from fixtures.toy import toy
+
+Row = tuple[str | None, str | None]
+
+WRITTEN = ("dog", "cow", "object", "unicorn", "elf", None)
+CODES = ("428.0", "4280", "401.9", "038.97", "nonsense", "999.99", "V30.00")
+rows = st.lists(st.tuples(st.sampled_from(["a", "b", "c", None]), st.sampled_from(WRITTEN)))
+
+
+def frame(found: list[Row]) -> pl.DataFrame:
+    """Rows as `audit.data.batches.labels_of` gives them."""
+    schema = {"instance": pl.String, "label": pl.String}
+    made = pl.DataFrame(found, schema, orient="row")
+    return made.with_columns(row=pl.int_range(pl.len()), counted=pl.lit(True))
+
+
+def mapped(found: list[Row], hierarchy: Hierarchy) -> LabelNodes:
+    return label_nodes(summed_counts([label_counts(frame(found))]), hierarchy)
+
+
+def instances_by_number(labels: LabelNodes, found: list[Row]) -> np.ndarray:
+    names = labels.written.filter(pl.col("number").is_not_null()).sort("number")["label"]
+    having = [{i for i, label in found if i is not None and label == name} for name in names]
+    return np.array(list(map(len, having)), np.int64)
+
+
+@given(rows, st.integers(1, 4))
+def test_counts_of_batches_add_up(found: list[Row], size: int) -> None:
+    parts = [found[start : start + size] for start in range(0, len(found), size)]
+    counts = summed_counts(label_counts(frame(part)) for part in parts)
+
+    assert_frame_equal(counts, summed_counts([label_counts(frame(found))]))
+    expected = {key: found.count(key) for key in found}
+    assert counts["rows"].sum() == sum(expected.values()) == len(found)
+    for label, homeless, n in counts.iter_rows():
+        assert n == sum((i is None) == homeless and own == label for i, own in found)
+
+
+@given(rows)
+def test_every_number_is_of_one_label_with_a_node_or_a_reason(found: list[Row]) -> None:
+    hierarchy, labels = toy(), mapped(found, toy())
+    homed = {label for i, label in found if i is not None}
+
+    numbered = labels.written.filter(pl.col("number").is_not_null())
+    assert sorted(numbered["number"].to_list()) == list(range(len(homed)))
+    for label, number in numbered.select("label", "number").iter_rows():
+        node, reason = int(labels.node_of[number]), int(labels.reason_of[number])
+        if label in hierarchy:
+            assert (hierarchy.nodes[node], reason) == (label, -1)
+        else:
+            assert (node, REASONS[reason]) == (-1, "unknown_code" if label else "missing_code")
+    assert_frame_equal(labels.counts, summed_counts([label_counts(frame(found))]))
+    assert dict(labels.counts.schema) == LABELS
+
+
+@given(rows)
+def test_rows_get_the_number_of_their_label(found: list[Row]) -> None:
+    labels = mapped(found, toy())
+    numbered = labels.numbered(frame(found))
+    names = dict(labels.written.drop_nulls("number").select("number", "label").iter_rows())
+
+    assert numbered.columns == ["instance", "label", "row"]
+    assert numbered["instance"].to_list() == [i for i, _ in found]
+    for (instance, label), number in zip(found, numbered["label"], strict=True):
+        if instance is not None:
+            assert names[number] == label
+
+
+def test_a_row_that_is_not_counted_has_no_number() -> None:
+    found: list[Row] = [("a", "dog"), ("b", None), ("c", None)]
+    rows = frame(found).with_columns(counted=pl.col("instance") != "b")
+    labels = label_nodes(summed_counts([label_counts(rows)]), toy())
+
+    assert labels.numbered(rows)["label"].to_list() == [0, None, 1]
+    assert labels.counts["rows"].sum() == 2
+
+
+@given(st.lists(st.tuples(st.sampled_from("abc"), st.sampled_from(WRITTEN[:-1])), min_size=1))
+def test_tables_are_those_of_a_dataset(found: list[Row]) -> None:
+    dataset = LabelDataset.from_rows(frame(found).select("instance", "label"), toy())
+    labels = mapped(found, toy())
+    instances = instances_by_number(labels, found)
+
+    assert_frame_equal(labels.refusals(instances), dataset.refusals)
+    assert_frame_equal(labels.mappings(instances), dataset.mappings)
+    without = dataset.ledger.instances_without_labels
+    assert labels.ledger(len(dataset), without) == dataset.ledger
+
+
+def test_codes_that_a_classification_lacks_hang_where_a_dataset_hangs_them() -> None:
+    given_one = load_hierarchy("icd9cm")
+    found: list[Row] = [(i, code) for i in "ab" for code in CODES]
+    dataset = LabelDataset.from_rows(frame(found).select("instance", "label"), given_one)
+    labels = mapped(found, given_one)
+
+    assert labels.hierarchy.sha256 == dataset.hierarchy.sha256 != given_one.sha256
+    assert_frame_equal(labels.mappings(np.full(len(CODES), 2)), dataset.mappings)
+    assert_frame_equal(labels.refusals(np.full(len(CODES), 2)), dataset.refusals)
+
+
+def test_a_row_without_an_instance_is_bad_whatever_its_label_is() -> None:
+    labels = mapped([(None, "dog"), (None, "unicorn"), ("a", "dog")], toy())
+
+    assert labels.refusals().select("reason", "label", "rows", "instances").rows() == [
+        ("bad_row", "dog", 1, 0),
+        ("bad_row", "unicorn", 1, 0),
+    ]
+    assert labels.ledger(1, 0).refused == {"bad_row": 2}
+    assert len(labels.node_of) == 1
+
+
+def test_no_label_at_all() -> None:
+    labels = label_nodes(summed_counts([]), toy())
+
+    assert labels.hierarchy.nodes == toy().nodes
+    assert (len(labels.node_of), len(labels.reason_of)) == (0, 0)
+    assert labels.ledger(0, 0).rows_read == 0
+    assert labels.refusals().is_empty()
+    assert labels.mappings(np.zeros(0, np.int64)).is_empty()

@@ -1,0 +1,70 @@
+"""MIMIC-IV: the version of a code is told apart, not judged."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from audit.base.errors import InputError
+from audit.data.formats import read_labels
+from audit.data.label_format import Columns
+
+DIAGNOSES = "subject_id,hadm_id,seq_num,icd_code,icd_version\n"
+PROCEDURES = "subject_id,hadm_id,seq_num,chartdate,icd_code,icd_version\n"
+
+
+def test_versions_become_tables(tmp_path: Path) -> None:
+    (tmp_path / "diagnoses_icd.csv").write_text(DIAGNOSES + "1,20,1,0380 ,9\n1,20,2,A419,10\n")
+    (tmp_path / "procedures_icd.csv").write_text(
+        PROCEDURES + "1,20,1,2180-01-01,3605,9\n1,21,1,2180-01-01,02703ZZ,10\n"
+    )
+    raw = read_labels(tmp_path, Columns())
+    assert raw.format == "mimic4"
+    assert raw.rows.rows() == [
+        ("20", "0380", 1, "diagnoses", None),
+        ("20", "A419", 2, "diagnoses-10", None),
+        ("20", "3605", 1, "procedures", None),
+        ("21", "02703ZZ", 1, "procedures-10", None),
+    ]
+    assert raw.instances.rows() == [("20", "1", None), ("21", "1", None)]
+
+
+@pytest.mark.parametrize("version", ["", "11", "nine", "NULL"])
+def test_another_version_is_a_bad_row(tmp_path: Path, version: str) -> None:
+    path = tmp_path / "diagnoses_icd.csv"
+    path.write_text(DIAGNOSES + f"1,20,1,0380,{version}\n1,20,2,0381,9.0\n")
+    raw = read_labels(path, Columns())
+    assert raw.rows["refused"].to_list() == ["bad_row", None]
+    assert raw.rows["table"].to_list() == ["diagnoses", "diagnoses"]
+
+
+def test_a_broken_position_stays_a_bad_row(tmp_path: Path) -> None:
+    path = tmp_path / "diagnoses_icd.csv"
+    path.write_text(DIAGNOSES + "1,20,first,0380,9\n")
+    assert read_labels(path, Columns()).rows["refused"].to_list() == ["bad_row"]
+
+
+def test_tables_and_dictionaries_lie_in_hosp(tmp_path: Path) -> None:
+    hosp = tmp_path / "hosp"
+    hosp.mkdir()
+    (hosp / "diagnoses_icd.csv").write_text(DIAGNOSES + "1,20,1,0380,9\n")
+    (hosp / "d_icd_diagnoses.csv").write_text("icd_code,icd_version,long_title\n0380,9,x\n")
+    raw = read_labels(tmp_path, Columns())
+    assert raw.sources == (hosp / "diagnoses_icd.csv",)
+    assert raw.titles == (hosp / "d_icd_diagnoses.csv",)
+    assert raw.persons
+
+
+def test_a_lone_table_is_told_by_its_columns(tmp_path: Path) -> None:
+    path = tmp_path / "cohort.csv"
+    path.write_text(PROCEDURES + "1,20,1,2180-01-01,3605,9\n")
+    assert read_labels(path, Columns()).rows["table"].to_list() == ["procedures"]
+
+
+def test_the_same_table_in_hosp_and_beside_it_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "hosp").mkdir()
+    for folder in (tmp_path, tmp_path / "hosp"):
+        (folder / "diagnoses_icd.csv").write_text(DIAGNOSES + "1,20,1,0380,9\n")
+    with pytest.raises(InputError, match=r"'diagnoses_icd.csv', 'hosp/diagnoses_icd.csv'"):
+        read_labels(tmp_path, Columns())

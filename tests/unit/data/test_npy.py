@@ -1,0 +1,123 @@
+"""NumPy arrays of labels."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from audit.base.errors import FormatError, InputError, SchemaError
+from audit.data.formats import read_labels
+from audit.data.label_format import Columns, RawLabels
+from fixtures.broken import Trap
+from fixtures.prediction_files import npy_bytes, pickled_array
+
+
+def labels_of(raw: RawLabels) -> list[tuple[str, str]]:
+    return list(raw.rows.select("instance", "label").iter_rows())
+
+
+def read(tmp_path: Path, array: NDArray[Any], names: str = "dog\ncow\nbird\n") -> RawLabels:
+    path, classes = tmp_path / "labels.npy", tmp_path / "classes.txt"
+    path.write_bytes(npy_bytes(array))
+    classes.write_text(names)
+    return read_labels(path, Columns(classes=classes), "npy")
+
+
+@pytest.mark.parametrize("dtype", ["int64", "uint8", ">i4"])
+def test_a_class_number_is_a_label(tmp_path: Path, dtype: str) -> None:
+    raw = read(tmp_path, np.array([2, 0, 0], dtype))
+
+    assert labels_of(raw) == [("0", "bird"), ("1", "dog"), ("2", "dog")]
+    assert raw.instances["instance"].to_list() == ["0", "1", "2"]
+    assert raw.format == "npy"
+    assert raw.sources == (tmp_path / "labels.npy", tmp_path / "classes.txt")
+
+
+@pytest.mark.parametrize("dtype", ["int64", "bool"])
+def test_a_row_of_zeros_is_an_instance_without_labels(tmp_path: Path, dtype: str) -> None:
+    raw = read(tmp_path, np.array([[1, 0, 1], [0, 0, 0]], dtype))
+
+    assert labels_of(raw) == [("0", "dog"), ("0", "bird")]
+    assert raw.instances["instance"].to_list() == ["0", "1"]
+
+
+def test_numbers_without_a_name_are_told(tmp_path: Path) -> None:
+    with pytest.raises(SchemaError, match="from 0 to 2") as caught:
+        read(tmp_path, np.array([0, 3, 1, -1]))
+    assert caught.value.found == "'3 in row 1', '-1 in row 3'"
+
+
+def test_other_numbers_in_a_matrix_are_told(tmp_path: Path) -> None:
+    with pytest.raises(SchemaError, match="'2 in row 0'"):
+        read(tmp_path, np.array([[0, 1, 2]]))
+
+
+def test_another_number_of_names_than_columns_is_told(tmp_path: Path) -> None:
+    with pytest.raises(SchemaError, match=r"the 2 columns\nFound: 3 names"):
+        read(tmp_path, np.array([[0, 1]]))
+
+
+@pytest.mark.parametrize(
+    ("array", "found"),
+    [
+        (np.array([0.5, 0.5]), r"float64 of shape \(2,\)"),
+        (np.array([[0.5, 0.5]]), r"float64 of shape \(1, 2\)"),
+        (np.array(["a"]), r"<U1 of shape \(1,\)"),
+        (np.array([True]), r"bool of shape \(1,\)"),
+        (np.zeros((1, 1, 1), int), r"int64 of shape \(1, 1, 1\)"),
+    ],
+)
+def test_another_array_is_refused(tmp_path: Path, array: NDArray[Any], found: str) -> None:
+    with pytest.raises(SchemaError, match=found):
+        read(tmp_path, array)
+
+
+def test_scores_are_told_from_labels(tmp_path: Path) -> None:
+    with pytest.raises(SchemaError, match="--predictions"):
+        read(tmp_path, np.array([[0.5, 0.5]]))
+
+
+def test_scores_are_not_taken_for_labels(tmp_path: Path) -> None:
+    path = tmp_path / "scores.npy"
+    path.write_bytes(npy_bytes(np.array([[0.5, 0.5]])))
+    with pytest.raises(FormatError, match="none that matches"):
+        read_labels(path, Columns())
+
+
+@pytest.mark.parametrize("dtype", ["int64", "uint8", ">i4", "bool"])
+def test_whole_numbers_are_taken_for_labels(tmp_path: Path, dtype: str) -> None:
+    path, classes = tmp_path / "labels.npy", tmp_path / "classes.txt"
+    path.write_bytes(npy_bytes(np.array([[1]], dtype)))
+    classes.write_text("dog\n")
+    assert read_labels(path, Columns(classes=classes)).format == "npy"
+
+
+def test_no_instance_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="with rows"):
+        read(tmp_path, np.array([], int))
+
+
+@pytest.mark.parametrize("array", [np.array([0, 4]), np.array([[0, 1, 0, 0, 0]])])
+def test_names_are_required(tmp_path: Path, array: NDArray[Any]) -> None:
+    path = tmp_path / "labels.npy"
+    path.write_bytes(npy_bytes(array))
+    with pytest.raises(SchemaError, match=r"names of the 5 columns(.|\n)*--classes"):
+        read_labels(path, Columns())
+
+
+def test_pickled_objects_are_refused_and_not_run(tmp_path: Path) -> None:
+    ran = tmp_path / "ran"
+    with pytest.raises(InputError, match="could run code"):
+        read(tmp_path, pickled_array(Trap(ran)))
+    assert not ran.exists()
+
+
+def test_columns_cannot_be_named(tmp_path: Path) -> None:
+    path = tmp_path / "labels.npy"
+    path.write_bytes(npy_bytes(np.array([0])))
+    with pytest.raises(SchemaError, match="--group"):
+        read_labels(path, Columns(group="site"))

@@ -1,0 +1,152 @@
+"""Labels that a hierarchy lacks: a file refuses them, unless it is asked to hang them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+import audit
+from audit.base.errors import InputError, PolicyError
+from audit.checks.rules.unknown_code import CHECK
+from audit.counting.file import count_pairs
+from audit.data.dataset import LabelDataset
+from audit.hierarchies.coding import Unlisted
+from audit.hierarchies.hierarchy import Hierarchy
+from audit.measure.measure import measure
+from audit.policy.policy import Policy
+from audit.results.result import Finding
+from audit.runs.audit import run_audit
+
+CAML = """@\tICD-9 CODES
+001-999.99\tDISEASES
+240-279.99\tENDOCRINE
+250\tDiabetes mellitus
+250.0\tWithout complication
+250.00\tType II
+250.1\tWith ketoacidosis
+00-99.99\tPROCEDURES
+35-39.99\tCARDIOVASCULAR
+36\tVessels of heart
+36.01\tAngioplasty
+"""
+ROWS = [
+    ("a", "250.00"), ("a", "25001"), ("b", "250.01"), ("b", "36.06"), ("c", "300.4"),
+    ("c", "250"), ("d", "25001"), ("d", "V99"),
+]  # fmt: skip
+"""250.01 and 36.06 have a prefix in the file, 300.4 only a range, V99 neither."""
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    path = tmp_path / "ICD9_descriptions"
+    path.write_text(CAML)
+    return path
+
+
+def dataset_of(file: Path, unlisted: Unlisted | None = None) -> LabelDataset:
+    rows = pl.DataFrame(ROWS, ["instance", "label"], orient="row")
+    return LabelDataset.from_rows(rows, audit.load_hierarchy(file, unlisted=unlisted))
+
+
+def findings(dataset: LabelDataset) -> dict[str, Finding]:
+    return {found.id: found for found in CHECK.run(measure(dataset, Policy())).findings}
+
+
+def nodes_of(file: Path) -> set[str]:
+    return {line.split("\t")[0] for line in file.read_text().splitlines()}
+
+
+def test_a_file_refuses_what_it_lacks_and_tells_codes_and_rows(file: Path) -> None:
+    dataset = dataset_of(file)
+    told = findings(dataset)["unknown_code:refused"]
+
+    assert set(dataset.hierarchy.nodes) == nodes_of(file)
+    assert dict(dataset.ledger.refused) == {"unknown_code": 6}
+    assert dataset.ledger.rows_mapped == 2
+    assert (told.evidence["rows"].value, told.evidence["labels"].value) == (6, 5)
+    assert set(told.nodes) == {"25001", "250.01", "36.06", "300.4", "V99"}
+    assert told.severity == "error"
+
+
+def test_what_is_asked_to_hang_hangs_and_is_told_with_the_nodes_that_it_adds(file: Path) -> None:
+    dataset = dataset_of(file, "hang")
+    told = findings(dataset)
+    hung = told["unknown_code:hung"]
+
+    assert set(dataset.hierarchy.nodes) == nodes_of(file) | {"250.01", "36.06", "300.4"}
+    assert dataset.hierarchy.parents("250.01") == ("250.0",)
+    assert dict(dataset.ledger.refused) == {"no_place": 1}
+    assert (hung.severity, hung.evidence["rows"].value) == ("warning", 5)
+    assert hung.evidence["nodes_added"].value == 3
+    assert set(hung.nodes) == {"250.01", "36.06", "300.4"}
+    assert "unknown_code:refused" not in told
+
+
+def test_a_dictionary_titles_a_file_and_adds_no_node_to_it(file: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "mimic"
+    folder.mkdir()
+    head = "ROW_ID,SUBJECT_ID,HADM_ID,SEQ_NUM,ICD9_CODE\n"
+    (folder / "DIAGNOSES_ICD.csv").write_text(head + "1,7,70,1,25001\n2,7,70,2,25010\n")
+    titles = (
+        'ROW_ID,ICD9_CODE,SHORT_TITLE,LONG_TITLE\n1,25001,short,Type I\n2,25013,s,"Type I, c"\n'
+    )
+    (folder / "D_ICD_DIAGNOSES.csv").write_text(titles)
+    refused, hung = (
+        audit.load_labels(folder, audit.load_hierarchy(file, unlisted=asked))
+        for asked in (None, "hang")
+    )
+
+    assert set(refused.hierarchy.nodes) == nodes_of(file)
+    assert refused.ledger.refused == {"unknown_code": 2}
+    assert set(hung.hierarchy.nodes) == nodes_of(file) | {"250.01", "250.10"}
+    assert hung.hierarchy.titles[hung.hierarchy.index("250.01")] == "Type I"
+
+
+def test_a_file_without_rules_for_digits_cannot_hang_labels(tmp_path: Path) -> None:
+    path = tmp_path / "edges.csv"
+    path.write_text("child,parent\n250.0,250\n")
+
+    with pytest.raises(InputError, match="what their digits mean") as caught:
+        audit.load_hierarchy(path, unlisted="hang")
+    assert "--unlisted" in caught.value.hint
+
+
+@pytest.mark.parametrize("unlisted", ["refuse", "hang"])
+def test_counts_place_labels_as_memory_does(file: Path, tmp_path: Path, unlisted: Unlisted) -> None:
+    rows = tmp_path / "rows.csv"
+    rows.write_text("instance,label\n" + "".join(f"{i},{label}\n" for i, label in ROWS))
+    hierarchy = audit.load_hierarchy(file, unlisted=unlisted)
+    count = count_pairs(rows, hierarchy, instance="instance", label="label", memory=10**9)
+
+    assert count.hierarchy.sha256 == dataset_of(file, unlisted).hierarchy.sha256
+
+
+def test_a_built_in_classification_refuses_when_asked() -> None:
+    rows = pl.DataFrame({"instance": ["a", "a"], "label": ["250.94", "250.93"]})
+    asked: list[Unlisted | None] = [None, "hang", "refuse"]
+    refused = [
+        LabelDataset.from_rows(rows, audit.load_hierarchy("icd9cm", unlisted=each)).ledger.refused
+        for each in asked
+    ]
+
+    assert refused == [{}, {}, {"unknown_code": 1}]
+
+
+@pytest.mark.parametrize(("asked", "read"), [("hang", "refuse"), ("refuse", "hang")])
+def test_a_policy_that_asks_otherwise_than_the_hierarchy_was_read_is_refused(
+    file: Path, asked: Unlisted, read: Unlisted
+) -> None:
+    with pytest.raises(PolicyError, match=f'unlisted_codes = "{asked}"'):
+        run_audit(dataset_of(file, read), Policy(unlisted_codes=asked))
+    assert run_audit(dataset_of(file, read), Policy(unlisted_codes=read)).status != "error"
+
+
+def test_labels_of_a_hierarchy_made_in_python_still_hang(file: Path) -> None:
+    coding = audit.load_hierarchy(file).coding
+    edges = pl.DataFrame({"child": ["250"], "parent": ["top"]})
+    made = Hierarchy.build(edges, name="made", coding=coding)
+    rows = pl.DataFrame({"instance": ["a"], "label": ["250.01"]})
+
+    assert LabelDataset.from_rows(rows, made).hierarchy.parents("250.01") == ("250",)

@@ -1,0 +1,215 @@
+"""Measurements on the toy, worked by hand: nodes, pairs, residual use."""
+
+from __future__ import annotations
+
+import numpy as np
+import polars as pl
+import pytest
+from polars.testing import assert_frame_equal
+
+from audit.counting.pair_table import described
+from audit.hierarchies.hierarchy import Hierarchy
+from audit.measure.measure import Measurements, measure
+from audit.measure.residual_use import judged_parents, residual_share
+from audit.policy.policy import Policy
+from fixtures.labelled import labelled, repeated, tree
+
+LABELS = {"a": ["dog", "cow"], "b": ["dog"], "c": ["tool", "bird"], "d": [], "e": ["cow", "cow"]}
+
+
+@pytest.fixture
+def measured(toy_hierarchy: Hierarchy) -> Measurements:
+    return measure(labelled(toy_hierarchy, LABELS), Policy())
+
+
+def pairs(measured: Measurements) -> pl.DataFrame:
+    return described(measured.pairs, len(measured.dataset)).collect()
+
+
+def pair(measured: Measurements, a: str, b: str) -> dict[str, object]:
+    return pairs(measured).row(by_predicate=(pl.col("a") == a) & (pl.col("b") == b), named=True)
+
+
+def test_support_counts_instances_at_or_below_a_node(measured: Measurements) -> None:
+    support = dict(measured.nodes.select("node", "support").iter_rows())
+
+    assert support == {
+        "animal": 4, "bird": 1, "cow": 2, "dog": 2, "mammal": 3, "object": 4, "pet": 2, "tool": 1,
+    }  # fmt: skip
+
+
+def test_direct_counts_labels_as_given(measured: Measurements) -> None:
+    direct = dict(measured.nodes.select("node", "direct").iter_rows())
+
+    assert {node for node, count in direct.items() if count} == {"bird", "cow", "dog", "tool"}
+    assert (direct["cow"], direct["dog"]) == (2, 2)
+
+
+def test_a_pair_has_its_counts_and_rates(measured: Measurements) -> None:
+    found = pair(measured, "mammal", "pet")
+
+    assert (found["support_a"], found["support_b"], found["joint"]) == (3, 2, 2)
+    assert found["rate"] == 2 / 5
+    assert found["expected"] == pytest.approx(3 * 2 / 5)
+    assert found["lift"] == pytest.approx(2 / (6 / 5))
+    assert (found["relation"], found["lca"]) == ("overlap", "object")
+
+
+def test_confusion_uses_aggregated_values(measured: Measurements) -> None:
+    # a: mammal 2 beside pet 1; b: 1 beside 1
+    assert pair(measured, "mammal", "pet")["confusion"] == pytest.approx(
+        (0.9182958340544896 + 1) / 5
+    )
+
+
+def test_ancestor_pairs_and_the_root_are_kept(measured: Measurements) -> None:
+    assert pair(measured, "dog", "object")["relation"] == "ancestor"
+    assert pairs(measured).height == 20
+
+
+def test_columns_of_the_pairs_have_their_types(measured: Measurements) -> None:
+    schema = pairs(measured).schema
+
+    assert {schema[c] for c in ("support_a", "support_b", "joint")} == {pl.Int64()}
+    assert {schema[c] for c in ("rate", "confusion", "expected", "lift")} == {pl.Float64()}
+
+
+OTHER = {"other_lung": "Other", "unspecified_lung": "Unspecified"}
+LUNG = tree(
+    "lung heart < body", "asthma other_lung unspecified_lung < lung", "attack < heart", titles=OTHER
+)
+
+
+def test_residual_use_is_counted_by_parent_and_kind() -> None:
+    counts = [
+        (3, ["other_lung"]),
+        (2, ["unspecified_lung"]),
+        (1, ["other_lung", "unspecified_lung"]),
+    ]
+    counts += [(4, ["asthma"]), (2, ["lung"]), (5, ["attack"]), (1, ["other_lung", "attack"])]
+    found = measure(labelled(LUNG, repeated(counts)), Policy()).residuals
+
+    assert found.select("parent", "residual", "k", "n", "at_parent").rows() == [
+        ("body", "all", 6, 18, 0),
+        ("body", "other", 3, 18, 0),
+        ("body", "unspecified", 2, 18, 0),
+        ("lung", "all", 7, 11, 2),
+        ("lung", "other", 4, 11, 2),
+        ("lung", "unspecified", 2, 11, 2),
+    ]
+
+
+def test_body_counts_lung_itself_as_specific() -> None:
+    found = measure(labelled(LUNG, {"a": ["lung", "other_lung"]}), Policy()).residuals
+    shares = {
+        parent: k
+        for parent, kind, k in found.select("parent", "residual", "k").iter_rows()
+        if kind == "all"
+    }
+
+    assert shares == {"body": 0, "lung": 1}
+
+
+def test_a_parent_is_judged_where_it_has_residual_and_specific_nodes_below() -> None:
+    residual = {LUNG.index(node): None for node in OTHER}
+
+    assert [LUNG.nodes[i] for i in judged_parents(LUNG, residual)] == ["body", "lung"]
+
+
+def test_a_parent_with_residual_nodes_alone_is_not_judged() -> None:
+    hierarchy = tree("a b < top", titles={"a": "Other", "b": "Unspecified"})
+
+    assert measure(labelled(hierarchy, {"i": ["a"]}), Policy()).residuals.is_empty()
+
+
+def test_groups_widen_the_interval_of_a_share() -> None:
+    labels = repeated([(20, ["other_lung"]), (20, ["asthma"])])
+    groups = {instance: f"p{int(instance[1:]) // 10}" for instance in labels}
+    alone, grouped = (
+        measure(labelled(LUNG, labels, groups=g), Policy()).residuals.filter(
+            residual="all", parent="lung"
+        )
+        for g in (None, groups)
+    )
+
+    assert alone["share"].to_list() == grouped["share"].to_list() == [0.5]
+    assert grouped["low"][0] < alone["low"][0] < alone["high"][0] < grouped["high"][0]
+
+
+def test_instances_without_a_group_stand_alone() -> None:
+    labels = repeated([(30, ["other_lung"]), (30, ["asthma"])])
+    plain = measure(labelled(LUNG, labels), Policy())
+    pair = dict.fromkeys(["i0000", "i0001"], "p")
+    one_named = measure(labelled(LUNG, labels, groups=pair), Policy())
+
+    assert plain.group_of is None
+    assert one_named.group_of is not None
+    assert len(set(one_named.group_of.tolist())) == 59
+
+
+def test_groups_of_one_are_no_groups() -> None:
+    labels = repeated([(30, ["other_lung"]), (30, ["asthma"])])
+
+    assert measure(labelled(LUNG, labels, groups={i: i for i in labels}), Policy()).group_of is None
+
+
+def test_a_group_is_never_mistaken_for_an_instance_without_one() -> None:
+    labels = {key: ["asthma"] for key in "pqr"}
+    found = measure(labelled(LUNG, labels, groups={"q": "p", "r": "p"}), Policy()).group_of
+
+    assert found is not None
+    assert found[0] != found[1]
+
+
+def test_a_share_of_nothing_says_nothing() -> None:
+    import numpy as np
+
+    none = np.array([], np.int64)
+    share = residual_share(none, none, None)
+    assert (share.value, *share.interval()) == (0.0, 0.0, 1.0)
+
+
+def test_the_policy_overrules_whether_labelled_ancestors_are_a_fault(
+    toy_hierarchy: Hierarchy,
+) -> None:
+    dataset = labelled(toy_hierarchy, LABELS)
+
+    assert measure(dataset, Policy()).labelled_ancestors == "allowed"
+    assert measure(dataset, Policy(labelled_ancestors="fault")).labelled_ancestors == "fault"
+
+
+def test_instances_are_counted_one_by_one_when_first_asked_for(measured: Measurements) -> None:
+    assert "records" not in vars(measured)
+    assert measured.records.total("length") == measured.instances == 5
+    assert vars(measured)["records"] is measured.records
+
+
+def test_a_quotient_has_the_same_bits_however_many_rows_are_read() -> None:
+    rng = np.random.default_rng(0)
+    a, b, joint = rng.integers(1, 10**6, (3, 500))
+    table = pl.DataFrame(
+        {
+            **{key: [f"n{n:03}" for n in range(500)] for key in ("a", "b", "relation", "lca")},
+            "support_a": a,
+            "support_b": b,
+            "joint": joint,
+            "confusion_sum": joint / 3,
+        }
+    )
+    lazy = described(table.lazy(), 3471)
+
+    whole = lazy.collect()
+
+    assert whole["expected"].to_list() == [x * y / 3471 for x, y in zip(a, b, strict=True)]
+    assert whole["rate"].to_list() == [n / 3471 for n in joint.tolist()]
+    one_by_one = [lazy.filter(pl.col("a") == name).collect() for name in whole["a"][:40]]
+    assert_frame_equal(pl.concat(one_by_one), whole[:40], check_exact=True)
+
+
+def test_groups_of_instances_that_all_have_one_label_are_no_fault() -> None:
+    dataset = labelled(LUNG, {"i": ["asthma"], "j": ["attack"]}, groups={"i": "p", "j": "p"})
+
+    found = measure(dataset, Policy()).excess
+
+    assert (found.records, found.family) == (0, 0)
+    assert "no record has two labels" in found.why_not

@@ -1,0 +1,184 @@
+"""The rules around the scan: what is reported, told for a parent, expected, or between branches."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from itertools import combinations
+
+import numpy as np
+import polars as pl
+import pytest
+
+from audit.counting.pair_table import JUDGED
+from audit.hierarchies.hierarchy import Hierarchy
+from audit.measure.branch_map import BRANCHES
+from audit.measure.measure import measure
+from audit.measure.pair_excess import Excess
+from audit.measure.reported_pairs import FEWEST_CHILDREN, FOUND
+from audit.policy.policy import Policy, Threshold
+from audit.policy.rules import Expected
+from fixtures.labelled import labelled, repeated, tree
+
+Rows = Mapping[str, Sequence[str]]
+
+NINE = range(9)
+BODY = tree(
+    "lung heart skin < body",
+    f"asthma cough flu {' '.join(f'l{k}' for k in NINE)} < lung",
+    f"attack failure {' '.join(f'h{k}' for k in NINE)} < heart",
+    f"{' '.join(f's{k}' for k in NINE)} < skin",
+)
+ELSEWHERE = [
+    *[(3, [f"l{i}", f"h{j}"]) for i in NINE for j in NINE],
+    *[(3, [f"{side}{i}", f"s{j}"]) for side in "lh" for i in NINE for j in NINE],
+]
+"""Two labels of different branches on each record, each with each other equally often."""
+ALONE = [(3, [one, f"s{k}"]) for one in ("asthma", "attack", "cough", "failure") for k in NINE]
+
+
+def judged(rows: Rows, policy: Policy | None = None, hierarchy: Hierarchy = BODY) -> Excess:
+    return measure(labelled(hierarchy, rows), policy or Policy()).excess
+
+
+def named(excess: Excess, hierarchy: Hierarchy = BODY) -> list[tuple[str, str]]:
+    """Both nodes of each reported pair, in the order of their ranks."""
+    names = hierarchy.nodes
+    return [(names[a], names[b]) for a, b in excess.found.select("a", "b").iter_rows()]
+
+
+TOGETHER = [*ELSEWHERE, *ALONE, (40, ["asthma", "attack"]), (20, ["cough", "failure"])]
+
+
+def test_finds_stand_in_the_order_of_their_strength() -> None:
+    excess = judged(repeated(TOGETHER))
+    found = excess.found
+
+    assert named(excess) == [("asthma", "attack"), ("cough", "failure")]
+    assert found["rank"].to_list() == [1, 2]
+    assert found["strength"].is_sorted(descending=True)
+    assert dict(found.schema) == FOUND
+    assert found["observed"].to_list() == [40, 20]
+    observed, explained = found["observed"], found["explained"]
+    assert found["shrunk_ratio"].to_list() == pytest.approx(
+        ((observed + 0.5) / (explained + 0.5)).to_list()
+    )
+
+
+def test_a_find_below_the_ratio_of_the_policy_is_not_reported() -> None:
+    every = judged(repeated(TOGETHER))
+    ratio = (every.found["observed"] / every.found["explained"]).to_list()
+    between = sum(ratio) / 2
+    high = Policy(excess_ratio=Threshold(value=between, reason="ours"))
+    large = [pair for pair, one in zip(named(every), ratio, strict=True) if one >= between]
+
+    assert len(large) == 1
+    assert named(judged(repeated(TOGETHER), high)) == large
+
+
+def test_a_frequent_node_is_reported_by_its_odds() -> None:
+    """Of 1,000 records 700 have asthma and 700 an attack, 580 both where about 490 are expected."""
+    counts = [
+        *[(4, [f"l{i}", f"s{j}", "s8"]) for i in NINE for j in range(8)],
+        (580, ["asthma", "attack", "s0"]),
+        (120, ["asthma", "s1", "s2"]),
+        (120, ["attack", "s3", "s4"]),
+    ]
+    found = judged(repeated(counts)).found
+    names = {(BODY.nodes[a], BODY.nodes[b]): (o, e) for _, a, b, o, _, e, *_ in found.iter_rows()}
+    observed, explained = names["asthma", "attack"]
+
+    assert observed < 1.5 * explained
+    n = sum(times for times, _ in counts)
+    neither = n - 700 - 700 + observed
+    assert observed * neither >= 3 * (700 - observed) ** 2
+
+
+def test_most_children_of_a_parent_are_told_for_it() -> None:
+    hierarchy = tree(
+        "lung skin < body",
+        "airway < lung",
+        "asthma cough flu < airway",
+        f"{' '.join(f'l{k}' for k in NINE)} < lung",
+        f"{' '.join(f's{k}' for k in NINE)} < skin",
+    )
+    elsewhere = [(6, [f"l{i}", f"s{j}"]) for i in NINE for j in NINE]
+    children = ("asthma", "cough", "flu")
+    elsewhere += [(2, [one, f"s{k}"]) for one in children for k in NINE]
+    pairs = [(15, [a, b]) for a, b in combinations(children, 2)]
+    excess = judged(repeated([*elsewhere, *pairs]), hierarchy=hierarchy)
+
+    assert sorted(named(excess, hierarchy)) == [(a, b) for a, b in combinations(children, 2)]
+    assert len(pairs) == FEWEST_CHILDREN
+    assert set(excess.found["parent"]) == {hierarchy.index("airway")}
+
+    excess = judged(repeated([*elsewhere, *pairs[:2]]), hierarchy=hierarchy)
+    assert len(excess.found) == 2
+    assert set(excess.found["parent"]) == {None}
+
+
+def test_expected_pairs_are_left_out_and_explain_as_before() -> None:
+    known = (
+        Expected(nodes=("heart", "asthma"), source="A book."),
+        Expected(nodes=("asthma", "attack"), source="Named above."),
+    )
+    every = judged(repeated(TOGETHER))
+    others = judged(repeated(TOGETHER), Policy(expected=known))
+
+    assert named(others) == [("cough", "failure")]
+    assert others.as_expected == (1, 0)
+    assert every.as_expected == ()
+    assert others.found["rank"].to_list() == [1]
+    told = every.found.filter(pl.col("rank") == 2).select("explained", "p_value", "q_value")
+    assert others.found.select("explained", "p_value", "q_value").equals(told)
+    assert others.branches.equals(
+        every.branches.with_columns(
+            pl.when(pl.col("found") > 0).then(1).otherwise(0).cast(pl.Int64).alias("found"),
+            excess=others.branches["excess"],
+        )
+    )
+
+
+def test_branches_tell_reported_pairs_and_labels_between_them() -> None:
+    excess = judged(repeated(TOGETHER))
+    ends = (
+        [BODY.nodes[i] for i in excess.branches["a"]],
+        [BODY.nodes[i] for i in excess.branches["b"]],
+    )
+    told = dict(zip(zip(*ends, strict=True), excess.branches.iter_rows(named=True), strict=True))
+    heart_lung = told["heart", "lung"]
+    beyond = excess.found["observed"] - excess.found["explained"]
+
+    assert dict(excess.branches.schema) == BRANCHES
+    assert heart_lung["found"] == 2
+    assert heart_lung["excess"] == pytest.approx(float(beyond.sum()))
+    assert heart_lung["label_pairs"] == sum(
+        times for times, (a, b) in TOGETHER if not {a[0], b[0]} & {"s"}
+    )
+    assert told["heart", "skin"]["found"] == 0
+
+
+@pytest.mark.parametrize(
+    "rows",
+    [
+        pytest.param({}, id="no instance"),
+        pytest.param({"i": [], "j": []}, id="no label"),
+        pytest.param({"i": ["asthma"], "j": ["attack"]}, id="one label an instance"),
+        pytest.param({"i": ["asthma", "lung"]}, id="a label and its parent"),
+    ],
+)
+def test_where_no_instance_has_two_labels_nothing_is_judged(rows: dict[str, list[str]]) -> None:
+    measured = measure(labelled(BODY, rows), Policy())
+    excess = measured.excess
+
+    assert (excess.family, excess.records, excess.cuts) == (0, 0, ())
+    assert (len(excess.found), excess.threshold) == (0, 0.0)
+    assert "two labels" in excess.why_not
+    pairs = measured.pairs.collect()
+    assert all(pairs[name].null_count() == len(pairs) for name in JUDGED)
+
+
+def test_numbers_do_not_depend_on_the_order_of_instances() -> None:
+    rows = repeated(TOGETHER)
+    names = np.random.default_rng(3).permutation(list(rows)).tolist()
+
+    assert judged({name: rows[name] for name in names}).found.equals(judged(rows).found)

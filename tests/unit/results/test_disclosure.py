@@ -1,0 +1,305 @@
+"""Small cells: what a published number may say, and that no shared view says more."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Any
+
+import polars as pl
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import audit
+from audit.hierarchies.hierarchy import Hierarchy
+from audit.policy.policy import BranchRule, Policy
+from audit.results.disclosure import count, derived, is_small, shown, shown_count
+from audit.results.result import AuditResult
+from audit.runs.audit import run_audit
+from fixtures.labelled import labelled, repeated, tree
+
+MIN_CELL = 11
+counts = st.integers(0, 400)
+min_cells = st.integers(1, 30)
+
+
+@st.composite
+def cells(draw: st.DrawFn) -> tuple[int, list[int], int]:
+    value = draw(counts)
+    totals = draw(st.lists(st.integers(0, 60).map(lambda rest: value + rest), max_size=3))
+    return value, totals, draw(min_cells)
+
+
+def possible(shown_as: int | str) -> range:
+    """Counts that a published value leaves possible."""
+    if isinstance(shown_as, int):
+        return range(shown_as, shown_as + 1)
+    bound = int(shown_as[1:])
+    return range(1, bound) if shown_as[0] == "<" else range(bound + 1, 10_000)
+
+
+@given(cells())
+def test_a_published_value_is_true(cell: tuple[int, list[int], int]) -> None:
+    value, totals, min_cell = cell
+
+    assert value in possible(shown_count(value, totals, min_cell))
+
+
+@given(cells())
+def test_a_small_count_stays_possible_from_one_to_the_limit(
+    cell: tuple[int, list[int], int],
+) -> None:
+    value, totals, min_cell = cell
+    shown_as = shown_count(value, totals, min_cell)
+
+    if is_small(value, min_cell):
+        assert set(range(1, min_cell)) <= set(possible(shown_as))
+
+
+@given(cells())
+def test_a_small_remainder_stays_possible_from_one_to_the_limit(
+    cell: tuple[int, list[int], int],
+) -> None:
+    value, totals, min_cell = cell
+    shown_as = shown_count(value, totals, min_cell)
+
+    for total in totals:
+        if value >= min_cell and is_small(total - value, min_cell):
+            remainders = {total - n for n in possible(shown_as) if n <= total}
+            assert len(remainders & set(range(1, min_cell))) > 1 or min_cell == 2
+            if total == min(t for t in totals if is_small(t - value, min_cell)):
+                assert set(range(1, min(min_cell, total))) <= remainders
+
+
+@given(cells())
+def test_a_count_far_from_every_edge_is_shown(cell: tuple[int, list[int], int]) -> None:
+    value, totals, min_cell = cell
+
+    if not any(is_small(n, min_cell) for n in (value, *(total - value for total in totals))):
+        assert shown_count(value, totals, min_cell) == value
+
+
+@given(counts, counts)
+def test_with_a_limit_of_one_everything_is_shown(value: int, rest: int) -> None:
+    assert shown_count(value, [value + rest], 1) == value
+
+
+@pytest.mark.parametrize(
+    ("value", "total", "expected"),
+    [
+        (0, 100, 0),
+        (1, 100, "<11"),
+        (10, 100, "<11"),
+        (11, 100, 11),
+        (89, 100, 89),
+        (90, 100, ">89"),
+        (99, 100, ">89"),
+        (100, 100, 100),
+        (0, 5, 0),
+        (5, 5, "<11"),
+        (12, 20, ">9"),
+    ],
+)
+def test_shown_counts_worked_by_hand(value: int, total: int, expected: int | str) -> None:
+    assert shown_count(value, [total], MIN_CELL) == expected
+
+
+@given(counts, counts, min_cells)
+def test_what_is_derived_from_a_hidden_count_is_withheld(k: int, rest: int, min_cell: int) -> None:
+    n = k + rest
+    evidence = {
+        "k": count(k, n),
+        "n": count(n),
+        "share": derived(k / max(n, 1), "k", "n"),
+        "other": derived(0.5),
+    }
+    published = shown(evidence, min_cell)
+
+    hidden = isinstance(published["k"], str) or isinstance(published["n"], str)
+    assert (published["share"] is None) == hidden
+    assert published["other"] == 0.5
+
+
+@given(cells())
+def test_publishing_twice_tells_the_same(cell: tuple[int, list[int], int]) -> None:
+    value, totals, min_cell = cell
+
+    assert shown({"n": count(value, *totals)}, min_cell) == {
+        "n": shown_count(value, totals, min_cell)
+    }
+
+
+# --- the shared view of persons' records ---------------------------------------------------
+
+TITLES = {"other_lung": "Other", "other_heart": "Other", "other_tool": "Other"}
+BODY = tree(
+    "lung heart tool < body",
+    "asthma flu other_lung < lung",
+    "attack other_heart < heart",
+    "saw other_tool < tool",
+    titles=TITLES,
+    labelled_ancestors="fault",
+)
+RULES = (
+    BranchRule(branches=("lung", "heart"), rule="disjoint", reason="", alone_or_first=("asthma",)),
+    BranchRule(branches=("tool", "*"), rule="watch", reason="", break_down_depth=2),
+)
+LEAVES = (
+    "asthma",
+    "flu",
+    "other_lung",
+    "attack",
+    "other_heart",
+    "saw",
+    "other_tool",
+    "lung",
+    "unicorn",
+)
+POLICY = Policy(branch_rules=RULES)
+
+
+@st.composite
+def releases(draw: st.DrawFn) -> list[tuple[int, list[str]]]:
+    sets = st.lists(st.sampled_from(LEAVES), min_size=0, max_size=3, unique=True)
+    times = st.one_of(st.integers(1, 15), st.integers(30, 120))
+    return draw(st.lists(st.tuples(times, sets), min_size=1, max_size=6))
+
+
+def audited(counted: list[tuple[int, list[str]]]) -> AuditResult:
+    dataset = labelled(BODY, repeated(counted), positions=True, persons=True)
+    return run_audit(dataset, POLICY)
+
+
+EXEMPT = ("labels", "pairs", "limit", "of", "rows", "length", "family", "pairs_judged", "rank")
+"""Evidence that counts no instances, or all of them."""
+
+
+def published_counts(shared: dict[str, Any]) -> Iterator[tuple[str, Any]]:
+    """Every count of instances in findings and in the overview, with where it stands."""
+    for check in shared["checks"]:
+        for finding in check["findings"]:
+            for part in (finding, *finding["parts"]):
+                for name, value in part["evidence"].items():
+                    if name not in EXEMPT or check["name"] == "residual_overuse":
+                        yield f"{finding['id']}.{name}", value
+    for picture, rows in shared["overview"].items():
+        for line in rows:
+            for name in ("instances", "of"):
+                if name in line:
+                    yield f"{picture}.{name}", line[name]
+
+
+@given(releases())
+def test_no_small_count_of_persons_is_shared(counted: list[tuple[int, list[str]]]) -> None:
+    for place, value in published_counts(audited(counted).shared()):
+        assert not (isinstance(value, int) and is_small(value, MIN_CELL)), place
+
+
+@given(releases())
+def test_no_statement_tells_a_small_count_of_persons(counted: list[tuple[int, list[str]]]) -> None:
+    for check in audited(counted).shared()["checks"]:
+        for finding in check["findings"]:
+            first = re.match(r"(?:Below .*?, )?([<>]?\d[\d,]*) of", finding["statement"])
+            assert first
+            if "rows" not in finding["evidence"]:
+                number = first.group(1)
+                assert number[0] in "<>" or not is_small(int(number.replace(",", "")), MIN_CELL)
+
+
+@given(releases())
+def test_no_share_gives_a_hidden_count_back(counted: list[tuple[int, list[str]]]) -> None:
+    shared = audited(counted).shared()
+    for check in shared["checks"]:
+        for finding in check["findings"]:
+            evidence = finding["evidence"]
+            if any(isinstance(evidence.get(name), str) for name in ("instances", "of")):
+                assert evidence.get("share") is None
+                assert evidence.get("low") is None
+                assert evidence.get("high") is None
+    for line in shared["overview"]["residuals"]:
+        hidden = isinstance(line["instances"], str) or isinstance(line["of"], str)
+        assert (line["share"] is None) == hidden
+        shares = [
+            n["residual_share"] for n in shared["overview"]["tree"] if n["node"] == line["node"]
+        ]
+        assert not hidden or shares in ([], [None])
+    for line in shared["overview"]["branches"]:
+        assert (line["share"] is None) == isinstance(line["instances"], str)
+
+
+@given(releases())
+def test_no_part_of_a_finding_leaves_a_small_remainder(
+    counted: list[tuple[int, list[str]]],
+) -> None:
+    for check in audited(counted).shared()["checks"]:
+        for finding in check["findings"]:
+            touched = finding["evidence"].get("instances")
+            for part in finding["parts"]:
+                n = part["evidence"]["instances"]
+                if (
+                    isinstance(touched, int)
+                    and isinstance(n, int)
+                    and check["name"] != "residual_overuse"
+                ):
+                    assert not is_small(touched - n, MIN_CELL), finding["id"]
+
+
+def parts_of(counted: list[tuple[int, list[str]]], check: str, node: str) -> list[Any]:
+    checks = {each["name"]: each for each in audited(counted).shared()["checks"]}
+    return [
+        part["evidence"]["instances"]
+        for finding in checks[check]["findings"]
+        for part in finding["parts"]
+        if part["nodes"][0]["id"] == node
+    ]
+
+
+def test_a_part_of_a_meeting_does_not_tell_how_few_the_others_are() -> None:
+    counted = [(95, ["saw", "attack"]), (5, ["other_tool", "attack"]), (99, ["saw"])]
+    counted += [(50, ["attack"]), (50, ["flu"])]
+
+    assert parts_of(counted, "cross_branch", "saw") == [">89"]
+    assert parts_of(counted, "cross_branch", "other_tool") == ["<11"]
+
+
+def test_a_pair_of_labels_does_not_tell_how_few_the_others_are() -> None:
+    counted = [(40, ["asthma", "lung"]), (5, ["flu", "lung"]), (50, ["asthma"]), (50, ["lung"])]
+
+    assert parts_of(counted, "parent_and_child", "asthma") == [">34"]
+
+
+def test_a_finding_is_not_dropped_for_being_small() -> None:
+    shared = audited([(3, ["asthma", "attack"]), (60, ["saw"])]).shared()
+    found = {check["name"]: check["findings"] for check in shared["checks"]}["cross_branch"]
+
+    disjoint = next(finding for finding in found if finding["severity"] == "error")
+    assert disjoint["evidence"]["instances"] == "<11"
+    assert disjoint["evidence"]["share"] is None
+    assert disjoint["statement"].startswith("<11 of 63 instances (share withheld)")
+
+
+def test_a_share_is_withheld_where_its_whole_nearly_is_the_release() -> None:
+    shared = audited([(60, ["other_lung"]), (40, ["asthma"]), (4, ["saw"])]).shared()
+    row = next(line for line in shared["overview"]["residuals"] if line["node"] == "lung")
+    shown_node = next(line for line in shared["overview"]["tree"] if line["node"] == "lung")
+
+    assert (row["instances"], row["of"], row["share"], row["low"]) == (60, ">93", None, None)
+    assert shown_node["residual_share"] is None
+
+
+def test_unlisted_codes_of_few_persons_are_not_counted_out() -> None:
+    hierarchy = audit.load_hierarchy("icd9cm")
+    labels = repeated([(4, ["40199"]), (80, ["4019"])])
+    shared = run_audit(labelled(hierarchy, labels, table="diagnoses")).shared()
+    finding = next(c for c in shared["checks"] if c["name"] == "retired_code")["findings"][0]
+
+    assert finding["id"] == "retired_code:unlisted"
+    assert (finding["evidence"]["rows"], finding["evidence"]["share"]) == ("<11", None)
+
+
+def test_restricted_tables_are_not_suppressed(toy_hierarchy: Hierarchy) -> None:
+    result = run_audit(labelled(toy_hierarchy, {"a": ["cow"], "b": ["dog", "tool"]}, persons=True))
+
+    assert result.nodes.filter(pl.col("node") == "cow")["support"].to_list() == [1]
+    assert result.pairs.collect()["joint"].min() == 1

@@ -1,0 +1,179 @@
+"""What the report shows of a model: the top pairs beside the data's, and what is withheld."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from audit.counting.pair_table import MOST_CONFUSED
+from audit.hierarchies.hierarchy import Hierarchy
+from audit.policy.policy import Policy
+from audit.results.model_overview import model_overview, shared_metrics
+from audit.results.result import AuditResult
+from audit.runs.audit import run_audit
+from fixtures.labelled import labelled, repeated, tree
+from fixtures.predicted import predicted
+
+COUNTS = [(40, ["dog"]), (30, ["cow"]), (20, ["tool"]), (5, ["dog", "tool"])]
+MIXED = {"dog": {"dog": 0.5, "cow": 0.5}, "cow": {"cow": 0.75, "dog": 0.25}}
+
+
+def result(hierarchy: Hierarchy, *, min_cell: int = 1, part: int | None = None) -> AuditResult:
+    labels = repeated(COUNTS)
+    scores = {name: MIXED.get(given[0], {"tool": 1.0}) for name, given in labels.items()}
+    dataset = labelled(hierarchy, labels)
+    model = predicted(dataset, dict(list(scores.items())[:part]))
+    return run_audit(dataset, Policy(min_cell=min_cell), predictions=model)
+
+
+def beside(found: AuditResult) -> list[dict[str, Any]]:
+    rows: list[dict[str, Any]] = found.shared()["overview"]["data_beside_model"]
+    return rows
+
+
+def test_the_most_confused_pairs_of_labels_stand_first(toy_hierarchy: Hierarchy) -> None:
+    rows = beside(result(toy_hierarchy))
+    confusions = [row["confusion"] for row in rows]
+
+    assert (rows[0]["a"], rows[0]["b"]) == ("cow", "dog")
+    assert confusions == sorted(confusions, reverse=True)
+
+
+def test_no_related_pair_and_no_unlabelled_node_is_shown(toy_hierarchy: Hierarchy) -> None:
+    rows = beside(result(toy_hierarchy))
+
+    assert {row["relation"] for row in rows}.isdisjoint({"ancestor", "overlap"})
+    assert {node for row in rows for node in (row["a"], row["b"])} <= {"cow", "dog", "tool"}
+
+
+def test_what_the_data_never_has_together_has_joint_zero(toy_hierarchy: Hierarchy) -> None:
+    (row,) = [r for r in beside(result(toy_hierarchy)) if (r["a"], r["b"]) == ("cow", "dog")]
+
+    assert (row["joint"], row["rate"]) == (0, 0.0)
+    assert row["co_predicted"] == 0
+
+
+def test_each_rate_is_a_share_of_its_own_instances(toy_hierarchy: Hierarchy) -> None:
+    labels = repeated([(10, ["dog", "tool"]), (10, ["cow"])])
+    dataset = labelled(toy_hierarchy, labels)
+    scores = {name: {"dog": 0.9, "tool": 0.9} for name in list(labels)[:10]}
+    found = run_audit(dataset, Policy(), predictions=predicted(dataset, scores))
+    (row,) = [r for r in beside(found) if (r["a"], r["b"]) == ("dog", "tool")]
+
+    assert (row["rate"], row["co_predicted_rate"]) == (10 / 20, 10 / 10)
+    assert row["confusion"] == pytest.approx(1)
+
+
+def test_confusion_has_an_interval_around_it(toy_hierarchy: Hierarchy) -> None:
+    (row,) = [r for r in beside(result(toy_hierarchy)) if (r["a"], r["b"]) == ("cow", "dog")]
+
+    assert row["confusion_low"] < row["confusion"] < row["confusion_high"]
+
+
+def test_small_cells_of_data_or_model_withhold_what_is_derived(toy_hierarchy: Hierarchy) -> None:
+    labels = repeated([(50, ["dog"]), (50, ["cow"]), (5, ["dog", "cow"])])
+    dataset = labelled(toy_hierarchy, labels)
+    scores = {name: {"dog": 0.7, "cow": 0.6 if i < 4 else 0.4} for i, name in enumerate(labels)}
+    model = predicted(dataset, scores)
+    found = run_audit(dataset, Policy(min_cell=11), predictions=model)
+    (row,) = beside(found)
+
+    assert (row["joint"], row["co_predicted"]) == ("<11", "<11")
+    assert row["rate"] is row["co_predicted_rate"] is row["confusion"] is None
+    assert row["confusion_low"] is row["confusion_high"] is None
+
+
+def test_ties_stand_in_node_order_and_the_list_ends() -> None:
+    leaves = [f"n{number:02}" for number in range(12)]
+    flat = tree(f"{' '.join(leaves)} < top")
+    dataset = labelled(flat, {leaf: [leaf] for leaf in leaves})
+    scores = {leaf: dict.fromkeys(leaves, 0.5) for leaf in leaves}
+    found = run_audit(dataset, Policy(), predictions=predicted(dataset, scores))
+    shown = [(row["a"], row["b"]) for row in beside(found)]
+
+    assert len(shown) == MOST_CONFUSED
+    assert shown == sorted(shown)
+
+
+def test_without_predictions_every_list_is_empty(toy_hierarchy: Hierarchy) -> None:
+    found = run_audit(labelled(toy_hierarchy, {"a": ["dog"]}))
+    empty = model_overview(
+        found.nodes, (), (), (), (), {}, exchanged={}, instances=1, predicted=0, min_cell=1
+    )
+
+    assert set(empty) == {
+        "scopes", "behaviours", "exchanges", "branch_exchanges", "data_beside_model",
+    }  # fmt: skip
+    assert not any(empty.values())
+
+
+def test_scopes_are_told_once_with_their_titles() -> None:
+    titled = tree("a b < left", "c < right", "left right < top", titles={"left": "Left"})
+    labels = repeated([(40, ["a"]), (40, ["c"])])
+    dataset = labelled(titled, labels)
+    scores = {name: {given[0]: 1.0} for name, given in labels.items()}
+    found = run_audit(dataset, Policy(), predictions=predicted(dataset, scores))
+
+    scopes = found.shared()["overview"]["scopes"]
+    assert [(s["node"], s["title"]) for s in scopes] == [("left", "Left"), ("right", None)]
+
+
+def test_examples_are_named_only_where_nothing_is_suppressed(toy_hierarchy: Hierarchy) -> None:
+    open_, closed = (
+        result(toy_hierarchy, min_cell=cell).shared()["overview"]["behaviours"] for cell in (1, 11)
+    )
+
+    assert any(behaviour["examples"] for behaviour in open_)
+    assert not any(behaviour["examples"] for behaviour in closed)
+
+
+def test_a_small_behaviour_is_a_bound_without_a_share(toy_hierarchy: Hierarchy) -> None:
+    labels = repeated([(5, ["dog"]), (60, ["cow"])])
+    dataset = labelled(toy_hierarchy, labels)
+    scores = {
+        name: {"dog": 1.0} if given == ["dog"] else {"dog": 0.5, "cow": 0.5}
+        for name, given in labels.items()
+    }
+    found = run_audit(dataset, Policy(min_cell=11), predictions=predicted(dataset, scores))
+    told = {b["name"]: b for b in found.shared()["overview"]["behaviours"]}
+
+    assert told["confident_in_one_leaf"]["instances"] == "<11"
+    assert told["confident_in_one_leaf"]["share"] is None
+    assert told["confident_in_one_leaf"]["low"] is None
+
+
+def shared_metric(metric: dict[str, Any], min_cell: int) -> dict[str, Any]:
+    (found,) = shared_metrics([metric], min_cell)
+    return found
+
+
+METRIC = {
+    "name": "accuracy", "scope": "all", "value": 0.9, "low": 0.8, "high": 0.95, "n": 1000,
+    "parameters": {"depth_to": 1},
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("value", "n", "shown"),
+    [(0.9, 1000, True), (0.995, 1000, False), (0.005, 1000, False), (0.9, 10, False),
+     (1.0, 1000, True), (0.0, 1000, True), (-0.005, 1000, False), (None, 1000, True)],
+)  # fmt: skip
+def test_a_share_is_withheld_where_it_gives_a_small_count_away(
+    value: float | None, n: int, shown: bool
+) -> None:
+    found = shared_metric({**METRIC, "value": value, "n": n}, 11)
+
+    assert (found["value"] == value and found["low"] == 0.8) == shown
+    assert found["n"] == (n if n > 10 else "<11")
+
+
+def test_a_mean_is_withheld_only_where_its_n_is_small() -> None:
+    metric = {**METRIC, "name": "uncertainty_alignment", "value": 0.005}
+
+    assert shared_metric(metric, 11)["value"] == 0.005
+    assert shared_metric({**metric, "n": 10}, 11)["value"] is None
+
+
+def test_without_suppression_a_metric_stands_as_it_is() -> None:
+    assert shared_metric({**METRIC, "n": 3}, 1) == {**METRIC, "n": 3}

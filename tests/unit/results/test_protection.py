@@ -1,0 +1,172 @@
+"""Counts withheld beside others, worked by hand, and on a hierarchy too wide to see whole."""
+
+from __future__ import annotations
+
+from audit.results.disclosure import (
+    Cell,
+    Release,
+    carried,
+    differing,
+    labelled_below,
+    labels_at,
+    only_residual_below,
+    protected,
+    together,
+)
+
+MIN_CELL = 11
+
+
+def release(supports: dict[str, int], labelled: int) -> Release:
+    """Instances of leaves ``a, b, ...`` below ``top``, one label each unless supports say more."""
+    return Release(
+        labelled=labelled,
+        assertions=sum(supports.values()),
+        parents=dict.fromkeys(supports, ("top",)),
+        supports={**supports, "top": labelled},
+        labels=dict.fromkeys(supports, 1),
+        residual=frozenset(),
+    )
+
+
+def shown(supports: dict[str, int], instances: int) -> dict[str, int | str]:
+    counts = {carried(node): support for node, support in supports.items()}
+    told = protected(counts, release(supports, instances), MIN_CELL)
+    return {cell.meets[0][1]: value for cell, value in told.items()}
+
+
+def test_with_one_small_sibling_the_next_smallest_goes_too() -> None:
+    assert shown({"a": 50, "b": 30, "c": 20, "d": 4}, 104) == {
+        "a": 50, "b": 30, "c": ">10", "d": "<11",
+    }  # fmt: skip
+
+
+def test_two_small_siblings_hide_each_other() -> None:
+    told = shown({"a": 50, "b": 30, "c": 5, "d": 6}, 91)
+
+    assert told == {"a": 50, "b": 30, "c": "<11", "d": "<11"}
+
+
+def test_small_siblings_that_nearly_add_up_lose_their_bounds() -> None:
+    told = shown({"a": 50, "b": 30, "c": 10, "d": 10}, 100)
+
+    assert told["a"] == 50
+    assert {told["c"], told["d"]} != {"<11"} or told["b"] == ">10"
+
+
+def test_the_last_label_goes_with_another_as_the_release_tells_their_sum() -> None:
+    told = shown({"a": 90, "b": 80, "c": 70, "d": 4}, 120)
+
+    assert told == {"a": 90, "b": 80, "c": ">10", "d": "<11"}
+
+
+def test_the_last_of_many_labels_does_so_too() -> None:
+    supports = {f"n{number:02}": 50 + number for number in range(30)} | {"small": 3}
+    told = shown(supports, 200)
+
+    assert [node for node, value in told.items() if isinstance(value, str)] == ["n00", "small"]
+
+
+def test_a_sibling_of_many_is_protected_by_their_sum() -> None:
+    supports = {f"n{number:02}": 20 + number for number in range(30)} | {"small": 3}
+    total = sum(supports.values())
+    counts = {carried(node): support for node, support in supports.items()}
+    told = protected({**counts, carried("top"): total}, release(supports, total), MIN_CELL)
+
+    assert told[carried("small")] == "<11"
+    assert [cell for cell, value in told.items() if value == ">10"] == [carried("n00")]
+
+
+def test_a_joint_that_both_supports_tell_takes_one_of_them_along() -> None:
+    supports = {"a": 60, "b": 45, "c": 15}
+    pair = together(carried("a"), carried("b"))
+    counts = {carried("a"): 60, carried("b"): 45, pair: 5}
+    told = protected(counts, release(supports, 100), MIN_CELL)
+
+    assert told[pair] == "<11"
+    assert {told[carried("a")], told[carried("b")]} - {60, 45}
+
+
+def test_labels_at_a_depth_are_counts_of_the_release() -> None:
+    supports = {"a": 60, "b": 45, "c": 15}
+    told = protected({labels_at(1): 120}, release(supports, 100), MIN_CELL)
+
+    assert told == {labels_at(1): 120}
+
+
+def test_nothing_published_is_nothing_shown() -> None:
+    assert protected(dict[Cell, int](), release({"a": 60}, 60), MIN_CELL) == {}
+
+
+def test_a_bound_says_no_less_than_a_published_part_of_it() -> None:
+    """All of 30 with both are 30; their 34 and 33 are withheld for the few that have one alone."""
+    of = Release(
+        labelled=100,
+        assertions=140,
+        parents={"a": ("top",), "b": ("top",), "c": ("top",)},
+        supports={"a": 34, "b": 33, "c": 73, "top": 100},
+        labels={"a": 1, "b": 1, "c": 1},
+        residual=frozenset(),
+    )
+    both = together(carried("a"), carried("b"))
+    told = protected({carried("a"): 34, carried("b"): 33, both: 30}, of, MIN_CELL)
+    least = {cell: n if isinstance(n, int) else int(n[1:]) + 1 for cell, n in told.items()}
+
+    assert any(isinstance(n, str) for n in told.values())
+    assert least[carried("a")] >= least[both]
+    assert least[carried("b")] >= least[both]
+
+
+def below_two_branches(labelled: int, **supports: int) -> Release:
+    """Labels ``a, other`` below ``left`` and ``c`` below ``right``; ``other`` is residual."""
+    parents = {"left": ("top",), "right": ("top",), "a": ("left",), "other": ("left",)}
+    return Release(
+        labelled=labelled,
+        assertions=sum(supports[label] for label in ("a", "other", "c")),
+        parents={**parents, "c": ("right",)},
+        supports={**supports, "top": labelled},
+        labels={"a": 2, "other": 2, "c": 2},
+        residual=frozenset({"other"}),
+    )
+
+
+def test_a_share_that_is_withheld_tells_neither_of_its_counts() -> None:
+    """One instance has ``a`` and ``other``: none has ``other`` alone, which nothing shown says."""
+    of = below_two_branches(70, a=30, other=1, left=30, right=40, c=40)
+    share = only_residual_below("left"), labelled_below("left")
+    counts = {share[0]: 0, share[1]: 30, carried("left"): 30, carried("right"): 40}
+    lines = protected(counts, of, MIN_CELL)
+    alone = protected(counts, of, MIN_CELL, [share])
+
+    assert sum(isinstance(told, str) for told in alone.values()) <= sum(
+        isinstance(told, str) for told in lines.values()
+    )
+    assert isinstance(alone[share[1]], str)
+
+
+def test_a_total_written_beside_a_count_is_protected_with_it() -> None:
+    supports = {"a": 60, "b": 45, "c": 15}
+    both = together(carried("a"), carried("b"))
+    far = protected({both: 30}, release(supports, 100), MIN_CELL)
+    near = protected({both: 30}, release(supports, 100), MIN_CELL, beside={both: {38}})
+
+    assert far == {both: 30}
+    assert near == {both: ">27"}
+
+
+def test_of_two_labels_on_sides_that_share_some_only_that_there_are_any_is_shown() -> None:
+    of = Release(
+        labelled=100,
+        assertions=130,
+        parents={"a": ("left",), "both": ("left", "right"), "c": ("right",)},
+        supports={"a": 40, "both": 40, "c": 50, "left": 80, "right": 90},
+        labels={"a": 1, "both": 1, "c": 1},
+        residual=frozenset(),
+    )
+
+    assert protected({differing("left", "right"): 30}, of, MIN_CELL) == {
+        differing("left", "right"): ">0"
+    }
+    assert protected({differing("left", "right"): 0}, of, MIN_CELL) == {
+        differing("left", "right"): 0
+    }

@@ -1,0 +1,250 @@
+"""Findings, statuses, order, capping, and a statement as its reader sees it."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from audit.checks import ALL_CHECKS
+from audit.hierarchies.hierarchy import Hierarchy
+from audit.policy.policy import BranchRule, Policy
+from audit.results.disclosure import BESIDE, WHOLE, Quantity, count, derived
+from audit.results.result import (
+    AuditResult,
+    CheckResult,
+    Finding,
+    Part,
+    Severity,
+    filled,
+    in_words,
+    shared_finding,
+    to_json_bytes,
+)
+from audit.runs.audit import run_audit
+from fixtures.labelled import labelled
+
+
+def finding(severity: Severity = "note", touched: int = 0, **given: Any) -> Finding:
+    return Finding(
+        **{
+            "check": "a_check",
+            "severity": severity,
+            "nodes": ("a",),
+            "statement": "{n} of it",
+            "evidence": {"n": count(touched)},
+            "curator": "",
+            "data_user": "",
+            "touched": touched,
+            **given,
+        }
+    )
+
+
+def check(*findings: Finding, **given: Any) -> CheckResult:
+    return CheckResult("a_check", "Is it?", 1, "things", findings=findings, **given)
+
+
+def result(*checks: CheckResult, max_findings: int = 20, min_cell: int = 1) -> AuditResult:
+    import polars as pl
+
+    from audit.measure.residual_use import RESIDUALS
+
+    nodes = {
+        "node": pl.String,
+        "title": pl.String,
+        "depth": pl.Int64,
+        "support": pl.Int64,
+        "direct": pl.Int64,
+        "branch": pl.String,
+        "assignable": pl.Boolean,
+    }
+    texts, numbers = ("a", "b", "relation"), ("joint", "found_rank")
+    pairs = dict.fromkeys(texts, pl.String) | dict.fromkeys(numbers, pl.Int64)
+    return AuditResult(
+        identity={},
+        ledger={"instances": 0},
+        policy={"min_cell": min_cell, "max_findings": max_findings},
+        checks=checks,
+        nodes=pl.DataFrame(schema=nodes),
+        edges=pl.DataFrame(schema={"child": pl.String, "parent": pl.String}),
+        pairs=pl.LazyFrame(schema=pairs),
+        residuals=pl.DataFrame(schema=RESIDUALS),
+    )
+
+
+@pytest.mark.parametrize(
+    ("severities", "status"),
+    [
+        ([], "pass"),
+        (["note"], "note"),
+        (["note", "warning"], "warn"),
+        (["warning", "error", "note"], "fail"),
+    ],
+)
+def test_the_worst_severity_is_the_status(severities: list[Severity], status: str) -> None:
+    assert check(*map(finding, severities)).status == status
+
+
+def test_a_crash_outranks_everything_and_what_does_not_apply_stands_apart() -> None:
+    assert check(finding("error"), crashed="ValueError: no").status == "error"
+    assert check(not_applicable="no reason to").status == "not_applicable"
+
+
+def test_the_status_of_an_audit_is_the_worst_of_its_checks() -> None:
+    passed, skipped = check(), check(not_applicable="why")
+    failed, crashed = check(finding("error")), check(crashed="boom")
+
+    assert result(skipped).status == "not_applicable"
+    assert result(skipped, passed).status == "pass"
+    assert result(passed, check(finding("note")), check(finding("warning"))).status == "warn"
+    assert result(passed, failed).status == "fail"
+    assert result(failed, crashed).status == "error"
+
+
+def test_findings_stand_by_severity_then_instances_then_id() -> None:
+    first, second = finding("error", 1), finding("warning", 9)
+    third, fourth = finding("warning", 5, nodes=("a",)), finding("warning", 5, nodes=("b",))
+
+    assert check(fourth, third, second, first).in_order() == [first, second, third, fourth]
+
+
+def test_findings_of_a_severity_stand_by_instances_touched_times_strength() -> None:
+    wide, strong = finding("note", 9, strength=1.0), finding("note", 5, strength=2.0)
+    stray, worse = finding("note", 1, strength=8.9), finding("warning", 1, nodes=("w",))
+
+    assert check(stray, wide, strong, worse).in_order() == [worse, strong, wide, stray]
+
+
+def test_what_other_counts_tell_is_withheld_with_them() -> None:
+    pairs = (("a", "b"),)
+    numbers = {"n": count(50, 1000), "ratio": derived(2.0, "n", BESIDE)}
+    given = finding("note", 50, evidence=numbers, beside=pairs)
+
+    assert shared_finding(given, 11, {})["evidence"]["ratio"] == 2.0
+    assert shared_finding(given, 11, {}, [{BESIDE: None}])["evidence"]["ratio"] is None
+
+
+def test_a_share_of_a_withheld_count_is_withheld() -> None:
+    numbers = {"instances": count(50, 1000), "share": derived(0.9, "instances", WHOLE)}
+    whole = {"instances": count(995, 1000)}
+    given = finding("note", 50, evidence=whole, parts=(Part(("a",), numbers),))
+    (part,) = shared_finding(given, 11, {})["parts"]
+
+    assert part["evidence"] == {"instances": 50, "share": None}
+
+
+def test_an_id_is_percent_encoded_part_by_part() -> None:
+    assert finding(nodes=("a:b", "c d", "é/")).id == "a_check:a%3Ab:c%20d:%C3%A9%2F"
+    assert finding(key=("first", "x")).id == "a_check:first:x"
+
+
+def test_ids_of_different_nodes_differ() -> None:
+    assert finding(nodes=("a:b",)).id != finding(nodes=("a", "b")).id
+
+
+def test_a_check_shows_its_first_findings_and_counts_the_rest() -> None:
+    found = [finding("note", n, nodes=(f"n{n}",)) for n in range(1, 6)]
+    folded = [finding("error", 9, key=(f"k{n}",), folded_into=(found[0].id,)) for n in range(3)]
+    (shown,) = result(check(*found, *folded), max_findings=2).shared()["checks"]
+
+    assert [f["evidence"]["n"] for f in shown["findings"]] == [5, 4]
+    assert (shown["total"], shown["folded"], shown["not_shown"]) == (8, 3, 3)
+
+
+def test_a_folded_finding_counts_for_nothing_but_itself() -> None:
+    explaining = finding("note", 1)
+    folded = finding("error", 9, nodes=("b",), folded_into=(explaining.id,))
+    told = check(explaining, folded)
+
+    assert (told.standing, told.folded, told.status) == ((explaining,), 1, "note")
+    assert check(folded).standing == (folded,)
+
+
+def test_all_findings_stand_in_the_frame() -> None:
+    found = [finding("note", n, nodes=(f"n{n}",)) for n in range(1, 6)]
+    found[2] = replace(found[2], folded_into=(found[0].id,))
+    frame = result(check(*found), max_findings=2).findings
+
+    assert frame["touched"].to_list() == [5, 4, 3, 2, 1]
+    assert frame["folded_into"].to_list() == [[], [], ["a_check:n1"], [], []]
+    assert json.loads(frame["evidence"][0])["n"]["value"] == 5
+
+
+def test_a_reason_is_told_for_what_crashed_or_does_not_apply() -> None:
+    shown = result(check(crashed="boom"), check(not_applicable="why"), check()).shared()["checks"]
+
+    assert [c["reason"] for c in shown] == ["boom", "why", None]
+
+
+def test_a_shared_finding_has_titles_and_hides_small_cells() -> None:
+    given = finding(
+        "error",
+        5,
+        evidence={"n": count(5, 100), "share": derived(0.05, "n"), "of": Quantity(100)},
+        statement="{n} of {of} ({share}) are odd",
+        parts=(Part(("a", "zz"), {"n": count(95, 100)}),),
+    )
+    shown = shared_finding(given, 11, {"a": "Title"})
+
+    assert shown["nodes"] == [{"id": "a", "title": "Title"}]
+    assert shown["evidence"] == {"n": "<11", "share": None, "of": 100}
+    assert shown["statement"] == "<11 of 100 (share withheld) are odd"
+    assert shown["parts"][0]["nodes"] == [
+        {"id": "a", "title": "Title"},
+        {"id": "zz", "title": None},
+    ]
+    assert shown["parts"][0]["evidence"] == {"n": ">89"}
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "text"),
+    [
+        ("instances", 12345, "12,345"),
+        ("share", 0.1234, "12.3%"),
+        ("residual_share", 1.0, "100.0%"),
+        ("limit", 0.5, "50.0%"),
+        ("lift", 1234.5, "1,234.50"),
+        ("instances", "<11", "<11"),
+        ("share", None, "share withheld"),
+        ("low", None, "withheld"),
+    ],
+)
+def test_evidence_in_words(name: str, value: int | float | str | None, text: str) -> None:
+    assert in_words(name, value) == text
+
+
+def test_a_placeholder_without_evidence_stays_as_it_is() -> None:
+    assert filled("{n} and {m}", {"n": 1}) == "1 and {m}"
+
+
+def test_json_bytes_are_utf8_and_end_a_line() -> None:
+    assert to_json_bytes({"é": [1]}).decode() == '{\n "é": [\n  1\n ]\n}\n'
+
+
+def test_shared_is_json_and_the_same_each_time(toy_hierarchy: Hierarchy) -> None:
+    dataset = labelled(toy_hierarchy, {"a": ["cow", "tool"], "b": ["dog"]})
+    first, second = (run_audit(dataset, Policy()) for _ in range(2))
+
+    assert to_json_bytes(first.shared()) == to_json_bytes(second.shared())
+    assert json.loads(to_json_bytes(first.shared())) == first.shared()
+    assert list(first.shared()) == [
+        "schema_version", "identity", "ledger", "policy", "status", "checks",
+        "since_reference", "metrics",
+        "metrics_absent", "metrics_beside", "waivers", "overview",
+    ]  # fmt: skip
+
+
+def test_a_result_shows_itself(toy_hierarchy: Hierarchy) -> None:
+    watched = BranchRule(branches=("animal", "tool"), rule="watch", reason="")
+    shown = run_audit(
+        labelled(toy_hierarchy, {"a": ["cow", "tool"]}), Policy(branch_rules=(watched,))
+    )
+
+    assert repr(shown) == (f"AuditResult(note: 1 finding in {len(ALL_CHECKS)} checks, 1 instance)")
+    assert (
+        "| cross_branch | note | 1 | 1 pair of branches in use that the policy speaks of |"
+        in shown._repr_markdown_()
+    )

@@ -1,0 +1,291 @@
+"""Laws of comparing: nothing from nothing, swapping negates, and each cause is told as itself."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+
+from audit.base.errors import InputError
+from audit.hierarchies.hierarchy import Hierarchy
+from audit.policy.policy import Policy
+from audit.results.result import AuditResult
+from audit.runs.audit import run_audit
+from audit.runs.compare import Comparison, compare_runs
+from audit.runs.compare.counts import Counts, q_values
+from fixtures.labelled import labelled, repeated, tree
+
+Labels = Mapping[str, Sequence[str]]
+
+BODY = (
+    "lung heart skin < body",
+    "asthma cough other_lung < lung",
+    "attack angina < heart",
+    "rash burn < skin",
+)
+LEAVES = ("angina", "asthma", "attack", "burn", "cough", "other_lung", "rash")
+
+
+def audited(labels: Labels, hierarchy: Hierarchy | None = None, **options: Any) -> AuditResult:
+    return run_audit(labelled(hierarchy or tree(*BODY), labels, **options))
+
+
+def drawn(n: int, seed: int, rates: Mapping[str, float], together: float = 0.0) -> Labels:
+    """Instances with each label at its rate; a share of them gets rash and attack together."""
+    random = np.random.default_rng(seed)
+    given = {leaf: random.random(n) < rates.get(leaf, 0.15) for leaf in LEAVES}
+    both = random.random(n) < together
+    for leaf in ("rash", "attack"):
+        given[leaf] |= both
+    return {f"i{i:05}": [leaf for leaf in LEAVES if given[leaf][i]] for i in range(n)}
+
+
+@pytest.fixture(scope="module")
+def old() -> AuditResult:
+    return audited(drawn(3000, 1, {}))
+
+
+@pytest.fixture(scope="module")
+def new() -> AuditResult:
+    return audited(drawn(3500, 2, {"cough": 0.3}, together=0.06))
+
+
+def standing(comparison: Comparison) -> set[str]:
+    table = comparison.nodes.filter(pl.col("changed") & pl.col("folded_into").is_null())
+    return set(table["node"])
+
+
+def standing_pairs(comparison: Comparison) -> set[tuple[str, str]]:
+    table = comparison.pairs.filter(pl.col("changed") & pl.col("folded_a").is_null())
+    return set(table.select("a", "b").iter_rows())
+
+
+def test_a_run_compared_with_itself_has_no_change(new: AuditResult) -> None:
+    itself = compare_runs(new, new)
+
+    assert not itself.changed
+    assert repr(itself) == "Comparison(nothing changed)"
+    assert not any(cause.changed for cause in itself.causes)
+    assert itself.nodes["difference"].abs().max() == 0
+    assert itself.pairs.is_empty()
+    assert {found.change for check in itself.checks for found in check.findings} <= {"same"}
+
+
+def test_what_was_planted_is_found_and_nothing_else(old: AuditResult, new: AuditResult) -> None:
+    comparison = compare_runs(old, new)
+
+    assert {"cough", "attack", "rash"} <= standing(comparison) <= {
+        "cough", "attack", "rash", "lung", "heart", "skin", "body",
+    }  # fmt: skip
+    assert ("attack", "rash") in standing_pairs(comparison)
+    assert all({a, b} & {"attack", "rash"} for a, b in standing_pairs(comparison))
+    row = comparison.nodes.row(by_predicate=pl.col("node") == "cough", named=True)
+    assert row["low"] < 0.15 < row["high"]
+    assert row["q_value"] < 1e-6
+
+
+def test_an_ancestor_is_folded_into_what_explains_it(old: AuditResult) -> None:
+    alone = audited(drawn(3000, 3, {"cough": 0.3}))
+    table = compare_runs(old, alone).nodes
+    lung = table.row(by_predicate=pl.col("node") == "lung", named=True)
+
+    assert lung["changed"]
+    assert lung["folded_into"] == "cough"
+
+
+def test_a_node_whose_share_of_a_changed_ancestor_stays_is_folded_into_it(
+    old: AuditResult,
+) -> None:
+    """All of skin grows alike, so that rash and burn keep their parts of it."""
+    labels = {**drawn(3000, 5, {}), **repeated([(700, ["rash"]), (700, ["burn"])])}
+    table = compare_runs(old, audited(labels)).nodes
+    into = {row["node"]: row["folded_into"] for row in table.iter_rows(named=True) if
+            row["changed"]}  # fmt: skip
+
+    assert into["skin"] is None
+    assert into["rash"] == into["burn"] == "skin"
+
+
+def test_a_pair_whose_nodes_explain_it_is_not_told(old: AuditResult) -> None:
+    doubled = audited(drawn(3000, 4, {"rash": 0.4, "attack": 0.4}))
+    comparison = compare_runs(old, doubled)
+    row = comparison.pairs.row(
+        by_predicate=(pl.col("a") == "attack") & (pl.col("b") == "rash"), named=True
+    )
+
+    assert row["q_value"] < 1e-6
+    assert row["nodes_p_value"] > 0.001
+    assert standing_pairs(comparison) == set()
+
+
+def test_swapping_negates(old: AuditResult, new: AuditResult) -> None:
+    there, back = compare_runs(old, new), compare_runs(new, old)
+    key = ["node"]
+    both = there.nodes.join(back.nodes, on=key, suffix="_back")
+
+    assert len(both) == len(there.nodes)
+    for one, other in (("difference", "difference"), ("low", "high"), ("high", "low")):
+        np.testing.assert_allclose(both[one], -both[f"{other}_back"], atol=1e-15)
+    np.testing.assert_allclose(both["q_value"], both["q_value_back"])
+    assert both["changed"].equals(both["changed_back"], check_names=False) or (
+        both["changed"].to_list() == both["changed_back"].to_list()
+    )
+    assert standing_pairs(there) == standing_pairs(back)
+    pairs = there.pairs.join(back.pairs, on=["a", "b"], suffix="_back")
+    np.testing.assert_allclose(pairs["lift_change"], 1 / pairs["lift_change_back"])
+    for change, reverse in (("new", "gone"), ("worse", "better")):
+        assert there._totals[change] == back._totals[reverse]
+
+
+def test_an_unused_leaf_is_an_edit_and_changes_no_count(old: AuditResult) -> None:
+    labels = drawn(3000, 1, {})
+    more = audited(labels, tree(*BODY, "wart < skin"))
+    comparison = compare_runs(old, more)
+
+    assert comparison.edits.select("edit", "node").rows() == [("added", "wart")]
+    assert standing(comparison) == set()
+    assert standing_pairs(comparison) == set()
+    assert comparison.nodes["difference"].abs().max() == 0
+    assert (comparison.nodes["restated_low"] == comparison.nodes["support_old"]).all()
+
+
+def test_a_moved_node_is_an_edit_and_not_a_change_of_the_data(old: AuditResult) -> None:
+    moved = tree(
+        "lung heart skin < body",
+        "asthma other_lung < lung",
+        "attack angina cough < heart",
+        "rash burn < skin",
+    )
+    comparison = compare_runs(old, audited(drawn(3000, 1, {}), moved))
+    heart = comparison.nodes.row(by_predicate=pl.col("node") == "heart", named=True)
+
+    assert comparison.edits.select("edit", "node").rows() == [("moved", "cough")]
+    assert standing(comparison) == set()
+    assert heart["support_new"] > heart["support_old"]
+    assert heart["restated_low"] == heart["restated_high"] == heart["support_new"]
+    assert heart["difference"] == 0
+    restated = comparison.shared()["restated"]
+    assert {row["node"] for row in restated["rows"]} == {"heart", "lung"}
+
+
+def test_the_same_data_counted_under_another_hierarchy_leave_nothing_to_chance(
+    old: AuditResult,
+) -> None:
+    moved = audited(drawn(3000, 1, {}), tree(*BODY, "asthma < heart"))
+    same = replace(moved, identity={**moved.identity, "data": old.identity["data"]})
+    comparison = compare_runs(old, same)
+
+    assert comparison.node_changes.family == comparison.pair_changes.family == 0
+    assert standing(comparison) == set()
+    assert [cause.name for cause in comparison.causes if cause.changed] == ["hierarchy"]
+
+
+@pytest.mark.parametrize(
+    ("part", "value"),
+    [("normaliser", "other/2"), ("tool", {"name": "hierarchy-audit", "version": "9"})],
+)
+def test_another_normaliser_or_tool_is_told_and_that_it_cannot_be_separated(
+    old: AuditResult, part: str, value: object
+) -> None:
+    other = replace(old, identity={**old.identity, part: value})
+    (cause,) = (cause for cause in compare_runs(old, other).causes if cause.changed)
+
+    assert cause.name == part
+    assert "cannot be told" in cause.statement
+
+
+def test_runs_of_two_hierarchies_are_refused(old: AuditResult) -> None:
+    other = audited(drawn(50, 1, {}), tree(*BODY, name="another"))
+    with pytest.raises(InputError, match="one hierarchy"):
+        compare_runs(old, other)
+
+
+def test_a_run_without_instances_is_refused(old: AuditResult) -> None:
+    with pytest.raises(InputError, match="instances"):
+        compare_runs(old, audited({}))
+
+
+def test_findings_are_new_gone_worse_and_better(old: AuditResult) -> None:
+    worse = audited({**drawn(3000, 1, {}), **repeated([(400, ["lung", "asthma"])])},
+                    tree(*BODY, labelled_ancestors="fault"))  # fmt: skip
+    base = audited({**drawn(3000, 1, {}), **repeated([(100, ["lung", "asthma"])])},
+                   tree(*BODY, labelled_ancestors="fault"))  # fmt: skip
+    none = audited(drawn(3000, 1, {}), tree(*BODY, labelled_ancestors="fault"))
+
+    less = audited({**drawn(3000, 1, {}), **repeated([(97, ["lung", "asthma"])])},
+                   tree(*BODY, labelled_ancestors="fault"))  # fmt: skip
+
+    def of(a: AuditResult, b: AuditResult) -> set[str]:
+        checks = {check.name: check for check in compare_runs(a, b).checks}
+        return {found.change for found in checks["parent_and_child"].findings}
+
+    assert of(none, base) == {"new"}
+    assert of(base, none) == {"gone"}
+    assert of(base, worse) == {"worse"}
+    assert of(worse, base) == {"better"}
+    assert of(base, base) == {"same"}
+    assert of(base, less) == of(less, base) == {"same"}
+
+
+def test_a_check_that_one_run_could_not_ask_has_no_new_finding(old: AuditResult) -> None:
+    hierarchy = tree(*BODY, labelled_ancestors="fault")
+    labels = {**drawn(300, 1, {}), **repeated([(100, ["lung", "asthma"])])}
+    run = audited(labels, hierarchy)
+    unasked = replace(
+        run,
+        checks=tuple(
+            replace(check, findings=(), not_applicable="not asked")
+            if check.name == "parent_and_child"
+            else check
+            for check in run.checks
+        ),
+    )
+    (check,) = (c for c in compare_runs(unasked, run).checks if c.name == "parent_and_child")
+
+    assert [found.change for found in check.findings] == ["not_asked"]
+
+
+def test_between_releases_of_one_distribution_false_changes_stay_within_the_rate() -> None:
+    random = np.random.default_rng(2026)
+    rates = 0.5 / np.arange(1, 301)
+    false = 0
+    for _ in range(400):
+        old, new = (random.binomial(n, rates) for n in (2000, 3000))
+        counts = Counts(old, 2000, new, 3000, same_data=False)
+        tested = counts.tested
+        q_value = q_values(counts.p_value, tested)
+        false += bool((tested & counts.large & (np.nan_to_num(q_value, nan=1) <= 0.05)).any())
+    assert false / 400 <= 0.05 + 3 * np.sqrt(0.05 * 0.95 / 400)
+
+
+def test_whole_comparisons_of_one_distribution_rarely_tell_a_change() -> None:
+    told = 0
+    for seed in range(12):
+        runs = [audited(drawn(800, 100 * seed + side, {}, together=0.03)) for side in (1, 2)]
+        comparison = compare_runs(*runs)
+        told += bool(standing(comparison) or standing_pairs(comparison))
+    assert told <= 2
+
+
+def test_the_terms_of_a_comparison_are_in_its_view(old: AuditResult, new: AuditResult) -> None:
+    shared = compare_runs(old, new).shared()
+
+    assert {term["name"]: term["value"] for term in shared["terms"]} == {
+        "false_discovery_rate": 0.05, "least_expected": 5, "odds_ratio": 1.2,
+    }  # fmt: skip
+    assert all(term["reason"] for term in shared["terms"])
+    assert shared["nodes"]["family"] <= shared["nodes"]["compared"]
+    assert shared["grouped"] is False
+
+
+def test_policies_of_two_runs_are_compared_by_their_digests(old: AuditResult) -> None:
+    labels = drawn(3000, 1, {})
+    other = run_audit(labelled(tree(*BODY), labels), Policy(name="other"))
+    causes = {cause.name: cause.changed for cause in compare_runs(old, other).causes}
+
+    assert causes["policy"]
+    assert not causes["data"]

@@ -1,0 +1,99 @@
+"""The folder of a comparison: whole or not at all, sealed, and never in another's place."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from audit.base.errors import OutputError
+from audit.base.files import sha256_of
+from audit.results.result import to_json_bytes
+from audit.runs.audit import run_audit
+from audit.runs.compare import COMPARISON, Comparison, compare_runs, folder, write_comparison
+from audit.runs.folder import is_run, is_sealed, write_run
+from fixtures.labelled import labelled, repeated, tree
+
+BODY = tree("lung heart < body", "asthma cough < lung", "attack < heart")
+TABLES = ("finding_changes", "hierarchy_edits", "node_changes", "pair_changes")
+
+
+@pytest.fixture(scope="module")
+def comparison() -> Comparison:
+    runs = [
+        run_audit(labelled(BODY, repeated([(n, ["asthma"]), (90, ["cough", "attack"])])))
+        for n in (40, 90)
+    ]
+    return compare_runs(*runs)
+
+
+def left_in(folder: Path) -> set[str]:
+    return {path.name for path in folder.iterdir()}
+
+
+def test_it_holds_the_view_and_the_tables(comparison: Comparison, tmp_path: Path) -> None:
+    out = write_comparison(comparison, tmp_path / "out")
+
+    assert (out / "comparison.json").read_bytes() == to_json_bytes(comparison.shared())
+    assert left_in(out) == {"comparison.json", "manifest.json", "restricted"}
+    assert left_in(out / "restricted") == {f"{name}.parquet" for name in TABLES}
+    assert pl.read_parquet(out / "restricted" / "node_changes.parquet").equals(comparison.nodes)
+    assert not is_run(out)
+
+
+def test_the_manifest_seals_every_other_file(comparison: Comparison, tmp_path: Path) -> None:
+    out = write_comparison(comparison, tmp_path / "out")
+    manifest = json.loads((out / "manifest.json").read_text())
+    files = {p.relative_to(out).as_posix() for p in out.rglob("*") if p.is_file()}
+
+    assert set(manifest["outputs"]) == files - {"manifest.json"}
+    for name, digest in manifest["outputs"].items():
+        assert sha256_of(out / name) == digest
+
+
+def test_written_twice_all_but_the_manifest_has_the_same_bytes(
+    comparison: Comparison, tmp_path: Path
+) -> None:
+    one, two = (write_comparison(comparison, tmp_path / name) for name in ("one", "two"))
+
+    for path in one.rglob("*.*"):
+        if path.name != "manifest.json":
+            assert path.read_bytes() == (two / path.relative_to(one)).read_bytes()
+
+
+def test_an_earlier_comparison_is_replaced_only_when_asked(
+    comparison: Comparison, tmp_path: Path
+) -> None:
+    out = write_comparison(comparison, tmp_path / "out")
+    with pytest.raises(OutputError, match="--overwrite"):
+        write_comparison(comparison, out)
+    (out / "old").touch()
+
+    assert not (write_comparison(comparison, out, overwrite=True) / "old").exists()
+
+
+@pytest.mark.parametrize("overwrite", [False, True])
+def test_what_is_no_comparison_is_never_replaced(
+    comparison: Comparison, tmp_path: Path, overwrite: bool
+) -> None:
+    run = write_run(comparison.old, tmp_path / "run")
+    with pytest.raises(OutputError, match="no comparison"):
+        write_comparison(comparison, run, overwrite=overwrite)
+
+    assert is_run(run)
+
+
+def test_nothing_half_written_stays_behind(
+    comparison: Comparison, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fails(*_: object, **__: object) -> None:
+        raise RuntimeError
+
+    monkeypatch.setattr(folder, "seal_comparison", fails)
+    with pytest.raises(RuntimeError):
+        write_comparison(comparison, tmp_path / "out")
+
+    assert left_in(tmp_path) == set()
+    assert not is_sealed(tmp_path / "out", COMPARISON)

@@ -1,0 +1,102 @@
+"""A wrong hierarchy is told before anything is counted, with a guess."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner, Result
+
+from audit.cli.app import app
+
+EDGES = """child,parent,title
+tool,thing,Instrument
+cow,animal,Ox
+dog,animal,Hound
+animal,thing,Creature
+401.9,thing,Pressure
+"""
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    (tmp_path / "edges.csv").write_text(EDGES)
+    return tmp_path
+
+
+def audited(folder: Path, labels: list[str], *options: str, hierarchy: str = "") -> Result:
+    rows = "".join(f"i{number},{label}\n" for number, label in enumerate(labels))
+    (folder / "rows.csv").write_text(f"instance,label\n{rows}")
+    given = ["run", str(folder / "rows.csv"), "--hierarchy", hierarchy or str(folder / "edges.csv")]
+    out = ["--out", str(folder / "run"), "--no-pdf", "--overwrite"]
+    return CliRunner().invoke(app, [*given, *out, *options])
+
+
+GUESSES = {
+    "titles instead of codes": (["Ox", "hound", "Creature", "cow"], "may be titles", ""),
+    "upper case": (["COW", "Dog", "TOOL", "cow"], "upper and lower case", ""),
+    "dots": (["4019", "4019", "401-9", "dog"], "dots, blanks or dashes", ""),
+    "ICD-9-CM": (["25000", "4280", "41401", "dog"], "--hierarchy icd9cm", ""),
+    "ICD-10": (["I10", "J18.9", "N17.9", "4019"], "--hierarchy icd10cm", "icd9cm"),
+    "anything else": (["elf", "orc", "gnome", "dog"], "another classification", ""),
+    "nothing at all": (["elf", "orc"], "another classification", ""),
+}
+
+
+@pytest.mark.parametrize("name", GUESSES)
+def test_a_wrong_hierarchy_ends_with_a_guess_and_anyway_goes_on(folder: Path, name: str) -> None:
+    labels, told, hierarchy = GUESSES[name]
+    refused = audited(folder, labels, hierarchy=hierarchy)
+
+    assert refused.exit_code == 2
+    assert told in refused.stderr
+    assert "--anyway goes on" in refused.stderr
+    assert f"of {len(labels)} rows refused" in refused.stderr
+    assert not (folder / "run").exists()
+    assert audited(folder, labels, "--anyway", hierarchy=hierarchy).exit_code == 0
+
+
+def test_exactly_half_goes_on(folder: Path) -> None:
+    assert audited(folder, ["elf", "orc", "cow", "dog"]).exit_code == 0
+
+
+def test_rows_without_a_label_are_no_sign_of_the_hierarchy(folder: Path) -> None:
+    assert audited(folder, ["", "", "", "cow"]).exit_code == 0
+
+
+def test_a_count_in_batches_is_refused_alike(folder: Path) -> None:
+    refused = audited(folder, ["Ox", "hound", "cow"], "--memory", "1GB")
+
+    assert refused.exit_code == 2
+    assert "2 of 3 rows refused" in refused.stderr
+    assert audited(folder, ["Ox", "hound", "cow"], "--memory", "1GB", "--anyway").exit_code == 0
+
+
+def test_classes_that_are_mostly_unknown_are_refused_alike(folder: Path) -> None:
+    scores = folder / "scores.csv"
+    scores.write_text("instance,node,score\ni0,dog,1\ni0,Ox,1\ni1,Hound,1\n")
+    given = ["--predictions", str(scores)]
+    refused = audited(folder, ["dog", "cow"], *given)
+
+    assert refused.exit_code == 2
+    assert "2 of 3 are none: 'Ox', 'Hound'" in refused.stderr
+    assert "may be titles" in refused.stderr
+    assert audited(folder, ["dog", "cow"], *given, "--anyway").exit_code == 0
+
+
+def test_going_on_is_kept_so_that_the_audit_can_be_made_again(folder: Path) -> None:
+    assert audited(folder, ["elf", "orc", "cow"], "--anyway").exit_code == 0
+    manifest = json.loads((folder / "run" / "manifest.json").read_text("utf-8"))
+
+    assert manifest["settings"]["anyway"] is True
+    verified = CliRunner().invoke(app, ["verify", str(folder / "run"), "--recompute"])
+    assert verified.exit_code == 0, verified.output
+
+
+def test_a_list_that_is_none_of_the_classification_is_refused(folder: Path) -> None:
+    (folder / "list.csv").write_text("code,title\nGO:1,Growth\nGO:2,Decay\n")
+    refused = audited(folder, ["cow"], "--titles", str(folder / "list.csv"))
+
+    assert refused.exit_code == 2
+    assert "none of its codes among 'GO:1', 'GO:2'" in refused.stderr
