@@ -133,9 +133,9 @@ class Measurements(Counted):
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """Columns that part the instances: the split, and further ones not read for days alone."""
-        further = self.dataset.strata
-        return ("split", *(name for name in further if name not in self.policy.day_columns))
+        """Columns that part the instances: the split, and further ones but for days and ages."""
+        values = self.policy.columns_of_values
+        return ("split", *(name for name in self.dataset.strata if name not in values))
 
     @cached_property
     def carriers(self) -> Sparse:
@@ -214,6 +214,8 @@ def measure(
 ) -> Measurements:
     """Propagate labels, count and judge pairs, measure residual use; and the model, if any."""
     progress("propagating labels")
+    if predictions is not None:
+        dataset = dataset.within(predictions.hierarchy)
     hierarchy = dataset.hierarchy
     aggregated = aggregate(dataset.direct, hierarchy.closure)
     residual = residual_nodes(hierarchy, policy)

@@ -37,6 +37,7 @@ from audit.hierarchies.hierarchy import Hierarchy
 from audit.measure.counts import measure_counts
 from audit.measure.drift import drift_tables
 from audit.measure.measure import Counted, Measurements, measure
+from audit.measure.people import refuse_unread_people
 from audit.measure.rule_book import refuse_contradictions
 from audit.measure.validity import days_of
 from audit.policy.policy import Policy, policy_for
@@ -75,16 +76,20 @@ def run_audit(
 
     Raises:
         PolicyError: If the policy names a node that the hierarchy lacks, a check that is none or a
-            column of the instances that was not read, has rules that contradict each other, asks
-            for a ratchet without a reference, or takes days to come for the true ones.
-        InputError: If the reference is a run of another hierarchy, a day cannot be read, or the
-            device is not there.
+            column of the instances that was not read or holds no sex or age where it should,
+            has rules that contradict each other, asks for a ratchet without a reference, or takes
+            days to come for the true ones.
+        InputError: If the reference is a run of another hierarchy, a day or an age cannot be read,
+            or the device is not there.
 
     Time and memory grow with the sum over instances of (nodes per instance)^2.
     """
+    if predictions is not None:
+        dataset = dataset.within(predictions.hierarchy)
     policy = _policy_of(dataset.hierarchy, policy, reference)
     _refuse_absent_columns(policy, dataset)
     _refuse_strata_of_single_instances(policy, dataset)
+    refuse_unread_people(dataset, policy.person)
     today = today or judging_date()
     _refuse_days_to_come(policy, dataset, today)
     before = None if reference is None else reference.residuals
@@ -302,7 +307,7 @@ def _refuse_columns(policy: Policy) -> None:
         raise PolicyError(
             "a policy that names no column is required where data are only counted",
             found=f"{first_cases(policy.columns)}",
-            hint="leave strata, drift and code_dates out, or audit the data in memory",
+            hint="leave strata, drift, code_dates and person out, or audit the data in memory",
         )
 
 

@@ -25,7 +25,7 @@ from audit.hierarchies.hierarchy import Hierarchy
 from audit.hierarchies.notes import Exclusion, Exclusions
 from audit.measure.measure import Counted, Measurements, measure
 from audit.policy.policy import BranchRule, Policy, Threshold, Waiver, policy_for
-from audit.policy.rules import Companion, Exclusive
+from audit.policy.rules import Companion, Exclusive, Person, PersonRule
 from audit.results.disclosure import BESIDE, WHOLE
 from audit.results.result import CheckResult, Finding, filled
 from fixtures.coded import measured as damaged_in
@@ -40,8 +40,8 @@ NAMES = (
     "not_specific", "parent_and_child", "duplicate_label", "empty_instance", "duplicate_instance",
     "principal_position", "record_cap", "split_leak", "group_confined", "residual_overuse",
     "cross_branch", "unspecific_beside_specific", "sibling_exclusive", "excludes1",
-    "missing_companion", "unexpected_pair", "missing_stratum", "redundant_nodes",
-    "model_confuses", "model_habit", "waiver_expired",
+    "missing_companion", "sex_age_conflict", "unexpected_pair", "missing_stratum",
+    "redundant_nodes", "model_confuses", "model_habit", "waiver_expired",
     "waiver_unused",
 )  # fmt: skip
 """Every check there will be, in report order."""
@@ -74,13 +74,22 @@ COUNTS = [
 RULES = (BranchRule(branches=("tool", "body"), rule="disjoint", reason="By rule."),)
 APART = (Exclusive(nodes=("heart", "tool"), reason="By rule."),)
 ASKING = Companion.model_validate({"if": "other_lung", "needs": "heart", "source": "A {book}."})
+PERSON = Person(sex="sex", female="F", male="M")
+OF_WOMEN = PersonRule(nodes="lung", sex="female", source="A {book}.")
 
 
 def busy(order: int = 1) -> Measurements:
     labels = dict(list(repeated(COUNTS).items())[::order])
     reordered = {instance: given[::order] for instance, given in labels.items()}
-    policy = Policy(branch_rules=RULES, exclusive=APART, companions=(ASKING,))
-    return measure(labelled(BUSY, reordered, persons=True), policy)
+    policy = Policy(
+        branch_rules=RULES,
+        exclusive=APART,
+        companions=(ASKING,),
+        person=PERSON,
+        person_rules=(OF_WOMEN,),
+    )
+    sexes = {"sex": {instance: "MFFU"[int(instance[1:]) % 4] for instance in labels}}
+    return measure(labelled(BUSY, reordered, strata=sexes, persons=True), policy)
 
 
 def icd() -> Measurements:
