@@ -18,6 +18,7 @@ from audit.base import dag
 from audit.base.cores import cores
 from audit.base.dag import BoolArray, IntArray, Sparse
 from audit.base.errors import SchemaError
+from audit.base.limits import ANCESTORS
 from audit.base.plurals import counted
 from audit.hierarchies.building import (
     EDGE_SCHEMA,
@@ -251,7 +252,12 @@ class Hierarchy:
 
     @cached_property
     def closure(self) -> Sparse:
-        """``closure[i, a] = 1`` where a is i or an ancestor of i; shape (n, n), int64."""
+        """``closure[i, a] = 1`` where a is i or an ancestor of i; shape (n, n), int64.
+
+        Raises:
+            InputError: If the hierarchy is so deep that this would take all memory.
+        """
+        ANCESTORS.refuse_beyond(int(self.depth.sum()), f"the hierarchy {self.name}")
         return dag.closure(self.edges)
 
     @cached_property

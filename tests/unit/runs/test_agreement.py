@@ -9,7 +9,8 @@ import polars as pl
 import pytest
 from hypothesis import given, settings
 
-from audit.policy.policy import Policy, Threshold
+from audit.policy.policy import Policy
+from audit.policy.statements import Threshold
 from audit.results.result import AuditResult, CheckResult, Finding
 from audit.runs.agreement import disagreements
 from audit.runs.audit import run_audit
