@@ -44,6 +44,7 @@ def read_run(folder: str | Path, *, unsealed: bool = False) -> AuditResult:
     """
     folder = Path(folder)
     refuse_no_run(folder)
+    _refuse_other_version(folder)
     if not unsealed:
         broken_of([folder])
     try:
@@ -59,9 +60,9 @@ def read_run(folder: str | Path, *, unsealed: bool = False) -> AuditResult:
         ) from None
 
 
-def _read(folder: Path) -> AuditResult:
+def _refuse_other_version(folder: Path) -> None:
     shared = read_json(folder / RESULT)
-    version = shared.get("schema_version")
+    version = shared.get("schema_version") if isinstance(shared, dict) else None
     if version != SCHEMA_VERSION:
         raise InputError(
             f"a run of schema version {SCHEMA_VERSION} is required",
@@ -69,6 +70,10 @@ def _read(folder: Path) -> AuditResult:
             where=folder / RESULT,
             hint="read it with the version of hierarchy-audit that wrote it",
         )
+
+
+def _read(folder: Path) -> AuditResult:
+    shared = read_json(folder / RESULT)
     tables = {name: pl.read_parquet(_table_file(folder, name)) for name in _TABLES}
     listed = read_json(_restricted_file(folder, MANIFEST))
     return AuditResult(
