@@ -8,16 +8,15 @@ import polars as pl
 import pytest
 
 from audit.base.errors import InputError
-from audit.base.files import read_json
 from audit.data.dataset import LabelDataset
 from audit.data.predictions import Predictions
 from audit.hierarchies.hierarchy import Hierarchy
 from audit.runs.audit import run_audit
 from audit.runs.folder import write_run
 from audit.runs.instances import instance_frame, read_instance, write_instances
-from audit.runs.manifest import write_manifest
 from fixtures.labelled import labelled, tree
 from fixtures.predicted import predicted
+from fixtures.sealed_files import reseal
 
 LABELS = {"b": ["dog", "tool"], "a": ["cow"], "c": [], "d": []}
 SCORES = {"c": {"dog": 0.5}, "b": {"dog": 0.75, "bird": 0.25}, "x": {"tool": 1.0}}
@@ -36,7 +35,7 @@ def predictions(dataset: LabelDataset) -> Predictions:
 def kept(dataset: LabelDataset, predictions: Predictions | None, folder: Path) -> Path:
     run = write_run(run_audit(dataset, predictions=predictions), folder / "run")
     write_instances(instance_frame(dataset, predictions), run)
-    write_manifest(run, read_json(run / "manifest.json"))
+    reseal(run)
     return run
 
 
