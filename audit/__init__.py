@@ -17,7 +17,8 @@ if TYPE_CHECKING:
     from audit.results.result import AuditResult, CheckResult, Finding
     from audit.runs.audit import run_audit
     from audit.runs.compare import Comparison, compare_runs
-    from audit.runs.folder import read_run, write_run
+    from audit.runs.folder import write_run
+    from audit.runs.read import read_run
     from audit.runs.verify import verify_run
 
 __all__ = [
@@ -58,7 +59,7 @@ _HOME = {
     "load_labels": "audit.data.dataset",
     "load_policy": "audit.policy.reading",
     "load_predictions": "audit.data.predictions",
-    "read_run": "audit.runs.folder",
+    "read_run": "audit.runs.read",
     "run_audit": "audit.runs.audit",
     "verify_run": "audit.runs.verify",
     "write_run": "audit.runs.folder",

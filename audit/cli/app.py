@@ -4,18 +4,21 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import sys
+import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import asdict
 from datetime import UTC, datetime
 from enum import StrEnum
 from pathlib import Path
+from types import FrameType
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from audit.base.errors import AuditError, InputError, RenderError
+from audit.base.errors import AuditError, InputError, RenderError, printable
 from audit.base.plurals import counted
 from audit.base.progress import Progress, silent
 
@@ -171,7 +174,8 @@ def run(
 ) -> None:
     """Audit a dataset and leave a run: HTML, PDF, JSON and tables."""
     with _told():
-        from audit.runs.folder import refuse_occupied, seal, write_tables, writing_run
+        from audit.runs.folder import refuse_occupied, write_tables, writing_run
+        from audit.runs.manifest import seal
 
         started = datetime.now(UTC)
         refuse_occupied(out, overwrite=overwrite)
@@ -184,6 +188,7 @@ def run(
             progress("starting")
             from audit.checks.judging import judging_date
             from audit.cli.sizes import size_of
+            from audit.runs.inputs import reference_run, stated_policy
             from audit.runs.make import audited, keeping_count
             from audit.runs.seal_key import with_keyed_data
             from audit.runs.settings import Settings
@@ -216,32 +221,35 @@ def run(
                 master=master,
                 add_to=add_to,
             )
-            with keeping_count(out, settings.engine) as checkpoint, _going_on(checkpoint):
+            with (
+                keeping_count(out, settings.engine) as checkpoint,
+                _going_on(checkpoint),
+                writing_run(out, overwrite=overwrite) as folder,
+            ):
                 made = audited(
                     settings,
-                    settings.stated_policy(),
-                    settings.reference_run(),
+                    stated_policy(settings),
+                    reference_run(settings),
                     keep_instances=keep_instances,
                     checkpoint=checkpoint,
                     resume=resume,
                     progress=progress,
                 )
                 result = with_keyed_data(made.result, key)
-                with writing_run(out, overwrite=overwrite) as folder:
-                    with _rendering(result, folder, pdf, progress) as unrendered:
-                        progress("writing tables")
-                        write_tables(result, folder)
-                        made.keep(folder)
-                    progress("sealing")
-                    seal(
-                        folder,
-                        result,
-                        command=["audit", *sys.argv[1:]],
-                        started=started,
-                        settings=settings.model_dump(mode="json"),
-                        key=key,
-                        forced=forced,
-                    )
+                with _rendering(result, folder, pdf, progress) as unrendered:
+                    progress("writing tables")
+                    write_tables(result, folder)
+                    made.keep(folder)
+                progress("sealing")
+                seal(
+                    folder,
+                    result,
+                    command=["audit", *sys.argv[1:]],
+                    started=started,
+                    settings=settings.model_dump(mode="json"),
+                    key=key,
+                    forced=forced,
+                )
         _summarise(result, out, unrendered, as_json=as_json)
         raise typer.Exit(_exit_status(result, fail_on, unrendered))
 
@@ -255,18 +263,16 @@ def report(
 ) -> None:
     """Render the reports of a run again, without recounting."""
     with _told():
-        from audit.runs.folder import read_run, replacing_reports
+        from audit.runs.folder import rewriting_run, seal_reports
+        from audit.runs.read import read_run
 
         forced = _broken([run], _key(seal_key), force, ("report.html", "report.pdf"))
-        result = read_run(run)
-        with (
-            _progress() as progress,
-            replacing_reports(run, forced) as folder,
-            _rendering(result, folder, pdf, progress) as unrendered,
-        ):
-            pass
-        typer.echo(f"Report: {run / 'report.html'}")
-        _tell_unrendered(unrendered)
+        with _progress() as progress, rewriting_run(run) as folder:
+            result = read_run(run, unsealed=True)
+            with _rendering(result, folder, pdf, progress) as unrendered:
+                pass
+            seal_reports(run, folder, forced)
+        _tell_report(run / "report.html", unrendered)
         raise typer.Exit(3 if unrendered else 0)
 
 
@@ -288,33 +294,34 @@ def judge(
     """Judge a run again by another policy, without recounting."""
     with _told():
         from audit.checks.judging import judging_date
-        from audit.runs.folder import judging_run, read_run
+        from audit.runs.folder import rewriting_run, seal_judged, write_judged_tables
+        from audit.runs.inputs import judge_again
+        from audit.runs.read import read_run
         from audit.runs.seal import refuse_lost_key
         from audit.runs.seal_key import with_keyed_data
         from audit.runs.settings import Judging
 
-        with _progress() as progress:
+        with _progress() as progress, rewriting_run(run) as folder:
             judging = Judging(policy=policy, reference=reference, today=judging_date())
             progress("reading the run")
             key = _key(seal_key)
             before = [reference] if reference else []
             forced = _broken([run], key, force) + _broken(before, None, force)
-            found = read_run(run)
+            found = read_run(run, unsealed=True)
             refuse_lost_key(run, key, forced=force)
             progress("judging")
-            result = with_keyed_data(judging.judge(found), key)
-            with (
-                judging_run(
-                    run,
-                    result,
-                    command=["audit", *sys.argv[1:]],
-                    judging=judging.model_dump(mode="json"),
-                    key=key,
-                    forced=forced,
-                ) as folder,
-                _rendering(result, folder, pdf, progress) as unrendered,
-            ):
-                pass
+            result = with_keyed_data(judge_again(judging, found), key)
+            with _rendering(result, folder, pdf, progress) as unrendered:
+                write_judged_tables(run, result, folder)
+            seal_judged(
+                run,
+                folder,
+                result,
+                command=["audit", *sys.argv[1:]],
+                judging=judging.model_dump(mode="json"),
+                key=key,
+                forced=forced,
+            )
         _summarise(result, run, unrendered, as_json=as_json)
         raise typer.Exit(_exit_status(result, fail_on, unrendered))
 
@@ -364,36 +371,43 @@ def compare(
 ) -> None:
     """Tell what changed between two runs, and why."""
     with _told():
-        from audit.runs.compare import COMPARISON, HTML, compare_runs, writing_comparison
-        from audit.runs.folder import read_run, refuse_occupied
+        from audit.runs.compare import (
+            COMPARISON,
+            HTML,
+            compare_runs,
+            seal_comparison,
+            write_changes,
+        )
+        from audit.runs.folder import writing_run
+        from audit.runs.read import read_run
 
         started = datetime.now(UTC)
-        refuse_occupied(out, overwrite=overwrite, kind=COMPARISON)
-        with _progress() as progress:
+        with (
+            _progress() as progress,
+            writing_run(out, overwrite=overwrite, kind=COMPARISON) as folder,
+        ):
             progress("comparing")
             forced = _broken([old, new], None, force)
-            comparison = compare_runs(read_run(old), read_run(new))
+            comparison = compare_runs(*(read_run(run, unsealed=True) for run in (old, new)))
             shared = comparison.shared()
-            with writing_comparison(
+            write_changes(comparison, shared, folder)
+            progress("writing the report")
+            unrendered = _render_comparison(shared, folder / HTML)
+            seal_comparison(
+                folder,
                 comparison,
-                shared,
-                out,
                 runs=(old, new),
                 command=["audit", *sys.argv[1:]],
                 started=started,
-                overwrite=overwrite,
                 forced=forced,
-            ) as folder:
-                progress("writing the report")
-                unrendered = _render_comparison(shared, folder / HTML)
+            )
         from audit.cli import terminal
 
         if as_json:
             _print_json(terminal.machine_comparison(shared, out, unrendered))
         else:
             _print(terminal.comparison(shared))
-            typer.echo(f"Report: {out / HTML}")
-        _tell_unrendered(unrendered)
+        _tell_report(out / HTML, unrendered, as_json=as_json)
         raise typer.Exit(3 if unrendered else 0)
 
 
@@ -411,8 +425,8 @@ def show(
         from audit.runs.instances import read_instance
 
         _broken([run], None, force)
-        for title, dag in read_instance(run, instance).items():
-            typer.echo(f"{title} of {instance}\n{dag.tree(least=least)}\n")
+        for title, dag in read_instance(run, instance, unsealed=True).items():
+            typer.echo(f"{title} of {printable(instance)}\n{dag.tree(least=least)}\n")
 
 
 @app.command()
@@ -438,14 +452,14 @@ def cases(
     with _told():
         from audit.cli import terminal
         from audit.runs.case_lists import cases_of, drawn, listed, write_csv
-        from audit.runs.folder import read_run
+        from audit.runs.read import read_run
 
         if sample and finding is None and csv is None:
             raise InputError("--sample goes with FINDING or --csv", found="neither")
         if overwrite and csv is None:
             raise InputError("--overwrite goes with --csv", found="--overwrite alone")
         _broken([run], None, force)
-        result = read_run(run)
+        result = read_run(run, unsealed=True)
         found = cases_of(result, finding)
         if sample:
             found = drawn(found, sample, seed)
@@ -532,7 +546,9 @@ def _listed(what: Listed) -> Iterator[tuple[str, ...]]:
 def _told() -> Iterator[None]:
     """Tell a user's mistake in one message and end with its exit status."""
     try:
-        yield
+        _refuse_no_moment()
+        with _ended_as_by_ctrl_c():
+            yield
     except AuditError as error:
         typer.echo(f"Error: {error}", err=True)
         raise typer.Exit(error.exit_status) from None
@@ -542,6 +558,47 @@ def _told() -> Iterator[None]:
     except OSError as error:
         typer.echo(f"Error: {error.filename or 'a file'}: {error.strerror or error}", err=True)
         raise typer.Exit(2) from None
+
+
+def _refuse_no_moment() -> None:
+    """Refuse a SOURCE_DATE_EPOCH that is no moment before a library stumbles over it."""
+    epoch = os.environ.get("SOURCE_DATE_EPOCH")
+    if epoch == "":
+        del os.environ["SOURCE_DATE_EPOCH"]
+    try:
+        datetime.fromtimestamp(int(epoch or 0), UTC)
+    except (ValueError, OverflowError, OSError):
+        raise InputError(
+            "SOURCE_DATE_EPOCH is the seconds since 1970 that a run is dated with",
+            found=repr(epoch),
+            hint="a whole number, or unset it",
+        ) from None
+
+
+@contextmanager
+def _ended_as_by_ctrl_c() -> Iterator[None]:
+    """Let SIGTERM, and a terminal that closes, end the program as Ctrl-C does: it cleans up."""
+    names = ("SIGTERM", "SIGHUP")  # Windows has no SIGHUP
+    signals = [getattr(signal, name) for name in names if hasattr(signal, name)]
+    if threading.current_thread() is not threading.main_thread():
+        signals = []
+
+    def interrupt(_: int, frame: FrameType | None) -> None:
+        on_ctrl_c = signal.getsignal(signal.SIGINT)
+        if not callable(on_ctrl_c):  # a shell starts what runs in the background without one
+            raise KeyboardInterrupt
+        on_ctrl_c(signal.SIGINT, frame)
+
+    before = {
+        number: signal.signal(number, interrupt)
+        for number in signals
+        if signal.getsignal(number) is signal.SIG_DFL
+    }
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
 
 
 @contextmanager
@@ -580,7 +637,8 @@ def _write(text: str) -> None:
 
 
 def _print_json(told: Mapping[str, Any]) -> None:
-    typer.echo(json.dumps(told, ensure_ascii=False, indent=1))
+    shown = json.dumps(told, ensure_ascii=False, indent=1)
+    typer.echo("".join(c if c == "\n" or c.isprintable() else json.dumps(c)[1:-1] for c in shown))
 
 
 def _key(file: Path | None) -> SealKey | None:
@@ -738,10 +796,12 @@ def _summarise(
 
         told = verdict(shared)
         _print(summary(shared, told.badge.word, told.sentence))
-        typer.echo(f"Report: {out / 'report.html'}")
-    _tell_unrendered(unrendered)
+    _tell_report(out / "report.html", unrendered, as_json=as_json)
 
 
-def _tell_unrendered(unrendered: list[RenderError]) -> None:
+def _tell_report(path: Path, unrendered: list[RenderError], *, as_json: bool = False) -> None:
+    """Tell where the report lies, or the tables where there is none, and what is missing."""
+    if not as_json:
+        typer.echo(f"Report: {path}" if path.exists() else f"Tables: {path.parent}")
     for error in unrendered:
         typer.echo(f"Not written: {error}", err=True)

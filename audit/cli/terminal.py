@@ -14,6 +14,7 @@ from rich.progress import Progress as Live
 from rich.table import Table
 from rich.text import Text
 
+from audit.base.errors import printable
 from audit.base.plurals import counted
 
 if TYPE_CHECKING:
@@ -50,7 +51,7 @@ _INTERVALS = (("low", "high", "share"), ("ratio_low", "ratio_high", "ratio"))
 
 def told(text: object) -> str:
     """A text on one line, with nothing in it that a terminal would obey."""
-    return "".join(c if c.isprintable() else "\ufffd" for c in " ".join(str(text).split()))
+    return printable(" ".join(str(text).split()))
 
 
 # --- an audit ---------------------------------------------------------------------------------

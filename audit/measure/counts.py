@@ -50,7 +50,9 @@ def measure_counts(count: PairCount, policy: Policy, progress: Progress = silent
         support=tally.support,
         direct_support=tally.direct_support,
         records=count.records,
-        pairs=named(_on_disk(count, verdicts, held.path / "pairs.parquet"), hierarchy),
+        pairs=verdicts.judged(
+            named(_on_disk(count, verdicts, held.path / "pairs.parquet"), hierarchy)
+        ),
         excess=excess,
         residual_use=residual_use_of_counts(
             count.records,
@@ -87,7 +89,7 @@ def _table(count: PairCount, pairs: PairCounts) -> pl.DataFrame:
 
 
 def _on_disk(count: PairCount, verdicts: Verdicts, file: Path) -> pl.LazyFrame:
-    """The judged pair table with numbers for names, as it is read some lines at a time."""
+    """The marked pair table with numbers for names, as it is read some lines at a time."""
     schema = _numbers(count, PairCounts.none(), verdicts, 0).to_arrow().schema
     with on_disk(file.parent), pq.ParquetWriter(file, schema, compression="lz4") as writer:
         for line, pairs in _blocks(count):
@@ -96,4 +98,4 @@ def _on_disk(count: PairCount, verdicts: Verdicts, file: Path) -> pl.LazyFrame:
 
 
 def _numbers(count: PairCount, pairs: PairCounts, verdicts: Verdicts, line: int) -> pl.DataFrame:
-    return verdicts.added_to(numbered(_table(count, pairs)), line)
+    return verdicts.marked(numbered(_table(count, pairs)), line)

@@ -38,6 +38,8 @@ from audit.policy.policy import Policy
 
 PAIRS_AT_ONCE = 500_000
 """Lines of the pair table that are judged at a time."""
+_COUNTS = ("support_a", "support_b", "joint", "joint_entailed")
+"""Columns of the pair table that are held in half the space that they are read in."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -258,13 +260,11 @@ def _judged_pairs(
     """The judged pair table, and what stands out in it."""
     hierarchy, records = dataset.hierarchy, _pair_records(dataset, policy, aggregated)
     counted = _counted_pairs(hierarchy, records.entailed, aggregated, supports, progress)
-    blocks = [
-        (line, counted.slice(line, PAIRS_AT_ONCE)) for line in range(0, len(counted), PAIRS_AT_ONCE)
-    ]
+    lines = range(0, max(len(counted), 1), PAIRS_AT_ONCE)
+    blocks = [(line, counted.slice(line, PAIRS_AT_ONCE)) for line in lines]
     verdicts, excess = judge_pairs(hierarchy, records, blocks, policy, progress=progress)
-    judged = [verdicts.columns(pairs, line) for line, pairs in blocks]
-    columns = pl.concat(judged, rechunk=False) if judged else verdicts.columns(counted)
-    return counted.hstack(columns).lazy(), excess
+    marked = pl.concat([verdicts.marked(pairs, line) for line, pairs in blocks], rechunk=False)
+    return verdicts.judged(marked.lazy().with_columns(pl.col(_COUNTS).cast(pl.Int64))), excess
 
 
 def _counted_pairs(
@@ -276,7 +276,8 @@ def _counted_pairs(
 ) -> pl.DataFrame:
     counts = count_pairs(aggregated, progress)
     own = joint_entailed(counts, entailed, in_line(hierarchy.closure), len(hierarchy))
-    return pair_table(hierarchy, counts, supports).with_columns(joint_entailed=pl.Series(own))
+    table = pair_table(hierarchy, counts, supports).with_columns(joint_entailed=pl.Series(own))
+    return table.with_columns(pl.col(_COUNTS).cast(pl.Int32))
 
 
 def _pair_records(dataset: LabelDataset, policy: Policy, aggregated: Sparse) -> PairRecords:

@@ -18,7 +18,7 @@ from audit.base.files import sha256_of
 from audit.results.result import SCHEMA_VERSION, to_json_bytes
 from audit.runs.compare import COMPARISON
 from audit.runs.compare.result import SCHEMA_VERSION as COMPARISON_VERSION
-from audit.runs.folder import MANIFEST, RESTRICTED, RESULT, seal_of
+from audit.runs.manifest import MANIFEST, RESTRICTED, RESULT, seal_of
 from audit.runs.seal_key import SealKey
 from audit.runs.settings import Judging, Settings
 

@@ -17,7 +17,7 @@ from typer.testing import CliRunner, Result
 from audit.alignment.metrics import METRICS
 from audit.cli.app import app
 from audit.results.result import to_json_bytes
-from audit.runs.folder import read_run
+from audit.runs.read import read_run
 from fixtures.sealed_files import listed
 from fixtures.toy import EDGES
 

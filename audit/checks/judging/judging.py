@@ -14,7 +14,7 @@ from typing import Any
 
 import polars as pl
 
-from audit.base.errors import PolicyError, first_cases
+from audit.base.errors import InputError, PolicyError, first_cases
 from audit.checks import CHECKS, ON_WAIVERS
 from audit.checks.judging.limits import Bound, bounds_of, needs_counting, with_limits, within
 from audit.checks.judging.names import refuse_reference, refuse_unknown_names
@@ -31,9 +31,20 @@ _AGAIN = "audit the data again with `audit run --policy`"
 
 
 def judging_date() -> date:
-    """Today in UTC; the day of ``SOURCE_DATE_EPOCH`` where that is set."""
+    """Today in UTC; the day of ``SOURCE_DATE_EPOCH`` where that is set.
+
+    Raises:
+        InputError: If that is no moment.
+    """
     epoch = os.environ.get("SOURCE_DATE_EPOCH")
-    now = datetime.fromtimestamp(int(epoch), UTC) if epoch else datetime.now(UTC)
+    try:
+        now = datetime.fromtimestamp(int(epoch), UTC) if epoch else datetime.now(UTC)
+    except (ValueError, OverflowError, OSError):
+        raise InputError(
+            "SOURCE_DATE_EPOCH is the seconds since 1970 that a run is dated with",
+            found=repr(epoch),
+            hint="a whole number, or unset it",
+        ) from None
     return now.date()
 
 
