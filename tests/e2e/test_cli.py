@@ -28,6 +28,7 @@ from audit.measure.measure import Measurements
 from audit.results.result import CheckResult
 from audit.runs import audit as run_module
 from audit.runs import folder as run_folder
+from audit.runs import manifest
 from audit.runs.read import read_run
 from reports.chapters.verdict import verdict as verdict_of
 
@@ -449,7 +450,7 @@ def test_an_occupied_place_is_told_before_anything_is_read(toy_files: Files, out
 STAGES: list[tuple[Any, str]] = [
     (run_module, "measure"),
     (run_folder, "write_tables"),
-    (run_folder, "seal"),
+    (manifest, "seal"),
     (reports, "write_html"),
     (run_folder, "_put_in_place"),
 ]

@@ -140,7 +140,7 @@ def test_a_run_with_predictions_leaves_their_tables(release: Release) -> None:
         "nodes.parquet", "edges.parquet", "pairs.parquet", "residuals.parquet",
         "findings.parquet", "model_pairs.parquet", "metrics.parquet", "behaviours.parquet",
         "branch_pairs.parquet", "cases.parquet", "exchanges.parquet",
-        "policy.json", "strata.parquet",
+        "policy.json", "strata.parquet", "denominators.json", "manifest.json",
     }  # fmt: skip
 
 
