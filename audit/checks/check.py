@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from audit.base.dag import IntArray
-from audit.measure.measure import Counted, Measurements
+from audit.measure.measure import Measurements
 from audit.policy.policy import ANY_CHECK, Waiver
 from audit.results.result import CheckResult, Finding
 
@@ -52,7 +52,7 @@ class Check:
         run: Applies it.
         limits: Thresholds that its findings can be judged by again.
         counts_with: Thresholds that it counts with: by another value it has to run again.
-        on_counts: Applies it to counts alone; None: it needs the instances.
+        needs: What it cannot be applied without: ``counts``, or the ``instances`` one by one.
         cases: The instances behind one of its findings, by their numbers in the dataset, ascending;
             None: no finding of it is about instances.
     """
@@ -62,19 +62,20 @@ class Check:
     run: Callable[[Measurements], CheckResult]
     limits: tuple[Limit, ...] = ()
     counts_with: tuple[str, ...] = ()
-    on_counts: Callable[[Counted], CheckResult] | None = None
+    needs: Literal["counts", "instances"] = "counts"
     cases: Callable[[Measurements, Finding], IntArray] | None = None
 
-
-def not_on_counts(check: Check) -> CheckResult:
-    """What a check that needs the instances says of counts alone."""
-    return CheckResult(
-        name=check.name,
-        title=check.title,
-        denominator=0,
-        denominator_unit="instances",
-        not_applicable="needs the instances one by one, which a count does not keep",
-    )
+    def apply(self, measured: Measurements) -> CheckResult:
+        """What it finds; not applicable where it needs instances and only counts are there."""
+        if self.needs == "counts" or measured.instances is not None:
+            return self.run(measured)
+        return CheckResult(
+            name=self.name,
+            title=self.title,
+            denominator=0,
+            denominator_unit="instances",
+            not_applicable="needs the instances one by one, which a count does not keep",
+        )
 
 
 @dataclass(frozen=True)
