@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -13,7 +13,7 @@ from numpy.random import Generator
 
 import audit
 from audit import Hierarchy
-from audit.hierarchies.hierarchy import Unlisted
+from audit.hierarchies.coding import Unlisted
 from benchmarks.scene import Drawn, Fact, as_written, dataset, zipf
 
 DIAGNOSES, PROCEDURES = "diagnoses", "procedures"
@@ -61,6 +61,21 @@ TOLD = 3
 """Damaged labels, the most frequent ones, that a finding is to name where no table is known."""
 
 
+def _code_set(written: str, tables: Sequence[str], damage: Spelling) -> str:
+    """The code set of the codes that are written so if damaged; ``several``: they are of both."""
+    sets = {table for table in tables if any(damage(code) == written for code in _codes(table))}
+    return sets.pop() if len(sets) == 1 else "several"
+
+
+def _of_no_table(lost: Counter[str], tables: Sequence[str], damage: Spelling) -> Iterator[Fact]:
+    """What is to be told of damaged labels without a table, of each code set by itself."""
+    sets = {label: _code_set(label, tables, damage) for label in lost}
+    for code_set in sorted({*sets.values()}):
+        own = sorted((one for one in lost if sets[one] == code_set), key=lambda o: (-lost[o], o))
+        beside = frozenset({*own, code_set})
+        yield from (Fact(frozenset({label}), beside=beside) for label in own[:TOLD])
+
+
 def _is_no_code(written: str, tables: Iterable[str], dotted: bool) -> bool:
     """Whether a text is neither a code of these code sets nor a heading that may have been one."""
 
@@ -94,10 +109,9 @@ def lost_zeros(
     written = [damage(row[2]) if i in hit else clean(row[2]) for i, row in enumerate(rows)]
     seen_in = [tables[-1]] if known or dotted else BOTH
     lost = Counter(written[i] for i in hit if _is_no_code(written[i], seen_in, dotted))
-    beside = frozenset({*lost, tables[-1], "several"})
-    most = sorted(lost, key=lambda one: (-lost[one], one))[:TOLD]
-    told = [Fact(frozenset({one}), beside=beside) for one in most]
+    told = list(_of_no_table(lost, tables, damage))
     if known and lost:
+        beside = frozenset({*lost, tables[-1], "several"})
         told = [Fact(frozenset({tables[-1]}), {"rows": lost.total(), "labels": len(lost)}, beside)]
     frame = pl.DataFrame(
         {

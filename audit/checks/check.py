@@ -6,9 +6,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+import polars as pl
+
 from audit.base.dag import IntArray
 from audit.measure.measure import Measurements
-from audit.policy.policy import ANY_CHECK, Waiver
+from audit.policy.policy import ANY_CHECK, Policy, Waiver
 from audit.results.result import CheckResult, Finding
 
 TOP_PARTS = 10
@@ -52,6 +54,8 @@ class Check:
         run: Applies it.
         limits: Thresholds that its findings can be judged by again.
         counts_with: Thresholds that it counts with: by another value it has to run again.
+        retest: Gives a run's findings the evidence that they have under other limits, from the
+            residual table of the run and the policy; None: no test of it depends on a limit.
         needs: What it cannot be applied without: ``counts``, or the ``instances`` one by one.
         cases: The instances behind one of its findings, by their numbers in the dataset, ascending;
             None: no finding of it is about instances.
@@ -62,6 +66,7 @@ class Check:
     run: Callable[[Measurements], CheckResult]
     limits: tuple[Limit, ...] = ()
     counts_with: tuple[str, ...] = ()
+    retest: Callable[[CheckResult, pl.DataFrame, Policy], CheckResult] | None = None
     needs: Literal["counts", "instances"] = "counts"
     cases: Callable[[Measurements, Finding], IntArray] | None = None
 

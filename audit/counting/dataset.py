@@ -100,9 +100,9 @@ class Instances:
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """Columns that part the instances: the split, and further ones not read for days alone."""
-        days = self.policy.day_columns
-        return ("split", *(name for name in self.dataset.strata if name not in days))
+        """Columns that part the instances: the split, and further ones but for days and ages."""
+        values = self.policy.columns_of_values
+        return ("split", *(name for name in self.dataset.strata if name not in values))
 
     @cached_property
     def group_of(self) -> IntArray | None:

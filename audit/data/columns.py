@@ -83,7 +83,7 @@ def present(frame: pl.DataFrame, name: str) -> str | None:
 def column_for(role: str, wanted: str, names: Sequence[str], path: Path) -> str:
     """The column of a role, in any case of letters; raises SchemaError where it does not exist."""
     if role.startswith(STRATUM):
-        hint = "--strata, and strata, drift and code_dates of the policy, name columns"
+        hint = "--strata, and strata, drift, code_dates and person of the policy, name columns"
         return name_among(names, wanted, path, hint)
     hint = f"name another with {_OPTIONS[role]}" if role in _OPTIONS else ""
     return name_among(names, wanted, path, hint)

@@ -18,7 +18,8 @@ from audit.data.columns import pick, raw_labels
 from audit.data.formats import read_labels
 from audit.data.label_format import INSTANCES, Columns, RawLabels
 from audit.data.weighted_dag import WeightedDag
-from audit.hierarchies.hierarchy import Hierarchy, Placement
+from audit.hierarchies.coding import Placement
+from audit.hierarchies.hierarchy import Hierarchy
 from audit.hierarchies.reading import load_hierarchy
 from audit.hierarchies.titles import read_own_titles, read_titles, with_titles
 
@@ -140,6 +141,18 @@ class LabelDataset:
         ones = np.ones(len(pairs), np.int64)
         return csr_array((ones, pairs["node"].to_numpy().astype(np.int64), indptr), shape=shape)
 
+    def within(self, hierarchy: Hierarchy) -> LabelDataset:
+        """The same labels in a hierarchy that has all nodes of theirs, and maybe more."""
+        if hierarchy is self.hierarchy:
+            return self
+        places = pl.Series(
+            [hierarchy.index(node) for node in self.hierarchy.nodes], dtype=pl.UInt32
+        )
+        nodes = places.gather(self.assertions["node"])
+        return replace(
+            self, hierarchy=hierarchy, assertions=self.assertions.with_columns(node=nodes)
+        )
+
     def having(self, column: str, value: str) -> tuple[BoolArray, BoolArray]:
         """Instances with a value of a column, and those with another; a null is neither.
 
@@ -234,7 +247,7 @@ def _loaded(hierarchy: Hierarchy | str | Path) -> Hierarchy:
 def map_labels(raw: RawLabels, hierarchy: Hierarchy) -> LabelDataset:
     """Map labels as read to nodes; every row is either mapped or refused with a reason."""
     placed = _placements(raw.rows, hierarchy)
-    hierarchy = _grown(hierarchy, placed)
+    hierarchy = grown(hierarchy, placed)
     instances = raw.instances.sort("instance")
     rows = (
         raw.rows.join(placed, on=["label", "table"], how="left", nulls_equal=True)
@@ -297,8 +310,13 @@ def place_by_digits(label: str, table: str | None, hierarchy: Hierarchy) -> Plac
     return Placement(label) if label in hierarchy else Placement(reason="unknown_code")
 
 
-def _grown(hierarchy: Hierarchy, placed: pl.DataFrame) -> Hierarchy:
-    """The hierarchy with a node for each label that was given a place of its own."""
+def grown(hierarchy: Hierarchy, placed: pl.DataFrame) -> Hierarchy:
+    """The hierarchy with a node for each label that was given a place of its own.
+
+    Args:
+        hierarchy: The hierarchy.
+        placed: ``node, parent`` of labels; a label without a parent adds none.
+    """
     new = placed.filter(pl.col("parent").is_not_null()).unique("node").sort("node")
     if new.is_empty():
         return hierarchy

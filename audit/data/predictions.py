@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeAlias
 
 import numpy as np
+import polars as pl
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from audit.base.dag import BoolArray, FloatArray, IntArray, Sparse
 from audit.base.errors import SchemaError, first_cases
 from audit.base.plurals import counted
-from audit.data.dataset import LabelDataset, place
+from audit.data.dataset import LabelDataset, grown, place
 from audit.data.formats import read_predictions
 from audit.data.prediction_format import RawPredictions
 from audit.data.prediction_formats.transforms import Transform, as_scores
@@ -39,6 +41,8 @@ class PredictionLedger:
         classes_read: Columns, or different nodes, of the file.
         classes_mapped: Those that are a node of the hierarchy.
         unknown_classes: Names of the others, in file order; their scores are left out.
+        hung_classes: Names of those that are a node because they were hung into the hierarchy, in
+            file order, each with its node.
         instances_read: Instances of the file.
         instances_matched: Those that the dataset has; only they are in the predictions.
         instances_without_labels: Those that the dataset lacks.
@@ -54,6 +58,7 @@ class PredictionLedger:
     instances_without_labels: int
     instances_without_predictions: int
     instances_without_scores: int
+    hung_classes: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -61,7 +66,7 @@ class Predictions:
     """Scores of instances for nodes, in the dataset's order of instances and node order."""
 
     hierarchy: Hierarchy
-    """The dataset's, so that its nodes have the same indices."""
+    """The dataset's, with a node for every class that was hung as labels are."""
     instances: tuple[str, ...]
     """Ids of the n instances that both dataset and file have."""
     rows: IntArray
@@ -180,16 +185,17 @@ def map_predictions(
     """
     policy, path = policy or Policy(), raw.sources[0]
     raw = as_scores(raw, transform)
-    nodes = _nodes_of(raw.classes, dataset.hierarchy, path)
+    hierarchy, hung = _with_classes(raw.classes, dataset.hierarchy)
+    nodes = _nodes_of(raw.classes, hierarchy, hung, path)
     rows, own = _matched(raw.instances, dataset, policy, path)
-    scores = _placed(raw.scores, own, nodes, len(dataset.hierarchy))
+    scores = _placed(raw.scores, own, nodes, len(hierarchy))
     without = np.flatnonzero(np.diff(scores.indptr) == 0)
     instances = tuple(raw.instances[i] for i in own)
     if single_label:
         _require_answers(raw.set_valued, [instances[i] for i in without], path)
     unknown = tuple(name for name, node in zip(raw.classes, nodes, strict=True) if node < 0)
     return Predictions(
-        hierarchy=dataset.hierarchy,
+        hierarchy=hierarchy,
         instances=instances,
         rows=rows,
         scores=scores,
@@ -205,17 +211,37 @@ def map_predictions(
             instances_without_labels=len(raw.instances) - len(rows),
             instances_without_predictions=len(dataset) - len(rows),
             instances_without_scores=len(without),
+            hung_classes=hung,
         ),
         sources=raw.sources,
     )
 
 
-def _nodes_of(classes: tuple[str, ...], hierarchy: Hierarchy, path: Path) -> IntArray:
-    """Node index of each class, -1 where it is no node; a node has one class at most."""
-    placed = (place(name, None, hierarchy).node for name in classes)
-    nodes = np.array(
-        [hierarchy.index(node) if node and node in hierarchy else -1 for node in placed], np.int64
+def _with_classes(
+    classes: tuple[str, ...], hierarchy: Hierarchy
+) -> tuple[Hierarchy, dict[str, str]]:
+    """The hierarchy with the classes that are hung as labels are, and the node of each of these.
+
+    Of several classes that would be hung as one node none is.
+    """
+    placed = {name: place(name, None, hierarchy) for name in classes}
+    times = Counter(at.node for at in placed.values() if at.parent)
+    hung = {name: at for name, at in placed.items() if at.parent and times[at.node] == 1}
+    frame = pl.DataFrame(
+        {
+            "node": [at.node for at in hung.values()],
+            "parent": [at.parent for at in hung.values()],
+        },
+        schema={"node": pl.String, "parent": pl.String},
     )
+    return grown(hierarchy, frame), {name: str(at.node) for name, at in hung.items()}
+
+
+def _nodes_of(
+    classes: tuple[str, ...], hierarchy: Hierarchy, hung: Mapping[str, str], path: Path
+) -> IntArray:
+    """Node index of each class, -1 where it is no node; a node has one class at most."""
+    nodes = np.array([_node_of(name, hierarchy, hung) for name in classes], np.int64)
     if not (nodes >= 0).any():
         raise SchemaError(
             f"at least one class must be a node of the hierarchy {hierarchy.name}",
@@ -224,6 +250,12 @@ def _nodes_of(classes: tuple[str, ...], hierarchy: Hierarchy, path: Path) -> Int
         )
     _refuse_shared(classes, nodes, hierarchy, path)
     return nodes
+
+
+def _node_of(name: str, hierarchy: Hierarchy, hung: Mapping[str, str]) -> int:
+    at = place(name, None, hierarchy)
+    node = hung.get(name, "" if at.parent else at.node)
+    return hierarchy.index(node) if node and node in hierarchy else -1
 
 
 def _refuse_shared(

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Literal, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 import polars as pl
@@ -15,107 +15,28 @@ from scipy.sparse import csr_array, eye_array
 
 from audit.base import dag
 from audit.base.dag import BoolArray, IntArray, Sparse
-from audit.base.errors import HierarchyError, SchemaError, first_cases
+from audit.base.errors import SchemaError
 from audit.base.plurals import counted
-from audit.hierarchies.integrity import Integrity
-from audit.policy.rules import Companion
+from audit.hierarchies.building import (
+    EDGE_SCHEMA,
+    NODE_SCHEMA,
+    SYNTHETIC_ROOT,
+    declared_nodes,
+    refuse_cycle,
+    rooted,
+)
+from audit.hierarchies.coding import Coding, Unlisted
+from audit.hierarchies.notes import Companions, Exclusions
 
 if TYPE_CHECKING:
     import networkx as nx
 
-SYNTHETIC_ROOT = "(root)"
-"""Id of the root that several tops of a hierarchy are hung under."""
 
 RELATIONS = ("ancestor", "sibling", "overlap", "same_branch", "cross_branch")
 """How the two nodes of a pair stand to each other; the first that holds is taken."""
 
-Unlisted: TypeAlias = Literal["refuse", "hang"]
-"""What becomes of labels that a hierarchy lacks: refused, or hung where their digits say."""
-
 PAIRS_PER_BLOCK = 500_000
 """Pairs related at a time, so that memory stays flat."""
-
-
-@dataclass(frozen=True, slots=True)
-class Placement:
-    """Where a label as written belongs: a node, or the reason why it has none.
-
-    Args:
-        node: The node's id; None where the label is refused.
-        parent: Where a node that the hierarchy lacks hangs; None where it has the node.
-        reason: Why the label is refused: a reason of the ledger.
-    """
-
-    node: str | None = None
-    parent: str | None = None
-    reason: str | None = None
-
-
-class Coding(Protocol):
-    """How labels as written become node ids: spelling, shape, a place for the unlisted."""
-
-    @property
-    def name(self) -> str:
-        """Name and version of the rules, part of a run's identity."""
-
-    @property
-    def persons(self) -> bool:
-        """Whether instances labelled so are persons' records, whose small counts are suppressed."""
-
-    @property
-    def integrity(self) -> Integrity | None:
-        """What can be asked of the codes themselves; None: nothing."""
-
-    def place(self, label: str, table: str | None, hierarchy: Hierarchy) -> Placement:
-        """Place one label as written; ``table`` says which code set it was found in."""
-
-
-@dataclass(frozen=True, slots=True)
-class Exclusion:
-    """One note of a classification: a code at or below its node excludes certain others.
-
-    Args:
-        node: The node that has the note; it holds for all below.
-        excluded: Nodes that the note names, with all below them; none is on a path through
-            ``node``. Empty where it names nothing but codes at or below ``node``.
-        text: The note as published.
-        wide: Whether it stands at a whole range of categories, or names more than one such range.
-    """
-
-    node: str
-    excluded: tuple[str, ...]
-    text: str
-    wide: bool
-
-
-@dataclass(frozen=True, slots=True)
-class Exclusions:
-    """The exclusion notes of one release of a classification.
-
-    Args:
-        release: What the release is called.
-        notes: Those whose codes are understood.
-        unparsed: ``node, text`` of those that name no codes, or name them with conditions.
-    """
-
-    release: str
-    notes: tuple[Exclusion, ...]
-    unparsed: tuple[tuple[str, str], ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class Companions:
-    """The notes of one release of a classification that ask for a second code.
-
-    Args:
-        release: What the release is called.
-        rules: What they ask for in any case.
-        unread: How many ask with a condition, or name no codes.
-    """
-
-    release: str
-    rules: tuple[Companion, ...]
-    unread: int = 0
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -183,7 +104,7 @@ class Hierarchy:
         Several tops hang under one synthetic root; a single top stays the root.
         """
         edges = edges.select("child", "parent")
-        declared, unique = _rooted(_declared(edges, nodes), edges.unique())
+        declared, unique = rooted(declared_nodes(edges, nodes), edges.unique())
         ids = declared["node"].to_list()
         position = pl.DataFrame({"node": ids, "index": np.arange(len(ids))})
         ends = [
@@ -194,7 +115,7 @@ class Hierarchy:
             for end in ("child", "parent")
         ]
         matrix = dag.edge_matrix(ends[0], ends[1], len(ids))
-        _refuse_cycle(matrix, ids)
+        refuse_cycle(matrix, ids)
         leaf = np.bincount(ends[1], minlength=len(ids)) == 0
         stated = declared["assignable"]
         return cls(
@@ -220,9 +141,9 @@ class Hierarchy:
                 {"node": node, "title": data.get("title"), "assignable": data.get("assignable")}
                 for node, data in graph.nodes(data=True)
             ],
-            schema=_NODE_SCHEMA,
+            schema=NODE_SCHEMA,
         )
-        edges = pl.DataFrame(list(graph.edges), schema=_EDGE_SCHEMA, orient="row")
+        edges = pl.DataFrame(list(graph.edges), schema=EDGE_SCHEMA, orient="row")
         return cls.build(edges, nodes, name=name)
 
     def to_networkx(self) -> nx.DiGraph[str]:
@@ -243,7 +164,7 @@ class Hierarchy:
             nodes: Columns ``node, title, assignable``; null keeps what is known.
         """
         known = pl.DataFrame(
-            {"node": self.nodes, "title": self.titles, "assignable": self.assignable}, _NODE_SCHEMA
+            {"node": self.nodes, "title": self.titles, "assignable": self.assignable}, NODE_SCHEMA
         )
         merged = (
             known.join(nodes, on="node", how="full", coalesce=True, suffix="_new")
@@ -462,7 +383,7 @@ class Hierarchy:
         ids = np.array(self.nodes, object)
         coo = self.edges.tocoo()
         return pl.DataFrame(
-            {"child": ids[coo.row].tolist(), "parent": ids[coo.col].tolist()}, schema=_EDGE_SCHEMA
+            {"child": ids[coo.row].tolist(), "parent": ids[coo.col].tolist()}, schema=EDGE_SCHEMA
         )
 
     @cached_property
@@ -501,63 +422,6 @@ class Hierarchy:
         return tuple(name for name in self._names(indices) if with_self or name != node)
 
 
-_EDGE_SCHEMA = {"child": pl.String, "parent": pl.String}
-_NODE_SCHEMA = {"node": pl.String, "title": pl.String, "assignable": pl.Boolean}
-
-
 def _cell(text: str) -> str:
     """A text as the cell of a Markdown table shows it, with nothing in it that is markup."""
     return re.sub(r"([\\`*_{}\[\]<>#!|&~$])", r"\\\1", " ".join(text.split()))
-
-
-def _declared(edges: pl.DataFrame, nodes: pl.DataFrame | None) -> pl.DataFrame:
-    """All nodes, ``node, title, assignable``, in code-point order, every column present."""
-    named = pl.concat([edges["child"], edges["parent"]]).unique()
-    if nodes is None:
-        nodes = pl.DataFrame({"node": named}, schema={"node": pl.String})
-    _refuse_bad_ids(pl.concat([nodes["node"], named]), nodes["node"])
-    undeclared = sorted(set(named) - set(nodes["node"]))
-    if undeclared:
-        raise HierarchyError(
-            "every id that an edge refers to must be declared",
-            found=f"undeclared: {first_cases(undeclared)}",
-            hint="declare them as nodes, or remove the edges that refer to them",
-        )
-    for column in ("title", "assignable"):
-        if column not in nodes.columns:
-            nodes = nodes.with_columns(pl.lit(None, _NODE_SCHEMA[column]).alias(column))
-    return nodes.select("node", "title", "assignable").sort("node")
-
-
-def _refuse_bad_ids(ids: pl.Series, declared: pl.Series) -> None:
-    if len(ids) == 0:
-        raise HierarchyError("a hierarchy of at least one node is required", found="no node")
-    if ids.null_count() or (ids == "").any():
-        raise SchemaError("every node needs an id", found="an empty id")
-    twice = declared.filter(declared.is_duplicated()).unique().sort()
-    if len(twice):
-        raise SchemaError("each node may be declared once", found=first_cases(twice.to_list()))
-
-
-def _refuse_cycle(edges: Sparse, ids: Sequence[str]) -> None:
-    if len(dag.topological_order(edges)) == len(ids):
-        return
-    cycle = dag.shortest_cycle(edges)
-    raise HierarchyError(
-        "a hierarchy has no cycles",
-        found=" -> ".join(ids[i] for i in cycle),
-        hint="each arrow points from child to parent; remove one of these edges",
-    )
-
-
-def _rooted(nodes: pl.DataFrame, edges: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
-    """Nodes and edges with several tops hung under `SYNTHETIC_ROOT`; unchanged with one top."""
-    tops = nodes.filter(~pl.col("node").is_in(edges["child"].implode()))["node"]
-    if len(tops) < 2:
-        return nodes, edges
-    tops = tops.filter(tops != SYNTHETIC_ROOT)
-    hung = pl.DataFrame({"child": tops, "parent": [SYNTHETIC_ROOT] * len(tops)})
-    if SYNTHETIC_ROOT not in nodes["node"]:
-        root = pl.DataFrame([(SYNTHETIC_ROOT, "Root", False)], schema=_NODE_SCHEMA, orient="row")
-        nodes = pl.concat([nodes, root]).sort("node")
-    return nodes, pl.concat([edges, hung])

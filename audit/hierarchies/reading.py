@@ -8,9 +8,10 @@ from typing import NoReturn
 
 from audit.base.errors import FormatError, InputError
 from audit.base.files import first_bytes, refuse_pickle
+from audit.hierarchies.coding import Unlisted
 from audit.hierarchies.formats import audioset, caml, dotted, edges, obo, tree, wordnet
 from audit.hierarchies.formats.format import BuiltInHierarchy, HierarchyFormat
-from audit.hierarchies.hierarchy import Hierarchy, Unlisted
+from audit.hierarchies.hierarchy import Hierarchy
 from audit.hierarchies.icd import icd9cm, icd10cm
 
 FORMATS: tuple[HierarchyFormat, ...] = (

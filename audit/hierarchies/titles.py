@@ -11,7 +11,8 @@ import polars as pl
 
 from audit.base.errors import InputError, first_cases
 from audit.base.files import column_named, first_bytes, read_bytes, read_table, refuse_pickle
-from audit.hierarchies.hierarchy import Hierarchy, Placement
+from audit.hierarchies.coding import Placement
+from audit.hierarchies.hierarchy import Hierarchy
 from audit.hierarchies.icd import icd9
 
 CODE_COLUMNS = ("code", "icd9_code", "icd_code")

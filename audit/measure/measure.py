@@ -219,6 +219,8 @@ def measure(
     Memory grows with the pairs of a dataset; of counts, whose table of pairs lies on the disk, with
     those that are judged.
     """
+    if isinstance(data, LabelDataset) and predictions is not None:
+        data = data.within(predictions.hierarchy)
     residual = residual_nodes(data.hierarchy, policy)
     if isinstance(data, LabelDataset):
         progress("propagating labels")

@@ -103,6 +103,11 @@ def refuse_contradictions(policy: Policy, hierarchy: Hierarchy) -> None:
         "a record must be able to keep to every rule of the policy",
         "leave one of the two rules out, or name in `unless` where it does not hold",
     )
+    _refuse(
+        _persons_at_odds(policy, hierarchy),
+        "some person must be left whom every rule of the policy allows",
+        "a node keeps to the rules of all nodes above it",
+    )
 
 
 def _refuse(cases: Iterator[str], required: str, hint: str = "") -> None:
@@ -146,6 +151,16 @@ def _at_odds(policy: Policy, hierarchy: Hierarchy) -> Iterator[str]:
             yield f"{_told(one)} and {_told(other)}, each unless the other is there"
         if _order_each_other(one, other):
             yield f"{_told(one)} {one.position} it and {_told(other)} {other.position} it"
+
+
+def _persons_at_odds(policy: Policy, hierarchy: Hierarchy) -> Iterator[str]:
+    covered = [at_or_below(hierarchy, rule.nodes_named) for rule in policy.person_rules]
+    for (one, nodes), (other, others) in combinations(
+        zip(policy.person_rules, covered, strict=True), 2
+    ):
+        if one.contradicts(other) and (nodes & others).any():
+            node = hierarchy.nodes[int(np.flatnonzero(nodes & others)[0])]
+            yield f"person_rules: {node}, by {first_cases(one.key[:1])} and {other.key[0]!r}"
 
 
 def _told(rule: Companion) -> str:

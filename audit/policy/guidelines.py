@@ -1,8 +1,9 @@
-"""Rules of the Official Guidelines for ICD-9-CM that its built-in policy states.
+"""Rules of the Official Guidelines and the Medicare Code Editor that ICD-9-CM's policy states.
 
 From the ICD-9-CM Official Guidelines for Coding and Reporting, edition of 2011, and from notes of
 the tabular list; each rule names its section. Days are those on which the codes, or what their
-titles ask for, came into force.
+titles ask for, came into force. From the Definitions of Medicare Code Edits, version 31 of October
+2013, the edits on age and sex, for ranges of codes whose titles say the same.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from datetime import date
 
-from audit.policy.rules import Companion, Exclusive, Severity
+from audit.policy.rules import Companion, Exclusive, PersonRule, Severity
 
 _GUIDELINES = "ICD-9-CM Official Guidelines 2011"
 _SEVERE_SEPSIS, _SEPTIC_SHOCK = date(2002, 10, 1), date(2003, 10, 1)
@@ -211,3 +212,64 @@ ICD9CM_EXCLUSIVE: tuple[Exclusive, ...] = (
         f"code of 491 to 493 (note at 496; {_GUIDELINES}, I.C.8.a, COPD and asthma).",
     ),
 )
+
+_EDITS = "Definitions of Medicare Code Edits, version 31"
+_OF_PREGNANCY = (
+    "630-633", "634-639", "640-649", "650-659", "660-669", "670", "671", "672", "673", "674",
+    "675", "676", "678-679", "V22", "V23", "V24", "V27",
+)  # fmt: skip
+"""Without 677: late effects of a pregnancy may show at any later age."""
+
+
+def _of_persons(nodes: tuple[str, ...], source: str, **more: str | int) -> PersonRule:
+    return PersonRule.model_validate({"nodes": nodes, "source": f"{_EDITS}, {source}", **more})
+
+
+ICD9CM_PERSON_RULES: tuple[PersonRule, ...] = (
+    _of_persons(
+        (
+            "174", "179", "180", "181", "182", "183", "184", "218", "219", "220", "221", "233.1",
+            "233.2", "233.3", "236.0", "236.1", "236.2", "236.3", "256", "614-616", "617-629",
+            "630-679", "V22", "V23", "V24", "V27", "65", "66", "67", "68", "69", "72-75",
+        ),
+        "sex conflict: codes for females only, whose titles name pregnancy, birth, the breast of a "
+        "woman or a female genital organ.",
+        sex="female",
+    ),
+    _of_persons(
+        (
+            "175", "185", "186", "187", "222", "233.4", "233.5", "233.6", "236.4", "236.5",
+            "236.6", "257", "600-608", "60", "61", "62", "63",
+        ),
+        "sex conflict: codes for males only, whose titles name the breast of a man or a male "
+        "genital organ.",
+        sex="male",
+    ),
+    _of_persons(
+        ("V30-V39", "V20.31", "V20.32"),
+        "age conflict: newborn diagnoses belong to the age of 0 years. A code of V30 to V39 stands "
+        "on the record of the birth alone.",
+        age_to=0,
+    ),
+    _of_persons(
+        ("V20.2",),
+        "age conflict: pediatric diagnoses belong to the ages 0 to 17. V20.2 is the routine check "
+        "of an infant or child.",
+        age_to=17,
+    ),
+    _of_persons(
+        _OF_PREGNANCY,
+        "age conflict: maternity diagnoses belong to the ages 12 to 55.",
+        age_from=12,
+        age_to=55,
+    ),
+    _of_persons(
+        ("290.3", "366.17", "600"),
+        "age conflict: adult diagnoses belong to the ages 15 to 124. The edit itself names senile "
+        "delirium, mature cataract and hyperplasia of the prostate.",
+        age_from=15,
+    ),
+)  # fmt: skip
+"""Left out are codes of the perinatal period (760 to 779), which an older child may have,
+operations on penis, vagina and vulva (64, 70, 71), which may change the sex, and the single codes
+of lists that no range holds."""

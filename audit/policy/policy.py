@@ -9,7 +9,7 @@ import tomllib
 from collections.abc import Collection, Iterator, Sequence
 from datetime import date
 from pathlib import Path
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Any, Literal, Self, TypeVar
 
 from pydantic import (
     Field,
@@ -23,14 +23,21 @@ from pydantic.json_schema import SkipJsonSchema
 from audit.base.errors import PolicyError, first_cases
 from audit.base.files import read_text
 from audit.policy.code_dates import Spell, read_code_dates
-from audit.policy.guidelines import ICD9CM_COMPANIONS, ICD9CM_EXCLUSIVE
-from audit.policy.rules import Companion, Exclusive, Expected, Frozen, Severity
+from audit.policy.guidelines import (
+    ICD9CM_COMPANIONS,
+    ICD9CM_EXCLUSIVE,
+    ICD9CM_PERSON_RULES,
+)
+from audit.policy.rules import Companion, Exclusive, Expected, Frozen, Person, PersonRule, Severity
 
 MIN_CELL_OF_PERSONS = 11
 """The smallest count that the CMS cell-size rule lets out about persons."""
 
 ANY_BRANCH = "*"
 ANY_CHECK = "*"
+
+
+_Rule = TypeVar("_Rule", Companion, PersonRule)
 
 
 class Threshold(Frozen):
@@ -191,6 +198,9 @@ class Policy(Frozen):
         exclusive: Nodes of which an instance should carry one at most.
         expected: Pairs of nodes that are known to go together, with where that is known from.
         companions: Nodes that ask for another one beside them; such pairs are known too.
+        person: The columns of the instances that tell the sex and the age of their person; None:
+            neither is judged.
+        person_rules: Nodes that belong to persons of one sex, or of some ages.
         code_dates: From when to when each code was valid, and the column with the true day of
             coding; None: whether a code was valid on its day is not judged.
     """
@@ -258,6 +268,8 @@ class Policy(Frozen):
     exclusive: tuple[Exclusive, ...] = Field(default=(), strict=False)
     expected: tuple[Expected, ...] = Field(default=(), strict=False)
     companions: tuple[Companion, ...] = Field(default=(), strict=False)
+    person: Person | None = None
+    person_rules: tuple[PersonRule, ...] = Field(default=(), strict=False)
     code_dates: CodeDates | None = None
 
     @field_validator("*")
@@ -269,14 +281,14 @@ class Policy(Frozen):
             raise ValueError(f"{info.field_name} must lie {between}")
         return value
 
-    @field_validator("companions")
+    @field_validator("companions", "person_rules")
     @classmethod
-    def _each_once(cls, companions: tuple[Companion, ...]) -> tuple[Companion, ...]:
-        keys = [rule.key for rule in companions]
+    def _each_once(cls, rules: tuple[_Rule, ...]) -> tuple[_Rule, ...]:
+        keys = [rule.key for rule in rules]
         repeated = [str(number + 1) for number, key in enumerate(keys) if key in keys[:number]]
         if repeated:
             raise ValueError(f"rule {', '.join(repeated)} repeats an earlier one")
-        return companions
+        return rules
 
     @field_validator("waivers")
     @classmethod
@@ -298,6 +310,7 @@ class Policy(Frozen):
             yield from (("exclusive", node) for side in group.sides for node in side)
         yield from (("expected", node) for pair in self.expected for node in pair.nodes)
         yield from (("companions", node) for rule in self.companions for node in rule.nodes_named)
+        yield from (("person_rules", node) for one in self.person_rules for node in one.nodes_named)
 
     def checks_named(self) -> Iterator[tuple[str, str]]:
         """Key and name of every check that the policy names."""
@@ -306,13 +319,18 @@ class Policy(Frozen):
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """Columns of the instances that the policy names, each once: `strata`, `drift`, the day."""
-        return tuple(dict.fromkeys((*self.strata, *self.drift, *self._days)))
+        """Columns of the instances that the policy names, each once.
+
+        Those of `strata` and `drift`, the day of coding, and the sex and age of the person.
+        """
+        of_person = self.person.columns if self.person else ()
+        return tuple(dict.fromkeys((*self.strata, *self.drift, *self._days, *of_person)))
 
     @property
-    def day_columns(self) -> frozenset[str]:
-        """Columns that are read for their days alone: no instances are compared by them."""
-        return frozenset(self._days).difference(self.strata, self.drift)
+    def columns_of_values(self) -> frozenset[str]:
+        """Columns of days and ages, read for these alone: no instances are compared by them."""
+        ages = (self.person.age,) if self.person else ()
+        return frozenset((*self._days, *ages)).difference(self.strata, self.drift)
 
     @property
     def _days(self) -> tuple[str, ...]:
@@ -468,6 +486,7 @@ ICD9CM_POLICY = Policy(
     ),
     exclusive=ICD9CM_EXCLUSIVE,
     companions=ICD9CM_COMPANIONS,
+    person_rules=ICD9CM_PERSON_RULES,
 )
 
 ICD10CM_POLICY = Policy(

@@ -1,8 +1,10 @@
-"""Rules that a policy's tables state: which nodes exclude, require or go with each other."""
+"""Rules that a policy's tables state: which nodes exclude, require or go with each other, and
+which belong to persons of one sex or of some ages."""
 
 from __future__ import annotations
 
 import hashlib
+import math
 from datetime import date
 from itertools import combinations
 from typing import Annotated, Literal, Self, TypeAlias
@@ -154,6 +156,98 @@ class Companion(Frozen):
         nodes = [sorted(nodes) for nodes in self._named.values()]
         said = (nodes, self.position, str(self.valid_from), str(self.valid_to))
         return self.asking[0], hashlib.sha256(repr(said).encode()).hexdigest()[:8]
+
+
+class Person(Frozen):
+    """The columns of the instances that tell the sex and the age of their person.
+
+    Args:
+        sex: Column of the sex; empty: it is not known.
+        female: Values of it that mean female, one or a list.
+        male: Values of it that mean male, one or a list.
+        age: Column of the age in years, where a part of a year counts as none; empty: it is not
+            known.
+    """
+
+    sex: str = ""
+    female: str | Annotated[tuple[str, ...], Field(strict=False)] = ()
+    male: str | Annotated[tuple[str, ...], Field(strict=False)] = ()
+    age: str = ""
+
+    @model_validator(mode="after")
+    def _tells_something(self) -> Self:
+        if not self.columns:
+            raise ValueError("a column of the sex or of the age must be named")
+        values = self.values
+        if bool(self.sex) != all(values.values()) or bool(self.sex) != any(values.values()):
+            raise ValueError("sex, and the values of it that mean female and male, go together")
+        if both := set(values["female"]) & set(values["male"]):
+            raise ValueError(f"{', '.join(sorted(both))} must mean female or male, not both")
+        return self
+
+    @property
+    def values(self) -> dict[str, tuple[str, ...]]:
+        """The values of the column of the sex that mean ``female`` and ``male``."""
+        return {"female": _listed(self.female), "male": _listed(self.male)}
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The columns that it names, each once."""
+        return tuple(dict.fromkeys(name for name in (self.sex, self.age) if name))
+
+
+class PersonRule(Frozen):
+    """Nodes that belong to persons of one sex, or of some ages.
+
+    Args:
+        nodes: The nodes, one or a list, each with all below it.
+        sex: The only sex of a person with one of them.
+        age_from: The least age in whole years of such a person.
+        age_to: The greatest.
+        source: What the rule says and where it stands, as the report prints it.
+        severity: Of the finding.
+    """
+
+    nodes: str | Nodes
+    sex: Literal["female", "male"] | None = None
+    age_from: int | None = Field(default=None, ge=0)
+    age_to: int | None = Field(default=None, ge=0)
+    source: str = Field(min_length=1)
+    severity: Severity = "warning"
+
+    @model_validator(mode="after")
+    def _says_one_thing(self) -> Self:
+        aged = self.age_from is not None or self.age_to is not None
+        if aged == (self.sex is not None):
+            raise ValueError("a rule must state a sex, or ages: two rules state both")
+        if None not in (self.age_from, self.age_to) and self.ages[1] < self.ages[0]:
+            raise ValueError(f"age_to {self.age_to} must not be less than age_from {self.age_from}")
+        return self
+
+    @property
+    def nodes_named(self) -> tuple[str, ...]:
+        """Every node that it names."""
+        return _listed(self.nodes)
+
+    @property
+    def ages(self) -> tuple[float, float]:
+        """The least and the greatest age; infinite where there is none."""
+        return (
+            0 if self.age_from is None else self.age_from,
+            math.inf if self.age_to is None else self.age_to,
+        )
+
+    def contradicts(self, other: PersonRule) -> bool:
+        """Whether no person is one that both rules allow."""
+        if self.sex is not None and other.sex is not None:
+            return self.sex != other.sex
+        return max(self.ages[0], other.ages[0]) > min(self.ages[1], other.ages[1])
+
+    @property
+    def key(self) -> tuple[str, str]:
+        """What tells it from other rules: its first node, and a digest of all that it says."""
+        said = (sorted(self.nodes_named), self.sex, self.age_from, self.age_to)
+        return self.nodes_named[0], hashlib.sha256(repr(said).encode()).hexdigest()[:8]
 
 
 def _listed(nodes: str | tuple[str, ...]) -> tuple[str, ...]:

@@ -35,6 +35,7 @@ from audit.data.predictions import Predictions
 from audit.hierarchies.hierarchy import Hierarchy
 from audit.measure.drift import drift_tables
 from audit.measure.measure import Measurements, measure
+from audit.measure.people import refuse_unread_people
 from audit.measure.rule_book import refuse_contradictions
 from audit.measure.validity import days_of
 from audit.policy.policy import Policy, policy_for
@@ -82,15 +83,17 @@ def run_audit(
 
     Raises:
         PolicyError: If the policy names a node that the hierarchy lacks, a check that is none or a
-            column of the instances that was not read, has rules that contradict each other, asks
-            for a ratchet without a reference, or takes days to come for the true ones; or names a
-            column where data were only counted.
-        InputError: If the reference is a run of another hierarchy, a day cannot be read, or the
-            device is not there.
+            column of the instances that was not read or holds no sex or age where it should, has
+            rules that contradict each other, asks for a ratchet without a reference, or takes days
+            to come for the true ones; or names a column where data were only counted.
+        InputError: If the reference is a run of another hierarchy, a day or an age cannot be read,
+            or the device is not there.
 
     Time and memory grow with the sum over instances of (nodes per instance)^2; for counts, with the
     pairs that have a joint instance.
     """
+    if isinstance(data, LabelDataset) and predictions is not None:
+        data = data.within(predictions.hierarchy)
     policy, today = _policy_of(data.hierarchy, policy, reference), today or judging_date()
     _refuse_columns(policy, data, today)
     measured = measure(
@@ -239,12 +242,13 @@ def _refuse_columns(policy: Policy, data: LabelDataset | PairCount, today: date)
     if isinstance(data, LabelDataset):
         _refuse_absent_columns(policy, data)
         _refuse_strata_of_single_instances(policy, data)
+        refuse_unread_people(data, policy.person)
         _refuse_days_to_come(policy, data, today)
     elif policy.columns:
         raise PolicyError(
             "a policy that names no column is required where data are only counted",
             found=f"{first_cases(policy.columns)}",
-            hint="leave strata, drift and code_dates out, or audit the data in memory",
+            hint="leave strata, drift, code_dates and person out, or audit the data in memory",
         )
 
 

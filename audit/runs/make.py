@@ -292,7 +292,7 @@ def _refuse_what_counts_lack(
         "--predictions": settings.predictions,
         "--classes": settings.classes,
         "--keep-instances": keep_instances,
-        "--strata, or strata, drift or code_dates of the policy": policy and policy.columns,
+        "--strata, or strata, drift, code_dates or person of the policy": policy and policy.columns,
     }
     given = [option for option, value in asked.items() if value]
     if given:

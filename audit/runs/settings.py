@@ -16,7 +16,8 @@ from audit.data.dataset import LabelDataset, load_labels
 from audit.data.prediction_formats.transforms import Transform
 from audit.data.predictions import Predictions, load_predictions
 from audit.engine.scores.score_tensors import device_named
-from audit.hierarchies.hierarchy import Hierarchy, Unlisted
+from audit.hierarchies.coding import Unlisted
+from audit.hierarchies.hierarchy import Hierarchy
 from audit.hierarchies.reading import BUILT_IN, load_hierarchy
 from audit.policy.policy import Policy, load_policy, policy_for
 from audit.results.result import AuditResult

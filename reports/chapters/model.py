@@ -49,6 +49,7 @@ class Policy:
     exclusive: Table | None
     expected: Table | None
     companions: Table | None
+    person_rules: Table | None
     severities: Table | None
 
 
@@ -176,6 +177,7 @@ def _policy(policy: Mapping[str, Any]) -> Policy:
         exclusive=tables.exclusive_table(policy),
         expected=tables.expected_table(policy),
         companions=tables.companions_table(policy),
+        person_rules=tables.person_rules_table(policy),
         severities=tables.severities_table(policy),
     )
 

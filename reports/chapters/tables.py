@@ -174,6 +174,28 @@ def companions_table(policy: Mapping[str, Any]) -> Table | None:
     )  # fmt: skip
 
 
+def person_rules_table(policy: Mapping[str, Any]) -> Table | None:
+    """Which nodes belong to whom; None where no column of sex or age was named, or no rule is."""
+    rules = policy.get("person_rules")
+    if not rules or not policy.get("person"):
+        return None
+    return Table(
+        id="person-rule-table",
+        caption="Nodes that belong to persons of one sex, or of some ages",
+        columns=column("Nodes", "Person", "Rule", "Severity"),
+        rows=tuple(
+            (_some(rule["nodes"]), _whom(rule), rule["source"], SEVERITY[rule["severity"]])
+            for rule in rules
+        ),
+    )
+
+
+def _whom(rule: Mapping[str, Any]) -> str:
+    ages = (("from", rule["age_from"]), ("to", rule["age_to"]))
+    told = " ".join(f"{word} {age}" for word, age in ages if age is not None)
+    return str(rule["sex"] or f"aged {told} years")
+
+
 def _some(nodes: Sequence[str]) -> str:
     """The first of some nodes, and how many others there are."""
     if len(nodes) <= NODES_NAMED:

@@ -21,10 +21,11 @@ from audit.base.plurals import counted
 from audit.checks import ALL_CHECKS, CHECKS, ON_WAIVERS
 from audit.checks.check import Check, WaiverCheck, WaiverUse
 from audit.data.dataset import LabelDataset
-from audit.hierarchies.hierarchy import Exclusion, Exclusions, Hierarchy
+from audit.hierarchies.hierarchy import Hierarchy
+from audit.hierarchies.notes import Exclusion, Exclusions
 from audit.measure.measure import Measurements, measure
 from audit.policy.policy import BranchRule, Policy, Threshold, Waiver, policy_for
-from audit.policy.rules import Companion, Exclusive
+from audit.policy.rules import Companion, Exclusive, Person, PersonRule
 from audit.results.disclosure import BESIDE, WHOLE
 from audit.results.result import CheckResult, Finding, filled
 from fixtures.coded import measured as damaged_in
@@ -39,8 +40,8 @@ NAMES = (
     "not_specific", "parent_and_child", "duplicate_label", "empty_instance", "duplicate_instance",
     "principal_position", "record_cap", "split_leak", "group_confined", "residual_overuse",
     "cross_branch", "unspecific_beside_specific", "sibling_exclusive", "excludes1",
-    "missing_companion", "unexpected_pair", "missing_stratum", "redundant_nodes",
-    "model_confuses", "model_habit", "waiver_expired",
+    "missing_companion", "sex_age_conflict", "unexpected_pair", "missing_stratum",
+    "redundant_nodes", "model_confuses", "model_habit", "waiver_expired",
     "waiver_unused",
 )  # fmt: skip
 """Every check there will be, in report order."""
@@ -73,13 +74,22 @@ COUNTS = [
 RULES = (BranchRule(branches=("tool", "body"), rule="disjoint", reason="By rule."),)
 APART = (Exclusive(nodes=("heart", "tool"), reason="By rule."),)
 ASKING = Companion.model_validate({"if": "other_lung", "needs": "heart", "source": "A {book}."})
+PERSON = Person(sex="sex", female="F", male="M")
+OF_WOMEN = PersonRule(nodes="lung", sex="female", source="A {book}.")
 
 
 def busy(order: int = 1) -> Measurements:
     labels = dict(list(repeated(COUNTS).items())[::order])
     reordered = {instance: given[::order] for instance, given in labels.items()}
-    policy = Policy(branch_rules=RULES, exclusive=APART, companions=(ASKING,))
-    return measure(labelled(BUSY, reordered, persons=True), policy)
+    policy = Policy(
+        branch_rules=RULES,
+        exclusive=APART,
+        companions=(ASKING,),
+        person=PERSON,
+        person_rules=(OF_WOMEN,),
+    )
+    sexes = {"sex": {instance: "MFFU"[int(instance[1:]) % 4] for instance in labels}}
+    return measure(labelled(BUSY, reordered, strata=sexes, persons=True), policy)
 
 
 def icd() -> Measurements:
@@ -305,7 +315,7 @@ def read_at(statement: str, value: int | str) -> str:
 
 def templates() -> Iterator[tuple[str, str]]:
     """Every sentence with a placeholder in the source of a check, as far as it stands there."""
-    for path in sorted((ROOT / "audit" / "checks").glob("*.py")):
+    for path in sorted((ROOT / "audit" / "checks").glob("[rs]*/*.py")):
         joined = [
             node for node in ast.walk(ast.parse(path.read_text("utf-8")))
             if isinstance(node, ast.JoinedStr | ast.Constant)
@@ -381,7 +391,7 @@ def test_parts_stand_largest_first_and_are_at_most_ten() -> None:
 
 def test_it_declares_every_threshold_that_it_reads(check: Check) -> None:
     """Else `audit judge` would take a threshold for one that needs no counting."""
-    source = (ROOT / "audit" / "checks" / f"{check.name}.py").read_text("utf-8")
+    source = (ROOT / "audit" / "checks" / "rules" / f"{check.name}.py").read_text("utf-8")
     thresholds = {str(threshold["name"]) for threshold in Policy().thresholds()}
     declared = {*check.counts_with, *(limit.threshold for limit in check.limits)}
 
@@ -460,7 +470,7 @@ def test_it_has_a_page_and_a_test_of_its_own(check: Check | WaiverCheck) -> None
     assert page.is_file()
     assert check.name in page.read_text(encoding="utf-8")
     assert (ROOT / "tests" / "unit" / "checks" / f"test_{check.name}.py").is_file()
-    assert (ROOT / "audit" / "checks" / f"{check.name}.py").is_file()
+    assert (ROOT / "audit" / "checks" / "rules" / f"{check.name}.py").is_file()
 
 
 def test_every_page_and_test_belongs_to_a_check() -> None:

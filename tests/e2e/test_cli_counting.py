@@ -34,6 +34,7 @@ NEED_INSTANCES = {
     "sibling_exclusive",
     "excludes1",
     "missing_companion",
+    "sex_age_conflict",
     "missing_stratum",
     "model_confuses",
     "model_habit",

@@ -91,12 +91,23 @@ def test_every_format_is_documented() -> None:
         assert f"`{known.name}`" in page
 
 
-def test_pictures_are_what_their_script_draws() -> None:
-    drawn = runpy.run_path(str(ROOT / "scripts" / "draw_pair_cases.py"))
+@pytest.mark.parametrize("script", ["draw_pair_cases.py", "draw_rooms.py"])
+def test_pictures_are_what_their_script_draws(script: str) -> None:
+    drawn = runpy.run_path(str(ROOT / "scripts" / script))
     assert drawn["PICTURE"].read_text("utf-8") == drawn["picture"]()
 
 
 def test_relative_links_lead_somewhere() -> None:
-    for page in (ROOT / "README.md", *(ROOT / "docs").rglob("*.md")):
+    for page in (ROOT / "README.md", ROOT / "CONTRIBUTING.md", *(ROOT / "docs").rglob("*.md")):
         for target in re.findall(r"\]\(([^)#]+)", page.read_text("utf-8")):
             assert (page.parent / target).exists(), f"{page.name}: {target}"
+
+
+@pytest.mark.parametrize("page", ["CONTRIBUTING.md", "docs/architecture.md"])
+def test_paths_that_pages_name_are_there(page: str) -> None:
+    named = re.findall(
+        r"`((?:audit|reports|tests|fixtures|scripts|docs|benchmarks)/[\w./]+)`",
+        (ROOT / page).read_text("utf-8"),
+    )
+    assert named
+    assert [path for path in named if not (ROOT / path).exists()] == []

@@ -20,7 +20,8 @@ from audit.engine.pairs import joint
 from audit.engine.pairs import pair_counts as pairs
 from audit.engine.pairs.pair_counts import binary_entropy, count_pairs, support
 from audit.engine.pairs.propagation import aggregate
-from audit.hierarchies.hierarchy import SYNTHETIC_ROOT, Hierarchy
+from audit.hierarchies.building import SYNTHETIC_ROOT
+from audit.hierarchies.hierarchy import Hierarchy
 from audit.measure.measure import Measurements, measure
 from audit.policy.policy import BranchRule, Policy
 from fixtures import brute_force as plain

@@ -9,7 +9,8 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from audit.hierarchies.hierarchy import RELATIONS, SYNTHETIC_ROOT, Hierarchy
+from audit.hierarchies.building import SYNTHETIC_ROOT
+from audit.hierarchies.hierarchy import RELATIONS, Hierarchy
 from fixtures.strategies import dotted_trees, hierarchies, label_sets, trees
 
 Parents = dict[str, set[str]]

@@ -12,8 +12,10 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+import polars as pl
+
 from audit.base.errors import PolicyError, first_cases
-from audit.checks import ON_WAIVERS
+from audit.checks import CHECKS, ON_WAIVERS
 from audit.checks.judging.limits import Bound, bounds_of, needs_counting, with_limits, within
 from audit.checks.judging.names import refuse_reference, refuse_unknown_names
 from audit.checks.judging.ratchet import findings_by_id, no_worse
@@ -21,7 +23,7 @@ from audit.checks.judging.reference import remembered
 from audit.checks.judging.waivers import Waivers, listed
 from audit.checks.judging.weight import severity_of
 from audit.policy.policy import CodeDates, Policy
-from audit.policy.rules import Companion
+from audit.policy.rules import Companion, Person, PersonRule
 from audit.results.result import AuditResult, CheckResult, Finding, Judgement, to_json_bytes
 
 _AGAIN = "audit the data again with `audit run --policy`"
@@ -55,9 +57,9 @@ def rejudged(
     """A run judged by another policy; parameters as of `judged`.
 
     Severities, waivers, the ratchet, the number of findings shown, the smallest count shown and
-    titles may change, and limits may become stricter: a finding within a stricter limit is dropped,
-    and what was folded into it alone stands again. Where the policy states no ``min_cell``, that of
-    the run stays.
+    titles may change, and limits may become stricter: tests that a limit is part of are made again,
+    a finding within a stricter limit is dropped, and what was folded into it alone stands again.
+    Where the policy states no ``min_cell``, that of the run stays.
 
     Raises:
         PolicyError: If the policy asks for what has to be counted, names a node or check that is
@@ -119,6 +121,8 @@ def policy_as_applied(
             {**_rule_as_applied(rule), "pairs": pairs}
             for rule, pairs in zip(policy.companions, asked, strict=True)
         ],
+        "person": policy.person and _person_as_applied(policy.person),
+        "person_rules": [_person_rule_as_applied(rule) for rule in policy.person_rules],
         "severities": policy.severities,
         "ratchet": policy.ratchet,
         "code_dates": policy.code_dates and _dates_as_applied(policy.code_dates),
@@ -128,6 +132,15 @@ def policy_as_applied(
 def _rule_as_applied(rule: Companion) -> dict[str, Any]:
     lists = {"if": rule.asking, "needs": rule.needed, "unless": rule.excusing}
     return rule.model_dump(mode="json") | {key: list(nodes) for key, nodes in lists.items()}
+
+
+def _person_as_applied(person: Person) -> dict[str, Any]:
+    values = {sex: list(stated) for sex, stated in person.values.items()}
+    return {"sex": person.sex, "age": person.age, **values}
+
+
+def _person_rule_as_applied(rule: PersonRule) -> dict[str, Any]:
+    return rule.model_dump(mode="json") | {"nodes": list(rule.nodes_named)}
 
 
 def _dates_as_applied(dates: CodeDates) -> dict[str, Any]:
@@ -143,7 +156,11 @@ def _judged(
     reference: AuditResult | None,
 ) -> AuditResult:
     on_waivers = {check.name for check in ON_WAIVERS}
-    measured = [check for check in result.checks if check.name not in on_waivers]
+    measured = _retested(
+        (check for check in result.checks if check.name not in on_waivers),
+        result.residuals,
+        policy,
+    )
     waivers = Waivers(policy.waivers, today, result.edges)
     known = findings_by_id(reference)
     bounds = bounds_of(counted, policy)
@@ -170,6 +187,17 @@ def _judged(
         waivers=tuple(listed(use) for use in uses),
         reference=None if reference is None else remembered(reference, min_cell),
     )
+
+
+def _retested(
+    checks: Iterable[CheckResult], residuals: pl.DataFrame, policy: Policy
+) -> list[CheckResult]:
+    """The checks of a run, with those tests made by the policy that a limit is part of."""
+    again = {check.name: check.retest for check in CHECKS if check.retest}
+    return [
+        again[check.name](check, residuals, policy) if check.name in again else check
+        for check in checks
+    ]
 
 
 def _check(

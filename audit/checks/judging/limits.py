@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from audit.checks import CHECKS
-from audit.checks.check import Limit
+from audit.checks.check import Check, Limit
 from audit.checks.judging.ratchet import number
 from audit.policy.policy import Policy
 from audit.results.disclosure import Quantity
@@ -27,7 +27,11 @@ FREE = (
 
 @dataclass(frozen=True, slots=True)
 class Bound:
-    """A limit of a check with its value, and whether the run was counted with another."""
+    """A limit of a check with its value, and whether evidence may have come to lie beyond it.
+
+    It may where the run was counted with another value, or with another one of a limit of a check
+    that tests its findings again.
+    """
 
     limit: Limit
     value: float
@@ -36,18 +40,16 @@ class Bound:
 
 def bounds_of(counted: Policy, wanted: Policy) -> dict[str, tuple[Bound, ...]]:
     """The limits of each check that has any."""
-    return {
-        check.name: tuple(
-            Bound(
-                limit,
-                value=_value(wanted, limit.threshold),
-                stricter=_value(wanted, limit.threshold) != _value(counted, limit.threshold),
-            )
-            for limit in check.limits
-        )
-        for check in CHECKS
-        if check.limits
-    }
+    return {check.name: tuple(_bounds(check, counted, wanted)) for check in CHECKS if check.limits}
+
+
+def _bounds(check: Check, counted: Policy, wanted: Policy) -> Iterator[Bound]:
+    values = [
+        (_value(counted, one.threshold), _value(wanted, one.threshold)) for one in check.limits
+    ]
+    retested = check.retest is not None and any(before != after for before, after in values)
+    for limit, (before, after) in zip(check.limits, values, strict=True):
+        yield Bound(limit, after, stricter=retested or before != after)
 
 
 def with_limits(

@@ -12,7 +12,8 @@ from scipy.sparse import csr_array
 from audit.base.dag import IntArray, Sparse
 from audit.checks.check import TOP_PARTS, Check
 from audit.checks.shared.carriers import carrying_both
-from audit.hierarchies.hierarchy import Exclusion, Exclusions, Hierarchy
+from audit.hierarchies.hierarchy import Hierarchy
+from audit.hierarchies.notes import Exclusion, Exclusions
 from audit.measure.measure import Measurements
 from audit.results.disclosure import Quantity, count, derived
 from audit.results.result import CheckResult, Finding, Part, finding_id

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
@@ -10,21 +10,19 @@ import numpy as np
 import polars as pl
 
 from audit.base.dag import BoolArray, IntArray
-from audit.checks.check import TOP_PARTS, Check
-from audit.checks.shared.carriers import carrying
+from audit.checks.check import Check
+from audit.checks.shared.rule_carriers import carrying_any, named, parts_of
 from audit.measure.measure import Measurements
 from audit.measure.rule_book import at_or_below, companion_rules
 from audit.measure.validity import days_of
 from audit.policy.rules import Companion, Severity
 from audit.results.disclosure import count, derived
-from audit.results.result import CheckResult, Finding, Part
+from audit.results.result import CheckResult, Finding
 
 _NAME = "missing_companion"
 _TITLE = "Do instances lack a code that a rule asks for beside another?"
 _Kind: TypeAlias = Literal["missing", "order"]
 _UNDATED = "undated"
-MOST_NAMED = 5
-"""Nodes of a side of a rule up to which a sentence names them all."""
 
 
 @dataclass(frozen=True)
@@ -91,20 +89,14 @@ def _why_not(rules: int, asked: int) -> str:
 
 def _groups(measured: Measurements, rule: Companion) -> Iterator[_Asked]:
     """The instances of which a rule asks something: those on their day, and those without one."""
-    asked = _carrying_any(measured, rule.asking)
-    asked = np.setdiff1d(asked, _carrying_any(measured, rule.excusing), assume_unique=True)
-    given = _carrying_any(measured, rule.needed)
+    asked = carrying_any(measured, rule.asking)
+    asked = np.setdiff1d(asked, carrying_any(measured, rule.excusing), assume_unique=True)
+    given = carrying_any(measured, rule.needed)
     holds, unknown = _on_their_day(measured, rule)
     for dated, chosen in ((True, holds), (False, unknown)):
         some = asked[chosen[asked]]
         if len(some):
             yield _Asked(rule, dated, some, np.intersect1d(some, given, assume_unique=True))
-
-
-def _carrying_any(measured: Measurements, nodes: Sequence[str]) -> IntArray:
-    """Instances that carry one of some nodes, ascending."""
-    each = (carrying(measured, node) for node in nodes)
-    return np.unique(np.concatenate([np.empty(0, np.int64), *each]))
 
 
 def _on_their_day(measured: Measurements, rule: Companion) -> tuple[BoolArray, BoolArray]:
@@ -126,7 +118,7 @@ def _on_their_day(measured: Measurements, rule: Companion) -> tuple[BoolArray, B
 
 def _findings(measured: Measurements, group: _Asked) -> Iterator[Finding]:
     missing, misplaced = group.missing, _misplaced(measured, group)
-    asking, needed = (_named(measured, nodes) for nodes in group.rule.sides)
+    asking, needed = (named(measured.hierarchy, nodes) for nodes in group.rule.sides)
     if len(missing):
         yield _finding(
             measured,
@@ -174,7 +166,7 @@ def _finding(
     data_user: str,
 ) -> Finding:
     rule, touched = group.rule, len(instances)
-    parts = _parts(measured, rule, instances)
+    parts = parts_of(measured, rule.asking, instances)
     asking = rule.asking if len(rule.asking) == 1 else parts[0].nodes
     return Finding(
         check=_NAME,
@@ -194,16 +186,6 @@ def _finding(
         parts=parts,
         key=group.key(kind),
     )
-
-
-def _named(measured: Measurements, nodes: Sequence[str]) -> str:
-    """A node with its title, or the first of several and how many others there are."""
-    if len(nodes) == 1:
-        return measured.hierarchy.describe(measured.hierarchy.index(nodes[0]))
-    named = list(nodes if len(nodes) <= MOST_NAMED else nodes[: MOST_NAMED - 1])
-    others = len(nodes) - len(named)
-    *first, last = [*named, *([f"{others} others"] if others else [])]
-    return f"{', '.join(first)} or {last}"
 
 
 def _since(group: _Asked) -> str:
@@ -243,22 +225,6 @@ def _misplaced(measured: Measurements, group: _Asked) -> IntArray:
 
 def _instances(measured: Measurements) -> IntArray:
     return measured.loaded.dataset.assertions["instance"].to_numpy().astype(np.int64)
-
-
-def _parts(measured: Measurements, rule: Companion, instances: IntArray) -> tuple[Part, ...]:
-    """The labels that ask on some instances, the most frequent first."""
-    labels = np.flatnonzero(at_or_below(measured.hierarchy, rule.asking))
-    found = np.asarray(measured.loaded.dataset.direct[instances][:, labels].sum(axis=0), np.int64)
-    order = np.lexsort((labels, -found))[:TOP_PARTS]
-    ids, labelled = measured.hierarchy.nodes, measured.direct_support
-    return tuple(
-        Part(
-            (ids[labels[place]],),
-            {"instances": count(found[place], len(instances), labelled[labels[place]])},
-        )
-        for place in order.tolist()
-        if found[place]
-    )
 
 
 def cases(measured: Measurements, finding: Finding) -> IntArray:

@@ -209,11 +209,8 @@ CHECK = Check(
     _NAME,
     _TITLE,
     run,
-    limits=(
-        Limit("ratio", ">=", "habit_ratio"),
-        Limit("q_value", "<=", "false_discovery_rate"),
-    ),
-    counts_with=("residual_share", "residual_instances"),
+    limits=(Limit("q_value", "<=", "false_discovery_rate"),),
+    counts_with=("residual_share", "residual_instances", "habit_ratio"),
     needs="instances",
     cases=cases,
 )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -92,14 +92,36 @@ class _Judged:
 
 
 def _judged(measured: Measurements) -> _Judged:
-    policy = measured.policy
+    tested = _tested(measured.residuals, measured.policy)
+    return _Judged(measured.policy, measured.residual_use.prior, tested)
+
+
+def _tested(residuals: pl.DataFrame, policy: Policy) -> pl.DataFrame:
+    """The parents of a residual table with enough instances, each tested against the limit."""
     enough = pl.col("n") >= policy.residual_instances.value
-    table = measured.residuals.filter((pl.col("residual") == "all") & enough)
+    table = residuals.filter((pl.col("residual") == "all") & enough)
     shares = table.select("k", "n", "n_effective", "groups").iter_rows()
     p_values = np.array([Share(*s).p_above(policy.residual_share.value) for s in shares], float)
     q_values = benjamini_hochberg(p_values, len(p_values))
-    tested = table.with_columns(p_value=pl.Series(p_values), q_value=pl.Series(q_values))
-    return _Judged(policy, measured.residual_use.prior, tested)
+    return table.with_columns(p_value=pl.Series(p_values), q_value=pl.Series(q_values))
+
+
+def retested(check: CheckResult, residuals: pl.DataFrame, policy: Policy) -> CheckResult:
+    """The findings on high shares with the q values that the policy's limit gives them.
+
+    Args:
+        check: What a run found.
+        residuals: Its residual table, all of whose parents are tested together.
+        policy: Whose limit holds.
+    """
+    q_values = dict(_tested(residuals, policy).select("parent", "q_value").iter_rows())
+
+    def again(finding: Finding) -> Finding:
+        q_value = replace(finding.evidence["q_value"], value=q_values[finding.nodes[0]])
+        return replace(finding, evidence={**finding.evidence, "q_value": q_value})
+
+    findings = (one if one.key else again(one) for one in check.findings)
+    return replace(check, findings=tuple(findings))
 
 
 def standing_parents(measured: Measurements) -> dict[int, dict[str, Any]]:
@@ -218,5 +240,6 @@ CHECK = Check(
         Limit("q_value", "<=", "false_discovery_rate"),
     ),
     counts_with=("residual_instances", "residual_difference"),
+    retest=retested,
     cases=cases,
 )

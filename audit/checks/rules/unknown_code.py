@@ -19,11 +19,13 @@ _TITLE = "Is every label a node of the hierarchy?"
 _REFUSED = "refused"
 """Key of the finding on refused labels."""
 _CLASSES = "classes"
-"""Key of the finding on classes of a model."""
+"""Key of the finding on classes of a model that were left out."""
+_HUNG_CLASSES = "classes hung"
+"""Key of the finding on classes of a model that were hung."""
 
 
 def run(measured: Measurements) -> CheckResult:
-    """Report refused labels, codes that were hung into the hierarchy, and classes left out.
+    """Report refused labels, codes that were hung, and classes left out and hung.
 
     Where the edition is known, `retired_code` tells of the codes that it lacks.
     """
@@ -33,7 +35,12 @@ def run(measured: Measurements) -> CheckResult:
         title=_TITLE,
         denominator=looked.rows,
         denominator_unit=looked.unit,
-        findings=(*_refused(measured), *_hung(measured), *_classes(measured)),
+        findings=(
+            *_refused(measured),
+            *_hung(measured),
+            *_classes(measured),
+            *_hung_classes(measured),
+        ),
         not_applicable=looked.why_not,
     )
 
@@ -115,8 +122,57 @@ def _classes(measured: Measurements) -> tuple[Finding, ...]:
     )
 
 
+def _hung_classes(measured: Measurements) -> tuple[Finding, ...]:
+    if measured.model is None:
+        return ()
+    predictions = measured.model.predictions
+    told, matched, touched = predictions.ledger, len(predictions), len(_scored_as_hung(measured))
+    hung = sorted(told.hung_classes.values())
+    if not hung:
+        return ()
+    return (
+        Finding(
+            check=_NAME,
+            severity="warning",
+            nodes=tuple(hung[:TOP_PARTS]),
+            statement="{labels} of {classes} classes of the predictions {labels|is|are} no node "
+            "of the "
+            "hierarchy; {nodes_added} nodes {nodes_added|was|were} added for {labels|it|them}, "
+            "{nodes_added|below|each below} the node that its digits name, with scores above 0 on "
+            "{instances} of {of} instances.",
+            evidence={
+                "labels": Quantity(len(hung)),
+                "classes": Quantity(told.classes_read),
+                "nodes_added": Quantity(len(hung)),
+                "instances": count(touched, matched),
+                "of": Quantity(matched),
+            },
+            curator="Name the hierarchy that the model was trained on: the one at hand lacks these "
+            "classes.",
+            data_user="Trust the nodes above these classes more than the classes: only where "
+            "labels have such a code too, an answer can be right.",
+            touched=touched,
+            parts=tuple(Part((node,), {}) for node in hung[:TOP_PARTS]),
+            key=(_HUNG_CLASSES,),
+        ),
+    )
+
+
+def _scored_as_hung(measured: Measurements) -> IntArray:
+    """Instances with a score above 0 for a class that was hung, ascending."""
+    if measured.model is None:
+        return np.empty(0, np.int64)
+    predictions = measured.model.predictions
+    index = measured.hierarchy.index
+    nodes = [index(node) for node in predictions.ledger.hung_classes.values()]
+    scored = np.asarray(predictions.scores[:, nodes].sum(axis=1)).ravel() > 0
+    return np.asarray(predictions.rows[scored])
+
+
 def cases(measured: Measurements, finding: Finding) -> IntArray:
     """The instances with such a label, or with a score for such a class."""
+    if finding.key == (_HUNG_CLASSES,):
+        return _scored_as_hung(measured)
     if finding.key == (_CLASSES,):
         model = measured.model
         return np.empty(0, np.int64) if model is None else np.sort(model.predictions.left_out)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from weakref import WeakKeyDictionary
 
 import polars as pl
 
@@ -108,6 +109,10 @@ def looked_at(measured: Measurements) -> LookedAt:
     return LookedAt(read - beside, beside)
 
 
+_READ = WeakKeyDictionary[Measurements, pl.DataFrame]()
+"""Labels `read_again`, by their measurements."""
+
+
 def read_again(measured: Measurements, integrity: Integrity) -> pl.DataFrame:
     """Labels as `written`, with the valid codes that they may be if they were damaged.
 
@@ -118,10 +123,23 @@ def read_again(measured: Measurements, integrity: Integrity) -> pl.DataFrame:
     stands, also where no complete list could tell; ``is_code``: whether it is a code, or a heading
     that may have been one.
 
-    A code is valid where it is assignable and the hierarchy did not get it from a label alone, or
+    A code is valid where it is assignable and the hierarchy did not get it from a label or a class
+    alone, or
     where a dictionary lists it. What is valid as it stands is not read otherwise. Where no table is
     known, codes of the code sets are taken that labels of the release are valid codes of.
+
+    Read once: several checks ask for it, and get the same frame while the measurements live.
+
+    Args:
+        measured: The measurements.
+        integrity: That of its hierarchy.
     """
+    if measured not in _READ:
+        _READ[measured] = _read(measured, integrity)
+    return _READ[measured]
+
+
+def _read(measured: Measurements, integrity: Integrity) -> pl.DataFrame:
     codes, labels = _valid_codes(measured), written(measured)
     rows = _as_numbers(labels)
     nodes = labels["node"].to_list()
@@ -255,6 +273,8 @@ def _elsewhere(integrity: Integrity, label: str, table: str | None) -> set[str]:
 
 def _valid_codes(measured: Measurements) -> set[str]:
     hierarchy, mappings = measured.hierarchy, measured.mappings
-    from_labels = set(mappings.filter("added")["node"])
+    added = set(mappings.filter("added")["node"])
+    if measured.model is not None:
+        added |= set(measured.model.predictions.ledger.hung_classes.values())
     assignable = zip(hierarchy.nodes, hierarchy.assignable.tolist(), strict=True)
-    return {node for node, may in assignable if may} - from_labels
+    return {node for node, may in assignable if may} - added

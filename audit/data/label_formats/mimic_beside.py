@@ -86,8 +86,8 @@ def _place_of(name: str, tables: Sequence[Path], keys: Sequence[str]) -> tuple[s
         f"a column named {name!r} is required",
         found=f"none in {searched}",
         where=tables[0].parent,
-        hint="strata, drift and code_dates of the policy name columns of the tables of codes, of "
-        "ADMISSIONS or of PATIENTS",
+        hint="strata, drift, code_dates and person of the policy name columns of the tables of "
+        "codes, of ADMISSIONS or of PATIENTS",
     )
 
 

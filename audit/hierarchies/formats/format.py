@@ -10,7 +10,8 @@ from typing import TypeAlias
 import polars as pl
 
 from audit.base.errors import AuditError, SchemaError
-from audit.hierarchies.hierarchy import Coding, Hierarchy
+from audit.hierarchies.coding import Coding
+from audit.hierarchies.hierarchy import Hierarchy
 
 EdgeRow: TypeAlias = tuple[str, str]
 """``child, parent``."""

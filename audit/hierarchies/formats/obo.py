@@ -10,8 +10,9 @@ from pathlib import Path
 
 from audit.base.errors import HierarchyError, SchemaError, first_cases
 from audit.base.files import read_lines
+from audit.hierarchies.coding import Placement
 from audit.hierarchies.formats.format import HierarchyFormat, bare_suffix, head_text, hierarchy_of
-from audit.hierarchies.hierarchy import Hierarchy, Placement
+from audit.hierarchies.hierarchy import Hierarchy
 
 
 @dataclass(frozen=True)

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 
-from audit.hierarchies.hierarchy import Companions
 from audit.hierarchies.icd.exclusions import Reference, Tabular, references
+from audit.hierarchies.notes import Companions
 from audit.policy.rules import Companion
 
 _CATEGORY = 3

@@ -6,8 +6,8 @@ import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from audit.hierarchies.hierarchy import Exclusion, Exclusions
 from audit.hierarchies.icd.icd10 import CATEGORY
+from audit.hierarchies.notes import Exclusion, Exclusions
 
 _WRITTEN = rf"{CATEGORY}(?:\.[0-9A-Z]{{0,4}})?"
 _CODE = re.compile(rf"(?<![0-9A-Za-z]){_WRITTEN}(?![0-9A-Za-z])")

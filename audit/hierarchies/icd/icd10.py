@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from audit.hierarchies.hierarchy import Hierarchy, Placement
+from audit.hierarchies.coding import Placement
+from audit.hierarchies.hierarchy import Hierarchy
 from audit.hierarchies.icd import icd9, icd9_shapes
 from audit.hierarchies.integrity import Integrity
 

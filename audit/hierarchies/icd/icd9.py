@@ -6,7 +6,8 @@ import re
 from collections.abc import Container
 from dataclasses import dataclass, replace
 
-from audit.hierarchies.hierarchy import Hierarchy, Placement
+from audit.hierarchies.coding import Placement
+from audit.hierarchies.hierarchy import Hierarchy
 from audit.hierarchies.icd.icd9_shapes import has_shape_of_icd10_alone, why_never_first
 from audit.hierarchies.integrity import Integrity
 

@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 
 import audit
 from audit.checks.rules.excludes1 import CHECK
-from audit.hierarchies.hierarchy import Exclusion, Exclusions, Hierarchy
+from audit.hierarchies.hierarchy import Hierarchy
+from audit.hierarchies.notes import Exclusion, Exclusions
 from audit.measure.measure import measure
 from audit.policy.policy import Policy, policy_for
 from audit.results.result import CheckResult, shared_finding

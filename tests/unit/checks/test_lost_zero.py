@@ -10,7 +10,9 @@ import polars as pl
 import pytest
 
 import audit
+from audit.checks import CHECKS
 from audit.checks.rules.lost_zero import CHECK
+from audit.checks.shared import labels_as_written
 from audit.checks.shared.labels_as_written import integrity_of, read_again, unexplained
 from audit.hierarchies.hierarchy import Hierarchy
 from audit.hierarchies.icd.icd9cm import DATA
@@ -319,3 +321,19 @@ def test_it_does_not_apply_without_codes_that_start_with_zero(toy_hierarchy: Hie
 
     assert found.status == "not_applicable"
     assert CHECK.run(measured({"diagnoses": {"a": []}})).not_applicable == "no row was read"
+
+
+def test_labels_are_read_again_once_for_all_checks(monkeypatch: pytest.MonkeyPatch) -> None:
+    times: list[int] = []
+    read = labels_as_written._as_numbers
+
+    def counting(labels: pl.DataFrame) -> list[labels_as_written._Row]:
+        times.append(len(labels))
+        return read(labels)
+
+    monkeypatch.setattr(labels_as_written, "_as_numbers", counting)
+    asked = measured({"diagnoses": {"a": ["42", "3893", "40199"]}, "procedures": {"a": ["3606"]}})
+    for check in CHECKS:
+        check.run(asked)
+
+    assert times == [4]

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 import audit
 from audit.checks.rules.missing_companion import CHECK
 from audit.checks.rules.sibling_exclusive import CHECK as EXCLUSIVE
-from audit.hierarchies.hierarchy import Companions
+from audit.hierarchies.notes import Companions
 from audit.measure.measure import Measurements, measure
 from audit.measure.rule_book import at_or_below
 from audit.policy.code_dates import Spell

@@ -2,19 +2,27 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import polars as pl
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 import audit
 from audit.base.errors import InputError, PolicyError
 from audit.checks.rules.unknown_code import CHECK
+from audit.checks.shared.labels_as_written import integrity_of, read_again
 from audit.counting.file import count_pairs
 from audit.data.dataset import LabelDataset
-from audit.hierarchies.hierarchy import Hierarchy, Unlisted
+from audit.data.prediction_format import RawPredictions
+from audit.data.predictions import Predictions, map_predictions
+from audit.hierarchies.coding import Unlisted
+from audit.hierarchies.hierarchy import Hierarchy
 from audit.measure.measure import measure
-from audit.policy.policy import Policy
+from audit.policy.policy import Policy, policy_for
 from audit.results.result import Finding
 from audit.runs.audit import run_audit
 
@@ -149,3 +157,89 @@ def test_labels_of_a_hierarchy_made_in_python_still_hang(file: Path) -> None:
     rows = pl.DataFrame({"instance": ["a"], "label": ["250.01"]})
 
     assert LabelDataset.from_rows(rows, made).hierarchy.parents("250.01") == ("250",)
+
+
+# --- classes of a model ------------------------------------------------------------------------
+
+CODES = ("250.00", "250.0", "250.01", "250.09", "36.06", "36.01", "300.4", "V99", "elf")
+
+
+def predicted(
+    dataset: LabelDataset, classes: tuple[str, ...], scores: list[list[float]]
+) -> Predictions:
+    raw = RawPredictions(
+        tuple("abcd"), classes, np.array(scores), set_valued=False, sources=(Path("scores.npz"),)
+    )
+    return replace(map_predictions(raw, dataset), sources=())
+
+
+@pytest.mark.parametrize("unlisted", [None, "refuse", "hang"])
+@given(drawn=st.lists(st.sampled_from(CODES), min_size=1, unique=True))
+def test_a_class_is_placed_as_a_label_with_the_same_code_is(
+    tmp_path_factory: pytest.TempPathFactory, unlisted: Unlisted | None, drawn: list[str]
+) -> None:
+    """Labels with the same codes, read into the same hierarchy, are the oracle."""
+    file = tmp_path_factory.mktemp("file") / "ICD9_descriptions"
+    file.write_text(CAML)
+    classes = ("250.1", *drawn)
+    hierarchy = audit.load_hierarchy(file, unlisted=unlisted)
+    of_labels = LabelDataset.from_rows(
+        pl.DataFrame({"instance": "a", "label": list(classes)}), hierarchy
+    )
+    one = LabelDataset.from_rows(pl.DataFrame({"instance": ["a"], "label": ["250.00"]}), hierarchy)
+    model = predicted(one, classes, [[0.5] * len(classes)] * 4)
+
+    nodes = dict(of_labels.mappings.select("label", "node").iter_rows())
+    hung = dict(of_labels.mappings.filter("added").select("label", "node").iter_rows())
+    assert model.hierarchy.nodes == of_labels.hierarchy.nodes
+    assert model.ledger.hung_classes == hung
+    assert set(model.ledger.unknown_classes) == set(classes) - set(nodes)
+    scored = [model.hierarchy.nodes[i] for i in model.scores[[0]].indices]
+    assert sorted(scored) == sorted(nodes.values())
+
+
+def test_hung_classes_are_told_with_their_nodes_and_instances(file: Path) -> None:
+    dataset = dataset_of(file, "hang")
+    classes = ("250.00", "250.01", "250.09", "V99")
+    scores = [[0.9, 0, 0.6, 0], [0, 0.8, 0, 0.1], [0.5, 0, 0.7, 0], [0.1, 0.2, 0, 0]]
+    model = predicted(dataset, classes, scores)
+    measured = measure(dataset, Policy(), model)
+    told = {f.id: f for f in CHECK.run(measured).findings}
+    finding = told["unknown_code:classes%20hung"]
+    result = run_audit(dataset, predictions=model)
+
+    assert finding.nodes == ("250.09",)
+    assert {name: quantity.value for name, quantity in finding.evidence.items()} == {
+        "labels": 1, "classes": 4, "nodes_added": 1, "instances": 2, "of": 4,
+    }  # fmt: skip
+    assert CHECK.cases is not None
+    assert CHECK.cases(measured, finding).tolist() == [0, 2]
+    assert "unknown_code:classes" in told
+    assert result.model_pairs is not None
+    assert "250.09" in result.nodes["node"]
+    direct = dict(result.nodes.select("node", "direct").iter_rows())
+    assert (direct["250.09"], direct["250.01"]) == (0, 3)
+
+
+def test_a_node_that_a_class_added_is_no_valid_code_of_labels(tmp_path: Path) -> None:
+    """002.50 of a class alone must not become what 2.50 may stand for."""
+    rows = pl.DataFrame({"instance": list("abcd"), "label": ["2.59", "401.9", "250.00", "V30.00"]})
+    dataset = LabelDataset.from_rows(rows, "icd9cm")
+    model = predicted(dataset, ("401.9", "002.59"), [[0.5, 0.5]] * 4)
+    policy = policy_for("icd9cm")
+    by_model, alone = measure(dataset, policy, model), measure(dataset, policy)
+    integrity = integrity_of(alone)
+    assert integrity is not None
+
+    assert model.ledger.hung_classes == {"002.59": "002.59"}
+    both = [read_again(measured, integrity).drop("line") for measured in (by_model, alone)]
+    assert both[0].equals(both[1])
+
+
+def test_several_classes_that_would_be_one_new_node_are_left_out(file: Path) -> None:
+    dataset = dataset_of(file, "hang")
+    model = predicted(dataset, ("250.00", "25009", "250.09"), [[0.5, 0.25, 0.25]] * 4)
+
+    assert model.ledger.unknown_classes == ("25009", "250.09")
+    assert model.hierarchy is dataset.hierarchy
+    assert run_audit(dataset, predictions=model).checks

@@ -7,8 +7,9 @@ from hypothesis import strategies as st
 
 from audit.base.errors import AuditError, HierarchyError, SchemaError
 from audit.base.files import first_bytes
+from audit.hierarchies.coding import Placement
 from audit.hierarchies.formats.caml import FORMAT
-from audit.hierarchies.hierarchy import Hierarchy, Placement
+from audit.hierarchies.hierarchy import Hierarchy
 
 REAL = os.environ.get("AUDIT_DATA")
 needs_data = pytest.mark.skipif(not REAL, reason="AUDIT_DATA does not name the folder of real data")

@@ -164,16 +164,17 @@ MISREAD = (
     "041.12", "041.2", "041.3", "041.5", "041.6", "041.7", "041.81", "041.83", "715.31", "715.36",
     "715.89", "715.95", "403.00", "403.10", "403.90", "403.91", "416.8", "411.89", "410.00",
     "404.90", "404.91", "402.91", "550.90", "553.00", "250.80", "250.01", "140.5", "E812.9",
-    "369.66", "941.02", "010.06", "599.0", "428.0",
+    "369.66", "941.02", "010.06", "599.0", "428.0", "715.90", "715.98", "719.80", "711.40",
+    "305.00", "428.30", "789.00",
 )  # fmt: skip
 """Codes whose titles hold a catch-all's words and name something."""
 CATCH_ALLS = {
     "401.9": "unspecified", "584.9": "unspecified", "585.9": "unspecified", "285.9": "unspecified",
     "272.4": "other", "486": "unspecified", "041.9": "unspecified", "041.09": "other",
-    "715.90": "unspecified", "V46.9": "unspecified", "410.91": "unspecified", "648.91": "other",
+    "V46.9": "unspecified", "410.91": "unspecified", "648.91": "other",
     "416.9": "unspecified", "250.92": "unspecified", "459.89": "other", "296.90": "unspecified",
     "296.99": "other", "820.8": "unspecified", "458.29": "other", "276.50": "unspecified",
-    "V58.69": "other", "305.00": "unspecified", "997.79": "other", "998.59": "other",
+    "V58.69": "other", "997.79": "other", "998.59": "other",
 }  # fmt: skip
 
 

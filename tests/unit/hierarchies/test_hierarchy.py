@@ -8,7 +8,8 @@ import polars as pl
 import pytest
 
 from audit.base.errors import HierarchyError, SchemaError
-from audit.hierarchies.hierarchy import RELATIONS, SYNTHETIC_ROOT, Hierarchy
+from audit.hierarchies.building import SYNTHETIC_ROOT
+from audit.hierarchies.hierarchy import RELATIONS, Hierarchy
 from fixtures import toy as by_hand
 from fixtures.toy import toy
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from audit.hierarchies.hierarchy import Placement
+from audit.hierarchies.coding import Placement
 from audit.hierarchies.icd.icd10 import (
     DIAGNOSES,
     ICD10Coding,

@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from audit.hierarchies.hierarchy import Hierarchy, Placement
+from audit.hierarchies.coding import Placement
+from audit.hierarchies.hierarchy import Hierarchy
 from audit.hierarchies.icd.icd9 import (
     ICD9,
     TABLES,

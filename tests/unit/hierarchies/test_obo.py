@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from audit.base.errors import AuditError, FormatError, HierarchyError, InputError, SchemaError
+from audit.hierarchies.coding import Placement
 from audit.hierarchies.formats import obo
-from audit.hierarchies.hierarchy import Placement
 from audit.hierarchies.reading import load_hierarchy
 
 ONTOLOGY = r"""format-version: 1.2

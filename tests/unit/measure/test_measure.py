@@ -150,7 +150,10 @@ def test_instances_without_a_group_stand_alone() -> None:
 def test_groups_of_one_are_no_groups() -> None:
     labels = repeated([(30, ["other_lung"]), (30, ["asthma"])])
 
-    assert measure(labelled(LUNG, labels, groups={i: i for i in labels}), Policy()).loaded.group_of is None
+    assert (
+        measure(labelled(LUNG, labels, groups={i: i for i in labels}), Policy()).loaded.group_of
+        is None
+    )
 
 
 def test_a_group_is_never_mistaken_for_an_instance_without_one() -> None:

@@ -13,7 +13,7 @@ from audit.base.errors import PolicyError
 from audit.hierarchies.hierarchy import Hierarchy
 from audit.measure.rule_book import associations, first_association, refuse_contradictions
 from audit.policy.policy import BUILT_IN, Policy
-from audit.policy.rules import Companion, Exclusive, Expected
+from audit.policy.rules import Companion, Exclusive, Expected, PersonRule
 from audit.runs.audit import run_audit
 from fixtures.labelled import labelled, tree
 
@@ -54,6 +54,30 @@ def test_rules_that_no_record_can_keep_to_are_refused(
 ) -> None:
     with pytest.raises(PolicyError) as caught:
         keep(*rules)
+    assert told in str(caught.value)
+
+
+def of_persons(nodes: Any, **more: Any) -> PersonRule:
+    return PersonRule.model_validate({"nodes": nodes, "source": "A book.", **more})
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "told"),
+    [
+        ({"sex": "female"}, {"sex": "male"}, "person_rules: a1, by 'a' and 'a1'"),
+        ({"age_to": 3}, {"age_from": 4}, "person_rules: a1"),
+        ({"age_to": 3}, {"age_from": 3}, ""),
+        ({"sex": "female"}, {"age_from": 3}, ""),
+        ({"sex": "female"}, {"sex": "female"}, ""),
+    ],
+)
+def test_rules_that_allow_no_person_are_refused(one: Any, other: Any, told: str) -> None:
+    policy = Policy(person_rules=(of_persons("a", **one), of_persons(["a1", "b"], **other)))
+    if not told:
+        refuse_contradictions(policy, BODY)
+        return
+    with pytest.raises(PolicyError) as caught:
+        refuse_contradictions(policy, BODY)
     assert told in str(caught.value)
 
 
@@ -133,7 +157,7 @@ def test_rules_that_ask_for_the_same_know_what_is_above_them_all() -> None:
 def test_expected_pairs_come_before_what_rules_and_notes_ask_for() -> None:
     from dataclasses import replace
 
-    from audit.hierarchies.hierarchy import Companions
+    from audit.hierarchies.notes import Companions
 
     one, two, three = Expected(nodes=("a", "b"), source="."), rule("a", "b"), rule("a", "c")
     noting: Hierarchy = replace(BODY, companions=Companions("May", (three,)))

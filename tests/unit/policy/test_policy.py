@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import re
 import tomllib
 from datetime import date
@@ -302,6 +303,46 @@ def test_a_companion_rule_that_says_nothing_is_refused(
         load_policy(written(tmp_path, text))
 
 
+# --- sex and age ------------------------------------------------------------------------------
+
+PERSON = '[person]\nsex = "gender"\nfemale = "F"\nmale = ["M", "1"]\n'
+OF_PERSONS = '[[person_rules]]\nnodes = ["a", "b"]\nsource = "A book."\n'
+
+
+def test_columns_and_rules_of_persons_are_read(tmp_path: Path) -> None:
+    text = f"strata = ['gender']\n{PERSON}age = 'years'\n{OF_PERSONS}age_from = 3\n"
+    policy = load_policy(written(tmp_path, text))
+    (one,) = policy.person_rules
+    assert policy.person is not None
+
+    assert policy.person.values == {"female": ("F",), "male": ("M", "1")}
+    assert policy.columns == ("gender", "years")
+    assert policy.columns_of_values == {"years"}
+    assert (one.nodes_named, one.ages, one.severity) == (("a", "b"), (3, math.inf), "warning")
+    assert list(policy.nodes_named()) == [("person_rules", "a"), ("person_rules", "b")]
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("[person]\n", "a column of the sex or of the age must be named"),
+        (PERSON.replace("male = [", "others = ["), "person.others"),
+        (PERSON.replace('female = "F"\n', ""), "go together"),
+        (PERSON.replace('sex = "gender"\n', "age = 'years'\n"), "go together"),
+        (PERSON.replace('"1"', '"F"'), "F must mean female or male, not both"),
+        (OF_PERSONS, "a rule must state a sex, or ages"),
+        (OF_PERSONS + "sex = 'female'\nage_to = 3\n", "two rules state both"),
+        (OF_PERSONS + "sex = 'woman'\n", "person_rules.0.sex (line 4)"),
+        (OF_PERSONS + "age_from = -1\n", "person_rules.0.age_from (line 4)"),
+        (OF_PERSONS + "age_from = 4\nage_to = 3\n", "age_to 3 must not be less than age_from 4"),
+        (2 * (OF_PERSONS + "age_to = 3\n"), "rule 2 repeats an earlier one"),
+    ],
+)
+def test_what_says_nothing_of_persons_is_refused(tmp_path: Path, text: str, told: str) -> None:
+    with pytest.raises(PolicyError, match=re.escape(told)):
+        load_policy(written(tmp_path, text))
+
+
 # --- where a mistake stands -------------------------------------------------------------------
 
 TEXT = """title = "x"
@@ -427,7 +468,7 @@ def test_the_column_of_days_parts_no_instances_unless_it_is_named_again() -> Non
     alone, again = Policy(code_dates=dates), Policy(code_dates=dates, drift=("day",))
 
     assert alone.columns == again.columns == ("day",)
-    assert (alone.day_columns, again.day_columns) == (frozenset({"day"}), frozenset())
+    assert (alone.columns_of_values, again.columns_of_values) == (frozenset({"day"}), frozenset())
 
 
 def test_columns_are_those_of_strata_and_drift_each_once(tmp_path: Path) -> None:

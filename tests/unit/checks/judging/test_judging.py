@@ -296,20 +296,58 @@ def model_run(policy: Policy | None = None) -> AuditResult:
     return run_audit(dataset, policy or stated(), predictions=model, today=TODAY)
 
 
-@pytest.mark.parametrize(
-    ("name", "value"),
-    [
-        ("residual_share", 0.7), ("habit_ratio", 3.0),
-    ],
-)  # fmt: skip
-def test_a_stricter_limit_leaves_the_findings_of_a_run_with_it(name: str, value: float) -> None:
-    policy = stated(**{name: threshold(value)})
-    make = audited if name == "residual_share" else model_run
-    before, again = make(), rejudged(make(), policy, today=TODAY)
+FOREST = tree(
+    "p0 p1 p2 p3 p4 p5 < top",
+    *(f"specific{i} other{i} < p{i}" for i in range(6)),
+    titles={f"other{i}": "Other" for i in range(6)},
+)
+OF_PARENT = st.tuples(st.integers(0, 60), st.integers(0, 30))
 
-    there = {id_ for id_, f in findings(again).items() if not f.judgement.dropped}
-    assert there == set(findings(make(policy)))
-    assert there < set(findings(before))
+
+@given(st.lists(OF_PARENT, min_size=6, max_size=6), st.sampled_from([0.5, 0.6, 0.7, 0.8, 0.9]))
+def test_a_stricter_share_leaves_the_findings_of_a_run_with_it(
+    drawn: list[tuple[int, int]], limit: float
+) -> None:
+    """A run with the stricter limit is the oracle, also for q values."""
+    counts = [
+        (times, [f"{kind}{i}"])
+        for i, of_both in enumerate(drawn)
+        for kind, times in zip(("other", "specific"), of_both, strict=True)
+    ]
+    data = labelled(FOREST, repeated(counts) | {"empty": []})
+    loose, strict = stated(residual_share=threshold(0.5)), stated(residual_share=threshold(limit))
+    before, wanted = (run_audit(data, policy, today=TODAY) for policy in (loose, strict))
+    again = rejudged(before, strict, today=TODAY)
+
+    def q_values(result: AuditResult) -> dict[str, object]:
+        return {
+            id_: finding.evidence["q_value"].value
+            for id_, finding in findings(result).items()
+            if finding.check == "residual_overuse" and not finding.judgement.dropped
+        }
+
+    assert q_values(again) == q_values(wanted)
+    assert rejudged(again, loose, today=TODAY).shared() == before.shared()
+
+
+def test_a_share_that_only_its_family_makes_unsure_is_dropped() -> None:
+    """The limit lies below the interval of one parent, and its test fails among six."""
+    drawn = [(33, 7), *[(20, 20)] * 5]
+    counts = [
+        (times, [f"{kind}{i}"])
+        for i, of_both in enumerate(drawn)
+        for kind, times in zip(("other", "specific"), of_both, strict=True)
+    ]
+    found = run_audit(labelled(FOREST, repeated(counts)), stated(), today=TODAY)
+    one = findings(found)["residual_overuse:p0"]
+    low = one.evidence["low"].value
+    assert isinstance(low, float)
+    judged_again = rejudged(found, stated(residual_share=threshold(low - 0.005)), today=TODAY)
+    again = findings(judged_again)["residual_overuse:p0"]
+
+    assert not one.judgement.dropped
+    assert again.judgement.dropped
+    assert again.evidence["q_value"].value > 0.05  # type: ignore[operator]
 
 
 @pytest.mark.parametrize(
@@ -347,6 +385,8 @@ def test_what_needs_counting_is_refused_by_its_key(policy: Policy, key: str) -> 
 def test_a_limit_that_another_check_counts_with_needs_counting() -> None:
     with pytest.raises(PolicyError, match=r"residual_share is 0\.7, where the run was counted"):
         rejudged(model_run(), stated(residual_share=threshold(0.7)), today=TODAY)
+    with pytest.raises(PolicyError, match="habit_ratio is 3, where the run was counted"):
+        rejudged(model_run(), stated(habit_ratio=threshold(3.0)), today=TODAY)
 
 
 def test_a_reason_may_change_without_counting() -> None:
@@ -364,7 +404,7 @@ def test_a_threshold_is_judged_by_again_only_where_a_check_says_so() -> None:
 
 
 def test_the_documentation_names_the_limits_that_may_become_stricter() -> None:
-    page = (Path(__file__).parents[3] / "docs" / "policy.md").read_text("utf-8")
+    page = (Path(__file__).parents[4] / "docs" / "policy.md").read_text("utf-8")
     listed = page.split("no check of the run counts with it:")[1].split(".")[0]
 
     assert set(re.findall(r"`(\w+)`", listed)) == {

@@ -1,0 +1,203 @@
+"""sex_age_conflict: codes of persons whose sex or age a rule on the code does not allow."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from audit.base.dag import IntArray
+from audit.checks.check import Check
+from audit.checks.shared.rule_carriers import carrying_any, named, parts_of
+from audit.measure.measure import Measurements
+from audit.measure.people import GREATEST_AGE, fitting, known
+from audit.policy.rules import Person, PersonRule, Severity
+from audit.results.disclosure import count, derived
+from audit.results.result import CheckResult, Finding
+
+_NAME = "sex_age_conflict"
+_TITLE = "Do codes fit the sex and the age of the person?"
+_CONFLICT, _UNKNOWN = "conflict", "unknown"
+
+
+@dataclass(frozen=True)
+class _Judged:
+    """Instances with a code that a rule speaks of; all ascending.
+
+    Args:
+        rule: The rule.
+        carrying: Those with such a code.
+        known: Those of them whose sex, or age, is known.
+        against: Those of them whom the rule does not allow.
+    """
+
+    rule: PersonRule
+    carrying: IntArray
+    known: IntArray
+    against: IntArray
+
+    @property
+    def unknown(self) -> IntArray:
+        """Those of whom it is not known."""
+        return np.setdiff1d(self.carrying, self.known, assume_unique=True)
+
+
+def run(measured: Measurements) -> CheckResult:
+    """Report each rule on sex or age that instances do not keep to, once, with their labels.
+
+    Rules are judged by the columns that the policy names. Instances without a known value are told
+    as a note.
+    """
+    judged = _judged(measured)
+    carrying = np.unique(np.concatenate([np.empty(0, np.int64), *(one.carrying for one in judged)]))
+    return CheckResult(
+        name=_NAME,
+        title=_TITLE,
+        denominator=len(carrying),
+        denominator_unit=_unit(measured, len(judged)),
+        findings=tuple(finding for one in judged for finding in _findings(measured, one)),
+        not_applicable=_why_not(measured, len(carrying)),
+    )
+
+
+def _judged(measured: Measurements) -> list[_Judged]:
+    """What each rule makes of the instances, in the order of the policy."""
+    person = measured.policy.person
+    if person is None:
+        return []
+    rules = [rule for rule in measured.policy.person_rules if _column(person, rule)]
+    return [_judged_by(measured, person, rule) for rule in rules]
+
+
+def _judged_by(measured: Measurements, person: Person, rule: PersonRule) -> _Judged:
+    carrying = carrying_any(measured, rule.nodes_named)
+    told = carrying[known(measured.loaded.dataset, person, rule)[carrying]]
+    fits = fitting(measured.loaded.dataset, person, rule)
+    return _Judged(rule, carrying, told, told[~fits[told]])
+
+
+def _column(person: Person, rule: PersonRule) -> str:
+    """The column that a rule is judged by; empty: the policy names none."""
+    return person.age if rule.sex is None else person.sex
+
+
+def _unit(measured: Measurements, rules: int) -> str:
+    others = len(measured.policy.person_rules) - rules
+    left_out = f"; {others:,} not judged, for the policy names no column for them" if others else ""
+    return f"instances with a code that a rule on sex or age speaks of (rules: {rules:,}{left_out})"
+
+
+def _why_not(measured: Measurements, carrying: int) -> str:
+    rules, person = measured.policy.person_rules, measured.policy.person
+    if not rules:
+        return "the policy states no rule on sex or age"
+    if person is None:
+        return (
+            "the policy names no column of the sex or of the age: name them under [person], as sex "
+            "with the values that mean female and male, and as age"
+        )
+    if not any(_column(person, rule) for rule in rules):
+        return "the policy names no column that its rules on sex or age are judged by"
+    return "" if carrying else "no instance has a code that a rule on sex or age speaks of"
+
+
+def _findings(measured: Measurements, judged: _Judged) -> Iterator[Finding]:
+    rule = judged.rule
+    codes = named(measured.hierarchy, rule.nodes_named)
+    what = "age" if rule.sex is None else "sex"
+    if len(judged.against):
+        yield _finding(
+            measured,
+            judged,
+            judged.against,
+            kind=_CONFLICT,
+            severity=rule.severity,
+            of=judged.known,
+            statement=f"{{instances}} of {{of}} instances with a code of {codes} and a known "
+            f"{what} ({{share}}) {{instances|is|are}} of a person {_other(rule)}.",
+            advice="Compare the code and the person's data with the record, and correct the one "
+            "that is wrong. Where both are right, waive the finding.",
+        )
+    if len(judged.unknown):
+        yield _finding(
+            measured,
+            judged,
+            judged.unknown,
+            kind=_UNKNOWN,
+            severity="note",
+            of=judged.carrying,
+            statement=f"{{instances}} of {{of}} instances with a code of {codes} ({{share}}) "
+            f"{{instances|is|are}} of a person whose {what} is not known: the rule was not applied "
+            "there.",
+            advice=_mend(measured, rule),
+        )
+
+
+def _other(rule: PersonRule) -> str:
+    """The persons whom a rule does not allow, for a sentence."""
+    if rule.sex is not None:
+        return "who is not female" if rule.sex == "female" else "who is not male"
+    least, greatest = rule.age_from, rule.age_to
+    if least is None:
+        return f"older than {greatest} {'year' if greatest == 1 else 'years'}"
+    if greatest is None:
+        return f"younger than {least} {'year' if least == 1 else 'years'}"
+    return f"whose age is not from {least} to {greatest} years"
+
+
+def _mend(measured: Measurements, rule: PersonRule) -> str:
+    person = measured.policy.person
+    column = _column(person, rule) if person else ""
+    if rule.sex is None:
+        return f"Fill {column!r} in where an age is known; ages above {GREATEST_AGE} count as none."
+    return (
+        f"Fill {column!r} in where the sex is known, and name in the policy each value of it that "
+        "means female or male."
+    )
+
+
+def _finding(
+    measured: Measurements,
+    judged: _Judged,
+    instances: IntArray,
+    *,
+    kind: str,
+    severity: Severity,
+    of: IntArray,
+    statement: str,
+    advice: str,
+) -> Finding:
+    rule, touched, total = judged.rule, len(instances), measured.n_instances
+    parts = parts_of(measured, rule.nodes_named, instances)
+    told = (
+        f" The rule: {rule.source.rstrip('.')}. "
+        "{instances|It is a candidate|They are candidates} for review, not {instances|a "
+        "fault|faults}."
+    )
+    return Finding(
+        check=_NAME,
+        severity=severity,
+        nodes=rule.nodes_named if len(rule.nodes_named) == 1 else parts[0].nodes,
+        statement=statement + (told if kind == _CONFLICT else ""),
+        evidence={
+            "instances": count(touched, len(of), len(judged.carrying), total),
+            "of": count(len(of), len(judged.carrying), total),
+            "share": derived(touched / len(of), "instances", "of"),
+        },
+        curator=advice,
+        data_user="Do not take these codes for what the person has without looking at the record.",
+        touched=touched,
+        parts=parts,
+        key=(*rule.key, kind),
+    )
+
+
+def cases(measured: Measurements, finding: Finding) -> IntArray:
+    """The instances whose person the rule does not allow, or of whom that is not known."""
+    *key, kind = finding.key
+    judged = next(one for one in _judged(measured) if one.rule.key == tuple(key))
+    return judged.against if kind == _CONFLICT else judged.unknown
+
+
+CHECK = Check(_NAME, _TITLE, run, needs="instances", cases=cases)

@@ -1,0 +1,53 @@
+"""Who carries the nodes of a policy's rule, with which labels, and what a sentence calls them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from audit.base.dag import IntArray
+from audit.checks.check import TOP_PARTS
+from audit.checks.shared.carriers import carrying
+from audit.hierarchies.hierarchy import Hierarchy
+from audit.measure.measure import Measurements
+from audit.measure.rule_book import at_or_below
+from audit.results.disclosure import count
+from audit.results.result import Part
+
+MOST_NAMED = 5
+"""Nodes of a side of a rule up to which a sentence names them all."""
+
+
+def carrying_any(measured: Measurements, nodes: Sequence[str]) -> IntArray:
+    """Instances that carry one of some nodes, ascending."""
+    each = (carrying(measured, node) for node in nodes)
+    return np.unique(np.concatenate([np.empty(0, np.int64), *each]))
+
+
+def named(hierarchy: Hierarchy, nodes: Sequence[str]) -> str:
+    """A node with its title, or the first of several and how many others there are."""
+    if len(nodes) == 1:
+        return hierarchy.describe(hierarchy.index(nodes[0]))
+    few = list(nodes if len(nodes) <= MOST_NAMED else nodes[: MOST_NAMED - 1])
+    others = len(nodes) - len(few)
+    *first, last = [*few, *([f"{others} others"] if others else [])]
+    return f"{', '.join(first)} or {last}"
+
+
+def parts_of(measured: Measurements, nodes: Sequence[str], instances: IntArray) -> tuple[Part, ...]:
+    """The labels at or below some nodes on some instances, the most frequent first."""
+    labels = np.flatnonzero(at_or_below(measured.hierarchy, nodes))
+    labelled = np.asarray(
+        measured.loaded.dataset.direct[instances][:, labels].sum(axis=0), np.int64
+    )
+    order = np.lexsort((labels, -labelled))[:TOP_PARTS]
+    ids, everywhere = measured.hierarchy.nodes, measured.direct_support
+    return tuple(
+        Part(
+            (ids[labels[place]],),
+            {"instances": count(labelled[place], len(instances), everywhere[labels[place]])},
+        )
+        for place in order.tolist()
+        if labelled[place]
+    )

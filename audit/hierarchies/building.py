@@ -1,0 +1,72 @@
+"""Tables of edges and nodes, checked before they become a hierarchy."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import polars as pl
+
+from audit.base import dag
+from audit.base.dag import Sparse
+from audit.base.errors import HierarchyError, SchemaError, first_cases
+
+SYNTHETIC_ROOT = "(root)"
+"""Id of the root that several tops of a hierarchy are hung under."""
+
+EDGE_SCHEMA = {"child": pl.String, "parent": pl.String}
+
+NODE_SCHEMA = {"node": pl.String, "title": pl.String, "assignable": pl.Boolean}
+
+
+def declared_nodes(edges: pl.DataFrame, nodes: pl.DataFrame | None) -> pl.DataFrame:
+    """All nodes, ``node, title, assignable``, in code-point order, every column present."""
+    named = pl.concat([edges["child"], edges["parent"]]).unique()
+    if nodes is None:
+        nodes = pl.DataFrame({"node": named}, schema={"node": pl.String})
+    _refuse_bad_ids(pl.concat([nodes["node"], named]), nodes["node"])
+    undeclared = sorted(set(named) - set(nodes["node"]))
+    if undeclared:
+        raise HierarchyError(
+            "every id that an edge refers to must be declared",
+            found=f"undeclared: {first_cases(undeclared)}",
+            hint="declare them as nodes, or remove the edges that refer to them",
+        )
+    for column in ("title", "assignable"):
+        if column not in nodes.columns:
+            nodes = nodes.with_columns(pl.lit(None, NODE_SCHEMA[column]).alias(column))
+    return nodes.select("node", "title", "assignable").sort("node")
+
+
+def _refuse_bad_ids(ids: pl.Series, declared: pl.Series) -> None:
+    if len(ids) == 0:
+        raise HierarchyError("a hierarchy of at least one node is required", found="no node")
+    if ids.null_count() or (ids == "").any():
+        raise SchemaError("every node needs an id", found="an empty id")
+    twice = declared.filter(declared.is_duplicated()).unique().sort()
+    if len(twice):
+        raise SchemaError("each node may be declared once", found=first_cases(twice.to_list()))
+
+
+def refuse_cycle(edges: Sparse, ids: Sequence[str]) -> None:
+    """Raise a `HierarchyError` that names the shortest cycle, if there is one."""
+    if len(dag.topological_order(edges)) == len(ids):
+        return
+    cycle = dag.shortest_cycle(edges)
+    raise HierarchyError(
+        "a hierarchy has no cycles",
+        found=" -> ".join(ids[i] for i in cycle),
+        hint="each arrow points from child to parent; remove one of these edges",
+    )
+
+
+def rooted(nodes: pl.DataFrame, edges: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """Nodes and edges with several tops hung under `SYNTHETIC_ROOT`; unchanged with one top."""
+    tops = nodes.filter(~pl.col("node").is_in(edges["child"].implode()))["node"]
+    if len(tops) < 2:
+        return nodes, edges
+    tops = tops.filter(tops != SYNTHETIC_ROOT)
+    hung = pl.DataFrame({"child": tops, "parent": [SYNTHETIC_ROOT] * len(tops)})
+    if SYNTHETIC_ROOT not in nodes["node"]:
+        root = pl.DataFrame([(SYNTHETIC_ROOT, "Root", False)], schema=NODE_SCHEMA, orient="row")
+        nodes = pl.concat([nodes, root]).sort("node")
+    return nodes, pl.concat([edges, hung])
