@@ -16,8 +16,7 @@ from audit.base.dag import IntArray
 from audit.base.disk import written_whole
 from audit.base.progress import Progress
 from audit.counting.judged_pairs import Pairs, TalliedPairs
-from audit.data.dataset import Ledger
-from audit.data.mapping import LabelNodes
+from audit.data.mapping import LabelNodes, Ledger
 from audit.engine.pairs.margins import MARGINS, Strata, strata_from, with_parts
 from audit.engine.pairs.pair_counts import PairCounts
 from audit.engine.pairs.record_counts import RecordCounts, Records

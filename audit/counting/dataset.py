@@ -16,7 +16,8 @@ from audit.counting.counts import PairRecords
 from audit.counting.judged_pairs import PairsInMemory
 from audit.counting.pair_table import pair_table
 from audit.counting.residual_nodes import Residual, residual_kinds
-from audit.data.dataset import REASONS, LabelDataset, Ledger
+from audit.data.dataset import LabelDataset
+from audit.data.mapping import REASONS, Ledger
 from audit.engine.pairs.below import LabelsBelow, labels_below
 from audit.engine.pairs.entailed import count_entailed, in_line, joint_entailed
 from audit.engine.pairs.margins import count_margins, counted_branches, strata_from

@@ -17,7 +17,8 @@ from audit.base.progress import Progress, silent
 from audit.counting.counts import Counts
 from audit.counting.dataset import Instances
 from audit.counting.residual_nodes import Residual, residual_nodes
-from audit.data.dataset import LabelDataset, Ledger
+from audit.data.dataset import LabelDataset
+from audit.data.mapping import Ledger
 from audit.data.predictions import Predictions
 from audit.engine.pairs.below import LabelsBelow, labels_below
 from audit.engine.pairs.record_counts import Records

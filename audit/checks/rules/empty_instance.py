@@ -9,7 +9,7 @@ import numpy as np
 from audit.base.dag import IntArray
 from audit.checks.check import TOP_PARTS, Check
 from audit.checks.shared.carriers import distinct
-from audit.data.dataset import REASONS
+from audit.data.mapping import REASONS
 from audit.measure.measure import Measurements
 from audit.results.disclosure import Quantity, count, derived
 from audit.results.result import CheckResult, Finding, Part

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from audit.counting.dataset import LoadedRecords
 from audit.counting.residual_nodes import Residual
-from audit.data.dataset import REASONS
+from audit.data.mapping import REASONS
 from audit.engine.pairs.record_counts import Records
 from audit.hierarchies.hierarchy import Hierarchy
 from fixtures.labelled import labelled
