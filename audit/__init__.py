@@ -12,7 +12,8 @@ if TYPE_CHECKING:
     from audit.data.weighted_dag import WeightedDag
     from audit.hierarchies.hierarchy import Hierarchy
     from audit.hierarchies.reading import load_hierarchy
-    from audit.policy.policy import Policy, load_policy
+    from audit.policy.policy import Policy
+    from audit.policy.reading import load_policy
     from audit.results.result import AuditResult, CheckResult, Finding
     from audit.runs.audit import run_audit
     from audit.runs.compare import Comparison, compare_runs
@@ -55,7 +56,7 @@ _HOME = {
     "compare_runs": "audit.runs.compare",
     "load_hierarchy": "audit.hierarchies.reading",
     "load_labels": "audit.data.dataset",
-    "load_policy": "audit.policy.policy",
+    "load_policy": "audit.policy.reading",
     "load_predictions": "audit.data.predictions",
     "read_run": "audit.runs.folder",
     "run_audit": "audit.runs.audit",

@@ -21,7 +21,8 @@ import audit.checks.rules.split_leak
 import audit.checks.shared.labels_as_written
 import audit.counting.residual_nodes
 from audit.base.dag import FloatArray, IntArray
-from audit.policy.policy import BranchRule, Policy
+from audit.policy.policy import Policy
+from audit.policy.statements import BranchRule
 from benchmarks.scene import Seen
 from benchmarks.scenes import seen
 

@@ -18,7 +18,8 @@ from audit.data.dataset import LabelDataset
 from audit.data.mapping import REASONS
 from audit.data.prediction_format import RawPredictions
 from audit.data.predictions import Predictions, map_predictions
-from audit.policy.policy import Policy, Waiver
+from audit.policy.policy import Policy
+from audit.policy.statements import Waiver
 from audit.results.result import AuditResult, Finding
 from benchmarks.truth_releases import (
     DISEASES,

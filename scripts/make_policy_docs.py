@@ -8,7 +8,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from audit.policy.policy import Policy, Threshold, policy_schema
+from audit.policy.policy import Policy
+from audit.policy.reading import policy_schema
+from audit.policy.statements import Threshold
 
 DOCS = Path(__file__).parents[1] / "docs"
 PAGE, SCHEMA = DOCS / "policy.md", DOCS / "policy.schema.json"

@@ -17,10 +17,23 @@ def of_one(nouns: str) -> str:
     return _PLURAL.sub(lambda noun: _ONE.get(noun[0], noun[0][:-1]), nouns, count=1)
 
 
-def counted(n: int, nouns: str) -> str:
-    """A count with what it counts.
+def bound(value: str) -> str:
+    """A bound of a count in the fewest characters that cannot be misread; other text as it is.
 
-    >>> counted(1, "instances with labels"), counted(1200, "rows"), counted(0, "nodes")
-    ('1 instance with labels', '1,200 rows', '0 nodes')
+    >>> bound("<11"), bound(">1140"), bound("first")
+    ('<11', '≥1,141', 'first')
     """
+    if value[:1] not in ("<", ">") or not value[1:].isdecimal():
+        return value
+    return f"<{int(value[1:]):,}" if value[0] == "<" else f"≥{int(value[1:]) + 1:,}"
+
+
+def counted(n: int | str, nouns: str) -> str:
+    """A count, or a bound of one, with what it counts.
+
+    >>> counted(1, "instances with labels"), counted(1200, "rows"), counted("<11", "nodes")
+    ('1 instance with labels', '1,200 rows', '<11 nodes')
+    """
+    if isinstance(n, str):
+        return f"{bound(n)} {nouns}"
     return f"{n:,} {of_one(nouns) if n == 1 else nouns}"

@@ -10,7 +10,8 @@ import polars as pl
 
 from audit.base.dag import IntArray
 from audit.measure.measure import Measurements
-from audit.policy.policy import ANY_CHECK, Policy, Waiver
+from audit.policy.policy import Policy
+from audit.policy.statements import ANY_CHECK, Waiver
 from audit.results.result import CheckResult, Finding
 
 TOP_PARTS = 10

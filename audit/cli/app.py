@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from rich.console import RenderableType
 
     from audit.results.result import AuditResult
+    from audit.runs.seal_key import SealKey
 
 app = typer.Typer(
     name="audit",
@@ -31,6 +32,16 @@ app = typer.Typer(
     add_completion=False,
     pretty_exceptions_enable=False,
 )
+
+SealKeyFile = Annotated[
+    Path | None,
+    typer.Option(
+        "--seal-key", metavar="FILE", help="Key for digests of data, of 16 bytes or more."
+    ),
+]
+Force = Annotated[
+    bool, typer.Option("--force", help="Go on with a run that is not as it was sealed.")
+]
 
 READ_ENOUGH = 141
 """Exit status where whoever reads the output stopped reading: that of other programs then."""
@@ -151,6 +162,8 @@ def run(
     jobs: Annotated[
         int | None, typer.Option(min=1, help="Threads that count; else one a core.")
     ] = None,
+    seal_key: SealKeyFile = None,
+    force: Force = False,
     fail_on: Annotated[
         FailOn, typer.Option(help="Exit 1 on findings of this severity or above.")
     ] = FailOn.never,
@@ -164,12 +177,15 @@ def run(
         refuse_occupied(out, overwrite=overwrite)
         _refuse_options_of_predictions(predictions, softmax, sigmoid, single_label, device)
         counting = _engine(engine, memory, resume, add_to, master)
+        key = _key(seal_key)
+        forced = _broken([run for run in (reference, add_to) if run], None, force)
         _use_threads(jobs)
         with _progress() as progress:
             progress("starting")
             from audit.checks.judging import judging_date
             from audit.cli.sizes import size_of
             from audit.runs.make import audited, keeping_count
+            from audit.runs.seal_key import with_keyed_data
             from audit.runs.settings import Settings
 
             settings = Settings(
@@ -210,7 +226,7 @@ def run(
                     resume=resume,
                     progress=progress,
                 )
-                result = made.result
+                result = with_keyed_data(made.result, key)
                 with writing_run(out, overwrite=overwrite) as folder:
                     with _rendering(result, folder, pdf, progress) as unrendered:
                         progress("writing tables")
@@ -223,6 +239,8 @@ def run(
                         command=["audit", *sys.argv[1:]],
                         started=started,
                         settings=settings.model_dump(mode="json"),
+                        key=key,
+                        forced=forced,
                     )
         _summarise(result, out, unrendered, as_json=as_json)
         raise typer.Exit(_exit_status(result, fail_on, unrendered))
@@ -232,15 +250,18 @@ def run(
 def report(
     run: Annotated[Path, typer.Argument(metavar="RUN", help="Folder of a run.")],
     pdf: Annotated[bool, typer.Option("--pdf/--no-pdf", help="Write report.pdf.")] = True,
+    seal_key: SealKeyFile = None,
+    force: Force = False,
 ) -> None:
     """Render the reports of a run again, without recounting."""
     with _told():
         from audit.runs.folder import read_run, replacing_reports
 
+        forced = _broken([run], _key(seal_key), force)
         result = read_run(run)
         with (
             _progress() as progress,
-            replacing_reports(run) as folder,
+            replacing_reports(run, forced) as folder,
             _rendering(result, folder, pdf, progress) as unrendered,
         ):
             pass
@@ -261,25 +282,35 @@ def judge(
         FailOn, typer.Option(help="Exit 1 on findings of this severity or above.")
     ] = FailOn.never,
     as_json: Annotated[bool, typer.Option("--json", help="Print a machine summary.")] = False,
+    seal_key: SealKeyFile = None,
+    force: Force = False,
 ) -> None:
     """Judge a run again by another policy, without recounting."""
     with _told():
         from audit.checks.judging import judging_date
         from audit.runs.folder import judging_run, read_run
+        from audit.runs.seal import refuse_lost_key
+        from audit.runs.seal_key import with_keyed_data
         from audit.runs.settings import Judging
 
         with _progress() as progress:
             judging = Judging(policy=policy, reference=reference, today=judging_date())
             progress("reading the run")
+            key = _key(seal_key)
+            before = [reference] if reference else []
+            forced = _broken([run], key, force) + _broken(before, None, force)
             found = read_run(run)
+            refuse_lost_key(run, key, forced=force)
             progress("judging")
-            result = judging.judge(found)
+            result = with_keyed_data(judging.judge(found), key)
             with (
                 judging_run(
                     run,
                     result,
                     command=["audit", *sys.argv[1:]],
                     judging=judging.model_dump(mode="json"),
+                    key=key,
+                    forced=forced,
                 ) as folder,
                 _rendering(result, folder, pdf, progress) as unrendered,
             ):
@@ -297,6 +328,7 @@ def verify(
     data: Annotated[
         Path | None, typer.Option(help="Where the dataset lies now, with --recompute.")
     ] = None,
+    seal_key: SealKeyFile = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
     """Tell whether a run is as it was sealed, agrees with itself and can be made again."""
@@ -307,7 +339,7 @@ def verify(
             progress("verifying")
             from audit.runs.verify import verify_run
 
-            verdicts = verify_run(run, recompute=recompute, data=data)
+            verdicts = verify_run(run, recompute=recompute, data=data, key=_key(seal_key))
         holds = all(verdict.outcome != "does not hold" for verdict in verdicts)
         if as_json:
             told = {"run": str(run), "holds": holds, "verdicts": [asdict(v) for v in verdicts]}
@@ -328,6 +360,7 @@ def compare(
         bool, typer.Option("--overwrite", help="Replace an earlier comparison.")
     ] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print a machine summary.")] = False,
+    force: Force = False,
 ) -> None:
     """Tell what changed between two runs, and why."""
     with _told():
@@ -338,6 +371,7 @@ def compare(
         refuse_occupied(out, overwrite=overwrite, kind=COMPARISON)
         with _progress() as progress:
             progress("comparing")
+            forced = _broken([old, new], None, force)
             comparison = compare_runs(read_run(old), read_run(new))
             shared = comparison.shared()
             with writing_comparison(
@@ -348,6 +382,7 @@ def compare(
                 command=["audit", *sys.argv[1:]],
                 started=started,
                 overwrite=overwrite,
+                forced=forced,
             ) as folder:
                 progress("writing the report")
                 unrendered = _render_comparison(shared, folder / HTML)
@@ -369,11 +404,13 @@ def show(
     least: Annotated[
         float, typer.Option(min=0, max=1, help="Leave out nodes below this share of the root.")
     ] = 0.01,
+    force: Force = False,
 ) -> None:
     """Draw the weighted DAG of one instance: its labels, and its predictions beside them."""
     with _told():
         from audit.runs.instances import read_instance
 
+        _broken([run], None, force)
         for title, dag in read_instance(run, instance).items():
             typer.echo(f"{title} of {instance}\n{dag.tree(least=least)}\n")
 
@@ -395,6 +432,7 @@ def cases(
     overwrite: Annotated[
         bool, typer.Option("--overwrite", help="Replace an earlier FILE.")
     ] = False,
+    force: Force = False,
 ) -> None:
     """Tell the instances behind a finding of a run, or how many are behind each."""
     with _told():
@@ -406,6 +444,7 @@ def cases(
             raise InputError("--sample goes with FINDING or --csv", found="neither")
         if overwrite and csv is None:
             raise InputError("--overwrite goes with --csv", found="--overwrite alone")
+        _broken([run], None, force)
         result = read_run(run)
         found = cases_of(result, finding)
         if sample:
@@ -542,6 +581,24 @@ def _write(text: str) -> None:
 
 def _print_json(told: Mapping[str, Any]) -> None:
     typer.echo(json.dumps(told, ensure_ascii=False, indent=1))
+
+
+def _key(file: Path | None) -> SealKey | None:
+    from audit.runs.seal_key import read_key
+
+    return read_key(file) if file else None
+
+
+def _broken(runs: list[Path], key: SealKey | None, force: bool) -> tuple[str, ...]:
+    """What is broken of runs that are about to be read, told where that is forced."""
+    if not runs:
+        return ()
+    from audit.runs.seal import broken_of
+
+    broken = broken_of(runs, key, forced=force)
+    for fault in broken:
+        typer.echo(f"In spite of: {fault}", err=True)
+    return broken
 
 
 def _refuse_options_of_predictions(

@@ -70,7 +70,26 @@ def summary(shared: Mapping[str, Any], word: str, sentence: str) -> Group:
     parts += ["", *_quiet(shared["checks"])]
     if findings := _ranked(shared["checks"]):
         parts += ["", _findings(findings[:TOP], len(findings)), *_beyond(shared["checks"])]
-    return Group(*parts, "", _reading(shared))
+    return Group(*parts, *_withheld(shared), "", _reading(shared))
+
+
+def _withheld(shared: Mapping[str, Any]) -> Iterator[RenderableType]:
+    """That numbers are withheld, and how data that anybody may see are shown in full."""
+    min_cell = int(shared.get("policy", {}).get("min_cell", 1))
+    numbers = (
+        value
+        for check in shared["checks"]
+        for finding in check["findings"]
+        for one in (finding, *finding["parts"])
+        for value in one["evidence"].values()
+    )
+    if min_cell > 1 and any(isinstance(n, str) and n[:1] in ("<", ">") for n in numbers):
+        yield ""
+        yield Text(
+            f"Counts below {min_cell} are withheld, as of persons' records; data that are public, "
+            "or of no persons, can be audited with --min-cell 1.",
+            "dim",
+        )
 
 
 def machine_summary(

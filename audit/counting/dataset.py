@@ -177,7 +177,7 @@ class Instances:
         lines = in_line(hierarchy.closure)
         own = joint_entailed(counts, records.entailed, lines, len(hierarchy))
         table = pair_table(hierarchy, counts, self.support)
-        return PairsInMemory(table.with_columns(joint_entailed=pl.Series(own)))
+        return PairsInMemory.of(table.with_columns(joint_entailed=pl.Series(own)))
 
 
 @dataclass(frozen=True, eq=False)

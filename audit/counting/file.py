@@ -15,6 +15,7 @@ from typing import Any, Protocol
 
 import polars as pl
 
+from audit.base.cores import cores
 from audit.base.disk import PassingFolder
 from audit.base.errors import InputError
 from audit.base.progress import Progress, silent
@@ -36,7 +37,7 @@ from audit.counting.storage.checkpoint import (
 from audit.counting.storage.spill import Arrays
 from audit.data.batches import Rows, rows_of
 from audit.data.mapping import label_counts, summed_counts
-from audit.engine.pairs.joint import can_compile, cores
+from audit.engine.pairs.joint import can_compile
 from audit.hierarchies.hierarchy import Hierarchy
 from audit.hierarchies.reading import load_hierarchy
 from audit.policy.policy import Policy

@@ -19,11 +19,12 @@ from audit.hierarchies.hierarchy import Hierarchy
 
 PAIRS_AT_ONCE = 500_000
 """Lines of a pair table in memory that are judged at a time."""
+_COUNTS = ("support_a", "support_b", "joint", "joint_entailed")
 
 Block: TypeAlias = tuple[int, pl.DataFrame]
 """Some lines of the pair table, after the number of the first of them."""
 Marked: TypeAlias = Callable[[pl.DataFrame, int], pl.DataFrame]
-"""Adds what was judged to some lines of the pair table, the first of which has that number."""
+"""Adds how they were judged to lines of the pair table, the first of which has that number."""
 
 
 class Pairs(Protocol):
@@ -46,15 +47,21 @@ class PairsInMemory:
 
     counted: pl.DataFrame
 
+    @classmethod
+    def of(cls, counted: pl.DataFrame) -> PairsInMemory:
+        """The table, its counts in half the space that they are read in."""
+        return cls(counted.with_columns(pl.col(_COUNTS).cast(pl.Int32)))
+
     def blocks(self) -> list[Block]:
         """The lines of the table."""
         starts = range(0, max(len(self.counted), 1), PAIRS_AT_ONCE)
         return [(line, self.counted.slice(line, PAIRS_AT_ONCE)) for line in starts]
 
     def table(self, marked: Marked, progress: Progress) -> tuple[pl.LazyFrame, object]:
-        """The table with what was judged."""
+        """The table as it was marked."""
         blocks = [marked(pairs, line) for line, pairs in self.blocks()]
-        return pl.concat(blocks, rechunk=False).lazy(), None
+        table = pl.concat(blocks, rechunk=False).lazy()
+        return table.with_columns(pl.col(_COUNTS).cast(pl.Int64)), None
 
 
 @dataclass(frozen=True, eq=False)
@@ -76,7 +83,7 @@ class TalliedPairs:
             yield line, pl.DataFrame(columns)
 
     def table(self, marked: Marked, progress: Progress) -> tuple[pl.LazyFrame, object]:
-        """The table with what was judged, as it is read some lines at a time.
+        """The table as it was marked, read some lines at a time.
 
         Raises:
             OutputError: If the disk takes no more.

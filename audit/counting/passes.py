@@ -11,13 +11,13 @@ from typing import Generic, TypeAlias, TypeVar
 import numpy as np
 import polars as pl
 
+from audit.base.cores import cores
 from audit.base.dag import Sparse
 from audit.counting.counts import PairCount
 from audit.counting.instances import Contiguous
 from audit.counting.plan import Plan
 from audit.counting.storage.checkpoint import packed, under, unpacked, within
 from audit.counting.storage.spill import Arrays, SpilledTail
-from audit.engine.pairs.joint import cores
 from audit.engine.pairs.record_counts import KINDS, RecordCounts, RecordRows, count_records
 from audit.engine.pairs.sums import counts_only
 from audit.engine.pairs.tally import Batch, PairTally, count_batch

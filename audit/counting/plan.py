@@ -17,7 +17,8 @@ from audit.data.mapping import LabelNodes, label_nodes, summed_counts
 from audit.engine.pairs.margins import counted_branches
 from audit.engine.pairs.record_counts import Mapped
 from audit.hierarchies.hierarchy import Hierarchy
-from audit.policy.policy import Policy, policy_for, refuse_unknown_nodes
+from audit.policy.built_in import policy_for
+from audit.policy.policy import Policy, refuse_unknown_nodes
 
 MEMORY = 2 * 2**30
 """Bytes that a count may take beside the program itself, unless told otherwise."""

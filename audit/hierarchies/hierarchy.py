@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Literal
@@ -14,6 +15,7 @@ import polars as pl
 from scipy.sparse import csr_array, eye_array
 
 from audit.base import dag
+from audit.base.cores import cores
 from audit.base.dag import BoolArray, IntArray, Sparse
 from audit.base.errors import SchemaError
 from audit.base.plurals import counted
@@ -35,8 +37,8 @@ if TYPE_CHECKING:
 RELATIONS = ("ancestor", "sibling", "overlap", "same_branch", "cross_branch")
 """How the two nodes of a pair stand to each other; the first that holds is taken."""
 
-PAIRS_PER_BLOCK = 500_000
-"""Pairs related at a time, so that memory stays flat."""
+PAIRS_PER_BLOCK = 250_000
+"""Pairs that a thread relates at a time, so that memory stays flat."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -334,9 +336,13 @@ class Hierarchy:
             Positions in `RELATIONS`, and node indices; both of shape (n_pairs,).
         """
         relation, lca = np.empty(len(a), np.int64), np.empty(len(a), np.int64)
-        for start in range(0, len(a), PAIRS_PER_BLOCK):
+
+        def fill(start: int) -> None:
             block = slice(start, start + PAIRS_PER_BLOCK)
             relation[block], lca[block] = self._relate(a[block], b[block])
+
+        with ThreadPoolExecutor(cores()) as threads:
+            list(threads.map(fill, range(0, len(a), PAIRS_PER_BLOCK)))
         return relation, lca
 
     def _relate(self, a: IntArray, b: IntArray) -> tuple[IntArray, IntArray]:

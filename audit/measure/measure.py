@@ -21,7 +21,6 @@ from audit.data.dataset import LabelDataset
 from audit.data.mapping import Ledger
 from audit.data.predictions import Predictions
 from audit.engine.pairs.below import LabelsBelow, labels_below
-from audit.engine.pairs.record_counts import Records
 from audit.hierarchies.hierarchy import Hierarchy
 from audit.hierarchies.icd.reviewed_residuals import reviewed
 from audit.measure.pair_excess import Excess, judge_pairs
@@ -83,16 +82,6 @@ class Measurements:
         return self.counts.ledger
 
     @property
-    def mappings(self) -> pl.DataFrame:
-        """What was mapped, a row a label, as `LabelDataset.mappings` has it."""
-        return self.counts.mappings
-
-    @property
-    def refusals(self) -> pl.DataFrame:
-        """What was refused, a row a label, as `LabelDataset.refusals` has it."""
-        return self.counts.refusals
-
-    @property
     def support(self) -> IntArray:
         """Instances carrying each node, shape (n_nodes,)."""
         return self.counts.support
@@ -101,11 +90,6 @@ class Measurements:
     def direct_support(self) -> IntArray:
         """Instances with each node as a label, shape (n_nodes,)."""
         return self.counts.direct_support
-
-    @property
-    def records(self) -> Records:
-        """Instances by what their own rows and labels are like."""
-        return self.counts.records
 
     @property
     def labelled_ancestors(self) -> Literal["fault", "allowed"]:
@@ -141,11 +125,7 @@ class Measurements:
             pl.Series("direct", self.direct_support),
             pl.Series("support", self.support),
             pl.Series("residual", [r.kind if r else None for r in kinds], pl.String),
-            pl.Series(
-                "residual_rule",
-                rules,
-                pl.String,
-            ),
+            pl.Series("residual_rule", rules, pl.String),
         )
 
     @cached_property
@@ -205,8 +185,7 @@ def measure(
     """Judge pairs and measure residual use by counts; and by instances what counts cannot tell.
 
     Args:
-        data: A dataset, whose instances are counted here, or counts of instances elsewhere, each of
-            which stands alone.
+        data: A dataset, whose instances are counted here, or counts, of which each stands alone.
         policy: What is measured by.
         predictions: What a model predicts of the dataset's instances.
         reference: The residual table of an earlier run.
@@ -215,10 +194,7 @@ def measure(
         progress: What is told how far the measurement is.
 
     Raises:
-        OutputError: If counts are given, and the disk takes no more of their pairs.
-
-    Memory grows with the pairs of a dataset; of counts, whose table of pairs lies on the disk, with
-    those that are judged.
+        OutputError: If the disk takes no more of the table of pairs, which of counts lies there.
     """
     if isinstance(data, LabelDataset) and predictions is not None:
         data = data.within(predictions.hierarchy)
@@ -233,7 +209,7 @@ def measure(
     verdicts, excess = judge_pairs(
         counts.hierarchy, records, pairs.blocks(), policy, progress=progress
     )
-    table, held = pairs.table(verdicts.added_to, progress)
+    table, held = pairs.table(verdicts.marked, progress)
     model = None
     if instances is not None and predictions is not None:
         model = measure_model(
@@ -244,7 +220,7 @@ def measure(
         instances=instances,
         policy=policy,
         residual=residual,
-        pairs=table,
+        pairs=verdicts.judged(table),
         held=held,
         excess=excess,
         residual_use=residual_use(counts, residual, policy.residual_instances.value, instances),

@@ -77,17 +77,11 @@ def judge_pairs(
         carry than are expected.
     """
     progress("judging pairs")
-    strata = records.strata
-    known = family(
-        strata,
-        records.entailed,
-        records.alone,
-        hierarchy.closure,
-        policy.least_joint.value,
-    )
+    strata, least = records.strata, policy.least_joint.value
+    known = family(strata, records.entailed, records.alone, hierarchy.closure, least)
     labels = label_pairs(strata, hierarchy.first_branch)
     expected = expectation(strata, hierarchy.first_branch, labels)
-    rules = Rules(0.0, policy.least_joint.value, policy.excess_ratio.value)
+    rules = Rules(0.0, least, policy.excess_ratio.value)
     more = _excesses(blocks, known, expected, rules, progress)
     rate = policy.false_discovery_rate.value
     if records.grouped is not None:

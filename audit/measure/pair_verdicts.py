@@ -175,52 +175,56 @@ class Verdicts:
         """After Benjamini and Hochberg within the family, shape as of ``excesses``."""
         return benjamini_hochberg(self.excesses.p_value, self.known.size)
 
-    def columns(self, pairs: pl.DataFrame, start: int = 0) -> pl.DataFrame:
-        """`JUDGED` for some lines of the pair table, the first being ``start``."""
+    @cached_property
+    def _of_excesses(self) -> pl.DataFrame:
+        """What is told of each excess, a line each; null where its p value is above the threshold.
+
+        ``p_value`` and ``q_value`` are told of all.
+        """
+        explained = self.explained
+        shrunk, low, high = shrunk_ratio(self.excesses.observed, explained)
+        columns = {
+            "p_value": self.excesses.p_value,
+            "q_value": self.q_value,
+            "explained": explained,
+            "shrunk_ratio": shrunk,
+            "ratio_low": low,
+            "ratio_high": high,
+        }
+        rank = pl.Series("found_rank", self.found_rank).replace(0, None)
+        return pl.DataFrame(columns, nan_to_null=True).with_columns(rank)
+
+    def marked(self, pairs: pl.DataFrame, start: int = 0) -> pl.DataFrame:
+        """Lines of the pair table, the first being ``start``, with what `judged` needs of each.
+
+        ``expected_length``, null where a pair is not of the family, and ``excess``, its place among
+        the excesses, null where it is none.
+        """
         a, b = ends_of(pairs)
         places = self.known.members(a, b)
-        observed, size = observed_of(pairs), len(pairs)
-        expected = _filled(places, self.expected.joint(a[places], b[places]), size)
-        some = slice(*np.searchsorted(self.excesses.lines, (start, start + size)))
-        own = self.excesses.lines[some] - start
-        one = np.ones(len(places))
-        values = {"p_value": _filled(places, one, size), "q_value": _filled(places, one, size)}
-        values["p_value"][own], values["q_value"][own] = (
-            self.excesses.p_value[some],
-            self.q_value[some],
+        expected = np.full(len(pairs), np.nan)
+        expected[places] = self.expected.joint(a[places], b[places])
+        first, last = np.searchsorted(self.excesses.lines, (start, start + len(pairs)))
+        none = pl.repeat(None, len(pairs), dtype=pl.UInt32, eager=True)
+        numbers = pl.Series(np.arange(first, last, dtype=np.uint32))
+        return pairs.with_columns(
+            pl.Series("expected_length", expected, nan_to_null=True),
+            none.scatter(self.excesses.lines[first:last] - start, numbers).alias("excess"),
         )
-        explained = _filled(own, self.explained[some], size)
-        ratio = np.full(size, np.nan)
-        np.divide(observed, expected, out=ratio, where=expected > 0)
-        shrunk, low, high = shrunk_ratio(observed[own], explained[own])
-        return pl.DataFrame(
-            [
-                pl.Series(name, column, nan_to_null=True)
-                for name, column in {
-                    "expected_length": expected,
-                    "ratio": ratio,
-                    **values,
-                    "explained": explained,
-                    "shrunk_ratio": _filled(own, shrunk, size),
-                    "ratio_low": _filled(own, low, size),
-                    "ratio_high": _filled(own, high, size),
-                }.items()
-            ]
-        ).with_columns(_ranks(own, self.found_rank[some], size))
 
-    def added_to(self, pairs: pl.DataFrame, start: int = 0) -> pl.DataFrame:
-        """Lines of the pair table with those columns."""
-        return pairs.hstack(self.columns(pairs, start))
+    def judged(self, marked: pl.LazyFrame) -> pl.LazyFrame:
+        """The table with `audit.counting.pair_table.JUDGED`, made as its lines are read."""
+        expected, observed = pl.col("expected_length"), pl.col("joint") - pl.col("joint_entailed")
+        told = {column.name: _looked_up(column) for column in self._of_excesses}
+        one = pl.when(expected.is_not_null()).then(1.0)
+        chances = [pl.coalesce(told.pop(name), one).alias(name) for name in ("p_value", "q_value")]
+        return marked.with_columns(
+            pl.when(expected > 0).then(observed / expected).alias("ratio"), *chances, **told
+        ).drop("excess")
 
 
-def _filled(places: IntArray, values: FloatArray, size: int) -> FloatArray:
-    """Values at their places, NaN elsewhere, shape (size,)."""
-    column = np.full(size, np.nan)
-    column[places] = values
-    return column
-
-
-def _ranks(places: IntArray, ranks: IntArray, size: int) -> pl.Series:
-    column = np.zeros(size, np.int64)
-    column[places] = ranks
-    return pl.Series("found_rank", column).replace(0, None)
+def _looked_up(column: pl.Series) -> pl.Expr:
+    """The lines of a column at the places in ``excess``; null where there is none."""
+    return pl.col("excess").map_batches(
+        column.gather, return_dtype=column.dtype, is_elementwise=True
+    )

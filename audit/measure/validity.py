@@ -11,7 +11,7 @@ from audit.data.dataset import LabelDataset
 from audit.data.mapping import place_by_digits
 from audit.hierarchies.hierarchy import Hierarchy
 from audit.policy.code_dates import as_days
-from audit.policy.policy import CodeDates
+from audit.policy.statements import CodeDates
 
 VALID, HEADING, INVALID = "valid", "heading", "invalid"
 """A code that could be assigned on that day; one that could not, while more specific codes below it

@@ -4,150 +4,23 @@ from __future__ import annotations
 
 import hashlib
 import math
-import re
-import tomllib
-from collections.abc import Collection, Iterator, Sequence
-from datetime import date
-from pathlib import Path
-from typing import Annotated, Any, Literal, Self, TypeVar
+from collections.abc import Collection, Iterator
+from typing import Any, Literal, Self, TypeVar
 
 from pydantic import (
     Field,
-    ValidationError,
     ValidationInfo,
     field_validator,
-    model_validator,
 )
-from pydantic.json_schema import SkipJsonSchema
 
 from audit.base.errors import PolicyError, first_cases
-from audit.base.files import read_text
-from audit.policy.code_dates import Spell, read_code_dates
-from audit.policy.guidelines import (
-    ICD9CM_COMPANIONS,
-    ICD9CM_EXCLUSIVE,
-    ICD9CM_PERSON_RULES,
-)
 from audit.policy.rules import Companion, Exclusive, Expected, Frozen, Person, PersonRule, Severity
+from audit.policy.statements import ANY_BRANCH, ANY_CHECK, BranchRule, CodeDates, Threshold, Waiver
 
 MIN_CELL_OF_PERSONS = 11
 """The smallest count that the CMS cell-size rule lets out about persons."""
 
-ANY_BRANCH = "*"
-ANY_CHECK = "*"
-
-
 _Rule = TypeVar("_Rule", Companion, PersonRule)
-
-
-class Threshold(Frozen):
-    """A limit, with why it is what it is; its unit stands with its default."""
-
-    value: float
-    reason: str
-
-
-class BranchRule(Frozen):
-    """What it means that instances carry nodes of two branches.
-
-    Args:
-        branches: Two branch ids; ``*`` stands for any other branch.
-        rule: ``expected`` is silent, ``watch`` is told once, ``disjoint`` is a fault.
-        reason: Why, as the report prints it.
-        alone_or_first: Nodes that should stand alone or in first place on such an instance.
-        break_down_depth: Depth of the nodes of the first branch that the finding is broken down
-            by; None: it is broken down by pairs of labels.
-    """
-
-    branches: tuple[str, str] = Field(strict=False)
-    rule: Literal["expected", "watch", "disjoint"]
-    reason: str
-    alone_or_first: tuple[str, ...] = Field(default=(), strict=False)
-    break_down_depth: int | None = None
-
-    def fits(self, a: str, b: str) -> bool:
-        """Whether the rule speaks about these two branches, in either order."""
-        return self.fits_in_order(a, b) or self.fits_in_order(b, a)
-
-    def fits_in_order(self, a: str, b: str) -> bool:
-        """Whether the rule speaks about these two branches in this order."""
-        first, second = self.branches
-        return first in (a, ANY_BRANCH) and second in (b, ANY_BRANCH)
-
-
-class Waiver(Frozen):
-    """Findings that somebody answers for, until a day: they are told and do not count.
-
-    Args:
-        check: The check whose findings are waived; ``*`` stands for any.
-        node: Only findings about this node.
-        subtree: Only findings about nodes at or below this one.
-        pair: Only the finding about these two nodes, in either order.
-        owner: Who answers for it.
-        reason: Why, as the report prints it.
-        expires: The last day on which it holds.
-        added: The day on which it was agreed.
-    """
-
-    check: str
-    node: str | None = None
-    subtree: str | None = None
-    pair: Annotated[tuple[str, str], Field(strict=False)] | None = None
-    owner: str = Field(min_length=1)
-    reason: str = Field(min_length=1)
-    expires: date
-    added: date | None = None
-
-    @field_validator("added")
-    @classmethod
-    def _in_order(cls, added: date | None, info: ValidationInfo) -> date | None:
-        expires = info.data.get("expires")
-        if added is not None and expires is not None and added > expires:
-            raise ValueError(f"added {added} must not lie after expires {expires}")
-        return added
-
-    @model_validator(mode="after")
-    def _one_place(self) -> Self:
-        if len(self.place) > 1:
-            raise ValueError(f"one of {', '.join(self.place)} may be given")
-        return self
-
-    @property
-    def place(self) -> dict[str, str | tuple[str, str]]:
-        """``node``, ``subtree`` or ``pair`` with what it names; empty: the whole check."""
-        named = {"node": self.node, "subtree": self.subtree, "pair": self.pair}
-        return {kind: what for kind, what in named.items() if what is not None}
-
-    @property
-    def nodes(self) -> tuple[str, ...]:
-        """Every node it names."""
-        return self.pair or tuple(node for node in (self.node, self.subtree) if node is not None)
-
-    def expired(self, today: date) -> bool:
-        """Whether its last day has passed."""
-        return self.expires < today
-
-
-class CodeDates(Frozen):
-    """When each code could be assigned, and which column says when it was.
-
-    Args:
-        column: Column of the instances that holds the true day of coding, as the user states.
-        file: Table of ``code, first, last``; its place is seen from the policy file.
-        spells: What the table says. A policy file cannot state them: they are read.
-    """
-
-    column: str = Field(min_length=1)
-    file: str = Field(min_length=1)
-    spells: SkipJsonSchema[tuple[Spell, ...]] = ()
-
-    def read(self, folder: Path) -> Self:
-        """The same with the spells of its table.
-
-        Raises:
-            InputError: If the table cannot be read, or is not as required.
-        """
-        return self.model_copy(update={"spells": read_code_dates(folder / self.file)})
 
 
 class Policy(Frozen):
@@ -275,7 +148,7 @@ class Policy(Frozen):
     @field_validator("*")
     @classmethod
     def _within_range(cls, value: Any, info: ValidationInfo) -> Any:
-        _, low, high = _THRESHOLDS.get(info.field_name or "", ("", -math.inf, math.inf))
+        _, low, high = THRESHOLDS.get(info.field_name or "", ("", -math.inf, math.inf))
         if isinstance(value, Threshold) and not low <= value.value <= high:
             between = f"between {low:g} and {high:g}, not {value.value:g}"
             raise ValueError(f"{info.field_name} must lie {between}")
@@ -342,7 +215,7 @@ class Policy(Frozen):
 
     def thresholds(self) -> Iterator[dict[str, object]]:
         """Name, value, unit and reason of every threshold."""
-        for name, (unit, _, _) in _THRESHOLDS.items():
+        for name, (unit, _, _) in THRESHOLDS.items():
             threshold: Threshold = getattr(self, name)
             yield {"name": name, "value": threshold.value, "unit": unit, "reason": threshold.reason}
 
@@ -362,7 +235,7 @@ class Policy(Frozen):
         return base.model_copy(update={name: getattr(self, name) for name in self.model_fields_set})
 
 
-_THRESHOLDS = {
+THRESHOLDS = {
     "residual_share": ("share of the instances labelled below a parent", 0.0, 1.0),
     "residual_instances": ("instances labelled below a parent", 1.0, float("inf")),
     "residual_difference": ("difference of two shares", 0.0, 1.0),
@@ -378,137 +251,6 @@ _THRESHOLDS = {
     "error_share": ("share of the rows or instances looked at", 0.0, 1.0),
 }
 """Unit, least and greatest value of each threshold."""
-
-
-def load_policy(path: str | Path) -> Policy:
-    """A policy from a TOML file, and from the table of code dates that it names.
-
-    Raises:
-        PolicyError: On broken TOML, an unknown key, a wrong type or a value outside its range;
-            names the key.
-        InputError: If the table of code dates cannot be read, or is not as required.
-    """
-    path = Path(path)
-    text = read_text(path)
-    try:
-        stated = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
-        raise PolicyError("a TOML file is required", found=str(error), where=path) from None
-    try:
-        policy = Policy.model_validate({"name": path.stem, **stated})
-    except ValidationError as error:
-        unknown = any(e["type"] == "extra_forbidden" and len(e["loc"]) == 1 for e in error.errors())
-        keys = f"keys: {', '.join(Policy.model_fields)}"
-        raise PolicyError(
-            "every key of the policy must be known, and every value be allowed",
-            found=first_cases(_told(e["loc"], e["msg"], text) for e in error.errors()),
-            where=path,
-            hint=keys if unknown else "docs/policy.md lists what each key may be",
-        ) from None
-    if policy.code_dates is None:
-        return policy
-    return policy.model_copy(update={"code_dates": policy.code_dates.read(path.parent)})
-
-
-def _told(key: Sequence[str | int], message: str, text: str) -> str:
-    line = line_of(key, text)
-    place = f" (line {line})" if line else ""
-    return f"{'.'.join(str(part) for part in key)}{place}: {message.removeprefix('Value error, ')}"
-
-
-def line_of(key: Sequence[str | int], text: str) -> int | None:
-    """Line, from 1, of the longest beginning of a key's path that a TOML text writes out.
-
-    A number in the path counts the tables ``[[name]]`` of the name before it. None where the text
-    has not even the first part.
-    """
-    lines = text.splitlines()
-    at, end, found = 0, len(lines), None
-    for before, part in zip(("", *key), key, strict=False):
-        if isinstance(part, int):
-            places = _matching(lines, rf"\s*\[\[\s*{re.escape(str(before))}\s*\]\]", 0, len(lines))
-        else:
-            places = _matching(lines, rf"[\s\[]*[\"']?{re.escape(part)}[\"']?\s*[=.\]]", at, end)
-        wanted = part if isinstance(part, int) else 0
-        if wanted >= len(places):
-            break
-        at = found = places[wanted]
-        if lines[at].lstrip().startswith("["):
-            end = min(_matching(lines, r"\s*\[", at + 1, len(lines)), default=len(lines))
-    return None if found is None else found + 1
-
-
-def _matching(lines: Sequence[str], pattern: str, start: int, end: int) -> list[int]:
-    return [i for i in range(start, end) if re.match(pattern, lines[i])]
-
-
-def policy_schema() -> dict[str, Any]:
-    """JSON schema of a policy file, with the range and unit of every threshold."""
-    schema = Policy.model_json_schema()
-    for name, (unit, low, high) in _THRESHOLDS.items():
-        value = {"type": "number", "minimum": low} | ({} if math.isinf(high) else {"maximum": high})
-        schema["properties"][name] |= {"description": unit, "properties": {"value": value}}
-    return {"$schema": "https://json-schema.org/draft/2020-12/schema", **schema}
-
-
-_V_CODES = "V01-V91"
-_DISEASES = "001-999"
-_PROCEDURES = "00-99"
-_E_CODES = "E000-E999"
-
-ICD9CM_POLICY = Policy(
-    name="icd9cm",
-    branch_rules=(
-        BranchRule(
-            branches=(_PROCEDURES, ANY_BRANCH),
-            rule="expected",
-            reason="A stay has diagnoses and procedures: the two code sets describe it together.",
-        ),
-        BranchRule(
-            branches=(_E_CODES, _DISEASES),
-            rule="expected",
-            reason="E codes give the external cause of an injury or adverse effect beside it.",
-        ),
-        BranchRule(
-            branches=(_E_CODES, _V_CODES),
-            rule="expected",
-            reason="An external cause may be given beside a circumstance of the encounter.",
-        ),
-        BranchRule(
-            branches=(_V_CODES, _DISEASES),
-            rule="watch",
-            reason="The paper Abstraction Alignment (4.3) reads V codes as meant for occasions "
-            "other than a disease or injury. The ICD-9-CM Official Guidelines ask for history, "
-            "status and long-term drug V codes beside the disease.",
-            alone_or_first=("V20", "V21", "V22", "V70", "V71", "V72"),
-            break_down_depth=3,
-        ),
-    ),
-    exclusive=ICD9CM_EXCLUSIVE,
-    companions=ICD9CM_COMPANIONS,
-    person_rules=ICD9CM_PERSON_RULES,
-)
-
-ICD10CM_POLICY = Policy(
-    name="icd10cm",
-    branch_rules=(
-        BranchRule(
-            branches=(ANY_BRANCH, ANY_BRANCH),
-            rule="expected",
-            reason="Chapters of ICD-10-CM are parts of the body, causes and circumstances; a stay "
-            "may have several. What excludes each other, Excludes1 notes say.",
-        ),
-    ),
-)
-
-BUILT_IN: dict[str, Policy] = {"icd9cm": ICD9CM_POLICY, "icd10cm": ICD10CM_POLICY}
-"""Policies that come with a built-in hierarchy, by its name."""
-
-
-def policy_for(hierarchy_name: str, stated: Policy | None = None) -> Policy:
-    """The built-in policy of a hierarchy, overruled by what the user's policy states."""
-    base = BUILT_IN.get(hierarchy_name, Policy())
-    return base if stated is None else stated.over(base)
 
 
 def refuse_unknown_nodes(policy: Policy, nodes: Collection[str], hierarchy: str) -> None:

@@ -113,6 +113,7 @@ def _drift(
         shown = shown_parts(own["instances"].to_list(), min_cell)
         for row, instances in zip(own.iter_rows(named=True), shown, strict=True):
             there = differing.filter(column=column, value=row["value"])
+            there = there if isinstance(instances, int) else there.sort("node")
             compared = not judged.filter(column=column, value=row["value"]).is_empty()
             known = isinstance(instances, int)
             rows.append(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import product
 from typing import Any
 
@@ -53,15 +53,24 @@ def model_overview(
         "behaviours": [_behaviour(behaviour, min_cell) for behaviour in behaviours],
         "exchanges": _exchange_kinds(exchanges, min_cell),
         "branch_exchanges": _branch_exchanges(nodes, exchanges, exchanged, min_cell),
-        "data_beside_model": [
+        "data_beside_model": _withheld_last(
             {
                 **_beside(row, told, instances, predicted, min_cell),
                 "title_a": titles[row["a"]],
                 "title_b": titles[row["b"]],
             }
             for row in beside
-        ],
+        ),
     }
+
+
+def _withheld_last(rows: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Pairs in the order of their confusion; where it is withheld, at the end by their nodes."""
+    told = list(rows)
+    withheld = [row for row in told if row["confusion"] is None]
+    return [row for row in told if row["confusion"] is not None] + sorted(
+        withheld, key=lambda row: (row["a"], row["b"])
+    )
 
 
 SHARES = ("accuracy", "accuracy_alignment", "recovered", "lost")

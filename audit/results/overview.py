@@ -184,7 +184,7 @@ def overview(
             for pair in _pairs(shown.branch_pairs, told, instances)
         ],
         "tree": _tree(shown, edges, told),
-        "pairs": [
+        "pairs": _withheld_last(
             {
                 **pair,
                 "title_a": titles[pair["a"]],
@@ -197,7 +197,7 @@ def overview(
                 strict=True,
             )
             if isinstance(pair["instances"], int)
-        ],
+        ),
         "residuals": _ranked(
             _residual_row(row, titles, told) for row in shown.ranked.iter_rows(named=True)
         ),
@@ -209,6 +209,21 @@ def _ranked(rows: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
     return sorted(
         rows, key=lambda row: (-least(row["instances"]), row.get("node") or (row["a"], row["b"]))
     )
+
+
+def _withheld_last(rows: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Pairs by their strength, those across branches first; where it is withheld, by instances."""
+
+    def place(row: dict[str, Any]) -> tuple[bool, bool, int, Pair]:
+        told = row["explained"] is not None
+        size = 0 if told else -int(row["instances"])
+        return row["relation"] != "cross_branch", not told, size, ("", "") if told else _ends(row)
+
+    return sorted(rows, key=place)
+
+
+def _ends(row: Mapping[str, Any]) -> Pair:
+    return row["a"], row["b"]
 
 
 def _by_branches(pairs: Set[Pair], branch_of: Mapping[str, str | None]) -> Counter[Pair]:

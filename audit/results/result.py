@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
@@ -12,7 +13,7 @@ from urllib.parse import quote
 
 import polars as pl
 
-from audit.base.plurals import counted, of_one
+from audit.base.plurals import bound, counted, of_one
 from audit.results.changes_since import Ids, Remembered, changed_little, since_reference
 from audit.results.coverage import coverage
 from audit.results.disclosure import (
@@ -25,8 +26,11 @@ from audit.results.disclosure import (
     Shown,
     least,
     left_possible,
+    opened_parts,
     protected,
     shown,
+    shown_count,
+    tightened,
 )
 from audit.results.model_overview import confused, confused_counts, model_overview, shared_metrics
 from audit.results.overview import Pictured, Told, overview, pictured
@@ -45,7 +49,7 @@ from audit.results.published_cells import (
 Severity: TypeAlias = Literal["error", "warning", "note"]
 Status: TypeAlias = Literal["error", "fail", "warn", "note", "pass", "not_applicable"]
 
-SCHEMA_VERSION = "2.0"
+SCHEMA_VERSION = "3.0"
 COUNTED = "counted"
 """Format of data that were counted in batches: there are no instances to look at."""
 STRATA = {"most_labels": pl.Int64}
@@ -226,17 +230,29 @@ class CheckResult:
 
     def in_order(self) -> list[Finding]:
         """All findings by severity, instances times strength, then id; waived ones last."""
-        return sorted(self.findings, key=_report_order)
+        return sorted(
+            self.findings, key=lambda finding: _place(finding, finding.touched * finding.strength)
+        )
 
 
-def _report_order(finding: Finding) -> tuple[bool, int, float, str]:
+_Place: TypeAlias = tuple[bool, int, float, str]
+"""Whether a finding does not count, its severity, its weight, and its id."""
+
+
+def _place(finding: Finding, weight: float) -> _Place:
     severity = finding.counts_as or finding.judged_severity
-    return (
-        finding.counts_as is None,
-        SEVERITIES.index(severity),
-        -finding.touched * finding.strength,
-        finding.id,
-    )
+    return finding.counts_as is None, SEVERITIES.index(severity), -weight, finding.id
+
+
+def _shown_place(finding: Finding, evidence: Mapping[str, Shown]) -> _Place:
+    """Where a finding stands among others by what is shown of it alone.
+
+    Where a number of it is withheld, its weight is the least that its first count can be.
+    """
+    if all(evidence[name] == quantity.value for name, quantity in finding.evidence.items()):
+        return _place(finding, finding.touched * finding.strength)
+    counts = (name for name, quantity in finding.evidence.items() if quantity.kind == "count")
+    return _place(finding, float(least(evidence.get(next(counts, "")))))
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -285,7 +301,9 @@ class AuditResult:
     counted_with: Mapping[str, Any] = field(default_factory=dict)
     """The whole policy that the run was counted with, as JSON; empty: the default one."""
     inputs: tuple[Mapping[str, str], ...] = field(default=())
-    """``role, path, sha256`` of each file read; for the manifest alone."""
+    """``role, path, sha256`` of each file read; for the manifests alone."""
+    data_sha256: str = ""
+    """Digest of the data; never shared, as who knows all but a few counts could try them."""
     reference: Remembered | None = None
     """What is kept of the run that findings are known from; None without one."""
     held: object = None
@@ -453,7 +471,13 @@ class AuditResult:
         return [pair for finding in kept for pair in _counts(self._release, finding)]
 
     def _kept(self, check: CheckResult) -> tuple[Finding, ...]:
-        return check.standing[: int(self.policy["max_findings"])]
+        """The findings that are shown, chosen by what each tells alone."""
+        most, min_cell = int(self.policy["max_findings"]), self._min_cell
+
+        def alone(finding: Finding) -> _Place:
+            return _shown_place(finding, shown(finding.evidence, min_cell))
+
+        return tuple(sorted(check.standing, key=alone)[:most])
 
     def _told_of(self, finding: Finding) -> Sequence[Mapping[str, Shown]]:
         known: list[dict[str, Shown]] = [{} for _ in (finding, *finding.parts)]
@@ -504,22 +528,52 @@ class AuditResult:
 
     def _shared_check(self, check: CheckResult, titles: Mapping[str, str | None]) -> dict[str, Any]:
         findings, kept = check.standing, self._kept(check)
-        shared = [
-            shared_finding(finding, self._min_cell, titles, self._told_of(finding))
+        told = [
+            (
+                finding,
+                shared_finding(
+                    finding,
+                    self._min_cell,
+                    titles,
+                    self._told_of(finding),
+                    int(self.ledger["instances"]),
+                ),
+            )
             for finding in kept
         ]
+        told.sort(key=lambda one: _shown_place(one[0], one[1]["evidence"]))
+        shared = _ranks_withheld([finding for _, finding in told])
         return {
             "name": check.name,
             "title": check.title,
             "status": check.status,
             "reason": check.not_applicable or check.crashed or None,
-            "denominator": check.denominator,
+            "denominator": self._denominator(check, told),
             "denominator_unit": check.denominator_unit,
             "total": len(findings) + check.folded,
             "folded": check.folded,
             "not_shown": len(findings) - len(kept),
             "findings": shared,
         }
+
+    def _denominator(
+        self, check: CheckResult, told: Sequence[tuple[Finding, Mapping[str, Any]]]
+    ) -> int | str:
+        """What a check looked at: a bound where it is a small cell, or a count that is withheld."""
+        value, m, ledger = check.denominator, self._min_cell, self.ledger
+        instances = int(ledger["instances"])
+        totals = instances, instances - int(ledger.get("instances_without_labels", 0))
+        if m <= 1 or value in totals:
+            return value
+        withheld = (
+            quantity.value == value and shared["evidence"][name] != value
+            for finding, shared in told
+            for name, quantity in finding.evidence.items()
+            if quantity.kind == "count"
+        )
+        of_instances = check.denominator_unit.startswith(("instances", "groups"))
+        alone = shown_count(value, totals if of_instances else (), m) if of_instances else value
+        return f">{m - 1}" if isinstance(alone, int) and any(withheld) and value >= m else alone
 
     def __repr__(self) -> str:
         total = sum(len(check.standing) for check in self.checks)
@@ -556,6 +610,18 @@ _FINDINGS: dict[str, Any] = {
     "judgement": pl.String,
     "beside": pl.List(pl.List(pl.String)),
 }
+
+
+def _ranks_withheld(findings: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Findings of a check, none with its rank where one withholds it: the others would tell it."""
+    if all(finding["evidence"].get("rank", 0) is not None for finding in findings):
+        return findings
+    return [
+        {**finding, "evidence": {**finding["evidence"], "rank": None}}
+        if "rank" in finding["evidence"]
+        else finding
+        for finding in findings
+    ]
 
 
 def _finding_row(finding: Finding) -> dict[str, Any]:
@@ -620,6 +686,7 @@ def shared_finding(
     min_cell: int,
     titles: Mapping[str, str | None],
     told: Sequence[Mapping[str, Shown]] = (),
+    instances: int = 0,
 ) -> dict[str, Any]:
     """A finding as published: its statement filled in with evidence that hides small cells.
 
@@ -629,21 +696,25 @@ def shared_finding(
         titles: Title of each node.
         told: Counts as they are shown elsewhere too, by name of evidence: those of the finding,
             and of each part; empty: none is.
+        instances: Number of instances, which is printed beside; 0: it is not known.
 
-    Parts are ranked by what is shown of them.
+    Parts are ranked by what is shown of them, equal ones by their nodes.
     """
     known, *of_parts = told or [{}] * (1 + len(finding.parts))
-    evidence = shown(finding.evidence, min_cell, known)
+    if min_cell > 1:
+        known, *of_parts = _beside_each_other(finding, min_cell, known, of_parts)
+    evidence = tightened(finding.evidence, shown(finding.evidence, min_cell, known), instances)
     of_parts = [{WHOLE: evidence.get("instances", 0), **part} for part in of_parts]
+    parts = _ranked_parts(finding, min_cell, of_parts)
     return {
         "id": finding.id,
         "severity": finding.judged_severity,
-        "nodes": _titled(finding.nodes, titles),
+        "nodes": _titled(_nodes_as_shown(finding, [part for part, _ in parts]), titles),
         "statement": filled(finding.statement, evidence),
         "evidence": evidence,
         "parts": [
             {"nodes": _titled(part.nodes, titles), "evidence": part_evidence}
-            for part, part_evidence in _ranked_parts(finding, min_cell, of_parts)
+            for part, part_evidence in parts
         ],
         "curator": finding.curator,
         "data_user": finding.data_user,
@@ -652,14 +723,74 @@ def shared_finding(
     }
 
 
+_SEEN_TOGETHER = ("cross_branch", "residual_overuse", UNEXPECTED_PAIR, *OF_MODEL)
+"""Checks whose parts are protected with all other counts of nodes and pairs, or are of a model."""
+_SUMS = ("rows", "extra", "labels")
+"""Counts of a finding that its parts sum to."""
+_LINES = ("labels", "pairs", "codes")
+"""Numbers of all lines, of which the parts are the first."""
+
+
+def _beside_each_other(
+    finding: Finding,
+    min_cell: int,
+    known: Mapping[str, Shown],
+    of_parts: Sequence[Mapping[str, Shown]],
+) -> list[Mapping[str, Shown]]:
+    """Counts as they are shown elsewhere, and as they may be beside each other in a finding."""
+    counts = [part.evidence.get("instances") for part in finding.parts]
+    if finding.check in _SEEN_TOGETHER or not all(counts):
+        return [known, *of_parts]
+    evidence = shown(finding.evidence, min_cell, known)
+    alone = [
+        shown(part.evidence, min_cell, told)["instances"]
+        for part, told in zip(finding.parts, of_parts, strict=True)
+    ]
+    sums = [name for name in _SUMS if name in evidence and _is_sum(finding, name)]
+    lines = next((evidence[n] for n in _LINES if n in evidence and n not in sums), None)
+    always = [name for name in sums if finding.evidence[name].kind == "exempt"]
+    withheld = dict[str, Shown]()
+    for open_ in ((), [name for name in sums if name not in always], ["instances"]):
+        for name in (name for name in open_ if name in evidence):
+            withheld[name] = f">{min_cell - 1}" if least(evidence[name]) >= min_cell else ">0"
+        opened, narrow = opened_parts(
+            [int(one.value or 0) for one in counts if one],
+            alone,
+            min_cell,
+            unseen=max(lines - len(counts), 0) if isinstance(lines, int) else 0,
+            made_up=withheld.get("instances", evidence.get("instances")),
+            summed=[withheld.get(name, evidence[name]) for name in sums if name not in always],
+            exempt=[int(n) for name in always if isinstance(n := evidence[name], int)],
+        )
+        if not narrow:
+            break
+    parts = [{**told, "instances": one} for told, one in zip(of_parts, opened, strict=True)]
+    return [{**known, **withheld}, *parts]
+
+
+def _is_sum(finding: Finding, name: str) -> bool:
+    """Whether the parts sum to a number: labels are counted, or are only how many differ."""
+    return name != "labels" or finding.evidence[name].kind == "count"
+
+
 def _ranked_parts(
     finding: Finding, min_cell: int, told: Sequence[Mapping[str, Shown]]
 ) -> list[tuple[Part, dict[str, Shown]]]:
     parts = [
-        (part, shown(part.evidence, min_cell, known))
+        (part, tightened(part.evidence, shown(part.evidence, min_cell, known)))
         for part, known in zip(finding.parts, told, strict=True)
     ]
-    return sorted(parts, key=lambda part: -least(part[1].get("instances")))
+    return sorted(parts, key=lambda part: (-least(part[1].get("instances")), part[0].nodes))
+
+
+def _nodes_as_shown(finding: Finding, parts: Sequence[Part]) -> tuple[str, ...]:
+    """Nodes of a finding; those that its parts give it in the order of what is shown of these."""
+    if not finding.key or not parts:
+        return finding.nodes
+    if finding.nodes == finding.parts[0].nodes:
+        return parts[0].nodes
+    firsts = tuple(part.nodes[0] for part in finding.parts)
+    return tuple(part.nodes[0] for part in parts) if finding.nodes == firsts else finding.nodes
 
 
 def _titled(
@@ -688,7 +819,7 @@ def filled(statement: str, evidence: Mapping[str, Shown]) -> str:
         name, nouns = match[1], match[2] or ""
         if name not in evidence:
             return match[0]
-        value = in_words(name, evidence[name])
+        value = _share_bound(name, evidence) or in_words(name, evidence[name])
         return value + (of_one(nouns).replace(" different", "") if value == "1" else nouns)
 
     def choice(match: re.Match[str]) -> str:
@@ -703,6 +834,26 @@ def filled(statement: str, evidence: Mapping[str, Shown]) -> str:
         return "" if withheld else match[1]
 
     return _PLACEHOLDER.sub(replace, _CHOICE.sub(choice, _CLAUSE.sub(clause, statement)))
+
+
+def _share_bound(name: str, evidence: Mapping[str, Shown]) -> str:
+    """A withheld share as far as the bound of its count beside a printed total tells it."""
+    count_ = next((evidence[n] for n in ("instances", "rows") if n in evidence), None)
+    of = evidence.get("of")
+    if name != "share" or evidence[name] is not None or not isinstance(count_, str):
+        return ""
+    if not isinstance(of, int) or not of:
+        return ""
+    if count_[0] == "<":
+        highest = min(int(count_[1:]) - 1, of) / of
+        return "" if highest >= 1 else f"at most {_rounded(highest, up=True)}"
+    return f"at least {_rounded(least(count_) / of, up=False)}"
+
+
+def _rounded(share: float, *, up: bool) -> str:
+    """A share in percent with one digit, rounded so that the bound stays true."""
+    tenths = (math.ceil if up else math.floor)(round(1000 * share, 6))
+    return f"{tenths / 10:.1f}%"
 
 
 _CLAUSE = re.compile(r"\[([^][]*\{[^][]*)\]")
@@ -721,8 +872,7 @@ def in_words(name: str, value: Shown) -> str:
     if value is None:
         return "share withheld" if name.endswith("share") else "withheld"
     if isinstance(value, str):
-        bound = value[:1] in "<>" and value[1:].isdecimal()
-        return f"{value[0]}{int(value[1:]):,}" if bound else value
+        return bound(value)
     if name.endswith(("share", "limit")):
         return "<0.1%" if 0 < value < 0.0005 else f"{value:.1%}"
     return f"{value:,}" if isinstance(value, int) else f"{value:,.2f}"

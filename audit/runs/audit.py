@@ -38,7 +38,8 @@ from audit.measure.measure import Measurements, measure
 from audit.measure.people import refuse_unread_people
 from audit.measure.rule_book import refuse_contradictions
 from audit.measure.validity import days_of
-from audit.policy.policy import Policy, policy_for
+from audit.policy.built_in import policy_for
+from audit.policy.policy import Policy
 from audit.results.result import BRANCH_PAIRS, COUNTED, STRATA, AuditResult, CheckResult
 from audit.runs.cases import CaseNumbers, case_table
 
@@ -60,21 +61,18 @@ def run_audit(
 ) -> AuditResult:
     """Audit a dataset, and a model: propagate, count every pair, measure, apply every check.
 
-    Data that need not be in memory, or on this machine, are audited by what was counted of them:
-    numbers and findings are those of the dataset without groups, as far as counts can tell, and a
-    check that needs the instances one by one is not applicable.
+    Data that were only counted have the numbers and findings of the dataset without groups, as far
+    as counts can tell; a check that needs the instances one by one is not applicable.
 
     Args:
-        data: Labels mapped to a hierarchy, or what was counted of them by
-            `audit.counting.file.count_pairs` or `audit.counting.spark.jobs.count_pairs`.
+        data: Labels mapped to a hierarchy, or what a `count_pairs` counted of them.
         policy: What to judge by; what it does not state, the hierarchy's built-in policy decides.
         predictions: What a model predicts of the dataset's instances.
         seed: Of the resampling behind the intervals of the model's metrics.
         sources: The files that were counted; none: the counts themselves tell the data.
         added_to: Digest of the data that the counts were added to; empty: to none.
         reference: An earlier run, read back: findings that it has too are marked as known.
-        today: The day on which waivers hold or have expired; None:
-            `audit.checks.judging.judging_date`.
+        today: The day on which waivers hold or have expired; None: `judging_date`.
         device: Where PyTorch counts pairs of scores, ``cpu`` or ``cuda``; None: NumPy counts.
         progress: What is told how far the audit is.
 
@@ -82,15 +80,13 @@ def run_audit(
         The result. A check that fails to run has status ``error`` and loses nothing else.
 
     Raises:
-        PolicyError: If the policy names a node that the hierarchy lacks, a check that is none or a
-            column of the instances that was not read or holds no sex or age where it should, has
-            rules that contradict each other, asks for a ratchet without a reference, or takes days
-            to come for the true ones; or names a column where data were only counted.
+        PolicyError: If the policy names what the hierarchy or the data lack, contradicts itself,
+            asks for a ratchet without a reference, or takes days to come for the true ones.
         InputError: If the reference is a run of another hierarchy, a day or an age cannot be read,
             or the device is not there.
 
-    Time and memory grow with the sum over instances of (nodes per instance)^2; for counts, with the
-    pairs that have a joint instance.
+    Time and memory grow with the sum over instances of (nodes per instance)^2; those of counts with
+    the pairs that have a joint instance.
     """
     if isinstance(data, LabelDataset) and predictions is not None:
         data = data.within(predictions.hierarchy)
@@ -105,17 +101,13 @@ def run_audit(
         device=device,
         progress=progress,
     )
-    origin = _origin_of(data, predictions, sources, added_to)
-    cases: dict[str, CaseNumbers] = {}
-    checks = _all_applied(measured, cases, progress)
-    found = _result(measured, origin, checks)
+    origin, cases = _origin_of(data, predictions, sources, added_to), dict[str, CaseNumbers]()
+    found = _result(measured, origin, _all_applied(measured, cases, progress))
     result = judged(found, policy, today=today, reference=reference)
-    if measured.instances is None:
+    if not isinstance(data, LabelDataset):
         return result
     ids = result.findings["id"].to_list()
-    return replace(
-        result, cases=case_table(ids, cases, measured.loaded.dataset.instances["instance"])
-    )
+    return replace(result, cases=case_table(ids, cases, data.instances["instance"]))
 
 
 @dataclass(frozen=True, eq=False)
@@ -184,6 +176,7 @@ def _result(
         strata=pl.DataFrame({"most_labels": measured.excess.cuts}, schema=STRATA),
         branch_pairs=_branch_pairs(measured),
         counted_with=policy.model_dump(mode="json") | {"min_cell": min_cell},
+        data_sha256=origin.sha256,
         inputs=origin.inputs,
         **_of_model(measured.model),
         **_of_drift(measured),
@@ -348,7 +341,7 @@ def _prediction_ledger(measured: Measurements) -> dict[str, Any] | None:
 
 def _identity(hierarchy: Hierarchy, policy: Policy, origin: _Origin) -> dict[str, Any]:
     return {
-        "data": {"sha256": origin.sha256, "format": origin.format, "title": policy.title},
+        "data": {"hmac_sha256": None, "format": origin.format, "title": policy.title},
         "hierarchy": {
             "name": hierarchy.name,
             "sha256": hierarchy.sha256,

@@ -10,7 +10,7 @@ import shutil
 import socket
 import sys
 import tempfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -34,11 +34,15 @@ from audit.results.result import (
     Waived,
     to_json_bytes,
 )
+from audit.runs.seal_key import SealKey
 
 RESULT, MANIFEST, RESTRICTED = "result.json", "manifest.json", "restricted"
 HTML, PDF = "report.html", "report.pdf"
 POLICY, FINDINGS = "policy.json", "findings.parquet"
+DENOMINATORS = "denominators.json"
 REFERENCE, EARLIER = "reference.json", "earlier.parquet"
+OF_DATA = ("data", "predictions")
+"""Roles of inputs that hold records: their digests stand in ``restricted/`` alone."""
 
 _METRICS: dict[str, Any] = {
     "part": pl.String,
@@ -165,20 +169,36 @@ def _replace(folder: Path, out: Path) -> None:
 
 
 @contextmanager
-def replacing_reports(run: Path) -> Iterator[Path]:
-    """A temporary folder whose reports replace those of a run, which is then sealed again."""
+def replacing_reports(run: Path, forced: Sequence[str] = ()) -> Iterator[Path]:
+    """A temporary folder whose reports replace those of a run, which is then sealed again.
+
+    Args:
+        run: Its folder.
+        forced: What is broken of it, where its reports are replaced in spite of that.
+    """
     manifest = read_json(run / MANIFEST)
     with tempfile.TemporaryDirectory(prefix=".report-", dir=run) as temporary:
         yield Path(temporary)
         for name in (HTML, PDF):
             if (Path(temporary) / name).is_file():
                 (Path(temporary) / name).replace(run / name)
-    write_manifest(run, manifest)
+    write_manifest(run, {**manifest, **_forced(manifest, forced)})
+
+
+def _forced(manifest: Mapping[str, Any], broken: Sequence[str]) -> dict[str, Any]:
+    """What was broken whenever somebody went on in spite of it."""
+    return {"forced": [*manifest.get("forced", ()), *broken]}
 
 
 @contextmanager
 def judging_run(
-    run: Path, result: AuditResult, *, command: Sequence[str], judging: Mapping[str, Any]
+    run: Path,
+    result: AuditResult,
+    *,
+    command: Sequence[str],
+    judging: Mapping[str, Any],
+    key: SealKey | None = None,
+    forced: Sequence[str] = (),
 ) -> Iterator[Path]:
     """A temporary folder with a run's tables and what was judged of them anew.
 
@@ -193,17 +213,18 @@ def judging_run(
             run / RESTRICTED,
             folder / RESTRICTED,
             copy_function=_linked,
-            ignore=shutil.ignore_patterns(FINDINGS, REFERENCE, EARLIER),
+            ignore=shutil.ignore_patterns(FINDINGS, DENOMINATORS, REFERENCE, EARLIER, MANIFEST),
         )
         _write_judged(result, folder / RESTRICTED)
         yield folder
         judged = {
             "identity": dict(result.identity),
-            "inputs": [dict(source) for source in result.inputs],
             "judged": list(command),
             "judging": judging,
+            **_forced(manifest, forced),
         }
-        write_manifest(folder, {**manifest, **judged})
+        write_restricted_manifest(folder, result.inputs, result.data_sha256)
+        write_manifest(folder, {**manifest, **judged, **_restricted(folder, result.inputs, key)})
 
 
 def _linked(source: str, target: str) -> str:
@@ -256,6 +277,8 @@ def write_tables(result: AuditResult, folder: Path) -> None:
 def _write_judged(result: AuditResult, restricted: Path) -> None:
     """What another judgement may change: the findings, and what is kept of the reference."""
     result.findings.write_parquet(restricted / FINDINGS)
+    looked_at = {check.name: check.denominator for check in result.checks}
+    (restricted / DENOMINATORS).write_bytes(to_json_bytes(looked_at))
     if result.reference is not None:
         (restricted / REFERENCE).write_bytes(to_json_bytes(result.reference))
         earlier_frame(result.earlier).write_parquet(restricted / EARLIER)
@@ -268,31 +291,86 @@ def seal(
     command: Sequence[str],
     started: datetime,
     settings: Mapping[str, Any] | None = None,
+    key: SealKey | None = None,
+    forced: Sequence[str] = (),
 ) -> None:
-    """Write the manifest: digests of inputs and outputs, versions, the command, settings, times."""
+    """Write both manifests: digests of inputs and outputs, versions, the command, settings, times.
+
+    Args:
+        folder: Of the run.
+        result: What it holds.
+        command: As typed.
+        started: When the work began.
+        settings: That the audit can be made again with.
+        key: Of the digest of what may not be shared; None: what may be shared has none.
+        forced: What is broken of runs that were read in spite of that.
+    """
+    write_restricted_manifest(folder, result.inputs, result.data_sha256)
     manifest = {
         "schema_version": SCHEMA_VERSION,
         "identity": dict(result.identity),
-        "inputs": [dict(source) for source in result.inputs],
+        **_restricted(folder, result.inputs, key),
         "command": list(command),
         "settings": settings,
         "host": socket.gethostname(),
         "started": started.isoformat(timespec="seconds"),
+        **_forced({}, forced),
     }
     write_manifest(folder, manifest)
 
 
+def _restricted(
+    folder: Path, inputs: Sequence[Mapping[str, str]], key: SealKey | None
+) -> dict[str, Any]:
+    """What the manifest says of data and restricted files, which tells nothing without the key."""
+    listed = (folder / RESTRICTED / MANIFEST).read_bytes()
+    public = [
+        {name: value for name, value in source.items() if name != "sha256"}
+        if source["role"] in OF_DATA
+        else dict(source)
+        for source in inputs
+    ]
+    keyed = {"hmac_sha256": key.digest(RESTRICTED, listed)} if key else None
+    return {"inputs": public, "restricted": keyed}
+
+
+def write_restricted_manifest(
+    folder: Path, inputs: Sequence[Mapping[str, str]], data_sha256: str | None = None
+) -> None:
+    """List the restricted files, and the inputs, with their digests, beside these files.
+
+    Who has all but a few counts of a file could try these until its digest is met: so no digest
+    of such a file stands in what may be shared.
+    """
+    restricted = folder / RESTRICTED
+    within = (path for path in restricted.rglob("*") if path != restricted / MANIFEST)
+    listed: dict[str, Any] = {
+        "data_sha256": data_sha256,
+        "inputs": [dict(source) for source in inputs],
+        "outputs": _digests(folder, within),
+    }
+    listed["seal"] = seal_of(listed)
+    (restricted / MANIFEST).write_bytes(to_json_bytes(listed))
+
+
 def write_manifest(folder: Path, manifest: Mapping[str, Any]) -> None:
     """Seal a folder: write what is true at its writing: outputs, versions, the time, its seal."""
-    outputs = sorted(path for path in folder.rglob("*") if path.is_file() and path.name != MANIFEST)
+    restricted = folder / RESTRICTED
+    within = (path for path in folder.rglob("*") if restricted not in path.parents)
     sealed = {
         **manifest,
         "finished": datetime.now(UTC).isoformat(timespec="seconds"),
         "versions": _versions(),
-        "outputs": {path.relative_to(folder).as_posix(): sha256_of(path) for path in outputs},
+        "outputs": _digests(folder, (path for path in within if path != folder / MANIFEST)),
     }
     sealed["seal"] = seal_of(sealed)
     (folder / MANIFEST).write_bytes(to_json_bytes(sealed))
+
+
+def _digests(folder: Path, paths: Iterable[Path]) -> dict[str, str]:
+    """Digest of each file by its name in the folder."""
+    files = sorted(path for path in paths if path.is_file())
+    return {path.relative_to(folder).as_posix(): sha256_of(path) for path in files}
 
 
 def seal_of(manifest: Mapping[str, Any]) -> str:
@@ -338,11 +416,16 @@ def read_run(folder: str | Path) -> AuditResult:
         name: pl.read_parquet(_table_file(folder, name))
         for name in ("nodes", "edges", "residuals", "strata", "branch_pairs", "findings")
     }
+    listed = read_json(_restricted_file(folder, MANIFEST))
     return AuditResult(
         identity=shared["identity"],
         ledger=shared["ledger"],
         policy=shared["policy"],
-        checks=_read_checks(shared["checks"], tables["findings"]),
+        checks=_read_checks(
+            shared["checks"],
+            tables["findings"],
+            read_json(_restricted_file(folder, DENOMINATORS)),
+        ),
         nodes=tables["nodes"],
         edges=tables["edges"],
         pairs=pl.scan_parquet(_table_file(folder, "pairs")),
@@ -356,7 +439,8 @@ def read_run(folder: str | Path) -> AuditResult:
         counted_with=_counted_with(folder),
         reference=_read_reference(folder, shared),
         earlier=_read_earlier(folder, shared),
-        inputs=tuple(read_json(folder / MANIFEST)["inputs"]),
+        inputs=tuple(listed["inputs"]),
+        data_sha256=listed["data_sha256"],
         sha256=sha256_of(folder / RESULT),
     )
 
@@ -452,14 +536,14 @@ def _restricted_file(folder: Path, name: str) -> Path:
 
 
 def _read_checks(
-    shared: Sequence[dict[str, Any]], findings: pl.DataFrame
+    shared: Sequence[dict[str, Any]], findings: pl.DataFrame, looked_at: Mapping[str, int]
 ) -> tuple[CheckResult, ...]:
     rows = findings.partition_by("check", as_dict=True)
     return tuple(
         CheckResult(
             name=check["name"],
             title=check["title"],
-            denominator=check["denominator"],
+            denominator=looked_at[check["name"]],
             denominator_unit=check["denominator_unit"],
             findings=tuple(
                 _read_finding(row)

@@ -22,7 +22,8 @@ from audit.data.batches import columns_of
 from audit.data.formats import format_of
 from audit.hierarchies.hierarchy import Hierarchy
 from audit.hierarchies.titles import read_own_titles, with_titles
-from audit.policy.policy import Policy, policy_for
+from audit.policy.built_in import policy_for
+from audit.policy.policy import Policy
 from audit.results.result import AuditResult
 from audit.runs.audit import input_record, run_audit, with_inputs
 from audit.runs.folder import RESTRICTED, read_run
@@ -197,16 +198,16 @@ class _Before:
 
     @classmethod
     def of(cls, run: Path, hierarchy: Hierarchy) -> _Before:
-        data, folder = read_run(run).identity["data"], run / RESTRICTED / FOLDER
+        sha256, folder = read_run(run).data_sha256, run / RESTRICTED / FOLDER
         _refuse_changed(SealedRun(run))
-        return cls(read_counts(folder, hierarchy), data["sha256"], counted_sources(folder))
+        return cls(read_counts(folder, hierarchy), sha256, counted_sources(folder))
 
 
 def _refuse_changed(run: SealedRun) -> None:
     counts = f"{RESTRICTED}/{FOLDER}/"
     listed = [name for name in run.outputs if name.startswith(counts)]
     changed = [name for name in listed if not run.intact(name)]
-    if changed or run.manifest is None:
+    if changed or run.manifest is None or run.listing is None:
         raise InputError(
             "the counts of a run as they were sealed are required",
             found=f"other bytes in {first_cases(changed)}" if changed else "a changed manifest",

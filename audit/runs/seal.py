@@ -5,20 +5,21 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from functools import cached_property
 from importlib.resources import files
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from pydantic import BaseModel
 
-from audit.base.errors import InputError
+from audit.base.errors import InputError, first_cases
 from audit.base.files import sha256_of
 from audit.results.result import SCHEMA_VERSION, to_json_bytes
 from audit.runs.compare import COMPARISON
 from audit.runs.compare.result import SCHEMA_VERSION as COMPARISON_VERSION
-from audit.runs.folder import MANIFEST, RESULT, seal_of
+from audit.runs.folder import MANIFEST, RESTRICTED, RESULT, seal_of
+from audit.runs.seal_key import SealKey
 from audit.runs.settings import Judging, Settings
 
 VERSIONS = {RESULT: SCHEMA_VERSION, COMPARISON.content: COMPARISON_VERSION}
@@ -30,7 +31,13 @@ class Input(BaseModel):
 
     role: str
     path: Path
-    sha256: str
+    sha256: str | None = None
+
+
+class Keyed(BaseModel):
+    """A digest that only the holders of a key can make."""
+
+    hmac_sha256: str
 
 
 class Manifest(BaseModel):
@@ -38,9 +45,26 @@ class Manifest(BaseModel):
 
     outputs: dict[str, str]
     inputs: tuple[Input, ...]
+    restricted: Keyed | None = None
     settings: Settings | None = None
     judging: Judging | None = None
+    forced: tuple[str, ...] = ()
     seal: str
+
+
+class RestrictedManifest(BaseModel):
+    """What the manifest of the restricted files says."""
+
+    outputs: dict[str, str]
+    inputs: tuple[Input, ...]
+    seal: str
+
+
+LISTING = f"{RESTRICTED}/{MANIFEST}"
+"""The manifest of the restricted files."""
+
+
+_Kind = TypeVar("_Kind", Manifest, RestrictedManifest)
 
 
 class SealedRun:
@@ -90,8 +114,11 @@ class SealedRun:
     @cached_property
     def _told(self) -> Mapping[str, Any]:
         """What the manifest says, whatever it is; nothing where it is no JSON object."""
+        return self._object(MANIFEST)
+
+    def _object(self, name: str) -> Mapping[str, Any]:
         try:
-            told = json.loads(self.content(MANIFEST))
+            told = json.loads(self.content(name))
         except (OSError, ValueError, RecursionError):
             return {}
         return told if isinstance(told, dict) else {}
@@ -99,17 +126,67 @@ class SealedRun:
     @cached_property
     def manifest(self) -> Manifest | None:
         """The manifest; None where its bytes are not those that were sealed."""
+        return self._sealed(MANIFEST, Manifest)
+
+    @cached_property
+    def listing(self) -> RestrictedManifest | None:
+        """The manifest of the restricted files; None where its bytes are not as they were."""
+        return self._sealed(LISTING, RestrictedManifest)
+
+    def _sealed(self, name: str, kind: type[_Kind]) -> _Kind | None:
+        told = self._object(name)
         try:
-            whole = to_json_bytes(self._told) == self.content(MANIFEST)
-            manifest = Manifest.model_validate(self._told)
+            whole = to_json_bytes(told) == self.content(name)
+            manifest = kind.model_validate(told)
         except (OSError, ValueError):
             return None
-        return manifest if whole and manifest.seal == seal_of(self._told) else None
+        return manifest if whole and manifest.seal == seal_of(told) else None
 
-    @property
+    def keyed_as(self, key: SealKey) -> bool:
+        """Whether the manifest holds the digest of that of the restricted files under a key."""
+        kept = self.manifest.restricted if self.manifest else None
+        made = key.digest(RESTRICTED, self.content(LISTING)) if LISTING in self.found else None
+        return kept is not None and kept.hmac_sha256 == made
+
+    @cached_property
     def outputs(self) -> Mapping[str, str]:
-        """Digests of the files that the manifest lists; none where it is not as it was sealed."""
-        return self.manifest.outputs if self.manifest else {}
+        """Digests of the files that the manifests list; of one not as it was sealed none."""
+        listed = self.listing.outputs if self.listing else {}
+        return {**(self.manifest.outputs if self.manifest else {}), **listed}
+
+    @cached_property
+    def inputs(self) -> tuple[Input, ...]:
+        """The files that were read, with their digests as far as a manifest here tells them."""
+        listed = self.listing or self.manifest
+        return listed.inputs if listed else ()
+
+    def faults(self, *, restricted: bool) -> tuple[str, ...]:
+        """What is wrong with the files that may be shared, or the others; empty: nothing."""
+        listing = LISTING if restricted else MANIFEST
+        if (self.listing if restricted else self.manifest) is None:
+            gone = listing not in self.found
+            return (f"there is no {listing}" if gone else f"{listing} is not as it was sealed",)
+        found, listed = (
+            {name for name in names if name.startswith(f"{RESTRICTED}/") == restricted}
+            for names in (self.found - {listing}, self.outputs.keys())
+        )
+        wrong = {
+            "missing": listed - found,
+            "changed": self.changed & listed,
+            "not of the run": found - listed,
+        }
+        return tuple(
+            f"{word}: {first_cases(sorted(names))}" for word, names in wrong.items() if names
+        )
+
+    def broken(self, key: SealKey | None = None) -> Iterator[str]:
+        """What is not as it was sealed, in words; nothing: all is, as far as can be checked."""
+        yield from self.faults(restricted=False)
+        yield from self.faults(restricted=True)
+        if key and not self.keyed_as(key):
+            yield f"{LISTING} is not what this key sealed"
+        if self.manifest and self.manifest.forced:
+            yield f"sealed in spite of: {'; '.join(self.manifest.forced)}"
 
     @cached_property
     def changed(self) -> frozenset[str]:
@@ -161,6 +238,43 @@ class SealedRun:
     def digest(self) -> str:
         """Of ``result.json``, as the reports print it."""
         return hashlib.sha256(self.content(RESULT)).hexdigest()
+
+
+def broken_of(
+    runs: Iterable[Path], key: SealKey | None = None, *, forced: bool = False
+) -> tuple[str, ...]:
+    """What is not as it was sealed of runs that are about to be read; empty: all is.
+
+    Args:
+        runs: Their folders.
+        key: That they are sealed with; None: what only a key could tell is not checked.
+        forced: Whether to go on in spite of it.
+
+    Raises:
+        InputError: If something is broken and ``forced`` is False, or a folder is no run.
+    """
+    broken = {run: tuple(SealedRun(run).broken(key)) for run in runs}
+    for run, faults in broken.items():
+        if faults and not forced:
+            raise InputError(
+                "a run as it was sealed is required",
+                found="; ".join(faults),
+                where=run,
+                hint="`audit verify` tells what holds; --force goes on, and the manifest says so",
+            )
+    return tuple(fault for faults in broken.values() for fault in faults)
+
+
+def refuse_lost_key(folder: Path, key: SealKey | None, *, forced: bool) -> None:
+    """Raise InputError where a run that a key seals would be sealed anew without it."""
+    manifest = SealedRun(folder).manifest
+    if manifest and manifest.restricted and not key and not forced:
+        raise InputError(
+            "the key that the run is sealed with is required",
+            found="none",
+            where=folder,
+            hint="add --seal-key FILE; with --force the run has no keyed digest afterwards",
+        )
 
 
 def schema() -> dict[str, Any]:

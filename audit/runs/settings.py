@@ -19,7 +19,9 @@ from audit.engine.scores.score_tensors import device_named
 from audit.hierarchies.coding import Unlisted
 from audit.hierarchies.hierarchy import Hierarchy
 from audit.hierarchies.reading import BUILT_IN, load_hierarchy
-from audit.policy.policy import Policy, load_policy, policy_for
+from audit.policy.built_in import policy_for
+from audit.policy.policy import Policy
+from audit.policy.reading import load_policy
 from audit.results.result import AuditResult
 from audit.runs.audit import with_inputs
 from audit.runs.folder import RESULT, read_run

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal, TypeAlias
 
@@ -13,12 +13,15 @@ from pydantic import ValidationError
 
 from audit.base.errors import AuditError, first_cases
 from audit.base.files import sha256_of
+from audit.base.plurals import counted
 from audit.policy.policy import Policy
 from audit.results.result import SCHEMA_VERSION, AuditResult, to_json_bytes
+from audit.runs.agreement import disagreements
 from audit.runs.folder import HTML, MANIFEST, PDF, POLICY, RESTRICTED, RESULT, read_run
 from audit.runs.make import audited
 from audit.runs.rendered import comparable, one_way, read_html, read_pdf
-from audit.runs.seal import Input, SealedRun
+from audit.runs.seal import LISTING, Input, SealedRun
+from audit.runs.seal_key import SealKey, with_keyed_data
 from audit.runs.settings import Judging, Settings
 
 Outcome: TypeAlias = Literal["holds", "does not hold", "not checked"]
@@ -27,6 +30,7 @@ HOLDS: Outcome = "holds"
 FAILS: Outcome = "does not hold"
 UNCHECKED: Outcome = "not checked"
 
+AGREE = "nodes, pairs, residual use and findings agree with each other"
 ATTACHMENT = RESULT
 """Name of the attachment of the PDF that has the bytes of ``result.json``."""
 
@@ -47,7 +51,11 @@ class Verdict:
 
 
 def verify_run(
-    folder: str | Path, *, recompute: bool = False, data: str | Path | None = None
+    folder: str | Path,
+    *,
+    recompute: bool = False,
+    data: str | Path | None = None,
+    key: SealKey | None = None,
 ) -> tuple[Verdict, ...]:
     """Check a run: its seal, its files, its schema, that its parts agree, and its recomputation.
 
@@ -57,10 +65,12 @@ def verify_run(
         folder: Of the run, or of a comparison.
         recompute: Whether the audit is made again from its inputs, with the recorded settings.
         data: Where the dataset lies now; None: where it lay.
+        key: That the run was sealed with; None: what is sealed with a key alone is not checked.
 
     Returns:
-        A verdict for each of ``manifest, files, schema, tables, report.html, report.pdf, inputs,
-        recomputation``, in this order; of a comparison of two runs, of the first two.
+        A verdict for each of ``manifest, files, restricted, schema, tables, counts, report.html,
+        report.pdf, inputs, recomputation``, in this order; of a comparison of two runs, of the
+        first three.
 
     Raises:
         InputError: If the folder is neither, or is one of another schema version.
@@ -69,39 +79,51 @@ def verify_run(
     """
     run = SealedRun(Path(folder))
     if run.is_comparison:
-        return _manifest(run), _files(run)
+        return _manifest(run), _files(run), _restricted(run, key)
     return (
         _manifest(run),
         _files(run),
+        _restricted(run, key),
         _schema(run),
-        _tables(run),
+        *_tables(run),
         _html(run),
         _pdf(run),
-        *_again(run, None if data is None else Path(data), asked=recompute),
+        *_again(run, None if data is None else Path(data), key, asked=recompute),
     )
 
 
 def _manifest(run: SealedRun) -> Verdict:
+    if run.manifest and run.manifest.forced:
+        forced = f"{MANIFEST} was sealed in spite of: {'; '.join(run.manifest.forced)}"
+        return Verdict("manifest", FAILS, forced)
     if run.manifest:
         return Verdict("manifest", HOLDS, f"sealed as {run.manifest.seal}")
-    if MANIFEST not in run.found:
-        return Verdict("manifest", FAILS, f"there is no {MANIFEST}")
-    return Verdict("manifest", FAILS, f"{MANIFEST} is not as it was sealed")
+    return Verdict("manifest", FAILS, *run.faults(restricted=False))
 
 
 def _files(run: SealedRun) -> Verdict:
     if not run.manifest:
         return Verdict("files", UNCHECKED, "no intact manifest lists them")
-    beside = run.found - run.outputs.keys() - {MANIFEST}
-    faults = {
-        "missing": run.outputs.keys() - run.found,
-        "changed": run.changed,
-        "not of the run": beside,
-    }
-    told = [f"{word}: {first_cases(sorted(names))}" for word, names in faults.items() if names]
-    if told:
-        return Verdict("files", FAILS, "; ".join(told))
-    return Verdict("files", HOLDS, f"{len(run.outputs)} files with their digests, and no other")
+    if faults := run.faults(restricted=False):
+        return Verdict("files", FAILS, "; ".join(faults))
+    listed = len(run.manifest.outputs)
+    return Verdict("files", HOLDS, f"{listed} files with their digests, and no other")
+
+
+def _restricted(run: SealedRun, key: SealKey | None) -> Verdict:
+    """Whether the restricted files are as they were: sealed with a key alone, if at all."""
+    keyed = run.manifest is not None and run.manifest.restricted is not None
+    if not any(name.startswith(f"{RESTRICTED}/") for name in run.found):
+        return Verdict("restricted", UNCHECKED, f"the run has no {RESTRICTED}/")
+    if faults := run.faults(restricted=True):
+        return Verdict("restricted", FAILS, "; ".join(faults))
+    if key and keyed and not run.keyed_as(key):
+        return Verdict("restricted", FAILS, f"{LISTING} is not what this key sealed")
+    listed = f"{len(run.listing.outputs) if run.listing else 0} files as {LISTING} lists them"
+    if key and keyed:
+        return Verdict("restricted", HOLDS, f"{listed}, sealed with the key")
+    why = "add --seal-key" if keyed else f"no key seals {LISTING}"
+    return Verdict("restricted", UNCHECKED, f"{listed}; {why}")
 
 
 def _schema(run: SealedRun) -> Verdict:
@@ -112,22 +134,30 @@ def _schema(run: SealedRun) -> Verdict:
     return Verdict("schema", HOLDS, f"{RESULT} validates against schema {SCHEMA_VERSION}")
 
 
-def _tables(run: SealedRun) -> Verdict:
+def _tables(run: SealedRun) -> tuple[Verdict, Verdict]:
+    """Whether the tables give the result, and agree with each other."""
+
+    def neither(outcome: Outcome, detail: str) -> tuple[Verdict, Verdict]:
+        return Verdict("tables", outcome, detail), Verdict("counts", UNCHECKED, detail)
+
     tables = [name for name in run.outputs if name.startswith(f"{RESTRICTED}/")]
     torn = [name for name in tables if not run.intact(name)]
     blocked = run.blocked or (f"not as sealed: {first_cases(torn)}" if torn else "")
+    if not run.listing:
+        blocked = blocked or run.faults(restricted=True)[0]
     if blocked or not tables:
-        return Verdict("tables", UNCHECKED, blocked or f"the run has no {RESTRICTED}/")
+        return neither(UNCHECKED, blocked or f"the run has no {RESTRICTED}/")
     try:
-        given = to_json_bytes(read_run(run.folder).shared())
+        result = read_run(run.folder)
+        given, apart = to_json_bytes(result.shared()), list(disagreements(result))
     except Exception as error:  # tables that somebody made can be wrong in every way
         told = f"{type(error).__name__}: {_first_line(error)}"
-        return Verdict("tables", FAILS, f"{RESTRICTED}/ cannot be read as tables of a run: {told}")
+        return neither(FAILS, f"{RESTRICTED}/ cannot be read as tables of a run: {told}")
+    counts = Verdict("counts", FAILS if apart else HOLDS, "; ".join(apart) or AGREE)
     if given != run.content(RESULT):
-        return Verdict(
-            "tables", FAILS, f"{RESTRICTED}/ gives another {RESULT}: {_apart(run, given)}"
-        )
-    return Verdict("tables", HOLDS, f"{RESTRICTED}/ gives the bytes of {RESULT}")
+        other = f"{RESTRICTED}/ gives another {RESULT}: {_apart(run, given)}"
+        return Verdict("tables", FAILS, other), counts
+    return Verdict("tables", HOLDS, f"{RESTRICTED}/ gives the bytes of {RESULT}"), counts
 
 
 def _html(run: SealedRun) -> Verdict:
@@ -190,7 +220,9 @@ def _parity(
     return Verdict(report, HOLDS, f"tells the {len(run.statements)} findings of {RESULT}")
 
 
-def _again(run: SealedRun, data: Path | None, *, asked: bool) -> tuple[Verdict, Verdict]:
+def _again(
+    run: SealedRun, data: Path | None, key: SealKey | None, *, asked: bool
+) -> tuple[Verdict, Verdict]:
     """Whether the inputs are as they were, and give the same result."""
 
     def neither(detail: str) -> tuple[Verdict, Verdict]:
@@ -204,14 +236,25 @@ def _again(run: SealedRun, data: Path | None, *, asked: bool) -> tuple[Verdict, 
     if settings is None:
         return neither("the run was made from Python, which records no settings")
     moved = settings if data is None else settings.model_copy(update={"dataset": data.absolute()})
-    faults = list(_changed_inputs(run.manifest.inputs, settings.dataset, moved.dataset))
+    faults = list(_changed_inputs(run.inputs, settings.dataset, moved.dataset))
     if faults:
         return (
             Verdict("inputs", FAILS, first_cases(faults)),
             Verdict("recomputation", UNCHECKED, "the inputs are not those of the run"),
         )
-    inputs = Verdict("inputs", HOLDS, f"{len(run.manifest.inputs)} files with their digests")
-    return inputs, _recomputed(run, moved, run.manifest.judging)
+    return _inputs(run, key), _recomputed(run, moved, run.manifest.judging, key)
+
+
+def _inputs(run: SealedRun, key: SealKey | None) -> Verdict:
+    """Of inputs that are there, and as they were as far as digests tell."""
+    unknown = sum(recorded.sha256 is None for recorded in run.inputs)
+    if unknown:
+        told = f"no intact {LISTING} has the digests of {counted(unknown, 'files')} of data"
+        return Verdict("inputs", UNCHECKED, told)
+    told = f"{counted(len(run.inputs), 'files')} with their digests"
+    if key and run.keyed_as(key):
+        return Verdict("inputs", HOLDS, told)
+    return Verdict("inputs", UNCHECKED, f"{told}, but no key here seals {LISTING}, which has them")
 
 
 def _changed_inputs(inputs: Iterable[Input], old: Path, new: Path) -> Iterator[str]:
@@ -222,19 +265,30 @@ def _changed_inputs(inputs: Iterable[Input], old: Path, new: Path) -> Iterator[s
             path = new / path.relative_to(old)
         if not path.is_file():
             yield f"{recorded.role} is not there: {path}"
-        elif sha256_of(path) != recorded.sha256:
+        elif recorded.sha256 not in (None, sha256_of(path)):
             yield f"{recorded.role} changed: {path}"
 
 
-def _recomputed(run: SealedRun, settings: Settings, judging: Judging | None) -> Verdict:
+def _recomputed(
+    run: SealedRun, settings: Settings, judging: Judging | None, key: SealKey | None
+) -> Verdict:
     try:
         result = _judged_again(run, settings, judging) if judging else _audited_again(settings)
-        given = to_json_bytes(result.shared())
+        given = to_json_bytes(_keyed_as_before(run, with_keyed_data(result, key), key).shared())
     except (AuditError, OSError, ValidationError) as error:
         return Verdict("recomputation", FAILS, f"it ended in an error: {_first_line(error)}")
     if given != run.content(RESULT):
         return Verdict("recomputation", FAILS, f"gives another {RESULT}: {_apart(run, given)}")
     return Verdict("recomputation", HOLDS, f"the inputs give the bytes of {RESULT}")
+
+
+def _keyed_as_before(run: SealedRun, result: AuditResult, key: SealKey | None) -> AuditResult:
+    """A result with the keyed digest that the run has, where no key is given to make it."""
+    if key:
+        return result
+    kept = json.loads(run.content(RESULT))["identity"]["data"]["hmac_sha256"]
+    data = {**result.identity["data"], "hmac_sha256": kept}
+    return replace(result, identity={**result.identity, "data": data})
 
 
 def _audited_again(settings: Settings) -> AuditResult:

@@ -221,12 +221,15 @@ def severities_table(policy: Mapping[str, Any]) -> Table | None:
 
 
 def digests(identity: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
-    """The sha256 of each part of the identity that has one."""
-    return tuple(
+    """The sha256 of each part of the identity that has one; that of the data is keyed."""
+    data = identity["data"]["hmac_sha256"]
+    keyed = (("Data, keyed", data),) if data else ()
+    plain = (
         (_sentence(part), facts["sha256"])
         for part, facts in identity.items()
         if isinstance(facts, Mapping) and "sha256" in facts
     )
+    return (*keyed, *plain)
 
 
 def provenance_table(identity: Mapping[str, Any], result_sha256: str) -> Table:

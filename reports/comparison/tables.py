@@ -13,7 +13,7 @@ from reports.words.words import RELATION, STATUS, TONE, number, percent, points,
 Rows = Sequence[Mapping[str, Any]]
 Row = tuple[Cell, ...]
 
-_DIGESTS = ("data", "hierarchy", "policy")
+_DIGESTS = ("hierarchy", "policy")
 
 
 def causes_table(causes: Rows) -> Table:

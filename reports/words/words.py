@@ -8,6 +8,8 @@ from collections.abc import Callable, Mapping
 from itertools import accumulate
 from typing import TypeAlias
 
+from audit.base.plurals import bound
+
 Value: TypeAlias = int | float | str | None
 """A published value: a number, a bound such as ``<11``, or null where it is withheld."""
 
@@ -160,13 +162,12 @@ def number(value: Value) -> str:
     >>> number(52722), number(1.5), number(0.00012), number("<11"), number(None)
     ('52,722', '1.5', '0.00012', '<11', 'withheld')
     >>> number(1e-5), number(">1140")
-    ('0.00001', '>1,140')
+    ('0.00001', '≥1,141')
     """
     if value is None:
         return WITHHELD
     if isinstance(value, str):
-        bound = value[:1] in ("<", ">") and value[1:].isdecimal()
-        return f"{value[0]}{int(value[1:]):,}" if bound else value
+        return bound(value)
     if isinstance(value, int) or float(value).is_integer():
         return f"{int(value):,}"
     if abs(value) < 0.01:

@@ -24,8 +24,10 @@ from audit.data.dataset import LabelDataset
 from audit.hierarchies.hierarchy import Hierarchy
 from audit.hierarchies.notes import Exclusion, Exclusions
 from audit.measure.measure import Measurements, measure
-from audit.policy.policy import BranchRule, Policy, Threshold, Waiver, policy_for
+from audit.policy.built_in import policy_for
+from audit.policy.policy import Policy
 from audit.policy.rules import Companion, Exclusive, Person, PersonRule
+from audit.policy.statements import BranchRule, Threshold, Waiver
 from audit.results.disclosure import BESIDE, WHOLE
 from audit.results.result import CheckResult, Finding, filled
 from fixtures.coded import measured as damaged_in

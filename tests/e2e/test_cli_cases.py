@@ -97,7 +97,7 @@ def test_mistakes_are_told(run: Path, tmp_path: Path) -> None:
     assert "goes with --csv" in refused(audit("cases", run, "--overwrite"))
     assert "nothing there" in refused(audit("cases", tmp_path / "none"))
     (run / "restricted" / "cases.parquet").unlink()
-    assert "no restricted/cases.parquet" in refused(audit("cases", run))
+    assert "missing: 'restricted/cases.parquet'" in refused(audit("cases", run))
 
 
 def test_a_run_that_was_only_counted_has_none(toy_files: tuple[Path, Path], tmp_path: Path) -> None:

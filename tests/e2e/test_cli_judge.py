@@ -13,6 +13,7 @@ from typer.testing import CliRunner, Result
 
 from audit.base.files import sha256_of
 from audit.cli.app import app
+from fixtures.sealed_files import listed, reseal
 
 ROOT = Path(__file__).parents[2]
 LABELS = [("a", "cow"), ("b", "dog"), ("b", "tool"), ("c", "cat"), ("c", "mammal"), ("d", "elf")]
@@ -133,14 +134,15 @@ def test_the_judged_run_is_sealed_again_and_validates(desk: Desk) -> None:
     files = {p.relative_to(desk.run).as_posix() for p in desk.run.rglob("*") if p.is_file()}
 
     Draft202012Validator(schema).validate(desk.shared())
-    assert set(manifest["outputs"]) == files - {"manifest.json"}
-    assert all(sha256_of(desk.run / name) == sha for name, sha in manifest["outputs"].items())
+    assert set(listed(desk.run)) == files - {"manifest.json", "restricted/manifest.json"}
+    assert all(sha256_of(desk.run / name) == sha for name, sha in listed(desk.run).items())
     assert manifest["identity"] == desk.shared()["identity"]
     assert [source["role"] for source in manifest["inputs"]].count("policy") == 1
 
 
 def test_a_report_of_an_earlier_judgement_does_not_stay(desk: Desk) -> None:
     (desk.run / "report.pdf").write_bytes(b"of the earlier judgement")
+    reseal(desk.run)
     desk.judged(WAIVED)
 
     assert not (desk.run / "report.pdf").exists()
@@ -237,14 +239,15 @@ def with_result(run: Path, old: str, new: str) -> None:
     text = path.read_text()
     assert old in text
     path.write_text(text.replace(old, new))
+    reseal(run)
 
 
 @pytest.mark.parametrize(
     ("old", "new", "told"),
     [
         ('"name": "toy"', '"name": "trees"', "hierarchy toy is required"),
-        ('"schema_version": "2.0"', '"schema_version": "0.9"', "schema version 2.0"),
-        ('"schema_version": "2.0"', '"schema_version": "99.0"', "schema version 2.0"),
+        ('"schema_version": "3.0"', '"schema_version": "0.9"', "schema version 3.0"),
+        ('"schema_version": "3.0"', '"schema_version": "99.0"', "schema version 3.0"),
     ],
 )
 def test_a_reference_of_another_kind_is_refused(
@@ -259,9 +262,9 @@ def test_a_reference_of_another_kind_is_refused(
 
 
 def test_a_run_of_a_newer_schema_is_refused(desk: Desk) -> None:
-    with_result(desk.run, '"schema_version": "2.0"', '"schema_version": "99.0"')
+    with_result(desk.run, '"schema_version": "3.0"', '"schema_version": "99.0"')
 
-    refused(desk.judged("max_findings = 3\n"), "schema version 2.0", "'99.0'")
+    refused(desk.judged("max_findings = 3\n"), "schema version 3.0", "'99.0'")
 
 
 @pytest.mark.parametrize("name", ["restricted/policy.json", "restricted/findings.parquet"])

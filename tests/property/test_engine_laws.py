@@ -23,7 +23,8 @@ from audit.engine.pairs.propagation import aggregate
 from audit.hierarchies.building import SYNTHETIC_ROOT
 from audit.hierarchies.hierarchy import Hierarchy
 from audit.measure.measure import Measurements, measure
-from audit.policy.policy import BranchRule, Policy
+from audit.policy.policy import Policy
+from audit.policy.statements import BranchRule
 from fixtures import brute_force as plain
 from fixtures.labelled import labelled
 from fixtures.strategies import hierarchies, label_sets

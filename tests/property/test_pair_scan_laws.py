@@ -19,7 +19,8 @@ from audit.data.dataset import LabelDataset
 from audit.engine.statistics import expectation
 from audit.hierarchies.hierarchy import Hierarchy
 from audit.measure.measure import Measurements, measure
-from audit.policy.policy import Policy, Threshold
+from audit.policy.policy import Policy
+from audit.policy.statements import Threshold
 from fixtures import brute_force_scan as oracle
 from fixtures.brute_force import Pair
 from fixtures.labelled import labelled

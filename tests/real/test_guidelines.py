@@ -12,7 +12,7 @@ import audit
 from audit.checks.check import Check
 from audit.checks.rules import missing_companion, sibling_exclusive
 from audit.measure.measure import Measurements, measure
-from audit.policy.policy import policy_for
+from audit.policy.built_in import policy_for
 from fixtures.guideline_cases import APART, MISSING, admissions, with_planted
 from fixtures.labelled import labelled
 

@@ -22,8 +22,9 @@ from audit.checks.judging.ratchet import findings_by_id, no_worse
 from audit.checks.judging.reference import remembered
 from audit.checks.judging.waivers import Waivers, listed
 from audit.checks.judging.weight import severity_of
-from audit.policy.policy import CodeDates, Policy
+from audit.policy.policy import Policy
 from audit.policy.rules import Companion, Person, PersonRule
+from audit.policy.statements import CodeDates
 from audit.results.result import AuditResult, CheckResult, Finding, Judgement, to_json_bytes
 
 _AGAIN = "audit the data again with `audit run --policy`"

@@ -9,7 +9,7 @@ from typing import Any
 import polars as pl
 
 from audit.checks.check import WaiverUse
-from audit.policy.policy import ANY_CHECK, Waiver
+from audit.policy.statements import ANY_CHECK, Waiver
 from audit.results.result import CheckResult, Finding, Waived
 
 

@@ -20,7 +20,7 @@ from audit.checks.shared.branch_meetings import (
 )
 from audit.checks.shared.carriers import carrying_both, labelled_below_both
 from audit.measure.measure import Measurements
-from audit.policy.policy import BranchRule
+from audit.policy.statements import BranchRule
 from audit.results.disclosure import Quantity, count, derived
 from audit.results.result import CheckResult, Finding, Part
 

@@ -47,7 +47,7 @@ def run(measured: Measurements) -> CheckResult:
 
 def _repeats(measured: Measurements) -> _Repeats:
     """What is repeated; counts do not tell who stands in two places."""
-    records, n_nodes = measured.records, len(measured.hierarchy)
+    records, n_nodes = measured.counts.records, len(measured.hierarchy)
     if measured.instances is None:
         extra, by_node = records.total("repeated_rows"), records.at("repeated", n_nodes)
         return _Repeats(records.total("repeated_instances"), extra, by_node)

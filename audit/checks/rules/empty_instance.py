@@ -34,7 +34,7 @@ def run(measured: Measurements) -> CheckResult:
 
 
 def _findings(measured: Measurements) -> Iterator[Finding]:
-    refused = measured.records.total("all_refused")
+    refused = measured.counts.records.total("all_refused")
     without = measured.ledger.instances_without_labels - refused
     if refused:
         yield _refused_finding(measured, refused)
@@ -84,7 +84,9 @@ def _evidence(measured: Measurements, instances: int) -> dict[str, Quantity]:
 
 def _parts(measured: Measurements, refused: int) -> tuple[Part, ...]:
     """The reasons of the ledger, the most frequent first; who has several counts for each."""
-    by_reason = zip(REASONS, measured.records.at("refused", len(REASONS)).tolist(), strict=True)
+    by_reason = zip(
+        REASONS, measured.counts.records.at("refused", len(REASONS)).tolist(), strict=True
+    )
     ordered = sorted((-n, reason) for reason, n in by_reason if n)
     return tuple(Part((reason,), {"instances": count(-n, refused)}) for n, reason in ordered)[
         :TOP_PARTS

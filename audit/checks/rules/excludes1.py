@@ -15,7 +15,7 @@ from audit.checks.shared.carriers import carrying_both
 from audit.hierarchies.hierarchy import Hierarchy
 from audit.hierarchies.notes import Exclusion, Exclusions
 from audit.measure.measure import Measurements
-from audit.results.disclosure import Quantity, count, derived
+from audit.results.disclosure import count, derived
 from audit.results.result import CheckResult, Finding, Part, finding_id
 
 _NAME = "excludes1"
@@ -161,8 +161,8 @@ def _finding(
             "instances": count(
                 touched, several, *(measured.support[hierarchy.index(node)] for node in margins)
             ),
-            "of": Quantity(several),
-            "share": derived(touched / several, "instances"),
+            "of": count(several, measured.labelled, measured.n_instances),
+            "share": derived(touched / several, "instances", "of"),
         },
         curator="Keep the one code that describes the condition, or confirm that the two "
         "conditions are unrelated (guideline I.A.12.a) and waive the pair.",

@@ -36,7 +36,10 @@ def _why_not(allowed: bool, labelled: int) -> str:
 
 def _findings(measured: Measurements) -> tuple[Finding, ...]:
     """One finding on the instances touched, with the pairs of most of them."""
-    touched, nested = measured.records.total("nested_instances"), measured.records.of("nested")
+    touched, nested = (
+        measured.counts.records.total("nested_instances"),
+        measured.counts.records.of("nested"),
+    )
     if not touched:
         return ()
     labelled, support, ids = measured.labelled, measured.direct_support, measured.hierarchy.nodes

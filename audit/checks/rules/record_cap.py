@@ -80,7 +80,7 @@ def run(measured: Measurements) -> CheckResult:
 def _scopes(measured: Measurements) -> Iterator[_Scope]:
     """All instances with labels, then those of each value of each column."""
     if measured.instances is None:
-        yield _Scope("", "", measured.records.at("rows", 0))
+        yield _Scope("", "", measured.counts.records.at("rows", 0))
         return
     lengths = record_lengths(measured)
     yield _Scope("", "", np.bincount(lengths["length"]))

@@ -125,7 +125,7 @@ def _evidence(measured: Measurements, row: Mapping[str, Any]) -> dict[str, Quant
         "ratio": derived(row["shrunk_ratio"], *_MARGINS, BESIDE),
         **{name: derived(row[name], *_MARGINS, BESIDE) for name in ("ratio_low", "ratio_high")},
         **{name: derived(row[name], *_MARGINS) for name in ("p_value", "q_value")},
-        "rank": Quantity(row["rank"]),
+        "rank": Quantity(row["rank"], "derived", sources=(*_MARGINS, BESIDE)),
         "pairs_judged": Quantity(excess.family),
     }
 

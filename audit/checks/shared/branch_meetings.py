@@ -11,7 +11,7 @@ from scipy.sparse import csr_array
 from audit.base.dag import BoolArray, IntArray, row
 from audit.checks.check import TOP_PARTS
 from audit.measure.measure import Measurements
-from audit.policy.policy import BranchRule
+from audit.policy.statements import BranchRule
 from audit.results.disclosure import count
 from audit.results.result import Part
 

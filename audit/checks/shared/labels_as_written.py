@@ -64,12 +64,12 @@ def written(measured: Measurements) -> pl.DataFrame:
 
 def mapped(measured: Measurements) -> pl.DataFrame:
     """`LabelDataset.mappings` with its ``line``."""
-    return measured.mappings.with_row_index("line")
+    return measured.counts.mappings.with_row_index("line")
 
 
 def refused_for(measured: Measurements, *reasons: str) -> pl.DataFrame:
     """`LabelDataset.refusals` for some reasons, each with its ``line``."""
-    numbered = measured.refusals.with_row_index("line", len(measured.mappings))
+    numbered = measured.counts.refusals.with_row_index("line", len(measured.counts.mappings))
     return numbered.filter(pl.col("reason").is_in(reasons))
 
 
@@ -272,7 +272,7 @@ def _elsewhere(integrity: Integrity, label: str, table: str | None) -> set[str]:
 
 
 def _valid_codes(measured: Measurements) -> set[str]:
-    hierarchy, mappings = measured.hierarchy, measured.mappings
+    hierarchy, mappings = measured.hierarchy, measured.counts.mappings
     added = set(mappings.filter("added")["node"])
     if measured.model is not None:
         added |= set(measured.model.predictions.ledger.hung_classes.values())

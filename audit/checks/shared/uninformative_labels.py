@@ -24,7 +24,7 @@ def cases_uninformative(measured: Measurements) -> IntArray:
 
 def finding_of_instances(measured: Measurements, check: str) -> tuple[Finding, ...]:
     """A note on such instances, with the nodes in question."""
-    touched = measured.records.total("uninformative")
+    touched = measured.counts.records.total("uninformative")
     if not touched:
         return ()
     support, labelled = measured.direct_support, measured.labelled

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import mmap
-import os
 from collections import deque
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -15,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csc_array, csr_array, triu
 
+from audit.base.cores import cores
 from audit.base.progress import Progress, blocks, silent
 
 Sparse: TypeAlias = csr_array[Any, tuple[int, int]]
@@ -72,15 +72,6 @@ def increments(carried: Sparse) -> int:
 def can_compile() -> bool:
     """Whether numba is installed."""
     return find_spec("numba") is not None
-
-
-def cores() -> int:
-    """Processor cores that this process may use; as many as ``AUDIT_JOBS`` says where it is set."""
-    if asked := os.environ.get("AUDIT_JOBS"):
-        return max(int(asked), 1)
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
 
 
 class _Growing:

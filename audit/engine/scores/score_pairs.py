@@ -11,8 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csc_array, csr_array
 
+from audit.base.cores import cores
 from audit.base.progress import Progress, blocks, silent
-from audit.engine.pairs.joint import can_compile, cores
+from audit.engine.pairs.joint import can_compile
 from audit.engine.pairs.pair_counts import PairCounts
 from audit.engine.scores import score_loops
 

@@ -11,7 +11,8 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from audit.engine.pairs.joint import WORTH_COMPILING, can_compile, cores
+from audit.base.cores import cores
+from audit.engine.pairs.joint import WORTH_COMPILING, can_compile
 from audit.engine.pairs.margins import Strata
 
 IntArray: TypeAlias = NDArray[np.int64]

@@ -18,6 +18,9 @@ Sparse: TypeAlias = csr_array[Any, tuple[int, int]]
 IntArray: TypeAlias = NDArray[np.int64]
 FloatArray: TypeAlias = NDArray[np.float64]
 
+AT_ONCE = 10_000
+"""Numbers up to which a dot product is not divided among threads."""
+
 
 @dataclass(frozen=True, eq=False)
 class Grouped:
@@ -129,5 +132,11 @@ class GroupTest:
         for some, value in added:
             sums += np.bincount(grouped.group[some], value[grouped.stratum[some]], len(sums))
         of_groups = np.bincount(grouped.stratum, sums[grouped.group], len(n))
-        together = constant @ self.products @ constant + 2 * of_groups @ constant + sums @ sums
+        together = constant @ self.products @ constant + 2 * of_groups @ constant + _squares(sums)
         return max(float(together / alone), 1.0) if alone > 0 else 1.0
+
+
+def _squares(values: FloatArray) -> float:
+    """Sum of squares, of the same bytes on any number of cores."""
+    parts = (values[start : start + AT_ONCE] for start in range(0, len(values), AT_ONCE))
+    return float(sum(part @ part for part in parts))

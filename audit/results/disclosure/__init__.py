@@ -14,6 +14,7 @@ from audit.results.disclosure.cells import (
 )
 from audit.results.disclosure.change import shown_change
 from audit.results.disclosure.earlier import Earlier
+from audit.results.disclosure.parts import opened_parts
 from audit.results.disclosure.protection import left_possible, protected
 from audit.results.disclosure.quantity import (
     BESIDE,
@@ -24,9 +25,11 @@ from audit.results.disclosure.quantity import (
     derived,
     is_small,
     least,
+    most,
     shown,
     shown_count,
     shown_parts,
+    tightened,
 )
 from audit.results.disclosure.sight import seen_whole
 
@@ -49,12 +52,15 @@ __all__ = [
     "labels_at",
     "least",
     "left_possible",
+    "most",
     "only_residual_below",
+    "opened_parts",
     "protected",
     "seen_whole",
     "shown",
     "shown_change",
     "shown_count",
     "shown_parts",
+    "tightened",
     "together",
 ]

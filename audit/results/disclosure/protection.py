@@ -228,7 +228,7 @@ class _Protection:
     def _protect(self, form: Form, part: Part, earlier: Earlier | None) -> None:
         sight = Sight.of(form, self.release, self.counts, earlier)
         for sign, wanted in ((1, 1), (-1, self.min_cell - 1)):
-            while True:
+            while not sight.reaches(form, part, sign, wanted, self._read, self.min_cell):
                 found, leaning = sight.least(form, part, sign, self._read, self.min_cell)
                 if not sign * (found - wanted) > SLACK:
                     break

@@ -71,6 +71,55 @@ def least(published: Shown) -> int:
     return int(published or 0)
 
 
+def most(published: Shown) -> float:
+    """The most that a published count can be by itself.
+
+    >>> most(60), most("<11"), most(">89")
+    (60.0, 10.0, inf)
+    """
+    if isinstance(published, str):
+        return float(published[1:]) - 1 if published[0] == "<" else float("inf")
+    return float("inf") if published is None else float(published)
+
+
+_OWN = ("instances", "rows")
+"""What a finding counts, of the number that it calls ``of``."""
+
+
+def tightened(
+    evidence: Mapping[str, Quantity], published: Mapping[str, Shown], *totals: int
+) -> dict[str, Shown]:
+    """Bounds no wider than the other printed numbers leave them: never beyond a total.
+
+    Args:
+        evidence: Numbers by name.
+        published: Each as it is shown.
+        totals: Totals that are printed elsewhere.
+
+    >>> numbers = {"rows": count(3, 5), "of": Quantity(5)}
+    >>> tightened(numbers, {"rows": "<11", "of": 5})
+    {'rows': '<6', 'of': 5}
+    """
+    told = dict(published)
+    for name, quantity in evidence.items():
+        value = told[name]
+        if quantity.kind != "count" or not isinstance(value, str):
+            continue
+        above = [
+            most(told[other])
+            for other, one in evidence.items()
+            if other.startswith("of") and one.value in quantity.totals
+        ]
+        above += [float(total) for total in totals if total in quantity.totals]
+        within = [told.get(part) for part in _OWN if name == "of"]
+        low, high = max([0, *map(least, within)]), min(above, default=float("inf"))
+        if value[0] == "<" and high < most(value):
+            told[name] = f"<{int(high) + 1}"
+        elif value[0] == ">" and low > least(value):
+            told[name] = f">{low - 1}"
+    return told
+
+
 def is_small(value: int, min_cell: int) -> bool:
     """Whether a count lies from 1 to ``min_cell - 1``."""
     return 0 < value < min_cell

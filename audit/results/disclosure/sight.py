@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 from audit.results.disclosure.cells import Cell, LabelSet, Release, carried
 from audit.results.disclosure.earlier import Earlier
+from audit.results.disclosure.witness import is_possible
 
 TYPES = 8
 """Kinds of label that one program tells apart: it has at most 2 ** TYPES unknowns."""
@@ -26,6 +27,8 @@ NEAR = 24
 """Label sets that are tried, nearest first, to be among them."""
 SETS = 60
 """Label sets that are tried where each label is a kind of its own."""
+MANY = 1_000
+"""Kinds of instance beyond which a few of them are tried first."""
 SLACK = 1e-6
 
 Counts: TypeAlias = NDArray[np.int64]
@@ -91,12 +94,11 @@ class Sight:
         """
         from scipy.optimize import linprog
 
-        (owners, rows), ranges = self._lines, self._ranges(told, min_cell)
-        low, high = np.array(ranges, np.float64).T
+        owners, rows = self._lines
+        low, high = self._ends(told, min_cell)
         exact = low == high
-        wanted = sign * np.sum([weight * self._row(cell) for weight, cell in form], axis=0)
         solved = linprog(
-            np.concatenate([weight * wanted for weight in part]) if self.earlier else wanted,
+            sign * self._sum(form, part),
             A_ub=np.vstack([rows[~exact], -rows[~exact]]),
             b_ub=np.concatenate([high[~exact], -low[~exact]]),
             A_eq=rows[exact],
@@ -110,6 +112,37 @@ class Sight:
         weight[~exact] = np.abs(solved.ineqlin.marginals).reshape(2, -1).sum(axis=0)
         leaning = [cell for i in np.flatnonzero(weight > SLACK) for cell in owners[i]]
         return sign * float(solved.fun or 0), leaning
+
+    def reaches(
+        self,
+        form: Form,
+        part: Part,
+        sign: int,
+        wanted: int,
+        told: Mapping[Cell, int | str],
+        min_cell: int,
+    ) -> bool:
+        """Whether a few of many kinds show that a form can be ``wanted``, or less (sign 1) or more.
+
+        Where there are few kinds, nothing is tried.
+        """
+        if len(self.kinds) <= MANY:
+            return False
+        low, high = self._ends(told, min_cell)
+        rows = np.vstack([self._lines[1], sign * self._sum(form, part)])
+        return is_possible(rows, np.append(low, -np.inf), np.append(high, sign * wanted))
+
+    def _sum(self, form: Form, part: Part) -> NDArray[np.float64]:
+        """What each kind of instance adds to a form."""
+        whole = np.sum([weight * self._row(cell) for weight, cell in form], axis=0)
+        return np.concatenate([weight * whole for weight in part]) if self.earlier else whole
+
+    def _ends(
+        self, told: Mapping[Cell, int | str], min_cell: int
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Least and most of each line, as arrays."""
+        low, high = np.array(self._ranges(told, min_cell), np.float64).T
+        return low, high
 
     @cached_property
     def _lines(self) -> tuple[list[tuple[Cell, ...]], NDArray[np.float64]]:

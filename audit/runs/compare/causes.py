@@ -28,7 +28,7 @@ class Cause:
 
 def same_data(old: AuditResult, new: AuditResult) -> bool:
     """Whether both runs counted the same data."""
-    return bool(old.identity["data"]["sha256"] == new.identity["data"]["sha256"])
+    return old.data_sha256 == new.data_sha256
 
 
 def causes(
@@ -51,24 +51,26 @@ def causes(
         "any change in the data: judge the older run again with `audit judge` to see the data's "
         "part.",
     }
+    other_data = not same_data(old, new)
     return tuple(
-        _cause(name, was, now, told[name]) for name, was, now in _values(old.identity, new.identity)
+        _cause(name, was, now, told[name], changed=was != now if name != "data" else other_data)
+        for name, was, now in _values(old.identity, new.identity)
     )
 
 
-def _cause(name: CauseName, was: str | None, now: str | None, told: str) -> Cause:
+def _cause(name: CauseName, was: str | None, now: str | None, told: str, *, changed: bool) -> Cause:
     unchanged = (
         "Both runs counted the same data, so that no difference is chance."
         if name == "data"
         else f"Both runs have the same {name}."
     )
-    return Cause(name, was != now, was, now, told if was != now else unchanged)
+    return Cause(name, changed, was, now, told if changed else unchanged)
 
 
 def _values(
     old: Mapping[str, Any], new: Mapping[str, Any]
 ) -> Iterator[tuple[CauseName, str | None, str | None]]:
-    yield "data", old["data"]["sha256"], new["data"]["sha256"]
+    yield "data", old["data"]["hmac_sha256"], new["data"]["hmac_sha256"]
     yield "hierarchy", old["hierarchy"]["sha256"], new["hierarchy"]["sha256"]
     yield "normaliser", old["normaliser"], new["normaliser"]
     yield "tool", _tool(old), _tool(new)

@@ -13,7 +13,14 @@ from audit.base.files import sha256_of
 from audit.results.result import to_json_bytes
 from audit.runs.compare.finding_changes import finding_frame
 from audit.runs.compare.result import SCHEMA_VERSION, Comparison
-from audit.runs.folder import RESTRICTED, RESULT, FolderKind, write_manifest, writing_run
+from audit.runs.folder import (
+    RESTRICTED,
+    RESULT,
+    FolderKind,
+    write_manifest,
+    write_restricted_manifest,
+    writing_run,
+)
 
 COMPARISON = FolderKind("comparison", "comparison.json")
 HTML = "comparison.html"
@@ -29,6 +36,7 @@ def writing_comparison(
     command: Sequence[str] = (),
     started: datetime,
     overwrite: bool = False,
+    forced: Sequence[str] = (),
 ) -> Iterator[Path]:
     """A temporary folder with ``comparison.json`` and the tables, for a report to be added.
 
@@ -42,6 +50,7 @@ def writing_comparison(
         command: As typed, for the manifest.
         started: When the work began, for the manifest.
         overwrite: Whether an earlier comparison may be replaced.
+        forced: What is broken of the runs, where they are compared in spite of that.
 
     Raises:
         OutputError: If ``out`` is there and is no comparison, or is one and ``overwrite`` is
@@ -56,7 +65,9 @@ def writing_comparison(
         comparison.edits.write_parquet(restricted / "hierarchy_edits.parquet")
         finding_frame(comparison.checks).write_parquet(restricted / "finding_changes.parquet")
         yield folder
-        write_manifest(folder, _manifest(comparison, runs, command, started))
+        write_restricted_manifest(folder, ())
+        manifest = _manifest(comparison, runs, command, started)
+        write_manifest(folder, {**manifest, "forced": list(forced)})
 
 
 def write_comparison(comparison: Comparison, out: str | Path, *, overwrite: bool = False) -> Path:
@@ -80,6 +91,7 @@ def _manifest(
             {"role": role, "path": str(run / RESULT), "sha256": sha256_of(run / RESULT)}
             for role, run in zip(sides, runs, strict=False)
         ],
+        "restricted": None,
         "command": list(command),
         "host": socket.gethostname(),
         "started": started.isoformat(timespec="seconds"),

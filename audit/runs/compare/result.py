@@ -19,7 +19,7 @@ from audit.runs.compare.pair_changes import PairChanges
 from audit.runs.compare.shared_view import SharedView
 from audit.runs.compare.terms import terms
 
-SCHEMA_VERSION = "1.0"
+SCHEMA_VERSION = "2.0"
 
 
 @dataclass(frozen=True, repr=False, eq=False)

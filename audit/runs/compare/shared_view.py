@@ -64,7 +64,10 @@ class SharedView:
 
     def restated(self) -> list[_Row]:
         """Nodes whose count in OLD is another under NEW's hierarchy, the largest effect first."""
-        return [self._restated_node(row) for row in self._restated]
+        rows = [self._restated_node(row) for row in self._restated]
+        told = [row for row in rows if row["restated_low"] is not None]
+        withheld = [row for row in rows if row["restated_low"] is None]
+        return told + sorted(withheld, key=lambda row: str(row["node"]))
 
     def edits(self) -> list[_Row]:
         """The first edits, in the order of the table."""
@@ -81,7 +84,7 @@ class SharedView:
             "total_old": check.total_old,
             "total_new": check.total_new,
             "changes": {change: check.count(change) for change in CHANGES},
-            "findings": [self._finding(found) for found in told[:SHOWN]],
+            "findings": _findings_as_shown([self._finding(found) for found in told[:SHOWN]]),
             "not_shown": max(len(told) - SHOWN, 0),
         }
 
@@ -197,7 +200,9 @@ class SharedView:
             "change": found.change,
             "severity_old": found.old and found.old.judged_severity,
             "severity_new": found.new and found.new.judged_severity,
-            "nodes": [{"id": node, "title": self._titles.get(node)} for node in finding.nodes],
+            "nodes": shared["nodes"]
+            if shared
+            else [{"id": node, "title": self._titles.get(node)} for node in sorted(finding.nodes)],
             "statement": None if hidden or shared is None else shared["statement"],
             "effect": found.effect,
             "effect_old": None if withheld else found.effect_old,
@@ -244,6 +249,16 @@ def withheld_last(rows: list[_Row], *ids: str) -> list[_Row]:
     told = [row for row in rows if row["difference"] is not None]
     withheld = [row for row in rows if row["difference"] is None]
     return told + sorted(withheld, key=lambda row: [row[name] for name in ids])
+
+
+def _findings_as_shown(rows: list[_Row]) -> list[_Row]:
+    """Findings of a check by their change, those with a withheld effect at its end, by their id."""
+
+    def place(row: _Row) -> tuple[int, bool, str]:
+        withheld = row["effect_old"] is None and row["effect_new"] is None
+        return CHANGES.index(row["change"]), withheld, row["id"] if withheld else ""
+
+    return sorted(rows, key=place)
 
 
 def _measured(

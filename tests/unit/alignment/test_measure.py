@@ -10,7 +10,8 @@ import pytest
 
 from audit.alignment.measure import EXAMPLES, ModelMeasurements, measure_model
 from audit.hierarchies.hierarchy import Hierarchy
-from audit.policy.policy import Policy, Threshold
+from audit.policy.policy import Policy
+from audit.policy.statements import Threshold
 from fixtures.labelled import labelled, repeated
 from fixtures.predicted import predicted
 

@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 from audit.checks.rules.cross_branch import CHECK
 from audit.hierarchies.hierarchy import Hierarchy
 from audit.measure.measure import measure
-from audit.policy.policy import BranchRule, Policy
+from audit.policy.policy import Policy
+from audit.policy.statements import BranchRule
 from audit.results.result import CheckResult
 from fixtures import brute_force as plain
 from fixtures.counted import counted_of

@@ -15,7 +15,8 @@ from audit.checks.rules.excludes1 import CHECK
 from audit.hierarchies.hierarchy import Hierarchy
 from audit.hierarchies.notes import Exclusion, Exclusions
 from audit.measure.measure import measure
-from audit.policy.policy import Policy, policy_for
+from audit.policy.built_in import policy_for
+from audit.policy.policy import Policy
 from audit.results.result import CheckResult, shared_finding
 from fixtures.labelled import labelled, repeated, tree
 

@@ -20,9 +20,11 @@ from audit.checks.rules.sibling_exclusive import CHECK as EXCLUSIVE
 from audit.hierarchies.notes import Companions
 from audit.measure.measure import Measurements, measure
 from audit.measure.rule_book import at_or_below
+from audit.policy.built_in import policy_for
 from audit.policy.code_dates import Spell
-from audit.policy.policy import CodeDates, Policy, policy_for
+from audit.policy.policy import Policy
 from audit.policy.rules import Companion
+from audit.policy.statements import CodeDates
 from audit.results.result import CheckResult, filled, shared_finding
 from fixtures.guideline_cases import APART, BEGINS, BROKEN, MISSING, NEAR, admissions, with_planted
 from fixtures.labelled import labelled, repeated, tree

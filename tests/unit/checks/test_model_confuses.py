@@ -17,7 +17,8 @@ from audit.alignment.measure import measure_model
 from audit.checks.rules.model_confuses import CHECK, cases
 from audit.hierarchies.hierarchy import Hierarchy
 from audit.measure.measure import Measurements, measure
-from audit.policy.policy import Policy, Threshold
+from audit.policy.policy import Policy
+from audit.policy.statements import Threshold
 from audit.results.result import CheckResult, shared_finding
 from fixtures.brute_force_scores import exchanged, exchanges_expected
 from fixtures.labelled import labelled, tree

@@ -13,7 +13,8 @@ import pytest
 from audit.alignment.measure import measure_model
 from audit.checks.rules.model_habit import CHECK, cases
 from audit.measure.measure import Measurements, measure
-from audit.policy.policy import Policy, Threshold
+from audit.policy.policy import Policy
+from audit.policy.statements import Threshold
 from audit.results.result import CheckResult, Finding, shared_finding
 from fixtures.labelled import labelled, tree
 from fixtures.predicted import predicted

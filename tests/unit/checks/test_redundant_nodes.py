@@ -14,8 +14,9 @@ from hypothesis import strategies as st
 from audit.checks.rules.redundant_nodes import CHECK, cases
 from audit.hierarchies.hierarchy import Hierarchy
 from audit.measure.measure import Measurements, measure
-from audit.policy.policy import Policy, Threshold
+from audit.policy.policy import Policy
 from audit.policy.rules import Companion, Expected
+from audit.policy.statements import Threshold
 from audit.results.result import CheckResult, shared_finding
 from fixtures.counted import counted_of
 from fixtures.labelled import labelled, repeated, tree

@@ -14,7 +14,8 @@ from scipy.stats import binom
 from audit.checks.rules.residual_overuse import CHECK
 from audit.hierarchies.hierarchy import Hierarchy
 from audit.measure.measure import measure
-from audit.policy.policy import Policy, Threshold
+from audit.policy.policy import Policy
+from audit.policy.statements import Threshold
 from audit.results.result import CheckResult
 from fixtures.counted import counted_of
 from fixtures.labelled import labelled, repeated, tree

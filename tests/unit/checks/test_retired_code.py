@@ -12,7 +12,8 @@ from audit.checks.rules.retired_code import CHECK
 from audit.hierarchies.hierarchy import Hierarchy
 from audit.measure.measure import measure
 from audit.policy.code_dates import Spell
-from audit.policy.policy import CodeDates, Policy
+from audit.policy.policy import Policy
+from audit.policy.statements import CodeDates
 from audit.results.disclosure import shown
 from audit.results.result import Finding
 from fixtures.coded import SPELLS, icd9cm, in_tables, measured, on_days

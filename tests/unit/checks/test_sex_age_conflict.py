@@ -16,7 +16,8 @@ from audit.base.errors import AuditError, PolicyError, SchemaError
 from audit.checks.rules.sex_age_conflict import CHECK
 from audit.measure.measure import Measurements, measure
 from audit.measure.rule_book import at_or_below
-from audit.policy.policy import Policy, policy_for
+from audit.policy.built_in import policy_for
+from audit.policy.policy import Policy
 from audit.policy.rules import Person, PersonRule
 from audit.results.disclosure import shown
 from audit.results.result import CheckResult, filled

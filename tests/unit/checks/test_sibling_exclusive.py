@@ -14,7 +14,8 @@ import audit
 from audit.base.errors import PolicyError
 from audit.checks.rules.sibling_exclusive import CHECK
 from audit.measure.measure import measure
-from audit.policy.policy import Policy, policy_for
+from audit.policy.built_in import policy_for
+from audit.policy.policy import Policy
 from audit.policy.rules import Exclusive
 from audit.results.result import CheckResult, shared_finding
 from audit.runs.audit import run_audit

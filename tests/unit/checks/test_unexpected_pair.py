@@ -13,8 +13,9 @@ from scipy.stats import gamma
 from audit.checks.rules.unexpected_pair import CHECK
 from audit.hierarchies.hierarchy import Hierarchy
 from audit.measure.measure import Measurements, measure
-from audit.policy.policy import Policy, Threshold
+from audit.policy.policy import Policy
 from audit.policy.rules import Companion, Expected
+from audit.policy.statements import Threshold
 from audit.results.result import CheckResult, Finding, shared_finding
 from audit.runs.audit import run_audit
 from fixtures.labelled import labelled, repeated, tree

@@ -9,7 +9,7 @@ import pytest
 
 from audit.checks.check import WaiverUse
 from audit.checks.rules.waiver_expired import CHECK
-from audit.policy.policy import Waiver
+from audit.policy.statements import Waiver
 
 DAY = date(2030, 6, 1)
 

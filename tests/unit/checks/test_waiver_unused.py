@@ -6,7 +6,7 @@ from datetime import date
 
 from audit.checks.check import WaiverUse
 from audit.checks.rules.waiver_unused import CHECK
-from audit.policy.policy import Waiver
+from audit.policy.statements import Waiver
 
 
 def use(findings: int, *, expired: bool = False) -> WaiverUse:

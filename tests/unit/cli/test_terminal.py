@@ -232,3 +232,16 @@ def test_the_next_step_ends_the_one_before() -> None:
     assert [task.finished for task in view.tasks] == [True, True, True, False]
     assert "9 rows" in shown(view)
     assert "4 nodes" in shown(view)
+
+
+def test_withheld_numbers_come_with_a_hint_and_others_without() -> None:
+    evidence = {"instances": "<11"}
+    finding = {"evidence": {}, "parts": [{"evidence": evidence}]}
+    shared = {"policy": {"min_cell": 11}, "checks": [{"findings": [finding]}]}
+
+    from audit.cli import terminal
+
+    told_ = list(terminal._withheld(shared))
+    assert "--min-cell 1" in str(told_[-1])
+    evidence["instances"] = "other"
+    assert list(terminal._withheld(shared)) == []

@@ -22,7 +22,8 @@ from audit.data.predictions import Predictions, map_predictions
 from audit.hierarchies.coding import Unlisted
 from audit.hierarchies.hierarchy import Hierarchy
 from audit.measure.measure import measure
-from audit.policy.policy import Policy, policy_for
+from audit.policy.built_in import policy_for
+from audit.policy.policy import Policy
 from audit.results.result import Finding
 from audit.runs.audit import run_audit
 

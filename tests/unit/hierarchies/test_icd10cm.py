@@ -15,7 +15,7 @@ from audit.hierarchies.icd.exclusions import is_range
 from audit.hierarchies.icd.icd9 import prefixes
 from audit.hierarchies.icd.icd10 import is_code
 from audit.hierarchies.icd.icd10cm import BUILT_IN
-from audit.policy.policy import policy_for
+from audit.policy.built_in import policy_for
 
 
 @pytest.fixture(scope="module")

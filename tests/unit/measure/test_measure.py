@@ -182,7 +182,7 @@ def test_the_policy_overrules_whether_labelled_ancestors_are_a_fault(
 
 
 def test_instances_are_counted_one_by_one_when_first_asked_for(measured: Measurements) -> None:
-    records = measured.records
+    records = measured.counts.records
     assert vars(records).keys() == {"dataset", "residual"}
     assert records.total("length") == measured.n_instances == 5
     counted = dict(vars(records))

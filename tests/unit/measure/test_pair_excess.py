@@ -15,8 +15,9 @@ from audit.measure.branch_map import BRANCHES
 from audit.measure.measure import measure
 from audit.measure.pair_excess import Excess
 from audit.measure.reported_pairs import FEWEST_CHILDREN, FOUND
-from audit.policy.policy import Policy, Threshold
+from audit.policy.policy import Policy
 from audit.policy.rules import Expected
+from audit.policy.statements import Threshold
 from fixtures.labelled import labelled, repeated, tree
 
 Rows = Mapping[str, Sequence[str]]

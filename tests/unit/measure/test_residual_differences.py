@@ -16,7 +16,8 @@ from audit.hierarchies.hierarchy import Hierarchy
 from audit.measure.measure import measure
 from audit.measure.residual_differences import DIFFERENCES, _p_value, residual_differences
 from audit.measure.residual_use import Share
-from audit.policy.policy import Policy, Threshold
+from audit.policy.policy import Policy
+from audit.policy.statements import Threshold
 from audit.results.result import Finding
 from fixtures.labelled import tree
 

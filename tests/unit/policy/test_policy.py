@@ -14,21 +14,12 @@ import pytest
 from jsonschema import Draft202012Validator, ValidationError
 
 from audit.base.errors import InputError, PolicyError
+from audit.policy.built_in import BUILT_IN, ICD9CM_POLICY, policy_for
 from audit.policy.code_dates import Spell
-from audit.policy.policy import (
-    BUILT_IN,
-    ICD9CM_POLICY,
-    BranchRule,
-    CodeDates,
-    Policy,
-    Threshold,
-    Waiver,
-    line_of,
-    load_policy,
-    policy_for,
-    policy_schema,
-)
+from audit.policy.policy import Policy
+from audit.policy.reading import line_of, load_policy, policy_schema
 from audit.policy.rules import Exclusive, Expected
+from audit.policy.statements import BranchRule, CodeDates, Threshold, Waiver
 
 
 def rule(*branches: str, kind: str = "expected") -> BranchRule:

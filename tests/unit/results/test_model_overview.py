@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from audit.counting.pair_table import MOST_CONFUSED
 from audit.hierarchies.hierarchy import Hierarchy
 from audit.policy.policy import Policy
+from audit.results.confused_pairs import MOST_CONFUSED
 from audit.results.model_overview import model_overview, shared_metrics
 from audit.results.result import AuditResult
 from audit.runs.audit import run_audit

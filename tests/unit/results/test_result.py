@@ -10,7 +10,8 @@ import pytest
 
 from audit.checks import ALL_CHECKS
 from audit.hierarchies.hierarchy import Hierarchy
-from audit.policy.policy import BranchRule, Policy
+from audit.policy.policy import Policy
+from audit.policy.statements import BranchRule
 from audit.results.disclosure import BESIDE, WHOLE, Quantity, count, derived
 from audit.results.result import (
     AuditResult,

@@ -71,13 +71,14 @@ def test_repeated_edges_are_told() -> None:
 
 def test_identity_follows_content(toy_hierarchy: Hierarchy) -> None:
     dataset = labelled(toy_hierarchy, LABELS)
-    first = run_audit(dataset).identity
-    same = run_audit(labelled(toy_hierarchy, dict(reversed(LABELS.items())))).identity
-    other = run_audit(labelled(toy_hierarchy, {**LABELS, "d": ["dog"]})).identity
+    whole = run_audit(dataset)
+    first = whole.identity
+    same = run_audit(labelled(toy_hierarchy, dict(reversed(LABELS.items()))))
+    other = run_audit(labelled(toy_hierarchy, {**LABELS, "d": ["dog"]}))
     stricter = run_audit(dataset, Policy(max_findings=3)).identity
 
-    assert first == same
-    assert first["data"] != other["data"]
+    assert (first, whole.data_sha256) == (same.identity, same.data_sha256)
+    assert whole.data_sha256 != other.data_sha256
     assert first["policy"]["sha256"] != stricter["policy"]["sha256"]
     assert first["hierarchy"] == {
         "name": "toy", "sha256": toy_hierarchy.sha256, "nodes": 8, "depth": 3,
@@ -92,7 +93,7 @@ def test_the_digest_of_files_is_that_of_their_bytes(
         path = tmp_path / f"{name}.csv"
         path.write_text(f"instance,label\n{content}\n")
         result = run_audit(audit.load_labels(path, toy_hierarchy))
-        digests.append(result.identity["data"]["sha256"])
+        digests.append(result.data_sha256)
         assert [source["path"] for source in result.inputs] == [str(path)]
 
     assert digests[0] == digests[1] != digests[2]

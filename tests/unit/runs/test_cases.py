@@ -16,8 +16,9 @@ from audit.data.dataset import map_labels
 from audit.data.label_format import INSTANCES, ROWS, RawLabels
 from audit.hierarchies.notes import Exclusion, Exclusions
 from audit.measure.measure import Measurements, measure
-from audit.policy.policy import BranchRule, Policy, Threshold
+from audit.policy.policy import Policy
 from audit.policy.rules import Exclusive
+from audit.policy.statements import BranchRule, Threshold
 from audit.results.result import Finding
 from audit.runs.cases import case_table
 from fixtures.coded import SPELLS, icd9cm, on_days

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -22,6 +21,7 @@ from audit.runs.compare import (
 )
 from audit.runs.folder import is_run, is_sealed, write_run
 from fixtures.labelled import labelled, repeated, tree
+from fixtures.sealed_files import listed
 
 BODY = tree("lung heart < body", "asthma cough < lung", "attack < heart")
 TABLES = ("finding_changes", "hierarchy_edits", "node_changes", "pair_changes")
@@ -45,18 +45,17 @@ def test_it_holds_the_view_and_the_tables(comparison: Comparison, tmp_path: Path
 
     assert (out / "comparison.json").read_bytes() == to_json_bytes(comparison.shared())
     assert left_in(out) == {"comparison.json", "manifest.json", "restricted"}
-    assert left_in(out / "restricted") == {f"{name}.parquet" for name in TABLES}
+    assert left_in(out / "restricted") == {"manifest.json", *(f"{name}.parquet" for name in TABLES)}
     assert pl.read_parquet(out / "restricted" / "node_changes.parquet").equals(comparison.nodes)
     assert not is_run(out)
 
 
 def test_the_manifest_seals_every_other_file(comparison: Comparison, tmp_path: Path) -> None:
     out = write_comparison(comparison, tmp_path / "out")
-    manifest = json.loads((out / "manifest.json").read_text())
     files = {p.relative_to(out).as_posix() for p in out.rglob("*") if p.is_file()}
 
-    assert set(manifest["outputs"]) == files - {"manifest.json"}
-    for name, digest in manifest["outputs"].items():
+    assert set(listed(out)) == files - {"manifest.json", "restricted/manifest.json"}
+    for name, digest in listed(out).items():
         assert sha256_of(out / name) == digest
 
 

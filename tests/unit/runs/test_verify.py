@@ -9,7 +9,6 @@ import sys
 from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
 
 import polars as pl
 import pytest
@@ -21,11 +20,12 @@ from audit.base.errors import InputError
 from audit.results.result import SCHEMA_VERSION, AuditResult
 from audit.runs.audit import run_audit
 from audit.runs.compare import compare_runs, write_comparison
-from audit.runs.folder import read_run, seal, seal_of, write_tables, writing_run
+from audit.runs.folder import read_run, seal, write_tables, writing_run
 from audit.runs.rendered import comparable
 from audit.runs.seal import schema
 from audit.runs.verify import Verdict, verify_run
 from fixtures.labelled import labelled, repeated, tree
+from fixtures.sealed_files import reseal, write_manifest
 
 TITLES = {
     "other_0": "Other “well-known” diseases <of> the {heart} & its far-away, long-named vessels "
@@ -80,25 +80,6 @@ def fails(verdicts: tuple[Verdict, ...]) -> bool:
     return any(verdict.outcome == "does not hold" for verdict in verdicts)
 
 
-def reseal(run: Path) -> None:
-    """Digests and seal as somebody would write them to hide a change."""
-    from hashlib import sha256
-
-    manifest = json.loads((run / "manifest.json").read_text("utf-8"))
-    manifest["outputs"] = {
-        path.relative_to(run).as_posix(): sha256(path.read_bytes()).hexdigest()
-        for path in sorted(run.rglob("*"))
-        if path.is_file() and path.name != "manifest.json"
-    }
-    write_manifest(run, manifest)
-
-
-def write_manifest(run: Path, manifest: dict[str, Any]) -> None:
-    manifest["seal"] = seal_of(manifest)
-    text = json.dumps(manifest, ensure_ascii=False, indent=1) + "\n"
-    (run / "manifest.json").write_text(text, "utf-8")
-
-
 def replaced(path: Path, old: str, new: str) -> None:
     text = path.read_text("utf-8")
     assert old in text
@@ -112,8 +93,10 @@ def test_a_run_as_written_holds(rendered: Path) -> None:
     assert outcomes(rendered) == {
         "manifest": "holds",
         "files": "holds",
+        "restricted": "not checked",
         "schema": "holds",
         "tables": "holds",
+        "counts": "holds",
         "report.html": "holds",
         "report.pdf": "holds",
         "inputs": "not checked",
@@ -196,15 +179,17 @@ NAMES = ["manifest.json", "result.json", "report.html", "report.pdf", "restricte
 def test_a_removed_file_is_found(run: Path, name: str) -> None:
     (run / name).unlink()
 
-    assert name in told(run, "manifest" if name == "manifest.json" else "files")
+    of_restricted = name.startswith("restricted/")
+    listing = "manifest" if name == "manifest.json" else "files"
+    assert name in told(run, "restricted" if of_restricted else listing)
 
 
-@pytest.mark.parametrize("name", [".hidden", "restricted/manifest.json", "restricted/x/y.csv"])
+@pytest.mark.parametrize("name", [".hidden", "restricted/manifests.json", "restricted/x/y.csv"])
 def test_a_file_beside_is_found(run: Path, name: str) -> None:
     (run / name).parent.mkdir(exist_ok=True)
     (run / name).touch()
 
-    assert name in told(run, "files")
+    assert name in told(run, "restricted" if name.startswith("restricted/") else "files")
 
 
 def test_a_link_in_place_of_a_folder_is_found(run: Path, tmp_path: Path) -> None:
@@ -217,7 +202,7 @@ def test_a_digest_of_a_file_outside_the_run_is_never_made(run: Path, tmp_path: P
     (tmp_path / "outside").write_text("x")
     manifest = json.loads((run / "manifest.json").read_bytes())
     manifest["outputs"]["../outside"] = "0" * 64
-    write_manifest(run, manifest)
+    write_manifest(run / "manifest.json", manifest)
 
     assert "missing: '../outside'" in told(run, "files")
 
@@ -417,7 +402,11 @@ def test_a_comparison_is_verified_by_its_seal_and_its_files(rendered: Path, tmp_
     run = read_run(rendered)
     folder = write_comparison(compare_runs(run, run), tmp_path / "comparison")
 
-    assert outcomes(folder) == {"manifest": "holds", "files": "holds"}
+    assert outcomes(folder) == {
+        "manifest": "holds",
+        "files": "holds",
+        "restricted": "not checked",
+    }
     (folder / "comparison.json").write_text("{}")
     assert "changed: 'comparison.json'" in told(folder, "files")
 

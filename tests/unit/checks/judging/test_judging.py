@@ -18,8 +18,9 @@ from audit.checks import ALL_CHECKS, CHECKS, ON_WAIVERS
 from audit.checks.judging import FREE, judged, judging_date, rejudged
 from audit.data.dataset import LabelDataset
 from audit.hierarchies.hierarchy import Hierarchy
-from audit.policy.policy import BranchRule, CodeDates, Policy, Threshold, Waiver
+from audit.policy.policy import Policy
 from audit.policy.rules import Exclusive, Expected
+from audit.policy.statements import BranchRule, CodeDates, Threshold, Waiver
 from audit.results.disclosure import Quantity, count, derived
 from audit.results.result import AuditResult, CheckResult, Finding, to_json_bytes
 from audit.runs.audit import run_audit

@@ -1,0 +1,155 @@
+"""Whoever reads all that may be shared can tell no withheld count, from any number or order."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from audit.policy.policy import Policy
+from audit.results import result as results
+from audit.results.disclosure import Quantity, Shown, count, opened_parts, tightened
+from audit.results.result import AuditResult, to_json_bytes
+from audit.runs.audit import run_audit
+from fixtures.labelled import labelled, repeated, tree
+from fixtures.reader import drawn, mimic, out_of_order, read
+
+RELEASES = range(36)
+
+
+@pytest.mark.parametrize("seed", RELEASES)
+def test_no_withheld_count_is_told_by_all_that_may_be_shared(seed: int) -> None:
+    result = drawn(seed)
+
+    assert list(read(result).narrowed(int(result.policy["min_cell"]))) == []
+    assert list(out_of_order(result.shared())) == []
+
+
+def told(seeds: Sequence[int]) -> list[str]:
+    found = list[str]()
+    for seed in seeds:
+        result = drawn(seed)
+        found += read(result).narrowed(int(result.policy["min_cell"]))
+        found += out_of_order(result.shared())
+    return found
+
+
+def test_the_reader_finds_lines_that_are_each_protected_alone(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(results, "_beside_each_other", lambda _f, _m, known, parts: [known, *parts])
+
+    assert told(RELEASES) != []
+
+
+def test_the_reader_finds_an_order_by_exact_numbers(monkeypatch: pytest.MonkeyPatch) -> None:
+    ranked = results._ranked_parts
+
+    def exact(finding: results.Finding, *given: object) -> object:
+        place = {part.nodes: n for n, part in enumerate(finding.parts)}
+        return sorted(ranked(finding, *given), key=lambda one: place[one[0].nodes])  # type: ignore[arg-type]
+
+    monkeypatch.setattr(results, "_ranked_parts", exact)
+
+    assert any(line.startswith("parts of") for line in told(RELEASES))
+
+
+@pytest.mark.skipif("AUDIT_DATA" not in os.environ, reason="needs real data: set AUDIT_DATA")
+def test_no_withheld_count_of_real_stays_is_told() -> None:
+    result = mimic()
+    reader = read(result)
+
+    assert reader.withheld > 100
+    assert list(reader.narrowed(int(result.policy["min_cell"]))) == []
+    assert list(out_of_order(result.shared())) == []
+
+
+# --- order ------------------------------------------------------------------------------------
+
+FLAT = tree("a b c < left", "d e f < right", "left right < root", labelled_ancestors="fault")
+
+
+def audited(small: Mapping[str, int]) -> AuditResult:
+    """Each label on 40 instances: so many of them repeat it, and so many have its parent too."""
+    counts = list[tuple[int, Sequence[str]]]()
+    for label in "abcdef":
+        parent = "left" if label in "abc" else "right"
+        few = small[label]
+        counts += [(few, [label, label]), (few, [label, parent]), (40 - 2 * few, [label])]
+    unknown = [(small[label], [f"unknown_{label}", "a"]) for label in "def"]
+    data = labelled(FLAT, repeated([*counts, *unknown]), persons=True)
+    return run_audit(data, Policy(min_cell=11))
+
+
+@given(st.permutations([2, 3, 4, 5, 6, 7]))
+def test_small_counts_in_another_order_give_the_same_bytes(order: list[int]) -> None:
+    """The unknown labels keep their sum, so that what is exempt does not change."""
+    first = dict(zip("abcdef", order, strict=True))
+    swapped = {**first, "a": first["b"], "b": first["a"], "d": first["e"], "e": first["d"]}
+
+    assert to_json_bytes(_tables_alone(audited(first))) == to_json_bytes(
+        _tables_alone(audited(swapped))
+    )
+
+
+def _tables_alone(result: AuditResult) -> dict[str, object]:
+    shared = result.shared()
+    return {"checks": shared["checks"], "overview": shared["overview"]}
+
+
+# --- parts beside sums, and bounds ------------------------------------------------------------
+
+
+@given(st.lists(st.integers(1, 40), min_size=1, max_size=6), st.integers(3, 11))
+def test_lines_beside_their_sum_leave_each_small_one_possible(parts: list[int], m: int) -> None:
+    """Tried number by number: what each small line can be, where the lines sum to what is told."""
+    parts = sorted(parts, reverse=True)
+    alone: list[Shown] = [f"<{m}" if part < m else part for part in parts]
+    shown, narrow = opened_parts(parts, alone, m, summed=[sum(parts)])
+    known: list[int | None] = [None if narrow else sum(parts)]
+    for place, part in enumerate(parts):
+        if part >= m:
+            continue
+        others = [bounds(one) for i, one in enumerate(shown) if i != place]
+        possible = [
+            n
+            for n in range(1, m)
+            if known[0] is None
+            or sum(low for low, _ in others) <= known[0] - n <= sum(high for _, high in others)
+        ]
+        assert possible == list(range(1, m))
+
+
+def bounds(shown: Shown) -> tuple[float, float]:
+    if isinstance(shown, int):
+        return shown, shown
+    assert isinstance(shown, str)
+    bound = int(shown[1:])
+    return (1, bound - 1) if shown[0] == "<" else (bound + 1, float("inf"))
+
+
+@given(st.integers(1, 60), st.integers(0, 60), st.integers(2, 12))
+def test_a_bound_is_true_and_within_the_total_beside_it(n: int, more: int, m: int) -> None:
+    of = n + more
+    evidence = {"rows": count(n, of), "of": Quantity(of)}
+    alone: dict[str, Shown] = {"rows": f"<{m}" if n < m else n, "of": of}
+    told = tightened(evidence, alone)["rows"]
+    low, high = bounds(told)
+
+    assert low <= n <= high <= of
+
+
+def test_a_headline_of_few_rows_never_passes_them() -> None:
+    evidence = {"rows": count(3, 5), "of": Quantity(5)}
+
+    told = tightened(evidence, {"rows": "<11", "of": 5})
+    assert results.filled("{rows} of {of} rows", told) == "<6 of 5 rows"
+
+
+def test_a_bound_reads_as_the_least_it_can_be() -> None:
+    assert results.filled("{k} of {n} instances", {"k": 41, "n": ">40"}) == "41 of ≥41 instances"
+    share = {"instances": ">96", "of": 100, "share": None}
+    assert results.filled("{instances} of {of} ({share})", share) == "≥97 of 100 (at least 97.0%)"

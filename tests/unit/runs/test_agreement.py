@@ -1,0 +1,118 @@
+"""Tables that cannot be true together are told, whatever was edited of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+import polars as pl
+import pytest
+from hypothesis import given, settings
+
+from audit.policy.policy import Policy, Threshold
+from audit.results.result import AuditResult, CheckResult, Finding
+from audit.runs.agreement import disagreements
+from audit.runs.audit import run_audit
+from fixtures.attack import BODIES
+from fixtures.labelled import labelled, repeated
+from tests.property.test_disclosure_laws import releases
+
+SETS = [
+    (20, ["asthma", "flu"]),
+    (154, ["attack", "flu"]),
+    (300, ["attack", "flu", "other_lung"]),
+    (600, ["other_lung"]),
+]
+TELLING = Policy(
+    least_joint=Threshold(value=2, reason="More pairs are reported."),
+    excess_ratio=Threshold(value=1, reason="The same."),
+    false_discovery_rate=Threshold(value=0.9, reason="The same."),
+)
+
+
+@pytest.fixture(scope="module")
+def result() -> AuditResult:
+    return run_audit(labelled(BODIES["three siblings"], repeated(SETS), persons=True), TELLING)
+
+
+@given(releases())
+@settings(max_examples=40)
+def test_every_audit_agrees_with_itself(
+    release: tuple[str, list[tuple[int, list[str]]], int],
+) -> None:
+    name, counted, min_cell = release
+    data = labelled(BODIES[name], repeated(counted), persons=True)
+
+    assert list(disagreements(run_audit(data, Policy(min_cell=min_cell)))) == []
+
+
+def edited(frame: pl.DataFrame, column: str, row: int, by: int) -> pl.DataFrame:
+    values = frame[column].to_list()
+    values[row] += by
+    return frame.with_columns(pl.Series(column, values, frame[column].dtype))
+
+
+def row_of(frame: pl.DataFrame, **named: str) -> int:
+    rows = frame.with_row_index().filter(**named)
+    return int(rows["index"][0])
+
+
+def nodes(result: AuditResult, column: str, node: str, by: int) -> AuditResult:
+    row = row_of(result.nodes, node=node)
+    return replace(result, nodes=edited(result.nodes, column, row, by))
+
+
+def pairs(result: AuditResult, column: str, by: int) -> AuditResult:
+    frame = result.pairs.collect()
+    row = row_of(frame, a="asthma", b="flu")
+    return replace(result, pairs=edited(frame, column, row, by).lazy())
+
+
+def residuals(result: AuditResult, column: str, by: int) -> AuditResult:
+    row = row_of(result.residuals, parent="lung", residual="all")
+    return replace(result, residuals=edited(result.residuals, column, row, by))
+
+
+def findings(result: AuditResult, check: str, name: str) -> AuditResult:
+    def of(finding: Finding) -> Finding:
+        quantity = finding.evidence[name]
+        more = replace(quantity, value=int(quantity.value or 0) + 1)
+        return replace(finding, evidence={**finding.evidence, name: more})
+
+    def each(found: CheckResult) -> CheckResult:
+        if found.name != check:
+            return found
+        assert found.findings, check
+        return replace(found, findings=tuple(map(of, found.findings)))
+
+    return replace(result, checks=tuple(map(each, result.checks)))
+
+
+@pytest.mark.parametrize(
+    ("edit", "told"),
+    [
+        (lambda r: nodes(r, "direct", "asthma", 1), "more labels than instances: 'asthma'"),
+        (lambda r: nodes(r, "support", "body", 999), "more labels than instances: 'body'"),
+        (lambda r: nodes(r, "support", "attack", 2), "more instances than a parent: 'attack'"),
+        (lambda r: nodes(r, "support", "asthma", 1), "not the supports of their nodes"),
+        (lambda r: pairs(r, "support_a", 1), "not the supports of their nodes: ('asthma'"),
+        (lambda r: pairs(r, "joint", 900), "more instances than a node of theirs: ('asthma'"),
+        (lambda r: residuals(r, "n", 900), "other counts below them than they can have: 'lung'"),
+        (lambda r: residuals(r, "k", 900), "other counts below them than they can have: 'lung'"),
+        (lambda r: residuals(r, "k", 1), "findings with other counts than the tables"),
+        (
+            lambda r: findings(r, "residual_overuse", "instances"),
+            "other counts than the tables: 'residual_overuse:body', 'residual_overuse:lung'",
+        ),
+        (
+            lambda r: findings(r, "unexpected_pair", "instances"),
+            "findings with other counts than the tables: 'unexpected_pair:",
+        ),
+    ],
+)
+def test_an_edited_table_is_told(
+    result: AuditResult, edit: Callable[[AuditResult], AuditResult], told: str
+) -> None:
+    apart = list(disagreements(edit(result)))
+
+    assert any(told in fault for fault in apart), apart
