@@ -61,7 +61,7 @@ def main() -> None:
     lines, answers = ["# Which of these labels are hard to tell apart?\n"], {}
     for name, source in SOURCES.items():
         measured, model = _measured(folder, source)
-        lines.append(f"## {name}: {len(measured.dataset):,} instances\n")
+        lines.append(f"## {name}: {measured.n_instances:,} instances\n")
         for number, pair in enumerate(_shuffled(measured, model), 1):
             key = f"{name} {number}"
             answers[key] = pair

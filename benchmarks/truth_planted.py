@@ -14,7 +14,8 @@ import polars as pl
 from scipy.sparse import csr_array
 
 import audit
-from audit.data.dataset import REASONS, LabelDataset
+from audit.data.dataset import LabelDataset
+from audit.data.mapping import REASONS
 from audit.data.prediction_format import RawPredictions
 from audit.data.predictions import Predictions, map_predictions
 from audit.policy.policy import Policy

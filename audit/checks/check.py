@@ -9,7 +9,7 @@ from typing import Literal
 import polars as pl
 
 from audit.base.dag import IntArray
-from audit.measure.measure import Counted, Measurements
+from audit.measure.measure import Measurements
 from audit.policy.policy import Policy
 from audit.policy.statements import ANY_CHECK, Waiver
 from audit.results.result import CheckResult, Finding
@@ -57,7 +57,7 @@ class Check:
         counts_with: Thresholds that it counts with: by another value it has to run again.
         retest: Gives a run's findings the evidence that they have under other limits, from the
             residual table of the run and the policy; None: no test of it depends on a limit.
-        on_counts: Applies it to counts alone; None: it needs the instances.
+        needs: What it cannot be applied without: ``counts``, or the ``instances`` one by one.
         cases: The instances behind one of its findings, by their numbers in the dataset, ascending;
             None: no finding of it is about instances.
     """
@@ -68,19 +68,20 @@ class Check:
     limits: tuple[Limit, ...] = ()
     counts_with: tuple[str, ...] = ()
     retest: Callable[[CheckResult, pl.DataFrame, Policy], CheckResult] | None = None
-    on_counts: Callable[[Counted], CheckResult] | None = None
+    needs: Literal["counts", "instances"] = "counts"
     cases: Callable[[Measurements, Finding], IntArray] | None = None
 
-
-def not_on_counts(check: Check) -> CheckResult:
-    """What a check that needs the instances says of counts alone."""
-    return CheckResult(
-        name=check.name,
-        title=check.title,
-        denominator=0,
-        denominator_unit="instances",
-        not_applicable="needs the instances one by one, which a count does not keep",
-    )
+    def apply(self, measured: Measurements) -> CheckResult:
+        """What it finds; not applicable where it needs instances and only counts are there."""
+        if self.needs == "counts" or measured.instances is not None:
+            return self.run(measured)
+        return CheckResult(
+            name=self.name,
+            title=self.title,
+            denominator=0,
+            denominator_unit="instances",
+            not_applicable="needs the instances one by one, which a count does not keep",
+        )
 
 
 @dataclass(frozen=True)

@@ -6,6 +6,7 @@ import hashlib
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
+from typing import Protocol
 
 import numpy as np
 import polars as pl
@@ -13,15 +14,77 @@ import pyarrow.parquet as pq
 
 from audit.base.dag import IntArray
 from audit.base.disk import written_whole
-from audit.data.dataset import Ledger
-from audit.data.mapping import LabelNodes
+from audit.base.progress import Progress
+from audit.counting.judged_pairs import Pairs, TalliedPairs
+from audit.data.mapping import LabelNodes, Ledger
 from audit.engine.pairs.margins import MARGINS, Strata, strata_from, with_parts
 from audit.engine.pairs.pair_counts import PairCounts
-from audit.engine.pairs.record_counts import RecordCounts
+from audit.engine.pairs.record_counts import RecordCounts, Records
 from audit.engine.pairs.specific import LEAST_LABELS
 from audit.engine.pairs.strata import NO_STRATUM, length_cuts, strata_of
+from audit.engine.pairs.sums import Sums
 from audit.engine.pairs.tally import PairTally
+from audit.engine.statistics.grouped import Grouped
 from audit.hierarchies.hierarchy import Hierarchy
+
+
+@dataclass(frozen=True, eq=False)
+class PairRecords:
+    """What is known of the records whose pairs are judged.
+
+    Args:
+        strata: Those of two most specific labels or more.
+        entailed: From `audit.engine.pairs.entailed.count_entailed`, of all records.
+        alone: Records with a single most specific label, by label, shape (n_nodes,).
+        grouped: Those of ``strata`` with the groups that they are repeated in; None without groups.
+    """
+
+    strata: Strata
+    entailed: Sums
+    alone: IntArray
+    grouped: Grouped | None = None
+
+
+class Counts(Protocol):
+    """What counts tell of some instances, wherever and however they were counted.
+
+    `audit.counting.dataset.Instances` counts them in memory; `PairCount` was counted in batches, on
+    Spark, or in an earlier run.
+    """
+
+    @property
+    def hierarchy(self) -> Hierarchy:
+        """With a node for every label that was kept."""
+
+    @property
+    def ledger(self) -> Ledger:
+        """What became of every row."""
+
+    @property
+    def mappings(self) -> pl.DataFrame:
+        """What was mapped, a row a label, as `LabelDataset.mappings` has it."""
+
+    @property
+    def refusals(self) -> pl.DataFrame:
+        """What was refused, a row a label, as `LabelDataset.refusals` has it."""
+
+    @property
+    def support(self) -> IntArray:
+        """Instances carrying each node, shape (n_nodes,)."""
+
+    @property
+    def direct_support(self) -> IntArray:
+        """Instances with each node as a label, shape (n_nodes,)."""
+
+    @property
+    def records(self) -> Records:
+        """Instances by what their own rows and labels are like."""
+
+    def pair_records(self) -> PairRecords:
+        """The instances as their pairs are judged."""
+
+    def pairs_of(self, records: PairRecords, progress: Progress) -> Pairs:
+        """Every pair with a joint instance; the records are those of `pair_records`."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,6 +109,25 @@ class PairCount:
     def hierarchy(self) -> Hierarchy:
         """With a node for every label that was kept."""
         return self.labels.hierarchy
+
+    @property
+    def support(self) -> IntArray:
+        """Instances carrying each node, shape (n_nodes,)."""
+        return self.tally.support
+
+    @property
+    def direct_support(self) -> IntArray:
+        """Instances with each node as a label, shape (n_nodes,)."""
+        return self.tally.direct_support
+
+    def pair_records(self) -> PairRecords:
+        """The instances as their pairs are judged, each of which stands alone."""
+        alone = self.records.at("alone", len(self.hierarchy))
+        return PairRecords(self.strata, self.tally.entailed, alone)
+
+    def pairs_of(self, records: PairRecords, progress: Progress) -> TalliedPairs:
+        """Every pair with a joint instance, some first nodes at a time."""
+        return TalliedPairs(self.hierarchy, self.tally)
 
     @property
     def record_frame(self) -> pl.DataFrame:

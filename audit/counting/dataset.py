@@ -1,17 +1,188 @@
-"""The rows of a dataset in memory, in the form that instances are counted in."""
+"""Instances in memory: what is counted of them, and what only they themselves can tell."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+
 import numpy as np
+import polars as pl
+from scipy.sparse import csc_array, csr_array
 
-from audit.base.dag import IntArray
-from audit.data.dataset import REASONS, LabelDataset
-from audit.engine.pairs.margins import counted_branches
-from audit.engine.pairs.record_counts import Mapped, RecordCounts, RecordRows, count_records
+from audit.base.dag import IntArray, Sparse
+from audit.base.progress import Progress
+from audit.counting.counts import PairRecords
+from audit.counting.judged_pairs import PairsInMemory
+from audit.counting.pair_table import pair_table
+from audit.counting.residual_nodes import Residual, residual_kinds
+from audit.data.dataset import LabelDataset
+from audit.data.mapping import REASONS, Ledger
+from audit.engine.pairs.below import LabelsBelow, labels_below
+from audit.engine.pairs.entailed import count_entailed, in_line, joint_entailed
+from audit.engine.pairs.margins import count_margins, counted_branches, strata_from
+from audit.engine.pairs.pair_counts import count_pairs, support
+from audit.engine.pairs.propagation import aggregate
+from audit.engine.pairs.record_counts import (
+    Kind,
+    Mapped,
+    RecordCounts,
+    RecordRows,
+    Records,
+    count_nested,
+    count_records,
+    count_refused,
+    count_uninformative,
+)
+from audit.engine.pairs.specific import most_specific
+from audit.engine.pairs.strata import length_cuts, length_histogram, strata_of
+from audit.engine.pairs.sums import NOTHING, Sums
+from audit.engine.statistics.grouped import Grouped
+from audit.hierarchies.hierarchy import Hierarchy
+from audit.policy.policy import Policy
 
 
-def records_of(dataset: LabelDataset, residual: IntArray) -> RecordCounts:
-    """What whole instances are counted by, counted of a dataset.
+@dataclass(frozen=True, eq=False)
+class Instances:
+    """The instances of a dataset, with their counts: `audit.counting.counts.Counts`.
+
+    Whatever is derived of them is made when it is first asked for.
+
+    Args:
+        dataset: Their labels.
+        policy: What they are measured by.
+        residual: Residual nodes by index.
+    """
+
+    dataset: LabelDataset
+    policy: Policy
+    residual: Mapping[int, Residual]
+
+    @property
+    def hierarchy(self) -> Hierarchy:
+        """With a node for every label that was kept."""
+        return self.dataset.hierarchy
+
+    @property
+    def ledger(self) -> Ledger:
+        """What became of every row."""
+        return self.dataset.ledger
+
+    @property
+    def mappings(self) -> pl.DataFrame:
+        """What was mapped, a row a label."""
+        return self.dataset.mappings
+
+    @property
+    def refusals(self) -> pl.DataFrame:
+        """What was refused, a row a label."""
+        return self.dataset.refusals
+
+    @cached_property
+    def aggregated(self) -> Sparse:
+        """Aggregated values of labels, shape (n_instances, n_nodes), int64."""
+        return aggregate(self.dataset.direct, self.hierarchy.closure)
+
+    @cached_property
+    def carriers(self) -> Sparse:
+        """Aggregated values by node, shape (n_nodes, n_instances), canonical CSR."""
+        return csr_array(self.aggregated.T)
+
+    @cached_property
+    def labelled_at(self) -> Sparse:
+        """Direct labels by node, shape (n_nodes, n_instances), canonical CSR."""
+        return csr_array(self.dataset.direct.T)
+
+    @cached_property
+    def below(self) -> LabelsBelow:
+        """Labels strictly below each node, residual ones apart."""
+        residual = np.array(list(self.residual), np.int64)
+        return labels_below(self.dataset.direct, self.hierarchy.strict_closure, residual)
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """Columns that part the instances: the split, and further ones but for days and ages."""
+        values = self.policy.columns_of_values
+        return ("split", *(name for name in self.dataset.strata if name not in values))
+
+    @cached_property
+    def group_of(self) -> IntArray | None:
+        """Number of each instance's group, shape (n_instances,); None without groups of several."""
+        instances = self.dataset.instances
+        if not instances["group"].drop_nulls().is_duplicated().any():
+            return None
+        alone = pl.concat_str(pl.lit("alone:"), "instance")
+        named = pl.coalesce(pl.concat_str(pl.lit("group:"), "group"), alone)
+        numbers = instances.select(named.rank("dense")).to_series()
+        return numbers.to_numpy().astype(np.int64) - 1
+
+    @cached_property
+    def support(self) -> IntArray:
+        """Instances carrying each node, shape (n_nodes,)."""
+        return support(self.aggregated)
+
+    @cached_property
+    def direct_support(self) -> IntArray:
+        """Instances with each node as a label, shape (n_nodes,)."""
+        return support(self.dataset.direct)
+
+    @cached_property
+    def records(self) -> LoadedRecords:
+        """Instances by what their own rows and labels are like."""
+        return LoadedRecords(self.dataset, self.residual)
+
+    def pair_records(self) -> PairRecords:
+        """The instances as their pairs are judged; of the policy's strata those that they have."""
+        return self.parted_by(self.policy.strata)
+
+    def parted_by(self, columns: tuple[str, ...]) -> PairRecords:
+        """The instances as their pairs are judged where some columns part them into strata."""
+        dataset, hierarchy = self.dataset, self.hierarchy
+        above = csr_array(dataset.direct @ hierarchy.strict_closure)
+        specific = most_specific(dataset.direct, above)
+        lengths = np.diff(specific.indptr).astype(np.int64)
+        categories = [
+            found[name].cast(pl.String).rank("dense").fill_null(0).to_numpy().astype(np.int64)
+            for name in columns
+            for found in (dataset.instances, dataset.unnamed)
+            if name in found.columns
+        ]
+        cuts = length_cuts(length_histogram(lengths))
+        stratum = strata_of(lengths, cuts, categories)
+        branches = counted_branches(hierarchy.first_branch, hierarchy.leaf)
+        margins = count_margins(specific, self.aggregated, stratum, branches)
+        size = np.bincount(stratum[stratum >= 0]).astype(np.int64)
+        return PairRecords(
+            strata=strata_from(cuts, size, margins, len(hierarchy)),
+            entailed=count_entailed(specific, hierarchy.closure),
+            alone=support(specific[np.flatnonzero(lengths == 1)]),
+            grouped=self._grouped(stratum),
+        )
+
+    def _grouped(self, stratum: IntArray) -> Grouped | None:
+        """The instances that take part with their groups; None without groups."""
+        if self.group_of is None:
+            return None
+        part = np.flatnonzero(stratum >= 0)
+        number = np.unique(self.group_of[part], return_inverse=True)[1]
+        carriers = csc_array(self.aggregated[part])
+        return Grouped(carriers, stratum[part], number, self.hierarchy.below)
+
+    def pairs_of(self, records: PairRecords, progress: Progress) -> PairsInMemory:
+        """Every pair with a joint instance, counted here.
+
+        Time and memory grow with the sum over instances of (nodes per instance)^2.
+        """
+        hierarchy, counts = self.hierarchy, count_pairs(self.aggregated, progress)
+        lines = in_line(hierarchy.closure)
+        own = joint_entailed(counts, records.entailed, lines, len(hierarchy))
+        table = pair_table(hierarchy, counts, self.support)
+        return PairsInMemory.of(table.with_columns(joint_entailed=pl.Series(own)))
+
+
+@dataclass(frozen=True, eq=False)
+class LoadedRecords(Records):
+    """What the instances of a dataset are counted by, each kind when it is first asked for.
 
     Labels that became a node count as that node, those that were refused as their reason: under
     ``label`` a node has its own index, and a reason stands behind all nodes, by its place in
@@ -19,22 +190,52 @@ def records_of(dataset: LabelDataset, residual: IntArray) -> RecordCounts:
 
     Args:
         dataset: The dataset.
-        residual: Of each node 0 specific, 1 other, 2 unspecified, shape (n_nodes,).
+        residual: Residual nodes by index.
 
-    Time grows with the rows times the ancestors of their nodes.
+    What checks ask for is counted by itself; for any other kind time grows with the rows times the
+    ancestors of their nodes, once.
     """
-    hierarchy = dataset.hierarchy
-    nodes, reasons = np.arange(len(hierarchy)), np.arange(len(REASONS))
-    mapped = Mapped(
-        node_of=np.concatenate([nodes, np.full_like(reasons, -1)]),
-        reason_of=np.concatenate([np.full_like(nodes, -1), reasons]),
-        residual=residual,
-        strict_closure=hierarchy.strict_closure,
-        branch_of=counted_branches(hierarchy.first_branch, hierarchy.leaf),
-        uninformative=hierarchy.uninformative,
-    )
-    counts, _ = count_records(_rows(dataset), mapped)
-    return counts
+
+    dataset: LabelDataset
+    residual: Mapping[int, Residual]
+
+    def of(self, kind: Kind) -> Sums:
+        """The counts of a kind, ``joint`` of each of ``keys``."""
+        if kind in ("refused", "all_refused"):
+            return self._refused.get(kind, NOTHING)
+        if kind in ("nested", "nested_instances"):
+            return self._nested.get(kind, NOTHING)
+        if kind == "uninformative":
+            uninformative = self.dataset.hierarchy.uninformative
+            return count_uninformative(self.dataset.direct, uninformative).get(kind, NOTHING)
+        return self._all.of(kind)
+
+    @cached_property
+    def _refused(self) -> Mapping[Kind, Sums]:
+        refused = self.dataset.refused
+        reason = np.array([REASONS.index(reason) for reason in refused["reason"]], np.int64)
+        lengths = np.diff(self.dataset.direct.indptr)
+        return count_refused(refused["instance"].to_numpy().astype(np.int64), reason, lengths)
+
+    @cached_property
+    def _nested(self) -> Mapping[Kind, Sums]:
+        direct, strict_closure = self.dataset.direct, self.dataset.hierarchy.strict_closure
+        return count_nested(direct, csr_array(direct @ strict_closure), strict_closure)
+
+    @cached_property
+    def _all(self) -> RecordCounts:
+        hierarchy = self.dataset.hierarchy
+        nodes, reasons = np.arange(len(hierarchy)), np.arange(len(REASONS))
+        mapped = Mapped(
+            node_of=np.concatenate([nodes, np.full_like(reasons, -1)]),
+            reason_of=np.concatenate([np.full_like(nodes, -1), reasons]),
+            residual=residual_kinds(self.residual, len(hierarchy)),
+            strict_closure=hierarchy.strict_closure,
+            branch_of=counted_branches(hierarchy.first_branch, hierarchy.leaf),
+            uninformative=hierarchy.uninformative,
+        )
+        counts, _ = count_records(_rows(self.dataset), mapped)
+        return counts
 
 
 def _rows(dataset: LabelDataset) -> RecordRows:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -18,43 +18,11 @@ from audit.base.plurals import counted
 from audit.data.columns import pick, raw_labels
 from audit.data.formats import read_labels
 from audit.data.label_format import INSTANCES, Columns, RawLabels
+from audit.data.mapping import Ledger, placed_labels, refused_rows
 from audit.data.weighted_dag import WeightedDag
-from audit.hierarchies.coding import Placement
 from audit.hierarchies.hierarchy import Hierarchy
 from audit.hierarchies.reading import load_hierarchy
 from audit.hierarchies.titles import read_own_titles, read_titles, with_titles
-
-REASONS = (
-    "unknown_code",
-    "malformed_code",
-    "missing_code",
-    "no_place",
-    "other_version",
-    "no_hierarchy",
-    "bad_row",
-)
-"""Why a row is refused, in the order of the ledger."""
-
-
-@dataclass(frozen=True, slots=True)
-class Ledger:
-    """What became of every row: ``rows_read == rows_mapped + sum(refused.values())``.
-
-    Args:
-        rows_read: Instance-label assertions as read.
-        rows_mapped: Those that have a node; duplicates among them.
-        refused: Rows without a node by reason; reasons that do not occur are left out.
-        instances: Instances, those without labels included.
-        instances_without_labels: Instances none of whose rows has a node.
-        groups: Different groups; None where there are none.
-    """
-
-    rows_read: int
-    rows_mapped: int
-    refused: Mapping[str, int]
-    instances: int
-    instances_without_labels: int
-    groups: int | None
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -247,8 +215,8 @@ def _loaded(hierarchy: Hierarchy | str | Path) -> Hierarchy:
 
 def map_labels(raw: RawLabels, hierarchy: Hierarchy) -> LabelDataset:
     """Map labels as read to nodes; every row is either mapped or refused with a reason."""
-    placed = _placements(raw.rows, hierarchy)
-    hierarchy = grown(hierarchy, placed)
+    asked = raw.rows.filter(pl.col("label").is_not_null() & pl.col("refused").is_null())
+    hierarchy, placed = placed_labels(asked.select("label", "table").unique(), hierarchy)
     instances = raw.instances.sort("instance")
     rows = (
         raw.rows.join(placed, on=["label", "table"], how="left", nulls_equal=True)
@@ -274,7 +242,7 @@ def map_labels(raw: RawLabels, hierarchy: Hierarchy) -> LabelDataset:
         mappings=mappings,
         written=_written(rows, instances, mappings, refusals),
         places=_numbered(raw.places, instances),
-        ledger=_ledger(rows, instances, assertions),
+        ledger=_ledger(len(rows), refusals, instances, assertions),
         unnamed=instances.select("instance")
         .join(raw.unnamed, on="instance", how="left", maintain_order="left")
         .drop("instance"),
@@ -297,51 +265,6 @@ def _refuse_many_labels(
     )
     name = instances["instance"][int(instance)]
     LABELS.refuse_beyond(most, f"{sources[0]}: instance {name!r}" if sources else repr(name))
-
-
-def _placements(rows: pl.DataFrame, hierarchy: Hierarchy) -> pl.DataFrame:
-    """``label, table, node, parent, reason`` of each different label."""
-    asked = rows.filter(pl.col("label").is_not_null() & pl.col("refused").is_null())
-    labels = asked.select("label", "table").unique().sort("label", "table")
-    placed = [place(label, table, hierarchy) for label, table in labels.iter_rows()]
-    return labels.with_columns(
-        pl.Series("node", [p.node for p in placed], pl.String),
-        pl.Series("parent", [p.parent for p in placed], pl.String),
-        pl.Series("reason", [p.reason for p in placed], pl.String),
-    )
-
-
-def place(label: str, table: str | None, hierarchy: Hierarchy) -> Placement:
-    """Where a label as written belongs, by what the hierarchy says of labels that it lacks."""
-    found = place_by_digits(label, table, hierarchy)
-    lacked = found.parent is not None or found.reason == "no_place"
-    if lacked and hierarchy.unlisted == "refuse":
-        return Placement(reason="unknown_code")
-    return found
-
-
-def place_by_digits(label: str, table: str | None, hierarchy: Hierarchy) -> Placement:
-    """Where a label belongs if it may be hung; without a coding, labels are ids of nodes."""
-    if hierarchy.coding is not None:
-        return hierarchy.coding.place(label, table, hierarchy)
-    return Placement(label) if label in hierarchy else Placement(reason="unknown_code")
-
-
-def grown(hierarchy: Hierarchy, placed: pl.DataFrame) -> Hierarchy:
-    """The hierarchy with a node for each label that was given a place of its own.
-
-    Args:
-        hierarchy: The hierarchy.
-        placed: ``node, parent`` of labels; a label without a parent adds none.
-    """
-    new = placed.filter(pl.col("parent").is_not_null()).unique("node").sort("node")
-    if new.is_empty():
-        return hierarchy
-    titles = [hierarchy.further_titles.get(node) for node in new["node"]]
-    nodes = new.select(
-        "node", pl.Series("title", titles, pl.String), pl.lit(True).alias("assignable")
-    )
-    return hierarchy.extend(new.select(pl.col("node").alias("child"), "parent"), nodes)
 
 
 def _numbered(frame: pl.DataFrame, instances: pl.DataFrame) -> pl.DataFrame:
@@ -383,20 +306,20 @@ def _refusals(rows: pl.DataFrame) -> pl.DataFrame:
 
 def _mappings(mapped: pl.DataFrame) -> pl.DataFrame:
     return (
-        mapped.with_columns(added=pl.col("parent").is_not_null())
-        .group_by("label", "table", "node", "added")
+        mapped.group_by("label", "table", "node", "added")
         .agg(pl.len().alias("rows"), pl.col("instance").n_unique().alias("instances"))
         .sort("label", "table", nulls_last=True)
     )
 
 
-def _ledger(rows: pl.DataFrame, instances: pl.DataFrame, assertions: pl.DataFrame) -> Ledger:
-    refused = dict(rows.filter(pl.col("reason").is_not_null()).group_by("reason").len().iter_rows())
-    groups = instances["group"].drop_nulls()
+def _ledger(
+    read: int, refusals: pl.DataFrame, instances: pl.DataFrame, assertions: pl.DataFrame
+) -> Ledger:
+    refused, groups = refused_rows(refusals), instances["group"].drop_nulls()
     return Ledger(
-        rows_read=len(rows),
+        rows_read=read,
         rows_mapped=len(assertions),
-        refused={reason: refused[reason] for reason in REASONS if reason in refused},
+        refused=refused,
         instances=len(instances),
         instances_without_labels=len(instances) - assertions["instance"].n_unique(),
         groups=groups.n_unique() if len(groups) else None,

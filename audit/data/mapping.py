@@ -1,4 +1,4 @@
-"""The node of each different label, found once before rows are counted in batches."""
+"""The node of each different label, found once, and what becomes of the rows that carry it."""
 
 from __future__ import annotations
 
@@ -10,9 +10,106 @@ import numpy as np
 import polars as pl
 
 from audit.base.dag import IntArray
-from audit.data.dataset import REASONS, Ledger, map_labels
-from audit.data.label_format import INSTANCES, ROWS, RawLabels
+from audit.hierarchies.coding import Placement
 from audit.hierarchies.hierarchy import Hierarchy
+
+REASONS = (
+    "unknown_code",
+    "malformed_code",
+    "missing_code",
+    "no_place",
+    "other_version",
+    "no_hierarchy",
+    "bad_row",
+)
+"""Why a row is refused, in the order of the ledger."""
+
+
+@dataclass(frozen=True, slots=True)
+class Ledger:
+    """What became of every row: ``rows_read == rows_mapped + sum(refused.values())``.
+
+    Args:
+        rows_read: Instance-label assertions as read.
+        rows_mapped: Those that have a node; duplicates among them.
+        refused: Rows without a node by reason; reasons that do not occur are left out.
+        instances: Instances, those without labels included.
+        instances_without_labels: Instances none of whose rows has a node.
+        groups: Different groups; None where there are none.
+    """
+
+    rows_read: int
+    rows_mapped: int
+    refused: Mapping[str, int]
+    instances: int
+    instances_without_labels: int
+    groups: int | None
+
+
+def refused_rows(refusals: pl.DataFrame) -> Mapping[str, int]:
+    """Rows by reason, in the order of `REASONS`, of labels that were refused.
+
+    Args:
+        refusals: Columns ``reason, rows``.
+    """
+    refused = dict(refusals.group_by("reason").agg(pl.col("rows").sum()).iter_rows())
+    return {reason: refused[reason] for reason in REASONS if reason in refused}
+
+
+def placed_labels(labels: pl.DataFrame, hierarchy: Hierarchy) -> tuple[Hierarchy, pl.DataFrame]:
+    """The hierarchy with a node for every label that has a place, and where each label belongs.
+
+    Args:
+        labels: Columns ``label, table``: each different label as written, none null.
+        hierarchy: The hierarchy.
+
+    Returns:
+        The hierarchy, and ``label, table, node, added, reason``: ``added`` tells that it had no
+        such node; a label with a reason has none.
+    """
+    labels = labels.sort("label", "table")
+    places = [place(label, table, hierarchy) for label, table in labels.iter_rows()]
+    placed = labels.with_columns(
+        pl.Series("node", [p.node for p in places], pl.String),
+        pl.Series("parent", [p.parent for p in places], pl.String),
+        pl.Series("reason", [p.reason for p in places], pl.String),
+    )
+    added = placed.with_columns(added=pl.col("parent").is_not_null()).drop("parent")
+    return grown(hierarchy, placed), added
+
+
+def place(label: str, table: str | None, hierarchy: Hierarchy) -> Placement:
+    """Where a label as written belongs, by what the hierarchy says of labels that it lacks."""
+    found = place_by_digits(label, table, hierarchy)
+    lacked = found.parent is not None or found.reason == "no_place"
+    if lacked and hierarchy.unlisted == "refuse":
+        return Placement(reason="unknown_code")
+    return found
+
+
+def place_by_digits(label: str, table: str | None, hierarchy: Hierarchy) -> Placement:
+    """Where a label belongs if it may be hung; without a coding, labels are ids of nodes."""
+    if hierarchy.coding is not None:
+        return hierarchy.coding.place(label, table, hierarchy)
+    return Placement(label) if label in hierarchy else Placement(reason="unknown_code")
+
+
+def grown(hierarchy: Hierarchy, placed: pl.DataFrame) -> Hierarchy:
+    """The hierarchy with a node for each label that was given a place of its own.
+
+    Args:
+        hierarchy: The hierarchy.
+        placed: ``node, parent`` of labels; a label without a parent adds none.
+    """
+    new = placed.filter(pl.col("parent").is_not_null()).unique("node").sort("node")
+    if new.is_empty():
+        return hierarchy
+    titles = [hierarchy.further_titles.get(node) for node in new["node"]]
+    nodes = new.select(
+        "node", pl.Series("title", titles, pl.String), pl.lit(True).alias("assignable")
+    )
+    return hierarchy.extend(new.select(pl.col("node").alias("child"), "parent"), nodes)
+
 
 LABELS: dict[str, Any] = {"label": pl.String, "homeless": pl.Boolean, "rows": pl.Int64}
 """Assertions by label, and whether they lack an instance."""
@@ -20,7 +117,7 @@ LABELS: dict[str, Any] = {"label": pl.String, "homeless": pl.Boolean, "rows": pl
 
 @dataclass(frozen=True, eq=False)
 class LabelNodes:
-    """The labels of a source, mapped as `audit.data.dataset.map_labels` maps them.
+    """The labels of a source that is only counted, mapped.
 
     Args:
         hierarchy: With a node for every label that was kept.
@@ -49,12 +146,12 @@ class LabelNodes:
 
     def ledger(self, instances: int, without_labels: int) -> Ledger:
         """What became of every row, once the instances are counted; groups are not read."""
-        refused = dict(self.refusals().group_by("reason").agg(pl.col("rows").sum()).iter_rows())
+        refused = refused_rows(self.refusals())
         read = int(self.written["rows"].sum())
         return Ledger(
             rows_read=read,
             rows_mapped=read - sum(refused.values()),
-            refused={reason: refused[reason] for reason in REASONS if reason in refused},
+            refused=refused,
             instances=instances,
             instances_without_labels=without_labels,
             groups=None,
@@ -103,39 +200,28 @@ def summed_counts(counts: Iterable[pl.DataFrame]) -> pl.DataFrame:
 def label_nodes(counts: pl.DataFrame, hierarchy: Hierarchy) -> LabelNodes:
     """Map each different label once."""
     homeless, missing = pl.col("homeless"), pl.col("label").is_null()
-    placed = map_labels(_each_once(counts.filter(~homeless & ~missing)["label"]), hierarchy)
-    mapped = placed.mappings.select("label", "node", "added")
-    refused = placed.refusals.select("label", reason_told="reason")
-    told = counts.join(refused, on="label", how="left").join(mapped, on="label", how="left")
+    asked = counts.filter(~homeless & ~missing)
+    labels = asked.select("label", table=pl.lit(None, pl.String))
+    hierarchy, placed = placed_labels(labels, hierarchy)
+    places = placed.select("label", "node", "added", reason_told="reason")
+    told = counts.join(places, on="label", how="left")
     reason = pl.when(homeless).then(pl.lit("bad_row")).when(missing).then(pl.lit("missing_code"))
     written = told.with_columns(
         number=pl.when(~homeless).then((~homeless).cum_sum().cast(pl.Int64) - 1),
         reason=reason.otherwise("reason_told"),
-        **{name: pl.when(~homeless).then(name) for name in ("node", "added")},
+        node=pl.when(~homeless).then("node"),
+        added=pl.when(~homeless & pl.col("node").is_not_null()).then("added"),
     ).drop("reason_told")
     numbered = written.filter(~homeless)
-    places = {node: index for index, node in enumerate(placed.hierarchy.nodes)}
+    indices = {node: index for index, node in enumerate(hierarchy.nodes)}
     reasons = {reason: index for index, reason in enumerate(REASONS)}
     return LabelNodes(
-        hierarchy=placed.hierarchy,
+        hierarchy=hierarchy,
         written=written,
-        node_of=_looked_up(numbered["node"], places),
+        node_of=_looked_up(numbered["node"], indices),
         reason_of=_looked_up(numbered["reason"], reasons),
     )
 
 
 def _looked_up(values: pl.Series, places: Mapping[str, int]) -> IntArray:
     return np.array([places.get(value, -1) for value in values], np.int64)
-
-
-def _each_once(labels: pl.Series) -> RawLabels:
-    rows = pl.DataFrame({"instance": labels, "label": labels})
-    missing = [pl.lit(None, kind).alias(name) for name, kind in ROWS.items() if name not in rows]
-    instances = rows.select("instance").with_columns(
-        pl.lit(None, kind).alias(name) for name, kind in INSTANCES.items() if name != "instance"
-    )
-    return RawLabels(
-        rows=rows.with_columns(missing).select(*ROWS),
-        instances=instances.select(*INSTANCES),
-        sources=(),
-    )

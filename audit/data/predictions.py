@@ -16,8 +16,9 @@ from scipy.sparse import csr_array
 from audit.base.dag import BoolArray, FloatArray, IntArray, Sparse
 from audit.base.errors import SchemaError, first_cases
 from audit.base.plurals import counted
-from audit.data.dataset import LabelDataset, grown, place
+from audit.data.dataset import LabelDataset
 from audit.data.formats import read_predictions
+from audit.data.mapping import grown, place
 from audit.data.prediction_format import RawPredictions
 from audit.data.prediction_formats.transforms import Transform, as_scores
 from audit.data.weighted_dag import WeightedDag

@@ -87,7 +87,7 @@ def drift_tables(measured: Measurements) -> DriftTables:
     """
     values, rows = list[pl.DataFrame](), list[pl.DataFrame]()
     for column in measured.policy.drift:
-        found = measured.dataset.instances[column]
+        found = measured.loaded.dataset.instances[column]
         values.append(_values(measured, column, found))
         rows.extend(_column(measured, column, found))
     tested = pl.concat([pl.DataFrame(schema=_TESTED), *rows])
@@ -102,7 +102,7 @@ _TESTED = {name: kind for name, kind in DRIFT_NODES.items() if name not in _LATE
 
 
 def _values(measured: Measurements, column: str, found: pl.Series) -> pl.DataFrame:
-    labels = np.diff(measured.dataset.direct.indptr).astype(np.int64)
+    labels = np.diff(measured.loaded.dataset.direct.indptr).astype(np.int64)
     frame = pl.DataFrame({"value": found, "labels": labels}).drop_nulls("value")
     by_value = frame.group_by("value").agg(
         pl.len().cast(pl.Int64).alias("instances"), pl.col("labels").sum()
@@ -115,13 +115,13 @@ def _column(measured: Measurements, column: str, found: pl.Series) -> Iterator[p
     values = found.drop_nulls().unique().sort()
     smallest = _smallest(measured, found, values)
     for value in values if len(values) > 2 else values[1:]:
-        inside, outside = measured.dataset.having(column, value)
+        inside, outside = measured.loaded.dataset.having(column, value)
         yield from _compared(measured, column, str(value), inside, outside, smallest)
 
 
 def _smallest(measured: Measurements, found: pl.Series, values: pl.Series) -> IntArray:
     """Least count above 0 of carriers, or of others, of each node in any value, (n_nodes,)."""
-    least = np.full(len(measured.hierarchy), len(measured.dataset), np.int64)
+    least = np.full(len(measured.hierarchy), measured.n_instances, np.int64)
     for value in values:
         inside = np.flatnonzero((found == value).fill_null(False).to_numpy())
         k = _carriers(measured)[inside].sum(axis=0)
@@ -131,7 +131,7 @@ def _smallest(measured: Measurements, found: pl.Series, values: pl.Series) -> In
 
 
 def _carriers(measured: Measurements) -> Sparse:
-    carriers = measured.aggregated.copy()
+    carriers = measured.loaded.aggregated.copy()
     carriers.data = np.minimum(carriers.data, 1)
     return carriers
 
@@ -179,7 +179,7 @@ def _compared(
 
 def _side(measured: Measurements, chosen: BoolArray) -> _Side:
     rows = np.flatnonzero(chosen)
-    group = rows if measured.group_of is None else measured.group_of[rows]
+    group = rows if measured.loaded.group_of is None else measured.loaded.group_of[rows]
     _, of = np.unique(group, return_inverse=True)
     size = np.bincount(of).astype(np.int64)
     ones = np.ones(len(rows), np.int64)

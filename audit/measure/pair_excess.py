@@ -10,36 +10,19 @@ import polars as pl
 
 from audit.base.dag import IntArray
 from audit.base.progress import Progress, silent
+from audit.counting.counts import PairRecords
 from audit.engine.pairs.margins import Strata
 from audit.engine.pairs.meets import Meets
 from audit.engine.pairs.scan import Rules, Scan, Surprising
-from audit.engine.pairs.sums import Sums
 from audit.engine.statistics.expectation import Expectation, expectation, label_pairs
 from audit.engine.statistics.fdr import threshold
-from audit.engine.statistics.grouped import Grouped, GroupTest
+from audit.engine.statistics.grouped import GroupTest
 from audit.hierarchies.hierarchy import Hierarchy
 from audit.measure.branch_map import branch_map
 from audit.measure.pair_verdicts import Excesses, Family, Verdicts, excesses, family
 from audit.measure.reported_pairs import Finds, reported_pairs, that_matter
 from audit.measure.rule_book import associations, first_association
 from audit.policy.policy import Policy
-
-
-@dataclass(frozen=True, eq=False)
-class PairRecords:
-    """What is known of the records whose pairs are judged.
-
-    Args:
-        strata: Those of two most specific labels or more.
-        entailed: From `audit.engine.pairs.entailed.count_entailed`, of all records.
-        alone: Records with a single most specific label, by label, shape (n_nodes,).
-        grouped: Those of ``strata`` with the groups that they are repeated in; None without groups.
-    """
-
-    strata: Strata
-    entailed: Sums
-    alone: IntArray
-    grouped: Grouped | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -94,17 +77,11 @@ def judge_pairs(
         carry than are expected.
     """
     progress("judging pairs")
-    strata = records.strata
-    known = family(
-        strata,
-        records.entailed,
-        records.alone,
-        hierarchy.closure,
-        policy.least_joint.value,
-    )
+    strata, least = records.strata, policy.least_joint.value
+    known = family(strata, records.entailed, records.alone, hierarchy.closure, least)
     labels = label_pairs(strata, hierarchy.first_branch)
     expected = expectation(strata, hierarchy.first_branch, labels)
-    rules = Rules(0.0, policy.least_joint.value, policy.excess_ratio.value)
+    rules = Rules(0.0, least, policy.excess_ratio.value)
     more = _excesses(blocks, known, expected, rules, progress)
     rate = policy.false_discovery_rate.value
     if records.grouped is not None:

@@ -78,10 +78,10 @@ _Row = tuple[str, str, str, Share, Share]
 def _between_values(measured: Measurements) -> Iterator[_Row]:
     """Each value against all others of its column; of two values the second alone."""
     for column in ("split", *measured.policy.strata):
-        found = measured.dataset.instances[column]
+        found = measured.loaded.dataset.instances[column]
         values = found.drop_nulls().unique().sort().to_list()
         for value in values if len(values) > 2 else values[1:]:
-            sides = measured.dataset.having(column, value)
+            sides = measured.loaded.dataset.having(column, value)
             for parent in _parents(measured):
                 here, there = (_share(measured, parent, side) for side in sides)
                 yield column, str(value), measured.hierarchy.nodes[parent], here, there
@@ -93,7 +93,7 @@ def difference_without(
     """The difference of a value of a column from the others, without some instances; 0 for none."""
     here, there = (
         _share(measured, parent, side & ~left_out)
-        for side in measured.dataset.having(column, value)
+        for side in measured.loaded.dataset.having(column, value)
     )
     return here.value - there.value if here.n and there.n else 0.0
 
@@ -126,9 +126,9 @@ def _share(measured: Measurements, parent: int, inside: BoolArray) -> Share:
     def those(rows: IntArray) -> IntArray:
         return rows[inside[rows]]
 
-    below = measured.below
+    below = measured.loaded.below
     labelled, only = those(below.labelled(parent)), those(below.only_residual(parent))
-    return residual_share(labelled, only, measured.group_of)
+    return residual_share(labelled, only, measured.loaded.group_of)
 
 
 def _at_one_worth(row: _Row) -> _Row:

@@ -10,11 +10,11 @@ import numpy as np
 import polars as pl
 
 from audit.base.dag import IntArray
+from audit.counting.counts import Counts
+from audit.counting.dataset import Instances
 from audit.counting.residual_nodes import Residual
-from audit.data.dataset import LabelDataset
-from audit.engine.pairs.below import LabelsBelow, count_below, labels_below
-from audit.engine.pairs.pair_counts import support
-from audit.engine.pairs.record_counts import RESIDUAL_KINDS, RecordCounts
+from audit.engine.pairs.below import LabelsBelow, count_below
+from audit.engine.pairs.record_counts import RESIDUAL_KINDS, Records
 from audit.engine.statistics.intervals import LEVEL, at_freedom, effective_n, p_above, wilson
 from audit.engine.statistics.shrinkage import SharePrior, share_prior
 from audit.hierarchies.hierarchy import Hierarchy
@@ -125,64 +125,26 @@ class ResidualUse:
 
 
 def residual_use(
-    dataset: LabelDataset,
+    counts: Counts,
     residual: Mapping[int, Residual],
-    group_of: IntArray | None,
     least: float,
+    instances: Instances | None = None,
 ) -> ResidualUse:
     """Measure every parent with residual and specific nodes below, each kind apart.
 
     Args:
-        dataset: The labels.
+        counts: The counts; their ``below`` and ``only_residual`` are used without instances.
         residual: Residual nodes by index.
-        group_of: Group number of each instance; None without groups.
         least: Instances below a parent from which its share is one that the prior is fitted to.
+        instances: Those that were counted, whose groups say what a share is worth; None: every
+            instance is its own group.
     """
-    parents = judged_parents(dataset.hierarchy, residual).tolist()
-    shares = {
-        kind: {
-            parent: residual_share(labelled, below.only_residual(parent), group_of)
-            for parent in parents
-            if len(labelled := below.labelled(parent))
-        }
-        for kind, below in _below_by_kind(dataset, residual).items()
-    }
-    return _drawn(dataset.hierarchy, shares, support(dataset.direct), least)
-
-
-def residual_use_of_counts(
-    records: RecordCounts,
-    hierarchy: Hierarchy,
-    residual: Mapping[int, Residual],
-    direct_support: IntArray,
-    least: float,
-) -> ResidualUse:
-    """The same from counts alone, every instance being its own group.
-
-    Args:
-        records: Their ``below`` and ``only_residual`` are used.
-        hierarchy: The hierarchy.
-        residual: Residual nodes by index.
-        direct_support: Instances with each node as a label, shape (n_nodes,).
-        least: As for `residual_use`.
-    """
-    parents, n_nodes = judged_parents(hierarchy, residual).tolist(), len(hierarchy)
-    below = records.at("below", n_nodes).tolist()
-    only = records.at("only_residual", len(RESIDUAL_KINDS) * n_nodes).reshape(-1, n_nodes)
-    shares = {
-        kind: {parent: alone(k[parent], below[parent]) for parent in parents if below[parent]}
-        for kind, k in zip(RESIDUAL_KINDS, only.tolist(), strict=True)
-    }
-    return _drawn(hierarchy, shares, direct_support, least)
-
-
-def _drawn(
-    hierarchy: Hierarchy,
-    shares: Mapping[str, Mapping[int, Share]],
-    labelled_at: IntArray,
-    least: float,
-) -> ResidualUse:
-    """The table of the shares by kind and parent, drawn toward what is usual of their kind."""
+    hierarchy, labelled_at = counts.hierarchy, counts.direct_support
+    parents = judged_parents(hierarchy, residual).tolist()
+    if instances is None:
+        shares = _shares_of_counts(counts.records, len(hierarchy), parents)
+    else:
+        shares = _shares_of_instances(instances, parents)
     rows, priors = list[tuple[Any, ...]](), dict[str, SharePrior | None]()
     for kind, by_parent in shares.items():
         prior = priors[kind] = _prior(list(by_parent.values()), least)
@@ -194,21 +156,38 @@ def _drawn(
     return ResidualUse(table, priors["all"])
 
 
-def below_of(dataset: LabelDataset, residual: list[int]) -> LabelsBelow:
-    """Labels strictly below each node, some nodes counting as residual."""
-    strict_closure = dataset.hierarchy.strict_closure
-    return labels_below(dataset.direct, strict_closure, np.array(residual, np.int64))
+_Shares = Mapping[str, Mapping[int, Share]]
+"""Shares by kind of residual node and by parent, of those with an instance below."""
 
 
-def _below_by_kind(
-    dataset: LabelDataset, residual: Mapping[int, Residual]
-) -> dict[str, LabelsBelow]:
+def _shares_of_counts(records: Records, n_nodes: int, parents: list[int]) -> _Shares:
+    below = records.at("below", n_nodes).tolist()
+    only = records.at("only_residual", len(RESIDUAL_KINDS) * n_nodes).reshape(-1, n_nodes)
+    return {
+        kind: {parent: alone(k[parent], below[parent]) for parent in parents if below[parent]}
+        for kind, k in zip(RESIDUAL_KINDS, only.tolist(), strict=True)
+    }
+
+
+def _shares_of_instances(instances: Instances, parents: list[int]) -> _Shares:
+    group_of = instances.group_of
+    return {
+        kind: {
+            parent: residual_share(labelled, below.only_residual(parent), group_of)
+            for parent in parents
+            if len(labelled := below.labelled(parent))
+        }
+        for kind, below in _below_by_kind(instances).items()
+    }
+
+
+def _below_by_kind(instances: Instances) -> dict[str, LabelsBelow]:
     """Labels strictly below each node, once for each kind of residual node."""
-    every, strict_closure = below_of(dataset, list(residual)), dataset.hierarchy.strict_closure
+    every, strict_closure = instances.below, instances.hierarchy.strict_closure
     other, unspecified = (
-        count_below(dataset.direct, strict_closure, np.array(nodes, np.int64))
+        count_below(instances.dataset.direct, strict_closure, np.array(nodes, np.int64))
         for nodes in (
-            [i for i, found in residual.items() if found.kind == kind]
+            [i for i, found in instances.residual.items() if found.kind == kind]
             for kind in ("other", "unspecified")
         )
     )

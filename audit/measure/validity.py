@@ -7,7 +7,8 @@ from typing import Any
 import polars as pl
 
 from audit.base.errors import PolicyError, SchemaError, first_cases
-from audit.data.dataset import LabelDataset, place_by_digits
+from audit.data.dataset import LabelDataset
+from audit.data.mapping import place_by_digits
 from audit.hierarchies.hierarchy import Hierarchy
 from audit.policy.code_dates import as_days
 from audit.policy.statements import CodeDates

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
-from functools import partial
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -21,7 +20,7 @@ from audit.base.errors import PolicyError, first_cases
 from audit.base.files import sha256_of
 from audit.base.progress import Progress, blocks, silent
 from audit.checks import CHECKS
-from audit.checks.check import Check, not_on_counts
+from audit.checks.check import Check
 from audit.checks.judging import (
     judged,
     judging_date,
@@ -34,9 +33,8 @@ from audit.counting.pair_table import described
 from audit.data.dataset import LabelDataset
 from audit.data.predictions import Predictions
 from audit.hierarchies.hierarchy import Hierarchy
-from audit.measure.counts import measure_counts
 from audit.measure.drift import drift_tables
-from audit.measure.measure import Counted, Measurements, measure
+from audit.measure.measure import Measurements, measure
 from audit.measure.people import refuse_unread_people
 from audit.measure.rule_book import refuse_contradictions
 from audit.measure.validity import days_of
@@ -49,11 +47,13 @@ DISTRIBUTION = "hierarchy-audit"
 
 
 def run_audit(
-    dataset: LabelDataset,
+    data: LabelDataset | PairCount,
     policy: Policy | None = None,
     *,
     predictions: Predictions | None = None,
     seed: int = 0,
+    sources: Sequence[Path] = (),
+    added_to: str = "",
     reference: AuditResult | None = None,
     today: date | None = None,
     device: str | None = None,
@@ -61,14 +61,18 @@ def run_audit(
 ) -> AuditResult:
     """Audit a dataset, and a model: propagate, count every pair, measure, apply every check.
 
+    Data that were only counted have the numbers and findings of the dataset without groups, as far
+    as counts can tell; a check that needs the instances one by one is not applicable.
+
     Args:
-        dataset: Labels mapped to a hierarchy.
+        data: Labels mapped to a hierarchy, or what a `count_pairs` counted of them.
         policy: What to judge by; what it does not state, the hierarchy's built-in policy decides.
         predictions: What a model predicts of the dataset's instances.
         seed: Of the resampling behind the intervals of the model's metrics.
+        sources: The files that were counted; none: the counts themselves tell the data.
+        added_to: Digest of the data that the counts were added to; empty: to none.
         reference: An earlier run, read back: findings that it has too are marked as known.
-        today: The day on which waivers hold or have expired; None:
-            `audit.checks.judging.judging_date`.
+        today: The day on which waivers hold or have expired; None: `judging_date`.
         device: Where PyTorch counts pairs of scores, ``cpu`` or ``cuda``; None: NumPy counts.
         progress: What is told how far the audit is.
 
@@ -76,107 +80,34 @@ def run_audit(
         The result. A check that fails to run has status ``error`` and loses nothing else.
 
     Raises:
-        PolicyError: If the policy names a node that the hierarchy lacks, a check that is none or a
-            column of the instances that was not read or holds no sex or age where it should,
-            has rules that contradict each other, asks for a ratchet without a reference, or takes
-            days to come for the true ones.
+        PolicyError: If the policy names what the hierarchy or the data lack, contradicts itself,
+            asks for a ratchet without a reference, or takes days to come for the true ones.
         InputError: If the reference is a run of another hierarchy, a day or an age cannot be read,
             or the device is not there.
 
-    Time and memory grow with the sum over instances of (nodes per instance)^2.
+    Time and memory grow with the sum over instances of (nodes per instance)^2; those of counts with
+    the pairs that have a joint instance.
     """
-    if predictions is not None:
-        dataset = dataset.within(predictions.hierarchy)
-    policy = _policy_of(dataset.hierarchy, policy, reference)
-    _refuse_absent_columns(policy, dataset)
-    _refuse_strata_of_single_instances(policy, dataset)
-    refuse_unread_people(dataset, policy.person)
-    today = today or judging_date()
-    _refuse_days_to_come(policy, dataset, today)
-    before = None if reference is None else reference.residuals
+    if isinstance(data, LabelDataset) and predictions is not None:
+        data = data.within(predictions.hierarchy)
+    policy, today = _policy_of(data.hierarchy, policy, reference), today or judging_date()
+    _refuse_columns(policy, data, today)
     measured = measure(
-        dataset,
+        data,
         policy,
         predictions,
-        reference=before,
+        reference=None if reference is None else reference.residuals,
         seed=seed,
         device=device,
         progress=progress,
     )
-    inputs = _inputs(dataset, predictions)
-    tables = () if dataset.sources else (dataset.instances, dataset.assertions)
-    cases: dict[str, CaseNumbers] = {}
-    found = _result(
-        measured,
-        _Origin(
-            format=dataset.format,
-            sha256=_digest(inputs, tables),
-            persons=dataset.persons,
-            labels_per_instance=np.diff(dataset.direct.indptr),
-        ),
-        checks=_all_applied(partial(_with_cases, measured, cases), progress),
-        predictions=_prediction_ledger(measured),
-    )
-    model = {**_of_model(measured.model), **_of_drift(measured)}
-    found = replace(found, inputs=inputs, **model)
+    origin, cases = _origin_of(data, predictions, sources, added_to), dict[str, CaseNumbers]()
+    found = _result(measured, origin, _all_applied(measured, cases, progress))
     result = judged(found, policy, today=today, reference=reference)
+    if not isinstance(data, LabelDataset):
+        return result
     ids = result.findings["id"].to_list()
-    return replace(result, cases=case_table(ids, cases, dataset.instances["instance"]))
-
-
-def run_counted_audit(
-    count: PairCount,
-    policy: Policy | None = None,
-    *,
-    sources: Sequence[Path] = (),
-    added_to: str | None = None,
-    reference: AuditResult | None = None,
-    today: date | None = None,
-    progress: Progress = silent,
-) -> AuditResult:
-    """Audit what was counted of data that need not be in memory, or on this machine.
-
-    Numbers and findings are those of `run_audit` without groups, as far as counts can tell: a check
-    that needs the instances one by one is not applicable.
-
-    Args:
-        count: From `audit.counting.file.count_pairs` or `audit.counting.spark.jobs.count_pairs`.
-        policy: As of `run_audit`; it names no column.
-        sources: The files that were counted; none: the counts themselves tell the data.
-        added_to: Digest of the data that they were added to; None: to none.
-        reference: As of `run_audit`.
-        today: As of `run_audit`.
-        progress: What is told how far the audit is.
-
-    Raises:
-        PolicyError: As `run_audit`, and if the policy names a column.
-        InputError: If the reference is a run of another hierarchy.
-
-    Time and memory grow with the pairs that have a joint instance.
-    """
-    policy = _policy_of(count.hierarchy, policy, reference)
-    _refuse_columns(policy)
-    measured = measure_counts(count, policy, progress)
-    lengths = count.tally.lengths
-    persons = count.hierarchy.coding is not None and count.hierarchy.coding.persons
-    inputs = tuple(input_record("data", path) for path in sources)
-    tables = () if sources else (count.labels.counts, count.record_frame)
-    found = _result(
-        measured,
-        _Origin(
-            format=COUNTED,
-            sha256=_digest(inputs, tables, added_to or ""),
-            persons=persons,
-            labels_per_instance=np.repeat(np.arange(len(lengths)), lengths),
-        ),
-        checks=_all_applied(lambda check: _on_counts(check, measured), progress),
-    )
-    return judged(
-        replace(found, inputs=inputs),
-        policy,
-        today=today or judging_date(),
-        reference=reference,
-    )
+    return replace(result, cases=case_table(ids, cases, data.instances["instance"]))
 
 
 @dataclass(frozen=True, eq=False)
@@ -187,6 +118,27 @@ class _Origin:
     sha256: str
     persons: bool
     labels_per_instance: NDArray[Any]
+    inputs: tuple[Mapping[str, str], ...]
+
+
+def _origin_of(
+    data: LabelDataset | PairCount,
+    predictions: Predictions | None,
+    sources: Sequence[Path],
+    added_to: str,
+) -> _Origin:
+    if isinstance(data, LabelDataset):
+        inputs = _inputs(data, predictions)
+        tables = () if data.sources else (data.instances, data.assertions)
+        format, persons = data.format, data.persons
+        lengths = np.diff(data.direct.indptr)
+    else:
+        coding, counts = data.hierarchy.coding, data.tally.lengths
+        inputs = tuple(input_record("data", path) for path in sources)
+        tables = () if sources else (data.labels.counts, data.record_frame)
+        format, persons = COUNTED, coding is not None and coding.persons
+        lengths = np.repeat(np.arange(len(counts)), counts)
+    return _Origin(format, _digest(inputs, tables, added_to), persons, lengths, inputs)
 
 
 def _policy_of(
@@ -202,17 +154,13 @@ def _policy_of(
 
 
 def _result(
-    measured: Counted,
-    origin: _Origin,
-    *,
-    checks: tuple[CheckResult, ...],
-    predictions: dict[str, Any] | None = None,
+    measured: Measurements, origin: _Origin, checks: tuple[CheckResult, ...]
 ) -> AuditResult:
     policy, hierarchy = measured.policy, measured.hierarchy
     min_cell = policy.min_cell_for(origin.persons)
     return AuditResult(
         identity=_identity(hierarchy, policy, origin),
-        ledger=_ledger(measured, origin) | {"predictions": predictions},
+        ledger=_ledger(measured, origin) | {"predictions": _prediction_ledger(measured)},
         policy=policy_as_applied(
             policy,
             min_cell=min_cell,
@@ -222,17 +170,20 @@ def _result(
         checks=checks,
         nodes=measured.nodes,
         edges=hierarchy.edge_frame(),
-        pairs=described(measured.pairs, measured.instances),
+        pairs=described(measured.pairs, measured.n_instances),
         held=measured.held,
         residuals=measured.residuals,
         strata=pl.DataFrame({"most_labels": measured.excess.cuts}, schema=STRATA),
         branch_pairs=_branch_pairs(measured),
         counted_with=policy.model_dump(mode="json") | {"min_cell": min_cell},
         data_sha256=origin.sha256,
+        inputs=origin.inputs,
+        **_of_model(measured.model),
+        **_of_drift(measured),
     )
 
 
-def _branch_pairs(measured: Counted) -> pl.DataFrame:
+def _branch_pairs(measured: Measurements) -> pl.DataFrame:
     names = dict(enumerate(measured.hierarchy.nodes))
     ends = pl.col("a", "b").replace_strict(names, return_dtype=pl.String)
     return measured.excess.branches.with_columns(ends).select(*BRANCH_PAIRS)
@@ -279,6 +230,21 @@ def _refuse_other_placing(policy: Policy, hierarchy: Hierarchy) -> None:
         )
 
 
+def _refuse_columns(policy: Policy, data: LabelDataset | PairCount, today: date) -> None:
+    """Refuse columns that are not there, or do not hold what the policy takes them for."""
+    if isinstance(data, LabelDataset):
+        _refuse_absent_columns(policy, data)
+        _refuse_strata_of_single_instances(policy, data)
+        refuse_unread_people(data, policy.person)
+        _refuse_days_to_come(policy, data, today)
+    elif policy.columns:
+        raise PolicyError(
+            "a policy that names no column is required where data are only counted",
+            found=f"{first_cases(policy.columns)}",
+            hint="leave strata, drift, code_dates and person out, or audit the data in memory",
+        )
+
+
 def _refuse_strata_of_single_instances(policy: Policy, dataset: LabelDataset) -> None:
     instances = dataset.instances
     apart = [
@@ -301,15 +267,6 @@ def _refuse_absent_columns(policy: Policy, dataset: LabelDataset) -> None:
             "every column that the policy names must be read with the data",
             found=f"not read: {first_cases(absent)}",
             hint="audit.load_labels(..., strata=policy.columns)",
-        )
-
-
-def _refuse_columns(policy: Policy) -> None:
-    if policy.columns:
-        raise PolicyError(
-            "a policy that names no column is required where data are only counted",
-            found=f"{first_cases(policy.columns)}",
-            hint="leave strata, drift, code_dates and person out, or audit the data in memory",
         )
 
 
@@ -339,28 +296,20 @@ def with_inputs(result: AuditResult, files: Mapping[str, Path | None]) -> AuditR
 
 
 def _all_applied(
-    apply: Callable[[Check], CheckResult], progress: Progress
+    measured: Measurements, cases: dict[str, CaseNumbers], progress: Progress
 ) -> tuple[CheckResult, ...]:
     each = blocks(progress, "applying checks", range(len(CHECKS)), "checks")
-    return tuple(_applied(CHECKS[place], apply) for place in each)
+    return tuple(_applied(CHECKS[place], measured, cases) for place in each)
 
 
-def _with_cases(measured: Measurements, cases: dict[str, CaseNumbers], check: Check) -> CheckResult:
+def _applied(check: Check, measured: Measurements, cases: dict[str, CaseNumbers]) -> CheckResult:
     """What a check finds, the instances behind each finding added to the cases."""
-    result = check.run(measured)
-    if check.cases is not None:
-        for finding in result.findings:
-            cases[finding.id] = check.cases(measured, finding).astype(np.uint32)
-    return result
-
-
-def _on_counts(check: Check, measured: Counted) -> CheckResult:
-    return not_on_counts(check) if check.on_counts is None else check.on_counts(measured)
-
-
-def _applied(check: Check, apply: Callable[[Check], CheckResult]) -> CheckResult:
     try:
-        return apply(check)
+        result = check.apply(measured)
+        if check.cases is not None and measured.instances is not None:
+            for finding in result.findings:
+                cases[finding.id] = check.cases(measured, finding).astype(np.uint32)
+        return result
     except Exception as error:  # one broken check must not lose the others
         return CheckResult(
             name=check.name,
@@ -406,7 +355,7 @@ def _identity(hierarchy: Hierarchy, policy: Policy, origin: _Origin) -> dict[str
 
 
 def _digest(
-    inputs: Iterable[Mapping[str, str]], tables: Iterable[pl.DataFrame], before: str = ""
+    inputs: Iterable[Mapping[str, str]], tables: Iterable[pl.DataFrame], before: str
 ) -> str:
     """Digest of earlier data, the contents of the data's files in order, and tables."""
     digest = hashlib.sha256(bytes.fromhex(before))
@@ -418,7 +367,7 @@ def _digest(
     return digest.hexdigest()
 
 
-def _ledger(measured: Counted, origin: _Origin) -> dict[str, Any]:
+def _ledger(measured: Measurements, origin: _Origin) -> dict[str, Any]:
     ledger = measured.ledger
     per_instance = pl.Series(origin.labels_per_instance)
     return {

@@ -25,7 +25,7 @@ from audit.hierarchies.titles import read_own_titles, with_titles
 from audit.policy.built_in import policy_for
 from audit.policy.policy import Policy
 from audit.results.result import AuditResult
-from audit.runs.audit import input_record, run_audit, run_counted_audit, with_inputs
+from audit.runs.audit import input_record, run_audit, with_inputs
 from audit.runs.inputs import deciding_files, read_data, read_hierarchy
 from audit.runs.instances import instance_frame, write_instances
 from audit.runs.manifest import RESTRICTED
@@ -171,11 +171,11 @@ def _on_counts(
     if not settings.anyway:
         told, nodes = count.labels, count.hierarchy
         refuse_wrong_hierarchy(count.ledger, told.refusals(), nodes, settings.dataset)
-    result = run_counted_audit(
+    result = run_audit(
         count,
         policy,
         sources=sources,
-        added_to=before.sha256 if before else None,
+        added_to=before.sha256 if before else "",
         reference=reference,
         today=settings.today,
         progress=progress,

@@ -9,7 +9,7 @@ import polars as pl
 
 from audit.base.errors import InputError, first_cases
 from audit.base.plurals import counted
-from audit.data.dataset import Ledger
+from audit.data.mapping import Ledger
 from audit.data.predictions import Predictions
 from audit.hierarchies.hierarchy import Hierarchy
 from audit.hierarchies.icd import icd9_shapes, icd10

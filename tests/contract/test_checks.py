@@ -19,11 +19,11 @@ from hypothesis import strategies as st
 import audit
 from audit.base.plurals import counted
 from audit.checks import ALL_CHECKS, CHECKS, ON_WAIVERS
-from audit.checks.check import Check, WaiverCheck, WaiverUse, not_on_counts
+from audit.checks.check import Check, WaiverCheck, WaiverUse
 from audit.data.dataset import LabelDataset
 from audit.hierarchies.hierarchy import Hierarchy
 from audit.hierarchies.notes import Exclusion, Exclusions
-from audit.measure.measure import Counted, Measurements, measure
+from audit.measure.measure import Measurements, measure
 from audit.policy.built_in import policy_for
 from audit.policy.policy import Policy
 from audit.policy.rules import Companion, Exclusive, Person, PersonRule
@@ -258,12 +258,12 @@ def tables_of(measured: Measurements) -> tuple[pl.DataFrame, ...]:
 def test_it_does_not_modify_what_it_looks_at(check: Check) -> None:
     measured = busy()
     before = [table.clone() for table in tables_of(measured)]
-    values = measured.aggregated.toarray()
+    values = measured.loaded.aggregated.toarray()
     check.run(measured)
 
     after = tables_of(measured)
     assert all(a.equals(b) for a, b in zip(after, before, strict=True))
-    assert (measured.aggregated.toarray() == values).all()
+    assert (measured.loaded.aggregated.toarray() == values).all()
 
 
 def test_every_check_finds_something_somewhere(check: Check) -> None:
@@ -423,7 +423,7 @@ def told_wrong(measured: Measurements) -> list[str]:
     """
     wrong = []
     for finding, cases in with_cases(measured):
-        in_order = cases == sorted(set(cases)) and set(cases) <= set(range(len(measured.dataset)))
+        in_order = cases == sorted(set(cases)) and set(cases) <= set(range(measured.n_instances))
         told = finding.evidence.get("instances")
         least = max((int(p.evidence["instances"].value or 0) for p in finding.parts), default=0)
         as_many = (
@@ -489,7 +489,7 @@ def test_the_dataset_without_labels_has_instances() -> None:
     assert (dataset.ledger.instances, dataset.ledger.instances_without_labels) == (2, 2)
 
 
-ON_COUNTS = tuple(check for check in CHECKS if check.on_counts)
+ON_COUNTS = tuple(check for check in CHECKS if check.needs == "counts")
 TOLD_OTHERWISE = {
     "residual_overuse": {"folded_into": ()},
     "cross_branch": {"parts": ()},
@@ -499,7 +499,7 @@ TOLD_OTHERWISE = {
 
 
 @cache
-def both_ways(name: str) -> tuple[Measurements, Counted]:
+def both_ways(name: str) -> tuple[Measurements, Measurements]:
     measured = standing_alone(DATASETS[name]())
     return measured, counted_of(measured)
 
@@ -510,9 +510,8 @@ def alike(result: CheckResult) -> CheckResult:
     return replace(result, findings=tuple(replace(f, **bare) for f in result.findings))  # type: ignore[arg-type]
 
 
-def same_on_counts(check: Check, measured: Measurements, counted: Counted) -> bool:
-    assert check.on_counts
-    return alike(check.on_counts(counted)) == alike(check.run(measured))
+def same_on_counts(check: Check, measured: Measurements, counted: Measurements) -> bool:
+    return alike(check.run(counted)) == alike(check.run(measured))
 
 
 def test_checks_on_counts_are_those_that_look_at_no_instance_beside_another() -> None:
@@ -532,8 +531,7 @@ def test_on_counts_it_tells_the_same(name: str) -> None:
 
 @pytest.mark.parametrize("check", ON_COUNTS, ids=lambda check: check.name)
 def test_on_counts_it_finds_something_somewhere(check: Check) -> None:
-    assert check.on_counts
-    assert any(check.on_counts(both_ways(name)[1]).findings for name in DATASETS)
+    assert any(check.run(both_ways(name)[1]).findings for name in DATASETS)
 
 
 @st.composite
@@ -576,10 +574,14 @@ def test_of_any_release_there_are_as_many_cases_as_a_finding_tells(measured: Mea
     assert told_wrong(measured) == []
 
 
-def test_what_needs_the_instances_says_so() -> None:
-    for check in CHECKS:
-        result = not_on_counts(check)
+@pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.name)
+def test_what_needs_the_instances_says_so_on_counts_and_nothing_else_does(check: Check) -> None:
+    counted = both_ways("busy")[1]
+    result = check.apply(counted)
 
+    if check.needs == "counts":
+        assert result == check.run(counted)
+    else:
         assert (result.name, result.title, result.denominator) == (check.name, check.title, 0)
         assert (result.status, result.findings) == ("not_applicable", ())
         assert "one by one" in result.not_applicable

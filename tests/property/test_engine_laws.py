@@ -119,8 +119,8 @@ def test_joint_is_no_larger_than_either_support_and_pairs_stand_once(dataset: La
 @given(datasets())
 def test_joint_is_symmetric_and_its_diagonal_is_the_support(dataset: LabelDataset) -> None:
     found = measured(dataset)
-    ones = (found.aggregated.toarray() > 0).astype(int)
-    counts = count_pairs(found.aggregated)
+    ones = (found.loaded.aggregated.toarray() > 0).astype(int)
+    counts = count_pairs(found.loaded.aggregated)
     dense = np.diag(found.support)
     dense[counts.a, counts.b] = dense[counts.b, counts.a] = counts.joint
 

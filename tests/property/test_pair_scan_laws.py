@@ -47,7 +47,7 @@ def policy(limits: oracle.Limits, **further: object) -> Policy:
 
 
 def table(measured: Measurements) -> pl.DataFrame:
-    return described(measured.pairs, measured.instances).collect()
+    return described(measured.pairs, measured.n_instances).collect()
 
 
 def found(measured: Measurements) -> list[Pair]:

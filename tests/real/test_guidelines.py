@@ -35,7 +35,7 @@ def measured() -> Measurements:
 def found(check: Check, beginning: str) -> set[str]:
     """The records behind the findings whose ids begin so, notes on their order left out."""
     own = measured()
-    ids = own.dataset.instances["instance"].to_list()
+    ids = own.loaded.dataset.instances["instance"].to_list()
     assert check.cases
     return {
         ids[i]

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from functools import partial
+from collections.abc import Iterator
 from itertools import combinations
 
 import numpy as np
@@ -20,7 +19,7 @@ from audit.checks.shared.branch_meetings import (
     parts_of_instances,
 )
 from audit.checks.shared.carriers import carrying_both, labelled_below_both
-from audit.measure.measure import Counted, Measurements
+from audit.measure.measure import Measurements
 from audit.policy.statements import BranchRule
 from audit.results.disclosure import Quantity, count, derived
 from audit.results.result import CheckResult, Finding, Part
@@ -34,17 +33,9 @@ def run(measured: Measurements) -> CheckResult:
 
     Only where a rule speaks of the two: how often the others meet stands in the map of branches.
     An instance counts where it carries both and no label of it lies in both: such a label brings
-    the branches together by itself. A branch that lies below another cannot exclude it.
+    the branches together by itself. A branch that lies below another cannot exclude it. Counts do
+    not tell what stands first.
     """
-    return _result(measured, partial(_of_instances, measured))
-
-
-def on_counts(measured: Counted) -> CheckResult:
-    """The same from counts alone, which do not tell what stands first."""
-    return _result(measured, partial(_of_counts, measured, lowest_pairs(measured)))
-
-
-def _result(measured: Counted, told: Callable[[Meeting], Iterator[Finding]]) -> CheckResult:
     used = [int(i) for i in measured.hierarchy.branches if measured.support[i]]
     apart = [pair for pair in combinations(used, 2) if not _nested(measured, *pair)]
     ruled = [(pair, rule) for pair in apart if (rule := _rule(measured, *pair))]
@@ -53,7 +44,7 @@ def _result(measured: Counted, told: Callable[[Meeting], Iterator[Finding]]) -> 
         title=_TITLE,
         denominator=len(ruled),
         denominator_unit="pairs of branches in use that the policy speaks of",
-        findings=tuple(one for meeting in _meetings(measured, ruled) for one in told(meeting)),
+        findings=tuple(_findings(measured, ruled)),
         not_applicable="" if ruled else _why_not(apart),
     )
 
@@ -64,18 +55,18 @@ def _why_not(apart: list[tuple[int, int]]) -> str:
     return "no rule of the policy speaks of two branches in use: the map of branches shows them"
 
 
-def _rule(measured: Counted, a: int, b: int) -> BranchRule | None:
+def _rule(measured: Measurements, a: int, b: int) -> BranchRule | None:
     names = measured.hierarchy.nodes
     return measured.policy.rule_for(names[a], names[b])
 
 
-def _nested(measured: Counted, a: int, b: int) -> bool:
+def _nested(measured: Measurements, a: int, b: int) -> bool:
     below = measured.hierarchy.below
     return b in row(below, a) or a in row(below, b)
 
 
 def _meetings(
-    measured: Counted, ruled: list[tuple[tuple[int, int], BranchRule]]
+    measured: Measurements, ruled: list[tuple[tuple[int, int], BranchRule]]
 ) -> Iterator[Meeting]:
     names = measured.hierarchy.nodes
     branches = sorted(
@@ -91,16 +82,18 @@ def _meetings(
             yield Meeting(*((a, b) if in_order else (b, a)), rule, instances)
 
 
-def _of_instances(measured: Measurements, meeting: Meeting) -> Iterator[Finding]:
-    names = measured.hierarchy.nodes
-    instances = _carrying_apart(measured, names[meeting.a], names[meeting.b])
-    yield _finding(measured, meeting, parts_of_instances(measured, meeting, instances))
-    if meeting.rule.alone_or_first:
-        yield from _not_first(measured, meeting, instances)
-
-
-def _of_counts(measured: Counted, lowest: pl.LazyFrame, meeting: Meeting) -> Iterator[Finding]:
-    yield _finding(measured, meeting, parts_of_counts(measured, lowest, meeting))
+def _findings(
+    measured: Measurements, ruled: list[tuple[tuple[int, int], BranchRule]]
+) -> Iterator[Finding]:
+    names, lowest = measured.hierarchy.nodes, lowest_pairs(measured)
+    for meeting in _meetings(measured, ruled):
+        if measured.instances is None:
+            yield _finding(measured, meeting, parts_of_counts(measured, lowest, meeting))
+            continue
+        instances = _carrying_apart(measured, names[meeting.a], names[meeting.b])
+        yield _finding(measured, meeting, parts_of_instances(measured, meeting, instances))
+        if meeting.rule.alone_or_first:
+            yield from _not_first(measured, meeting, instances)
 
 
 def _carrying_apart(measured: Measurements, a: str, b: str) -> IntArray:
@@ -109,7 +102,7 @@ def _carrying_apart(measured: Measurements, a: str, b: str) -> IntArray:
     return both[~labelled_below_both(measured, a, b)[both]]
 
 
-def _finding(measured: Counted, meeting: Meeting, parts: tuple[Part, ...]) -> Finding:
+def _finding(measured: Measurements, meeting: Meeting, parts: tuple[Part, ...]) -> Finding:
     a, b = (measured.hierarchy.describe(i) for i in (meeting.a, meeting.b))
     disjoint = meeting.rule.rule == "disjoint"
     verb = "although the policy keeps the two apart" if disjoint else "which the policy watches"
@@ -130,9 +123,9 @@ def _finding(measured: Counted, meeting: Meeting, parts: tuple[Part, ...]) -> Fi
 
 
 def _evidence(
-    measured: Counted, meeting: Meeting, instances: int, *within: int
+    measured: Measurements, meeting: Meeting, instances: int, *within: int
 ) -> dict[str, Quantity]:
-    total = measured.instances
+    total = measured.n_instances
     margins = [int(measured.support[i]) for i in (meeting.a, meeting.b)]
     return {
         "instances": count(instances, total, *margins, *within),
@@ -149,7 +142,7 @@ def _not_first(measured: Measurements, meeting: Meeting, instances: IntArray) ->
     misplaced = _misplaced_among(measured, instances, alone)
     if len(misplaced) == 0:
         return
-    direct = measured.dataset.direct[misplaced]
+    direct = measured.loaded.dataset.direct[misplaced]
     parts = [(_carrying(measured, direct, node), node) for node in alone]
     names = ", ".join(alone)
     yield Finding(
@@ -186,11 +179,11 @@ def _below_any(measured: Measurements, nodes: list[str]) -> BoolArray:
 
 def _misplaced(measured: Measurements, labels: BoolArray) -> BoolArray:
     """Instances with such a label, each known not to be in first place, shape (n_instances,)."""
-    assertions = measured.dataset.assertions
+    assertions = measured.loaded.dataset.assertions
     of_them = labels[assertions["node"].to_numpy()]
     first = (assertions["position"] == 1).fill_null(True).to_numpy()
     instances = assertions["instance"].to_numpy()
-    found = np.zeros(len(measured.dataset), np.bool_)
+    found = np.zeros(measured.n_instances, np.bool_)
     found[instances[of_them]] = True
     found[instances[of_them & first]] = False
     return found
@@ -211,4 +204,4 @@ def cases(measured: Measurements, finding: Finding) -> IntArray:
     return _misplaced_among(measured, instances, _alone_or_first(measured, rule) if rule else [])
 
 
-CHECK = Check(_NAME, _TITLE, run, on_counts=on_counts, cases=cases)
+CHECK = Check(_NAME, _TITLE, run, cases=cases)

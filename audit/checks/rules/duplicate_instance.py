@@ -28,7 +28,7 @@ def run(measured: Measurements) -> CheckResult:
 
     Equal sets of different groups are no finding: two patients may have the same conditions.
     """
-    labelled = len(measured.dataset) - measured.dataset.ledger.instances_without_labels
+    labelled = measured.n_instances - measured.ledger.instances_without_labels
     return CheckResult(
         name=_NAME,
         title=_TITLE,
@@ -41,7 +41,7 @@ def run(measured: Measurements) -> CheckResult:
 
 def met_twice(measured: Measurements) -> IntArray:
     """Instances met in two places with equal labels, at least one of them kept, in order."""
-    dataset = measured.dataset
+    dataset = measured.loaded.dataset
     places = dataset.places.filter(pl.col("labels").list.len() > 0)
     equal = places.group_by("instance", "labels").len().filter(pl.col("len") > 1)
     met = equal["instance"].unique().to_numpy().astype(np.int64)
@@ -76,7 +76,7 @@ def _group_finding(measured: Measurements, labelled: int) -> Iterator[Finding]:
     if equal.is_empty():
         return
     instances, sets = len(equal), len(equal.unique(["group", "set"]))
-    groups, all_groups = equal["group"].n_unique(), int(measured.dataset.ledger.groups or 0)
+    groups, all_groups = equal["group"].n_unique(), int(measured.ledger.groups or 0)
     yield Finding(
         check=_NAME,
         severity="warning",
@@ -103,7 +103,7 @@ def _group_finding(measured: Measurements, labelled: int) -> Iterator[Finding]:
 
 def _equal_sets(measured: Measurements) -> pl.DataFrame:
     """``instance, group, set``: instances with equal sets of labels as another of their group."""
-    direct, groups = measured.dataset.direct, measured.dataset.instances["group"]
+    direct, groups = measured.loaded.dataset.direct, measured.loaded.dataset.instances["group"]
     lengths = np.diff(direct.indptr)
     long = np.flatnonzero((lengths >= LEAST_LABELS) & groups.is_not_null().to_numpy())
     digests = [
@@ -126,4 +126,4 @@ def cases(measured: Measurements, finding: Finding) -> IntArray:
     return distinct(_equal_sets(measured))
 
 
-CHECK = Check(_NAME, _TITLE, run, cases=cases)
+CHECK = Check(_NAME, _TITLE, run, needs="instances", cases=cases)

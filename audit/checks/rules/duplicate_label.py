@@ -11,7 +11,7 @@ from audit.base.dag import IntArray
 from audit.checks.check import TOP_PARTS, Check
 from audit.checks.rules.duplicate_instance import met_twice
 from audit.checks.shared.carriers import distinct
-from audit.measure.measure import Counted, Measurements
+from audit.measure.measure import Measurements
 from audit.results.disclosure import Quantity, count, derived
 from audit.results.result import CheckResult, Finding, Part
 
@@ -35,43 +35,39 @@ def run(measured: Measurements) -> CheckResult:
 
     Instances that stand in two places with equal labels are left to ``duplicate_instance``.
     """
-    repeated = _repeated(measured)
-    by_node = np.bincount(repeated["node"].to_numpy(), minlength=len(measured.hierarchy))
-    extra = int(repeated["rows"].sum()) - len(repeated)
-    return _result(measured, _Repeats(repeated["instance"].n_unique(), extra, by_node))
-
-
-def _repeated(measured: Measurements) -> pl.DataFrame:
-    """``instance, node`` (indices) and ``rows`` of each label that an instance repeats."""
-    elsewhere = pl.Series(met_twice(measured).astype(np.uint32))
-    assertions = measured.dataset.assertions.filter(~pl.col("instance").is_in(elsewhere.implode()))
-    by_label = assertions.group_by("instance", "node").agg(rows=pl.len())
-    return by_label.filter(pl.col("rows") > 1)
-
-
-def on_counts(measured: Counted) -> CheckResult:
-    """The same from counts alone, which do not tell who stands in two places."""
-    records = measured.records
-    repeats = _Repeats(
-        records.total("repeated_instances"),
-        records.total("repeated_rows"),
-        records.at("repeated", len(measured.hierarchy)),
-    )
-    return _result(measured, repeats)
-
-
-def _result(measured: Counted, repeats: _Repeats) -> CheckResult:
     return CheckResult(
         name=_NAME,
         title=_TITLE,
         denominator=measured.labelled,
         denominator_unit="instances with labels",
-        findings=_finding(measured, repeats),
+        findings=_finding(measured, _repeats(measured)),
         not_applicable="" if measured.labelled else "no instance has a label",
     )
 
 
-def _finding(measured: Counted, repeats: _Repeats) -> tuple[Finding, ...]:
+def _repeats(measured: Measurements) -> _Repeats:
+    """What is repeated; counts do not tell who stands in two places."""
+    records, n_nodes = measured.counts.records, len(measured.hierarchy)
+    if measured.instances is None:
+        extra, by_node = records.total("repeated_rows"), records.at("repeated", n_nodes)
+        return _Repeats(records.total("repeated_instances"), extra, by_node)
+    repeated = _repeated(measured)
+    by_node = np.bincount(repeated["node"].to_numpy(), minlength=n_nodes)
+    extra = int(repeated["rows"].sum()) - len(repeated)
+    return _Repeats(repeated["instance"].n_unique(), extra, by_node)
+
+
+def _repeated(measured: Measurements) -> pl.DataFrame:
+    """``instance, node`` (indices) and ``rows`` of each label that an instance repeats."""
+    elsewhere = pl.Series(met_twice(measured).astype(np.uint32))
+    assertions = measured.loaded.dataset.assertions.filter(
+        ~pl.col("instance").is_in(elsewhere.implode())
+    )
+    by_label = assertions.group_by("instance", "node").agg(rows=pl.len())
+    return by_label.filter(pl.col("rows") > 1)
+
+
+def _finding(measured: Measurements, repeats: _Repeats) -> tuple[Finding, ...]:
     touched, labelled = repeats.instances, measured.labelled
     if not touched:
         return ()
@@ -115,4 +111,4 @@ def cases(measured: Measurements, _: Finding) -> IntArray:
     return distinct(_repeated(measured))
 
 
-CHECK = Check(_NAME, _TITLE, run, on_counts=on_counts, cases=cases)
+CHECK = Check(_NAME, _TITLE, run, cases=cases)

@@ -41,7 +41,7 @@ def run(measured: Measurements) -> CheckResult:
     told by the most specific of them; a note with nothing of its own to tell is folded into those.
     """
     exclusions = measured.hierarchy.exclusions
-    several = int((measured.dataset.direct.sum(axis=1) > 1).sum())
+    several = int((measured.loaded.dataset.direct.sum(axis=1) > 1).sum())
     if exclusions is None or not several:
         return CheckResult(
             name=_NAME,
@@ -112,10 +112,10 @@ def _conflicts(measured: Measurements, sides: _Sides) -> pl.DataFrame:
     ``label`` is on the note's side, ``other`` excluded; ``told_by`` is the most specific of the
     notes that keep the two apart.
     """
-    carriers = measured.carriers
+    carriers = measured.loaded.carriers
     meetings = csr_array((sides.noted @ carriers).multiply(sides.excluded @ carriers))
     met = _places(meetings, "note", "instance")
-    labels = met.join(_places(measured.dataset.direct, "instance", "label"), on="instance")
+    labels = met.join(_places(measured.loaded.dataset.direct, "instance", "label"), on="instance")
     left, right = (
         labels.join(_labels_below(measured, side), on=["note", "label"], how="semi")
         for side in (sides.noted, sides.excluded)
@@ -161,7 +161,7 @@ def _finding(
             "instances": count(
                 touched, several, *(measured.support[hierarchy.index(node)] for node in margins)
             ),
-            "of": count(several, measured.labelled, len(measured.dataset)),
+            "of": count(several, measured.labelled, measured.n_instances),
             "share": derived(touched / several, "instances", "of"),
         },
         curator="Keep the one code that describes the condition, or confirm that the two "
@@ -205,4 +205,4 @@ def cases(measured: Measurements, finding: Finding) -> IntArray:
     return np.unique(np.concatenate(met))
 
 
-CHECK = Check(_NAME, _TITLE, run, cases=cases)
+CHECK = Check(_NAME, _TITLE, run, needs="instances", cases=cases)

@@ -65,7 +65,7 @@ def run(measured: Measurements) -> CheckResult:
     A node is judged where enough units carry it and every parent is carried with several values,
     one of them often enough to hold them all; which nodes these are, the totals alone decide.
     """
-    columns = [column for name in measured.columns if (column := _counted(measured, name))]
+    columns = [column for name in measured.loaded.columns if (column := _counted(measured, name))]
     judged = sum(int(_judged(measured, column).sum()) for column in columns)
     confined = [found for column in columns for found in _confined(measured, column)]
     q_values = benjamini_hochberg(np.array([found.p_value for found in confined]), judged)
@@ -92,15 +92,15 @@ def _why_not(columns: list[_Column]) -> str:
 
 def _counted(measured: Measurements, name: str) -> _Column | None:
     """The column, with each group counted once in each of its values; None without two values."""
-    found = measured.dataset.instances[name]
+    found = measured.loaded.dataset.instances[name]
     values = found.drop_nulls().unique().sort()
     if len(values) < 2:
         return None
     known = np.flatnonzero(found.is_not_null().to_numpy())
     value = np.searchsorted(values.to_numpy(), found.gather(known).to_numpy())
-    group = known if measured.group_of is None else measured.group_of[known]
+    group = known if measured.loaded.group_of is None else measured.loaded.group_of[known]
     unit, of = np.unique(group * len(values) + value, return_inverse=True)
-    carriers = _indicator(of, known, (len(unit), len(measured.dataset))) @ measured.aggregated
+    carriers = _indicator(of, known, (len(unit), measured.n_instances)) @ measured.loaded.aggregated
     carriers.data[:] = 1
     shape = (len(unit), len(values))
     by_value = carriers.T @ _indicator(np.arange(len(unit)), unit % len(values), shape)
@@ -172,7 +172,7 @@ def _finding(measured: Measurements, found: _Confined, q_value: float, family: i
             "of_parent": count(of_parent),
             "parent_units": count(there, of_parent),
             "parent_share": derived(there / of_parent, "parent_units", "of_parent"),
-            "instances": count(touched, len(measured.dataset)),
+            "instances": count(touched, measured.n_instances),
             "p_value": derived(found.p_value, "units", "parent_units", "of_parent"),
             "q_value": derived(q_value, "units", "parent_units", "of_parent"),
             "family": Quantity(family),
@@ -187,7 +187,7 @@ def _finding(measured: Measurements, found: _Confined, q_value: float, family: i
 
 
 def _unit(measured: Measurements) -> str:
-    return "instances" if measured.group_of is None else "groups"
+    return "instances" if measured.loaded.group_of is None else "groups"
 
 
 def _chain(measured: Measurements, node: int) -> list[int]:
@@ -208,5 +208,6 @@ CHECK = Check(
     _TITLE,
     run,
     limits=(Limit("q_value", "<=", "false_discovery_rate"),),
+    needs="instances",
     cases=cases,
 )

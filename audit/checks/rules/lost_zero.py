@@ -2,10 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from functools import partial
-from typing import TypeAlias
-
 import numpy as np
 import polars as pl
 
@@ -22,12 +18,9 @@ from audit.checks.shared.labels_as_written import (
     read_again,
 )
 from audit.hierarchies.integrity import Integrity
-from audit.measure.measure import Counted, Measurements
+from audit.measure.measure import Measurements
 from audit.results.disclosure import Quantity, count
 from audit.results.result import CheckResult, Finding
-
-_Fit: TypeAlias = Callable[[pl.DataFrame, pl.DataFrame], pl.DataFrame]
-"""What finds the readings that fit best: `fits_best`, of some data."""
 
 _NAME = "lost_zero"
 _TITLE = "Have codes lost zeros at their ends?"
@@ -45,17 +38,9 @@ _DATA_USER = (
 def run(measured: Measurements) -> CheckResult:
     """Report labels that are a code only with zeros put back, or a code set without any 0.
 
-    Of labels with several readings it tells which one fits the other codes of their records.
+    Of labels with several readings it tells which one fits the other codes of their records; on
+    counts none is preferred.
     """
-    return _result(measured, partial(fits_best, measured))
-
-
-def on_counts(measured: Counted) -> CheckResult:
-    """The same from counts alone: of several readings none is preferred."""
-    return _result(measured, None)
-
-
-def _result(measured: Counted, fit: _Fit | None) -> CheckResult:
     integrity = integrity_of(measured)
     why_not = _why_not(measured, integrity)
     return CheckResult(
@@ -63,20 +48,22 @@ def _result(measured: Counted, fit: _Fit | None) -> CheckResult:
         title=_TITLE,
         denominator=measured.ledger.rows_read,
         denominator_unit="rows",
-        findings=() if why_not or integrity is None else _findings(measured, integrity, fit),
+        findings=() if why_not or integrity is None else _findings(measured, integrity),
         not_applicable=why_not,
     )
 
 
-def _why_not(measured: Counted, integrity: Integrity | None) -> str:
+def _why_not(measured: Measurements, integrity: Integrity | None) -> str:
     if integrity is None or not integrity.zero_tables:
         return "no code of this hierarchy is known to start with 0"
     return "" if measured.ledger.rows_read else "no row was read"
 
 
-def _findings(measured: Counted, integrity: Integrity, fit: _Fit | None) -> tuple[Finding, ...]:
+def _findings(measured: Measurements, integrity: Integrity) -> tuple[Finding, ...]:
     labels = read_again(measured, integrity)
-    fits = None if fit is None else fit(labels, labels.filter(LOST_ZERO))
+    fits = None
+    if measured.instances is not None:
+        fits = fits_best(measured, labels, labels.filter(LOST_ZERO))
     of_no_table = labels.filter("several_sets")
     without_table = labels.filter(pl.col("table").is_null())
     return (
@@ -101,7 +88,7 @@ def _of(labels: pl.DataFrame, table: str) -> pl.DataFrame:
 
 
 def _of_code_set(
-    measured: Counted, table: str, labels: pl.DataFrame, fits: pl.DataFrame | None
+    measured: Measurements, table: str, labels: pl.DataFrame, fits: pl.DataFrame | None
 ) -> tuple[Finding, ...]:
     read = int(labels["rows"].sum())
     expected = measured.policy.leading_zero_share.value * read
@@ -112,7 +99,7 @@ def _of_code_set(
 
 
 def _rows(
-    measured: Counted,
+    measured: Measurements,
     key: str,
     labels: pl.DataFrame,
     read: int,
@@ -164,7 +151,7 @@ def _several(lost: pl.DataFrame, fits: pl.DataFrame | None) -> tuple[str, dict[s
 
 
 def _none_left(
-    measured: Counted, table: str, labels: pl.DataFrame, read: int, expected: int
+    measured: Measurements, table: str, labels: pl.DataFrame, read: int, expected: int
 ) -> Finding:
     """The finding that no row of a code set starts with 0, with the labels that could."""
     could = lines(measured, labels.filter(_COULD), "with_zeros")
@@ -216,6 +203,5 @@ CHECK = Check(
     _TITLE,
     run,
     counts_with=("leading_zero_share", "leading_zero_rows"),
-    on_counts=on_counts,
     cases=cases,
 )

@@ -7,14 +7,14 @@ from audit.checks.check import Check
 from audit.checks.shared.carriers import written_with
 from audit.checks.shared.label_findings import finding_of_labels
 from audit.checks.shared.labels_as_written import looked_at, refused_for
-from audit.measure.measure import Counted, Measurements
+from audit.measure.measure import Measurements
 from audit.results.result import CheckResult, Finding
 
 _NAME = "malformed_code"
 _TITLE = "Does every label have the shape of a code?"
 
 
-def run(measured: Counted) -> CheckResult:
+def run(measured: Measurements) -> CheckResult:
     """Report labels refused for their shape; not applicable without rules of spelling."""
     looked = looked_at(measured)
     return CheckResult(
@@ -39,7 +39,7 @@ def run(measured: Counted) -> CheckResult:
     )
 
 
-def _why_not(measured: Counted) -> str:
+def _why_not(measured: Measurements) -> str:
     if not measured.hierarchy.coding:
         return "this hierarchy has no rules for the shape of a label"
     return looked_at(measured).why_not
@@ -50,4 +50,4 @@ def cases(measured: Measurements, _: Finding) -> IntArray:
     return written_with(measured, refused_for(measured, _NAME))
 
 
-CHECK = Check(_NAME, _TITLE, run, on_counts=run, cases=cases)
+CHECK = Check(_NAME, _TITLE, run, cases=cases)

@@ -101,12 +101,12 @@ def _groups(measured: Measurements, rule: Companion) -> Iterator[_Asked]:
 
 def _on_their_day(measured: Measurements, rule: Companion) -> tuple[BoolArray, BoolArray]:
     """Instances on whose day a rule held, and those of which it is not known, (n_instances,)."""
-    n, dates = len(measured.dataset), measured.policy.code_dates
+    n, dates = measured.n_instances, measured.policy.code_dates
     if not rule.begins_or_ends:
         return np.ones(n, np.bool_), np.zeros(n, np.bool_)
     if dates is None:
         return np.zeros(n, np.bool_), np.ones(n, np.bool_)
-    days = days_of(measured.dataset, dates.column)
+    days = days_of(measured.loaded.dataset, dates.column)
     unknown = days.is_null().to_numpy()
     holds = ~unknown
     if rule.valid_from is not None:
@@ -176,8 +176,8 @@ def _finding(
         "{instances|It is a candidate|They are candidates} for review, not {instances|a "
         "fault|faults}.",
         evidence={
-            "instances": count(touched, of, len(measured.dataset)),
-            "of": count(of, len(measured.dataset)),
+            "instances": count(touched, of, measured.n_instances),
+            "of": count(of, measured.n_instances),
             "share": derived(touched / of, "instances", "of"),
         },
         curator=curator,
@@ -209,7 +209,7 @@ def _misplaced(measured: Measurements, group: _Asked) -> IntArray:
     if rule.position == "any":
         return np.empty(0, np.int64)
     asking, needed = (at_or_below(measured.hierarchy, nodes) for nodes in rule.sides)
-    rows = measured.dataset.assertions.filter(
+    rows = measured.loaded.dataset.assertions.filter(
         pl.col("position").is_not_null() & pl.Series(np.isin(_instances(measured), group.given))
     )
     nodes = rows["node"].to_numpy()
@@ -224,7 +224,7 @@ def _misplaced(measured: Measurements, group: _Asked) -> IntArray:
 
 
 def _instances(measured: Measurements) -> IntArray:
-    return measured.dataset.assertions["instance"].to_numpy().astype(np.int64)
+    return measured.loaded.dataset.assertions["instance"].to_numpy().astype(np.int64)
 
 
 def cases(measured: Measurements, finding: Finding) -> IntArray:
@@ -240,4 +240,4 @@ def cases(measured: Measurements, finding: Finding) -> IntArray:
     raise ValueError(f"no rule has a finding {finding.id}")
 
 
-CHECK = Check(_NAME, _TITLE, run, cases=cases)
+CHECK = Check(_NAME, _TITLE, run, needs="instances", cases=cases)

@@ -47,9 +47,9 @@ def _why_not(pairs: int, tried: list[tuple[str, ...]]) -> str:
 
 def _tried(measured: Measurements) -> list[tuple[str, ...]]:
     """Columns with values that instances share, each alone and then all."""
-    strata, dataset = measured.policy.strata, measured.dataset
+    strata, dataset = measured.policy.strata, measured.loaded.dataset
     read = pl.concat(
-        [dataset.instances.select(measured.columns[1:]), dataset.unnamed], how="horizontal"
+        [dataset.instances.select(measured.loaded.columns[1:]), dataset.unnamed], how="horizontal"
     )
     columns = [
         name
@@ -86,7 +86,7 @@ def _finding(measured: Measurements, columns: tuple[str, ...]) -> Finding:
         evidence={
             "pairs": Quantity(len(measured.excess.found)),
             "vanished": Quantity(len(vanished)),
-            "instances": count(touched, measured.instances),
+            "instances": count(touched, measured.n_instances),
         },
         curator=f"Name {named} among the strata, by --strata or in the policy, if it is known "
         "before the labels are given; then read the pairs that are left.",
@@ -114,5 +114,6 @@ CHECK = Check(
     _TITLE,
     run,
     counts_with=("least_joint", "excess_ratio", "false_discovery_rate"),
+    needs="instances",
     cases=cases,
 )

@@ -9,7 +9,7 @@ from audit.checks.check import Check
 from audit.checks.shared.carriers import written_with
 from audit.checks.shared.label_findings import finding_of_labels
 from audit.checks.shared.labels_as_written import integrity_of, refused_for, written
-from audit.measure.measure import Counted, Measurements
+from audit.measure.measure import Measurements
 from audit.results.result import CheckResult, Finding
 
 _NAME = "mixed_versions"
@@ -20,7 +20,7 @@ _CURATOR = "Publish the versions apart, or with a column that says which version
 _DATA_USER = "Audit the rows of the other version with its own hierarchy; here they count nowhere."
 
 
-def run(measured: Counted) -> CheckResult:
+def run(measured: Measurements) -> CheckResult:
     """Report rows that the data marks as another version, and refused labels shaped like one."""
     integrity, read = integrity_of(measured), measured.ledger.rows_read
     asked = integrity is not None and integrity.other_version is not None
@@ -40,7 +40,7 @@ def _why_not(asked: bool, read: int) -> str:
     return "" if read else "no row was read"
 
 
-def _marked(measured: Counted) -> tuple[Finding, ...]:
+def _marked(measured: Measurements) -> tuple[Finding, ...]:
     return finding_of_labels(
         measured,
         _marked_otherwise(measured),
@@ -54,7 +54,7 @@ def _marked(measured: Counted) -> tuple[Finding, ...]:
     )
 
 
-def _shaped(measured: Counted) -> tuple[Finding, ...]:
+def _shaped(measured: Measurements) -> tuple[Finding, ...]:
     return finding_of_labels(
         measured,
         _shaped_otherwise(measured),
@@ -70,11 +70,11 @@ def _shaped(measured: Counted) -> tuple[Finding, ...]:
     )
 
 
-def _marked_otherwise(measured: Counted) -> pl.DataFrame:
+def _marked_otherwise(measured: Measurements) -> pl.DataFrame:
     return refused_for(measured, "other_version")
 
 
-def _shaped_otherwise(measured: Counted) -> pl.DataFrame:
+def _shaped_otherwise(measured: Measurements) -> pl.DataFrame:
     refused = written(measured).filter(pl.col("node").is_null())
     integrity = integrity_of(measured)
     shape = None if integrity is None else integrity.other_version
@@ -89,4 +89,4 @@ def cases(measured: Measurements, finding: Finding) -> IntArray:
     return written_with(measured, labels)
 
 
-CHECK = Check(_NAME, _TITLE, run, on_counts=run, cases=cases)
+CHECK = Check(_NAME, _TITLE, run, cases=cases)

@@ -137,7 +137,7 @@ def _finding(
         "other way round.",
         evidence={
             "instances": count(observed, of),
-            "of": count(of, len(measured.dataset)),
+            "of": count(of, measured.n_instances),
             "share": derived(observed / of, "instances", "of"),
             "first_as_second": count(row["forth"], observed, with_a),
             "second_as_first": count(row["back"], observed, with_b),
@@ -180,5 +180,6 @@ CHECK = Check(
     _TITLE,
     run,
     limits=(Limit("q_value", "<=", "false_discovery_rate"),),
+    needs="instances",
     cases=cases,
 )

@@ -71,7 +71,11 @@ def _residual_finding(
     hierarchy, policy = measured.hierarchy, measured.policy
     below = measured.predicted_below
     predicted, only = below.labelled(parent), below.only_residual(parent)
-    groups = None if measured.group_of is None else measured.group_of[model.predictions.rows]
+    groups = (
+        None
+        if measured.loaded.group_of is None
+        else measured.loaded.group_of[model.predictions.rows]
+    )
     share = residual_share(predicted, only, groups)
     low, high = share.interval()
     if len(predicted) < policy.residual_instances.value or low <= policy.residual_share.value:
@@ -92,7 +96,7 @@ def _residual_finding(
             "high": derived(high, "instances", "of"),
             "limit": Quantity(policy.residual_share.value),
             "data_instances": count(k, n),
-            "data_of": count(n, len(measured.dataset)),
+            "data_of": count(n, measured.n_instances),
             "data_share": derived(k / n, "data_instances", "data_of"),
         },
         curator="Mend the labels before the next model is trained: it repeats what they say.",
@@ -162,7 +166,7 @@ def _stronger_finding(
     supports = (int(measured.support[end]) for end in ends)
     a, b = (hierarchy.describe(end) for end in ends)
     # counts of all instances are those that other findings tell of the two nodes
-    in_data = "data_instances" if n == len(measured.dataset) else "matched_instances"
+    in_data = "data_instances" if n == measured.n_instances else "matched_instances"
     return Finding(
         check=_NAME,
         severity="note",
@@ -207,5 +211,6 @@ CHECK = Check(
     run,
     limits=(Limit("q_value", "<=", "false_discovery_rate"),),
     counts_with=("residual_share", "residual_instances", "habit_ratio"),
+    needs="instances",
     cases=cases,
 )

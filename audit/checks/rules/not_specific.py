@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from functools import partial
+from collections.abc import Iterator
 
 import polars as pl
 
@@ -23,11 +22,10 @@ from audit.checks.shared.labels_as_written import integrity_of, mapped
 from audit.checks.shared.uninformative_labels import (
     UNINFORMATIVE,
     cases_uninformative,
-    finding_of_counts,
     finding_of_instances,
 )
 from audit.hierarchies.integrity import Integrity
-from audit.measure.measure import Counted, Measurements
+from audit.measure.measure import Measurements
 from audit.measure.validity import HEADING
 from audit.results.result import CheckResult, Finding
 
@@ -46,15 +44,6 @@ def run(measured: Measurements) -> CheckResult:
     Where no date can tell, report labels at headings of the code sets that are listed completely.
     Without such a list, report instances with no label but roots and the like.
     """
-    return _result(measured, partial(finding_of_instances, measured))
-
-
-def on_counts(measured: Counted) -> CheckResult:
-    """The same from counts alone."""
-    return _result(measured, partial(finding_of_counts, measured))
-
-
-def _result(measured: Counted, uninformative: Callable[[str], tuple[Finding, ...]]) -> CheckResult:
     integrity, read = integrity_of(measured), measured.ledger.rows_read
     listed = integrity is not None and bool(measured.hierarchy.complete_tables)
     can_tell = listed or measured.policy.code_dates is not None
@@ -67,7 +56,7 @@ def _result(measured: Counted, uninformative: Callable[[str], tuple[Finding, ...
         findings=(
             *_on_their_day(measured),
             *(() if integrity is None or not listed else _in_the_lists(measured, integrity)),
-            *(() if listed else uninformative(_NAME)),
+            *(() if listed else finding_of_instances(measured, _NAME)),
         ),
         not_applicable=_why_not(can_tell or open_nodes, read),
     )
@@ -79,7 +68,7 @@ def _why_not(can_tell: bool, read: int) -> str:
     return "" if read else "no row was read"
 
 
-def _on_their_day(measured: Counted) -> tuple[Finding, ...]:
+def _on_their_day(measured: Measurements) -> tuple[Finding, ...]:
     return finding_on_day(
         measured,
         HEADING,
@@ -94,7 +83,7 @@ def _on_their_day(measured: Counted) -> tuple[Finding, ...]:
     )
 
 
-def _in_the_lists(measured: Counted, integrity: Integrity) -> Iterator[Finding]:
+def _in_the_lists(measured: Measurements, integrity: Integrity) -> Iterator[Finding]:
     """A note on each complete code set with labels at its headings."""
     headings = not_dated(measured, _headings(measured, integrity))
     for table in sorted(measured.hierarchy.complete_tables):
@@ -119,7 +108,7 @@ def _in_the_lists(measured: Counted, integrity: Integrity) -> Iterator[Finding]:
         )
 
 
-def _headings(measured: Counted, integrity: Integrity) -> pl.DataFrame:
+def _headings(measured: Measurements, integrity: Integrity) -> pl.DataFrame:
     """``line, label, rows, instances, code_set`` of labels that are not assignable."""
     mappings = mapped(measured)
     code_sets = {
@@ -136,7 +125,7 @@ def _headings(measured: Counted, integrity: Integrity) -> pl.DataFrame:
     ).drop_nulls("code_set")
 
 
-def _code_set_below(measured: Counted, integrity: Integrity, node: str) -> str | None:
+def _code_set_below(measured: Measurements, integrity: Integrity, node: str) -> str | None:
     """The code set of the first assignable node below a node; None where there is none."""
     hierarchy = measured.hierarchy
     below = hierarchy.descendants(node)
@@ -155,4 +144,4 @@ def cases(measured: Measurements, finding: Finding) -> IntArray:
     return cases_not_dated(measured, _headings(measured, integrity).filter(of_table))
 
 
-CHECK = Check(_NAME, _TITLE, run, on_counts=on_counts, cases=cases)
+CHECK = Check(_NAME, _TITLE, run, cases=cases)

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import numpy as np
-import polars as pl
 from scipy.sparse import csr_array
 
 from audit.base.dag import IntArray
 from audit.checks.check import TOP_PARTS, Check
-from audit.checks.shared.carriers import distinct
-from audit.measure.measure import Counted, Measurements
+from audit.measure.measure import Measurements
 from audit.results.disclosure import Quantity, count, derived
 from audit.results.result import CheckResult, Finding, Part
 
@@ -19,39 +17,14 @@ _TITLE = "Is an instance labelled with a node and with its own ancestor?"
 
 def run(measured: Measurements) -> CheckResult:
     """Report instances whose labels hold a node and its ancestor, once, with the top pairs."""
-    return _result(measured, () if _allowed(measured) else _of_instances(measured))
-
-
-def on_counts(measured: Counted) -> CheckResult:
-    """The same from counts alone."""
-    return _result(measured, () if _allowed(measured) else _of_counts(measured))
-
-
-def _allowed(measured: Counted) -> bool:
-    return measured.labelled_ancestors == "allowed"
-
-
-def _of_instances(measured: Measurements) -> tuple[Finding, ...]:
-    pairs = _labelled_pairs(measured)
-    by_pair = pairs.group_by("node", "ancestor").agg(instances=pl.len())
-    return _finding(measured, pairs["instance"].n_unique(), by_pair)
-
-
-def _of_counts(measured: Counted) -> tuple[Finding, ...]:
-    nested = measured.records.of("nested")
-    node, ancestor = np.divmod(nested.keys, len(measured.hierarchy))
-    by_pair = pl.DataFrame({"node": node, "ancestor": ancestor, "instances": nested.joint})
-    return _finding(measured, measured.records.total("nested_instances"), by_pair)
-
-
-def _result(measured: Counted, findings: tuple[Finding, ...]) -> CheckResult:
+    allowed = measured.labelled_ancestors == "allowed"
     return CheckResult(
         name=_NAME,
         title=_TITLE,
         denominator=measured.labelled,
         denominator_unit="instances with labels",
-        findings=findings,
-        not_applicable=_why_not(_allowed(measured), measured.labelled),
+        findings=() if allowed else _findings(measured),
+        not_applicable=_why_not(allowed, measured.labelled),
     )
 
 
@@ -61,20 +34,23 @@ def _why_not(allowed: bool, labelled: int) -> str:
     return "" if labelled else "no instance has a label"
 
 
-def _finding(measured: Counted, touched: int, by_pair: pl.DataFrame) -> tuple[Finding, ...]:
-    """One finding on the instances touched, by ``node, ancestor, instances`` of each pair."""
+def _findings(measured: Measurements) -> tuple[Finding, ...]:
+    """One finding on the instances touched, with the pairs of most of them."""
+    touched, nested = (
+        measured.counts.records.total("nested_instances"),
+        measured.counts.records.of("nested"),
+    )
     if not touched:
         return ()
-    labelled, order = measured.labelled, ["instances", "node", "ancestor"]
-    top = by_pair.sort(order, descending=[True, False, False]).head(TOP_PARTS)
-    ids = measured.hierarchy.nodes
-    support = measured.direct_support
+    labelled, support, ids = measured.labelled, measured.direct_support, measured.hierarchy.nodes
+    top = np.argsort(-nested.joint, kind="stable")[:TOP_PARTS]
+    pairs = zip(*np.divmod(nested.keys[top], len(ids)), nested.joint[top].tolist(), strict=True)
     parts = tuple(
         Part(
             (ids[node], ids[ancestor]),
             {"instances": count(both, touched, int(support[node]), int(support[ancestor]))},
         )
-        for node, ancestor, both in top.select("node", "ancestor", "instances").iter_rows()
+        for node, ancestor, both in pairs
     )
     return (
         Finding(
@@ -88,7 +64,7 @@ def _finding(measured: Counted, touched: int, by_pair: pl.DataFrame) -> tuple[Fi
                 "instances": count(touched, labelled),
                 "of": Quantity(labelled),
                 "share": derived(touched / labelled, "instances"),
-                "pairs": Quantity(len(by_pair)),
+                "pairs": Quantity(len(nested)),
             },
             curator="Keep the most specific label; the ancestor adds nothing and may be a remnant "
             "of coding that was later refined.",
@@ -100,26 +76,11 @@ def _finding(measured: Counted, touched: int, by_pair: pl.DataFrame) -> tuple[Fi
     )
 
 
-def _labelled_pairs(measured: Measurements) -> pl.DataFrame:
-    """``instance, node, ancestor`` (indices) for each label beside its ancestor as a label."""
-    direct, strict_closure = measured.dataset.direct, measured.hierarchy.strict_closure
-    beside = csr_array(direct.multiply(direct @ strict_closure)).tocoo()
-    rows = np.unique(beside.row)
-    labels, ancestors = direct[rows].tocoo(), strict_closure.tocoo()
-    return (
-        pl.DataFrame({"instance": rows[labels.row], "node": labels.col})
-        .join(pl.DataFrame({"node": ancestors.row, "ancestor": ancestors.col}), on="node")
-        .join(
-            pl.DataFrame({"instance": beside.row, "ancestor": beside.col}),
-            on=["instance", "ancestor"],
-            how="semi",
-        )
-    )
-
-
 def cases(measured: Measurements, _: Finding) -> IntArray:
     """The instances labelled with a node and with its ancestor."""
-    return distinct(_labelled_pairs(measured))
+    direct = measured.loaded.dataset.direct
+    above = csr_array(direct @ measured.hierarchy.strict_closure)
+    return np.flatnonzero(np.diff(csr_array(direct.multiply(above)).indptr))
 
 
-CHECK = Check(_NAME, _TITLE, run, on_counts=on_counts, cases=cases)
+CHECK = Check(_NAME, _TITLE, run, cases=cases)

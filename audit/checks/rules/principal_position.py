@@ -60,7 +60,7 @@ def _findings(
             "code there that may never be the principal diagnosis.",
             evidence={
                 "instances": count(touched, ordered),
-                "of": count(ordered, len(measured.dataset)),
+                "of": count(ordered, measured.n_instances),
                 "share": derived(touched / ordered, "instances", "of"),
                 "codes": Quantity(len(rules)),
             },
@@ -76,7 +76,7 @@ def _findings(
 
 def _first(measured: Measurements) -> pl.DataFrame:
     """The rows in first place."""
-    return measured.dataset.assertions.filter(pl.col("position") == 1)
+    return measured.loaded.dataset.assertions.filter(pl.col("position") == 1)
 
 
 def _misplaced(first: pl.DataFrame, rules: Mapping[int, str]) -> pl.DataFrame:
@@ -106,7 +106,7 @@ def _parts(
         .agg(pl.col("instance").n_unique().alias("instances"))
         .sort(["instances", "node"], descending=[True, False])
     )
-    touched, total = misplaced["instance"].n_unique(), len(measured.dataset)
+    touched, total = misplaced["instance"].n_unique(), measured.n_instances
     return tuple(
         Part(
             (measured.hierarchy.nodes[node],),
@@ -125,4 +125,4 @@ def cases(measured: Measurements, _: Finding) -> IntArray:
     return distinct(_misplaced(first, _rules(measured, integrity_of(measured), first)))
 
 
-CHECK = Check(_NAME, _TITLE, run, cases=cases)
+CHECK = Check(_NAME, _TITLE, run, needs="instances", cases=cases)

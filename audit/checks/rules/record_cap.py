@@ -13,7 +13,7 @@ from audit.checks.check import Check
 from audit.checks.shared.carriers import distinct
 from audit.engine.statistics.fdr import benjamini_hochberg
 from audit.engine.statistics.intervals import wilson
-from audit.measure.measure import Counted, Measurements
+from audit.measure.measure import Measurements
 from audit.results.disclosure import Quantity, count, derived
 from audit.results.result import CheckResult, Finding
 
@@ -63,16 +63,9 @@ def run(measured: Measurements) -> CheckResult:
 
     It is looked for in the release, and in each value of the split and the strata: a form may have
     held only so many labels in one period. A cap of the release is not told again of its parts.
+    Counts keep neither positions nor columns: of them it is looked for in the release, by rows.
     """
-    return _result(measured, list(_scopes(measured)))
-
-
-def on_counts(measured: Counted) -> CheckResult:
-    """The same of the release alone, by rows: counts keep neither positions nor columns."""
-    return _result(measured, [_Scope("", "", measured.records.at("rows", 0))])
-
-
-def _result(measured: Counted, scopes: list[_Scope]) -> CheckResult:
+    scopes = list(_scopes(measured))
     judged = [(scope, pile) for scope in scopes if (pile := pile_of(scope.counts))]
     return CheckResult(
         name=_NAME,
@@ -86,9 +79,12 @@ def _result(measured: Counted, scopes: list[_Scope]) -> CheckResult:
 
 def _scopes(measured: Measurements) -> Iterator[_Scope]:
     """All instances with labels, then those of each value of each column."""
+    if measured.instances is None:
+        yield _Scope("", "", measured.counts.records.at("rows", 0))
+        return
     lengths = record_lengths(measured)
     yield _Scope("", "", np.bincount(lengths["length"]))
-    for column in measured.columns:
+    for column in measured.loaded.columns:
         named = _with_value(measured, lengths, column)
         for (value,), part in sorted(named.drop_nulls("value").group_by("value")):
             yield _Scope(column, str(value), np.bincount(part["length"]))
@@ -96,7 +92,7 @@ def _scopes(measured: Measurements) -> Iterator[_Scope]:
 
 def _with_value(measured: Measurements, lengths: pl.DataFrame, column: str) -> pl.DataFrame:
     """Lengths with the ``value`` of a column of their instances."""
-    values = measured.dataset.instances[column]
+    values = measured.loaded.dataset.instances[column]
     return lengths.with_columns(value=values.gather(lengths["instance"]))
 
 
@@ -105,7 +101,7 @@ def record_lengths(measured: Measurements) -> pl.DataFrame:
 
     Instances without labels are left out.
     """
-    by_instance = measured.dataset.assertions.group_by("instance")
+    by_instance = measured.loaded.dataset.assertions.group_by("instance")
     last = pl.col("position").max().fill_null(0)
     lengths = by_instance.agg(length=pl.max_horizontal(last, pl.len().cast(pl.Int64)))
     return lengths.sort("instance")
@@ -154,7 +150,7 @@ def pile_of(counts: IntArray) -> Pile | None:
     return Pile(length, at, longer, rise * near, rise, p_value)
 
 
-def _findings(measured: Counted, judged: list[tuple[_Scope, Pile]]) -> Iterator[Finding]:
+def _findings(measured: Measurements, judged: list[tuple[_Scope, Pile]]) -> Iterator[Finding]:
     p_values = np.array([pile.p_value for _, pile in judged])
     told = set[int]()  # the cap of the release, which comes first
     for (scope, pile), q in zip(judged, benjamini_hochberg(p_values, len(judged)), strict=True):
@@ -166,7 +162,9 @@ def _findings(measured: Counted, judged: list[tuple[_Scope, Pile]]) -> Iterator[
             yield _finding(measured, scope, pile, float(q), len(judged))
 
 
-def _finding(measured: Counted, scope: _Scope, pile: Pile, q_value: float, family: int) -> Finding:
+def _finding(
+    measured: Measurements, scope: _Scope, pile: Pile, q_value: float, family: int
+) -> Finding:
     near, far = (int(scope.counts[pile.length - step]) for step in (1, 2))
     low, high = _ratio_interval(pile, near)
     sources = ("instances", "one_shorter", "two_shorter")
@@ -182,7 +180,7 @@ def _finding(measured: Counted, scope: _Scope, pile: Pile, q_value: float, famil
         "may have been cut.",
         evidence={
             "instances": count(pile.at, scope.total),
-            "of": count(scope.total, measured.instances),
+            "of": count(scope.total, measured.n_instances),
             "share": derived(pile.at / scope.total, "instances", "of"),
             "length": Quantity(pile.length),
             "longer": count(pile.longer, scope.total),
@@ -221,6 +219,4 @@ def cases(measured: Measurements, finding: Finding) -> IntArray:
     return distinct(lengths.filter(pl.col("length") == int(length)))
 
 
-CHECK = Check(
-    _NAME, _TITLE, run, counts_with=("false_discovery_rate",), on_counts=on_counts, cases=cases
-)
+CHECK = Check(_NAME, _TITLE, run, counts_with=("false_discovery_rate",), cases=cases)

@@ -14,7 +14,7 @@ from audit.checks.shared.damaged_nodes import damage_told
 from audit.engine.pairs.apart import apart_pairs, in_common
 from audit.engine.pairs.redundancy import ALWAYS, LEAST_SUPPORT, Places, Together, chain_ends, told
 from audit.engine.pairs.rows import stored
-from audit.measure.measure import Counted, Measurements
+from audit.measure.measure import Measurements
 from audit.measure.rule_book import associations, first_association
 from audit.results.disclosure import Quantity, count, derived
 from audit.results.result import CheckResult, Finding
@@ -25,7 +25,7 @@ _UNIT = "pairs of frequent nodes, neither above the other, with no node in use b
 _COUNTS = ("instances", "support_a", "support_b")
 
 
-def run(measured: Counted) -> CheckResult:
+def run(measured: Measurements) -> CheckResult:
     """Report pairs of nodes that behave as one, and nodes that almost never stand alone."""
     hierarchy, support = measured.hierarchy, measured.support
     common = in_common(hierarchy.edges, hierarchy.closure, support, LEAST_SUPPORT)
@@ -58,13 +58,13 @@ def run(measured: Counted) -> CheckResult:
     )
 
 
-def _why_not(measured: Counted, family: int) -> str:
+def _why_not(measured: Measurements, family: int) -> str:
     if int(measured.direct_support.sum()) <= measured.labelled:
         return "no instance has two labels"
     return "" if family else f"no two such nodes are on {LEAST_SUPPORT} instances each"
 
 
-def _pairs(measured: Counted) -> Together:
+def _pairs(measured: Measurements) -> Together:
     """Pairs of frequent nodes that meet as often as a pair that is told does at the least.
 
     The table of pairs is read once, a part of it at a time.
@@ -88,7 +88,7 @@ def _pairs(measured: Counted) -> Together:
     )
 
 
-def _redundant(measured: Counted, pairs: Together) -> Iterator[Finding]:
+def _redundant(measured: Measurements, pairs: Together) -> Iterator[Finding]:
     """A finding for each pair of nodes that behave as one, in node order."""
     either, low, chance = pairs.either, pairs.jaccard_low, pairs.jaccard_by_chance
     for place, (a, b, joint) in enumerate(_ends(pairs)):
@@ -119,7 +119,7 @@ def _redundant(measured: Counted, pairs: Together) -> Iterator[Finding]:
         )
 
 
-def _beside(measured: Counted, pairs: Together) -> Iterator[Finding]:
+def _beside(measured: Measurements, pairs: Together) -> Iterator[Finding]:
     """A finding for each node that almost never stands without another, named before it."""
     low, chance = pairs.containment_low, pairs.containment_by_chance
     for place, (a, b, joint) in enumerate(_ends(pairs)):
@@ -155,12 +155,12 @@ def _ends(pairs: Together) -> list[tuple[int, int, int]]:
     return list(zip(pairs.a.tolist(), pairs.b.tolist(), joint.tolist(), strict=True))
 
 
-def _ids(measured: Counted, *nodes: int) -> tuple[str, ...]:
+def _ids(measured: Measurements, *nodes: int) -> tuple[str, ...]:
     return tuple(measured.hierarchy.nodes[node] for node in nodes)
 
 
-def _counts(measured: Counted, first: int, second: int, joint: int) -> dict[str, Quantity]:
-    n, (support_a, support_b) = measured.instances, measured.support[[first, second]].tolist()
+def _counts(measured: Measurements, first: int, second: int, joint: int) -> dict[str, Quantity]:
+    n, (support_a, support_b) = measured.n_instances, measured.support[[first, second]].tolist()
     return {
         "instances": count(joint, n, support_a, support_b),
         "of": Quantity(n),
@@ -180,6 +180,5 @@ CHECK = Check(
     _TITLE,
     run,
     counts_with=("redundant_jaccard",),
-    on_counts=run,
     cases=cases,
 )

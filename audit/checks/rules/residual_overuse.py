@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -16,7 +14,7 @@ from audit.checks.shared.residual_gaps import differing, where_told
 from audit.engine.statistics.fdr import benjamini_hochberg, threshold
 from audit.engine.statistics.shrinkage import SharePrior
 from audit.hierarchies.hierarchy import Hierarchy
-from audit.measure.measure import Counted, Measurements
+from audit.measure.measure import Measurements
 from audit.measure.residual_use import Share, alone, residual_share
 from audit.policy.policy import Policy
 from audit.results.disclosure import Quantity, count, derived
@@ -33,27 +31,13 @@ def run(measured: Measurements) -> CheckResult:
     Benjamini-Hochberg over all parents judged. One that fails without the instances that its
     flagged descendants explain is folded into them. A share that differs between values of a
     column, or from the reference, is a note.
+
+    On counts parents are folded by counts, and no difference is told.
     """
-    return _result(measured, partial(_without_instances, measured), differing(measured))
-
-
-def on_counts(measured: Counted) -> CheckResult:
-    """The same from counts alone: parents are folded by counts, and no difference is told."""
-    counted = _judged(measured).table.select("parent", "k", "n").iter_rows()
-    shares = {measured.hierarchy.index(parent): alone(k, n) for parent, k, n in counted}
-    return _result(measured, partial(_without_counts, measured.hierarchy, shares))
-
-
-_ShareWithout = Callable[[int, list[int]], Share]
-"""The share of a parent without the instances labelled below some descendants of it."""
-
-
-def _result(
-    measured: Counted, share_without: _ShareWithout, differences: tuple[Finding, ...] = ()
-) -> CheckResult:
+    differences = () if measured.instances is None else differing(measured)
     judged = _judged(measured)
     high = judged.high
-    explained = _explained(measured, judged, share_without)
+    explained = _explained(measured, judged)
     return CheckResult(
         name=_NAME,
         title=_TITLE,
@@ -70,7 +54,7 @@ def _result(
     )
 
 
-def _why_not(measured: Counted) -> str:
+def _why_not(measured: Measurements) -> str:
     if not measured.residual:
         return "no assignable node of this hierarchy is residual"
     return "no parent with residual and specific nodes below has enough instances"
@@ -107,7 +91,7 @@ class _Judged:
         return low > limit and share.p_above(limit) <= threshold(p_values, len(p_values), rate)
 
 
-def _judged(measured: Counted) -> _Judged:
+def _judged(measured: Measurements) -> _Judged:
     tested = _tested(measured.residuals, measured.policy)
     return _Judged(measured.policy, measured.residual_use.prior, tested)
 
@@ -145,38 +129,40 @@ def standing_parents(measured: Measurements) -> dict[int, dict[str, Any]]:
     judged = _judged(measured)
     high = judged.high
     by_parent = dict(zip(_indices(measured, high), high.iter_rows(named=True), strict=True))
-    explained = _explained(measured, judged, partial(_without_instances, measured))
+    explained = _explained(measured, judged)
     return {parent: by_parent[parent] for parent, by in explained.items() if not by}
 
 
-def _indices(measured: Counted, high: pl.DataFrame) -> list[int]:
+def _indices(measured: Measurements, high: pl.DataFrame) -> list[int]:
     return [measured.hierarchy.index(parent) for parent in high["parent"]]
 
 
-def _explained(
-    measured: Counted, judged: _Judged, share_without: _ShareWithout
-) -> dict[int, list[int]]:
+def _explained(measured: Measurements, judged: _Judged) -> dict[int, list[int]]:
     """The standing descendants that explain each high parent, deepest first; none: it stands."""
     hierarchy, explained = measured.hierarchy, dict[int, list[int]]()
     parents = _indices(measured, judged.high)
     for parent in sorted(parents, key=lambda i: (hierarchy.height[i], i)):
         below = set(row(hierarchy.below, parent).tolist())
         flagged = [i for i, by in explained.items() if not by and i in below]
-        stands = not flagged or judged.is_high(share_without(parent, flagged))
+        stands = not flagged or judged.is_high(_without(measured, judged, parent, flagged))
         explained[parent] = [] if stands else flagged
     return explained
 
 
-def _without_instances(measured: Measurements, parent: int, flagged: list[int]) -> Share:
-    left_out = np.zeros(len(measured.dataset), np.bool_)
+def _without(measured: Measurements, judged: _Judged, parent: int, flagged: list[int]) -> Share:
+    """The share of a parent without the instances labelled below some descendants of it."""
+    if measured.instances is None:
+        return _without_counts(measured.hierarchy, judged.table, parent, flagged)
+    below, left_out = measured.instances.below, np.zeros(measured.n_instances, np.bool_)
     for i in flagged:
-        left_out[measured.below.labelled(i)] = True
-    labelled, only = measured.below.labelled(parent), measured.below.only_residual(parent)
-    return residual_share(labelled[~left_out[labelled]], only[~left_out[only]], measured.group_of)
+        left_out[below.labelled(i)] = True
+    labelled, only = below.labelled(parent), below.only_residual(parent)
+    groups = measured.instances.group_of
+    return residual_share(labelled[~left_out[labelled]], only[~left_out[only]], groups)
 
 
 def _without_counts(
-    hierarchy: Hierarchy, shares: Mapping[int, Share], parent: int, flagged: list[int]
+    hierarchy: Hierarchy, table: pl.DataFrame, parent: int, flagged: list[int]
 ) -> Share:
     """As if no instance labelled below one of the descendants had a label elsewhere below.
 
@@ -184,12 +170,13 @@ def _without_counts(
     """
     above, among = hierarchy.strict_closure, set(flagged)
     top = [i for i in flagged if among.isdisjoint(row(above, i).tolist())]
-    n = max(shares[parent].n - sum(shares[i].n for i in top), 0)
-    k = max(shares[parent].k - sum(shares[i].k for i in top), 0)
-    return alone(min(k, n), n)
+    k, n = (dict(table.select("parent", column).iter_rows()) for column in ("k", "n"))
+    own, others = hierarchy.nodes[parent], [hierarchy.nodes[i] for i in top]
+    left_k, left_n = (max(m[own] - sum(m[node] for node in others), 0) for m in (k, n))
+    return alone(min(left_k, left_n), left_n)
 
 
-def _finding(measured: Counted, counted: dict[str, Any], explained_by: list[int]) -> Finding:
+def _finding(measured: Measurements, counted: dict[str, Any], explained_by: list[int]) -> Finding:
     node = counted["parent"]
     parent = measured.hierarchy.index(node)
     k, n, at_parent = (int(counted[name]) for name in ("k", "n", "at_parent"))
@@ -203,14 +190,14 @@ def _finding(measured: Counted, counted: dict[str, Any], explained_by: list[int]
         "above {limit}.",
         evidence={
             "instances": count(k, n),
-            "of": count(n, measured.instances),
+            "of": count(n, measured.n_instances),
             "share": derived(share, "instances", "of"),
             "shrunk_share": derived(float(counted["shrunk"]), "instances", "of"),
             "low": derived(low, "instances", "of"),
             "high": derived(high, "instances", "of"),
             "q_value": derived(float(counted["q_value"]), "instances", "of"),
             "limit": Quantity(measured.policy.residual_share.value),
-            "labelled_at_parent": count(at_parent, measured.instances),
+            "labelled_at_parent": count(at_parent, measured.n_instances),
         },
         curator="Review a sample of these records: was a specific node known and not used? Say in "
         "the release notes that this part of the hierarchy is coded coarsely.",
@@ -222,9 +209,9 @@ def _finding(measured: Counted, counted: dict[str, Any], explained_by: list[int]
     )
 
 
-def _parts(measured: Counted, parent: int, labelled: int) -> tuple[Part, ...]:
+def _parts(measured: Measurements, parent: int, labelled: int) -> tuple[Part, ...]:
     """The residual nodes below a parent, most used first."""
-    hierarchy, total = measured.hierarchy, measured.instances
+    hierarchy, total = measured.hierarchy, measured.n_instances
     used = [
         (int(measured.direct_support[i]), hierarchy.nodes[i], measured.residual[i].kind)
         for i in row(hierarchy.below, parent).tolist()
@@ -240,7 +227,7 @@ def _parts(measured: Counted, parent: int, labelled: int) -> tuple[Part, ...]:
 def cases(measured: Measurements, finding: Finding) -> IntArray:
     """The instances below the parent that carry only residual labels, where it is told to be so."""
     (parent,) = finding.nodes
-    only = measured.below.only_residual(measured.hierarchy.index(parent))
+    only = measured.loaded.below.only_residual(measured.hierarchy.index(parent))
     return only[where_told(measured, finding)[only]] if finding.key else only
 
 
@@ -254,6 +241,5 @@ CHECK = Check(
     ),
     counts_with=("residual_instances", "residual_difference"),
     retest=retested,
-    on_counts=on_counts,
     cases=cases,
 )

@@ -17,7 +17,7 @@ from audit.checks.shared.dated_codes import (
 )
 from audit.checks.shared.label_findings import finding_of_labels
 from audit.checks.shared.labels_as_written import explained, integrity_of, unexplained
-from audit.measure.measure import Counted, Measurements
+from audit.measure.measure import Measurements
 from audit.measure.validity import INVALID
 from audit.results.result import CheckResult, Finding
 
@@ -27,7 +27,7 @@ _TITLE = (
 )
 
 
-def run(measured: Counted) -> CheckResult:
+def run(measured: Measurements) -> CheckResult:
     """Report codes that were not valid on their day, by the dates that the policy names.
 
     Where no date can tell, report codes below a known category that the complete list of an edition
@@ -51,7 +51,7 @@ def _why_not(can_tell: bool, read: int) -> str:
     return "" if read else "no row was read"
 
 
-def _on_their_day(measured: Counted) -> tuple[Finding, ...]:
+def _on_their_day(measured: Measurements) -> tuple[Finding, ...]:
     return finding_on_day(
         measured,
         INVALID,
@@ -67,7 +67,7 @@ def _on_their_day(measured: Counted) -> tuple[Finding, ...]:
     )
 
 
-def _in_no_list(measured: Counted) -> tuple[Finding, ...]:
+def _in_no_list(measured: Measurements) -> tuple[Finding, ...]:
     retired = not_dated(measured, _lacked(measured))
     editions = " and ".join(retired["edition"].unique().sort())
     return finding_of_labels(
@@ -89,7 +89,7 @@ def _in_no_list(measured: Counted) -> tuple[Finding, ...]:
     )
 
 
-def _lacked(measured: Counted) -> pl.DataFrame:
+def _lacked(measured: Measurements) -> pl.DataFrame:
     """Codes that the complete list of a known edition lacks."""
     return unexplained(measured).drop_nulls("edition")
 
@@ -101,4 +101,4 @@ def cases(measured: Measurements, finding: Finding) -> IntArray:
     return cases_not_dated(measured, _lacked(measured))
 
 
-CHECK = Check(_NAME, _TITLE, run, on_counts=run, cases=cases)
+CHECK = Check(_NAME, _TITLE, run, cases=cases)

@@ -72,8 +72,8 @@ def _judged(measured: Measurements) -> list[_Judged]:
 
 def _judged_by(measured: Measurements, person: Person, rule: PersonRule) -> _Judged:
     carrying = carrying_any(measured, rule.nodes_named)
-    told = carrying[known(measured.dataset, person, rule)[carrying]]
-    fits = fitting(measured.dataset, person, rule)
+    told = carrying[known(measured.loaded.dataset, person, rule)[carrying]]
+    fits = fitting(measured.loaded.dataset, person, rule)
     return _Judged(rule, carrying, told, told[~fits[told]])
 
 
@@ -168,7 +168,7 @@ def _finding(
     statement: str,
     advice: str,
 ) -> Finding:
-    rule, touched, total = judged.rule, len(instances), len(measured.dataset)
+    rule, touched, total = judged.rule, len(instances), measured.n_instances
     parts = parts_of(measured, rule.nodes_named, instances)
     told = (
         f" The rule: {rule.source.rstrip('.')}. "
@@ -200,4 +200,4 @@ def cases(measured: Measurements, finding: Finding) -> IntArray:
     return judged.against if kind == _CONFLICT else judged.unknown
 
 
-CHECK = Check(_NAME, _TITLE, run, cases=cases)
+CHECK = Check(_NAME, _TITLE, run, needs="instances", cases=cases)

@@ -60,7 +60,7 @@ def _group(measured: Measurements, declared: Exclusive) -> _Group:
         below = np.unique(np.concatenate([row(hierarchy.below, hierarchy.index(n)) for n in nodes]))
         side[below] = np.where(side[below] == -1, number, -2)
     labels = np.flatnonzero(side != -1)
-    carrying = np.flatnonzero(np.asarray(measured.dataset.direct[:, labels].sum(axis=1)))
+    carrying = np.flatnonzero(np.asarray(measured.loaded.dataset.direct[:, labels].sum(axis=1)))
     return _Group(declared, side, carrying)
 
 
@@ -69,8 +69,8 @@ def _finding(measured: Measurements, group: _Group) -> Finding | None:
     labels, instances = np.flatnonzero(group.side >= 0), _against(measured, group)
     if len(instances) == 0:
         return None
-    against = csr_array(measured.dataset.direct[instances][:, labels])
-    touched, of, total = len(instances), len(group.carrying), len(measured.dataset)
+    against = csr_array(measured.loaded.dataset.direct[instances][:, labels])
+    touched, of, total = len(instances), len(group.carrying), measured.n_instances
     pairs = _pairs(against, labels, group.side)
     parts = tuple(_part(measured, *pair, touched) for pair in pairs[:TOP_PARTS])
     return Finding(
@@ -104,7 +104,7 @@ def _key(declared: Exclusive) -> tuple[str, ...]:
 def _against(measured: Measurements, group: _Group) -> IntArray:
     """Instances with labels on two sides, ascending."""
     labels = np.flatnonzero(group.side >= 0)
-    direct = csr_array(measured.dataset.direct[group.carrying][:, labels])
+    direct = csr_array(measured.loaded.dataset.direct[group.carrying][:, labels])
     return group.carrying[_on_two_sides(direct, group.side[labels])]
 
 
@@ -133,8 +133,8 @@ def _pairs(direct: csr_array, labels: IntArray, side: IntArray) -> list[tuple[in
 
 def _part(measured: Measurements, a: int, b: int, both: int, touched: int) -> Part:
     nodes, labelled = measured.hierarchy.nodes, measured.direct_support
-    totals = (len(measured.dataset), touched, int(labelled[a]), int(labelled[b]))
+    totals = (measured.n_instances, touched, int(labelled[a]), int(labelled[b]))
     return Part((nodes[a], nodes[b]), {"instances": count(both, *totals)})
 
 
-CHECK = Check(_NAME, _TITLE, run, cases=cases)
+CHECK = Check(_NAME, _TITLE, run, needs="instances", cases=cases)

@@ -34,7 +34,7 @@ def run(measured: Measurements) -> CheckResult:
     Unseen labels are reported where they are more than a random split of the same size lets expect.
     The training split is the one named ``train`` or ``training``, else the largest.
     """
-    splits = measured.dataset.splits
+    splits = measured.loaded.dataset.splits
     several = splits["split"].n_unique() > 1
     return CheckResult(
         name=_NAME,
@@ -51,7 +51,7 @@ def _why_not(splits: pl.DataFrame) -> str:
 
 
 def _findings(measured: Measurements) -> Iterator[Finding]:
-    splits = measured.dataset.splits
+    splits = measured.loaded.dataset.splits
     torn = _torn(splits)
     if not torn.is_empty():
         yield _instance_finding(measured, torn)
@@ -72,14 +72,17 @@ def _torn(splits: pl.DataFrame) -> pl.DataFrame:
 
 def _shared(measured: Measurements) -> pl.DataFrame:
     """``instance, split, group`` of groups of several instances in several splits."""
-    splits, groups = measured.dataset.splits, measured.dataset.instances["group"]
+    splits, groups = measured.loaded.dataset.splits, measured.loaded.dataset.instances["group"]
     grouped = splits.with_columns(group=groups.gather(splits["instance"])).drop_nulls("group")
     several = (pl.col(name).n_unique().over("group") > 1 for name in ("split", "instance"))
     return grouped.filter(*several)
 
 
 def _instance_finding(measured: Measurements, torn: pl.DataFrame) -> Finding:
-    instances, total = torn["instance"].n_unique(), measured.dataset.splits["instance"].n_unique()
+    instances, total = (
+        torn["instance"].n_unique(),
+        measured.loaded.dataset.splits["instance"].n_unique(),
+    )
     return Finding(
         check=_NAME,
         severity="error",
@@ -102,8 +105,8 @@ def _instance_finding(measured: Measurements, torn: pl.DataFrame) -> Finding:
 
 def _group_finding(measured: Measurements, shared: pl.DataFrame) -> Finding:
     instances, groups = shared["instance"].n_unique(), shared["group"].n_unique()
-    total = measured.dataset.splits["instance"].n_unique()
-    all_groups = int(measured.dataset.ledger.groups or 0)
+    total = measured.loaded.dataset.splits["instance"].n_unique()
+    all_groups = int(measured.ledger.groups or 0)
     return Finding(
         check=_NAME,
         severity="error",
@@ -155,14 +158,14 @@ def _training(splits: pl.DataFrame) -> str:
 
 def _outside(measured: Measurements, training: str) -> tuple[IntArray, IntArray]:
     """Instances of the training split, and those with a split that are not in it."""
-    splits = measured.dataset.splits
+    splits = measured.loaded.dataset.splits
     inside = splits.filter(pl.col("split") == training)["instance"].to_numpy()
     return inside.astype(np.int64), np.setdiff1d(splits["instance"].to_numpy(), inside)
 
 
 def _unseen(measured: Measurements, training: str) -> IntArray:
     """Nodes that are labels outside the training split and never in it."""
-    direct = measured.dataset.direct
+    direct = measured.loaded.dataset.direct
     inside, outside = _outside(measured, training)
     return np.flatnonzero((support(direct[outside]) > 0) & (support(direct[inside]) == 0))
 
@@ -179,7 +182,7 @@ def _by_chance(measured: Measurements, training: str, unseen: int) -> tuple[floa
     trained[of[: len(inside)]] = True
     ones = np.ones(len(rows), np.int64)
     by_unit = csr_array((ones, (of, np.arange(len(rows)))), shape=(len(unit), len(rows)))
-    carried = csr_array(by_unit @ measured.dataset.direct[rows])
+    carried = csr_array(by_unit @ measured.loaded.dataset.direct[rows])
     carried.data[:] = 1
     mean, variance = unseen_by_chance(carried, int((~trained).sum()))
     return mean, chance_of_unseen(unseen, mean, variance)
@@ -187,9 +190,9 @@ def _by_chance(measured: Measurements, training: str, unseen: int) -> tuple[floa
 
 def _units(measured: Measurements) -> IntArray:
     """What is split, by number, shape (n_instances,)."""
-    if measured.group_of is None or not _shared(measured).is_empty():
-        return np.arange(len(measured.dataset))
-    return measured.group_of
+    if measured.loaded.group_of is None or not _shared(measured).is_empty():
+        return np.arange(measured.n_instances)
+    return measured.loaded.group_of
 
 
 def _unseen_finding(
@@ -197,7 +200,7 @@ def _unseen_finding(
 ) -> Finding:
     _, outside = _outside(measured, training)
     touched = int(_carrying(measured, outside, unseen).sum())
-    used = support(measured.dataset.direct[outside][:, unseen])
+    used = support(measured.loaded.dataset.direct[outside][:, unseen])
     top = np.lexsort((unseen, -used))[:TOP_PARTS]
     everywhere = measured.direct_support
     parts = tuple(
@@ -221,7 +224,7 @@ def _unseen_finding(
             "expected_labels": derived(expected, "instances"),
             "p_value": derived(p_value, "instances"),
             "instances": count(touched, len(outside)),
-            "of": count(len(outside), measured.dataset.splits["instance"].n_unique()),
+            "of": count(len(outside), measured.loaded.dataset.splits["instance"].n_unique()),
             "share": derived(touched / len(outside), "instances", "of"),
         },
         curator="Draw the splits so that each label in use stands in training, or say that these "
@@ -239,7 +242,7 @@ def _root(measured: Measurements) -> tuple[str, ...]:
 
 def cases(measured: Measurements, finding: Finding) -> IntArray:
     """The instances in several splits, those of groups in several, or those with unseen labels."""
-    splits = measured.dataset.splits
+    splits = measured.loaded.dataset.splits
     if finding.key == _INSTANCE:
         return distinct(_torn(splits))
     if finding.key == _GROUP:
@@ -251,8 +254,8 @@ def cases(measured: Measurements, finding: Finding) -> IntArray:
 
 def _carrying(measured: Measurements, instances: IntArray, labels: IntArray) -> BoolArray:
     """Whether each of some instances has one of some labels, shape (n_instances,)."""
-    found: BoolArray = np.diff(measured.dataset.direct[instances][:, labels].indptr) > 0
+    found: BoolArray = np.diff(measured.loaded.dataset.direct[instances][:, labels].indptr) > 0
     return found
 
 
-CHECK = Check(_NAME, _TITLE, run, cases=cases)
+CHECK = Check(_NAME, _TITLE, run, needs="instances", cases=cases)

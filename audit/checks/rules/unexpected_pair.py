@@ -10,7 +10,7 @@ from audit.checks.check import Check
 from audit.checks.shared.carriers import carrying_both, labelled_below_both
 from audit.checks.shared.damaged_nodes import damage_told
 from audit.checks.shared.label_pairs import LabelPairs, label_pairs_below
-from audit.measure.measure import Counted, Measurements
+from audit.measure.measure import Measurements
 from audit.results.disclosure import BESIDE, WHOLE, Quantity, count, derived
 from audit.results.result import CheckResult, Finding, Part
 
@@ -24,7 +24,7 @@ MOST_NAMED = 3
 """Earlier finds that the sentence names where they explain a part of a pair."""
 
 
-def run(measured: Counted) -> CheckResult:
+def run(measured: Measurements) -> CheckResult:
     """Report the pairs that the scan finds, the strongest first."""
     excess, left_out = measured.excess, sum(measured.excess.as_expected)
     return CheckResult(
@@ -38,7 +38,7 @@ def run(measured: Counted) -> CheckResult:
     )
 
 
-def _findings(measured: Counted) -> tuple[Finding, ...]:
+def _findings(measured: Measurements) -> tuple[Finding, ...]:
     """One finding for each pair, and one for all pairs of children that a parent is told for."""
     found = measured.excess.found
     rows = found.to_dicts()
@@ -52,7 +52,7 @@ def _findings(measured: Counted) -> tuple[Finding, ...]:
 
 
 def _finding(
-    measured: Counted,
+    measured: Measurements,
     row: Mapping[str, Any],
     below: LabelPairs,
     children: Sequence[Mapping[str, Any]],
@@ -91,7 +91,7 @@ def _beside(
     return tuple(dict.fromkeys((names[a], names[b]) for a, b in pairs))
 
 
-def _statement(measured: Counted, row: Mapping[str, Any], children: int) -> str:
+def _statement(measured: Measurements, row: Mapping[str, Any], children: int) -> str:
     hierarchy = measured.hierarchy
     a, b = hierarchy.describe(row["a"]), hierarchy.describe(row["b"])
     expected = "where {expected_length} are expected from the length of the records"
@@ -112,8 +112,8 @@ def _statement(measured: Counted, row: Mapping[str, Any], children: int) -> str:
     return f"Most children of {parent} stand together: {{pairs}} pairs of them. {sentence}"
 
 
-def _evidence(measured: Counted, row: Mapping[str, Any]) -> dict[str, Quantity]:
-    n, excess = measured.instances, measured.excess
+def _evidence(measured: Measurements, row: Mapping[str, Any]) -> dict[str, Quantity]:
+    n, excess = measured.n_instances, measured.excess
     support_a, support_b = (int(measured.support[row[end]]) for end in ("a", "b"))
     return {
         "instances": count(row["observed"], n, support_a, support_b),
@@ -130,8 +130,8 @@ def _evidence(measured: Counted, row: Mapping[str, Any]) -> dict[str, Quantity]:
     }
 
 
-def _child_part(measured: Counted, row: Mapping[str, Any]) -> Part:
-    names, n = measured.hierarchy.nodes, measured.instances
+def _child_part(measured: Measurements, row: Mapping[str, Any]) -> Part:
+    names, n = measured.hierarchy.nodes, measured.n_instances
     margins = [int(measured.support[row[end]]) for end in ("a", "b")]
     evidence = {
         "instances": count(row["observed"], n, *margins),
@@ -141,14 +141,14 @@ def _child_part(measured: Counted, row: Mapping[str, Any]) -> Part:
     return Part((names[row["a"]], names[row["b"]]), evidence)
 
 
-def _parts(measured: Counted, row: Mapping[str, Any], below: LabelPairs) -> tuple[Part, ...]:
+def _parts(measured: Measurements, row: Mapping[str, Any], below: LabelPairs) -> tuple[Part, ...]:
     """The label pairs that carry a pair, those on most of its records first."""
     names, observed = measured.hierarchy.nodes, row["observed"]
     return tuple(
         Part(
             (names[a], names[b]),
             {
-                "instances": count(joint, measured.instances, observed),
+                "instances": count(joint, measured.n_instances, observed),
                 "share": derived(joint / observed, "instances", WHOLE),
             },
         )
@@ -171,6 +171,5 @@ CHECK = Check(
     _TITLE,
     run,
     counts_with=("least_joint", "excess_ratio", "false_discovery_rate"),
-    on_counts=run,
     cases=cases,
 )

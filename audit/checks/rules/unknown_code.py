@@ -10,7 +10,7 @@ from audit.checks.check import TOP_PARTS, Check
 from audit.checks.shared.carriers import written_with
 from audit.checks.shared.label_findings import finding_of_labels
 from audit.checks.shared.labels_as_written import looked_at, refused_for, unexplained
-from audit.measure.measure import Counted, Measurements
+from audit.measure.measure import Measurements
 from audit.results.disclosure import Quantity, count
 from audit.results.result import CheckResult, Finding, Part
 
@@ -24,7 +24,7 @@ _HUNG_CLASSES = "classes hung"
 """Key of the finding on classes of a model that were hung."""
 
 
-def run(measured: Counted) -> CheckResult:
+def run(measured: Measurements) -> CheckResult:
     """Report refused labels, codes that were hung, and classes left out and hung.
 
     Where the edition is known, `retired_code` tells of the codes that it lacks.
@@ -45,7 +45,7 @@ def run(measured: Counted) -> CheckResult:
     )
 
 
-def _refused(measured: Counted) -> tuple[Finding, ...]:
+def _refused(measured: Measurements) -> tuple[Finding, ...]:
     return finding_of_labels(
         measured,
         refused_for(measured, _NAME),
@@ -61,7 +61,7 @@ def _refused(measured: Counted) -> tuple[Finding, ...]:
     )
 
 
-def _hung(measured: Counted) -> tuple[Finding, ...]:
+def _hung(measured: Measurements) -> tuple[Finding, ...]:
     labels = _of_no_edition(measured)
     return finding_of_labels(
         measured,
@@ -83,12 +83,12 @@ def _hung(measured: Counted) -> tuple[Finding, ...]:
     )
 
 
-def _of_no_edition(measured: Counted) -> pl.DataFrame:
+def _of_no_edition(measured: Measurements) -> pl.DataFrame:
     return unexplained(measured).filter(pl.col("edition").is_null())
 
 
-def _classes(measured: Counted) -> tuple[Finding, ...]:
-    if not isinstance(measured, Measurements) or measured.model is None:
+def _classes(measured: Measurements) -> tuple[Finding, ...]:
+    if measured.model is None:
         return ()
     predictions = measured.model.predictions
     told, matched = predictions.ledger, len(predictions)
@@ -122,8 +122,8 @@ def _classes(measured: Counted) -> tuple[Finding, ...]:
     )
 
 
-def _hung_classes(measured: Counted) -> tuple[Finding, ...]:
-    if not isinstance(measured, Measurements) or measured.model is None:
+def _hung_classes(measured: Measurements) -> tuple[Finding, ...]:
+    if measured.model is None:
         return ()
     predictions = measured.model.predictions
     told, matched, touched = predictions.ledger, len(predictions), len(_scored_as_hung(measured))
@@ -181,4 +181,4 @@ def cases(measured: Measurements, finding: Finding) -> IntArray:
     return written_with(measured, labels)
 
 
-CHECK = Check(_NAME, _TITLE, run, on_counts=run, cases=cases)
+CHECK = Check(_NAME, _TITLE, run, cases=cases)

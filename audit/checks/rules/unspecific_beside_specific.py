@@ -44,7 +44,7 @@ def _open(measured: Measurements) -> list[int]:
 
 def _labels(measured: Measurements) -> Sparse:
     """Unspecified labels of each instance, 0/1, shape (n_instances, n_nodes)."""
-    direct = csr_array(measured.dataset.direct, copy=True)
+    direct = csr_array(measured.loaded.dataset.direct, copy=True)
     direct.data[~np.isin(direct.indices, _open(measured))] = 0
     direct.eliminate_zeros()
     return direct
@@ -68,14 +68,14 @@ def _siblings(measured: Measurements) -> Sparse:
 
 def _both(measured: Measurements, siblings: Sparse) -> Sparse:
     """A value stored where an instance carries a specific sibling of its unspecified label."""
-    return csr_array(csr_array(_labels(measured) @ siblings).multiply(measured.aggregated))
+    return csr_array(csr_array(_labels(measured) @ siblings).multiply(measured.loaded.aggregated))
 
 
 def _finding(measured: Measurements, siblings: Sparse, of: int) -> tuple[Finding, ...]:
     touched = len(np.unique(_both(measured, siblings).tocoo().row))
     if not touched:
         return ()
-    pairs, total = _pairs(measured, siblings), len(measured.dataset)
+    pairs, total = _pairs(measured, siblings), measured.n_instances
     parts = tuple(_part(measured, *pair, touched) for pair in pairs[:TOP_PARTS])
     return (
         Finding(
@@ -104,7 +104,7 @@ def _finding(measured: Measurements, siblings: Sparse, of: int) -> tuple[Finding
 
 def _pairs(measured: Measurements, siblings: Sparse) -> list[tuple[int, int, int]]:
     """An unspecified node, a specific sibling, and the instances with both: the most first."""
-    carried = csr_array(measured.aggregated, copy=True)
+    carried = csr_array(measured.loaded.aggregated, copy=True)
     carried.data = np.minimum(carried.data, 1)
     joint = csr_array(csr_array(_labels(measured).T @ carried).multiply(siblings)).tocoo()
     found = zip(joint.row.tolist(), joint.col.tolist(), joint.data.tolist(), strict=True)
@@ -122,4 +122,4 @@ def cases(measured: Measurements, _: Finding) -> IntArray:
     return np.unique(_both(measured, _siblings(measured)).tocoo().row).astype(np.int64)
 
 
-CHECK = Check(_NAME, _TITLE, run, cases=cases)
+CHECK = Check(_NAME, _TITLE, run, needs="instances", cases=cases)

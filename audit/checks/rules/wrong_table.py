@@ -15,7 +15,7 @@ from audit.checks.shared.labels_as_written import (
     lines,
     read_again,
 )
-from audit.measure.measure import Counted, Measurements
+from audit.measure.measure import Measurements
 from audit.results.result import CheckResult, Finding
 
 _NAME = "wrong_table"
@@ -25,7 +25,7 @@ _MOST = 0.5
 """Share of a table's rows above which the table itself is wrong, not its rows."""
 
 
-def run(measured: Counted) -> CheckResult:
+def run(measured: Measurements) -> CheckResult:
     """Report labels that are no code of their table and one of another; or the whole table."""
     by_table = _by_table(measured)
     tables = tuple(by_table)
@@ -44,7 +44,7 @@ def run(measured: Counted) -> CheckResult:
     )
 
 
-def _by_table(measured: Counted) -> dict[str, pl.DataFrame]:
+def _by_table(measured: Measurements) -> dict[str, pl.DataFrame]:
     """Labels as `read_again`, by the table that they were found in."""
     integrity = integrity_of(measured)
     if integrity is None:
@@ -60,7 +60,7 @@ def _why_not(tables: tuple[str, ...], read: int) -> str:
 
 
 def _of_table(
-    measured: Counted, table: str, labels: pl.DataFrame, read: int
+    measured: Measurements, table: str, labels: pl.DataFrame, read: int
 ) -> tuple[Finding, ...]:
     foreign = labels.filter(FITS_ELSEWHERE_ALONE)
     if int(foreign["rows"].sum()) > _MOST * read:
@@ -68,7 +68,9 @@ def _of_table(
     return _rows(measured, table, labels.filter(WRONG_TABLE), read)
 
 
-def _whole(measured: Counted, table: str, foreign: pl.DataFrame, read: int) -> tuple[Finding, ...]:
+def _whole(
+    measured: Measurements, table: str, foreign: pl.DataFrame, read: int
+) -> tuple[Finding, ...]:
     return finding_of_labels(
         measured,
         lines(measured, foreign, "elsewhere"),
@@ -86,7 +88,9 @@ def _whole(measured: Counted, table: str, foreign: pl.DataFrame, read: int) -> t
     )
 
 
-def _rows(measured: Counted, table: str, misplaced: pl.DataFrame, read: int) -> tuple[Finding, ...]:
+def _rows(
+    measured: Measurements, table: str, misplaced: pl.DataFrame, read: int
+) -> tuple[Finding, ...]:
     return finding_of_labels(
         measured,
         lines(measured, misplaced, "elsewhere"),
@@ -116,4 +120,4 @@ def cases(measured: Measurements, finding: Finding) -> IntArray:
     return written_with(measured, told[key])
 
 
-CHECK = Check(_NAME, _TITLE, run, on_counts=run, cases=cases)
+CHECK = Check(_NAME, _TITLE, run, cases=cases)

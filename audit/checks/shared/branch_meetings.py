@@ -10,7 +10,7 @@ from scipy.sparse import csr_array
 
 from audit.base.dag import BoolArray, IntArray, row
 from audit.checks.check import TOP_PARTS
-from audit.measure.measure import Counted, Measurements
+from audit.measure.measure import Measurements
 from audit.policy.statements import BranchRule
 from audit.results.disclosure import count
 from audit.results.result import Part
@@ -33,13 +33,13 @@ class Meeting:
     instances: int
 
 
-def meeting_apart(measured: Counted) -> pl.LazyFrame:
+def meeting_apart(measured: Measurements) -> pl.LazyFrame:
     """``a, b`` (indices) and ``instances``: those that carry both and no label below both."""
     apart = pl.col("joint") - pl.col("joint_entailed")
     return _by_number(measured).select("a", "b", instances=apart)
 
 
-def lowest_pairs(measured: Counted) -> pl.LazyFrame:
+def lowest_pairs(measured: Measurements) -> pl.LazyFrame:
     """``a, b`` (indices) and ``joint`` of labels with no label below: who carries one has it."""
     labels = (measured.direct_support > 0).astype(np.int64)
     at_or_below = measured.hierarchy.below @ labels
@@ -48,7 +48,7 @@ def lowest_pairs(measured: Counted) -> pl.LazyFrame:
     return _by_number(measured).select("a", "b", "joint").filter(both)
 
 
-def _by_number(measured: Counted) -> pl.LazyFrame:
+def _by_number(measured: Measurements) -> pl.LazyFrame:
     """The table of pairs, the nodes by index."""
     return measured.pairs.with_columns(pl.col("a", "b").to_physical().cast(pl.Int64))
 
@@ -60,11 +60,13 @@ def parts_of_instances(
     if meeting.rule.break_down_depth is None:
         return _label_pairs(measured, meeting, instances)
     nodes = _at_depth(measured, meeting)
-    carried = measured.aggregated[instances][:, nodes]
+    carried = measured.loaded.aggregated[instances][:, nodes]
     return _by_node(measured, meeting, nodes, np.bincount(carried.indices, minlength=len(nodes)))
 
 
-def parts_of_counts(measured: Counted, lowest: pl.LazyFrame, meeting: Meeting) -> tuple[Part, ...]:
+def parts_of_counts(
+    measured: Measurements, lowest: pl.LazyFrame, meeting: Meeting
+) -> tuple[Part, ...]:
     """The meeting by what counts of pairs tell of it, the largest part first.
 
     Args:
@@ -84,9 +86,9 @@ def parts_of_counts(measured: Counted, lowest: pl.LazyFrame, meeting: Meeting) -
     return _by_node(measured, meeting, nodes, counts[nodes])
 
 
-def ordered(measured: Counted, parts: list[tuple[int, str]], touched: int) -> tuple[Part, ...]:
+def ordered(measured: Measurements, parts: list[tuple[int, str]], touched: int) -> tuple[Part, ...]:
     """Nodes with their instances as parts of those touched, the largest first."""
-    total, hierarchy = measured.instances, measured.hierarchy
+    total, hierarchy = measured.n_instances, measured.hierarchy
     used = sorted(((n, node) for n, node in parts if n), key=lambda part: (-part[0], part[1]))
     return tuple(
         Part(
@@ -97,14 +99,14 @@ def ordered(measured: Counted, parts: list[tuple[int, str]], touched: int) -> tu
     )
 
 
-def _at_depth(measured: Counted, meeting: Meeting) -> IntArray:
+def _at_depth(measured: Measurements, meeting: Meeting) -> IntArray:
     below = row(measured.hierarchy.below, meeting.a)
     at_depth: BoolArray = measured.hierarchy.depth[below] == meeting.rule.break_down_depth
     return below[at_depth]
 
 
 def _by_node(
-    measured: Counted, meeting: Meeting, nodes: IntArray, counts: IntArray
+    measured: Measurements, meeting: Meeting, nodes: IntArray, counts: IntArray
 ) -> tuple[Part, ...]:
     names = measured.hierarchy.nodes
     parts = [(n, names[i]) for n, i in zip(counts.tolist(), nodes.tolist(), strict=True)]
@@ -113,7 +115,7 @@ def _by_node(
 
 def _label_pairs(measured: Measurements, meeting: Meeting, instances: IntArray) -> tuple[Part, ...]:
     left, right = (row(measured.hierarchy.below, i) for i in (meeting.a, meeting.b))
-    direct = measured.dataset.direct[instances]
+    direct = measured.loaded.dataset.direct[instances]
     together = csr_array(direct[:, left].T @ direct[:, right]).tocoo()
     nodes_a, nodes_b = left[together.row], right[together.col]
     nested = np.isin(nodes_a, right) & np.isin(nodes_b, left)
@@ -122,7 +124,9 @@ def _label_pairs(measured: Measurements, meeting: Meeting, instances: IntArray) 
     return _largest(measured, meeting, nodes_a[different], nodes_b[different], joint)
 
 
-def _pairs_between(measured: Counted, lowest: pl.LazyFrame, meeting: Meeting) -> tuple[Part, ...]:
+def _pairs_between(
+    measured: Measurements, lowest: pl.LazyFrame, meeting: Meeting
+) -> tuple[Part, ...]:
     left, right = (row(measured.hierarchy.below, i).tolist() for i in (meeting.a, meeting.b))
     forward = pl.col("a").is_in(left) & pl.col("b").is_in(right)
     backward = pl.col("a").is_in(right) & pl.col("b").is_in(left)
@@ -135,11 +139,11 @@ def _pairs_between(measured: Counted, lowest: pl.LazyFrame, meeting: Meeting) ->
 
 
 def _largest(
-    measured: Counted, meeting: Meeting, nodes_a: IntArray, nodes_b: IntArray, joint: IntArray
+    measured: Measurements, meeting: Meeting, nodes_a: IntArray, nodes_b: IntArray, joint: IntArray
 ) -> tuple[Part, ...]:
     """The pairs of labels with most instances."""
     names, labelled = measured.hierarchy.nodes, measured.direct_support.tolist()
-    totals = (measured.instances, meeting.instances)
+    totals = (measured.n_instances, meeting.instances)
     top = np.lexsort((nodes_b, nodes_a, -joint))[:TOP_PARTS]
     return tuple(
         Part((names[a], names[b]), {"instances": count(n, *totals, labelled[a], labelled[b])})

@@ -11,7 +11,7 @@ from audit.measure.measure import Measurements
 
 def carrying(measured: Measurements, node: str) -> IntArray:
     """Instances that carry a node, ascending."""
-    return row(measured.carriers, measured.hierarchy.index(node))
+    return row(measured.loaded.carriers, measured.hierarchy.index(node))
 
 
 def carrying_both(measured: Measurements, a: str, b: str) -> IntArray:
@@ -28,9 +28,9 @@ def labelled_below_both(measured: Measurements, a: str, b: str) -> BoolArray:
 
 def labelled_with(measured: Measurements, nodes: IntArray) -> BoolArray:
     """Whether an instance has one of some nodes as a label, shape (n_instances,)."""
-    found = np.zeros(len(measured.dataset), np.bool_)
+    found = np.zeros(measured.n_instances, np.bool_)
     for node in nodes.tolist():
-        found[row(measured.labelled_at, node)] = True
+        found[row(measured.loaded.labelled_at, node)] = True
     return found
 
 
@@ -41,7 +41,7 @@ def written_with(measured: Measurements, lines: pl.DataFrame) -> IntArray:
         measured: The measurements.
         lines: Its column ``line`` numbers the labels as `LabelDataset.written` does.
     """
-    written = measured.dataset.written
+    written = measured.loaded.dataset.written
     return distinct(written.filter(pl.col("line").is_in(lines["line"].implode())))
 
 

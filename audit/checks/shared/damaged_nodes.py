@@ -9,14 +9,14 @@ import numpy as np
 
 from audit.base.dag import BoolArray
 from audit.checks.shared.labels_as_written import LOST_ZERO, integrity_of, read_again
-from audit.measure.measure import Counted
+from audit.measure.measure import Measurements
 from audit.results.result import Finding
 
 MOSTLY = 0.5
 """Share of the rows at or below a node, above which damaged ones decide its numbers."""
 
 
-def damaged_nodes(measured: Counted) -> BoolArray:
+def damaged_nodes(measured: Measurements) -> BoolArray:
     """Whether more than half of the rows at or below a node have lost zeros, shape (n_nodes,).
 
     Damaged rows are those that `lost_zero` tells; time grows with the different labels.
@@ -37,7 +37,7 @@ def damaged_nodes(measured: Counted) -> BoolArray:
     return np.asarray(below @ damaged > MOSTLY * (below @ rows))
 
 
-def damage_told(measured: Counted, findings: Iterable[Finding]) -> tuple[Finding, ...]:
+def damage_told(measured: Measurements, findings: Iterable[Finding]) -> tuple[Finding, ...]:
     """Findings, of which those that name a damaged node say so and rank below all others."""
     findings = tuple(findings)
     damaged = damaged_nodes(measured) if findings else np.zeros(0, np.bool_)

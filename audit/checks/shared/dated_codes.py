@@ -9,7 +9,7 @@ import polars as pl
 from audit.base.dag import IntArray
 from audit.checks.shared.carriers import distinct, written_with
 from audit.checks.shared.label_findings import finding_of_labels
-from audit.measure.measure import Counted, Measurements
+from audit.measure.measure import Measurements
 from audit.measure.validity import HEADING, INVALID, rows_on_their_day
 from audit.results.disclosure import Quantity, count
 from audit.results.result import Finding
@@ -20,7 +20,7 @@ _NOT_DATED = pl.col("on_day").is_null()
 
 
 def finding_on_day(
-    measured: Counted,
+    measured: Measurements,
     on_day: str,
     *,
     check: str,
@@ -77,12 +77,12 @@ def _told_of(on_day: str, without: Collection[str]) -> pl.Expr:
 
 def _named_rows(measured: Measurements) -> pl.DataFrame:
     """``instance`` (index), ``node`` and ``on_day`` of every mapped row."""
-    rows = rows_on_their_day(measured.dataset, measured.policy.code_dates)
+    rows = rows_on_their_day(measured.loaded.dataset, measured.policy.code_dates)
     names = pl.Series(measured.hierarchy.nodes, dtype=pl.String)
     return rows.with_columns(node=names.gather(rows["node"]))
 
 
-def not_dated(measured: Counted, labels: pl.DataFrame) -> pl.DataFrame:
+def not_dated(measured: Measurements, labels: pl.DataFrame) -> pl.DataFrame:
     """Labels by the rows that dates cannot judge: all of their rows where none are given.
 
     Args:
@@ -103,7 +103,7 @@ def cases_not_dated(measured: Measurements, labels: pl.DataFrame) -> IntArray:
     return distinct(_named_rows(measured).filter(_NOT_DATED & of_them))
 
 
-def among_not_dated(measured: Counted, labels: pl.DataFrame) -> Mapping[str, Quantity]:
+def among_not_dated(measured: Measurements, labels: pl.DataFrame) -> Mapping[str, Quantity]:
     """Evidence of a finding about labels `not_dated`; none where no dates are given."""
     if measured.policy.code_dates is None:
         return {}
@@ -114,7 +114,7 @@ def among_not_dated(measured: Counted, labels: pl.DataFrame) -> Mapping[str, Qua
     }
 
 
-def told_of_not_dated(measured: Counted) -> str:
+def told_of_not_dated(measured: Measurements) -> str:
     """A sentence on ``{not_dated}``; empty where no dates are given."""
     if measured.policy.code_dates is None:
         return ""
@@ -124,5 +124,5 @@ def told_of_not_dated(measured: Counted) -> str:
     )
 
 
-def _rows(measured: Counted, which: pl.Expr) -> int:
+def _rows(measured: Measurements, which: pl.Expr) -> int:
     return int(measured.validity.filter(which)["rows"].sum())

@@ -56,7 +56,7 @@ def fits_best(measured: Measurements, labels: pl.DataFrame, asked: pl.DataFrame)
 
 def _instances(measured: Measurements, labels: pl.DataFrame) -> pl.DataFrame:
     """``instance, line`` of labels, a row each time that an instance has one."""
-    return measured.dataset.written.filter(pl.col("line").is_in(labels["line"].implode()))
+    return measured.loaded.dataset.written.filter(pl.col("line").is_in(labels["line"].implode()))
 
 
 def _carried(measured: Measurements, labels: pl.DataFrame) -> Sparse:
@@ -64,7 +64,7 @@ def _carried(measured: Measurements, labels: pl.DataFrame) -> Sparse:
     places = labels.select("line").with_row_index("place")
     rows = _instances(measured, labels).join(places, on="line").sort("instance", "place")
     at = rows["instance"].to_numpy(), rows["place"].to_numpy()
-    shape = (len(measured.dataset), len(labels))
+    shape = (measured.n_instances, len(labels))
     return csr_array((np.ones(len(rows), np.int64), at), shape=shape)
 
 

@@ -9,7 +9,7 @@ from typing import Any
 import polars as pl
 
 from audit.checks.check import TOP_PARTS
-from audit.measure.measure import Counted
+from audit.measure.measure import Measurements
 from audit.results.disclosure import Quantity, count, derived
 from audit.results.result import Finding, Part, Severity
 
@@ -17,7 +17,7 @@ _NOTHING: Mapping[str, Quantity] = MappingProxyType({})
 
 
 def finding_of_labels(
-    measured: Counted,
+    measured: Measurements,
     labels: pl.DataFrame,
     *,
     check: str,
@@ -75,9 +75,9 @@ def finding_of_labels(
     )
 
 
-def label_parts(measured: Counted, ordered: pl.DataFrame) -> tuple[Part, ...]:
+def label_parts(measured: Measurements, ordered: pl.DataFrame) -> tuple[Part, ...]:
     """The first of some labels, a line each; columns as in `finding_of_labels`."""
-    total = measured.instances
+    total = measured.n_instances
     return tuple(
         Part(
             (line["label"],),

@@ -11,7 +11,7 @@ from scipy.sparse import csr_array
 
 from audit.base.dag import IntArray, Sparse, row
 from audit.checks.check import TOP_PARTS
-from audit.measure.measure import Counted
+from audit.measure.measure import Measurements
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,7 +59,7 @@ class LabelPairs:
         return pair != other and all(below)
 
 
-def label_pairs_below(measured: Counted, pairs: Sequence[tuple[int, int]]) -> LabelPairs:
+def label_pairs_below(measured: Measurements, pairs: Sequence[tuple[int, int]]) -> LabelPairs:
     """Joint instances of the labels at or below the ends of some pairs of nodes.
 
     The table of pairs is read once, and of it only what lies below these ends is held.

@@ -10,7 +10,7 @@ import polars as pl
 
 from audit.checks.shared.read_as_numbers import all_with_decimals, as_written, restored, with_dots
 from audit.hierarchies.integrity import Integrity
-from audit.measure.measure import Counted, Measurements
+from audit.measure.measure import Measurements
 
 _OF_TEXT = ("unknown_code", "malformed_code", "no_place")
 """Reasons of the ledger that speak about the text of a label."""
@@ -43,13 +43,13 @@ FITS_ELSEWHERE_ALONE = ~pl.col("may_be_valid") & _IS_ELSEWHERE
 """It is a valid code of another table and none of its own."""
 
 
-def integrity_of(measured: Counted) -> Integrity | None:
+def integrity_of(measured: Measurements) -> Integrity | None:
     """What can be asked of the codes of the hierarchy; None: nothing."""
     coding = measured.hierarchy.coding
     return None if coding is None else coding.integrity
 
 
-def written(measured: Counted) -> pl.DataFrame:
+def written(measured: Measurements) -> pl.DataFrame:
     """``line, label, table, node, added, rows, instances``: labels with a text, a row a label.
 
     ``line`` numbers them as `LabelDataset.written` does; ``node`` is null and ``added`` False
@@ -62,14 +62,14 @@ def written(measured: Counted) -> pl.DataFrame:
     return pl.concat([mapped(measured).select(columns), refused.select(columns)])
 
 
-def mapped(measured: Counted) -> pl.DataFrame:
+def mapped(measured: Measurements) -> pl.DataFrame:
     """`LabelDataset.mappings` with its ``line``."""
-    return measured.mappings.with_row_index("line")
+    return measured.counts.mappings.with_row_index("line")
 
 
-def refused_for(measured: Counted, *reasons: str) -> pl.DataFrame:
+def refused_for(measured: Measurements, *reasons: str) -> pl.DataFrame:
     """`LabelDataset.refusals` for some reasons, each with its ``line``."""
-    numbered = measured.refusals.with_row_index("line", len(measured.mappings))
+    numbered = measured.counts.refusals.with_row_index("line", len(measured.counts.mappings))
     return numbered.filter(pl.col("reason").is_in(reasons))
 
 
@@ -102,18 +102,18 @@ class LookedAt:
         return f"{self.beside:,} could not be looked at, for no list of their codes is at hand"
 
 
-def looked_at(measured: Counted) -> LookedAt:
+def looked_at(measured: Measurements) -> LookedAt:
     """The rows whose codes could be looked up."""
     read, refused = measured.ledger.rows_read, measured.ledger.refused
     beside = sum(refused.get(reason, 0) for reason in _OF_NO_LIST)
     return LookedAt(read - beside, beside)
 
 
-_READ = WeakKeyDictionary[Counted, pl.DataFrame]()
+_READ = WeakKeyDictionary[Measurements, pl.DataFrame]()
 """Labels `read_again`, by their measurements."""
 
 
-def read_again(measured: Counted, integrity: Integrity) -> pl.DataFrame:
+def read_again(measured: Measurements, integrity: Integrity) -> pl.DataFrame:
     """Labels as `written`, with the valid codes that they may be if they were damaged.
 
     Further columns: ``codes``, those that it is as it stands; ``with_zeros``, those that it is with
@@ -139,7 +139,7 @@ def read_again(measured: Counted, integrity: Integrity) -> pl.DataFrame:
     return _READ[measured]
 
 
-def _read(measured: Counted, integrity: Integrity) -> pl.DataFrame:
+def _read(measured: Measurements, integrity: Integrity) -> pl.DataFrame:
     codes, labels = _valid_codes(measured), written(measured)
     rows = _as_numbers(labels)
     nodes = labels["node"].to_list()
@@ -175,7 +175,7 @@ def _read(measured: Counted, integrity: Integrity) -> pl.DataFrame:
     )
 
 
-def unexplained(measured: Counted) -> pl.DataFrame:
+def unexplained(measured: Measurements) -> pl.DataFrame:
     """Codes kept though the hierarchy lacks them, where neither fault explains it.
 
     Columns ``line, label`` (the code as it is spelled), ``rows, instances, edition``: that of the
@@ -193,7 +193,7 @@ def unexplained(measured: Counted) -> pl.DataFrame:
     )
 
 
-def explained(measured: Counted) -> set[str]:
+def explained(measured: Measurements) -> set[str]:
     """Nodes of labels that a lost 0 or the wrong table explains: other checks tell of these."""
     integrity = integrity_of(measured)
     if integrity is None:
@@ -202,7 +202,7 @@ def explained(measured: Counted) -> set[str]:
     return set(labels["node"].drop_nulls())
 
 
-def lines(measured: Counted, labels: pl.DataFrame, codes: str) -> pl.DataFrame:
+def lines(measured: Measurements, labels: pl.DataFrame, codes: str) -> pl.DataFrame:
     """``line, label, rows, instances, may_stand_for`` of labels, the last from some codes."""
     hierarchy = measured.hierarchy
     told = [
@@ -271,10 +271,10 @@ def _elsewhere(integrity: Integrity, label: str, table: str | None) -> set[str]:
     return {code for other in others for code in integrity.readings(label, other)}
 
 
-def _valid_codes(measured: Counted) -> set[str]:
-    hierarchy, mappings = measured.hierarchy, measured.mappings
+def _valid_codes(measured: Measurements) -> set[str]:
+    hierarchy, mappings = measured.hierarchy, measured.counts.mappings
     added = set(mappings.filter("added")["node"])
-    if isinstance(measured, Measurements) and measured.model is not None:
+    if measured.model is not None:
         added |= set(measured.model.predictions.ledger.hung_classes.values())
     assignable = zip(hierarchy.nodes, hierarchy.assignable.tolist(), strict=True)
     return {node for node, may in assignable if may} - added

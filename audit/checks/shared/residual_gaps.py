@@ -35,8 +35,8 @@ def where_told(measured: Measurements, finding: Finding) -> BoolArray:
     """
     _, column, value = finding.key
     if column == REFERENCE:
-        return np.ones(len(measured.dataset), np.bool_)
-    inside, _ = measured.dataset.having(column, value)
+        return np.ones(measured.n_instances, np.bool_)
+    inside, _ = measured.loaded.dataset.having(column, value)
     return inside
 
 
@@ -69,9 +69,9 @@ def _differences_explained(
         same = [key for key in standing if key[0] == parent]
         below = [key for key in standing if hierarchy.relation(key[0], parent) == "ancestor"]
         if not same and below and column != REFERENCE:
-            left_out = np.zeros(len(measured.dataset), np.bool_)
+            left_out = np.zeros(measured.n_instances, np.bool_)
             for node, _, _ in below:
-                left_out[measured.below.labelled(hierarchy.index(node))] = True
+                left_out[measured.loaded.below.labelled(hierarchy.index(node))] = True
             index = hierarchy.index(parent)
             remaining = difference_without(measured, column, value, index, left_out)
             same = below if abs(remaining) <= floor else []
@@ -89,7 +89,7 @@ _DIFFERENCE = {
 
 
 def _difference(measured: Measurements, row: dict[str, Any], into: tuple[str, ...]) -> Finding:
-    total = len(measured.dataset)
+    total = measured.n_instances
     parent = measured.hierarchy.describe(measured.hierarchy.index(row["parent"]))
     to_reference = row["column"] == REFERENCE
     here = "" if to_reference else f" where {row['column']} is {row['value']}"

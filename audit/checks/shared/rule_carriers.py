@@ -38,7 +38,9 @@ def named(hierarchy: Hierarchy, nodes: Sequence[str]) -> str:
 def parts_of(measured: Measurements, nodes: Sequence[str], instances: IntArray) -> tuple[Part, ...]:
     """The labels at or below some nodes on some instances, the most frequent first."""
     labels = np.flatnonzero(at_or_below(measured.hierarchy, nodes))
-    labelled = np.asarray(measured.dataset.direct[instances][:, labels].sum(axis=0), np.int64)
+    labelled = np.asarray(
+        measured.loaded.dataset.direct[instances][:, labels].sum(axis=0), np.int64
+    )
     order = np.lexsort((labels, -labelled))[:TOP_PARTS]
     ids, everywhere = measured.hierarchy.nodes, measured.direct_support
     return tuple(

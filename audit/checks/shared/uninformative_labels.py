@@ -7,7 +7,7 @@ import numpy as np
 from audit.base.dag import IntArray
 from audit.checks.check import TOP_PARTS
 from audit.engine.pairs.record_counts import only_among
-from audit.measure.measure import Counted, Measurements
+from audit.measure.measure import Measurements
 from audit.results.disclosure import Quantity, count, derived
 from audit.results.result import Finding, Part
 
@@ -15,22 +15,16 @@ UNINFORMATIVE = "uninformative"
 """Key of the finding."""
 
 
-def finding_of_instances(measured: Measurements, check: str) -> tuple[Finding, ...]:
-    """A note on such instances, with the nodes in question."""
-    return _finding(measured, check, len(cases_uninformative(measured)))
-
-
-def finding_of_counts(measured: Counted, check: str) -> tuple[Finding, ...]:
-    """The same from counts alone."""
-    return _finding(measured, check, measured.records.total("uninformative"))
-
-
 def cases_uninformative(measured: Measurements) -> IntArray:
     """The instances with no label but such ones, ascending."""
-    return np.flatnonzero(only_among(measured.dataset.direct, measured.hierarchy.uninformative))
+    return np.flatnonzero(
+        only_among(measured.loaded.dataset.direct, measured.hierarchy.uninformative)
+    )
 
 
-def _finding(measured: Counted, check: str, touched: int) -> tuple[Finding, ...]:
+def finding_of_instances(measured: Measurements, check: str) -> tuple[Finding, ...]:
+    """A note on such instances, with the nodes in question."""
+    touched = measured.counts.records.total("uninformative")
     if not touched:
         return ()
     support, labelled = measured.direct_support, measured.labelled

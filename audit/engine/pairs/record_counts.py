@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, Literal, TypeAlias, get_args
+from typing import Any, Literal, Protocol, TypeAlias, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -59,8 +59,30 @@ _SPECIFIC, _OTHER, _UNSPECIFIED = 1 << 40, 1 << 20, 1
 """What a direct label adds to the nodes above it, so that one product counts all three apart."""
 
 
-class RecordCounts:
-    """Counts by kind and key; those of two sets of instances add up.
+class Records(Protocol):
+    """Counts of whole instances by kind and key."""
+
+    def of(self, kind: Kind) -> Sums:
+        """The counts of a kind, ``joint`` of each of ``keys``."""
+
+    def at(self, kind: Kind, size: int) -> IntArray:
+        """The counts of a kind by key, shape (size,), at least as long as the keys go."""
+        sums = self.of(kind)
+        found = np.zeros(max(size, int(sums.keys.max(initial=-1)) + 1), np.int64)
+        found[sums.keys] = sums.joint
+        return found
+
+    def total(self, kind: Kind) -> int:
+        """The counts of a kind summed over its keys."""
+        return int(self.of(kind).joint.sum())
+
+    def __iter__(self) -> Iterator[tuple[Kind, Sums]]:
+        """Every kind with its counts."""
+        return ((kind, self.of(kind)) for kind in KINDS)
+
+
+class RecordCounts(Records):
+    """Counts in memory; those of two sets of instances add up.
 
     Args:
         counts: What was counted before.
@@ -79,21 +101,6 @@ class RecordCounts:
     def of(self, kind: Kind) -> Sums:
         """The counts of a kind, ``joint`` of each of ``keys``."""
         return self._tails[kind].between(0, np.iinfo(np.int64).max)
-
-    def at(self, kind: Kind, size: int) -> IntArray:
-        """The counts of a kind by key, shape (size,), at least as long as the keys go."""
-        sums = self.of(kind)
-        found = np.zeros(max(size, int(sums.keys.max(initial=-1)) + 1), np.int64)
-        found[sums.keys] = sums.joint
-        return found
-
-    def total(self, kind: Kind) -> int:
-        """The counts of a kind summed over its keys."""
-        return int(self.of(kind).joint.sum())
-
-    def __iter__(self) -> Iterator[tuple[Kind, Sums]]:
-        """Every kind with its counts."""
-        return ((kind, self.of(kind)) for kind in KINDS)
 
 
 @dataclass(frozen=True, eq=False)
@@ -151,9 +158,9 @@ def count_records(rows: RecordRows, mapped: Mapped) -> tuple[RecordCounts, Spars
         "length": _counts(lengths),
         "rows": _counts(np.bincount(instance[kept], minlength=rows.instances)[lengths > 0]),
         **_repeated(of_node, in_rows, n_nodes),
-        **_all_refused(instance[~kept], mapped.reason_of[label[~kept]], lengths),
-        **_nested(direct, above, mapped.strict_closure),
-        **_uninformative(direct, mapped.uninformative),
+        **count_refused(instance[~kept], mapped.reason_of[label[~kept]], lengths),
+        **count_nested(direct, above, mapped.strict_closure),
+        **count_uninformative(direct, mapped.uninformative),
         **_below(above),
         **_margins(direct, above, mapped.branch_of),
     }
@@ -209,8 +216,14 @@ def _repeated(of_node: IntArray, in_rows: IntArray, n_nodes: int) -> dict[Kind, 
     }
 
 
-def _all_refused(instance: IntArray, reason: IntArray, lengths: IntArray) -> dict[Kind, Sums]:
-    """Of the refused rows those whose instance has no label."""
+def count_refused(instance: IntArray, reason: IntArray, lengths: IntArray) -> dict[Kind, Sums]:
+    """Count ``refused`` and ``all_refused``.
+
+    Args:
+        instance: Of each refused row, shape (n_rows,).
+        reason: Why it was refused, by number, same shape.
+        lengths: Labels of each instance, shape (n_instances,).
+    """
     alone = lengths[instance] == 0
     if not alone.any():
         return {}
@@ -230,7 +243,14 @@ def _above(direct: Sparse, mapped: Mapped) -> Sparse:
     return csr_array(valued @ mapped.strict_closure)
 
 
-def _nested(direct: Sparse, above: Sparse, strict_closure: Sparse) -> dict[Kind, Sums]:
+def count_nested(direct: Sparse, above: Sparse, strict_closure: Sparse) -> dict[Kind, Sums]:
+    """Count ``nested`` and ``nested_instances``.
+
+    Args:
+        direct: 0/1, shape (n_instances, n_nodes).
+        above: Stored where a label of the instance lies strictly below the node, same shape.
+        strict_closure: 1 where a is an ancestor of i, shape (n_nodes, n_nodes).
+    """
     beside = csr_array(direct.multiply(above)).tocoo()
     if not beside.nnz:
         return {}
@@ -249,7 +269,8 @@ def _nested(direct: Sparse, above: Sparse, strict_closure: Sparse) -> dict[Kind,
     }
 
 
-def _uninformative(direct: Sparse, uninformative: BoolArray) -> dict[Kind, Sums]:
+def count_uninformative(direct: Sparse, uninformative: BoolArray) -> dict[Kind, Sums]:
+    """Count ``uninformative``; arguments as of `only_among`."""
     alone = only_among(direct, uninformative)
     return {"uninformative": _single(int(alone.sum()))} if alone.any() else {}
 

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from audit.checks.rules.cross_branch import CHECK, on_counts
+from audit.checks.rules.cross_branch import CHECK
 from audit.hierarchies.hierarchy import Hierarchy
 from audit.measure.measure import measure
 from audit.policy.policy import Policy
@@ -206,7 +206,7 @@ def test_a_branch_below_another_cannot_exclude_it() -> None:
 def counted(
     hierarchy: Hierarchy, labels: Mapping[str, Sequence[str]], *rules: BranchRule
 ) -> CheckResult:
-    return on_counts(counted_of(measure(labelled(hierarchy, labels), Policy(branch_rules=rules))))
+    return CHECK.run(counted_of(measure(labelled(hierarchy, labels), Policy(branch_rules=rules))))
 
 
 def parts(found: CheckResult) -> list[dict[tuple[str, ...], object]]:

@@ -255,7 +255,7 @@ def guideline_audit() -> Measurements:
 def found_by(node: str) -> set[str]:
     """The records that a finding on the rule of this node names."""
     own = guideline_audit()
-    ids = own.dataset.instances["instance"].to_list()
+    ids = own.loaded.dataset.instances["instance"].to_list()
     findings = [f for f in CHECK.run(own).findings if f.key[0] == node and f.key[2] == "missing"]
     assert CHECK.cases
     return {ids[i] for finding in findings for i in CHECK.cases(own, finding).tolist()}

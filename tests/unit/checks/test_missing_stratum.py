@@ -82,7 +82,7 @@ def test_its_cases_carry_both_nodes_of_a_pair_that_vanishes(rng: np.random.Gener
     (finding,) = CHECK.run(found).findings
     names = found.hierarchy.nodes
     pairs = [{names[a][0], names[b][0]} for a, b in found.excess.found.select("a", "b").iter_rows()]
-    ids = found.dataset.instances["instance"].gather(cases(found, finding)).to_list()
+    ids = found.loaded.dataset.instances["instance"].gather(cases(found, finding)).to_list()
 
     assert finding.evidence["instances"].value == len(ids) == finding.touched
     assert all(any(pair <= {leaf[0] for leaf in labels[i]} for pair in pairs) for i in ids)
@@ -164,8 +164,8 @@ def test_a_column_of_the_file_that_nobody_named_is_tried(
     pl.DataFrame(rows, names, orient="row").write_csv(file)
     found = measure(load_labels(file, BODY), Policy())
 
-    assert found.dataset.unnamed.columns == ["Age"]
-    assert found.columns == ("split",)
+    assert found.loaded.dataset.unnamed.columns == ["Age"]
+    assert found.loaded.columns == ("split",)
     assert [finding.key for finding in CHECK.run(found).findings] == [("Age",)]
     named = measure(load_labels(file, BODY, strata=["age"]), Policy(strata=("age",)))
     assert named.dataset.unnamed.columns == []

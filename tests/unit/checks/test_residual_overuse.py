@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import binom
 
-from audit.checks.rules.residual_overuse import CHECK, on_counts
+from audit.checks.rules.residual_overuse import CHECK
 from audit.hierarchies.hierarchy import Hierarchy
 from audit.measure.measure import measure
 from audit.policy.policy import Policy
@@ -184,7 +184,7 @@ FROM_TEN = Policy(residual_instances=Threshold(value=10, reason=""))
 def standing_both_ways(*counts: tuple[int, Sequence[str]]) -> tuple[list[str], list[str]]:
     """Parents of the trunk that stand by instances, and by counts alone."""
     measured = measure(labelled(TRUNK, repeated(counts)), FROM_TEN)
-    return flagged(CHECK.run(measured)), flagged(on_counts(counted_of(measured)))
+    return flagged(CHECK.run(measured)), flagged(CHECK.run(counted_of(measured)))
 
 
 def test_on_counts_parents_are_folded_into_the_child_that_explains_them() -> None:
@@ -223,7 +223,7 @@ def test_on_counts_no_difference_is_told() -> None:
     measured = measure(labelled(TRUNK, labels, splits=splits), Policy())
 
     assert {finding.severity for finding in CHECK.run(measured).findings} == {"note"}
-    assert on_counts(counted_of(measured)).status == "pass"
+    assert CHECK.run(counted_of(measured)).status == "pass"
 
 
 @given(trees(titled=False), st.data())
@@ -240,7 +240,7 @@ def test_on_counts_folding_is_equal_where_each_instance_has_one_label(
     counts = data.draw(st.lists(often, max_size=8))
     measured = measure(labelled(hierarchy, repeated(counts)), policy)
 
-    assert on_counts(counted_of(measured)) == CHECK.run(measured)
+    assert CHECK.run(counted_of(measured)) == CHECK.run(measured)
 
 
 # --- what chance does ---------------------------------------------------------------------------

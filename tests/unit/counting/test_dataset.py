@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections import Counter
 
-import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from audit.counting.dataset import records_of
-from audit.data.dataset import REASONS
-from audit.engine.pairs.record_counts import RecordCounts
+from audit.counting.dataset import LoadedRecords
+from audit.counting.residual_nodes import Residual
+from audit.data.mapping import REASONS
+from audit.engine.pairs.record_counts import Records
 from audit.hierarchies.hierarchy import Hierarchy
 from fixtures.labelled import labelled
 from fixtures.toy import toy
@@ -19,16 +19,17 @@ LABELS = ["dog", "cow", "pet", "animal", "elf", "orc", None]
 KINDS = st.dictionaries(st.sampled_from(range(8)), st.sampled_from([1, 2]))
 
 
-def counted(labels: dict[str, list[str | None]], residual: dict[int, int]) -> RecordCounts:
-    kinds = np.array([residual.get(node, 0) for node in range(8)], np.int64)
-    return records_of(labelled(toy(), labels), kinds)
+def counted(labels: dict[str, list[str | None]], residual: dict[int, int]) -> Records:
+    words = {1: "other", 2: "unspecified"}
+    nodes = {node: Residual(words[kind], "drawn") for node, kind in residual.items()}
+    return LoadedRecords(labelled(toy(), labels), nodes)
 
 
 def plain(counts: Counter[int]) -> dict[int, int]:
     return {key: n for key, n in counts.items() if n}
 
 
-def of(records: RecordCounts, kind: str) -> dict[int, int]:
+def of(records: Records, kind: str) -> dict[int, int]:
     sums = records.of(kind)  # type: ignore[arg-type]
     return dict(zip(sums.keys.tolist(), sums.joint.tolist(), strict=True))
 

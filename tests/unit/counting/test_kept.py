@@ -19,7 +19,7 @@ from audit.counting.kept import counted_sources, read_counts, write_counts
 from audit.engine.pairs.record_counts import KINDS
 from audit.hierarchies.hierarchy import Hierarchy
 from audit.hierarchies.icd.icd9 import ICD9
-from audit.measure.counts import measure_counts
+from audit.measure.measure import measure
 from audit.policy.policy import Policy
 from fixtures.brute_force_counts import Rows
 from fixtures.full_disk import full_disk
@@ -155,7 +155,7 @@ def damaged(path: Path, how: str) -> None:
 def read_all(folder: Path) -> None:
     """All that is done with counts that were kept."""
     counted_sources(folder)
-    measure_counts(read_counts(folder, toy()), POLICY)
+    measure(read_counts(folder, toy()), POLICY)
 
 
 @pytest.mark.parametrize("how", ["gone", "cut", "empty", "another table"])

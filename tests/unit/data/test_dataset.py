@@ -10,7 +10,8 @@ import pytest
 
 import audit
 from audit.base.errors import InputError, SchemaError
-from audit.data.dataset import REASONS, LabelDataset, load_labels
+from audit.data.dataset import LabelDataset, load_labels
+from audit.data.mapping import REASONS
 from audit.hierarchies.hierarchy import Hierarchy
 from fixtures.labelled import labelled
 

@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from polars.testing import assert_frame_equal
 
-from audit.data.dataset import REASONS, LabelDataset
-from audit.data.mapping import LABELS, LabelNodes, label_counts, label_nodes, summed_counts
+from audit.data.dataset import LabelDataset
+from audit.data.mapping import LABELS, REASONS, LabelNodes, label_counts, label_nodes, summed_counts
 from audit.hierarchies.hierarchy import Hierarchy
 from audit.hierarchies.reading import load_hierarchy
 from fixtures.toy import toy

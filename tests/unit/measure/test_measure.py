@@ -23,7 +23,7 @@ def measured(toy_hierarchy: Hierarchy) -> Measurements:
 
 
 def pairs(measured: Measurements) -> pl.DataFrame:
-    return described(measured.pairs, len(measured.dataset)).collect()
+    return described(measured.pairs, measured.n_instances).collect()
 
 
 def pair(measured: Measurements, a: str, b: str) -> dict[str, object]:
@@ -142,20 +142,23 @@ def test_instances_without_a_group_stand_alone() -> None:
     pair = dict.fromkeys(["i0000", "i0001"], "p")
     one_named = measure(labelled(LUNG, labels, groups=pair), Policy())
 
-    assert plain.group_of is None
-    assert one_named.group_of is not None
-    assert len(set(one_named.group_of.tolist())) == 59
+    assert plain.loaded.group_of is None
+    assert one_named.loaded.group_of is not None
+    assert len(set(one_named.loaded.group_of.tolist())) == 59
 
 
 def test_groups_of_one_are_no_groups() -> None:
     labels = repeated([(30, ["other_lung"]), (30, ["asthma"])])
 
-    assert measure(labelled(LUNG, labels, groups={i: i for i in labels}), Policy()).group_of is None
+    assert (
+        measure(labelled(LUNG, labels, groups={i: i for i in labels}), Policy()).loaded.group_of
+        is None
+    )
 
 
 def test_a_group_is_never_mistaken_for_an_instance_without_one() -> None:
     labels = {key: ["asthma"] for key in "pqr"}
-    found = measure(labelled(LUNG, labels, groups={"q": "p", "r": "p"}), Policy()).group_of
+    found = measure(labelled(LUNG, labels, groups={"q": "p", "r": "p"}), Policy()).loaded.group_of
 
     assert found is not None
     assert found[0] != found[1]
@@ -179,9 +182,12 @@ def test_the_policy_overrules_whether_labelled_ancestors_are_a_fault(
 
 
 def test_instances_are_counted_one_by_one_when_first_asked_for(measured: Measurements) -> None:
-    assert "records" not in vars(measured)
-    assert measured.records.total("length") == measured.instances == 5
-    assert vars(measured)["records"] is measured.records
+    records = measured.counts.records
+    assert vars(records).keys() == {"dataset", "residual"}
+    assert records.total("length") == measured.n_instances == 5
+    counted = dict(vars(records))
+    assert records.total("rows") == measured.labelled
+    assert vars(records) == counted
 
 
 def test_a_quotient_has_the_same_bits_however_many_rows_are_read() -> None:

@@ -8,12 +8,12 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from audit.counting.dataset import records_of
+from audit.counting.dataset import Instances
 from audit.counting.residual_nodes import Residual
 from audit.data.dataset import LabelDataset
-from audit.engine.pairs.pair_counts import support
 from audit.hierarchies.hierarchy import Hierarchy
-from audit.measure.residual_use import ResidualUse, residual_use, residual_use_of_counts
+from audit.measure.residual_use import ResidualUse, residual_use
+from audit.policy.policy import Policy
 from fixtures.labelled import labelled, repeated, tree
 from fixtures.strategies import hierarchies, label_sets
 
@@ -21,17 +21,10 @@ FOUND = {kind: Residual(kind, "drawn") for kind in ("other", "unspecified")}
 KINDS = st.sampled_from(list(FOUND.values()))
 
 
-def of_counts(dataset: LabelDataset, residual: dict[int, Residual], least: float) -> ResidualUse:
-    kinds = np.zeros(len(dataset.hierarchy), np.int64)
-    for node, found in residual.items():
-        kinds[node] = {"other": 1, "unspecified": 2}[found.kind]
-    records, labelled_at = records_of(dataset, kinds), support(dataset.direct)
-    return residual_use_of_counts(records, dataset.hierarchy, residual, labelled_at, least)
-
-
 def same(dataset: LabelDataset, residual: dict[int, Residual], least: float) -> ResidualUse:
-    counted = of_counts(dataset, residual, least)
-    measured = residual_use(dataset, residual, None, least)
+    instances = Instances(dataset, Policy(), residual)
+    counted = residual_use(instances, residual, least)
+    measured = residual_use(instances, residual, least, instances)
     assert counted.table.equals(measured.table)
     assert counted.prior == measured.prior
     return counted

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from audit.base.errors import InputError, OutputError
 from audit.hierarchies.hierarchy import Hierarchy
 from audit.results.result import AuditResult
-from audit.runs.audit import run_audit, run_counted_audit
+from audit.runs.audit import run_audit
 from audit.runs.case_lists import cases_of, drawn, listed, write_csv
 from audit.runs.folder import write_run
 from audit.runs.read import read_run
@@ -54,7 +54,7 @@ def test_a_counted_run_is_refused_with_what_to_do(toy_hierarchy: Hierarchy, tmp_
     from audit.counting.file import count_pairs
 
     (tmp_path / "rows.csv").write_text("instance,label\na,dog\nb,cow\n")
-    counted = run_counted_audit(count_pairs(tmp_path / "rows.csv", toy_hierarchy))
+    counted = run_audit(count_pairs(tmp_path / "rows.csv", toy_hierarchy))
     run = write_run(counted, tmp_path / "run")
 
     assert counted.cases is None

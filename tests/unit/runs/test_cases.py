@@ -31,7 +31,7 @@ def found(measured: Measurements, check: str) -> dict[str, list[str]]:
     """The ids of the instances behind each finding of a check, by the finding's id."""
     (asked,) = (one for one in CHECKS if one.name == check)
     assert asked.cases
-    ids = measured.dataset.instances["instance"]
+    ids = measured.loaded.dataset.instances["instance"]
     return {
         finding.id: ids.gather(asked.cases(measured, finding)).to_list()
         for finding in asked.run(measured).findings

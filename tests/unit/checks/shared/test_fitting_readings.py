@@ -177,8 +177,7 @@ def test_what_fits_is_told_with_its_numbers_and_withheld_where_these_are_small()
 
 def test_on_counts_it_names_all_readings_and_says_that_none_is_preferred() -> None:
     asked = measured(small(*MEETING, (3, ["42", "1363"])))
-    assert CHECK.on_counts
-    (finding,) = CHECK.on_counts(counted_of(asked)).findings
+    (finding,) = CHECK.run(counted_of(asked)).findings
     (part,) = finding.parts
 
     assert "none is preferred: counts do not keep" in finding.statement
