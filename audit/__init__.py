@@ -14,7 +14,8 @@ if TYPE_CHECKING:
     from audit.hierarchies.reading import load_hierarchy
     from audit.policy.policy import Policy
     from audit.policy.reading import load_policy
-    from audit.results.result import AuditResult, CheckResult, Finding
+    from audit.results.findings import CheckResult, Finding
+    from audit.results.result import AuditResult
     from audit.runs.audit import run_audit
     from audit.runs.compare import Comparison, compare_runs
     from audit.runs.folder import write_run
@@ -46,9 +47,9 @@ __all__ = [
 _HOME = {
     "AuditError": "audit.base.errors",
     "AuditResult": "audit.results.result",
-    "CheckResult": "audit.results.result",
+    "CheckResult": "audit.results.findings",
     "Comparison": "audit.runs.compare",
-    "Finding": "audit.results.result",
+    "Finding": "audit.results.findings",
     "Hierarchy": "audit.hierarchies.hierarchy",
     "LabelDataset": "audit.data.dataset",
     "Policy": "audit.policy.policy",

@@ -40,7 +40,8 @@ from audit.measure.rule_book import refuse_contradictions
 from audit.measure.validity import days_of
 from audit.policy.built_in import policy_for
 from audit.policy.policy import Policy
-from audit.results.result import BRANCH_PAIRS, COUNTED, STRATA, AuditResult, CheckResult
+from audit.results.findings import CheckResult
+from audit.results.result import BRANCH_PAIRS, COUNTED, STRATA, AuditResult
 from audit.runs.cases import CaseNumbers, case_table
 
 DISTRIBUTION = "hierarchy-audit"

@@ -12,11 +12,8 @@ from pathlib import Path
 from typing import Any
 
 from audit.base.files import sha256_of
-from audit.results.result import (
-    SCHEMA_VERSION,
-    AuditResult,
-    to_json_bytes,
-)
+from audit.results.result import AuditResult, to_json_bytes
+from audit.results.shared_view import SCHEMA_VERSION
 from audit.runs.seal_key import SealKey
 
 RESULT, MANIFEST, RESTRICTED = "result.json", "manifest.json", "restricted"

@@ -13,16 +13,9 @@ from audit.base.errors import InputError
 from audit.base.files import read_json, sha256_of
 from audit.results.disclosure import Earlier, Quantity
 from audit.results.disclosure.earlier_table import earlier_of
-from audit.results.result import (
-    COUNTED,
-    SCHEMA_VERSION,
-    AuditResult,
-    CheckResult,
-    Finding,
-    Judgement,
-    Part,
-    Waived,
-)
+from audit.results.findings import CheckResult, Finding, Judgement, Part, Waived
+from audit.results.result import COUNTED, AuditResult
+from audit.results.shared_view import SCHEMA_VERSION
 from audit.runs.folder import DENOMINATORS, EARLIER, POLICY, REFERENCE, refuse_no_run
 from audit.runs.manifest import MANIFEST, RESTRICTED, RESULT
 from audit.runs.seal import broken_of

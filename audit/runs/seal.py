@@ -15,7 +15,8 @@ from pydantic import BaseModel
 
 from audit.base.errors import InputError, first_cases
 from audit.base.files import sha256_of
-from audit.results.result import SCHEMA_VERSION, to_json_bytes
+from audit.results.result import to_json_bytes
+from audit.results.shared_view import SCHEMA_VERSION
 from audit.runs.compare import COMPARISON
 from audit.runs.compare.result import SCHEMA_VERSION as COMPARISON_VERSION
 from audit.runs.manifest import MANIFEST, RESTRICTED, RESULT, seal_of

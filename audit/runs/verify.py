@@ -15,7 +15,8 @@ from audit.base.errors import AuditError, first_cases
 from audit.base.files import sha256_of
 from audit.base.plurals import counted
 from audit.policy.policy import Policy
-from audit.results.result import SCHEMA_VERSION, AuditResult, to_json_bytes
+from audit.results.result import AuditResult, to_json_bytes
+from audit.results.shared_view import SCHEMA_VERSION
 from audit.runs.agreement import disagreements
 from audit.runs.folder import HTML, PDF, POLICY
 from audit.runs.inputs import judge_again, reference_run, stated_policy

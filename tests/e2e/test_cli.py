@@ -25,7 +25,7 @@ from audit.checks import ALL_CHECKS, CHECKS
 from audit.checks.check import Check
 from audit.cli.app import app
 from audit.measure.measure import Measurements
-from audit.results.result import CheckResult
+from audit.results.findings import CheckResult
 from audit.runs import audit as run_module
 from audit.runs import folder as run_folder
 from audit.runs import manifest

@@ -25,7 +25,8 @@ from audit.checks.judging.weight import severity_of
 from audit.policy.policy import Policy
 from audit.policy.rules import Companion, Person, PersonRule
 from audit.policy.statements import CodeDates
-from audit.results.result import AuditResult, CheckResult, Finding, Judgement, to_json_bytes
+from audit.results.findings import CheckResult, Finding, Judgement
+from audit.results.result import AuditResult, to_json_bytes
 
 _AGAIN = "audit the data again with `audit run --policy`"
 
@@ -186,7 +187,7 @@ def _judged(
     return replace(
         result,
         identity=_identity(result, policy, reference),
-        earlier=None if reference is None else reference.as_earlier_of(result),
+        earlier=None if reference is None else reference.view.as_earlier_of(result.view),
         policy=policy_as_applied(
             policy,
             min_cell=min_cell,

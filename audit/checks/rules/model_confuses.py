@@ -19,7 +19,7 @@ from audit.engine.statistics.fdr import benjamini_hochberg
 from audit.hierarchies.hierarchy import RELATIONS
 from audit.measure.measure import Measurements
 from audit.results.disclosure import Quantity, count, derived
-from audit.results.result import CheckResult, Finding
+from audit.results.findings import CheckResult, Finding
 
 _NAME = "model_confuses"
 _TITLE = "Which labels does the model answer in place of each other?"

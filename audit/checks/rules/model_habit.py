@@ -18,7 +18,7 @@ from audit.hierarchies.hierarchy import RELATIONS
 from audit.measure.measure import Measurements
 from audit.measure.residual_use import residual_share
 from audit.results.disclosure import Quantity, count, derived
-from audit.results.result import CheckResult, Finding, Part, finding_id
+from audit.results.findings import CheckResult, Finding, Part, finding_id
 
 _NAME = "model_habit"
 _TITLE = "Has the model learned the data's habits?"

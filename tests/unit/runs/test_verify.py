@@ -17,7 +17,8 @@ from hypothesis import strategies as st
 
 import reports
 from audit.base.errors import InputError
-from audit.results.result import SCHEMA_VERSION, AuditResult
+from audit.results.result import AuditResult
+from audit.results.shared_view import SCHEMA_VERSION
 from audit.runs.audit import run_audit
 from audit.runs.compare import compare_runs, write_comparison
 from audit.runs.folder import write_tables, writing_run
