@@ -97,7 +97,7 @@ def shown_progress() -> Iterator[Progress]:
     from rich.console import Console
     from rich.progress import Progress as Live
 
-    from audit.cli.terminal import following, progress_columns
+    from audit.cli.live_progress import following, progress_columns
 
     console = Console(stderr=True)
     with Live(*progress_columns(), console=console, transient=True) as live:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Mapping
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Literal
@@ -15,7 +14,6 @@ import polars as pl
 from scipy.sparse import csr_array, eye_array
 
 from audit.base import dag
-from audit.base.cores import cores
 from audit.base.dag import BoolArray, IntArray, Sparse
 from audit.base.errors import SchemaError
 from audit.base.limits import ANCESTORS
@@ -30,16 +28,10 @@ from audit.hierarchies.building import (
 )
 from audit.hierarchies.coding import Coding, Unlisted
 from audit.hierarchies.notes import Companions, Exclusions
+from audit.hierarchies.relations import RELATIONS, relate
 
 if TYPE_CHECKING:
     import networkx as nx
-
-
-RELATIONS = ("ancestor", "sibling", "overlap", "same_branch", "cross_branch")
-"""How the two nodes of a pair stand to each other; the first that holds is taken."""
-
-PAIRS_PER_BLOCK = 250_000
-"""Pairs that a thread relates at a time, so that memory stays flat."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -228,12 +220,12 @@ class Hierarchy:
 
     def relation(self, a: str, b: str) -> str:
         """How two different nodes stand to each other: one of `RELATIONS`."""
-        relation, _ = self.relate(np.array([self.index(a)]), np.array([self.index(b)]))
+        relation, _ = relate(self, np.array([self.index(a)]), np.array([self.index(b)]))
         return RELATIONS[int(relation[0])]
 
     def lowest_common_ancestor(self, a: str, b: str) -> str:
         """The deepest node above or at both; ties by smaller height, then node order."""
-        _, lca = self.relate(np.array([self.index(a)]), np.array([self.index(b)]))
+        _, lca = relate(self, np.array([self.index(a)]), np.array([self.index(b)]))
         return self.nodes[int(lca[0])]
 
     def describe(self, index: int) -> str:
@@ -331,34 +323,6 @@ class Hierarchy:
         found[there] = self.branches[above.indices[above.indptr[:-1][there]]]
         return found
 
-    def relate(self, a: IntArray, b: IntArray) -> tuple[IntArray, IntArray]:
-        """Relation and lowest common ancestor of each pair of different nodes.
-
-        Args:
-            a: Node indices, shape (n_pairs,).
-            b: Node indices, shape (n_pairs,).
-
-        Returns:
-            Positions in `RELATIONS`, and node indices; both of shape (n_pairs,).
-        """
-        relation, lca = np.empty(len(a), np.int64), np.empty(len(a), np.int64)
-
-        def fill(start: int) -> None:
-            block = slice(start, start + PAIRS_PER_BLOCK)
-            relation[block], lca[block] = self._relate(a[block], b[block])
-
-        with ThreadPoolExecutor(cores()) as threads:
-            list(threads.map(fill, range(0, len(a), PAIRS_PER_BLOCK)))
-        return relation, lca
-
-    def _relate(self, a: IntArray, b: IntArray) -> tuple[IntArray, IntArray]:
-        lca = dag.lowest_common_ancestors(self.closure, self.depth, self.height, a, b)
-        relation = np.where(lca == self.root, 4, 3)
-        relation[dag.share_descendant(self.edges, self.closure, a, b)] = 2
-        relation[dag.share_parent(self.edges, a, b)] = 1
-        relation[(lca == a) | (lca == b)] = 0
-        return relation, lca
-
     # --- tables ----------------------------------------------------------------------------
 
     def node_frame(self) -> pl.DataFrame:
@@ -383,7 +347,6 @@ class Hierarchy:
                 "assignable": self.assignable,
             },
             schema_overrides={
-                "node": pl.String,
                 "title": pl.String,
                 "branch": pl.String,
                 "branches": pl.List(pl.String),

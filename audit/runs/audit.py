@@ -83,11 +83,10 @@ def run_audit(
     Raises:
         PolicyError: If the policy names what the hierarchy or the data lack, contradicts itself,
             asks for a ratchet without a reference, or takes days to come for the true ones.
-        InputError: If the reference is a run of another hierarchy, a day or an age cannot be read,
-            or the device is not there.
+        InputError: If the reference is of another hierarchy, a day or an age cannot be read, or
+            the device is not there.
 
-    Time and memory grow with the sum over instances of (nodes per instance)^2; those of counts with
-    the pairs that have a joint instance.
+    Time and memory grow with the sum over instances of (nodes per instance)^2.
     """
     if isinstance(data, LabelDataset) and predictions is not None:
         data = data.within(predictions.hierarchy)
@@ -97,13 +96,14 @@ def run_audit(
         data,
         policy,
         predictions,
-        reference=None if reference is None else reference.residuals,
+        reference=reference and reference.residuals,
         seed=seed,
         device=device,
         progress=progress,
     )
-    origin, cases = _origin_of(data, predictions, sources, added_to), dict[str, CaseNumbers]()
-    found = _result(measured, origin, _all_applied(measured, cases, progress))
+    cases: dict[str, CaseNumbers] = {}
+    checks = _all_applied(measured, cases, progress)
+    found = _result(measured, _origin_of(data, predictions, sources, added_to), checks)
     result = judged(found, policy, today=today, reference=reference)
     if not isinstance(data, LabelDataset):
         return result
