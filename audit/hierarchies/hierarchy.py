@@ -112,13 +112,15 @@ class Hierarchy:
         matrix = dag.edge_matrix(ends[0], ends[1], len(ids))
         refuse_cycle(matrix, ids)
         leaf = np.bincount(ends[1], minlength=len(ids)) == 0
-        stated = declared["assignable"]
         return cls(
             name=name,
             nodes=tuple(ids),
             titles=tuple(declared["title"].fill_null("").to_list()),
             edges=matrix,
-            assignable=stated.fill_null(pl.Series(leaf)).to_numpy().astype(np.bool_),
+            assignable=declared["assignable"]
+            .fill_null(pl.Series(leaf))
+            .to_numpy()
+            .astype(np.bool_),
             labelled_ancestors=labelled_ancestors,
             coding=coding,
             repeated_edges=len(edges) - edges.n_unique(),
@@ -355,8 +357,7 @@ class Hierarchy:
 
     def edge_frame(self) -> pl.DataFrame:
         """``child, parent``, in node order."""
-        ids = np.array(self.nodes, object)
-        coo = self.edges.tocoo()
+        ids, coo = np.array(self.nodes, object), self.edges.tocoo()
         return pl.DataFrame(
             {"child": ids[coo.row].tolist(), "parent": ids[coo.col].tolist()}, schema=EDGE_SCHEMA
         )

@@ -78,15 +78,13 @@ def run_audit(
         progress: What is told how far the audit is.
 
     Returns:
-        The result. A check that fails to run has status ``error`` and loses nothing else.
+        The result; a check that fails to run has status ``error`` and loses nothing else.
 
     Raises:
         PolicyError: If the policy names what the hierarchy or the data lack, contradicts itself,
             asks for a ratchet without a reference, or takes days to come for the true ones.
         InputError: If the reference is of another hierarchy, a day or an age cannot be read, or
             the device is not there.
-
-    Time and memory grow with the sum over instances of (nodes per instance)^2.
     """
     if isinstance(data, LabelDataset) and predictions is not None:
         data = data.within(predictions.hierarchy)
@@ -96,7 +94,7 @@ def run_audit(
         data,
         policy,
         predictions,
-        reference=reference and reference.residuals,
+        reference=None if reference is None else reference.residuals,
         seed=seed,
         device=device,
         progress=progress,
