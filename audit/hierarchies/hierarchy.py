@@ -187,8 +187,6 @@ class Hierarchy:
             further_titles=self.further_titles,
         )
 
-    # --- asking about one node -------------------------------------------------------------
-
     def __len__(self) -> int:
         return len(self.nodes)
 
@@ -241,8 +239,6 @@ class Hierarchy:
             return node
         nearest = max(titled, key=lambda i: int(self.depth[i]))
         return f"{node} (below {self.nodes[nearest]} {self.titles[nearest]})"
-
-    # --- arrays over all nodes -------------------------------------------------------------
 
     @cached_property
     def closure(self) -> Sparse:
@@ -324,8 +320,6 @@ class Hierarchy:
         found = np.full(len(self), -1, np.int64)
         found[there] = self.branches[above.indices[above.indptr[:-1][there]]]
         return found
-
-    # --- tables ----------------------------------------------------------------------------
 
     def node_frame(self) -> pl.DataFrame:
         """``node, title, depth, height, level, branch, branches, assignable``, a row a node.
