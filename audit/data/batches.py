@@ -240,3 +240,19 @@ def _passed(frames: Iterable[pl.DataFrame], rows: int) -> Iterator[pl.DataFrame]
         if rows < frame.height:
             yield frame[rows:]
         rows = max(rows - frame.height, 0)
+
+
+def batched(frames: Iterable[pl.DataFrame], rows: int) -> Iterator[pl.DataFrame]:
+    """The same rows in order, at least so many at a time but for the last; none of no frame.
+
+    >>> [len(batch) for batch in batched([pl.DataFrame({"a": [1, 2]})] * 3, 3)]
+    [4, 2]
+    """
+    held: list[pl.DataFrame] = []
+    for frame in frames:
+        held.append(frame)
+        if sum(map(len, held)) >= rows:
+            yield pl.concat(held)
+            held = []
+    if held:
+        yield pl.concat(held)

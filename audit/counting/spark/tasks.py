@@ -25,8 +25,7 @@ from audit.counting.passes import Counting
 from audit.counting.plan import Plan, carried_about
 from audit.counting.storage.spill import LAST
 from audit.counting.storage.sums_file import packed_sums, unpacked_sums
-from audit.data.batched import batched
-from audit.data.batches import labels_of
+from audit.data.batches import batched, labels_of
 from audit.data.mapping import LabelNodes, label_counts, summed_counts
 from audit.engine.pairs.pair_counts import PairCounts
 from audit.engine.pairs.record_counts import KINDS, RecordCounts
