@@ -32,7 +32,7 @@ def show(result: AuditResult | Mapping[str, Any]) -> Shown:
     Raises:
         RenderError: If the report cannot be rendered.
     """
-    from reports.chapters.model import shared_view
+    from reports.chapters.report import shared_view
     from reports.html import html_text
     from reports.notebook import Shown
 
@@ -66,7 +66,7 @@ def write_html(result: AuditResult | Mapping[str, Any], path: str | Path) -> Non
     Raises:
         RenderError: If the report cannot be rendered.
     """
-    from reports.chapters.model import shared_view
+    from reports.chapters.report import shared_view
     from reports.html import html_text
 
     Path(path).write_bytes(html_text(shared_view(result)).encode("utf-8"))
@@ -84,7 +84,7 @@ def write_pdf(result: AuditResult | Mapping[str, Any], path: str | Path) -> None
         RenderError: If Pango is missing, with the line that installs it, or if the report
             cannot be rendered.
     """
-    from reports.chapters.model import shared_view
+    from reports.chapters.report import shared_view
     from reports.pdf.pdf import pdf_bytes
 
     Path(path).write_bytes(pdf_bytes(shared_view(result)))

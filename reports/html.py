@@ -10,7 +10,7 @@ from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
 from audit.base.errors import RenderError
-from reports.chapters.model import Report, build
+from reports.chapters.report import Report, build
 from reports.chapters.sections import sections
 from reports.charts.palette import LIGHT, variables_css
 

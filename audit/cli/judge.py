@@ -44,8 +44,8 @@ def judge(
         from audit.runs.folder import rewriting_run, seal_judged, write_judged_tables
         from audit.runs.inputs import judge_again
         from audit.runs.read import read_run
-        from audit.runs.seal import refuse_lost_key
         from audit.runs.seal_key import with_keyed_data
+        from audit.runs.sealed_run import refuse_lost_key
         from audit.runs.settings import Judging
 
         with shown_progress() as progress, rewriting_run(run) as folder:

@@ -24,7 +24,7 @@ def refuse_broken(
     """What is broken of runs that are about to be read, told where that is forced."""
     if not runs:
         return ()
-    from audit.runs.seal import broken_of
+    from audit.runs.sealed_run import broken_of
 
     broken = broken_of(runs, key, forced=force, remade=remade)
     for fault in broken:

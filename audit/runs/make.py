@@ -30,7 +30,7 @@ from audit.runs.inputs import deciding_files, read_data, read_hierarchy
 from audit.runs.instances import instance_frame, write_instances
 from audit.runs.manifest import RESTRICTED
 from audit.runs.read import read_run
-from audit.runs.seal import SealedRun
+from audit.runs.sealed_run import SealedRun
 from audit.runs.settings import Engine, Settings
 from audit.runs.wrong_hierarchy import refuse_wrong_hierarchy
 

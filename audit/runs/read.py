@@ -18,7 +18,7 @@ from audit.results.result import COUNTED, AuditResult
 from audit.results.shared_view import SCHEMA_VERSION
 from audit.runs.folder import DENOMINATORS, EARLIER, POLICY, REFERENCE, refuse_no_run
 from audit.runs.manifest import MANIFEST, RESTRICTED, RESULT
-from audit.runs.seal import broken_of
+from audit.runs.sealed_run import broken_of
 
 _TABLES = ("nodes", "edges", "residuals", "strata", "branch_pairs", "findings")
 """Restricted tables that every run has."""

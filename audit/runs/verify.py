@@ -24,8 +24,8 @@ from audit.runs.make import audited
 from audit.runs.manifest import MANIFEST, RESTRICTED, RESULT
 from audit.runs.read import read_run
 from audit.runs.rendered import comparable, one_way, read_html, read_pdf
-from audit.runs.seal import LISTING, Input, SealedRun
 from audit.runs.seal_key import SealKey, with_keyed_data
+from audit.runs.sealed_run import LISTING, Input, SealedRun
 from audit.runs.settings import Judging, Settings
 
 Outcome: TypeAlias = Literal["holds", "does not hold", "not checked"]

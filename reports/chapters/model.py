@@ -1,204 +1,75 @@
-"""What a report shows: the shared view in words, formatted numbers, tables and pictures."""
+"""The chapters on a model: its metrics, its behaviour, its exchanges, the data beside it."""
 
 from __future__ import annotations
 
-import hashlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from audit.results.result import COUNTED, AuditResult, to_json_bytes
-from reports.chapters import tables
-from reports.chapters.cards import cards, introduction, leading, more
-from reports.chapters.chapters import Model, model
-from reports.chapters.coverage import Coverage, coverage
-from reports.chapters.since_reference import SinceReference, since_reference
-from reports.chapters.verdict import verdict
-from reports.charts.figures import figures
-from reports.words.methods import fixed_table
-from reports.words.parts import Card, Code, Figure, More, Table, Verdict
-from reports.words.words import number, printable
-
-RESIDUAL_LIMIT = "residual_share"
-"""The policy's threshold that the picture of residual shares is drawn against."""
-JUDGES_PAIRS = "unexpected_pair"
-"""The check whose findings the map of branches counts."""
+from reports.chapters import metric_tables
+from reports.chapters.behaviours import Behaviours, behaviours
+from reports.chapters.beside import beside_figure, decided
+from reports.chapters.exchanges import Exchanges, exchanges
+from reports.chapters.metric_figures import metric_figures
+from reports.words.parts import Figure, Table
+from reports.words.words import number
 
 
 @dataclass(frozen=True, slots=True)
-class Release:
-    """What was audited."""
+class Model:
+    """What the report says of a model."""
 
-    title: str
     facts: tuple[tuple[str, str], ...]
-    digests: tuple[tuple[str, Code], ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Policy:
-    """What it was judged by."""
-
-    name: str
-    min_cell: int
-    max_findings: str
-    ancestors_are_fault: bool
-    ratchet: bool
-    code_dates: str
-    thresholds: Table
-    rules: Table | None
-    exclusive: Table | None
-    expected: Table | None
-    companions: Table | None
-    person_rules: Table | None
-    severities: Table | None
-
-
-@dataclass(frozen=True, slots=True)
-class Report:
-    """All that the templates show."""
-
-    title: str
-    verdict: Verdict
-    release: Release
-    leading: tuple[Card, ...]
-    more: tuple[More, ...]
-    introduction: str
-    figures: tuple[Figure, ...]
-    coverage: Coverage
-    checks: Table
-    not_applicable: int
-    counted: bool
-    model: Model | None
-    since_reference: SinceReference | None
-    ledger: Table
-    ledger_facts: tuple[tuple[str, str], ...]
-    waivers: Table | None
-    policy: Policy
-    fixed: Table
-    provenance: Table
-    tool: str
-    schema_version: str
-    result_sha256: str
+    decided: str
+    cuts: bool
+    """Whether any metric lies between two cuts."""
+    terms: tuple[tuple[str, str], ...]
+    tables: tuple[Table, ...]
+    absent: Table | None
+    measured: tuple[Figure, ...]
+    behaviours: Behaviours | None
+    exchanges: Exchanges | None
+    beside: Figure | None
 
     @property
-    def all_figures(self) -> tuple[Figure, ...]:
-        """Pictures of the hierarchy, then those of the model."""
-        return (*self.figures, *(self.model.figures if self.model else ()))
+    def figures(self) -> tuple[Figure, ...]:
+        """All pictures, in report order."""
+        chapters = (self.behaviours, self.exchanges)
+        drawn = (chapter.figure for chapter in chapters if chapter is not None)
+        return tuple(filter(None, (*self.measured, *drawn, self.beside)))
 
 
-def shared_view(result: AuditResult | Mapping[str, Any]) -> Mapping[str, Any]:
-    """The dictionary that reports render: a result's shared view, or the one given."""
-    return result.shared() if isinstance(result, AuditResult) else result
-
-
-def build(shared: Mapping[str, Any]) -> Report:
-    """Word, format and draw the shared view."""
-    sha256 = hashlib.sha256(to_json_bytes(shared)).hexdigest()
-    shared = printable_view(shared)
-    checks, identity = shared["checks"], shared["identity"]
-    thresholds = {entry["name"]: entry["value"] for entry in shared["policy"]["thresholds"]}
-    first, rest = leading(cards(checks, thresholds))
-    tool = f"{identity['tool']['name']} {identity['tool']['version']}"
-    release, counted = _release(shared), identity["data"]["format"] == COUNTED
-    return Report(
-        title=release.title,
-        verdict=verdict(shared),
-        release=release,
-        leading=first,
-        more=more(rest),
-        introduction=introduction(checks, len(first), len(rest)),
-        figures=figures(shared["overview"], thresholds.get(RESIDUAL_LIMIT), _unjudged(checks)),
-        coverage=coverage(shared),
-        checks=tables.checks_table(checks),
-        not_applicable=sum(check["status"] == "not_applicable" for check in checks),
-        counted=counted,
-        model=model(shared),
-        since_reference=since_reference(shared),
-        ledger=tables.ledger_table(shared["ledger"]),
-        ledger_facts=tables.ledger_facts(shared["ledger"]),
-        waivers=tables.waivers_table(shared["waivers"]),
-        policy=_policy(shared["policy"]),
-        fixed=fixed_table(model=shared["ledger"]["predictions"] is not None),
-        provenance=tables.provenance_table(identity, sha256),
-        tool=tool,
-        schema_version=shared["schema_version"],
-        result_sha256=sha256,
+def model(shared: Mapping[str, Any]) -> Model | None:
+    """The chapters; None without predictions."""
+    predictions = shared["ledger"]["predictions"]
+    if predictions is None:
+        return None
+    metrics, overview = shared["metrics"], shared["overview"]
+    return Model(
+        facts=_facts(predictions, shared["ledger"]["instances"]),
+        decided=decided(predictions),
+        cuts=any("depth_from" in metric["parameters"] for metric in metrics),
+        terms=metric_tables.terms(metrics),
+        tables=metric_tables.whole(metrics, shared["metrics_beside"]),
+        absent=metric_tables.absent(shared["metrics_absent"]),
+        measured=metric_figures(
+            metrics,
+            {scope["node"]: scope["title"] for scope in overview["scopes"]},
+            {row["node"]: row["depth"] for row in overview["scopes"]},
+        ),
+        behaviours=behaviours(overview["behaviours"]),
+        exchanges=exchanges(overview["exchanges"], overview["branch_exchanges"]),
+        beside=beside_figure(overview["data_beside_model"], predictions),
     )
 
 
-def _unjudged(checks: Sequence[Mapping[str, Any]]) -> str:
-    """Why no pair of nodes could be judged; empty where some could."""
-    reasons = (check["reason"] for check in checks if check["name"] == JUDGES_PAIRS)
-    return next(filter(None, reasons), "")
-
-
-def _release(shared: Mapping[str, Any]) -> Release:
-    identity, ledger = shared["identity"], shared["ledger"]
-    data, hierarchy, policy = identity["data"], identity["hierarchy"], identity["policy"]
-    groups = ledger["groups"]
-    facts = [
-        ("Instances", number(ledger["instances"])),
-        ("Labels per instance", f"{number(ledger['labels_per_instance']['median'])} (median)"),
-        ("Rows read", number(ledger["rows_read"])),
-        ("Data format", "counted, not kept" if data["format"] == COUNTED else data["format"]),
-        ("Hierarchy", _hierarchy(hierarchy)),
-        ("Normaliser", identity["normaliser"] or "none"),
-        ("Policy", policy["name"]),
-        ("Smallest count shown", number(shared["policy"]["min_cell"])),
-    ]
-    if ledger["predictions"] is not None:
-        facts.append(
-            ("Instances with a prediction", number(ledger["predictions"]["instances_matched"]))
-        )
-    if groups is not None:
-        facts.insert(1, ("Groups", number(groups)))
-    return Release(
-        title=data["title"] or f"Release labelled with {hierarchy['name']}",
-        facts=tuple(facts),
-        digests=tuple((name, tables.short(digest)) for name, digest in tables.digests(identity)),
-    )
-
-
-def _hierarchy(hierarchy: Mapping[str, Any]) -> str:
-    nodes, depth = number(hierarchy["nodes"]), number(hierarchy["depth"])
-    return f"{hierarchy['name']}: {nodes} nodes, depth {depth}"
-
-
-def _policy(policy: Mapping[str, Any]) -> Policy:
-    return Policy(
-        name=policy["name"],
-        min_cell=policy["min_cell"],
-        max_findings=number(policy["max_findings"]),
-        ancestors_are_fault=policy["labelled_ancestors"] == "fault",
-        ratchet=policy["ratchet"],
-        code_dates=_code_dates(policy.get("code_dates")),
-        thresholds=tables.thresholds_table(policy),
-        rules=tables.rules_table(policy),
-        exclusive=tables.exclusive_table(policy),
-        expected=tables.expected_table(policy),
-        companions=tables.companions_table(policy),
-        person_rules=tables.person_rules_table(policy),
-        severities=tables.severities_table(policy),
-    )
-
-
-def _code_dates(stated: Mapping[str, Any] | None) -> str:
-    """What codes were judged by on their day; empty: they were not."""
-    if stated is None:
-        return ""
+def _facts(predictions: Mapping[str, Any], instances: int) -> tuple[tuple[str, str], ...]:
+    matched, classes = predictions["instances_matched"], predictions["classes_read"]
     return (
-        f"Codes were judged on the day in the column {stated['column']}, which the policy states "
-        f"to be the true day of coding, by the dates of {number(stated['codes'])} codes in "
-        f"{stated['file']}."
+        ("Instances with a prediction", f"{number(matched)} of {number(instances)}"),
+        ("Labelled, not predicted", number(predictions["labels_without_predictions"])),
+        ("Predicted, not labelled", number(predictions["predictions_without_labels"])),
+        ("Classes that are nodes", f"{number(predictions['classes_mapped'])} of {number(classes)}"),
+        ("Classes that are none", number(predictions["unknown_classes"])),
+        ("Form", "sets of nodes" if predictions["set_valued"] else "scores"),
     )
-
-
-def printable_view(value: Any) -> Any:
-    """The same structure with every text fit to stand on a page."""
-    if isinstance(value, str):
-        return printable(value)
-    if isinstance(value, Mapping):
-        return {key: printable_view(inner) for key, inner in value.items()}
-    if isinstance(value, list | tuple):
-        return [printable_view(inner) for inner in value]
-    return value

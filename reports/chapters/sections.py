@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from reports.chapters.model import Report
+    from reports.chapters.report import Report
 
 
 def _always(_: Report) -> bool:

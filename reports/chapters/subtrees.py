@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from reports.chapters.metric_tables import ALL
-from reports.charts.icicle import size
+from reports.charts.icicle_layout import size
 from reports.words.metric_words import Metric
 from reports.words.parts import Node
 

@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 import altair as alt
 
-from reports.charts.icicle import COLUMNS, Cell
+from reports.charts.icicle_layout import COLUMNS, Cell
 from reports.charts.palette import LIGHT, SCALE
 from reports.charts.parts import (
     TEXT,

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from reports.charts import charts
-from reports.charts.icicle import COLUMNS, icicle, size
+from reports.charts.icicle_layout import COLUMNS, icicle, size
 from reports.charts.palette import SCALE
 from reports.charts.svg import draw
 from reports.words.labels import node_label, pair_label

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from audit.base.errors import RenderError
-from reports.chapters.model import printable_view
+from reports.chapters.report import printable_view
 from reports.charts.svg import draw
 from reports.comparison import tables
 from reports.comparison.charts import changes_spec

@@ -12,7 +12,7 @@ from dataclasses import dataclass, fields, is_dataclass, replace
 from typing import Any
 
 from reports.chapters.cards import more
-from reports.chapters.model import Report
+from reports.chapters.report import Report
 from reports.pdf import columns
 from reports.words.parts import Card, Cell, Figure, More, Named, Node, Nodes, Table, column
 from reports.words.words import shortened

@@ -12,7 +12,7 @@ from typing import Any
 
 from audit.base.errors import RenderError
 from audit.results.result import to_json_bytes
-from reports.chapters.model import Report, build
+from reports.chapters.report import Report, build
 from reports.pdf.budget import PAGES, Printed, budgets
 from reports.pdf.paper import paper
 from reports.pdf.typesetting import AGAIN, Limits, Task, TooLongError, typeset, typesetting

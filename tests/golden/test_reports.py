@@ -9,7 +9,7 @@ from collections.abc import Callable
 import pytest
 
 from fixtures import results
-from reports.chapters.model import Report, build
+from reports.chapters.report import Report, build
 from reports.charts import charts, model_charts
 from reports.charts.palette import variables_css
 from reports.html import environment

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from reports.chapters.model import Report, build
+from reports.chapters.report import Report, build
 from reports.pdf import columns
 from reports.pdf.budget import BUDGETS, PAGES, Budget, budgets, pages, printed
 from reports.words.parts import Named, Table, column

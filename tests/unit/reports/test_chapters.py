@@ -10,9 +10,9 @@ import pytest
 from fixtures import results
 from reports.chapters.behaviours import behaviours
 from reports.chapters.beside import beside_figure, decided
-from reports.chapters.chapters import Model, model
 from reports.chapters.exchanges import exchanges
-from reports.chapters.model import build
+from reports.chapters.model import Model, model
+from reports.chapters.report import build
 from reports.chapters.sections import sections
 from reports.html import html_text
 from reports.words.parts import Codes

@@ -10,7 +10,7 @@ import pytest
 
 from fixtures import results
 from reports.chapters import behaviours, beside, metric_figures
-from reports.chapters.model import build
+from reports.chapters.report import build
 from reports.charts import figures
 from reports.words.parts import Drawing
 

@@ -8,7 +8,7 @@ import pytest
 
 from fixtures import results
 from reports.chapters import tables
-from reports.chapters.model import build
+from reports.chapters.report import build
 from reports.charts import charts, figures
 from reports.charts.figures import branches_figure, pairs_figure
 from reports.charts.palette import SCALE

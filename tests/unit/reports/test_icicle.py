@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from reports.charts.icicle import icicle, size
+from reports.charts.icicle_layout import icicle, size
 
 
 def _row(node: str, parent: str | None, instances: int | str) -> dict[str, Any]:

@@ -8,7 +8,7 @@ import pytest
 
 from audit.results.result import COUNTED
 from fixtures import results
-from reports.chapters.model import build
+from reports.chapters.report import build
 from reports.html import html_text
 from reports.words.methods import FIXED, OF_MODELS, Fixed, fixed_table
 

@@ -19,7 +19,7 @@ import reports
 from audit.base.errors import RenderError
 from audit.results.result import AuditResult, to_json_bytes
 from fixtures import results
-from reports.chapters.model import build
+from reports.chapters.report import build
 from reports.pdf.budget import PAGES, budgets
 from reports.pdf.paper import paper
 from reports.pdf.pdf import pdf_bytes

@@ -26,7 +26,7 @@ from audit.runs.folder import (
     writing_run,
 )
 from audit.runs.read import read_run
-from audit.runs.seal import SealedRun
+from audit.runs.sealed_run import SealedRun
 from fixtures.labelled import labelled, repeated, tree
 from fixtures.sealed_files import listed
 

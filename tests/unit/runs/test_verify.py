@@ -25,7 +25,7 @@ from audit.runs.folder import write_tables, writing_run
 from audit.runs.manifest import seal
 from audit.runs.read import read_run
 from audit.runs.rendered import comparable
-from audit.runs.seal import schema
+from audit.runs.sealed_run import schema
 from audit.runs.verify import Verdict, verify_run
 from fixtures.labelled import labelled, repeated, tree
 from fixtures.sealed_files import reseal, write_manifest
