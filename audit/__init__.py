@@ -14,10 +14,12 @@ if TYPE_CHECKING:
     from audit.hierarchies.reading import load_hierarchy
     from audit.policy.policy import Policy
     from audit.policy.reading import load_policy
-    from audit.results.result import AuditResult, CheckResult, Finding
+    from audit.results.findings import CheckResult, Finding
+    from audit.results.result import AuditResult
     from audit.runs.audit import run_audit
     from audit.runs.compare import Comparison, compare_runs
-    from audit.runs.folder import read_run, write_run
+    from audit.runs.folder import write_run
+    from audit.runs.read import read_run
     from audit.runs.verify import verify_run
 
 __all__ = [
@@ -45,9 +47,9 @@ __all__ = [
 _HOME = {
     "AuditError": "audit.base.errors",
     "AuditResult": "audit.results.result",
-    "CheckResult": "audit.results.result",
+    "CheckResult": "audit.results.findings",
     "Comparison": "audit.runs.compare",
-    "Finding": "audit.results.result",
+    "Finding": "audit.results.findings",
     "Hierarchy": "audit.hierarchies.hierarchy",
     "LabelDataset": "audit.data.dataset",
     "Policy": "audit.policy.policy",
@@ -58,7 +60,7 @@ _HOME = {
     "load_labels": "audit.data.dataset",
     "load_policy": "audit.policy.reading",
     "load_predictions": "audit.data.predictions",
-    "read_run": "audit.runs.folder",
+    "read_run": "audit.runs.read",
     "run_audit": "audit.runs.audit",
     "verify_run": "audit.runs.verify",
     "write_run": "audit.runs.folder",

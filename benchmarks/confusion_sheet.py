@@ -19,6 +19,7 @@ import numpy as np
 import audit
 from audit.alignment.measure import ModelMeasurements, measure_model
 from audit.checks.rules import model_confuses
+from audit.hierarchies.relations import relate
 from audit.measure.measure import Measurements, measure
 from audit.policy.policy import Policy
 
@@ -85,7 +86,7 @@ def _shuffled(measured: Measurements, model: ModelMeasurements) -> list[dict[str
     findings = sorted(model_confuses.run(measured).findings, key=lambda one: -one.strength)
     reported = {tuple(hierarchy.index(node) for node in one.nodes) for one in findings}
     a, b = np.nonzero(np.triu(np.ones((len(hierarchy),) * 2, np.bool_), 1))
-    kept = found.exchangeable(a, b) & (hierarchy.relate(a, b)[0] > 0)
+    kept = found.exchangeable(a, b) & (relate(hierarchy, a, b)[0] > 0)
     a, b = a[kept], b[kept]
     expected = found.expected(a, b)
     counts = dict(zip(zip(found.a, found.b, strict=True), found.observed, strict=True))

@@ -20,7 +20,8 @@ from audit.data.prediction_format import RawPredictions
 from audit.data.predictions import Predictions, map_predictions
 from audit.policy.policy import Policy
 from audit.policy.statements import Waiver
-from audit.results.result import AuditResult, Finding
+from audit.results.findings import Finding
+from audit.results.result import AuditResult
 from benchmarks.truth_releases import (
     DISEASES,
     Sites,

@@ -13,7 +13,8 @@ import polars as pl
 
 import audit
 from audit.checks.check import TOP_PARTS
-from audit.results.result import SEVERITIES, AuditResult, Finding
+from audit.results.findings import SEVERITIES, Finding
+from audit.results.result import AuditResult
 
 TOP = 20
 """Findings of a release that are examined."""

@@ -17,6 +17,8 @@ from reports.charts.palette import LIGHT, variables_css
 if TYPE_CHECKING:
     import jinja2
 
+_AGAIN = "nothing else of the run is lost; audit report RUN renders it again"
+
 _SCRIPTS = ("elements", "sort", "filter", "fold", "contents", "scroll", "start")
 """Scripts of the page, in order; the last calls what the others define."""
 
@@ -30,7 +32,8 @@ def html_text(shared: Mapping[str, Any]) -> str:
     try:
         return _screen(build(shared))
     except Exception as error:
-        raise RenderError("report.html could not be rendered", found=_told(error)) from error
+        found = f"{type(error).__name__}: {error}"
+        raise RenderError("report.html could not be rendered", found=found, hint=_AGAIN) from error
 
 
 def _screen(report: Report) -> str:
@@ -89,7 +92,3 @@ def csp_source(text: str) -> str:
     "'sha256-47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU='"
     """
     return f"'sha256-{b64encode(sha256(text.encode('utf-8')).digest()).decode('ascii')}'"
-
-
-def _told(error: Exception) -> str:
-    return f"{type(error).__name__}: {error}"

@@ -12,7 +12,8 @@ from scipy.sparse import csr_array
 from audit.base.dag import BoolArray, FloatArray, IntArray, Sparse, row
 from audit.engine.pairs.rows import row_numbers
 from audit.engine.scores.exchanges import Exchanges
-from audit.hierarchies.hierarchy import RELATIONS, Hierarchy
+from audit.hierarchies.hierarchy import Hierarchy
+from audit.hierarchies.relations import RELATIONS, relate
 
 MOST_BRANCHES = 15
 """Branches that are held against each other: those with most missed and false labels."""
@@ -32,7 +33,7 @@ def branch_exchanges(hierarchy: Hierarchy, found: Exchanges) -> tuple[dict[str, 
     if not len(found.a):
         return ()
     below = csr_array(hierarchy.closure[:, hierarchy.branches])
-    relation, _ = hierarchy.relate(found.a, found.b)
+    relation, _ = relate(hierarchy, found.a, found.b)
     related = relation == RELATIONS.index("ancestor")
     apart = ~related & (np.diff(_in_both(below, found.a, found.b).indptr) == 0)
     kinds = (("related", related), ("within", ~related & ~apart), ("across", apart))

@@ -17,6 +17,9 @@ BoolArray: TypeAlias = NDArray[np.bool_]
 FloatArray: TypeAlias = NDArray[np.float64]
 Sparse: TypeAlias = csr_array[Any, tuple[int, int]]
 
+MOST_STEPS = 300_000
+"""Nodes that are looked at for a shorter cycle than one that is known."""
+
 
 def edge_matrix(child: IntArray, parent: IntArray, n: int) -> Sparse:
     """Edge matrix of shape (n, n) from index arrays; a repeated edge counts once."""
@@ -50,29 +53,36 @@ def topological_order(edges: Sparse) -> IntArray:
 def shortest_cycle(edges: Sparse) -> list[int]:
     """A shortest cycle as child -> parent -> ... -> child; empty where there is none.
 
-    Breadth-first from each node that lies on a cycle: time grows with their number times the edges.
+    Breadth-first from each node that may lie on a cycle. Once one is known the search ends after
+    `MOST_STEPS`, with the shortest that was met: time grows with the edges, not with their square.
     """
     suspects = set(range(edges.shape[0])) - set(topological_order(edges).tolist())
     best: list[int] = []
+    steps = 0
     for start in sorted(suspects):
-        cycle = _cycle_through(edges, start, suspects)
+        cycle, taken = _cycle_through(edges, start, suspects)
+        suspects.discard(start)  # every cycle through it has been considered
+        steps += taken
         if cycle and (not best or len(cycle) < len(best)):
             best = cycle
+        if best and steps > MOST_STEPS:
+            break
     return best
 
 
-def _cycle_through(edges: Sparse, start: int, within: set[int]) -> list[int]:
+def _cycle_through(edges: Sparse, start: int, within: set[int]) -> tuple[list[int], int]:
+    """A shortest cycle through a node, if there is one, and how many nodes were looked at."""
     came_from = {start: start}
     queue = deque([start])
     while queue:
         node = queue.popleft()
         for parent in row(edges, node).tolist():
             if parent == start:
-                return [*_trace(came_from, node), start]
+                return [*_trace(came_from, node), start], len(came_from)
             if parent in within and parent not in came_from:
                 came_from[parent] = node
                 queue.append(parent)
-    return []
+    return [], len(came_from)
 
 
 def _trace(came_from: dict[int, int], node: int) -> list[int]:

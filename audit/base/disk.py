@@ -1,17 +1,24 @@
-"""Files that are written whole or not at all, and folders that go with what they are for."""
+"""Files and folders that are whole or not there, and that no two commands write at once."""
 
 from __future__ import annotations
 
+import ctypes
 import errno
 import os
 import shutil
+import sys
 import tempfile
 import weakref
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 
 from audit.base.errors import OutputError
+
+_EARLIER = "earlier"
+"""Where a folder that is being replaced lies between two renames."""
+_UNKNOWN_LOCKS = (errno.ENOLCK, errno.ENOSYS, errno.ENOTSUP, errno.EOPNOTSUPP)
+"""What a disk answers that knows no locks."""
 
 
 class PassingFolder:
@@ -23,8 +30,12 @@ class PassingFolder:
 
 
 @contextmanager
-def written_whole(path: Path) -> Iterator[Path]:
+def written_whole(path: Path, *, lasting: bool = False) -> Iterator[Path]:
     """Where to write a file that takes its place only once it is whole.
+
+    Args:
+        path: Of the file.
+        lasting: Whether it also outlives a loss of power from then on.
 
     Raises:
         OutputError: If the disk is full or the folder may not be written; what was begun is gone.
@@ -34,40 +45,181 @@ def written_whole(path: Path) -> Iterator[Path]:
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
             yield begun
+            if lasting:
+                flush(begun)
             begun.replace(path)
+            if lasting:
+                flush(path.parent)
         finally:
             begun.unlink(missing_ok=True)
 
 
+def flush(path: Path) -> None:
+    """Wait until the disk holds a file, or the names in a folder, so that no loss of power can
+    take them; systems that cannot flush a folder keep its names themselves.
+
+    Raises:
+        OSError: If the disk fails.
+    """
+    if os.name == "nt" and path.is_dir():
+        return
+    held = os.open(path, os.O_RDWR if os.name == "nt" else os.O_RDONLY)
+    try:
+        os.fsync(held)
+    finally:
+        os.close(held)
+
+
 @contextmanager
-def alone_in(folder: Path) -> Iterator[None]:
-    """A folder that no other process works in; on Windows it cannot be told.
+def alone_in(folder: Path) -> Iterator[bool]:
+    """A folder that no other process works in.
+
+    Yields:
+        Whether that is sure: Windows, and some disks on networks, know no such locks.
 
     Raises:
         OutputError: If another works in it, or it cannot be made.
     """
     with on_disk(folder):
+        held = _locked(folder)
+    try:
+        yield held is not None
+    finally:
+        if held is not None:
+            os.close(held)
+
+
+def _locked(folder: Path) -> int | None:
+    """A descriptor that holds the lock of a folder; None where there are no locks."""
+    while True:
         folder.mkdir(parents=True, exist_ok=True)
-    if os.name == "nt":
-        yield
-        return
+        if os.name == "nt":
+            return None
+        with ExitStack() as opened:
+            try:
+                held = os.open(folder, os.O_RDONLY)
+                opened.callback(os.close, held)
+                if not _takes_lock(held, folder):
+                    return None
+                still_there = os.path.samestat(os.fstat(held), folder.stat())
+            except FileNotFoundError:
+                still_there = False
+            if still_there:  # else the process that held the lock has just removed the folder
+                opened.pop_all()
+                return held
+
+
+def _takes_lock(held: int, folder: Path) -> bool:
+    """Whether the disk knows locks; an OutputError where another process has this one."""
     import fcntl
 
-    held = os.open(folder, os.O_RDONLY)
     try:
         fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
-        os.close(held)
-        raise OutputError(
-            "a folder that no other count works in is required",
-            found="another that is under way",
-            where=folder,
-            hint="wait for it, or choose another place with --out",
-        ) from None
+        raise _occupied(folder) from None
+    except OSError as error:
+        if error.errno in _UNKNOWN_LOCKS:
+            return False
+        raise
+    return True
+
+
+def _occupied(folder: Path) -> OutputError:
+    return OutputError(
+        "a place that no other audit writes to is required",
+        found="another that is under way",
+        where=folder,
+        hint="wait for it, or choose another place with --out",
+    )
+
+
+@contextmanager
+def working_beside(out: Path) -> Iterator[Path]:
+    """A new folder beside ``out``, which goes with the block; nobody else works on ``out`` then.
+
+    What a process that was killed left beside ``out`` is removed first. Folders above ``out`` that
+    are made for it go again where the block fails.
+
+    Raises:
+        OutputError: If another process works on ``out``, or the folder cannot be made.
+    """
+    beside = out.with_name(f".{out.name}.work")
+    made = [folder for folder in out.parents if not folder.exists()]
     try:
-        yield
-    finally:
-        os.close(held)
+        with alone_in(beside) as alone, ExitStack() as left:
+            left.callback(_if_possible, beside.rmdir)  # others work there where there are no locks
+            with on_disk(out.parent):
+                if alone:
+                    _clear(beside, out)
+                own = Path(tempfile.mkdtemp(dir=beside))
+                left.callback(_if_possible, lambda: _remove(own, out))
+                folder = own / "new"
+                folder.mkdir()
+                folder.chmod(0o755)
+            yield folder
+    except BaseException:
+        for above in made:  # what others put there stays
+            _if_possible(above.rmdir)
+        raise
+
+
+def _if_possible(done: Callable[[], object]) -> None:
+    with suppress(OSError):
+        done()
+
+
+def _clear(beside: Path, out: Path) -> None:
+    """Remove what killed processes left."""
+    for left in beside.iterdir():
+        _remove(left, out)
+
+
+def _remove(own: Path, out: Path) -> None:
+    """Remove what a process worked on, once a folder that it was replacing is back."""
+    if (own / _EARLIER).exists() and not out.exists():
+        (own / _EARLIER).rename(out)
+    shutil.rmtree(own)
+
+
+def exchange(folder: Path, out: Path) -> None:
+    """Let two folders change places: at once where the system can, so that both are always there.
+
+    Elsewhere ``out`` is renamed twice, and `working_beside` puts it back after a kill between.
+
+    Raises:
+        OSError: If they cannot; both are where they were.
+    """
+    if _exchanged_at_once(folder, out):
+        return
+    earlier = folder.with_name(_EARLIER)
+    out.rename(earlier)
+    try:
+        folder.rename(out)
+    except OSError:
+        earlier.rename(out)
+        raise
+    earlier.rename(folder)
+
+
+def _exchanged_at_once(folder: Path, out: Path) -> bool:
+    """Whether both have changed places by one call of the system; False where it has none."""
+    if os.name == "nt":
+        return False
+    here, there = os.fsencode(folder), os.fsencode(out)
+    library = ctypes.CDLL(None, use_errno=True)
+    if sys.platform == "linux" and hasattr(library, "renameat2"):
+        at = -100  # AT_FDCWD
+        status = library.renameat2(at, here, at, there, ctypes.c_uint(2))  # RENAME_EXCHANGE
+    elif sys.platform == "darwin" and hasattr(library, "renamex_np"):
+        status = library.renamex_np(here, there, ctypes.c_uint(2))  # RENAME_SWAP
+    else:
+        return False
+    if status == 0:
+        return True
+    code = ctypes.get_errno()
+    if code in (errno.EINVAL, errno.ENOSYS, errno.ENOTSUP):
+        return False
+    raise OSError(code, os.strerror(code), str(out))
 
 
 @contextmanager
@@ -80,7 +232,7 @@ def on_disk(folder: Path) -> Iterator[None]:
             "room on the disk is required" if _is_full(error) else "a writable folder is required",
             found=error.strerror or str(error),
             where=folder,
-            hint="free some, or name another folder; what was counted before is kept",
+            hint="free some, or name another folder; what was written before is kept",
         ) from None
 
 

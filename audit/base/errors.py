@@ -37,6 +37,9 @@ class AuditError(Exception):
         super().__init__(str(self))
 
     def __str__(self) -> str:
+        return printable(self._lines())
+
+    def _lines(self) -> str:
         head = f"{self.where}: {self.required}" if self.where else self.required
         lines = [head]
         if self.found:
@@ -74,6 +77,19 @@ class RenderError(AuditError):
     """A report could not be rendered."""
 
     exit_status = 3
+
+
+def printable(text: str) -> str:
+    r"""A text that a terminal shows and does not obey: what cannot be printed is escaped.
+
+    Line ends stay.
+
+    >>> printable("\x1b[2J")
+    '\\x1b[2J'
+    """
+    return "".join(
+        c if c.isprintable() or c == "\n" else c.encode("unicode_escape").decode() for c in text
+    )
 
 
 def first_cases(cases: Iterable[object], total: int | None = None) -> str:

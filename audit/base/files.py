@@ -15,10 +15,13 @@ from typing import Any, BinaryIO
 import polars as pl
 
 from audit.base.errors import InputError, SchemaError, first_cases
+from audit.base.limits import EXPANSION, UNPACKED
 
 UNPICKLABLE = (".pkl", ".pickle", ".pt", ".pth", ".joblib", ".bin")
 """Suffixes of files that can run code when they are read as their makers read them."""
 
+_AT_ONCE = 2**24
+"""Bytes that are unpacked at a time."""
 SNIFFED_BYTES = 65_536
 """How much of a file `first_bytes` reads."""
 
@@ -49,7 +52,7 @@ def first_bytes(path: Path) -> bytes:
 def read_bytes(path: Path) -> bytes:
     """All of a file, unpacked where it is gzip; an empty one raises InputError."""
     with _reading(path), _stream(path) as stream:
-        content = stream.read()
+        content = _unpacked(stream, path) if isinstance(stream, gzip.GzipFile) else stream.read()
     if not content.strip():
         raise InputError("a file with content is required", found="an empty file", where=path)
     return content
@@ -77,17 +80,30 @@ def read_lines(path: Path) -> Iterator[tuple[int, str]]:
             yield number, line
 
 
+def once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """A JSON object of its pairs; raises ValueError where a key stands in it twice.
+
+    The ``object_pairs_hook`` of `json`, which would keep the last value alone.
+    """
+    made = dict(pairs)
+    if len(made) < len(pairs):
+        keys = [key for key, _ in pairs]
+        twice = sorted({key for key in keys if keys.count(key) > 1})
+        raise ValueError(f"more than one value of the key {first_cases(twice)}")
+    return made
+
+
 def read_json(path: Path) -> Any:
-    """A JSON document; a broken one raises InputError with its line."""
+    """A JSON document; a broken one raises InputError, with its line where that is known."""
     try:
-        return json.loads(read_text(path))
+        return json.loads(read_text(path), object_pairs_hook=once)
     except json.JSONDecodeError as error:
         raise InputError(
             "a JSON document is required", found=error.msg, where=f"{path}:{error.lineno}"
         ) from None
     except (RecursionError, ValueError) as error:
         raise InputError(
-            "a JSON document of moderate depth and numbers is required",
+            "a JSON document of moderate depth and numbers, with each key once, is required",
             found=str(error),
             where=path,
         ) from None
@@ -185,6 +201,16 @@ def _ragged(path: Path, content: bytes, separator: str) -> SchemaError:
     return SchemaError("a table of separated values is required", where=path)
 
 
+def _unpacked(stream: gzip.GzipFile, path: Path) -> bytes:
+    """All that is packed, some at a time, so that a limit holds before memory is taken."""
+    parts, size, allowed = [], 0, EXPANSION * path.stat().st_size
+    while part := stream.read(_AT_ONCE):
+        size += len(part)
+        UNPACKED.refuse_beyond(size, path, allowed=allowed)
+        parts.append(part)
+    return b"".join(parts)
+
+
 def _stream(path: Path) -> BinaryIO | gzip.GzipFile:
     with path.open("rb") as stream:
         packed = stream.read(2) == b"\x1f\x8b"
@@ -206,6 +232,13 @@ class _reading:  # noqa: N801 - reads as the statement it is: with _reading(path
             raise InputError("a file is required", found="nothing there", where=self.path)
         if self.path.is_dir():
             raise InputError("a file is required", found="a folder", where=self.path)
+        if not self.path.is_file():
+            raise InputError(
+                "a file is required",
+                found="a pipe or a device, which cannot be read twice",
+                where=self.path,
+                hint="write what it gives to a file first",
+            )
 
     def __exit__(self, _: object, error: BaseException | None, __: object) -> None:
         if isinstance(error, (gzip.BadGzipFile, EOFError, zlib.error)):

@@ -12,7 +12,7 @@ from audit.base.dag import IntArray
 from audit.measure.measure import Measurements
 from audit.policy.policy import Policy
 from audit.policy.statements import ANY_CHECK, Waiver
-from audit.results.result import CheckResult, Finding
+from audit.results.findings import CheckResult, Finding
 
 TOP_PARTS = 10
 """Lines of a finding's breakdown."""

@@ -9,16 +9,14 @@ from typing import TYPE_CHECKING, Any
 
 from rich.console import Group, RenderableType
 from rich.padding import Padding
-from rich.progress import BarColumn, ProgressColumn, SpinnerColumn, Task, TaskID, TextColumn
-from rich.progress import Progress as Live
 from rich.table import Table
 from rich.text import Text
 
+from audit.base.errors import printable
 from audit.base.plurals import counted
 
 if TYPE_CHECKING:
     from audit.alignment.preference import PreferenceResult
-    from audit.base.progress import Progress
     from audit.runs.case_lists import Listed
     from audit.runs.verify import Verdict
 
@@ -50,7 +48,7 @@ _INTERVALS = (("low", "high", "share"), ("ratio_low", "ratio_high", "ratio"))
 
 def told(text: object) -> str:
     """A text on one line, with nothing in it that a terminal would obey."""
-    return "".join(c if c.isprintable() else "\ufffd" for c in " ".join(str(text).split()))
+    return printable(" ".join(str(text).split()))
 
 
 # --- an audit ---------------------------------------------------------------------------------
@@ -353,76 +351,3 @@ def _filled(table: Table, rows: Iterable[Sequence[str]]) -> Table:
 
 
 # --- progress ---------------------------------------------------------------------------------
-
-
-def progress_columns() -> tuple[ProgressColumn, ...]:
-    """Columns of a step on its way: how far, how fast, and the time left or passed."""
-    return (
-        SpinnerColumn(finished_text=" "),
-        TextColumn("{task.description}"),
-        _Bar(bar_width=24),
-        _Rate(),
-        _Time(),
-    )
-
-
-def following(live: Live) -> Progress:
-    """What shows each step as a line of its own: a step of another name ends the one before."""
-    shown: list[tuple[str, TaskID]] = []
-
-    def follow(step: str, done: int = 0, total: int | None = None, unit: str = "") -> None:
-        if not shown or shown[-1][0] != step:
-            for _, before in shown[-1:]:
-                _end(live, before)
-            shown.append((step, live.add_task(step, total=total, unit=unit)))
-        live.update(shown[-1][1], completed=done, total=total, unit=unit)
-
-    return follow
-
-
-def _end(live: Live, step: TaskID) -> None:
-    """Stop the clock of a step; one without a known end has come to it."""
-    task = live.tasks[step]
-    if not task.finished:
-        live.update(step, total=task.completed, completed=task.completed)
-
-
-class _Bar(BarColumn):
-    """A bar where the end is known and ahead."""
-
-    def render(self, task: Task) -> Any:
-        return super().render(task) if task.total and not task.finished else Text("")
-
-
-class _Rate(ProgressColumn):
-    """What is done, of how much, and how much of it a second."""
-
-    def render(self, task: Task) -> Text:
-        unit = task.fields.get("unit", "")
-        if not unit or not task.completed:
-            return Text("")
-        of = "" if task.finished else f" of {int(task.total or 0):,}"
-        seconds = task.finished_time or task.elapsed
-        rate = f", {_few_digits(task.completed / seconds)} {unit}/s" if seconds else ""
-        return Text(f"{int(task.completed):,}{of} {unit}{rate}", "dim")
-
-
-class _Time(ProgressColumn):
-    """The time left where it can be told, else the time passed."""
-
-    max_refresh = 0.5
-
-    def render(self, task: Task) -> Text:
-        left = None if task.finished else task.time_remaining
-        if left is not None:
-            return Text(f"{_clock(left)} left", "dim")
-        return Text(_clock(task.finished_time or task.elapsed or 0), "dim")
-
-
-def _few_digits(rate: float) -> str:
-    return f"{rate:,.0f}" if rate >= 10 else f"{rate:.1f}"
-
-
-def _clock(seconds: float) -> str:
-    minutes, rest = divmod(int(seconds), 60)
-    return f"{minutes}:{rest:02}"

@@ -9,7 +9,8 @@ import polars as pl
 
 from audit.base.dag import IntArray
 from audit.engine.pairs.pair_counts import PairCounts
-from audit.hierarchies.hierarchy import RELATIONS, Hierarchy
+from audit.hierarchies.hierarchy import Hierarchy
+from audit.hierarchies.relations import RELATIONS, relate
 
 JUDGED: dict[str, type[pl.DataType]] = {
     "expected_length": pl.Float64,
@@ -28,7 +29,7 @@ JUDGED: dict[str, type[pl.DataType]] = {
 def pair_table(hierarchy: Hierarchy, counts: PairCounts, supports: IntArray) -> pl.DataFrame:
     """What was counted of each pair, with relation and lowest common ancestor, ids as Enum."""
     ids, relations = pl.Enum(hierarchy.nodes), pl.Enum(RELATIONS)
-    relation, lca = hierarchy.relate(counts.a, counts.b)
+    relation, lca = relate(hierarchy, counts.a, counts.b)
     return pl.DataFrame(
         {
             "a": pl.Series(counts.a.astype(np.uint32)).cat.to(ids),

@@ -129,7 +129,7 @@ def pick(frame: pl.DataFrame, path: Path, **columns: str | None) -> pl.DataFrame
         if column is not None
     }
     lists = [column for role, column in found.items() if role == "labels"]
-    chosen = pl.DataFrame([frame[column] for column in dict.fromkeys(found.values())])
+    chosen = pl.DataFrame({column: frame[column] for column in found.values()})
     text = tidy(chosen, path, lists)
     return pl.DataFrame([text[column].alias(role) for role, column in found.items()])
 
@@ -149,10 +149,10 @@ def tidy(frame: pl.DataFrame, path: Path, lists: Collection[str] = ()) -> pl.Dat
                 found=str(dtype),
                 where=path,
             )
-    columns = [
-        frame.select(_text(pl.nth(position), dtype)).to_series()
-        for position, dtype in enumerate(frame.dtypes)
-    ]
+    columns = {
+        name: frame.select(_text(pl.nth(position), dtype)).to_series()
+        for position, (name, dtype) in enumerate(frame.schema.items())
+    }
     return pl.DataFrame(columns)
 
 
@@ -247,7 +247,7 @@ def _separator(line: str) -> str:
 def _parquet_schema(path: Path) -> dict[str, pl.DataType]:
     try:
         return dict(pl.read_parquet_schema(path))
-    except (pl.exceptions.PolarsError, OSError) as error:
+    except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError) as error:
         raise InputError(
             "a Parquet file is required", found=str(error).split("\n")[0], where=path
         ) from None

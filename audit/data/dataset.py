@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -13,6 +13,7 @@ from scipy.sparse import csr_array
 
 from audit.base.dag import BoolArray, Sparse
 from audit.base.errors import InputError, SchemaError
+from audit.base.limits import LABELS
 from audit.base.plurals import counted
 from audit.data.columns import pick, raw_labels
 from audit.data.formats import read_labels
@@ -231,6 +232,7 @@ def map_labels(raw: RawLabels, hierarchy: Hierarchy) -> LabelDataset:
     )
     mapped = rows.filter(pl.col("reason").is_null())
     assertions = _indexed(mapped, instances, hierarchy)
+    _refuse_many_labels(assertions, instances, raw.sources)
     mappings, refusals = _mappings(mapped), _refusals(rows)
     return LabelDataset(
         hierarchy=hierarchy,
@@ -248,6 +250,21 @@ def map_labels(raw: RawLabels, hierarchy: Hierarchy) -> LabelDataset:
         sources=raw.sources,
         persons=raw.persons or (hierarchy.coding is not None and hierarchy.coding.persons),
     )
+
+
+def _refuse_many_labels(
+    assertions: pl.DataFrame, instances: pl.DataFrame, sources: Sequence[Path]
+) -> None:
+    if assertions.is_empty():
+        return
+    instance, most = (
+        assertions.group_by("instance")
+        .agg(pl.col("node").n_unique())
+        .sort("node", "instance", descending=[True, False])
+        .row(0)
+    )
+    name = instances["instance"][int(instance)]
+    LABELS.refuse_beyond(most, f"{sources[0]}: instance {name!r}" if sources else repr(name))
 
 
 def _numbered(frame: pl.DataFrame, instances: pl.DataFrame) -> pl.DataFrame:

@@ -10,9 +10,11 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from audit.base.dag import FloatArray, Sparse, row
-from audit.base.errors import SchemaError, first_cases
+from audit.base.errors import SchemaError, first_cases, printable
 from audit.engine.pairs.propagation import aggregate
 from audit.hierarchies.hierarchy import Hierarchy
+
+_ABOVE = "  (see above)"
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -77,29 +79,34 @@ class WeightedDag:
         """
         if not self.aggregated.any():
             return f"{self._name(self.hierarchy.root, titles)}  0"
-        return "\n".join(self._lines(self.hierarchy.root, "", "", least, titles, set()))
+        return "\n".join(self._lines(least, titles))
 
-    def _lines(
-        self, node: int, lead: str, below: str, least: float, titles: bool, drawn: set[int]
-    ) -> Iterator[str]:
-        again = node in drawn and bool(self._reached(node, least)[0])
-        drawn.add(node)
-        yield f"{lead}{self._name(node, titles)}  {self._numbers(node)}{'  (see above)' * again}"
-        if again:
-            return
-        children, left_out = self._reached(node, least)
-        for position, child in enumerate(children):
-            last = position == len(children) - 1 and not left_out
-            yield from self._lines(
-                child,
-                below + ("└─ " if last else "├─ "),
-                below + ("   " if last else "│  "),
-                least,
-                titles,
-                drawn,
-            )
-        if left_out:
-            yield f"{below}└─ {left_out:,} more with less than {least * 100:.4g}% of the total each"
+    def _lines(self, least: float, titles: bool) -> Iterator[str]:
+        """The lines from the root down; what is still to be drawn waits, so that no depth ends it.
+
+        What waits is a node, or how many were left out, with what stands before it and before
+        what is below it.
+        """
+        drawn: set[int] = set()
+        waiting: list[tuple[int | str, str, str]] = [(self.hierarchy.root, "", "")]
+        while waiting:
+            node, lead, below = waiting.pop()
+            if isinstance(node, str):
+                yield f"{lead}{node}"
+                continue
+            children, left_out = self._reached(node, least)
+            again = node in drawn and bool(children)
+            drawn.add(node)
+            yield f"{lead}{self._name(node, titles)}  {self._numbers(node)}{_ABOVE * again}"
+            parts: list[int | str] = [] if again else [*children]
+            if left_out and not again:
+                share = f"{least * 100:.4g}%"
+                parts.append(f"{left_out:,} more with less than {share} of the total each")
+            last = len(parts) - 1
+            waiting += [
+                (part, below + "├└"[at == last] + "─ ", below + "│ "[at == last] + "  ")
+                for at, part in reversed([*enumerate(parts)])
+            ]
 
     def _reached(self, node: int, least: float) -> tuple[list[int], int]:
         """Children that something reaches, largest first, and how many fall below the least."""
@@ -111,7 +118,7 @@ class WeightedDag:
 
     def _name(self, node: int, titles: bool) -> str:
         title = self.hierarchy.titles[node] if titles else ""
-        return f"{self.hierarchy.nodes[node]} {title}".rstrip()
+        return printable(f"{self.hierarchy.nodes[node]} {title}".rstrip())
 
     def _numbers(self, node: int) -> str:
         total, own = self.aggregated[node], self.value[node]

@@ -47,14 +47,19 @@ def _refuse_bad_ids(ids: pl.Series, declared: pl.Series) -> None:
         raise SchemaError("each node may be declared once", found=first_cases(twice.to_list()))
 
 
+SHOWN = 20
+"""Nodes of a cycle that a message names."""
+
+
 def refuse_cycle(edges: Sparse, ids: Sequence[str]) -> None:
     """Raise a `HierarchyError` that names the shortest cycle, if there is one."""
     if len(dag.topological_order(edges)) == len(ids):
         return
     cycle = dag.shortest_cycle(edges)
+    shown = [ids[i] for i in cycle[:SHOWN]]
     raise HierarchyError(
         "a hierarchy has no cycles",
-        found=" -> ".join(ids[i] for i in cycle),
+        found=" -> ".join(shown) + f" -> ... ({len(cycle) - 1:,} nodes)" * (len(cycle) > SHOWN),
         hint="each arrow points from child to parent; remove one of these edges",
     )
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Mapping
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Literal
@@ -15,9 +14,9 @@ import polars as pl
 from scipy.sparse import csr_array, eye_array
 
 from audit.base import dag
-from audit.base.cores import cores
 from audit.base.dag import BoolArray, IntArray, Sparse
 from audit.base.errors import SchemaError
+from audit.base.limits import ANCESTORS
 from audit.base.plurals import counted
 from audit.hierarchies.building import (
     EDGE_SCHEMA,
@@ -29,16 +28,10 @@ from audit.hierarchies.building import (
 )
 from audit.hierarchies.coding import Coding, Unlisted
 from audit.hierarchies.notes import Companions, Exclusions
+from audit.hierarchies.relations import RELATIONS, relate
 
 if TYPE_CHECKING:
     import networkx as nx
-
-
-RELATIONS = ("ancestor", "sibling", "overlap", "same_branch", "cross_branch")
-"""How the two nodes of a pair stand to each other; the first that holds is taken."""
-
-PAIRS_PER_BLOCK = 250_000
-"""Pairs that a thread relates at a time, so that memory stays flat."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -119,13 +112,15 @@ class Hierarchy:
         matrix = dag.edge_matrix(ends[0], ends[1], len(ids))
         refuse_cycle(matrix, ids)
         leaf = np.bincount(ends[1], minlength=len(ids)) == 0
-        stated = declared["assignable"]
         return cls(
             name=name,
             nodes=tuple(ids),
             titles=tuple(declared["title"].fill_null("").to_list()),
             edges=matrix,
-            assignable=stated.fill_null(pl.Series(leaf)).to_numpy().astype(np.bool_),
+            assignable=declared["assignable"]
+            .fill_null(pl.Series(leaf))
+            .to_numpy()
+            .astype(np.bool_),
             labelled_ancestors=labelled_ancestors,
             coding=coding,
             repeated_edges=len(edges) - edges.n_unique(),
@@ -192,8 +187,6 @@ class Hierarchy:
             further_titles=self.further_titles,
         )
 
-    # --- asking about one node -------------------------------------------------------------
-
     def __len__(self) -> int:
         return len(self.nodes)
 
@@ -227,12 +220,12 @@ class Hierarchy:
 
     def relation(self, a: str, b: str) -> str:
         """How two different nodes stand to each other: one of `RELATIONS`."""
-        relation, _ = self.relate(np.array([self.index(a)]), np.array([self.index(b)]))
+        relation, _ = relate(self, np.array([self.index(a)]), np.array([self.index(b)]))
         return RELATIONS[int(relation[0])]
 
     def lowest_common_ancestor(self, a: str, b: str) -> str:
         """The deepest node above or at both; ties by smaller height, then node order."""
-        _, lca = self.relate(np.array([self.index(a)]), np.array([self.index(b)]))
+        _, lca = relate(self, np.array([self.index(a)]), np.array([self.index(b)]))
         return self.nodes[int(lca[0])]
 
     def describe(self, index: int) -> str:
@@ -247,11 +240,14 @@ class Hierarchy:
         nearest = max(titled, key=lambda i: int(self.depth[i]))
         return f"{node} (below {self.nodes[nearest]} {self.titles[nearest]})"
 
-    # --- arrays over all nodes -------------------------------------------------------------
-
     @cached_property
     def closure(self) -> Sparse:
-        """``closure[i, a] = 1`` where a is i or an ancestor of i; shape (n, n), int64."""
+        """``closure[i, a] = 1`` where a is i or an ancestor of i; shape (n, n), int64.
+
+        Raises:
+            InputError: If the hierarchy is so deep that this would take all memory.
+        """
+        ANCESTORS.refuse_beyond(int(self.depth.sum()), f"the hierarchy {self.name}")
         return dag.closure(self.edges)
 
     @cached_property
@@ -325,36 +321,6 @@ class Hierarchy:
         found[there] = self.branches[above.indices[above.indptr[:-1][there]]]
         return found
 
-    def relate(self, a: IntArray, b: IntArray) -> tuple[IntArray, IntArray]:
-        """Relation and lowest common ancestor of each pair of different nodes.
-
-        Args:
-            a: Node indices, shape (n_pairs,).
-            b: Node indices, shape (n_pairs,).
-
-        Returns:
-            Positions in `RELATIONS`, and node indices; both of shape (n_pairs,).
-        """
-        relation, lca = np.empty(len(a), np.int64), np.empty(len(a), np.int64)
-
-        def fill(start: int) -> None:
-            block = slice(start, start + PAIRS_PER_BLOCK)
-            relation[block], lca[block] = self._relate(a[block], b[block])
-
-        with ThreadPoolExecutor(cores()) as threads:
-            list(threads.map(fill, range(0, len(a), PAIRS_PER_BLOCK)))
-        return relation, lca
-
-    def _relate(self, a: IntArray, b: IntArray) -> tuple[IntArray, IntArray]:
-        lca = dag.lowest_common_ancestors(self.closure, self.depth, self.height, a, b)
-        relation = np.where(lca == self.root, 4, 3)
-        relation[dag.share_descendant(self.edges, self.closure, a, b)] = 2
-        relation[dag.share_parent(self.edges, a, b)] = 1
-        relation[(lca == a) | (lca == b)] = 0
-        return relation, lca
-
-    # --- tables ----------------------------------------------------------------------------
-
     def node_frame(self) -> pl.DataFrame:
         """``node, title, depth, height, level, branch, branches, assignable``, a row a node.
 
@@ -377,7 +343,6 @@ class Hierarchy:
                 "assignable": self.assignable,
             },
             schema_overrides={
-                "node": pl.String,
                 "title": pl.String,
                 "branch": pl.String,
                 "branches": pl.List(pl.String),
@@ -386,8 +351,7 @@ class Hierarchy:
 
     def edge_frame(self) -> pl.DataFrame:
         """``child, parent``, in node order."""
-        ids = np.array(self.nodes, object)
-        coo = self.edges.tocoo()
+        ids, coo = np.array(self.nodes, object), self.edges.tocoo()
         return pl.DataFrame(
             {"child": ids[coo.row].tolist(), "parent": ids[coo.col].tolist()}, schema=EDGE_SCHEMA
         )

@@ -30,7 +30,7 @@ def load_policy(path: str | Path) -> Policy:
     text = read_text(path)
     try:
         stated = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
+    except (tomllib.TOMLDecodeError, RecursionError) as error:
         raise PolicyError("a TOML file is required", found=str(error), where=path) from None
     try:
         policy = Policy.model_validate({"name": path.stem, **stated})

@@ -40,7 +40,8 @@ from audit.measure.rule_book import refuse_contradictions
 from audit.measure.validity import days_of
 from audit.policy.built_in import policy_for
 from audit.policy.policy import Policy
-from audit.results.result import BRANCH_PAIRS, COUNTED, STRATA, AuditResult, CheckResult
+from audit.results.findings import CheckResult
+from audit.results.result import BRANCH_PAIRS, COUNTED, STRATA, AuditResult
 from audit.runs.cases import CaseNumbers, case_table
 
 DISTRIBUTION = "hierarchy-audit"
@@ -77,16 +78,13 @@ def run_audit(
         progress: What is told how far the audit is.
 
     Returns:
-        The result. A check that fails to run has status ``error`` and loses nothing else.
+        The result; a check that fails to run has status ``error`` and loses nothing else.
 
     Raises:
         PolicyError: If the policy names what the hierarchy or the data lack, contradicts itself,
             asks for a ratchet without a reference, or takes days to come for the true ones.
-        InputError: If the reference is a run of another hierarchy, a day or an age cannot be read,
-            or the device is not there.
-
-    Time and memory grow with the sum over instances of (nodes per instance)^2; those of counts with
-    the pairs that have a joint instance.
+        InputError: If the reference is of another hierarchy, a day or an age cannot be read, or
+            the device is not there.
     """
     if isinstance(data, LabelDataset) and predictions is not None:
         data = data.within(predictions.hierarchy)
@@ -101,8 +99,9 @@ def run_audit(
         device=device,
         progress=progress,
     )
-    origin, cases = _origin_of(data, predictions, sources, added_to), dict[str, CaseNumbers]()
-    found = _result(measured, origin, _all_applied(measured, cases, progress))
+    cases: dict[str, CaseNumbers] = {}
+    checks = _all_applied(measured, cases, progress)
+    found = _result(measured, _origin_of(data, predictions, sources, added_to), checks)
     result = judged(found, policy, today=today, reference=reference)
     if not isinstance(data, LabelDataset):
         return result

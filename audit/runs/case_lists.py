@@ -11,7 +11,8 @@ import polars as pl
 
 from audit.base.errors import InputError, OutputError
 from audit.engine.statistics.resampling import unit_keys
-from audit.results.result import AuditResult, filled
+from audit.results.result import AuditResult
+from audit.results.wording import filled
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,8 @@ from audit.data.dataset import LabelDataset
 from audit.data.predictions import Predictions
 from audit.data.weighted_dag import WeightedDag
 from audit.hierarchies.hierarchy import Hierarchy
-from audit.runs.folder import RESTRICTED, read_run
+from audit.runs.manifest import RESTRICTED
+from audit.runs.read import read_run
 
 INSTANCES = "instances.parquet"
 
@@ -49,14 +50,21 @@ def write_instances(instances: pl.DataFrame, folder: Path) -> None:
     instances.write_parquet(folder / RESTRICTED / INSTANCES)
 
 
-def read_instance(run: str | Path, instance: str) -> dict[str, WeightedDag]:
+def read_instance(
+    run: str | Path, instance: str, *, unsealed: bool = False
+) -> dict[str, WeightedDag]:
     """The weighted DAGs of one instance of a run: ``Labels`` and, if any, ``Predictions``.
 
+    Args:
+        run: Its folder.
+        instance: Id of the instance.
+        unsealed: As of `audit.read_run`.
+
     Raises:
-        InputError: If the run kept no instances, or has no such one.
+        InputError: If the run kept no instances, or has no such one; and as `audit.read_run`.
     """
     path = Path(run) / RESTRICTED / INSTANCES
-    result = read_run(run)
+    result = read_run(run, unsealed=unsealed)
     if not path.is_file():
         raise InputError(
             "a run that keeps its instances is required",

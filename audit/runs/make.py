@@ -26,8 +26,10 @@ from audit.policy.built_in import policy_for
 from audit.policy.policy import Policy
 from audit.results.result import AuditResult
 from audit.runs.audit import input_record, run_audit, with_inputs
-from audit.runs.folder import RESTRICTED, read_run
+from audit.runs.inputs import deciding_files, read_data, read_hierarchy
 from audit.runs.instances import instance_frame, write_instances
+from audit.runs.manifest import RESTRICTED
+from audit.runs.read import read_run
 from audit.runs.seal import SealedRun
 from audit.runs.settings import Engine, Settings
 from audit.runs.wrong_hierarchy import refuse_wrong_hierarchy
@@ -96,8 +98,8 @@ def audited(
 
     Args:
         settings: What is audited, and how.
-        policy: As `Settings.stated_policy` gives it.
-        reference: As `Settings.reference_run` gives it.
+        policy: As `stated_policy` gives it.
+        reference: As `reference_run` gives it.
         keep_instances: Whether the run keeps each instance; one that was counted cannot.
         checkpoint: Where a count in batches keeps itself; None: nowhere.
         resume: Whether it goes on from there.
@@ -111,7 +113,7 @@ def audited(
     else:
         _refuse_what_counts_lack(settings, policy, keep_instances)
         found = _on_counts(settings, policy, reference, checkpoint, resume, progress)
-    return Audited(with_inputs(found.result, settings.files(policy)), found.keep)
+    return Audited(with_inputs(found.result, deciding_files(settings, policy)), found.keep)
 
 
 def _in_memory(
@@ -121,7 +123,7 @@ def _in_memory(
     keep_instances: bool,
     progress: Progress,
 ) -> Audited:
-    labels, predictions = settings.read(policy, progress)
+    labels, predictions = read_data(settings, policy, progress)
     result = run_audit(
         labels,
         policy=policy,
@@ -198,7 +200,7 @@ class _Before:
 
     @classmethod
     def of(cls, run: Path, hierarchy: Hierarchy) -> _Before:
-        sha256, folder = read_run(run).data_sha256, run / RESTRICTED / FOLDER
+        sha256, folder = read_run(run, unsealed=True).data_sha256, run / RESTRICTED / FOLDER
         _refuse_changed(SealedRun(run))
         return cls(read_counts(folder, hierarchy), sha256, counted_sources(folder))
 
@@ -244,7 +246,7 @@ def _in_batches(
 
 
 def _hierarchy(settings: Settings, policy: Policy | None) -> Hierarchy:
-    hierarchy = settings.read_hierarchy(policy)
+    hierarchy = read_hierarchy(settings, policy)
     return with_titles(
         hierarchy, [read_own_titles(source, hierarchy) for source in settings.titles]
     )

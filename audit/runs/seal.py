@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from functools import cached_property
 from importlib.resources import files
 from pathlib import Path
@@ -15,10 +15,11 @@ from pydantic import BaseModel
 
 from audit.base.errors import InputError, first_cases
 from audit.base.files import sha256_of
-from audit.results.result import SCHEMA_VERSION, to_json_bytes
+from audit.results.result import to_json_bytes
+from audit.results.shared_view import SCHEMA_VERSION
 from audit.runs.compare import COMPARISON
 from audit.runs.compare.result import SCHEMA_VERSION as COMPARISON_VERSION
-from audit.runs.folder import MANIFEST, RESTRICTED, RESULT, seal_of
+from audit.runs.manifest import MANIFEST, RESTRICTED, RESULT, seal_of
 from audit.runs.seal_key import SealKey
 from audit.runs.settings import Judging, Settings
 
@@ -160,8 +161,11 @@ class SealedRun:
         listed = self.listing or self.manifest
         return listed.inputs if listed else ()
 
-    def faults(self, *, restricted: bool) -> tuple[str, ...]:
-        """What is wrong with the files that may be shared, or the others; empty: nothing."""
+    def faults(self, *, restricted: bool, remade: Collection[str] = ()) -> tuple[str, ...]:
+        """What is wrong with the files that may be shared, or the others; empty: nothing.
+
+        A file that is about to be made again may be missing.
+        """
         listing = LISTING if restricted else MANIFEST
         if (self.listing if restricted else self.manifest) is None:
             gone = listing not in self.found
@@ -171,7 +175,7 @@ class SealedRun:
             for names in (self.found - {listing}, self.outputs.keys())
         )
         wrong = {
-            "missing": listed - found,
+            "missing": listed - found - set(remade),
             "changed": self.changed & listed,
             "not of the run": found - listed,
         }
@@ -179,9 +183,9 @@ class SealedRun:
             f"{word}: {first_cases(sorted(names))}" for word, names in wrong.items() if names
         )
 
-    def broken(self, key: SealKey | None = None) -> Iterator[str]:
+    def broken(self, key: SealKey | None = None, remade: Collection[str] = ()) -> Iterator[str]:
         """What is not as it was sealed, in words; nothing: all is, as far as can be checked."""
-        yield from self.faults(restricted=False)
+        yield from self.faults(restricted=False, remade=remade)
         yield from self.faults(restricted=True)
         if key and not self.keyed_as(key):
             yield f"{LISTING} is not what this key sealed"
@@ -241,7 +245,11 @@ class SealedRun:
 
 
 def broken_of(
-    runs: Iterable[Path], key: SealKey | None = None, *, forced: bool = False
+    runs: Iterable[Path],
+    key: SealKey | None = None,
+    *,
+    forced: bool = False,
+    remade: Collection[str] = (),
 ) -> tuple[str, ...]:
     """What is not as it was sealed of runs that are about to be read; empty: all is.
 
@@ -249,11 +257,12 @@ def broken_of(
         runs: Their folders.
         key: That they are sealed with; None: what only a key could tell is not checked.
         forced: Whether to go on in spite of it.
+        remade: Files that are about to be made again, which may be missing.
 
     Raises:
         InputError: If something is broken and ``forced`` is False, or a folder is no run.
     """
-    broken = {run: tuple(SealedRun(run).broken(key)) for run in runs}
+    broken = {run: tuple(SealedRun(run).broken(key, remade)) for run in runs}
     for run, faults in broken.items():
         if faults and not forced:
             raise InputError(

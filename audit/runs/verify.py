@@ -15,10 +15,14 @@ from audit.base.errors import AuditError, first_cases
 from audit.base.files import sha256_of
 from audit.base.plurals import counted
 from audit.policy.policy import Policy
-from audit.results.result import SCHEMA_VERSION, AuditResult, to_json_bytes
+from audit.results.result import AuditResult, to_json_bytes
+from audit.results.shared_view import SCHEMA_VERSION
 from audit.runs.agreement import disagreements
-from audit.runs.folder import HTML, MANIFEST, PDF, POLICY, RESTRICTED, RESULT, read_run
+from audit.runs.folder import HTML, PDF, POLICY
+from audit.runs.inputs import judge_again, reference_run, stated_policy
 from audit.runs.make import audited
+from audit.runs.manifest import MANIFEST, RESTRICTED, RESULT
+from audit.runs.read import read_run
 from audit.runs.rendered import comparable, one_way, read_html, read_pdf
 from audit.runs.seal import LISTING, Input, SealedRun
 from audit.runs.seal_key import SealKey, with_keyed_data
@@ -79,11 +83,11 @@ def verify_run(
     """
     run = SealedRun(Path(folder))
     if run.is_comparison:
-        return _manifest(run), _files(run), _restricted(run, key)
+        return _manifest(run), _files(run), of_restricted(run, key)
     return (
         _manifest(run),
         _files(run),
-        _restricted(run, key),
+        of_restricted(run, key),
         _schema(run),
         *_tables(run),
         _html(run),
@@ -110,7 +114,7 @@ def _files(run: SealedRun) -> Verdict:
     return Verdict("files", HOLDS, f"{listed} files with their digests, and no other")
 
 
-def _restricted(run: SealedRun, key: SealKey | None) -> Verdict:
+def of_restricted(run: SealedRun, key: SealKey | None) -> Verdict:
     """Whether the restricted files are as they were: sealed with a key alone, if at all."""
     keyed = run.manifest is not None and run.manifest.restricted is not None
     if not any(name.startswith(f"{RESTRICTED}/") for name in run.found):
@@ -148,7 +152,7 @@ def _tables(run: SealedRun) -> tuple[Verdict, Verdict]:
     if blocked or not tables:
         return neither(UNCHECKED, blocked or f"the run has no {RESTRICTED}/")
     try:
-        result = read_run(run.folder)
+        result = read_run(run.folder, unsealed=True)
         given, apart = to_json_bytes(result.shared()), list(disagreements(result))
     except Exception as error:  # tables that somebody made can be wrong in every way
         told = f"{type(error).__name__}: {_first_line(error)}"
@@ -292,15 +296,15 @@ def _keyed_as_before(run: SealedRun, result: AuditResult, key: SealKey | None) -
 
 
 def _audited_again(settings: Settings) -> AuditResult:
-    policy = settings.stated_policy()
-    return audited(settings, policy, settings.reference_run()).result
+    policy = stated_policy(settings)
+    return audited(settings, policy, reference_run(settings)).result
 
 
 def _judged_again(run: SealedRun, settings: Settings, judging: Judging) -> AuditResult:
     """Counted by the policy that the run keeps, then judged as it was judged last."""
     counted = Policy.model_validate_json(run.content(f"{RESTRICTED}/{POLICY}"))
     counted = counted.model_copy(update={"ratchet": False})
-    return judging.judge(audited(settings, counted, settings.reference_run()).result)
+    return judge_again(judging, audited(settings, counted, reference_run(settings)).result)
 
 
 def _apart(run: SealedRun, given: bytes) -> str:

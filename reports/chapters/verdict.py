@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from audit.results.result import OF_MODEL
+from audit.results.findings import OF_MODEL
 from reports.words.parts import Badge, Verdict
 from reports.words.words import TONE, counted, listed
 

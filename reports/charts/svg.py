@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
+import atexit
 import json
-from functools import lru_cache
+import subprocess
+import sys
+import threading
+from contextlib import suppress
+from functools import cache, lru_cache
+from tempfile import TemporaryFile
 from typing import Any
 from xml.etree import ElementTree
 
+from reports.pdf.typesetting import child_environment, how_ended
 from reports.words.parts import Drawing
 
 VEGA_LITE = "6.4"
@@ -21,22 +28,31 @@ _ATTRIBUTES = {
 }  # fmt: skip
 
 
+class DrawingError(Exception):
+    """A chart could not be drawn."""
+
+
 def draw(specification: dict[str, Any]) -> Drawing:
     """Draw a Vega-Lite specification; the same specification gives the same markup.
 
     HTML and PDF show the same drawings, so the latest are kept.
+
+    Raises:
+        DrawingError: If it cannot be drawn, or the process that draws dies.
     """
     return _drawn(json.dumps(specification, sort_keys=True))
 
 
 @lru_cache(maxsize=64)
 def _drawn(specification: str) -> Drawing:
-    import vl_convert
-
-    source = vl_convert.vegalite_to_svg(
-        specification, vl_version=VEGA_LITE, allowed_base_urls=[], show_warnings=False
-    )
-    root = ElementTree.fromstring(source)
+    try:
+        answer = _drawer().answer(specification)
+    except DrawingError:
+        _drawer.cache_clear()
+        raise
+    if "failed" in answer:
+        raise DrawingError(answer["failed"])
+    root = ElementTree.fromstring(answer["svg"])
     ElementTree.register_namespace("", _SVG)
     shapes = [shape for shape in map(_shape, root) if shape is not None]
     markup = "".join(ElementTree.tostring(shape, encoding="unicode") for shape in shapes)
@@ -45,6 +61,63 @@ def _drawn(specification: str) -> Drawing:
         height=round(float(root.attrib["height"])),
         markup=markup.replace(f' xmlns="{_SVG}"', ""),
     )
+
+
+class _Drawer:
+    """A process that draws one chart after another until this one ends."""
+
+    def __init__(self) -> None:
+        try:
+            self._notices = TemporaryFile()  # noqa: SIM115 - closed with the process
+            self._child = subprocess.Popen(
+                (sys.executable, "-P", "-m", "reports.charts.chart_worker", VEGA_LITE),
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=self._notices,
+                env=child_environment(),
+            )
+        except OSError as error:
+            raise DrawingError(f"charts need a process of their own: {error}") from error
+        self._alone = threading.Lock()
+        atexit.register(self.end)
+
+    def answer(self, specification: str) -> dict[str, str]:
+        """What the process answers; a DrawingError where it dies."""
+        told, drawn = self._child.stdin, self._child.stdout
+        if told is None or drawn is None:
+            raise DrawingError("the process that draws charts cannot be reached")
+        with self._alone:
+            line = b""
+            with suppress(OSError):
+                told.write(specification.encode("ascii") + b"\n")
+                told.flush()
+                line = drawn.readline()
+        if not line.endswith(b"\n"):
+            raise DrawingError(self._death())
+        answer: dict[str, str] = json.loads(line)
+        return answer
+
+    def end(self) -> None:
+        """End the process; what it drew stays."""
+        atexit.unregister(self.end)
+        self._child.kill()
+        with suppress(OSError):  # what was not sent to it any more
+            self._child.communicate()
+        self._notices.close()
+
+    def _death(self) -> str:
+        status = self._child.wait()
+        self._notices.seek(0)
+        notices = self._notices.read().decode("utf-8", "replace").strip().splitlines()
+        first = next((line for line in notices if line.strip("# ")), "")
+        self.end()
+        ended = f"the process that draws charts ended {how_ended(status)}"
+        return f"{ended}: {first}" if first else ended
+
+
+@cache
+def _drawer() -> _Drawer:
+    return _Drawer()
 
 
 def _shape(element: ElementTree.Element) -> ElementTree.Element | None:

@@ -15,7 +15,7 @@ from audit.results.result import to_json_bytes
 from reports.chapters.model import Report, build
 from reports.pdf.budget import PAGES, Printed, budgets
 from reports.pdf.paper import paper
-from reports.pdf.typesetting import Limits, Task, TooLongError, typeset, typesetting
+from reports.pdf.typesetting import AGAIN, Limits, Task, TooLongError, typeset, typesetting
 
 ATTACHMENT = "result.json"
 
@@ -64,7 +64,7 @@ def _tasks(shared: Mapping[str, Any], moment: datetime) -> Iterator[Task]:
         raise
     except Exception as error:
         found = f"{type(error).__name__}: {error}"
-        raise RenderError("report.pdf could not be rendered", found=found) from error
+        raise RenderError("report.pdf could not be rendered", found=found, hint=AGAIN) from error
 
 
 def _first_that_fits(attempts: Iterable[Callable[[], bytes]]) -> bytes:

@@ -91,7 +91,7 @@ def typesetting(task: Task, limits: Limits) -> Iterator[Callable[[], bytes]]:
             stdin.write(given)
             stdin.seek(0)
             child = subprocess.Popen(
-                COMMAND, stdin=stdin, stdout=written, stderr=told, env=_environment()
+                COMMAND, stdin=stdin, stdout=written, stderr=told, env=child_environment()
             )
         except OSError as error:
             raise RenderError("report.pdf needs a process of its own", found=str(error)) from error
@@ -133,7 +133,7 @@ def _typeset(
     raise _failure(status, told.read(), limits)
 
 
-def _environment() -> dict[str, str]:
+def child_environment() -> dict[str, str]:
     """The child finds the modules that this process finds, and little else."""
     kept = {
         name: value
@@ -149,7 +149,7 @@ def _failure(status: int, told: bytes, limits: Limits) -> Exception:
     if status == -getattr(signal, "SIGXCPU", 0):
         return _overdue(limits)
     last = told.decode("utf-8", "replace").strip().rpartition("\n")[2]
-    ended = f"the process that typesets it ended {_ended(status)}"
+    ended = f"the process that typesets it ended {how_ended(status)}"
     return RenderError(
         "report.pdf could not be rendered",
         found=f"{ended}: {last}" if last else ended,
@@ -186,10 +186,10 @@ def _overdue(limits: Limits) -> RenderError:
     )
 
 
-def _ended(status: int) -> str:
+def how_ended(status: int) -> str:
     """How a process ended.
 
-    >>> _ended(-9), _ended(1)
+    >>> how_ended(-9), how_ended(1)
     ('by SIGKILL', 'with status 1')
     """
     return f"by {signal.Signals(-status).name}" if status < 0 else f"with status {status}"

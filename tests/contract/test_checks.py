@@ -29,7 +29,8 @@ from audit.policy.policy import Policy
 from audit.policy.rules import Companion, Exclusive, Person, PersonRule
 from audit.policy.statements import BranchRule, Threshold, Waiver
 from audit.results.disclosure import BESIDE, WHOLE
-from audit.results.result import CheckResult, Finding, filled
+from audit.results.findings import CheckResult, Finding
+from audit.results.wording import filled
 from fixtures.coded import measured as damaged_in
 from fixtures.counted import counted_of, standing_alone
 from fixtures.labelled import labelled, repeated, tree

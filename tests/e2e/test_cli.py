@@ -25,10 +25,11 @@ from audit.checks import ALL_CHECKS, CHECKS
 from audit.checks.check import Check
 from audit.cli.app import app
 from audit.measure.measure import Measurements
-from audit.results.result import CheckResult
+from audit.results.findings import CheckResult
 from audit.runs import audit as run_module
 from audit.runs import folder as run_folder
-from audit.runs.folder import read_run
+from audit.runs import manifest
+from audit.runs.read import read_run
 from reports.chapters.verdict import verdict as verdict_of
 
 ROOT = Path(__file__).parents[2]
@@ -99,7 +100,11 @@ def test_a_run_leaves_every_file_and_nothing_else(toy_files: Files, out: Path) -
     result = audited(toy_files, out)
 
     assert result.exit_code == 0, result.output
-    tables = {"restricted/policy.json", *(f"restricted/{name}.parquet" for name in TABLES)}
+    told = ("policy", "manifest", "denominators")
+    tables = {
+        *(f"restricted/{name}.json" for name in told),
+        *(f"restricted/{name}.parquet" for name in TABLES),
+    }
     assert left_in(out) == {"report.html", "result.json", "manifest.json", "restricted", *tables}
     assert left_in(out.parent) == {"run", *(f"run/{name}" for name in left_in(out))}
 
@@ -341,6 +346,77 @@ def test_a_report_half_rendered_is_not_kept(
     assert "report.html" not in json.loads((out / "manifest.json").read_text())["outputs"]
 
 
+def test_a_chart_that_ends_its_process_costs_the_reports_alone(
+    toy_files: Files, tmp_path: Path
+) -> None:
+    labels, hierarchy = toy_files
+    (tmp_path / "vl_convert.py").write_text("import os; os.abort()")
+    out = tmp_path / "run"
+    command = [sys.executable, "-c", "from audit.cli.app import app; app()", "run", str(labels)]
+    options = ["--hierarchy", str(hierarchy), "--out", str(out)]
+    path = os.pathsep.join([str(tmp_path), *filter(None, sys.path)])
+    ended = subprocess.run(
+        [*command, *options],
+        env={**os.environ, "PYTHONPATH": path},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+    assert ended.returncode == 3
+    assert f"Tables: {out}" in ended.stdout
+    for report in ("report.html", "report.pdf"):
+        assert f"Not written: {report} could not be rendered" in ended.stderr
+    assert "by SIGABRT" in ended.stderr
+    assert {"result.json", "restricted/nodes.parquet"} <= left_in(out)
+    assert audit("verify", out).exit_code == 0
+
+
+@pytest.mark.parametrize("epoch", ["abc", "9" * 20, "1.5"])
+def test_a_date_that_is_none_is_refused(toy_files: Files, out: Path, epoch: str) -> None:
+    command = [sys.executable, "-c", "from audit.cli.app import app; app()", "run", "x.csv"]
+    ended = subprocess.run(
+        [*command, "--hierarchy", "icd9cm", "--out", str(out)],
+        env={**os.environ, "SOURCE_DATE_EPOCH": epoch},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+    assert ended.returncode == 2
+    assert ended.stderr.startswith("Error: SOURCE_DATE_EPOCH is the seconds since 1970")
+
+
+def test_a_terminal_obeys_no_id_and_no_title(tmp_path: Path) -> None:
+    labels, hierarchy, out = (tmp_path / name for name in ("labels.csv", "toy.csv", "run"))
+    hierarchy.write_text("child,parent,title\nx\x1b[2J,top,\u009b1m\ny,top,\n")
+    labels.write_text("instance,label\ni\x1b[0m,x\x1b[2J\nj,z\x1b]0;\x07\n")
+    shown = [
+        audited((labels, hierarchy), out, "--keep-instances"),
+        audit("show", out, "i\x1b[0m"),
+        audit("show", out, "\x1b[0m"),
+        audit("cases", out),
+        audit("run", labels, "--hierarchy", tmp_path / "\x1b[2J", "--out", tmp_path / "none"),
+        audited((labels, hierarchy), out, "--overwrite", "--json"),
+    ]
+
+    assert [one.exit_code for one in shown] == [0, 0, 2, 0, 2, 0]
+    for one in shown:
+        assert not set(one.output) & {"\x1b", "\x9b", "\x07"}
+    assert "x\\x1b[2J \\x9b1m" in shown[1].stdout
+
+
+def test_an_instance_is_drawn_however_deep_its_label_lies(tmp_path: Path) -> None:
+    labels, hierarchy, out = (tmp_path / name for name in ("labels.csv", "chain.csv", "run"))
+    hierarchy.write_text("child,parent\n" + "".join(f"n{n + 1},n{n}\n" for n in range(1200)))
+    labels.write_text("instance,label\na,n1200\n")
+    audited((labels, hierarchy), out, "--keep-instances")
+    shown = audit("show", out, "a")
+
+    assert shown.exit_code == 0
+    assert len([line for line in shown.stdout.splitlines() if "n" in line]) == 1201
+
+
 # --- the output folder --------------------------------------------------------------------------
 
 
@@ -374,9 +450,9 @@ def test_an_occupied_place_is_told_before_anything_is_read(toy_files: Files, out
 STAGES: list[tuple[Any, str]] = [
     (run_module, "measure"),
     (run_folder, "write_tables"),
-    (run_folder, "seal"),
+    (manifest, "seal"),
     (reports, "write_html"),
-    (run_folder, "_replace"),
+    (run_folder, "_put_in_place"),
 ]
 
 
@@ -408,6 +484,22 @@ def test_an_error_at_any_stage_leaves_nothing_half_written(
     assert result.exit_code != 0
     assert left_in(out.parent) == before
     assert not earlier or (out / "manifest.json").read_bytes() == seal
+
+
+def test_sigterm_leaves_nothing_behind(toy_files: Files, tmp_path: Path) -> None:
+    labels, hierarchy = toy_files
+    out = tmp_path / "out" / "run"
+    command = [sys.executable, "-c", "from audit.cli.app import app; app()", "run", str(labels)]
+    options = ["--hierarchy", str(hierarchy), "--out", str(out)]
+    with subprocess.Popen([*command, *options], stderr=subprocess.PIPE) as child:
+        while not (out.parent / ".run.work").exists():
+            assert child.poll() is None
+            time.sleep(0.01)
+        child.terminate()
+        child.communicate()
+
+    assert child.returncode == 130
+    assert not out.parent.exists()
 
 
 # --- bad input ------------------------------------------------------------------------------------

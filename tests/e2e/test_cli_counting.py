@@ -21,6 +21,7 @@ from polars.testing import assert_frame_equal
 from typer.testing import CliRunner, Result
 
 from audit.cli.app import app
+from fixtures.sealed_files import reseal
 from fixtures.toy import EDGES
 
 AUDIT = str(Path(sys.executable).with_name("audit"))
@@ -228,8 +229,9 @@ def test_a_counted_run_can_be_made_again(place: Path, name: str) -> None:
 
     assert done.exit_code == 0, done.output
     outcomes = {one["name"]: one["outcome"] for one in json.loads(done.stdout)["verdicts"]}
-    assert outcomes.pop("report.pdf") == "not checked"
-    assert set(outcomes.values()) == {"holds"}
+    unchecked = {name for name, outcome in outcomes.items() if outcome == "not checked"}
+    assert unchecked == {"report.pdf", "inputs", "restricted"}
+    assert set(outcomes.values()) == {"holds", "not checked"}
 
 
 def test_titles_are_among_the_inputs(place: Path, out: Path) -> None:
@@ -250,7 +252,11 @@ def test_what_is_added_gives_what_all_at_once_gives(place: Path) -> None:
     both, counted = result_of(place / "both"), result_of(place / "counted")
     assert both["checks"] == counted["checks"]
     assert both["ledger"] == counted["ledger"]
-    assert both["identity"]["data"] != counted["identity"]["data"]
+    digests = [
+        json.loads((place / name / "restricted" / "manifest.json").read_text())["data_sha256"]
+        for name in ("both", "counted")
+    ]
+    assert digests[0] != digests[1]
 
 
 def test_strata_are_cut_anew(place: Path, out: Path, tmp_path: Path) -> None:
@@ -288,6 +294,7 @@ def test_a_run_counted_within_strata_is_not_added_to(
     earlier = Path(shutil.copytree(place / "first", tmp_path / "earlier"))
     strata = pl.DataFrame({"least_labels": [2, 3], "instances": [100, 50]})
     strata.write_parquet(earlier / "restricted" / "counts" / "strata.parquet")
+    reseal(earlier)
 
     message = refused(audit(*arguments(place / "second.parquet", out, "--add-to", earlier)))
 
@@ -305,7 +312,7 @@ def test_counts_that_were_changed_are_not_added_to(place: Path, out: Path, tmp_p
 
     message = refused(audit(*arguments(place / "second.parquet", out, "--add-to", changed)))
 
-    assert "other bytes in 'restricted/counts/records.parquet'" in message
+    assert "changed: 'restricted/counts/records.parquet'" in message
 
 
 # --- interrupted ----------------------------------------------------------------------------
@@ -411,7 +418,10 @@ REFUSED: dict[str, tuple[tuple[str, ...], str]] = {
     "splits": (("--memory", "1GB", "--split", "split"), "Found: --split\n"),
     "a model": (("--memory", "1GB", "--predictions", "p.psv"), "Found: --predictions\n"),
     "instances": (("--memory", "1GB", "--keep-instances"), "Found: --keep-instances\n"),
-    "strata": (("--memory", "1GB", "--policy", "policy.toml"), "strata, drift or code_date"),
+    "strata": (
+        ("--memory", "1GB", "--policy", "policy.toml"),
+        "strata, drift, code_dates or person",
+    ),
     "a ratchet": (("--memory", "1GB", "--policy", "ratchet.toml"), "judges by an earlier run"),
     "an unknown node": (
         ("--memory", "1GB", "--policy", "waived.toml"),

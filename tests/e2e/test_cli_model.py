@@ -17,7 +17,7 @@ from typer.testing import CliRunner, Result
 from audit.alignment.metrics import METRICS
 from audit.cli.app import app
 from audit.results.result import to_json_bytes
-from audit.runs.folder import read_run
+from audit.runs.read import read_run
 from fixtures.sealed_files import listed
 from fixtures.toy import EDGES
 
@@ -140,7 +140,7 @@ def test_a_run_with_predictions_leaves_their_tables(release: Release) -> None:
         "nodes.parquet", "edges.parquet", "pairs.parquet", "residuals.parquet",
         "findings.parquet", "model_pairs.parquet", "metrics.parquet", "behaviours.parquet",
         "branch_pairs.parquet", "cases.parquet", "exchanges.parquet",
-        "policy.json", "strata.parquet",
+        "policy.json", "strata.parquet", "denominators.json", "manifest.json",
     }  # fmt: skip
 
 

@@ -212,7 +212,7 @@ def tampered(run: Path, name: str) -> None:
         text = (run / name).read_text("utf-8")
         (run / name).write_text(text.replace('"command"', '"commands"'), "utf-8")
     elif name == "gone":
-        (run / "report.html").unlink()
+        (run / "restricted" / "edges.parquet").unlink()
     elif name == "beside":
         (run / "beside.txt").write_text("not of the run")
     else:
@@ -222,7 +222,7 @@ def tampered(run: Path, name: str) -> None:
 
 BROKEN = {
     "manifest.json": "manifest.json is not as it was sealed",
-    "gone": "missing: 'report.html'",
+    "gone": "missing: 'restricted/edges.parquet'",
     "beside": "not of the run: 'beside.txt'",
     "restricted/nodes.parquet": "changed: 'restricted/nodes.parquet'",
 }

@@ -213,7 +213,9 @@ def test_a_finding_edited_throughout_is_found_by_recomputation(
     from dataclasses import replace
     from datetime import UTC, datetime
 
-    from audit.runs.folder import read_run, seal, write_run
+    from audit.runs.folder import write_run
+    from audit.runs.manifest import seal
+    from audit.runs.read import read_run
 
     run = read_run(audited / "plain")
     manifest = json.loads((audited / "plain" / "manifest.json").read_bytes())

@@ -10,7 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from audit.hierarchies.building import SYNTHETIC_ROOT
-from audit.hierarchies.hierarchy import RELATIONS, Hierarchy
+from audit.hierarchies.hierarchy import Hierarchy
+from audit.hierarchies.relations import RELATIONS, relate
 from fixtures.strategies import dotted_trees, hierarchies, label_sets, trees
 
 Parents = dict[str, set[str]]
@@ -63,7 +64,7 @@ def related(hierarchy: Hierarchy, pairs: list[tuple[str, str]]) -> list[tuple[st
     """Relation and lowest common ancestor of each pair, as the hierarchy says."""
     ends = np.array([[hierarchy.index(node) for node in pair] for pair in pairs], np.int64)
     a, b = ends.reshape(-1, 2).T
-    relations, ancestors = hierarchy.relate(a, b)
+    relations, ancestors = relate(hierarchy, a, b)
     named = zip(relations.tolist(), ancestors.tolist(), strict=True)
     return [(RELATIONS[relation], hierarchy.nodes[ancestor]) for relation, ancestor in named]
 

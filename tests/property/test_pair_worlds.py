@@ -12,7 +12,7 @@ import polars as pl
 import pytest
 
 import audit
-from audit.results.result import Part
+from audit.results.findings import Part
 from benchmarks.pair_codes import descendants
 from benchmarks.pair_records import Planted
 from benchmarks.pair_scores import outcome, scores

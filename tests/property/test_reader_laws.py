@@ -151,5 +151,5 @@ def test_a_headline_of_few_rows_never_passes_them() -> None:
 
 def test_a_bound_reads_as_the_least_it_can_be() -> None:
     assert results.filled("{k} of {n} instances", {"k": 41, "n": ">40"}) == "41 of ≥41 instances"
-    share = {"instances": ">96", "of": 100, "share": None}
+    share: dict[str, Shown] = {"instances": ">96", "of": 100, "share": None}
     assert results.filled("{instances} of {of} ({share})", share) == "≥97 of 100 (at least 97.0%)"

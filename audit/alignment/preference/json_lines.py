@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from audit.base.errors import InputError, SchemaError
-from audit.base.files import refuse_pickle
+from audit.base.files import once, refuse_pickle
 
 
 def objects(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
@@ -53,7 +53,9 @@ def _lines(path: Path) -> Iterator[bytes]:
 
 def _object(line: bytes, where: str) -> dict[str, Any]:
     try:
-        value = json.loads(line.decode("utf-8-sig"), parse_constant=_refuse_constant)
+        value = json.loads(
+            line.decode("utf-8-sig"), parse_constant=_refuse_constant, object_pairs_hook=once
+        )
     except (ValueError, RecursionError) as error:
         raise InputError(
             "every line must be a JSON object in UTF-8", found=str(error), where=where

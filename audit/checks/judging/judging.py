@@ -14,7 +14,7 @@ from typing import Any
 
 import polars as pl
 
-from audit.base.errors import PolicyError, first_cases
+from audit.base.errors import InputError, PolicyError, first_cases
 from audit.checks import CHECKS, ON_WAIVERS
 from audit.checks.judging.limits import Bound, bounds_of, needs_counting, with_limits, within
 from audit.checks.judging.names import refuse_reference, refuse_unknown_names
@@ -25,15 +25,27 @@ from audit.checks.judging.weight import severity_of
 from audit.policy.policy import Policy
 from audit.policy.rules import Companion, Person, PersonRule
 from audit.policy.statements import CodeDates
-from audit.results.result import AuditResult, CheckResult, Finding, Judgement, to_json_bytes
+from audit.results.findings import CheckResult, Finding, Judgement
+from audit.results.result import AuditResult, to_json_bytes
 
 _AGAIN = "audit the data again with `audit run --policy`"
 
 
 def judging_date() -> date:
-    """Today in UTC; the day of ``SOURCE_DATE_EPOCH`` where that is set."""
+    """Today in UTC; the day of ``SOURCE_DATE_EPOCH`` where that is set.
+
+    Raises:
+        InputError: If that is no moment.
+    """
     epoch = os.environ.get("SOURCE_DATE_EPOCH")
-    now = datetime.fromtimestamp(int(epoch), UTC) if epoch else datetime.now(UTC)
+    try:
+        now = datetime.fromtimestamp(int(epoch), UTC) if epoch else datetime.now(UTC)
+    except (ValueError, OverflowError, OSError):
+        raise InputError(
+            "SOURCE_DATE_EPOCH is the seconds since 1970 that a run is dated with",
+            found=repr(epoch),
+            hint="a whole number, or unset it",
+        ) from None
     return now.date()
 
 
@@ -175,7 +187,7 @@ def _judged(
     return replace(
         result,
         identity=_identity(result, policy, reference),
-        earlier=None if reference is None else reference.as_earlier_of(result),
+        earlier=None if reference is None else reference.view.as_earlier_of(result.view),
         policy=policy_as_applied(
             policy,
             min_cell=min_cell,

@@ -10,7 +10,8 @@ from audit.checks.check import Check, Limit
 from audit.checks.judging.ratchet import number
 from audit.policy.policy import Policy
 from audit.results.disclosure import Quantity
-from audit.results.result import AuditResult, Finding
+from audit.results.findings import Finding
+from audit.results.result import AuditResult
 
 FREE = (
     "name",

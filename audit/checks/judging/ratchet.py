@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from audit.engine.statistics.intervals import wilson
-from audit.results.result import SEVERITIES, AuditResult, Finding
+from audit.results.findings import SEVERITIES, Finding
+from audit.results.result import AuditResult
 
 
 def findings_by_id(reference: AuditResult | None) -> dict[str, Finding]:

@@ -8,7 +8,8 @@ from typing import Any
 
 from audit.results.changes_since import Remembered, effect
 from audit.results.disclosure import Shown
-from audit.results.result import AuditResult, CheckResult, Finding
+from audit.results.findings import CheckResult, Finding
+from audit.results.result import AuditResult
 
 
 def remembered(reference: AuditResult, min_cell: int) -> Remembered:

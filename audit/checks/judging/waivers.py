@@ -10,7 +10,7 @@ import polars as pl
 
 from audit.checks.check import WaiverUse
 from audit.policy.statements import ANY_CHECK, Waiver
-from audit.results.result import CheckResult, Finding, Waived
+from audit.results.findings import CheckResult, Finding, Waived
 
 
 class Waivers:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from audit.checks.judging.ratchet import number
 from audit.policy.policy import Policy
 from audit.policy.rules import Severity
-from audit.results.result import Finding
+from audit.results.findings import Finding
 
 
 def severity_of(finding: Finding, policy: Policy, min_cell: int) -> Severity | None:

@@ -22,7 +22,7 @@ from audit.checks.shared.carriers import carrying_both, labelled_below_both
 from audit.measure.measure import Measurements
 from audit.policy.statements import BranchRule
 from audit.results.disclosure import Quantity, count, derived
-from audit.results.result import CheckResult, Finding, Part
+from audit.results.findings import CheckResult, Finding, Part
 
 _NAME = "cross_branch"
 _TITLE = "Do instances carry nodes of branches that were meant to exclude each other?"

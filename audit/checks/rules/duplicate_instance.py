@@ -13,7 +13,7 @@ from audit.checks.check import Check
 from audit.checks.shared.carriers import distinct
 from audit.measure.measure import Measurements
 from audit.results.disclosure import Quantity, count, derived
-from audit.results.result import CheckResult, Finding
+from audit.results.findings import CheckResult, Finding
 
 _NAME = "duplicate_instance"
 _TITLE = "Does one record stand in the data twice?"

@@ -13,7 +13,7 @@ from audit.checks.rules.duplicate_instance import met_twice
 from audit.checks.shared.carriers import distinct
 from audit.measure.measure import Measurements
 from audit.results.disclosure import Quantity, count, derived
-from audit.results.result import CheckResult, Finding, Part
+from audit.results.findings import CheckResult, Finding, Part
 
 _NAME = "duplicate_label"
 _TITLE = "Does an instance carry the same label more than once?"

@@ -12,7 +12,7 @@ from audit.checks.shared.carriers import distinct
 from audit.data.mapping import REASONS
 from audit.measure.measure import Measurements
 from audit.results.disclosure import Quantity, count, derived
-from audit.results.result import CheckResult, Finding, Part
+from audit.results.findings import CheckResult, Finding, Part
 
 _NAME = "empty_instance"
 _TITLE = "Does every instance have a label?"

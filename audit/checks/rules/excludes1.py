@@ -16,7 +16,7 @@ from audit.hierarchies.hierarchy import Hierarchy
 from audit.hierarchies.notes import Exclusion, Exclusions
 from audit.measure.measure import Measurements
 from audit.results.disclosure import count, derived
-from audit.results.result import CheckResult, Finding, Part, finding_id
+from audit.results.findings import CheckResult, Finding, Part, finding_id
 
 _NAME = "excludes1"
 _TITLE = "Do instances carry two codes that an Excludes1 note keeps apart?"

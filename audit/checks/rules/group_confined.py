@@ -16,7 +16,7 @@ from audit.engine.statistics.fdr import benjamini_hochberg
 from audit.engine.statistics.intervals import FloatArray, wilson
 from audit.measure.measure import Measurements
 from audit.results.disclosure import Quantity, count, derived
-from audit.results.result import CheckResult, Finding
+from audit.results.findings import CheckResult, Finding
 
 _NAME = "group_confined"
 _TITLE = "Is a node used by one site, coder or split alone, though its parent is not?"

@@ -20,7 +20,7 @@ from audit.checks.shared.labels_as_written import (
 from audit.hierarchies.integrity import Integrity
 from audit.measure.measure import Measurements
 from audit.results.disclosure import Quantity, count
-from audit.results.result import CheckResult, Finding
+from audit.results.findings import CheckResult, Finding
 
 _NAME = "lost_zero"
 _TITLE = "Have codes lost zeros at their ends?"

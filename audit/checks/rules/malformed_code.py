@@ -8,7 +8,7 @@ from audit.checks.shared.carriers import written_with
 from audit.checks.shared.label_findings import finding_of_labels
 from audit.checks.shared.labels_as_written import looked_at, refused_for
 from audit.measure.measure import Measurements
-from audit.results.result import CheckResult, Finding
+from audit.results.findings import CheckResult, Finding
 
 _NAME = "malformed_code"
 _TITLE = "Does every label have the shape of a code?"

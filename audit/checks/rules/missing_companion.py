@@ -17,7 +17,7 @@ from audit.measure.rule_book import at_or_below, companion_rules
 from audit.measure.validity import days_of
 from audit.policy.rules import Companion, Severity
 from audit.results.disclosure import count, derived
-from audit.results.result import CheckResult, Finding
+from audit.results.findings import CheckResult, Finding
 
 _NAME = "missing_companion"
 _TITLE = "Do instances lack a code that a rule asks for beside another?"

@@ -12,7 +12,7 @@ from audit.checks.check import Check
 from audit.checks.shared.carriers import carrying_both
 from audit.measure.measure import Measurements
 from audit.results.disclosure import Quantity, count
-from audit.results.result import CheckResult, Finding
+from audit.results.findings import CheckResult, Finding
 
 _NAME = "missing_stratum"
 _TITLE = "Are pairs of nodes reported that a column of the instances explains?"

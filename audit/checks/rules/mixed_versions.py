@@ -10,7 +10,7 @@ from audit.checks.shared.carriers import written_with
 from audit.checks.shared.label_findings import finding_of_labels
 from audit.checks.shared.labels_as_written import integrity_of, refused_for, written
 from audit.measure.measure import Measurements
-from audit.results.result import CheckResult, Finding
+from audit.results.findings import CheckResult, Finding
 
 _NAME = "mixed_versions"
 _TITLE = "Are rows coded in another version of the classification?"

@@ -16,10 +16,10 @@ from audit.engine.pairs.pair_counts import support
 from audit.engine.scores.exchanges import Exchanges, mistakes
 from audit.engine.statistics.association import TAIL
 from audit.engine.statistics.fdr import benjamini_hochberg
-from audit.hierarchies.hierarchy import RELATIONS
+from audit.hierarchies.relations import RELATIONS, relate
 from audit.measure.measure import Measurements
 from audit.results.disclosure import Quantity, count, derived
-from audit.results.result import CheckResult, Finding
+from audit.results.findings import CheckResult, Finding
 
 _NAME = "model_confuses"
 _TITLE = "Which labels does the model answer in place of each other?"
@@ -89,7 +89,7 @@ def _findings(measured: Measurements, model: ModelMeasurements, family: int) -> 
 
 def _judged(measured: Measurements, found: Exchanges, family: int) -> pl.DataFrame:
     """Pairs that are exchanged at all: counts, expectation and q; the others have p = 1."""
-    relation, _ = measured.hierarchy.relate(found.a, found.b)
+    relation, _ = relate(measured.hierarchy, found.a, found.b)
     kept = relation != RELATIONS.index("ancestor")
     a, b, observed = found.a[kept], found.b[kept], found.observed[kept]
     expected = found.expected(a, b)

@@ -14,11 +14,11 @@ from audit.checks.rules.residual_overuse import standing_parents
 from audit.engine.pairs.amplified import Together
 from audit.engine.pairs.phenomena import told_by
 from audit.engine.statistics.fdr import benjamini_hochberg, threshold
-from audit.hierarchies.hierarchy import RELATIONS
+from audit.hierarchies.relations import RELATIONS, relate
 from audit.measure.measure import Measurements
 from audit.measure.residual_use import residual_share
 from audit.results.disclosure import Quantity, count, derived
-from audit.results.result import CheckResult, Finding, Part, finding_id
+from audit.results.findings import CheckResult, Finding, Part, finding_id
 
 _NAME = "model_habit"
 _TITLE = "Has the model learned the data's habits?"
@@ -108,7 +108,7 @@ def _residual_finding(
 def _pairs_together(measured: Measurements, model: ModelMeasurements) -> Together:
     """Pairs of nodes of different branches that the data has together often enough."""
     pairs = model.carried.together(measured.policy.residual_instances.value)
-    relation, _ = measured.hierarchy.relate(pairs.a, pairs.b)
+    relation, _ = relate(measured.hierarchy, pairs.a, pairs.b)
     return pairs[relation == RELATIONS.index("cross_branch")]
 
 

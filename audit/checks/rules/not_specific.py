@@ -27,7 +27,7 @@ from audit.checks.shared.uninformative_labels import (
 from audit.hierarchies.integrity import Integrity
 from audit.measure.measure import Measurements
 from audit.measure.validity import HEADING
-from audit.results.result import CheckResult, Finding
+from audit.results.findings import CheckResult, Finding
 
 _NAME = "not_specific"
 _TITLE = "Are there labels that say too little, with more specific nodes below them?"

@@ -9,7 +9,7 @@ from audit.base.dag import IntArray
 from audit.checks.check import TOP_PARTS, Check
 from audit.measure.measure import Measurements
 from audit.results.disclosure import Quantity, count, derived
-from audit.results.result import CheckResult, Finding, Part
+from audit.results.findings import CheckResult, Finding, Part
 
 _NAME = "parent_and_child"
 _TITLE = "Is an instance labelled with a node and with its own ancestor?"

@@ -13,7 +13,7 @@ from audit.checks.shared.labels_as_written import integrity_of
 from audit.hierarchies.integrity import Integrity
 from audit.measure.measure import Measurements
 from audit.results.disclosure import Quantity, count, derived
-from audit.results.result import CheckResult, Finding, Part
+from audit.results.findings import CheckResult, Finding, Part
 
 _NAME = "principal_position"
 _TITLE = "Do codes stand first that may never be the principal diagnosis?"

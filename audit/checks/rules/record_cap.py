@@ -15,7 +15,7 @@ from audit.engine.statistics.fdr import benjamini_hochberg
 from audit.engine.statistics.intervals import wilson
 from audit.measure.measure import Measurements
 from audit.results.disclosure import Quantity, count, derived
-from audit.results.result import CheckResult, Finding
+from audit.results.findings import CheckResult, Finding
 
 _NAME = "record_cap"
 _TITLE = "Do records pile up at a greatest length?"

@@ -17,7 +17,7 @@ from audit.engine.pairs.rows import stored
 from audit.measure.measure import Measurements
 from audit.measure.rule_book import associations, first_association
 from audit.results.disclosure import Quantity, count, derived
-from audit.results.result import CheckResult, Finding
+from audit.results.findings import CheckResult, Finding
 
 _NAME = "redundant_nodes"
 _TITLE = "Are two nodes used as one label, or one never without the other?"

@@ -18,7 +18,7 @@ from audit.measure.measure import Measurements
 from audit.measure.residual_use import Share, alone, residual_share
 from audit.policy.policy import Policy
 from audit.results.disclosure import Quantity, count, derived
-from audit.results.result import CheckResult, Finding, Part, finding_id
+from audit.results.findings import CheckResult, Finding, Part, finding_id
 
 _NAME = "residual_overuse"
 _TITLE = "Are catch-all nodes used where the hierarchy has specific ones?"

@@ -19,7 +19,7 @@ from audit.checks.shared.label_findings import finding_of_labels
 from audit.checks.shared.labels_as_written import explained, integrity_of, unexplained
 from audit.measure.measure import Measurements
 from audit.measure.validity import INVALID
-from audit.results.result import CheckResult, Finding
+from audit.results.findings import CheckResult, Finding
 
 _NAME = "retired_code"
 _TITLE = (

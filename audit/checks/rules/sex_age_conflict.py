@@ -14,7 +14,7 @@ from audit.measure.measure import Measurements
 from audit.measure.people import GREATEST_AGE, fitting, known
 from audit.policy.rules import Person, PersonRule, Severity
 from audit.results.disclosure import count, derived
-from audit.results.result import CheckResult, Finding
+from audit.results.findings import CheckResult, Finding
 
 _NAME = "sex_age_conflict"
 _TITLE = "Do codes fit the sex and the age of the person?"

@@ -12,7 +12,7 @@ from audit.checks.check import TOP_PARTS, Check
 from audit.measure.measure import Measurements
 from audit.policy.rules import Exclusive
 from audit.results.disclosure import Quantity, count, derived
-from audit.results.result import CheckResult, Finding, Part
+from audit.results.findings import CheckResult, Finding, Part
 
 _NAME = "sibling_exclusive"
 _TITLE = "Do instances carry nodes that the policy declares mutually exclusive?"

@@ -15,7 +15,7 @@ from audit.engine.pairs.pair_counts import support
 from audit.engine.statistics.random_split import chance_of_unseen, unseen_by_chance
 from audit.measure.measure import Measurements
 from audit.results.disclosure import Quantity, count, derived
-from audit.results.result import CheckResult, Finding, Part
+from audit.results.findings import CheckResult, Finding, Part
 
 _NAME = "split_leak"
 _TITLE = "Are the splits apart, and does training see every label?"

@@ -12,7 +12,7 @@ from audit.checks.shared.damaged_nodes import damage_told
 from audit.checks.shared.label_pairs import LabelPairs, label_pairs_below
 from audit.measure.measure import Measurements
 from audit.results.disclosure import BESIDE, WHOLE, Quantity, count, derived
-from audit.results.result import CheckResult, Finding, Part
+from audit.results.findings import CheckResult, Finding, Part
 
 _NAME = "unexpected_pair"
 _TITLE = "Which pairs of nodes stand together more often than the length of records explains?"

@@ -12,7 +12,7 @@ from audit.checks.shared.label_findings import finding_of_labels
 from audit.checks.shared.labels_as_written import looked_at, refused_for, unexplained
 from audit.measure.measure import Measurements
 from audit.results.disclosure import Quantity, count
-from audit.results.result import CheckResult, Finding, Part
+from audit.results.findings import CheckResult, Finding, Part
 
 _NAME = "unknown_code"
 _TITLE = "Is every label a node of the hierarchy?"

@@ -9,7 +9,7 @@ from audit.base.dag import IntArray, Sparse, row
 from audit.checks.check import TOP_PARTS, Check
 from audit.measure.measure import Measurements
 from audit.results.disclosure import Quantity, count, derived
-from audit.results.result import CheckResult, Finding, Part
+from audit.results.findings import CheckResult, Finding, Part
 
 _NAME = "unspecific_beside_specific"
 _TITLE = "Does an unspecified label stand beside a specific sibling of its own?"

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from audit.checks.check import WaiverCheck, WaiverUse
 from audit.results.disclosure import Quantity
-from audit.results.result import CheckResult, Finding
+from audit.results.findings import CheckResult, Finding
 
 _NAME = "waiver_expired"
 _TITLE = "Does every waiver of the policy still hold?"

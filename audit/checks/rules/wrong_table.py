@@ -16,7 +16,7 @@ from audit.checks.shared.labels_as_written import (
     read_again,
 )
 from audit.measure.measure import Measurements
-from audit.results.result import CheckResult, Finding
+from audit.results.findings import CheckResult, Finding
 
 _NAME = "wrong_table"
 _TITLE = "Do codes of one code set stand in the table of another?"

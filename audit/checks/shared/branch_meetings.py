@@ -13,7 +13,7 @@ from audit.checks.check import TOP_PARTS
 from audit.measure.measure import Measurements
 from audit.policy.statements import BranchRule
 from audit.results.disclosure import count
-from audit.results.result import Part
+from audit.results.findings import Part
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ import numpy as np
 from audit.base.dag import BoolArray
 from audit.checks.shared.labels_as_written import LOST_ZERO, integrity_of, read_again
 from audit.measure.measure import Measurements
-from audit.results.result import Finding
+from audit.results.findings import Finding
 
 MOSTLY = 0.5
 """Share of the rows at or below a node, above which damaged ones decide its numbers."""

@@ -12,7 +12,7 @@ from audit.checks.shared.label_findings import finding_of_labels
 from audit.measure.measure import Measurements
 from audit.measure.validity import HEADING, INVALID, rows_on_their_day
 from audit.results.disclosure import Quantity, count
-from audit.results.result import Finding
+from audit.results.findings import Finding
 
 ON_THEIR_DAY = "on their day"
 """Key of a finding on dated rows."""

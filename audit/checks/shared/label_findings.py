@@ -11,7 +11,7 @@ import polars as pl
 from audit.checks.check import TOP_PARTS
 from audit.measure.measure import Measurements
 from audit.results.disclosure import Quantity, count, derived
-from audit.results.result import Finding, Part, Severity
+from audit.results.findings import Finding, Part, Severity
 
 _NOTHING: Mapping[str, Quantity] = MappingProxyType({})
 

@@ -11,7 +11,7 @@ from audit.base.dag import BoolArray
 from audit.measure.measure import Measurements
 from audit.measure.residual_differences import REFERENCE, difference_without, residual_differences
 from audit.results.disclosure import count, derived
-from audit.results.result import Finding, finding_id
+from audit.results.findings import Finding, finding_id
 
 _NAME = "residual_overuse"
 

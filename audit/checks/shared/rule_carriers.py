@@ -13,7 +13,7 @@ from audit.hierarchies.hierarchy import Hierarchy
 from audit.measure.measure import Measurements
 from audit.measure.rule_book import at_or_below
 from audit.results.disclosure import count
-from audit.results.result import Part
+from audit.results.findings import Part
 
 MOST_NAMED = 5
 """Nodes of a side of a rule up to which a sentence names them all."""

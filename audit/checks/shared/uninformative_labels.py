@@ -9,7 +9,7 @@ from audit.checks.check import TOP_PARTS
 from audit.engine.pairs.record_counts import only_among
 from audit.measure.measure import Measurements
 from audit.results.disclosure import Quantity, count, derived
-from audit.results.result import Finding, Part
+from audit.results.findings import Finding, Part
 
 UNINFORMATIVE = "uninformative"
 """Key of the finding."""

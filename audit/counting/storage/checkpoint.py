@@ -15,7 +15,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from audit.base.disk import written_whole
+from audit.base.disk import flush, on_disk, written_whole
 from audit.base.errors import InputError
 from audit.counting.storage.spill import Arrays
 
@@ -42,11 +42,18 @@ def identity_of(path: Path, **counted: object) -> dict[str, Any]:
 def write_checkpoint(path: Path, identity: Mapping[str, Any], arrays: Arrays) -> None:
     """Write beside, then put in place, so that the one before stays until this one is whole.
 
+    It outlives a loss of power, with the files beside it.
+
     Raises:
         OutputError: If it cannot be written; the one before is kept.
     """
     told = np.frombuffer(json.dumps(identity, sort_keys=True).encode(), np.uint8)
-    with written_whole(path) as begun, begun.open("wb") as stream:
+    with on_disk(path.parent):
+        for file in files_beside(path).glob("*"):
+            flush(file)
+        if files_beside(path).exists():
+            flush(files_beside(path))
+    with written_whole(path, lasting=True) as begun, begun.open("wb") as stream:
         np.savez(stream, allow_pickle=False, **{IDENTITY: told}, **arrays)
 
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import io
+import tokenize
+import warnings
 import zipfile
 import zlib
 from collections.abc import Iterator
@@ -15,6 +17,7 @@ from numpy.typing import NDArray
 
 from audit.base.errors import InputError, SchemaError, first_cases
 from audit.base.files import first_bytes, read_bytes
+from audit.base.limits import EXPANSION, UNPACKED
 
 AnyArray: TypeAlias = NDArray[Any]
 
@@ -30,7 +33,10 @@ def read_npy(path: Path) -> AnyArray:
     """
     _require_magic(path, NPY_MAGIC, "a NumPy array file (.npy)")
     with _whole(path), _opened(path) as stream:
-        return _array(np.lib.format.read_array(stream, allow_pickle=False))
+        array = _array(np.lib.format.read_array(stream, allow_pickle=False))
+        if stream.read(1):
+            raise ValueError("further bytes after the array")
+        return array
 
 
 def read_npz(path: Path) -> dict[str, AnyArray]:
@@ -41,6 +47,10 @@ def read_npz(path: Path) -> dict[str, AnyArray]:
     """
     _require_magic(path, ZIP_MAGIC, "an archive of NumPy arrays (.npz)")
     with _whole(path), _opened(path) as stream, np.load(stream, allow_pickle=False) as archive:
+        size = sum(member.file_size for member in archive.zip.infolist())
+        UNPACKED.refuse_beyond(size, path, allowed=EXPANSION * path.stat().st_size)
+        if len(set(archive.files)) < len(archive.files):
+            raise ValueError("two members that are one array")
         return {name: _array(archive[name]) for name in archive.files}
 
 
@@ -56,7 +66,10 @@ def texts_of(array: AnyArray, what: str, path: Path) -> tuple[str, ...]:
             found=f"{array.dtype} of shape {array.shape}",
             where=path,
         )
-    return tuple(text.strip() for text in array.astype(np.str_).tolist())
+    try:
+        return tuple(text.strip() for text in array.astype(np.str_).tolist())
+    except (ValueError, SystemError) as error:  # what NumPy raises beyond Unicode
+        raise SchemaError(f"{what} must be Unicode", found=str(error), where=path) from None
 
 
 def first_of(rows: NDArray[np.int64], values: AnyArray) -> str:
@@ -85,6 +98,9 @@ def _array(read: object) -> AnyArray:
 
 _BROKEN = (
     ValueError,
+    SyntaxError,
+    TypeError,
+    tokenize.TokenError,
     EOFError,
     OSError,
     MemoryError,
@@ -101,7 +117,9 @@ _BROKEN = (
 def _whole(path: Path) -> Iterator[None]:
     """Turn what NumPy raises on a file that is not as it should be into one InputError."""
     try:
-        yield
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # of headers that Python 2 wrote
+            yield
     except _BROKEN as error:
         told = str(error).split("\n")[0]
         pickled = "allow_pickle" in str(error)

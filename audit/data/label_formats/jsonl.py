@@ -11,7 +11,7 @@ from typing import Any, NoReturn
 import polars as pl
 
 from audit.base.errors import InputError, SchemaError
-from audit.base.files import read_lines
+from audit.base.files import once, read_lines
 from audit.data.columns import column_for, exploded, head_lines, id_among, pick, raw_labels
 from audit.data.label_format import Columns, LabelFormat, RawLabels
 from audit.data.unnamed_columns import MOST_VALUES, unnamed_columns
@@ -89,7 +89,9 @@ def _refuse_constant(name: str) -> NoReturn:
     raise ValueError(f"{name} is no JSON")
 
 
-_DECODER = json.JSONDecoder(parse_int=str, parse_float=str, parse_constant=_refuse_constant)
+_DECODER = json.JSONDecoder(
+    parse_int=str, parse_float=str, parse_constant=_refuse_constant, object_pairs_hook=once
+)
 
 
 def _first_words(error: Exception) -> str:

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from audit.base.errors import InputError
-from audit.base.files import read_bytes
+from audit.base.files import once, read_bytes
 from audit.data.label_formats.arrays import AnyArray
 from audit.data.prediction_format import PredictionFormat, RawPredictions
 from audit.data.prediction_formats.scores import matrix_among
@@ -71,7 +71,7 @@ def _header(content: bytes, path: Path) -> tuple[dict[str, Any], int]:
     if len(content) < _LENGTH_BYTES or start > len(content):
         raise _broken(f"a header of {start - _LENGTH_BYTES:,} bytes in {len(content):,}", path)
     try:
-        header = json.loads(content[_LENGTH_BYTES:start])
+        header = json.loads(content[_LENGTH_BYTES:start], object_pairs_hook=once)
     except (ValueError, RecursionError) as error:
         raise _broken(f"a header that is no JSON: {error}", path) from None
     if not isinstance(header, dict):

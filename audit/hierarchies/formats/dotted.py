@@ -7,6 +7,7 @@ from pathlib import Path
 
 from audit.base.errors import SchemaError
 from audit.base.files import read_lines
+from audit.base.limits import PARTS
 from audit.hierarchies.formats.format import HierarchyFormat, bare_suffix, head_text, hierarchy_of
 from audit.hierarchies.hierarchy import Hierarchy
 
@@ -36,7 +37,7 @@ def read(path: Path, relations: tuple[str, ...] = ()) -> Hierarchy:
     Raises:
         HierarchyError: If there is no path.
         SchemaError: On an empty part, as in ``a..b``.
-        InputError: If the file cannot be read.
+        InputError: If the file cannot be read, or a path has very many parts.
     """
     listed = set(_paths(path))
     nodes = dict.fromkeys(prefix for line in sorted(listed) for prefix in _prefixes(line))
@@ -55,7 +56,9 @@ def _paths(path: Path) -> Iterator[str]:
         line = line.strip()
         if line.startswith("#"):
             continue
-        if not all(part.strip() for part in line.split(".")):
+        parts = line.split(".")
+        PARTS.refuse_beyond(len(parts), f"{path}:{number}")
+        if not all(part.strip() for part in parts):
             raise SchemaError(
                 "every part between dots must have a name",
                 found=repr(line),

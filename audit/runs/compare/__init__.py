@@ -1,6 +1,12 @@
 """Two runs become what changed between them, and why."""
 
-from audit.runs.compare.folder import COMPARISON, HTML, write_comparison, writing_comparison
+from audit.runs.compare.folder import (
+    COMPARISON,
+    HTML,
+    seal_comparison,
+    write_changes,
+    write_comparison,
+)
 from audit.runs.compare.result import Comparison
 from audit.runs.compare.run import compare_runs
 
@@ -9,6 +15,7 @@ __all__ = [
     "HTML",
     "Comparison",
     "compare_runs",
+    "seal_comparison",
+    "write_changes",
     "write_comparison",
-    "writing_comparison",
 ]

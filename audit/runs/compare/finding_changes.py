@@ -10,7 +10,8 @@ import polars as pl
 
 from audit.checks.judging import main_effect
 from audit.engine.statistics.intervals import wilson
-from audit.results.result import AuditResult, CheckResult, Finding, Status
+from audit.results.findings import CheckResult, Finding, Status
+from audit.results.result import AuditResult
 
 Change: TypeAlias = Literal["new", "gone", "worse", "better", "same", "not_asked"]
 CHANGES: tuple[Change, ...] = ("new", "worse", "gone", "better", "same", "not_asked")

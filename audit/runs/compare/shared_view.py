@@ -18,8 +18,9 @@ from audit.results.disclosure import (
     shown_count,
     together,
 )
+from audit.results.findings import Finding
 from audit.results.published_cells import release_of
-from audit.results.result import AuditResult, Finding
+from audit.results.result import AuditResult
 from audit.runs.compare.finding_changes import CHANGES, CheckChange, FindingChange
 
 SHOWN = 20

@@ -14,7 +14,7 @@ from audit.hierarchies.hierarchy import Hierarchy
 from audit.measure.measure import measure
 from audit.policy.policy import Policy
 from audit.policy.statements import BranchRule
-from audit.results.result import CheckResult
+from audit.results.findings import CheckResult
 from fixtures import brute_force as plain
 from fixtures.counted import counted_of
 from fixtures.labelled import labelled, tree

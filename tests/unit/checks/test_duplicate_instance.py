@@ -14,7 +14,7 @@ from audit.data.dataset import load_labels
 from audit.hierarchies.hierarchy import Hierarchy
 from audit.measure.measure import measure
 from audit.policy.policy import Policy
-from audit.results.result import CheckResult
+from audit.results.findings import CheckResult
 from fixtures.labelled import labelled, tree
 
 FLAT = tree("a b c d e f < top")

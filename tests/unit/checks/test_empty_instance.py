@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from audit.checks.rules.empty_instance import CHECK
 from audit.measure.measure import measure
 from audit.policy.policy import Policy
-from audit.results.result import CheckResult
+from audit.results.findings import CheckResult
 from fixtures.labelled import labelled
 from fixtures.toy import toy
 

@@ -11,7 +11,7 @@ from audit.checks.rules.group_confined import CHECK, _chance
 from audit.hierarchies.hierarchy import Hierarchy
 from audit.measure.measure import measure
 from audit.policy.policy import Policy
-from audit.results.result import CheckResult
+from audit.results.findings import CheckResult
 from fixtures.labelled import labelled, tree
 
 BODY = tree("asthma cough fever < lung", "rare < asthma", "attack < heart", "lung heart < body")

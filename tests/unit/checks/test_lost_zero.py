@@ -20,7 +20,7 @@ from audit.hierarchies.titles import TitleList, with_titles
 from audit.measure.measure import measure
 from audit.policy.policy import Policy
 from audit.policy.statements import Threshold
-from audit.results.result import Finding
+from audit.results.findings import Finding
 from fixtures.coded import Tables, icd9cm, measured, of_release
 from fixtures.labelled import labelled
 from fixtures.synthetic import (

@@ -25,7 +25,9 @@ from audit.policy.code_dates import Spell
 from audit.policy.policy import Policy
 from audit.policy.rules import Companion
 from audit.policy.statements import CodeDates
-from audit.results.result import CheckResult, filled, shared_finding
+from audit.results.findings import CheckResult
+from audit.results.shared_findings import shared_finding
+from audit.results.wording import filled
 from fixtures.guideline_cases import APART, BEGINS, BROKEN, MISSING, NEAR, admissions, with_planted
 from fixtures.labelled import labelled, repeated, tree
 

@@ -14,7 +14,8 @@ from audit.data.dataset import load_labels
 from audit.hierarchies.hierarchy import Hierarchy
 from audit.measure.measure import Measurements, measure
 from audit.policy.policy import Policy
-from audit.results.result import CheckResult, shared_finding
+from audit.results.findings import CheckResult
+from audit.results.shared_findings import shared_finding
 from fixtures.labelled import labelled, tree
 
 LEAVES = [f"{branch}{n}" for branch in "abcd" for n in range(1, 6)]

@@ -19,7 +19,8 @@ from audit.hierarchies.hierarchy import Hierarchy
 from audit.measure.measure import Measurements, measure
 from audit.policy.policy import Policy
 from audit.policy.statements import Threshold
-from audit.results.result import CheckResult, shared_finding
+from audit.results.findings import CheckResult
+from audit.results.shared_findings import shared_finding
 from fixtures.brute_force_scores import exchanged, exchanges_expected
 from fixtures.labelled import labelled, tree
 from fixtures.predicted import predicted

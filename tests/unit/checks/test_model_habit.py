@@ -15,7 +15,8 @@ from audit.checks.rules.model_habit import CHECK, cases
 from audit.measure.measure import Measurements, measure
 from audit.policy.policy import Policy
 from audit.policy.statements import Threshold
-from audit.results.result import CheckResult, Finding, shared_finding
+from audit.results.findings import CheckResult, Finding
+from audit.results.shared_findings import shared_finding
 from fixtures.labelled import labelled, tree
 from fixtures.predicted import predicted
 

@@ -15,7 +15,7 @@ from audit.hierarchies.icd.icd9cm import DATA
 from audit.measure.measure import measure
 from audit.policy.code_dates import Spell
 from audit.policy.policy import Policy
-from audit.results.result import Finding
+from audit.results.findings import Finding
 from fixtures.coded import SPELLS, icd9cm, measured, on_days
 from fixtures.labelled import labelled, tree
 

@@ -12,7 +12,7 @@ from audit.checks.rules.parent_and_child import CHECK
 from audit.hierarchies.hierarchy import Hierarchy
 from audit.measure.measure import measure
 from audit.policy.policy import Policy
-from audit.results.result import CheckResult
+from audit.results.findings import CheckResult
 from fixtures import brute_force as plain
 from fixtures.labelled import labelled
 from fixtures.strategies import hierarchies, label_sets

@@ -13,7 +13,7 @@ from audit.hierarchies.icd.icd9_shapes import why_never_first
 from audit.hierarchies.icd.icd9cm import DATA
 from audit.measure.measure import measure
 from audit.policy.policy import Policy
-from audit.results.result import CheckResult
+from audit.results.findings import CheckResult
 from fixtures.coded import icd9cm, measured
 from fixtures.labelled import labelled
 

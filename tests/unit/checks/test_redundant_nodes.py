@@ -17,7 +17,8 @@ from audit.measure.measure import Measurements, measure
 from audit.policy.policy import Policy
 from audit.policy.rules import Companion, Expected
 from audit.policy.statements import Threshold
-from audit.results.result import CheckResult, shared_finding
+from audit.results.findings import CheckResult
+from audit.results.shared_findings import shared_finding
 from fixtures.counted import counted_of
 from fixtures.labelled import labelled, repeated, tree
 from fixtures.strategies import hierarchies

@@ -16,7 +16,7 @@ from audit.hierarchies.hierarchy import Hierarchy
 from audit.measure.measure import measure
 from audit.policy.policy import Policy
 from audit.policy.statements import Threshold
-from audit.results.result import CheckResult
+from audit.results.findings import CheckResult
 from fixtures.counted import counted_of
 from fixtures.labelled import labelled, repeated, tree
 from fixtures.strategies import trees

@@ -15,7 +15,7 @@ from audit.policy.code_dates import Spell
 from audit.policy.policy import Policy
 from audit.policy.statements import CodeDates
 from audit.results.disclosure import shown
-from audit.results.result import Finding
+from audit.results.findings import Finding
 from fixtures.coded import SPELLS, icd9cm, in_tables, measured, on_days
 from fixtures.labelled import labelled
 

@@ -20,7 +20,8 @@ from audit.policy.built_in import policy_for
 from audit.policy.policy import Policy
 from audit.policy.rules import Person, PersonRule
 from audit.results.disclosure import shown
-from audit.results.result import CheckResult, filled
+from audit.results.findings import CheckResult
+from audit.results.wording import filled
 from fixtures.labelled import labelled, repeated, tree
 
 BODY = tree("a b c < top", "a1 a2 < a", "b1 b2 < b", "both < a1", "both < b1")

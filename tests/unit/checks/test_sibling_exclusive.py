@@ -17,7 +17,8 @@ from audit.measure.measure import measure
 from audit.policy.built_in import policy_for
 from audit.policy.policy import Policy
 from audit.policy.rules import Exclusive
-from audit.results.result import CheckResult, shared_finding
+from audit.results.findings import CheckResult
+from audit.results.shared_findings import shared_finding
 from audit.runs.audit import run_audit
 from fixtures.labelled import labelled, repeated, tree
 

@@ -14,7 +14,7 @@ from audit.checks.rules.split_leak import CHECK
 from audit.data.dataset import LabelDataset
 from audit.measure.measure import measure
 from audit.policy.policy import Policy
-from audit.results.result import CheckResult, Finding
+from audit.results.findings import CheckResult, Finding
 from fixtures.toy import toy
 
 NODES = [*toy().nodes]

@@ -16,7 +16,8 @@ from audit.measure.measure import Measurements, measure
 from audit.policy.policy import Policy
 from audit.policy.rules import Companion, Expected
 from audit.policy.statements import Threshold
-from audit.results.result import CheckResult, Finding, shared_finding
+from audit.results.findings import CheckResult, Finding
+from audit.results.shared_findings import shared_finding
 from audit.runs.audit import run_audit
 from fixtures.labelled import labelled, repeated, tree
 

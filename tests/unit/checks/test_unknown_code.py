@@ -9,7 +9,7 @@ from audit.checks.rules.unknown_code import CHECK
 from audit.hierarchies.hierarchy import Hierarchy
 from audit.measure.measure import measure
 from audit.policy.policy import Policy
-from audit.results.result import CheckResult
+from audit.results.findings import CheckResult
 from fixtures.coded import icd9cm, measured
 from fixtures.labelled import labelled
 

@@ -6,7 +6,7 @@ from audit.checks.rules.wrong_table import CHECK
 from audit.hierarchies.hierarchy import Hierarchy
 from audit.measure.measure import measure
 from audit.policy.policy import Policy
-from audit.results.result import CheckResult, Finding
+from audit.results.findings import CheckResult, Finding
 from fixtures.coded import Tables, icd9cm, measured, of_release
 from fixtures.labelled import labelled
 from fixtures.synthetic import WrongTable, icd9cm_usage, make_release, with_procedures

@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 from rich.console import Console
 from rich.progress import Progress as Live
 
-from audit.cli.terminal import LONGEST, TOP, following, progress_columns, sentence_of, summary, told
+from audit.cli.live_progress import following, progress_columns
+from audit.cli.terminal import LONGEST, TOP, sentence_of, summary, told
 
 
 def finding(severity: str = "warning", **changed: Any) -> dict[str, Any]:

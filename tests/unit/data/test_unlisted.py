@@ -24,7 +24,7 @@ from audit.hierarchies.hierarchy import Hierarchy
 from audit.measure.measure import measure
 from audit.policy.built_in import policy_for
 from audit.policy.policy import Policy
-from audit.results.result import Finding
+from audit.results.findings import Finding
 from audit.runs.audit import run_audit
 
 CAML = """@\tICD-9 CODES

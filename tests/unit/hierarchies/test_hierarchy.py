@@ -9,7 +9,8 @@ import pytest
 
 from audit.base.errors import HierarchyError, SchemaError
 from audit.hierarchies.building import SYNTHETIC_ROOT
-from audit.hierarchies.hierarchy import RELATIONS, Hierarchy
+from audit.hierarchies.hierarchy import Hierarchy
+from audit.hierarchies.relations import RELATIONS
 from fixtures import toy as by_hand
 from fixtures.toy import toy
 

@@ -18,7 +18,7 @@ from audit.measure.residual_differences import DIFFERENCES, _p_value, residual_d
 from audit.measure.residual_use import Share
 from audit.policy.policy import Policy
 from audit.policy.statements import Threshold
-from audit.results.result import Finding
+from audit.results.findings import Finding
 from fixtures.labelled import tree
 
 LUNG = tree(

@@ -6,7 +6,8 @@ from dataclasses import replace
 
 import pytest
 
-from audit.results.result import AuditResult, CheckResult
+from audit.results.findings import CheckResult
+from audit.results.result import AuditResult
 from audit.runs.audit import run_audit
 from fixtures import results
 from fixtures.labelled import labelled, repeated, tree

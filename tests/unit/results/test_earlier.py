@@ -26,10 +26,12 @@ from audit.results.disclosure import (
     protected,
 )
 from audit.results.disclosure.earlier_table import earlier_frame, earlier_of
+from audit.results.findings import CheckResult, Finding
 from audit.results.published_cells import reference_cells
-from audit.results.result import AuditResult, CheckResult, Finding, to_json_bytes
+from audit.results.result import AuditResult, to_json_bytes
 from audit.runs.audit import run_audit
-from audit.runs.folder import read_run, write_run
+from audit.runs.folder import write_run
+from audit.runs.read import read_run
 from fixtures.labelled import labelled, repeated, tree
 
 MIN_CELL = 11

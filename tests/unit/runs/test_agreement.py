@@ -9,8 +9,10 @@ import polars as pl
 import pytest
 from hypothesis import given, settings
 
-from audit.policy.policy import Policy, Threshold
-from audit.results.result import AuditResult, CheckResult, Finding
+from audit.policy.policy import Policy
+from audit.policy.statements import Threshold
+from audit.results.findings import CheckResult, Finding
+from audit.results.result import AuditResult
 from audit.runs.agreement import disagreements
 from audit.runs.audit import run_audit
 from fixtures.attack import BODIES

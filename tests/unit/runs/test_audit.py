@@ -14,7 +14,7 @@ from audit.hierarchies.hierarchy import Hierarchy
 from audit.measure.measure import Measurements
 from audit.policy.policy import Policy
 from audit.policy.rules import Expected
-from audit.results.result import CheckResult
+from audit.results.findings import CheckResult
 from audit.runs import audit as module
 from audit.runs.audit import run_audit
 from fixtures.labelled import labelled

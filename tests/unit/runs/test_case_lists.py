@@ -15,7 +15,8 @@ from audit.hierarchies.hierarchy import Hierarchy
 from audit.results.result import AuditResult
 from audit.runs.audit import run_audit
 from audit.runs.case_lists import cases_of, drawn, listed, write_csv
-from audit.runs.folder import read_run, write_run
+from audit.runs.folder import write_run
+from audit.runs.read import read_run
 from fixtures.labelled import labelled
 
 LABELS = {"a": ["dog", "tool"], "b": ["cow", "elf"], "c": ["orc"], "d": ["tool", "tool"]}

@@ -19,7 +19,7 @@ from audit.measure.measure import Measurements, measure
 from audit.policy.policy import Policy
 from audit.policy.rules import Exclusive
 from audit.policy.statements import BranchRule, Threshold
-from audit.results.result import Finding
+from audit.results.findings import Finding
 from audit.runs.cases import case_table
 from fixtures.coded import SPELLS, icd9cm, on_days
 from fixtures.coded import measured as coded

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
 from pathlib import Path
 
 import polars as pl
@@ -12,13 +11,7 @@ from audit.base.errors import OutputError
 from audit.base.files import sha256_of
 from audit.results.result import to_json_bytes
 from audit.runs.audit import run_audit
-from audit.runs.compare import (
-    COMPARISON,
-    Comparison,
-    compare_runs,
-    write_comparison,
-    writing_comparison,
-)
+from audit.runs.compare import COMPARISON, Comparison, compare_runs, folder, write_comparison
 from audit.runs.folder import is_run, is_sealed, write_run
 from fixtures.labelled import labelled, repeated, tree
 from fixtures.sealed_files import listed
@@ -91,16 +84,15 @@ def test_what_is_no_comparison_is_never_replaced(
     assert is_run(run)
 
 
-def test_nothing_half_written_stays_behind(comparison: Comparison, tmp_path: Path) -> None:
-    def fails(folder: Path) -> None:
-        raise RuntimeError(folder)
+def test_nothing_half_written_stays_behind(
+    comparison: Comparison, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fails(*_: object, **__: object) -> None:
+        raise RuntimeError
 
-    shared, now = comparison.shared(), datetime.now(UTC)
-    with (
-        pytest.raises(RuntimeError),
-        writing_comparison(comparison, shared, tmp_path / "out", started=now) as folder,
-    ):
-        fails(folder)
+    monkeypatch.setattr(folder, "seal_comparison", fails)
+    with pytest.raises(RuntimeError):
+        write_comparison(comparison, tmp_path / "out")
 
     assert left_in(tmp_path) == set()
     assert not is_sealed(tmp_path / "out", COMPARISON)

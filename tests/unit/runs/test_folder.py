@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from dataclasses import replace
 from pathlib import Path
 
@@ -16,7 +17,16 @@ from audit.policy.policy import Policy
 from audit.results.result import AuditResult, to_json_bytes
 from audit.runs import folder as run_folder
 from audit.runs.audit import run_audit
-from audit.runs.folder import is_run, read_run, replacing_reports, write_run, writing_run
+from audit.runs.folder import (
+    is_run,
+    rewriting_run,
+    seal_reports,
+    write_run,
+    write_tables,
+    writing_run,
+)
+from audit.runs.read import read_run
+from audit.runs.seal import SealedRun
 from fixtures.labelled import labelled, repeated, tree
 from fixtures.sealed_files import listed
 
@@ -153,7 +163,7 @@ def test_folders_above_are_made(result: AuditResult, tmp_path: Path) -> None:
 
 def test_a_place_below_a_file_cannot_be_written(result: AuditResult, tmp_path: Path) -> None:
     (tmp_path / "file").touch()
-    with pytest.raises(OutputError, match="can be written"):
+    with pytest.raises(OutputError, match="writable folder"):
         write_run(result, tmp_path / "file" / "run")
 
 
@@ -201,14 +211,11 @@ def test_an_earlier_run_survives_a_failed_renaming(
     result: AuditResult, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     run = write_run(result, tmp_path / "run")
-    rename = Path.rename
 
-    def fails(path: Path, target: Path) -> Path:
-        if not path.name.startswith(".run") or "old" in str(path):
-            return rename(path, target)
+    def fails(*_: object) -> None:
         raise OSError("the disk is gone")
 
-    monkeypatch.setattr(Path, "rename", fails)
+    monkeypatch.setattr(run_folder, "exchange", fails)
     with pytest.raises(OutputError, match="disk"):
         write_run(result, run, overwrite=True)
 
@@ -222,13 +229,29 @@ def test_the_folder_can_be_read_by_others(result: AuditResult, tmp_path: Path) -
 
 def test_reports_are_replaced_and_sealed_again(result: AuditResult, tmp_path: Path) -> None:
     run = write_run(result, tmp_path / "run")
-    with replacing_reports(run) as folder:
-        (folder / "report.html").write_text("new")
+    for text in ("old", "new"):
+        (run / ".report-killed").mkdir(exist_ok=True)
+        (run / ".report-killed" / "nodes.csv").touch()
+        with rewriting_run(run) as folder:
+            (folder / "report.html").write_text(text)
+            seal_reports(run, folder)
     manifest = json.loads((run / "manifest.json").read_text())
 
     assert (run / "report.html").read_text() == "new"
     assert manifest["outputs"]["report.html"] == sha256_of(run / "report.html")
     assert left_in(run) == {"report.html", "result.json", "manifest.json", "restricted"}
+    assert not any("killed" in name for name in manifest["outputs"])
+
+
+def test_a_report_that_is_not_made_anew_stays(result: AuditResult, tmp_path: Path) -> None:
+    run = write_run(result, tmp_path / "run")
+    (run / "report.pdf").write_text("earlier")
+    with rewriting_run(run) as folder:
+        (folder / "report.html").write_text("new")
+        seal_reports(run, folder)
+
+    assert (run / "report.pdf").read_text() == "earlier"
+    assert SealedRun(run).intact("report.pdf")
 
 
 def test_reports_that_fail_leave_the_run_as_it_was(result: AuditResult, tmp_path: Path) -> None:
@@ -239,11 +262,59 @@ def test_reports_that_fail_leave_the_run_as_it_was(result: AuditResult, tmp_path
         (folder / "report.html").write_text("half")
         raise RuntimeError
 
-    with pytest.raises(RuntimeError), replacing_reports(run) as temporary:
+    with pytest.raises(RuntimeError), rewriting_run(run) as temporary:
         half(temporary)
 
     assert (run / "manifest.json").read_bytes() == before
     assert left_in(run) == {"result.json", "manifest.json", "restricted"}
+
+
+@pytest.mark.parametrize("overwrite", [False, True])
+@pytest.mark.parametrize("earlier", [False, True])
+@pytest.mark.parametrize("kind", ["folder", "file", "link"])
+def test_what_appears_meanwhile_stays(
+    result: AuditResult, tmp_path: Path, overwrite: bool, earlier: bool, kind: str
+) -> None:
+    out, thesis = tmp_path / "run", tmp_path / "elsewhere" / "thesis.txt"
+    thesis.parent.mkdir()
+    thesis.write_text("years")
+    if earlier and overwrite:
+        write_run(result, out)
+
+    def written() -> None:
+        with writing_run(out, overwrite=overwrite) as folder:
+            write_tables(result, folder)
+            shutil.rmtree(out, ignore_errors=True)
+            if kind == "folder":
+                shutil.copytree(thesis.parent, out)
+            elif kind == "file":
+                shutil.copy(thesis, out)
+            else:
+                out.symlink_to(thesis.parent)
+
+    with pytest.raises(OutputError, match="no run"):
+        written()
+    assert (out if kind == "file" else out / "thesis.txt").read_text() == "years"
+    assert left_in(tmp_path) == {"run", "elsewhere"}
+
+
+def test_a_run_that_appears_meanwhile_stays_unless_it_may_be_replaced(
+    result: AuditResult, tmp_path: Path
+) -> None:
+    run = write_run(result, tmp_path / "made")
+
+    def made_beside(out: Path, overwrite: bool) -> None:
+        with writing_run(out, overwrite=overwrite) as folder:
+            shutil.copytree(run, folder, dirs_exist_ok=True)
+            (folder / "later").touch()
+            shutil.copytree(run, out)
+
+    with pytest.raises(OutputError, match="--overwrite"):
+        made_beside(tmp_path / "run", overwrite=False)
+    assert not (tmp_path / "run" / "later").exists()
+
+    made_beside(tmp_path / "other", overwrite=True)
+    assert (tmp_path / "other" / "later").exists()
 
 
 @pytest.mark.parametrize("missing", ["manifest.json", "result.json", "restricted/nodes.parquet"])

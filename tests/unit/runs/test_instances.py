@@ -16,6 +16,7 @@ from audit.runs.folder import write_run
 from audit.runs.instances import instance_frame, read_instance, write_instances
 from fixtures.labelled import labelled, tree
 from fixtures.predicted import predicted
+from fixtures.sealed_files import reseal
 
 LABELS = {"b": ["dog", "tool"], "a": ["cow"], "c": [], "d": []}
 SCORES = {"c": {"dog": 0.5}, "b": {"dog": 0.75, "bird": 0.25}, "x": {"tool": 1.0}}
@@ -34,6 +35,7 @@ def predictions(dataset: LabelDataset) -> Predictions:
 def kept(dataset: LabelDataset, predictions: Predictions | None, folder: Path) -> Path:
     run = write_run(run_audit(dataset, predictions=predictions), folder / "run")
     write_instances(instance_frame(dataset, predictions), run)
+    reseal(run)
     return run
 
 

@@ -17,10 +17,13 @@ from hypothesis import strategies as st
 
 import reports
 from audit.base.errors import InputError
-from audit.results.result import SCHEMA_VERSION, AuditResult
+from audit.results.result import AuditResult
+from audit.results.shared_view import SCHEMA_VERSION
 from audit.runs.audit import run_audit
 from audit.runs.compare import compare_runs, write_comparison
-from audit.runs.folder import read_run, seal, write_tables, writing_run
+from audit.runs.folder import write_tables, writing_run
+from audit.runs.manifest import seal
+from audit.runs.read import read_run
 from audit.runs.rendered import comparable
 from audit.runs.seal import schema
 from audit.runs.verify import Verdict, verify_run

@@ -22,9 +22,11 @@ from audit.policy.policy import Policy
 from audit.policy.rules import Exclusive, Expected
 from audit.policy.statements import BranchRule, CodeDates, Threshold, Waiver
 from audit.results.disclosure import Quantity, count, derived
-from audit.results.result import AuditResult, CheckResult, Finding, to_json_bytes
+from audit.results.findings import CheckResult, Finding
+from audit.results.result import AuditResult, to_json_bytes
 from audit.runs.audit import run_audit
-from audit.runs.folder import read_run, write_run
+from audit.runs.folder import write_run
+from audit.runs.read import read_run
 from fixtures.labelled import labelled, repeated, tree
 from fixtures.predicted import predicted
 

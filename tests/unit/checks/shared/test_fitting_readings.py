@@ -9,7 +9,7 @@ from random import Random
 import pytest
 
 from audit.checks.rules.lost_zero import CHECK
-from audit.results.result import Finding, Part
+from audit.results.findings import Finding, Part
 from fixtures.coded import Tables, icd9cm, measured
 from fixtures.counted import counted_of
 

@@ -1,0 +1,73 @@
+"""``audit compare``: what changed between two runs."""
+
+from __future__ import annotations
+
+import sys
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from audit.cli.options import AsJson, Force
+from audit.cli.output import (
+    print_json,
+    print_shown,
+    shown_progress,
+    tell_report,
+    user_mistakes,
+)
+from audit.cli.rendering import render_comparison
+from audit.cli.sealing import refuse_broken
+
+
+def compare(
+    old: Annotated[Path, typer.Argument(metavar="OLD", help="Folder of the earlier run.")],
+    new: Annotated[Path, typer.Argument(metavar="NEW", help="Folder of the later run.")],
+    out: Annotated[Path, typer.Option(help="Folder of the comparison.")] = Path("audit-comparison"),
+    overwrite: Annotated[
+        bool, typer.Option("--overwrite", help="Replace an earlier comparison.")
+    ] = False,
+    as_json: AsJson = False,
+    force: Force = False,
+) -> None:
+    """Tell what changed between two runs, and why."""
+    with user_mistakes():
+        from audit.runs.compare import (
+            COMPARISON,
+            HTML,
+            compare_runs,
+            seal_comparison,
+            write_changes,
+        )
+        from audit.runs.folder import writing_run
+        from audit.runs.read import read_run
+
+        started = datetime.now(UTC)
+        with (
+            shown_progress() as progress,
+            writing_run(out, overwrite=overwrite, kind=COMPARISON) as folder,
+        ):
+            progress("comparing")
+            forced = refuse_broken([old, new], None, force)
+            comparison = compare_runs(*(read_run(run, unsealed=True) for run in (old, new)))
+            shared = comparison.shared()
+            write_changes(comparison, shared, folder)
+            progress("writing the report")
+            unrendered = render_comparison(shared, folder / HTML)
+            seal_comparison(
+                folder,
+                comparison,
+                runs=(old, new),
+                command=["audit", *sys.argv[1:]],
+                started=started,
+                forced=forced,
+            )
+        from audit.cli import terminal
+
+        if as_json:
+            print_json(terminal.machine_comparison(shared, out, unrendered))
+        else:
+            print_shown(terminal.comparison(shared))
+        tell_report(out / HTML, unrendered, as_json=as_json)
+        raise typer.Exit(3 if unrendered else 0)

@@ -1,0 +1,73 @@
+"""``audit judge``: a run judged again by another policy."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from audit.cli.options import (
+    AsJson,
+    FailOn,
+    FailOnSeverity,
+    Force,
+    ReferenceRun,
+    RunFolder,
+    SealKeyFile,
+    WritePdf,
+)
+from audit.cli.output import (
+    exit_status,
+    shown_progress,
+    summarise,
+    user_mistakes,
+)
+from audit.cli.rendering import rendering
+from audit.cli.sealing import key_of, refuse_broken
+
+
+def judge(
+    run: RunFolder,
+    policy: Annotated[Path, typer.Option(help="Policy file (TOML).")],
+    reference: ReferenceRun = None,
+    pdf: WritePdf = True,
+    fail_on: FailOnSeverity = FailOn.never,
+    as_json: AsJson = False,
+    seal_key: SealKeyFile = None,
+    force: Force = False,
+) -> None:
+    """Judge a run again by another policy, without recounting."""
+    with user_mistakes():
+        from audit.checks.judging import judging_date
+        from audit.runs.folder import rewriting_run, seal_judged, write_judged_tables
+        from audit.runs.inputs import judge_again
+        from audit.runs.read import read_run
+        from audit.runs.seal import refuse_lost_key
+        from audit.runs.seal_key import with_keyed_data
+        from audit.runs.settings import Judging
+
+        with shown_progress() as progress, rewriting_run(run) as folder:
+            judging = Judging(policy=policy, reference=reference, today=judging_date())
+            progress("reading the run")
+            key = key_of(seal_key)
+            before = [reference] if reference else []
+            forced = refuse_broken([run], key, force) + refuse_broken(before, None, force)
+            found = read_run(run, unsealed=True)
+            refuse_lost_key(run, key, forced=force)
+            progress("judging")
+            result = with_keyed_data(judge_again(judging, found), key)
+            with rendering(result, folder, pdf, progress) as unrendered:
+                write_judged_tables(run, result, folder)
+            seal_judged(
+                run,
+                folder,
+                result,
+                command=["audit", *sys.argv[1:]],
+                judging=judging.model_dump(mode="json"),
+                key=key,
+                forced=forced,
+            )
+        summarise(result, run, unrendered, as_json=as_json)
+        raise typer.Exit(exit_status(result, fail_on, unrendered))

@@ -1,0 +1,208 @@
+"""Options of commands: what each is called, what it takes, and under which heading it stands."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated, TypeAlias
+
+import typer
+
+INPUT, MODEL, POLICY, OUTPUT, LARGE_DATA = "Input", "Model", "Policy", "Output", "Large data"
+"""Headings of ``audit run --help``."""
+
+
+class FailOn(StrEnum):
+    """Severity from which findings end in exit status 1."""
+
+    never = "never"
+    error = "error"
+    warning = "warning"
+
+
+class Device(StrEnum):
+    """Where PyTorch counts."""
+
+    cpu = "cpu"
+    cuda = "cuda"
+
+
+class Engine(StrEnum):
+    """What counts."""
+
+    memory = "memory"
+    stream = "stream"
+    spark = "spark"
+
+
+class Unlisted(StrEnum):
+    """What becomes of labels that the hierarchy lacks."""
+
+    refuse = "refuse"
+    hang = "hang"
+
+
+DatasetPath: TypeAlias = Annotated[Path, typer.Argument(help="File or folder of labels.")]
+HierarchyName: TypeAlias = Annotated[
+    str,
+    typer.Option(help="Name of a built-in hierarchy, or a hierarchy file.", rich_help_panel=INPUT),
+]
+FormatName: TypeAlias = Annotated[
+    str | None, typer.Option(help="Format of the dataset; else found.", rich_help_panel=INPUT)
+]
+InstanceColumn: TypeAlias = Annotated[
+    str | None, typer.Option(help="Column of the instance id.", rich_help_panel=INPUT)
+]
+LabelColumn: TypeAlias = Annotated[
+    str | None, typer.Option(help="Column of the label.", rich_help_panel=INPUT)
+]
+GroupColumn: TypeAlias = Annotated[
+    str | None, typer.Option(help="Column of the group, e.g. patient.", rich_help_panel=INPUT)
+]
+SplitColumn: TypeAlias = Annotated[
+    str | None, typer.Option(help="Column of the split, e.g. train/test.", rich_help_panel=INPUT)
+]
+StrataColumns: TypeAlias = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="COL",
+        help="Column that parts the instances; may be repeated.",
+        rich_help_panel=INPUT,
+    ),
+]
+TitleFiles: TypeAlias = Annotated[
+    list[Path] | None,
+    typer.Option(help="Dictionary of code titles; may be repeated.", rich_help_panel=INPUT),
+]
+Relations: TypeAlias = Annotated[
+    list[str] | None,
+    typer.Option(help="OBO relations that count beside is_a.", rich_help_panel=INPUT),
+]
+UnlistedLabels: TypeAlias = Annotated[
+    Unlisted | None,
+    typer.Option(
+        help="Labels that the hierarchy lacks; a file refuses them unless told.",
+        rich_help_panel=INPUT,
+    ),
+]
+Anyway: TypeAlias = Annotated[
+    bool,
+    typer.Option("--anyway", help="Go on where most labels are no nodes.", rich_help_panel=INPUT),
+]
+ClassesFile: TypeAlias = Annotated[
+    Path | None,
+    typer.Option(help="Names of a matrix's columns, a name a line.", rich_help_panel=INPUT),
+]
+PredictionsPath: TypeAlias = Annotated[
+    Path | None,
+    typer.Option(help="A model's predictions of the same instances.", rich_help_panel=MODEL),
+]
+Softmax: TypeAlias = Annotated[
+    bool, typer.Option("--softmax", help="Predictions are logits.", rich_help_panel=MODEL)
+]
+Sigmoid: TypeAlias = Annotated[
+    bool,
+    typer.Option("--sigmoid", help="Predictions are logits, one a node.", rich_help_panel=MODEL),
+]
+SingleLabel: TypeAlias = Annotated[
+    bool,
+    typer.Option("--single-label", help="Each instance has one answer.", rich_help_panel=MODEL),
+]
+ScoresDevice: TypeAlias = Annotated[
+    Device | None,
+    typer.Option(help="Count pairs of scores with PyTorch, there.", rich_help_panel=MODEL),
+]
+PolicyFile: TypeAlias = Annotated[
+    Path | None, typer.Option(help="Policy file (TOML).", rich_help_panel=POLICY)
+]
+ReferenceRun: TypeAlias = Annotated[
+    Path | None,
+    typer.Option(
+        metavar="RUN", help="Earlier run that findings are known from.", rich_help_panel=POLICY
+    ),
+]
+OutFolder: TypeAlias = Annotated[
+    Path, typer.Option(help="Folder of the run.", rich_help_panel=OUTPUT)
+]
+Overwrite: TypeAlias = Annotated[
+    bool, typer.Option("--overwrite", help="Replace an earlier run.", rich_help_panel=OUTPUT)
+]
+WritePdf: TypeAlias = Annotated[
+    bool, typer.Option("--pdf/--no-pdf", help="Write report.pdf.", rich_help_panel=OUTPUT)
+]
+MinCell: TypeAlias = Annotated[
+    int | None,
+    typer.Option(
+        min=1, help="Smallest count shown; 11 for persons, else 1.", rich_help_panel=POLICY
+    ),
+]
+KeepInstances: TypeAlias = Annotated[
+    bool,
+    typer.Option(
+        "--keep-instances", help="Keep each instance, for `audit show`.", rich_help_panel=OUTPUT
+    ),
+]
+Seed: TypeAlias = Annotated[
+    int, typer.Option(help="Of the resampling behind intervals.", rich_help_panel=POLICY)
+]
+CountingEngine: TypeAlias = Annotated[
+    Engine | None,
+    typer.Option(
+        help="What counts: all in memory, batches of a file, or Spark.", rich_help_panel=LARGE_DATA
+    ),
+]
+MemorySize: TypeAlias = Annotated[
+    str | None,
+    typer.Option(
+        metavar="SIZE", help="Count in batches, within it, e.g. 4GB.", rich_help_panel=LARGE_DATA
+    ),
+]
+Resume: TypeAlias = Annotated[
+    bool,
+    typer.Option(
+        "--resume",
+        help="Go on with a count in batches that was interrupted.",
+        rich_help_panel=LARGE_DATA,
+    ),
+]
+AddTo: TypeAlias = Annotated[
+    Path | None,
+    typer.Option(
+        metavar="RUN",
+        help="Counted run to add the dataset's counts to.",
+        rich_help_panel=LARGE_DATA,
+    ),
+]
+SparkMaster: TypeAlias = Annotated[
+    str | None,
+    typer.Option(
+        metavar="URL", help="Where Spark runs; else as it is set up.", rich_help_panel=LARGE_DATA
+    ),
+]
+Jobs: TypeAlias = Annotated[
+    int | None,
+    typer.Option(min=1, help="Threads that count; else one a core.", rich_help_panel=LARGE_DATA),
+]
+FailOnSeverity: TypeAlias = Annotated[
+    FailOn,
+    typer.Option(help="Exit 1 on findings of this severity or above.", rich_help_panel=POLICY),
+]
+AsJson: TypeAlias = Annotated[
+    bool, typer.Option("--json", help="Print a machine summary.", rich_help_panel=OUTPUT)
+]
+SealKeyFile: TypeAlias = Annotated[
+    Path | None,
+    typer.Option(
+        "--seal-key",
+        metavar="FILE",
+        help="Key for digests of data, of 16 bytes or more.",
+        rich_help_panel=OUTPUT,
+    ),
+]
+Force: TypeAlias = Annotated[
+    bool,
+    typer.Option(
+        "--force", help="Go on with a run that is not as it was sealed.", rich_help_panel=OUTPUT
+    ),
+]
+RunFolder: TypeAlias = Annotated[Path, typer.Argument(metavar="RUN", help="Folder of a run.")]

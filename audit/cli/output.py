@@ -1,0 +1,162 @@
+"""What every command tells: results and progress, mistakes in one message, the exit status."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import sys
+import threading
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from pathlib import Path
+from types import FrameType
+from typing import TYPE_CHECKING, Any
+
+import typer
+
+from audit.base.errors import AuditError, InputError, RenderError
+from audit.base.progress import Progress, silent
+from audit.cli.options import FailOn
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
+
+    from audit.results.result import AuditResult
+
+READ_ENOUGH = 141
+"""Exit status where whoever reads the output stopped reading: that of other programs then."""
+
+
+@contextmanager
+def user_mistakes() -> Iterator[None]:
+    """Tell a user's mistake in one message and end with its exit status."""
+    try:
+        _refuse_no_moment()
+        with _ended_as_by_ctrl_c():
+            yield
+    except AuditError as error:
+        typer.echo(f"Error: {error}", err=True)
+        raise typer.Exit(error.exit_status) from None
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        raise typer.Exit(READ_ENOUGH) from None
+    except OSError as error:
+        typer.echo(f"Error: {error.filename or 'a file'}: {error.strerror or error}", err=True)
+        raise typer.Exit(2) from None
+
+
+def _refuse_no_moment() -> None:
+    """Refuse a SOURCE_DATE_EPOCH that is no moment before a library stumbles over it."""
+    epoch = os.environ.get("SOURCE_DATE_EPOCH")
+    if epoch == "":
+        del os.environ["SOURCE_DATE_EPOCH"]
+    try:
+        datetime.fromtimestamp(int(epoch or 0), UTC)
+    except (ValueError, OverflowError, OSError):
+        raise InputError(
+            "SOURCE_DATE_EPOCH is the seconds since 1970 that a run is dated with",
+            found=repr(epoch),
+            hint="a whole number, or unset it",
+        ) from None
+
+
+@contextmanager
+def _ended_as_by_ctrl_c() -> Iterator[None]:
+    """Let SIGTERM, and a terminal that closes, end the program as Ctrl-C does: it cleans up."""
+    names = ("SIGTERM", "SIGHUP")  # Windows has no SIGHUP
+    signals = [getattr(signal, name) for name in names if hasattr(signal, name)]
+    if threading.current_thread() is not threading.main_thread():
+        signals = []
+
+    def interrupt(_: int, frame: FrameType | None) -> None:
+        on_ctrl_c = signal.getsignal(signal.SIGINT)
+        if not callable(on_ctrl_c):  # a shell starts what runs in the background without one
+            raise KeyboardInterrupt
+        on_ctrl_c(signal.SIGINT, frame)
+
+    before = {
+        number: signal.signal(number, interrupt)
+        for number in signals
+        if signal.getsignal(number) is signal.SIG_DFL
+    }
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+@contextmanager
+def shown_progress() -> Iterator[Progress]:
+    """What steps are told to: shown on standard error while they run, on a terminal only."""
+    if not sys.stderr.isatty():
+        yield silent
+        return
+    from rich.console import Console
+    from rich.progress import Progress as Live
+
+    from audit.cli.live_progress import following, progress_columns
+
+    console = Console(stderr=True)
+    with Live(*progress_columns(), console=console, transient=True) as live:
+        yield following(live)
+
+
+def print_shown(shown: RenderableType) -> None:
+    """Print to standard output, no wider than can be read, without blanks at the ends of lines."""
+    from rich.console import Console
+
+    from audit.cli.terminal import WIDEST
+
+    console = Console(highlight=False, emoji=False)
+    console.width = min(console.width, WIDEST)
+    with console.capture() as captured:
+        console.print(shown)
+    write_lines("\n".join(line.rstrip() for line in captured.get().splitlines()))
+
+
+def write_lines(text: str) -> None:
+    """Write lines to standard output, with what it cannot hold replaced."""
+    encoding = getattr(sys.stdout, "encoding", None) or "utf-8"
+    typer.echo(text.encode(encoding, "replace").decode(encoding))
+
+
+def print_json(told: Mapping[str, Any]) -> None:
+    """Print JSON that a terminal shows and does not obey."""
+    shown = json.dumps(told, ensure_ascii=False, indent=1)
+    typer.echo("".join(c if c == "\n" or c.isprintable() else json.dumps(c)[1:-1] for c in shown))
+
+
+def summarise(
+    result: AuditResult, out: Path, unrendered: list[RenderError], *, as_json: bool
+) -> None:
+    """Print what an audit found, for people or for programs, and where its report lies."""
+    from audit.cli.terminal import machine_summary, summary
+
+    shared = result.shared()
+    if as_json:
+        print_json(machine_summary(shared, out, unrendered))
+    else:
+        from reports.chapters.verdict import verdict
+
+        told = verdict(shared)
+        print_shown(summary(shared, told.badge.word, told.sentence))
+    tell_report(out / "report.html", unrendered, as_json=as_json)
+
+
+def tell_report(path: Path, unrendered: list[RenderError], *, as_json: bool = False) -> None:
+    """Tell where the report lies, or the tables where there is none, and what is missing."""
+    if not as_json:
+        typer.echo(f"Report: {path}" if path.exists() else f"Tables: {path.parent}")
+    for error in unrendered:
+        typer.echo(f"Not written: {error}", err=True)
+
+
+def exit_status(result: AuditResult, fail_on: FailOn, unrendered: list[RenderError]) -> int:
+    """3 where a check or a report failed, 1 for findings as severe as asked for, else 0."""
+    if unrendered or result.status == "error":
+        return 3
+    failing = {"never": (), "error": ("fail",), "warning": ("fail", "warn")}[fail_on.value]
+    return int(any(check.status in failing for check in result.checks))

@@ -1,0 +1,41 @@
+"""``audit preference``: which answers a language model prefers."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from audit.cli.output import (
+    print_json,
+    print_shown,
+    shown_progress,
+    user_mistakes,
+)
+
+
+def preference(
+    predictions: Annotated[Path, typer.Argument(help="Token scores of each question.")],
+    hierarchy: Annotated[
+        str, typer.Option(help="WordNet dict folder, or a hierarchy file with words as titles.")
+    ],
+    questions: Annotated[Path, typer.Option(help="Questions in the S-TEST layout.")],
+    relation: Annotated[
+        str | None, typer.Option(help="hypernym or holonym; else as the questions' predicate says.")
+    ] = None,
+    k: Annotated[int, typer.Option(min=1, help="Of accuracy among the k highest tokens.")] = 10,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+) -> None:
+    """Tell which answers a language model prefers: specific or general, correct or related."""
+    with user_mistakes(), shown_progress() as progress:
+        from audit.alignment.preference import run_preference
+
+        progress("comparing")
+        result = run_preference(predictions, questions, hierarchy, relation=relation, k=k)
+    if as_json:
+        print_json(result.to_dict())
+    else:
+        from audit.cli import terminal
+
+        print_shown(terminal.preference(result))

@@ -1,0 +1,35 @@
+"""``audit report``: the reports of a run rendered again."""
+
+from __future__ import annotations
+
+import typer
+
+from audit.cli.options import Force, RunFolder, SealKeyFile, WritePdf
+from audit.cli.output import (
+    shown_progress,
+    tell_report,
+    user_mistakes,
+)
+from audit.cli.rendering import rendering
+from audit.cli.sealing import key_of, refuse_broken
+
+
+def report(
+    run: RunFolder,
+    pdf: WritePdf = True,
+    seal_key: SealKeyFile = None,
+    force: Force = False,
+) -> None:
+    """Render the reports of a run again, without recounting."""
+    with user_mistakes():
+        from audit.runs.folder import rewriting_run, seal_reports
+        from audit.runs.read import read_run
+
+        forced = refuse_broken([run], key_of(seal_key), force, ("report.html", "report.pdf"))
+        with shown_progress() as progress, rewriting_run(run) as folder:
+            result = read_run(run, unsealed=True)
+            with rendering(result, folder, pdf, progress) as unrendered:
+                pass
+            seal_reports(run, folder, forced)
+        tell_report(run / "report.html", unrendered)
+        raise typer.Exit(3 if unrendered else 0)

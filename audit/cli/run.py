@@ -1,0 +1,233 @@
+"""``audit run``: a dataset audited, and a run left."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import typer
+
+from audit.base.errors import InputError, RenderError
+from audit.base.progress import Progress
+from audit.cli.options import (
+    AddTo,
+    Anyway,
+    AsJson,
+    ClassesFile,
+    CountingEngine,
+    DatasetPath,
+    Engine,
+    FailOn,
+    FailOnSeverity,
+    Force,
+    FormatName,
+    GroupColumn,
+    HierarchyName,
+    InstanceColumn,
+    Jobs,
+    KeepInstances,
+    LabelColumn,
+    MemorySize,
+    MinCell,
+    OutFolder,
+    Overwrite,
+    PolicyFile,
+    PredictionsPath,
+    ReferenceRun,
+    Relations,
+    Resume,
+    ScoresDevice,
+    SealKeyFile,
+    Seed,
+    Sigmoid,
+    SingleLabel,
+    Softmax,
+    SparkMaster,
+    SplitColumn,
+    StrataColumns,
+    TitleFiles,
+    UnlistedLabels,
+    WritePdf,
+)
+from audit.cli.output import (
+    exit_status,
+    shown_progress,
+    summarise,
+    user_mistakes,
+)
+from audit.cli.rendering import rendering
+from audit.cli.sealing import key_of, refuse_broken
+
+if TYPE_CHECKING:
+    from audit.results.result import AuditResult
+    from audit.runs.seal_key import SealKey
+    from audit.runs.settings import Settings
+
+
+def run(
+    ctx: typer.Context,
+    dataset: DatasetPath,
+    hierarchy: HierarchyName,
+    format: FormatName = None,
+    id: InstanceColumn = None,
+    label: LabelColumn = None,
+    group: GroupColumn = None,
+    split: SplitColumn = None,
+    strata: StrataColumns = None,
+    titles: TitleFiles = None,
+    relations: Relations = None,
+    unlisted: UnlistedLabels = None,
+    anyway: Anyway = False,
+    classes: ClassesFile = None,
+    predictions: PredictionsPath = None,
+    softmax: Softmax = False,
+    sigmoid: Sigmoid = False,
+    single_label: SingleLabel = False,
+    device: ScoresDevice = None,
+    policy: PolicyFile = None,
+    reference: ReferenceRun = None,
+    min_cell: MinCell = None,
+    seed: Seed = 0,
+    fail_on: FailOnSeverity = FailOn.never,
+    out: OutFolder = Path("audit-run"),
+    overwrite: Overwrite = False,
+    pdf: WritePdf = True,
+    keep_instances: KeepInstances = False,
+    seal_key: SealKeyFile = None,
+    force: Force = False,
+    as_json: AsJson = False,
+    engine: CountingEngine = None,
+    memory: MemorySize = None,
+    resume: Resume = False,
+    add_to: AddTo = None,
+    master: SparkMaster = None,
+    jobs: Jobs = None,
+) -> None:
+    """Audit a dataset and leave a run: HTML, PDF, JSON and tables."""
+    with user_mistakes():
+        from audit.runs.folder import refuse_occupied
+
+        started = datetime.now(UTC)
+        refuse_occupied(out, overwrite=overwrite)
+        _refuse_options_of_predictions(ctx.params)
+        counting = _engine(ctx.params)
+        key = key_of(seal_key)
+        forced = refuse_broken([run for run in (reference, add_to) if run], None, force)
+        _use_threads(jobs)
+        with shown_progress() as progress:
+            progress("starting")
+            result, unrendered = _audited(ctx.params, counting, key, forced, started, progress)
+        summarise(result, out, unrendered, as_json=as_json)
+        raise typer.Exit(exit_status(result, fail_on, unrendered))
+
+
+def _audited(
+    options: Mapping[str, Any],
+    counting: Engine,
+    key: SealKey | None,
+    forced: tuple[str, ...],
+    started: datetime,
+    progress: Progress,
+) -> tuple[AuditResult, list[RenderError]]:
+    """The result of the audit that options ask for, written; and what could not be rendered."""
+    from audit.runs.folder import write_tables, writing_run
+    from audit.runs.inputs import reference_run, stated_policy
+    from audit.runs.make import audited, keeping_count
+    from audit.runs.manifest import seal
+    from audit.runs.seal_key import with_keyed_data
+
+    settings, out = _settings(options, counting), options["out"]
+    with (
+        keeping_count(out, settings.engine) as checkpoint,
+        _going_on(checkpoint),
+        writing_run(out, overwrite=options["overwrite"]) as folder,
+    ):
+        made = audited(
+            settings,
+            stated_policy(settings),
+            reference_run(settings),
+            keep_instances=options["keep_instances"],
+            checkpoint=checkpoint,
+            resume=options["resume"],
+            progress=progress,
+        )
+        result = with_keyed_data(made.result, key)
+        with rendering(result, folder, options["pdf"], progress) as unrendered:
+            progress("writing tables")
+            write_tables(result, folder)
+            made.keep(folder)
+        progress("sealing")
+        seal(
+            folder,
+            result,
+            command=["audit", *sys.argv[1:]],
+            started=started,
+            settings=settings.model_dump(mode="json"),
+            key=key,
+            forced=forced,
+        )
+    return result, unrendered
+
+
+def _settings(options: Mapping[str, Any], counting: Engine) -> Settings:
+    """What is asked for, of all options those that decide the numbers."""
+    from audit.checks.judging import judging_date
+    from audit.cli.sizes import size_of
+    from audit.runs.settings import Settings
+
+    asked = {name: options[name] for name in Settings.model_fields if name in options}
+    asked |= {name: tuple(options[name] or ()) for name in ("strata", "titles", "relations")}
+    asked |= {name: options[name] and options[name].value for name in ("unlisted", "device")}
+    asked["transform"] = next((name for name in ("softmax", "sigmoid") if options[name]), None)
+    asked["memory"] = None if options["memory"] is None else size_of(options["memory"])
+    return Settings(**asked | {"engine": counting.value, "today": judging_date()})
+
+
+def _refuse_options_of_predictions(options: Mapping[str, Any]) -> None:
+    names = ("softmax", "sigmoid", "single_label", "device")
+    asked = {f"--{name.replace('_', '-')}": options[name] for name in names}
+    given = [option for option, on in asked.items() if on]
+    if given and options["predictions"] is None:
+        raise InputError(f"{', '.join(given)} goes with --predictions", found="no predictions")
+    if options["softmax"] and options["sigmoid"]:
+        raise InputError("--softmax or --sigmoid may be given", found="both")
+
+
+def _engine(options: Mapping[str, Any]) -> Engine:
+    """What counts: the engine that is named, else the one that the other options are of."""
+    add_to = options["add_to"]
+    of_batches = {"--memory": options["memory"] is not None, "--resume": options["resume"]}
+    chosen = options["engine"] or (
+        Engine.stream if any(of_batches.values()) or add_to else Engine.memory
+    )
+    goes_with = {option: Engine.stream for option, value in of_batches.items() if value}
+    goes_with |= {"--master": Engine.spark} if options["master"] else {}
+    for option, needed in goes_with.items():
+        if chosen is not needed:
+            raise InputError(f"{option} goes with --engine {needed.value}", found=chosen.value)
+    if add_to and chosen is Engine.memory:
+        raise InputError("--add-to goes with --engine stream or spark", found=chosen.value)
+    return chosen
+
+
+def _use_threads(jobs: int | None) -> None:
+    """Count with so many threads; only before the libraries that count are loaded."""
+    if jobs is not None:
+        for name in ("AUDIT_JOBS", "POLARS_MAX_THREADS", "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
+            os.environ[name] = str(jobs)
+
+
+@contextmanager
+def _going_on(checkpoint: Path | None) -> Iterator[None]:
+    """Tell how a count in batches goes on that was interrupted and kept itself."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        if checkpoint and checkpoint.exists():
+            typer.echo("Interrupted. The same command with --resume goes on.", err=True)
+        raise

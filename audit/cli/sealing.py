@@ -1,0 +1,32 @@
+"""The seal of runs that a command is about to read."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import typer
+
+if TYPE_CHECKING:
+    from audit.runs.seal_key import SealKey
+
+
+def key_of(file: Path | None) -> SealKey | None:
+    """The key in a file; None without one."""
+    from audit.runs.seal_key import read_key
+
+    return read_key(file) if file else None
+
+
+def refuse_broken(
+    runs: list[Path], key: SealKey | None, force: bool, remade: tuple[str, ...] = ()
+) -> tuple[str, ...]:
+    """What is broken of runs that are about to be read, told where that is forced."""
+    if not runs:
+        return ()
+    from audit.runs.seal import broken_of
+
+    broken = broken_of(runs, key, forced=force, remade=remade)
+    for fault in broken:
+        typer.echo(f"In spite of: {fault}", err=True)
+    return broken

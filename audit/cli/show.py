@@ -1,0 +1,89 @@
+"""``audit show`` and ``audit cases``: the instances of a run."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from audit.base.errors import InputError, printable
+from audit.base.plurals import counted
+from audit.cli.options import Force, RunFolder
+from audit.cli.output import (
+    print_shown,
+    user_mistakes,
+    write_lines,
+)
+from audit.cli.sealing import refuse_broken
+
+
+def show(
+    run: Annotated[Path, typer.Argument(metavar="RUN", help="Run made with --keep-instances.")],
+    instance: Annotated[str, typer.Argument(metavar="INSTANCE", help="Id of an instance.")],
+    least: Annotated[
+        float, typer.Option(min=0, max=1, help="Leave out nodes below this share of the root.")
+    ] = 0.01,
+    force: Force = False,
+) -> None:
+    """Draw the weighted DAG of one instance: its labels, and its predictions beside them."""
+    with user_mistakes():
+        from audit.runs.instances import read_instance
+
+        refuse_broken([run], None, force)
+        for title, dag in read_instance(run, instance, unsealed=True).items():
+            typer.echo(f"{title} of {printable(instance)}\n{dag.tree(least=least)}\n")
+
+
+def cases(
+    run: RunFolder,
+    finding: Annotated[
+        str | None,
+        typer.Argument(metavar="FINDING", help="Id of a finding; else all are listed."),
+    ] = None,
+    sample: Annotated[
+        int | None, typer.Option(min=1, metavar="N", help="Draw N cases of a finding at random.")
+    ] = None,
+    seed: Annotated[int, typer.Option(help="Of the drawing.")] = 0,
+    csv: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Write the cases as CSV instead.")
+    ] = None,
+    overwrite: Annotated[
+        bool, typer.Option("--overwrite", help="Replace an earlier FILE.")
+    ] = False,
+    force: Force = False,
+) -> None:
+    """Tell the instances behind a finding of a run, or how many are behind each."""
+    with user_mistakes():
+        from audit.cli import terminal
+        from audit.runs.case_lists import cases_of, drawn, listed, write_csv
+        from audit.runs.read import read_run
+
+        if sample and finding is None and csv is None:
+            raise InputError("--sample goes with FINDING or --csv", found="neither")
+        if overwrite and csv is None:
+            raise InputError("--overwrite goes with --csv", found="--overwrite alone")
+        refuse_broken([run], None, force)
+        result = read_run(run, unsealed=True)
+        found = cases_of(result, finding)
+        if sample:
+            found = drawn(found, sample, seed)
+        if csv is not None:
+            write_csv(found, csv, overwrite=overwrite)
+            typer.echo(f"Cases: {csv}")
+        elif finding is None:
+            print_shown(terminal.cases(listed(result)))
+        else:
+            _print_cases(finding, found.collect(engine="streaming")["instance"].to_list())
+
+
+def _print_cases(finding: str, instances: list[str]) -> None:
+    """Print ids, one a line; a terminal is told how many they are, and obeys nothing in them."""
+    if sys.stderr.isatty():
+        typer.echo(f"{counted(len(instances), 'instances')} behind {finding}", err=True)
+    if instances:
+        from audit.cli.terminal import told
+
+        lines = map(told, instances) if sys.stdout.isatty() else instances
+        write_lines("\n".join(lines))

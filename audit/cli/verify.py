@@ -1,0 +1,50 @@
+"""``audit verify``: whether a run is as it was sealed."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from audit.base.errors import InputError
+from audit.cli.options import RunFolder, SealKeyFile
+from audit.cli.output import (
+    print_json,
+    print_shown,
+    shown_progress,
+    user_mistakes,
+)
+from audit.cli.sealing import key_of
+
+
+def verify(
+    run: RunFolder,
+    recompute: Annotated[
+        bool, typer.Option("--recompute", help="Make the audit again from its inputs.")
+    ] = False,
+    data: Annotated[
+        Path | None, typer.Option(help="Where the dataset lies now, with --recompute.")
+    ] = None,
+    seal_key: SealKeyFile = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+) -> None:
+    """Tell whether a run is as it was sealed, agrees with itself and can be made again."""
+    with user_mistakes():
+        if data is not None and not recompute:
+            raise InputError("--data goes with --recompute", found="--data alone")
+        with shown_progress() as progress:
+            progress("verifying")
+            from audit.runs.verify import verify_run
+
+            verdicts = verify_run(run, recompute=recompute, data=data, key=key_of(seal_key))
+        holds = all(verdict.outcome != "does not hold" for verdict in verdicts)
+        if as_json:
+            told = {"run": str(run), "holds": holds, "verdicts": [asdict(v) for v in verdicts]}
+            print_json(told)
+        else:
+            from audit.cli import terminal
+
+            print_shown(terminal.verdicts(verdicts))
+        raise typer.Exit(int(not holds))

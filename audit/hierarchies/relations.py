@@ -1,0 +1,51 @@
+"""How two nodes of a hierarchy stand to each other."""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from audit.base import dag
+from audit.base.cores import cores
+from audit.base.dag import IntArray
+
+if TYPE_CHECKING:
+    from audit.hierarchies.hierarchy import Hierarchy
+
+RELATIONS = ("ancestor", "sibling", "overlap", "same_branch", "cross_branch")
+"""How the two nodes of a pair stand to each other; the first that holds is taken."""
+PAIRS_PER_BLOCK = 250_000
+"""Pairs that a thread relates at a time, so that memory stays flat."""
+
+
+def relate(hierarchy: Hierarchy, a: IntArray, b: IntArray) -> tuple[IntArray, IntArray]:
+    """Relation and lowest common ancestor of each pair of different nodes.
+
+    Args:
+        hierarchy: The hierarchy.
+        a: Node indices, shape (n_pairs,).
+        b: Node indices, shape (n_pairs,).
+
+    Returns:
+        Positions in `RELATIONS`, and node indices; both of shape (n_pairs,).
+    """
+    relation, lca = np.empty(len(a), np.int64), np.empty(len(a), np.int64)
+
+    def fill(start: int) -> None:
+        block = slice(start, start + PAIRS_PER_BLOCK)
+        relation[block], lca[block] = _relate(hierarchy, a[block], b[block])
+
+    with ThreadPoolExecutor(cores()) as threads:
+        list(threads.map(fill, range(0, len(a), PAIRS_PER_BLOCK)))
+    return relation, lca
+
+
+def _relate(hierarchy: Hierarchy, a: IntArray, b: IntArray) -> tuple[IntArray, IntArray]:
+    lca = dag.lowest_common_ancestors(hierarchy.closure, hierarchy.depth, hierarchy.height, a, b)
+    relation = np.where(lca == hierarchy.root, 4, 3)
+    relation[dag.share_descendant(hierarchy.edges, hierarchy.closure, a, b)] = 2
+    relation[dag.share_parent(hierarchy.edges, a, b)] = 1
+    relation[(lca == a) | (lca == b)] = 0
+    return relation, lca

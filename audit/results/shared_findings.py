@@ -1,0 +1,185 @@
+"""A finding as it may be shared: bounded beside all else that is told."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict
+from typing import Any
+
+from audit.results.disclosure import (
+    WHOLE,
+    Cell,
+    Quantity,
+    Release,
+    Shown,
+    least,
+    opened_parts,
+    shown,
+    tightened,
+)
+from audit.results.findings import OF_MODEL, Finding, Part
+from audit.results.published_cells import (
+    UNEXPECTED_PAIR,
+    evidence_cells,
+    part_cells,
+)
+from audit.results.wording import filled
+
+
+def withhold_ranks(findings: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Findings of a check, none with its rank where one withholds it: the others would tell it."""
+    if all(finding["evidence"].get("rank", 0) is not None for finding in findings):
+        return findings
+    return [
+        {**finding, "evidence": {**finding["evidence"], "rank": None}}
+        if "rank" in finding["evidence"]
+        else finding
+        for finding in findings
+    ]
+
+
+def cells_of(release: Release, finding: Finding) -> tuple[dict[str, Cell], ...]:
+    """Cells by name of evidence: those of a finding, and of each of its parts."""
+    about = (release, finding.check, finding.nodes, finding.key)
+    whole = _known(evidence_cells(*about), finding.evidence)
+    parts = (_known(part_cells(*about, part.nodes), part.evidence) for part in finding.parts)
+    return whole, *parts
+
+
+def of_residual(cell: Cell) -> bool:
+    """Whether a cell depends on which nodes are residual."""
+    return any(scope == "specific" for scope, _ in cell.label_sets)
+
+
+def _known(cells: Mapping[str, Cell], evidence: Mapping[str, Quantity]) -> dict[str, Cell]:
+    return {name: cell for name, cell in cells.items() if name in evidence}
+
+
+def counts_of(release: Release, finding: Finding) -> Iterator[tuple[Cell, Quantity]]:
+    """Each count of a finding that is a cell of nodes and pairs."""
+    evidence = (finding.evidence, *(part.evidence for part in finding.parts))
+    for cells, numbers in zip(cells_of(release, finding), evidence, strict=True):
+        for name, cell in cells.items():
+            yield cell, numbers[name]
+
+
+def shared_finding(
+    finding: Finding,
+    min_cell: int,
+    titles: Mapping[str, str | None],
+    told: Sequence[Mapping[str, Shown]] = (),
+    instances: int = 0,
+) -> dict[str, Any]:
+    """A finding as published: its statement filled in with evidence that hides small cells.
+
+    Args:
+        finding: The finding.
+        min_cell: Smallest count that may be shown.
+        titles: Title of each node.
+        told: Counts as they are shown elsewhere too, by name of evidence: those of the finding,
+            and of each part; empty: none is.
+        instances: Number of instances, which is printed beside; 0: it is not known.
+
+    Parts are ranked by what is shown of them, equal ones by their nodes.
+    """
+    known, *of_parts = told or [{}] * (1 + len(finding.parts))
+    if min_cell > 1:
+        known, *of_parts = _beside_each_other(finding, min_cell, known, of_parts)
+    evidence = tightened(finding.evidence, shown(finding.evidence, min_cell, known), instances)
+    of_parts = [{WHOLE: evidence.get("instances", 0), **part} for part in of_parts]
+    parts = _ranked_parts(finding, min_cell, of_parts)
+    return {
+        "id": finding.id,
+        "severity": finding.judged_severity,
+        "nodes": _titled(_nodes_as_shown(finding, [part for part, _ in parts]), titles),
+        "statement": filled(finding.statement, evidence),
+        "evidence": evidence,
+        "parts": [
+            {"nodes": _titled(part.nodes, titles), "evidence": part_evidence}
+            for part, part_evidence in parts
+        ],
+        "curator": finding.curator,
+        "data_user": finding.data_user,
+        "waiver": asdict(finding.judgement.waiver) if finding.judgement.waiver else None,
+        "known": finding.judgement.known,
+    }
+
+
+_SEEN_TOGETHER = ("cross_branch", "residual_overuse", UNEXPECTED_PAIR, *OF_MODEL)
+"""Checks whose parts are protected with all other counts of nodes and pairs, or are of a model."""
+
+
+_SUMS = ("rows", "extra", "labels")
+"""Counts of a finding that its parts sum to."""
+
+
+_LINES = ("labels", "pairs", "codes")
+"""Numbers of all lines, of which the parts are the first."""
+
+
+def _beside_each_other(
+    finding: Finding,
+    min_cell: int,
+    known: Mapping[str, Shown],
+    of_parts: Sequence[Mapping[str, Shown]],
+) -> list[Mapping[str, Shown]]:
+    """Counts as they are shown elsewhere, and as they may be beside each other in a finding."""
+    counts = [part.evidence.get("instances") for part in finding.parts]
+    if finding.check in _SEEN_TOGETHER or not all(counts):
+        return [known, *of_parts]
+    evidence = shown(finding.evidence, min_cell, known)
+    alone = [
+        shown(part.evidence, min_cell, told)["instances"]
+        for part, told in zip(finding.parts, of_parts, strict=True)
+    ]
+    sums = [name for name in _SUMS if name in evidence and _is_sum(finding, name)]
+    lines = next((evidence[n] for n in _LINES if n in evidence and n not in sums), None)
+    always = [name for name in sums if finding.evidence[name].kind == "exempt"]
+    withheld = dict[str, Shown]()
+    for open_ in ((), [name for name in sums if name not in always], ["instances"]):
+        for name in (name for name in open_ if name in evidence):
+            withheld[name] = f">{min_cell - 1}" if least(evidence[name]) >= min_cell else ">0"
+        opened, narrow = opened_parts(
+            [int(one.value or 0) for one in counts if one],
+            alone,
+            min_cell,
+            unseen=max(lines - len(counts), 0) if isinstance(lines, int) else 0,
+            made_up=withheld.get("instances", evidence.get("instances")),
+            summed=[withheld.get(name, evidence[name]) for name in sums if name not in always],
+            exempt=[int(n) for name in always if isinstance(n := evidence[name], int)],
+        )
+        if not narrow:
+            break
+    parts = [{**told, "instances": one} for told, one in zip(of_parts, opened, strict=True)]
+    return [{**known, **withheld}, *parts]
+
+
+def _is_sum(finding: Finding, name: str) -> bool:
+    """Whether the parts sum to a number: labels are counted, or are only how many differ."""
+    return name != "labels" or finding.evidence[name].kind == "count"
+
+
+def _ranked_parts(
+    finding: Finding, min_cell: int, told: Sequence[Mapping[str, Shown]]
+) -> list[tuple[Part, dict[str, Shown]]]:
+    parts = [
+        (part, tightened(part.evidence, shown(part.evidence, min_cell, known)))
+        for part, known in zip(finding.parts, told, strict=True)
+    ]
+    return sorted(parts, key=lambda part: (-least(part[1].get("instances")), part[0].nodes))
+
+
+def _nodes_as_shown(finding: Finding, parts: Sequence[Part]) -> tuple[str, ...]:
+    """Nodes of a finding; those that its parts give it in the order of what is shown of these."""
+    if not finding.key or not parts:
+        return finding.nodes
+    if finding.nodes == finding.parts[0].nodes:
+        return parts[0].nodes
+    firsts = tuple(part.nodes[0] for part in finding.parts)
+    return tuple(part.nodes[0] for part in parts) if finding.nodes == firsts else finding.nodes
+
+
+def _titled(
+    nodes: tuple[str, ...], titles: Mapping[str, str | None]
+) -> list[dict[str, str | None]]:
+    return [{"id": node, "title": titles.get(node)} for node in nodes]

@@ -1,0 +1,311 @@
+"""The view of a result that may leave the house: nothing in it tells a small cell."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+from audit.results.changes_since import changed_little, since_reference
+from audit.results.coverage import coverage
+from audit.results.disclosure import (
+    BESIDE,
+    Cell,
+    Earlier,
+    Quantity,
+    Release,
+    Shown,
+    least,
+    left_possible,
+    protected,
+    shown,
+    shown_count,
+)
+from audit.results.findings import EXCHANGES, CheckResult, Finding, Place, shown_place
+from audit.results.model_overview import confused, confused_counts, model_overview, shared_metrics
+from audit.results.overview import Pictured, Told, overview, pictured
+from audit.results.published_cells import (
+    UNEXPECTED_PAIR,
+    depth_counts,
+    depths_shown,
+    known_counts,
+    pair_cells,
+    reference_cells,
+    release_of,
+)
+from audit.results.shared_findings import (
+    cells_of,
+    counts_of,
+    of_residual,
+    shared_finding,
+    withhold_ranks,
+)
+
+if TYPE_CHECKING:
+    from audit.results.result import AuditResult
+
+SCHEMA_VERSION = "3.0"
+
+
+class SharedView:
+    """What may be shared of a result, and what its readers can tell by it.
+
+    Args:
+        result: The result.
+    """
+
+    def __init__(self, result: AuditResult) -> None:
+        self.result = result
+
+    def as_dict(self) -> dict[str, Any]:
+        """The view as plain data, as ``result.json`` holds it; see `AuditResult.shared`."""
+        titles = dict(self.result.nodes.select("node", "title").iter_rows())
+        checks = [self._shared_check(check, titles) for check in self.result.checks]
+        return {
+            "schema_version": SCHEMA_VERSION,
+            "identity": dict(self.result.identity),
+            "ledger": dict(self.result.ledger),
+            "policy": dict(self.result.policy),
+            "status": self.result.status,
+            "checks": checks,
+            "since_reference": self._since_reference(checks),
+            "metrics": shared_metrics(self.result.metrics, self._min_cell),
+            "metrics_absent": [dict(metric) for metric in self.result.metrics_absent],
+            "metrics_beside": shared_metrics(self.result.metrics_beside, self._min_cell),
+            "waivers": [dict(waiver) for waiver in self.result.waivers],
+            "overview": self._overview,
+        }
+
+    def as_earlier_of(self, later: SharedView) -> Earlier | None:
+        """What the readers of a later release have of this one; None under another hierarchy.
+
+        Where other nodes are residual there, counts of residual use mean something else and are
+        left out.
+        """
+        if (
+            self.result.identity["hierarchy"]["sha256"]
+            != later.result.identity["hierarchy"]["sha256"]
+        ):
+            return None
+        release = self._release
+        known = known_counts(self.result.nodes, self.result.pairs, self.result.residuals, release)
+        counts = dict(known) | self._counts
+        told = self._told if self._min_cell > 1 else self._counts
+        ranges = left_possible(told, release, self._min_cell, self._shares)
+        if release.residual != later._release.residual:
+            counts = {cell: count for cell, count in counts.items() if not of_residual(cell)}
+            ranges = {cell: ends for cell, ends in ranges.items() if not of_residual(cell)}
+        return Earlier(release.labelled, release.assertions, counts, ranges)
+
+    def _since_reference(self, checks: Sequence[Mapping[str, Any]]) -> dict[str, Any] | None:
+        if self.result.reference is None:
+            return None
+        ids = {check.name: check.ids for check in self.result.checks}
+        return since_reference(self.result.reference, checks, ids)
+
+    @cached_property
+    def _overview(self) -> dict[str, Any]:
+        instances = int(self.result.ledger["instances"])
+        explained = self._explained if self._min_cell > 1 else None
+        data = overview(
+            self._pictured, self.result.nodes, self.result.edges, self._told, instances, explained
+        )
+        model = model_overview(
+            self.result.nodes,
+            self._confused,
+            self.result.metrics,
+            self.result.behaviours,
+            self.result.exchanges,
+            self._told,
+            exchanged=self._exchanged,
+            instances=instances,
+            predicted=int(
+                (self.result.ledger.get("predictions") or {}).get("instances_matched", 0)
+            ),
+            min_cell=self._min_cell,
+        )
+        use = coverage(
+            self.result.nodes,
+            self.result.drift_values,
+            self.result.drift_nodes,
+            min_cell=self._min_cell,
+        )
+        depths = depths_shown(use["depths"], self._told)
+        return {**data, **model, "coverage": {**use, "depths": depths}}
+
+    @cached_property
+    def _pictured(self) -> Pictured:
+        return pictured(
+            self.result.nodes,
+            self.result.pairs,
+            self.result.residuals,
+            self.result.branch_pairs,
+            instances=int(self.result.ledger["instances"]),
+            min_cell=self._min_cell,
+        )
+
+    @cached_property
+    def _confused(self) -> list[dict[str, Any]]:
+        return confused(self.result.nodes, self.result.pairs, self.result.model_pairs)
+
+    @property
+    def _exchanged(self) -> dict[tuple[str, str], int]:
+        """Exchanges of each two labels that a shown finding tells."""
+        kept = (
+            f for check in self.result.checks if check.name == EXCHANGES for f in self._kept(check)
+        )
+        return {(f.nodes[0], f.nodes[1]): f.touched for f in kept}
+
+    @cached_property
+    def _release(self) -> Release:
+        return release_of(self.result.nodes, self.result.edges, self.result.ledger)
+
+    @cached_property
+    def _told(self) -> Told:
+        """Every published count of nodes and pairs, as it may be shown beside all the others."""
+        if self._min_cell <= 1:
+            return self._drawn_counts
+        beside: dict[Cell, set[int]] = {}
+        for cell, quantity in self._of_findings:
+            beside.setdefault(cell, set()).update(quantity.totals)
+        return protected(
+            self._counts,
+            self._release,
+            self._min_cell,
+            self._shares,
+            beside,
+            self.result.earlier,
+        )
+
+    @cached_property
+    def _counts(self) -> dict[Cell, int]:
+        """The same as they are."""
+        of_findings = {cell: int(quantity.value or 0) for cell, quantity in self._of_findings}
+        return self._drawn_counts | of_findings
+
+    @cached_property
+    def _drawn_counts(self) -> dict[Cell, int]:
+        """Those of the pictures."""
+        return {
+            **dict(self._pictured.counts()),
+            **dict(confused_counts(self._confused)),
+            **dict(depth_counts(self.result.nodes)),
+        }
+
+    @cached_property
+    def _shares(self) -> list[tuple[Cell, Cell]]:
+        """Counts that no line shows beside their share."""
+        found = {cell for cell, _ in self._of_findings}
+        return [share for share in self._pictured.shares() if found.isdisjoint(share)]
+
+    @cached_property
+    def _of_findings(self) -> list[tuple[Cell, Quantity]]:
+        kept = (finding for check in self.result.checks for finding in self._kept(check))
+        return [pair for finding in kept for pair in counts_of(self._release, finding)]
+
+    def _kept(self, check: CheckResult) -> tuple[Finding, ...]:
+        """The findings that are shown, chosen by what each tells alone."""
+        most, min_cell = int(self.result.policy["max_findings"]), self._min_cell
+
+        def alone(finding: Finding) -> Place:
+            return shown_place(finding, shown(finding.evidence, min_cell))
+
+        return tuple(sorted(check.standing, key=alone)[:most])
+
+    def _told_of(self, finding: Finding) -> Sequence[Mapping[str, Shown]]:
+        known: list[dict[str, Shown]] = [{} for _ in (finding, *finding.parts)]
+        if self._min_cell > 1:
+            beside: Shown = 0 if all(self._tells(pair) for pair in finding.beside) else None
+            known = [
+                {BESIDE: beside, **{name: self._told[cell] for name, cell in cells.items()}}
+                for cells in cells_of(self._release, finding)
+            ]
+        for name, cell in reference_cells(finding.check, finding.key).items():
+            known[0][name] = (
+                None if self.result.earlier is None else self.result.earlier.exact(cell)
+            )
+        return [{**self._bounded_since(finding), **known[0]}, *known[1:]]
+
+    def _tells(self, pair: tuple[str, str]) -> bool:
+        """Whether both supports of a pair, and its instances, are shown as they are."""
+        cells = pair_cells(self._release, *pair).values()
+        return all(isinstance(self._told.get(cell), int) for cell in cells)
+
+    @cached_property
+    def _explained(self) -> frozenset[tuple[str, str]]:
+        """Reported pairs of which it may be told what other finds explain."""
+        pairs = set[tuple[str, ...]]()
+        for check in self.result.checks:
+            for finding in self._kept(check) if check.name == UNEXPECTED_PAIR else ():
+                own = {part.nodes for part in finding.parts} if finding.key else {finding.nodes}
+                if all(self._tells((a, b)) for a, b in (*own, *finding.beside)):
+                    pairs |= own
+        return frozenset((min(pair), max(pair)) for pair in pairs)
+
+    def _bounded_since(self, finding: Finding) -> dict[str, Shown]:
+        """Bounds of counts of a finding that tell a small cell beside those of the reference."""
+        before, m = self._before.get(finding.id), self._min_cell
+        if before is None or m <= 1:
+            return {}
+        now = {name: quantity.value for name, quantity in finding.evidence.items()}
+        changed = changed_little(before, now, m)
+        return {name: f">{m - 1}" for name in changed if least(now[name]) >= m}
+
+    @cached_property
+    def _before(self) -> dict[str, Mapping[str, Any]]:
+        """What is kept of the reference's findings, by their ids."""
+        checks = () if self.result.reference is None else self.result.reference["checks"]
+        return {finding["id"]: finding for check in checks for finding in check["findings"]}
+
+    @property
+    def _min_cell(self) -> int:
+        return int(self.result.policy["min_cell"])
+
+    def _shared_check(self, check: CheckResult, titles: Mapping[str, str | None]) -> dict[str, Any]:
+        findings, kept = check.standing, self._kept(check)
+        told = [
+            (
+                finding,
+                shared_finding(
+                    finding,
+                    self._min_cell,
+                    titles,
+                    self._told_of(finding),
+                    int(self.result.ledger["instances"]),
+                ),
+            )
+            for finding in kept
+        ]
+        told.sort(key=lambda one: shown_place(one[0], one[1]["evidence"]))
+        shared = withhold_ranks([finding for _, finding in told])
+        return {
+            "name": check.name,
+            "title": check.title,
+            "status": check.status,
+            "reason": check.not_applicable or check.crashed or None,
+            "denominator": self._denominator(check, told),
+            "denominator_unit": check.denominator_unit,
+            "total": len(findings) + check.folded,
+            "folded": check.folded,
+            "not_shown": len(findings) - len(kept),
+            "findings": shared,
+        }
+
+    def _denominator(
+        self, check: CheckResult, told: Sequence[tuple[Finding, Mapping[str, Any]]]
+    ) -> int | str:
+        """What a check looked at: a bound where it is a small cell, or a count that is withheld."""
+        value, m, ledger = check.denominator, self._min_cell, self.result.ledger
+        instances = int(ledger["instances"])
+        totals = instances, instances - int(ledger.get("instances_without_labels", 0))
+        if m <= 1 or value in totals:
+            return value
+        withheld = (
+            quantity.value == value and shared["evidence"][name] != value
+            for finding, shared in told
+            for name, quantity in finding.evidence.items()
+            if quantity.kind == "count"
+        )
+        of_instances = check.denominator_unit.startswith(("instances", "groups"))
+        alone = shown_count(value, totals if of_instances else (), m) if of_instances else value
+        return f">{m - 1}" if isinstance(alone, int) and any(withheld) and value >= m else alone

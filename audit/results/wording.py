@@ -1,0 +1,96 @@
+"""Statements: a template and its evidence become a sentence."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Mapping
+
+from audit.base.plurals import bound, of_one
+from audit.results.disclosure import (
+    Shown,
+    least,
+)
+
+
+def filled(statement: str, evidence: Mapping[str, Shown]) -> str:
+    """A sentence with ``{name}`` replaced by the evidence of that name, as a reader would write it.
+
+    Whole numbers get thousands separators, names that end in ``share`` become percentages, what is
+    withheld says so. A noun that 1 counts stands in the singular, and ``{name|is|are}`` is the
+    first word where that evidence reads 1, else the second. A clause in brackets is left out where
+    one of its numbers is withheld.
+
+    >>> filled("{labels} labels {labels|is|are} no code", {"labels": 1})
+    '1 label is no code'
+    >>> filled("{labels} labels {labels|is|are} no code", {"labels": "<11"})
+    '<11 labels are no code'
+    >>> filled("{labels} labels[: {ratio} times as many]", {"labels": 2, "ratio": None})
+    '2 labels'
+    """
+
+    def replace(match: re.Match[str]) -> str:
+        name, nouns = match[1], match[2] or ""
+        if name not in evidence:
+            return match[0]
+        value = _share_bound(name, evidence) or in_words(name, evidence[name])
+        return value + (of_one(nouns).replace(" different", "") if value == "1" else nouns)
+
+    def choice(match: re.Match[str]) -> str:
+        name, one, many = match.groups()
+        if name not in evidence:
+            return match[0]
+        return one if in_words(name, evidence[name]) == "1" else many
+
+    def clause(match: re.Match[str]) -> str:
+        names = _PLACEHOLDER.finditer(match[1])
+        withheld = any(evidence.get(name[1], "") is None for name in names)
+        return "" if withheld else match[1]
+
+    return _PLACEHOLDER.sub(replace, _CHOICE.sub(choice, _CLAUSE.sub(clause, statement)))
+
+
+def _share_bound(name: str, evidence: Mapping[str, Shown]) -> str:
+    """A withheld share as far as the bound of its count beside a printed total tells it."""
+    count_ = next((evidence[n] for n in ("instances", "rows") if n in evidence), None)
+    of = evidence.get("of")
+    if name != "share" or evidence[name] is not None or not isinstance(count_, str):
+        return ""
+    if not isinstance(of, int) or not of:
+        return ""
+    if count_[0] == "<":
+        highest = min(int(count_[1:]) - 1, of) / of
+        return "" if highest >= 1 else f"at most {_rounded(highest, up=True)}"
+    return f"at least {_rounded(least(count_) / of, up=False)}"
+
+
+def _rounded(share: float, *, up: bool) -> str:
+    """A share in percent with one digit, rounded so that the bound stays true."""
+    tenths = (math.ceil if up else math.floor)(round(1000 * share, 6))
+    return f"{tenths / 10:.1f}%"
+
+
+_CLAUSE = re.compile(r"\[([^][]*\{[^][]*)\]")
+"""A clause in brackets, with at least one placeholder: what titles have in brackets has none."""
+
+
+_PLACEHOLDER = re.compile(
+    r"\{(\w+)\}((?: (?:different|dated|repeated|other|more))?"
+    r" (?:labels|codes|pairs|rows|instances|groups|findings|nodes|classes|records)\b)?"
+)
+"""A name of evidence, with the noun that it counts."""
+
+
+_CHOICE = re.compile(r"\{(\w+)\|([^{}|]*)\|([^{}|]*)\}")
+"""A name of evidence, and what is said of one and of more."""
+
+
+def in_words(name: str, value: Shown) -> str:
+    """One published value as text; ``name`` tells shares from plain numbers."""
+    if value is None:
+        return "share withheld" if name.endswith("share") else "withheld"
+    if isinstance(value, str):
+        return bound(value)
+    if name.endswith(("share", "limit")):
+        return "<0.1%" if 0 < value < 0.0005 else f"{value:.1%}"
+    return f"{value:,}" if isinstance(value, int) else f"{value:,.2f}"

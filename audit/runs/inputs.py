@@ -1,0 +1,119 @@
+"""What settings name, read: the policy, the earlier run, the hierarchy, labels and predictions."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from audit.base.progress import Progress, silent
+from audit.checks.judging import rejudged
+from audit.data.dataset import LabelDataset, load_labels
+from audit.data.predictions import Predictions, load_predictions
+from audit.engine.scores.score_tensors import device_named
+from audit.hierarchies.hierarchy import Hierarchy
+from audit.hierarchies.reading import load_hierarchy
+from audit.policy.built_in import policy_for
+from audit.policy.policy import Policy
+from audit.policy.reading import load_policy
+from audit.results.result import AuditResult
+from audit.runs.audit import with_inputs
+from audit.runs.manifest import RESULT
+from audit.runs.read import read_run
+from audit.runs.settings import Judging, Settings, is_built_in
+from audit.runs.wrong_hierarchy import refuse_wrong_classes, refuse_wrong_hierarchy
+
+
+def stated_policy(settings: Settings) -> Policy | None:
+    """The policy file with ``min_cell`` and ``strata`` over it; None where none is given."""
+    stated = load_policy(settings.policy) if settings.policy else None
+    said: dict[str, Any] = {} if settings.min_cell is None else {"min_cell": settings.min_cell}
+    if settings.strata:
+        named = (*(stated.strata if stated else ()), *settings.strata)
+        said["strata"] = tuple(dict.fromkeys(named))
+    if not said:
+        return stated
+    over = Policy(**said)
+    return over.over(stated) if stated else over
+
+
+def reference_run(settings: Settings) -> AuditResult | None:
+    """The earlier run; None where none is named."""
+    return read_run(settings.reference, unsealed=True) if settings.reference else None
+
+
+def read_data(
+    settings: Settings, policy: Policy | None, progress: Progress = silent
+) -> tuple[LabelDataset, Predictions | None]:
+    """The labels, and the predictions where there are some; first, that the device is there."""
+    if settings.device:
+        device_named(settings.device)
+    progress("reading the hierarchy")
+    hierarchy = read_hierarchy(settings, policy)
+    progress("reading labels")
+    labels = load_labels(
+        settings.dataset,
+        hierarchy,
+        format=settings.format,
+        id=settings.id,
+        label=settings.label,
+        group=settings.group,
+        split=settings.split,
+        titles=settings.titles,
+        classes=settings.classes,
+        strata=policy.columns if policy else (),
+    )
+    read = labels.ledger.rows_read
+    progress("reading labels", read, read, "rows")
+    if not settings.anyway:
+        refuse_wrong_hierarchy(labels.ledger, labels.refusals, labels.hierarchy, settings.dataset)
+    if settings.predictions is None:
+        return labels, None
+    progress("reading predictions")
+    predictions = load_predictions(
+        settings.predictions,
+        labels,
+        classes=settings.classes,
+        transform=settings.transform,
+        single_label=settings.single_label,
+        policy=policy,
+    )
+    if not settings.anyway:
+        refuse_wrong_classes(predictions, settings.predictions)
+    read = predictions.ledger.instances_read
+    progress("reading predictions", read, read, "instances")
+    return labels, predictions
+
+
+def read_hierarchy(settings: Settings, policy: Policy | None) -> Hierarchy:
+    """The hierarchy, with what becomes of labels that it lacks."""
+    unlisted = settings.unlisted or (policy.unlisted_codes if policy else None)
+    return load_hierarchy(settings.hierarchy, relations=settings.relations, unlisted=unlisted)
+
+
+def deciding_files(settings: Settings, policy: Policy | None) -> Mapping[str, Path | None]:
+    """The files beside the data that decide the result, each by its role."""
+    dates = policy.code_dates if policy else None
+    return {
+        "hierarchy": None if is_built_in(settings.hierarchy) else Path(settings.hierarchy),
+        "policy": settings.policy,
+        "code_dates": settings.policy.parent / dates.file if settings.policy and dates else None,
+        "classes": settings.classes,
+        "reference": settings.reference and settings.reference / RESULT,
+        "added_to": settings.add_to and settings.add_to / RESULT,
+    }
+
+
+def judge_again(judging: Judging, found: AuditResult) -> AuditResult:
+    """The run judged by the policy, which takes its place among the inputs."""
+    before = judging.reference and judging.reference / RESULT
+    files = {"policy": judging.policy, "reference": before}
+    kept = tuple(source for source in found.inputs if source["role"] not in files)
+    result = rejudged(
+        found,
+        policy_for(found.identity["hierarchy"]["name"], load_policy(judging.policy)),
+        today=judging.today,
+        reference=read_run(judging.reference, unsealed=True) if judging.reference else None,
+    )
+    return with_inputs(replace(result, inputs=kept), files)

@@ -1,0 +1,134 @@
+"""Manifests: what a run was made of and what it holds, each with a digest."""
+
+from __future__ import annotations
+
+import hashlib
+import platform
+import socket
+import sys
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from audit.base.files import sha256_of
+from audit.results.result import AuditResult, to_json_bytes
+from audit.results.shared_view import SCHEMA_VERSION
+from audit.runs.seal_key import SealKey
+
+RESULT, MANIFEST, RESTRICTED = "result.json", "manifest.json", "restricted"
+
+
+OF_DATA = ("data", "predictions")
+"""Roles of inputs that hold records: their digests stand in ``restricted/`` alone."""
+
+
+def with_forced(manifest: Mapping[str, Any], broken: Sequence[str]) -> dict[str, Any]:
+    """What was broken whenever somebody went on in spite of it."""
+    return {"forced": [*manifest.get("forced", ()), *broken]}
+
+
+def seal(
+    folder: Path,
+    result: AuditResult,
+    *,
+    command: Sequence[str],
+    started: datetime,
+    settings: Mapping[str, Any] | None = None,
+    key: SealKey | None = None,
+    forced: Sequence[str] = (),
+) -> None:
+    """Write both manifests: digests of inputs and outputs, versions, the command, settings, times.
+
+    Args:
+        folder: Of the run.
+        result: What it holds.
+        command: As typed.
+        started: When the work began.
+        settings: That the audit can be made again with.
+        key: Of the digest of what may not be shared; None: what may be shared has none.
+        forced: What is broken of runs that were read in spite of that.
+    """
+    write_restricted_manifest(folder, result.inputs, result.data_sha256)
+    manifest = {
+        "schema_version": SCHEMA_VERSION,
+        "identity": dict(result.identity),
+        **of_restricted(folder, result.inputs, key),
+        "command": list(command),
+        "settings": settings,
+        "host": socket.gethostname(),
+        "started": started.isoformat(timespec="seconds"),
+        **with_forced({}, forced),
+    }
+    write_manifest(folder, manifest)
+
+
+def of_restricted(
+    folder: Path, inputs: Sequence[Mapping[str, str]], key: SealKey | None
+) -> dict[str, Any]:
+    """What the manifest says of data and restricted files, which tells nothing without the key."""
+    listed = (folder / RESTRICTED / MANIFEST).read_bytes()
+    public = [
+        {name: value for name, value in source.items() if name != "sha256"}
+        if source["role"] in OF_DATA
+        else dict(source)
+        for source in inputs
+    ]
+    keyed = {"hmac_sha256": key.digest(RESTRICTED, listed)} if key else None
+    return {"inputs": public, "restricted": keyed}
+
+
+def write_restricted_manifest(
+    folder: Path, inputs: Sequence[Mapping[str, str]], data_sha256: str | None = None
+) -> None:
+    """List the restricted files, and the inputs, with their digests, beside these files.
+
+    Who has all but a few counts of a file could try these until its digest is met: so no digest
+    of such a file stands in what may be shared.
+    """
+    restricted = folder / RESTRICTED
+    within = (path for path in restricted.rglob("*") if path != restricted / MANIFEST)
+    listed: dict[str, Any] = {
+        "data_sha256": data_sha256,
+        "inputs": [dict(source) for source in inputs],
+        "outputs": _digests(folder, within),
+    }
+    listed["seal"] = seal_of(listed)
+    (restricted / MANIFEST).write_bytes(to_json_bytes(listed))
+
+
+def write_manifest(folder: Path, manifest: Mapping[str, Any]) -> None:
+    """Seal a folder: write what is true at its writing: outputs, versions, the time, its seal."""
+    restricted = folder / RESTRICTED
+    within = (path for path in folder.rglob("*") if restricted not in path.parents)
+    sealed = {
+        **manifest,
+        "finished": datetime.now(UTC).isoformat(timespec="seconds"),
+        "versions": _versions(),
+        "outputs": _digests(folder, (path for path in within if path != folder / MANIFEST)),
+    }
+    sealed["seal"] = seal_of(sealed)
+    (folder / MANIFEST).write_bytes(to_json_bytes(sealed))
+
+
+def _digests(folder: Path, paths: Iterable[Path]) -> dict[str, str]:
+    """Digest of each file by its name in the folder."""
+    files = sorted(path for path in paths if path.is_file())
+    return {path.relative_to(folder).as_posix(): sha256_of(path) for path in files}
+
+
+def seal_of(manifest: Mapping[str, Any]) -> str:
+    """Digest of all that a manifest says but its own ``seal``."""
+    rest = {key: value for key, value in manifest.items() if key != "seal"}
+    return hashlib.sha256(to_json_bytes(rest)).hexdigest()
+
+
+def _versions() -> dict[str, str]:
+    from importlib.metadata import version
+
+    packages = ("hierarchy-audit", "polars", "numpy", "scipy", "weasyprint", "altair")
+    return {
+        "python": platform.python_version(),
+        "platform": sys.platform,
+        **{package: version(package) for package in packages},
+    }

@@ -1,0 +1,224 @@
+"""Runs read back from their folder."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from audit.base.errors import InputError
+from audit.base.files import read_json, sha256_of
+from audit.results.disclosure import Earlier, Quantity
+from audit.results.disclosure.earlier_table import earlier_of
+from audit.results.findings import CheckResult, Finding, Judgement, Part, Waived
+from audit.results.result import COUNTED, AuditResult
+from audit.results.shared_view import SCHEMA_VERSION
+from audit.runs.folder import DENOMINATORS, EARLIER, POLICY, REFERENCE, refuse_no_run
+from audit.runs.manifest import MANIFEST, RESTRICTED, RESULT
+from audit.runs.seal import broken_of
+
+_TABLES = ("nodes", "edges", "residuals", "strata", "branch_pairs", "findings")
+"""Restricted tables that every run has."""
+
+
+def read_run(folder: str | Path, *, unsealed: bool = False) -> AuditResult:
+    """Read a run back; its ``shared()`` gives the bytes of its ``result.json`` again.
+
+    Args:
+        folder: Of the run.
+        unsealed: Whether it is read without a look at its seal.
+
+    Raises:
+        InputError: If the folder is no run, is one of another schema version, is not as it was
+            sealed, or cannot be read whatever its seal.
+    """
+    folder = Path(folder)
+    refuse_no_run(folder)
+    _refuse_other_version(folder)
+    if not unsealed:
+        broken_of([folder])
+    try:
+        return _read(folder)
+    except (AttributeError, KeyError, OSError, TypeError, ValueError, pl.exceptions.PolarsError):
+        if not unsealed:
+            raise
+        raise InputError(
+            "a run that can be read is required, whatever its seal",
+            found="files that no audit wrote so",
+            where=folder,
+            hint="audit verify RUN tells what has changed",
+        ) from None
+
+
+def _refuse_other_version(folder: Path) -> None:
+    shared = read_json(folder / RESULT)
+    version = shared.get("schema_version") if isinstance(shared, dict) else None
+    if version != SCHEMA_VERSION:
+        raise InputError(
+            f"a run of schema version {SCHEMA_VERSION} is required",
+            found=repr(version),
+            where=folder / RESULT,
+            hint="read it with the version of hierarchy-audit that wrote it",
+        )
+
+
+def _read(folder: Path) -> AuditResult:
+    shared = read_json(folder / RESULT)
+    tables = {name: pl.read_parquet(_table_file(folder, name)) for name in _TABLES}
+    listed = read_json(_restricted_file(folder, MANIFEST))
+    return AuditResult(
+        identity=shared["identity"],
+        ledger=shared["ledger"],
+        policy=shared["policy"],
+        checks=_read_checks(
+            shared["checks"],
+            tables["findings"],
+            read_json(_restricted_file(folder, DENOMINATORS)),
+        ),
+        nodes=tables["nodes"],
+        edges=tables["edges"],
+        pairs=pl.scan_parquet(_table_file(folder, "pairs")),
+        residuals=tables["residuals"],
+        strata=tables["strata"],
+        branch_pairs=tables["branch_pairs"],
+        cases=_read_cases(folder, shared),
+        **_read_model(folder, shared),
+        **_read_drift(folder, shared),
+        waivers=tuple(shared["waivers"]),
+        counted_with=_counted_with(folder),
+        reference=_read_reference(folder, shared),
+        earlier=_read_earlier(folder, shared),
+        inputs=tuple(listed["inputs"]),
+        data_sha256=listed["data_sha256"],
+        sha256=sha256_of(folder / RESULT),
+    )
+
+
+def _read_cases(folder: Path, shared: Mapping[str, Any]) -> pl.LazyFrame | None:
+    """The instances behind each finding; None for a run whose data were only counted."""
+    if shared["identity"]["data"]["format"] == COUNTED:
+        return None
+    return pl.scan_parquet(_table_file(folder, "cases"))
+
+
+def _read_model(folder: Path, shared: Mapping[str, Any]) -> dict[str, Any]:
+    """What a result holds of a model; nothing for a run without predictions."""
+    if shared["ledger"]["predictions"] is None:
+        return {}
+    rows = pl.read_parquet(_table_file(folder, "metrics")).iter_rows(named=True)
+    metrics: dict[str, list[dict[str, Any]]] = {"metrics": [], "beside": []}
+    for row in rows:
+        row["parameters"] = json.loads(row["parameters"])
+        metrics[row.pop("part")].append(row)
+    behaviours = pl.read_parquet(_table_file(folder, "behaviours"))
+    exchanges = pl.read_parquet(_table_file(folder, "exchanges"))
+    return {
+        "metrics": tuple(metrics["metrics"]),
+        "metrics_beside": tuple(metrics["beside"]),
+        "metrics_absent": tuple(shared["metrics_absent"]),
+        "behaviours": tuple(behaviours.iter_rows(named=True)),
+        "exchanges": tuple(exchanges.iter_rows(named=True)),
+        "model_pairs": pl.scan_parquet(_table_file(folder, "model_pairs")),
+    }
+
+
+def _counted_with(folder: Path) -> dict[str, Any]:
+    policy: dict[str, Any] = read_json(_restricted_file(folder, POLICY))
+    return policy
+
+
+def _read_reference(folder: Path, shared: Mapping[str, Any]) -> dict[str, Any] | None:
+    """What is kept of the reference; None for a run without one."""
+    if shared["since_reference"] is None:
+        return None
+    kept: dict[str, Any] = read_json(_restricted_file(folder, REFERENCE))
+    return kept
+
+
+def _read_earlier(folder: Path, shared: Mapping[str, Any]) -> Earlier | None:
+    """What the readers have of a reference; None for a run without one of its hierarchy."""
+    if shared["since_reference"] is None:
+        return None
+    return earlier_of(pl.read_parquet(_restricted_file(folder, EARLIER)))
+
+
+def _read_drift(folder: Path, shared: Mapping[str, Any]) -> dict[str, Any]:
+    """The tables of drift; nothing for a run without drift columns."""
+    if not shared["overview"]["coverage"]["drift"]:
+        return {}
+    names = ("drift_values", "drift_nodes")
+    return {name: pl.read_parquet(_table_file(folder, name)) for name in names}
+
+
+def _table_file(folder: Path, name: str) -> Path:
+    return _restricted_file(folder, f"{name}.parquet")
+
+
+def _restricted_file(folder: Path, name: str) -> Path:
+    path = folder / RESTRICTED / name
+    if not path.is_file():
+        raise InputError(
+            "a whole run is required",
+            found=f"no {RESTRICTED}/{name}",
+            where=folder,
+            hint="a shared run without its restricted tables cannot be rendered again",
+        )
+    return path
+
+
+def _read_checks(
+    shared: Sequence[dict[str, Any]], findings: pl.DataFrame, looked_at: Mapping[str, int]
+) -> tuple[CheckResult, ...]:
+    rows = findings.partition_by("check", as_dict=True)
+    return tuple(
+        CheckResult(
+            name=check["name"],
+            title=check["title"],
+            denominator=looked_at[check["name"]],
+            denominator_unit=check["denominator_unit"],
+            findings=tuple(
+                _read_finding(row)
+                for row in rows.get((check["name"],), pl.DataFrame()).iter_rows(named=True)
+            ),
+            not_applicable=check["reason"] if check["status"] == "not_applicable" else "",
+            crashed=check["reason"] if check["status"] == "error" else "",
+        )
+        for check in shared
+    )
+
+
+def _read_finding(row: dict[str, Any]) -> Finding:
+    return Finding(
+        check=row["check"],
+        severity=row["severity"],
+        nodes=tuple(row["nodes"]),
+        statement=row["statement"],
+        evidence=_read_evidence(json.loads(row["evidence"])),
+        curator=row["curator"],
+        data_user=row["data_user"],
+        touched=row["touched"],
+        strength=row["strength"],
+        parts=tuple(
+            Part(tuple(part["nodes"]), _read_evidence(part["evidence"]))
+            for part in json.loads(row["parts"])
+        ),
+        key=tuple(row["key"]),
+        folded_into=tuple(row["folded_into"]),
+        judgement=_read_judgement(json.loads(row["judgement"])),
+        beside=tuple((a, b) for a, b in row["beside"]),
+    )
+
+
+def _read_judgement(stored: dict[str, Any]) -> Judgement:
+    waiver = stored.pop("waiver")
+    return Judgement(**stored, waiver=Waived(**waiver) if waiver else None)
+
+
+def _read_evidence(stored: dict[str, Any]) -> dict[str, Quantity]:
+    return {
+        name: Quantity(q["value"], q["kind"], tuple(q["totals"]), tuple(q["sources"]))
+        for name, q in stored.items()
+    }

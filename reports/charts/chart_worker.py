@@ -1,0 +1,43 @@
+"""Draw charts, in a process of its own: ``python -m reports.charts.chart_worker``.
+
+It reads a Vega-Lite specification a line from standard input and answers each with a line of JSON
+on standard output: the SVG, or why there is none. Vega ends its whole process where it gets no
+memory. It imports nothing else of this project: it starts at once.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+
+
+def main(vega_lite: str) -> int:
+    """Answer until there is no further specification."""
+    answer = os.dup(1)
+    os.dup2(2, 1)  # libraries that print notices do not print them into the answers
+    sys.stdout = sys.stderr
+    with os.fdopen(answer, "wb") as answers:
+        for specification in sys.stdin.buffer:
+            answers.write(json.dumps(_answer(specification, vega_lite)).encode("ascii") + b"\n")
+            answers.flush()
+    return 0
+
+
+def _answer(specification: bytes, vega_lite: str) -> dict[str, str]:
+    try:
+        import vl_convert
+
+        source = vl_convert.vegalite_to_svg(
+            specification.decode("ascii"),
+            vl_version=vega_lite,
+            allowed_base_urls=[],
+            show_warnings=False,
+        )
+    except Exception as error:
+        return {"failed": f"{type(error).__name__}: {error}"}
+    return {"svg": source}
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1]))

@@ -1,0 +1,155 @@
+"""Files and folders that are whole or not there, whatever ends the process that writes them."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from audit.base import disk
+from audit.base.disk import alone_in, exchange, working_beside, written_whole
+from audit.base.errors import OutputError
+
+ENDED = """
+import os, signal, sys
+from pathlib import Path
+from audit.base import disk
+
+disk._exchanged_at_once = lambda *_: False
+out, when = Path(sys.argv[1]), int(sys.argv[2])
+rename = Path.rename
+
+def counted(path, target):
+    global when
+    if not when:
+        os.kill(os.getpid(), signal.SIGKILL)
+    when -= 1
+    return rename(path, target)
+
+with disk.working_beside(out) as folder:
+    (folder / "new").touch()
+    Path.rename = counted
+    if out.exists():
+        disk.exchange(folder, out)
+    os.kill(os.getpid(), signal.SIGKILL)
+"""
+
+
+def left_in(folder: Path) -> set[str]:
+    return {path.name for path in folder.iterdir()}
+
+
+def killed(out: Path, when: int = 0) -> None:
+    """Let a process be killed at a rename while it works on ``out``."""
+    ended = subprocess.run([sys.executable, "-c", ENDED, str(out), str(when)], check=False)
+    assert ended.returncode == -signal.SIGKILL
+
+
+def test_two_do_not_work_on_one_place(tmp_path: Path) -> None:
+    out = tmp_path / "run"
+    with (
+        working_beside(out) as folder,
+        pytest.raises(OutputError, match="another that is under way"),
+        working_beside(out),
+    ):
+        pass
+    assert left_in(tmp_path) == set()
+    assert not folder.exists()
+
+
+def test_places_beside_each_other_are_not_in_each_others_way(tmp_path: Path) -> None:
+    with working_beside(tmp_path / "a"), working_beside(tmp_path / "b" / "a") as other:
+        assert other.is_dir()
+    assert left_in(tmp_path) == {"b"}
+
+
+def test_what_a_killed_process_left_goes_with_the_next(tmp_path: Path) -> None:
+    out = tmp_path / "run"
+    killed(out)
+    assert left_in(tmp_path) == {".run.work"}
+
+    with working_beside(out) as folder:
+        assert left_in(tmp_path / ".run.work") == {folder.parent.name}
+    assert left_in(tmp_path) == set()
+
+
+@pytest.mark.parametrize("when", [1, 2, 3])
+def test_a_folder_that_was_being_replaced_is_there_again(tmp_path: Path, when: int) -> None:
+    out = tmp_path / "run"
+    out.mkdir()
+    (out / "old").touch()
+    killed(out, when)
+    with working_beside(out):
+        assert left_in(out) == ({"old"} if when < 2 else {"new"})
+
+    assert left_in(tmp_path) == {"run"}
+
+
+@pytest.mark.parametrize("at_once", [True, False])
+def test_two_folders_change_places(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, at_once: bool
+) -> None:
+    if not at_once:
+        monkeypatch.setattr(disk, "_exchanged_at_once", lambda *_: False)
+    for name in ("a", "b"):
+        (tmp_path / name / name).mkdir(parents=True)
+    exchange(tmp_path / "a", tmp_path / "b")
+
+    assert (left_in(tmp_path / "a"), left_in(tmp_path / "b")) == ({"b"}, {"a"})
+    assert left_in(tmp_path) == {"a", "b"}
+
+
+@pytest.mark.parametrize("failing", ["mkdtemp", "mkdir"])
+def test_a_place_that_cannot_be_prepared_is_told_and_left_as_it_was(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, failing: str
+) -> None:
+    mkdir = Path.mkdir
+
+    def fails(*_: object, **__: object) -> None:
+        raise PermissionError(13, "Permission denied")
+
+    def fails_inside(path: Path, *given: Any, **named: Any) -> None:
+        return fails() if path.name == "new" else mkdir(path, *given, **named)
+
+    if failing == "mkdtemp":
+        monkeypatch.setattr(disk.tempfile, "mkdtemp", fails)
+    else:
+        monkeypatch.setattr(Path, "mkdir", fails_inside)
+    with pytest.raises(OutputError, match="Permission denied"), working_beside(tmp_path / "run"):
+        pass
+    assert left_in(tmp_path) == set()
+
+
+def test_a_lock_is_not_that_of_a_folder_that_was_removed(tmp_path: Path) -> None:
+    folder = tmp_path / "folder"
+    with alone_in(folder):
+        folder.rmdir()
+        with alone_in(folder), pytest.raises(OutputError), alone_in(folder):
+            pass
+
+
+def test_a_lasting_file_is_flushed_before_its_name_and_its_name_after(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    done: list[str] = []
+    fsync, replace = os.fsync, Path.replace
+
+    def flushed(held: int) -> None:
+        done.append(Path(f"/proc/self/fd/{held}").readlink().name)
+        fsync(held)
+
+    def renamed(path: Path, target: Path) -> Path:
+        done.append("renamed")
+        return replace(path, target)
+
+    monkeypatch.setattr(os, "fsync", flushed)
+    monkeypatch.setattr(Path, "replace", renamed)
+    with written_whole(tmp_path / "file", lasting=True) as begun:
+        begun.write_text("kept")
+
+    assert done == [begun.name, "renamed", tmp_path.name]

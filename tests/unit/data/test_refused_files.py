@@ -1,0 +1,86 @@
+"""Files that say two things at once, or more than their format, are refused."""
+
+from __future__ import annotations
+
+import io
+import json
+import zipfile
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from audit.base.errors import AuditError
+from audit.data.formats import read_labels, read_predictions
+from audit.data.label_format import Columns
+from audit.hierarchies.reading import load_hierarchy
+from fixtures.prediction_files import npy_bytes, npz_bytes, safetensors_bytes
+
+SCORES = np.array([[0.25, 0.75], [0.5, 0.5]])
+
+
+def refused(path: Path, told: str) -> None:
+    with pytest.raises(AuditError, match=told) as caught:
+        read_predictions(path)
+    assert str(path) in str(caught.value)
+
+
+def test_bytes_after_an_array(tmp_path: Path) -> None:
+    path = tmp_path / "scores.npy"
+    path.write_bytes(npy_bytes(SCORES) + b"\0")
+    refused(path, "further bytes")
+
+
+def test_a_header_that_is_not_closed(tmp_path: Path) -> None:
+    path = tmp_path / "scores.npy"
+    path.write_bytes(npy_bytes(SCORES).replace(b"}", b" "))
+    refused(path, "whole NumPy file")
+
+
+def test_two_members_for_one_array(tmp_path: Path) -> None:
+    path = tmp_path / "scores.npz"
+    stream = io.BytesIO()
+    with zipfile.ZipFile(stream, "w") as archive:
+        archive.writestr("scores.npy", npy_bytes(SCORES))
+        archive.writestr("scores", npy_bytes(1 - SCORES))
+    path.write_bytes(stream.getvalue())
+    refused(path, "two members")
+
+
+def test_names_beyond_unicode(tmp_path: Path) -> None:
+    path = tmp_path / "scores.npz"
+    content = npz_bytes(scores=SCORES, classes=np.array(["dog", "cow"]))
+    path.write_bytes(content)
+    names = np.array([0x110000, 0x41], np.uint32).view("<U1")
+    path.write_bytes(npz_bytes(scores=SCORES, classes=names))
+    refused(path, "must be Unicode")
+
+
+def test_a_key_that_stands_twice(tmp_path: Path) -> None:
+    lines = tmp_path / "labels.jsonl"
+    lines.write_text('{"id": "1", "labels": ["a"], "labels": ["b"]}\n')
+    with pytest.raises(AuditError, match="more than one value of the key 'labels'"):
+        read_labels(lines, Columns(), "jsonl")
+
+    tree = tmp_path / "tree.json"
+    tree.write_text('{"a": {"b": {}, "b": {"c": {}}}}')
+    with pytest.raises(AuditError, match="more than one value of the key 'b'"):
+        load_hierarchy(tree, format="tree")
+
+    content = safetensors_bytes({"scores": SCORES}, "F64")
+    length = int.from_bytes(content[:8], "little")
+    header = content[8 : 8 + length].decode()
+    entry = json.dumps(json.loads(header)["scores"])
+    twice = f'{{"scores": {entry}, "scores": {entry}}}'.encode()
+    tensors = tmp_path / "scores.safetensors"
+    tensors.write_bytes(len(twice).to_bytes(8, "little") + twice + content[8 + length :])
+    refused(tensors, "more than one value of the key 'scores'")
+
+
+@pytest.mark.parametrize("header", [",label,site", "instance,label,"])
+def test_a_column_without_a_name_is_none_to_stumble_over(tmp_path: Path, header: str) -> None:
+    path = tmp_path / "labels.csv"
+    path.write_text(f"{header}\na,dog,1\nb,cow,1\nc,dog,2\nd,dog,2\n")
+    columns = Columns(id=header.split(",")[0])
+
+    assert read_labels(path, columns).rows["label"].to_list() == ["dog", "cow", "dog", "dog"]
