@@ -485,7 +485,7 @@ def test_every_page_and_test_belongs_to_a_check() -> None:
 
 
 def test_the_dataset_without_labels_has_instances() -> None:
-    dataset: LabelDataset = DATASETS["without labels"]().dataset
+    dataset: LabelDataset = DATASETS["without labels"]().loaded.dataset
 
     assert (dataset.ledger.instances, dataset.ledger.instances_without_labels) == (2, 2)
 

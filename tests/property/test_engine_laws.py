@@ -94,7 +94,7 @@ def test_floats_of_every_pair_equal_plain_python(dataset: LabelDataset) -> None:
 
 @given(datasets())
 def test_aggregated_values_equal_plain_python(dataset: LabelDataset) -> None:
-    aggregated = measured(dataset).aggregated.toarray()
+    aggregated = measured(dataset).loaded.aggregated.toarray()
     parents = parents_of(dataset.hierarchy)
 
     for line, direct in zip(aggregated.tolist(), labels_of(dataset).values(), strict=True):
@@ -170,7 +170,7 @@ def test_binary_entropy_lies_between_zero_and_one(drawn: list[tuple[float, float
 
 @given(datasets())
 def test_aggregated_values_never_fall_towards_the_root(dataset: LabelDataset) -> None:
-    aggregated = measured(dataset).aggregated.toarray()
+    aggregated = measured(dataset).loaded.aggregated.toarray()
 
     for child, parent in dataset.hierarchy.edge_frame().iter_rows():
         low, high = dataset.hierarchy.index(child), dataset.hierarchy.index(parent)
@@ -255,7 +255,7 @@ def test_an_unused_leaf_changes_nothing_elsewhere(
 
 @given(datasets(max_instances=8), st.sampled_from((1, 2, 3, 7, 20)))
 def test_the_size_of_a_block_does_not_matter(dataset: LabelDataset, size: int) -> None:
-    aggregated = measured(dataset).aggregated
+    aggregated = measured(dataset).loaded.aggregated
     whole = count_pairs(aggregated)
     with (
         patch.object(pairs, "ENTRIES_PER_BLOCK", size),

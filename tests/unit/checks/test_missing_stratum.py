@@ -169,7 +169,7 @@ def test_a_column_of_the_file_that_nobody_named_is_tried(
     assert found.loaded.columns == ("split",)
     assert [finding.key for finding in CHECK.run(found).findings] == [("Age",)]
     named = measure(load_labels(file, BODY, strata=["age"]), Policy(strata=("age",)))
-    assert named.dataset.unnamed.columns == []
+    assert named.loaded.dataset.unnamed.columns == []
     assert named.excess.found.is_empty()
 
 
