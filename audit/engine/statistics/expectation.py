@@ -20,7 +20,7 @@ FloatArray: TypeAlias = NDArray[np.float64]
 BoolArray: TypeAlias = NDArray[np.bool_]
 
 MOST_BRANCHES = 200
-"""Largest number of branches whose pairs have a factor of their own."""
+"""Largest number of facets, each pair of which has a factor of its own."""
 PRIOR = 20.0
 """Number added to observed and to expected pairs of labels between two branches (shrinkage)."""
 CHUNK = 1 << 15
@@ -118,9 +118,9 @@ class Facets:
 
 
 def facets_of(labelled: IntArray, branch_of: IntArray) -> Facets:
-    """A facet for each branch with two labels in use; at most `MOST_BRANCHES` of their own.
+    """A facet for each branch with at least two labels in use, at most `MOST_BRANCHES` in all.
 
-    The branches with the fewest labels beyond that number share one facet.
+    If there are more such branches, those with the fewest labels share one facet.
 
     Args:
         labelled: Number of records with each node as a most specific label, shape (n_nodes,).

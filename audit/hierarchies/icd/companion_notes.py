@@ -34,13 +34,13 @@ def companions(
     Args:
         tabular: The classification.
         first: ``node, text`` of each “code first” note.
-        additional: The same of each “use additional code” note; each line is a note.
-        release: What the release is called.
+        additional: ``node, text`` of each “use additional code” note; each line is a note.
+        release: Name of the release.
 
-    A note is read where it asks for the underlying disease and names all that it may be, or for
-    what the noted condition always has, such as the stage of a chronic kidney disease; a code of
-    the same category is enough there, for the stage may be unspecified. All others are counted:
-    what they ask for ("if applicable", "such as") may rightly be absent.
+    A note becomes a rule if it requires the underlying disease and lists all possible ones, or
+    requires something that the condition always has, such as the stage of a chronic kidney disease;
+    there any code of the same category is enough, because the stage may be unspecified. All other
+    notes are only counted: what they require ("if applicable", "such as") may rightly be absent.
     """
     rules, unread = [], 0
     for node, text, before in _notes(first, additional):
