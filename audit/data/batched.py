@@ -1,4 +1,4 @@
-"""Frames that come one by one, put together until they are worth the work on them."""
+"""Joining of small consecutive frames into batches that are worth processing."""
 
 from __future__ import annotations
 
@@ -8,7 +8,9 @@ import polars as pl
 
 
 def batched(frames: Iterable[pl.DataFrame], rows: int) -> Iterator[pl.DataFrame]:
-    """The same rows in order, at least so many at a time but for the last; none of no frame.
+    """The same rows in order, in frames of at least ``rows`` rows, except the last.
+
+    No frames give no batches.
 
     >>> [len(batch) for batch in batched([pl.DataFrame({"a": [1, 2]})] * 3, 3)]
     [4, 2]

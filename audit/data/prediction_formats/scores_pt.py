@@ -25,9 +25,9 @@ def read(path: Path, classes: Path | None) -> RawPredictions:
     ``classes`` and ``instances`` of the dictionary, lists or tensors, name columns and rows.
 
     Raises:
-        InputError: If PyTorch is missing, or the file is cut short or holds other objects than
+        InputError: If PyTorch is missing, or the file is truncated or holds objects other than
             tensors, numbers, text and lists of them.
-        SchemaError: If it holds no tensor, or as
+        SchemaError: If it holds no tensor, or as in
             `audit.data.prediction_formats.scores.matrix_among`.
     """
     content = _loaded(path)
