@@ -1,4 +1,4 @@
-"""Counts of pairs of a file larger than memory, read in batches, interrupted and gone on with."""
+"""Counting the pairs of a file larger than memory, in batches, with checkpoints to resume from."""
 
 from __future__ import annotations
 
@@ -43,11 +43,11 @@ from audit.hierarchies.reading import load_hierarchy
 from audit.policy.policy import Policy
 
 BYTES_PER_ROW = 1_000
-"""Memory that counting one row of a batch takes at most, all threads together."""
+"""Largest memory in bytes for counting one row of a batch, over all threads."""
 ROWS_AT_ONCE = 1_000_000
-"""Rows of a batch where memory allows."""
+"""Number of rows of a batch if memory allows."""
 LEAST_ROWS = 10_000
-"""Rows of the smallest batch that is worth its overhead."""
+"""Number of rows of the smallest batch that is worth its overhead."""
 SECONDS_BETWEEN = 60.0
 """Seconds between two checkpoints."""
 
@@ -69,34 +69,35 @@ def count_pairs(
 ) -> PairCount:
     """Count the pairs of a CSV, TSV, Parquet or JSON-lines file without loading it.
 
-    The file is read twice: once for its different labels, which are mapped as
-    `audit.load_labels` maps them, once to count.
+    The file is read twice: once for its distinct labels, which are mapped as in
+    `audit.load_labels`, and once to count.
 
     Args:
-        path: The file: a row an assertion, or, in Parquet and JSON lines, a row an instance with
-            a list of labels.
+        path: The file: one row per assertion, or, in Parquet and JSON lines, one row per instance
+            with a list of labels.
         hierarchy: A hierarchy, the name of a built-in one, or a hierarchy file.
-        instance: Column, or key, of the instance's id. The rows of an instance follow each other.
+        instance: Column, or key, of the instance's id. The rows of an instance must be consecutive.
         label: Column, or key, of the label or of the list.
-        batch: Rows counted at a time; None: as memory allows.
-        memory: Bytes that may be taken beside the program itself, the result and 8 bytes an
+        batch: Number of rows counted at a time; None: as memory allows.
+        memory: Bytes that may be used beside the program itself, the result and 8 bytes per
             instance. Pairs of rare nodes beyond it are kept on the disk.
-        sort: Bring the rows of each instance together first, through files on the disk.
-        policy: Its lists of residual nodes are used; None: the hierarchy's built-in policy's.
-        added_to: What was counted of other instances with the same hierarchy and policy; the result
-            holds both, as if all had been counted at once.
-        checkpoint: File that keeps the count, so that it can go on after an interruption; its
-            further files lie beside it. Ctrl-C is answered after the batch, once it is written.
-        resume: Go on from the checkpoint, if there is one; the result has the same bytes as an
-            uninterrupted one's.
-        progress: What is told how far the count is.
+        sort: Whether to bring the rows of each instance together first, through files on the disk.
+        policy: Policy whose lists of residual nodes are used; None: the hierarchy's built-in one.
+        added_to: Counts of other instances with the same hierarchy and policy; the result holds
+            both, as if all instances had been counted at once.
+        checkpoint: File that stores the count, so that it can be resumed after an interruption;
+            its further files are beside it. Ctrl-C takes effect after the current batch, once the
+            checkpoint is written.
+        resume: Whether to resume from the checkpoint, if there is one; the result has the same
+            bytes as that of an uninterrupted count.
+        progress: Progress callback.
 
     Raises:
         InputError: If the file or the checkpoint is damaged, the checkpoint is of another input,
-            there is no row, or memory is too small for one batch; or if the count that it is added
-            to took nodes otherwise.
-        SchemaError: If a column is missing, or an instance comes back after it ended.
-        OutputError: If the disk takes no more; a checkpoint stays as it was.
+            there is no row, or memory is too small for one batch; or if the nodes of ``added_to``
+            have changed since.
+        SchemaError: If a column is missing, or the rows of an instance are not consecutive.
+        OutputError: If the disk is full; a checkpoint stays as it was.
     """
     known = hierarchy if isinstance(hierarchy, Hierarchy) else load_hierarchy(hierarchy)
     asked = Asked(known, policy, memory, added_to)
