@@ -16,9 +16,9 @@ from pathlib import Path
 from audit.base.errors import OutputError
 
 _EARLIER = "earlier"
-"""Where a folder that is being replaced lies between two renames."""
+"""Name of a folder that is being replaced, between the two renames."""
 _UNKNOWN_LOCKS = (errno.ENOLCK, errno.ENOSYS, errno.ENOTSUP, errno.EOPNOTSUPP)
-"""What a disk answers that knows no locks."""
+"""Error numbers of file systems that do not support locks."""
 
 
 class PassingFolder:

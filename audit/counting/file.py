@@ -127,14 +127,14 @@ class _Source:
 
 @dataclass
 class _Kept:
-    """Where a count is kept, when it was last, and whether it is to stop."""
+    """Where a count is stored, when it was stored last, and whether it must stop."""
 
     path: Path
     resume: bool
     written: float = field(default_factory=time.monotonic)
 
     def stored(self, identity: dict[str, object]) -> Arrays:
-        """What an earlier count left; nothing where there is none."""
+        """The arrays of an earlier checkpoint; empty if there is none."""
         if self.path.exists() and not self.resume:
             raise InputError(
                 "a checkpoint that does not exist yet is required",
@@ -212,7 +212,7 @@ def _counted(
 
 
 def _count_labels(source: _Source, progress: Progress) -> pl.DataFrame:
-    """How often each label is asserted; a file without a row raises InputError."""
+    """Number of assertions of each label; raises InputError if the file has no rows."""
     counts, read = summed_counts([]), 0
     for rows in source.rows():
         counts, read = summed_counts([counts, label_counts(rows.labels)]), rows.stop
@@ -223,7 +223,7 @@ def _count_labels(source: _Source, progress: Progress) -> pl.DataFrame:
 
 
 def _identity(source: _Source, asked: Asked) -> dict[str, Any]:
-    """What must be the same for a count to go on."""
+    """What must be unchanged to resume a count."""
     return identity_of(
         source.path,
         rows_at_once=source.at_once,

@@ -27,7 +27,7 @@ REASONS = (
 
 @dataclass(frozen=True, slots=True)
 class Ledger:
-    """What became of every row: ``rows_read == rows_mapped + sum(refused.values())``.
+    """Numbers of mapped and refused rows: ``rows_read == rows_mapped + sum(refused.values())``.
 
     Args:
         rows_read: Number of instance-label assertions read.

@@ -36,7 +36,7 @@ ROWS_PER_BLOCK = 1_024
 
 @dataclass(frozen=True, slots=True)
 class PredictionLedger:
-    """What became of every column and every instance of a prediction file.
+    """Numbers of matched and unmatched columns and instances of a prediction file.
 
     Args:
         classes_read: Number of columns, or distinct nodes, of the file.
@@ -222,9 +222,9 @@ def map_predictions(
 def _with_classes(
     classes: tuple[str, ...], hierarchy: Hierarchy
 ) -> tuple[Hierarchy, dict[str, str]]:
-    """The hierarchy with the classes that are hung as labels are, and the node of each of these.
+    """The hierarchy with classes added as labels are, and the node of each added class.
 
-    Of several classes that would be hung as one node none is.
+    If several classes would be added as the same node, none of them is.
     """
     placed = {name: place(name, None, hierarchy) for name in classes}
     times = Counter(at.node for at in placed.values() if at.parent)

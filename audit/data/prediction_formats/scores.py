@@ -169,7 +169,7 @@ def _ids(rows: int, instances: AnyArray | None, path: Path) -> tuple[str, ...]:
 
 
 def _positions(values: pl.Series, among: pl.Series) -> AnyArray:
-    """Where each value stands among others, each of which stands there once."""
+    """Position of each value among other, distinct values."""
     known = pl.DataFrame({"value": among}).with_row_index("position")
     asked = pl.DataFrame({"value": values})
     return asked.join(known, on="value", how="left", maintain_order="left")["position"].to_numpy()

@@ -137,14 +137,14 @@ def _rows(session: SparkSession, dataset: Path) -> DataFrame:
 
 
 def _suffix(dataset: Path) -> str:
-    """What the name of the dataset ends with, or that of the first file in its folder."""
+    """The suffix of the dataset's name, or of the first file in its folder."""
     found: Iterable[Path] = sorted(dataset.rglob("[!._]*")) if dataset.is_dir() else [dataset]
     names = (path.name.lower().removesuffix(".gz") for path in found if not path.is_dir())
     return Path(next(names, "")).suffix
 
 
 def _cause(error: Exception) -> str:
-    """The line of an error of Spark that tells what is wrong; of one in Python, after its trace."""
+    """The line of a Spark error that says what is wrong; for a Python error, after its trace."""
     java = getattr(error, "java_exception", None)
     while java is not None and java.getCause() is not None:
         java = java.getCause()

@@ -47,7 +47,7 @@ def told_by(
 
 
 class _Phenomena:
-    """The pairs, what is told of them so far, and the instances that are left."""
+    """The pairs, the representatives so far, and the instances that none of these covers."""
 
     def __init__(
         self, carried: Carried, pairs: Together, closure: Sparse, ratio: float, p: float
@@ -66,9 +66,9 @@ class _Phenomena:
         return np.asarray(passes & (there.predicted >= MOST * whole))
 
     def tell(self, place: int, open_: IntArray) -> int:
-        """The pair that names the phenomenon of one that stands; its instances are left no more.
+        """The pair that represents a pair that stands; the instances of the former are covered now.
 
-        ``open_`` are the pairs of which nothing is decided, itself included.
+        ``open_`` are the undecided pairs, including the pair itself.
         """
         named, below = place, self._holding(place, open_)
         while below.size:
@@ -80,7 +80,7 @@ class _Phenomena:
         return named
 
     def most_like(self, place: int) -> int:
-        """The told pair with most of the predicted instances of another."""
+        """The representative that has most of a pair's predicted instances."""
         _, own = self._met[place]
         shared = [len(np.intersect1d(own, self._met[told][1])) for told in self._told]
         return self._told[int(np.argmax(shared))]
@@ -101,7 +101,7 @@ class _Phenomena:
         return np.asarray(straight | (under_b[first] & under_a[second]))
 
     def _rest(self, places: IntArray) -> Together:
-        """Pairs counted on the instances that are left."""
+        """Pairs counted only on the instances that no representative covers."""
         counts = np.empty((len(places), 3), np.int64)
         for line, place in enumerate(places.tolist()):
             labelled, predicted = self._met[place]

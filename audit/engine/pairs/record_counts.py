@@ -56,7 +56,7 @@ RESIDUAL_KINDS = ("all", "other", "unspecified")
 """Kinds of residual labels that ``only_residual`` is counted for."""
 
 _SPECIFIC, _OTHER, _UNSPECIFIED = 1 << 40, 1 << 20, 1
-"""What a direct label adds to the nodes above it, so that one product counts all three apart."""
+"""Value that a direct label adds to the nodes above it, by kind; one product counts all kinds."""
 
 
 class Records(Protocol):
@@ -105,7 +105,7 @@ class RecordCounts(Records):
 
 @dataclass(frozen=True, eq=False)
 class Mapped:
-    """What is known of labels and nodes before instances are counted.
+    """Properties of labels and nodes that counting instances needs.
 
     Args:
         node_of: Node of each label as written, shape (n_labels,); -1: it was refused.
@@ -197,7 +197,7 @@ def _direct(keys: IntArray, instances: int, n_nodes: int) -> Sparse:
 
 
 def _margins(direct: Sparse, above: Sparse, branch_of: IntArray) -> dict[Kind, Sums]:
-    """What the expectation of pairs needs, by number of most specific labels."""
+    """Margins for the expectation of pairs, by number of most specific labels."""
     specific = most_specific(direct, above)
     lengths = np.diff(specific.indptr).astype(np.int64)
     single = specific.indices[np.repeat(lengths == 1, lengths)]

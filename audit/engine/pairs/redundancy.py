@@ -309,7 +309,7 @@ def _most_specific_first(pairs: Together, places: Places) -> IntArray:
 
 
 def _not_from_below(scan: _Scan, required: BoolArray) -> IntArray:
-    """What was found and still behaves as one without the instances of those found below it."""
+    """Found pairs that still behave as one without the instances of those found below them."""
     pairs, places = scan.pairs, scan.places
     found = np.array(scan.found, np.int64)
     found = found[_most_specific_first(pairs[found], places)]

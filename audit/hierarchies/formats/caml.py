@@ -50,7 +50,7 @@ class CodeRange:
 
 @dataclass(frozen=True)
 class CamlCoding(ICD9Coding):
-    """ICD-9-CM codes that hang under their nearest prefix, else under the narrowest range.
+    """ICD-9-CM codes that are added under their nearest prefix, else under the narrowest range.
 
     Args:
         ranges: The ranges of the hierarchy, in file order.

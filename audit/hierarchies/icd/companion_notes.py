@@ -14,12 +14,12 @@ _CATEGORY = 3
 _CONDITION = re.compile(r"\b(?:if|such as|any|associated|known|unless)\b")
 """Words of a note that asks only at times, or names some codes of many."""
 _UNDERLYING = re.compile(r"(?:the )?underlying\b")
-"""What a note begins with that asks for a cause in any case."""
+"""Beginning of a note that unconditionally requires a cause."""
 _ALWAYS_THERE = re.compile(
     r"code to (?:identify|specify) (?:the )?"
     r"(?:stage|severity|site|joint|limb|type of heart failure)\b"
 )
-"""What a note asks for that the noted condition cannot be without."""
+"""Requirements of notes that the condition always meets, such as having a stage."""
 
 
 def companions(
@@ -74,7 +74,7 @@ def _lines(text: str) -> Iterator[str]:
 
 
 def _needs(tabular: Tabular, node: str, text: str, before: bool) -> tuple[str, ...]:
-    """What a note asks for in any case; empty where it does not."""
+    """The codes that a note unconditionally requires; empty if there are none."""
     asks = _UNDERLYING if before else _ALWAYS_THERE
     if "\n" in text or _CONDITION.search(text) or not asks.match(text):
         return ()
