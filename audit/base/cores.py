@@ -1,4 +1,4 @@
-"""How many things may be done at once."""
+"""Number of processor cores to use."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import os
 
 
 def cores() -> int:
-    """Processor cores that this process may use; as many as ``AUDIT_JOBS`` says where it is set."""
+    """Number of processor cores that this process may use; ``AUDIT_JOBS`` overrides it if set."""
     if asked := os.environ.get("AUDIT_JOBS"):
         return max(int(asked), 1)
     if hasattr(os, "sched_getaffinity"):

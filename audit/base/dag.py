@@ -1,4 +1,4 @@
-"""Arithmetic of directed acyclic graphs on arrays: order, closure, distances, common ancestors.
+"""Algorithms on directed acyclic graphs as arrays: order, closure, distances, common ancestors.
 
 A graph is its edge matrix: ``edges[child, parent] = 1``, shape (n, n), canonical CSR.
 """
@@ -18,7 +18,7 @@ FloatArray: TypeAlias = NDArray[np.float64]
 Sparse: TypeAlias = csr_array[Any, tuple[int, int]]
 
 MOST_STEPS = 300_000
-"""Nodes that are looked at for a shorter cycle than one that is known."""
+"""Nodes that `shortest_cycle` visits in search of a shorter cycle after it has found one."""
 
 
 def edge_matrix(child: IntArray, parent: IntArray, n: int) -> Sparse:
@@ -108,7 +108,7 @@ def closure(edges: Sparse) -> Sparse:
 
 
 def longest_from_top(edges: Sparse) -> IntArray:
-    """Longest path from a node without parents, per node (depth); such a node has 0."""
+    """Depth: edges on the longest path from a top (a node without parents), shape (n,)."""
     distance = np.zeros(edges.shape[0], np.int64)
     for node in topological_order(edges).tolist():
         parents = row(edges, node)
@@ -118,12 +118,12 @@ def longest_from_top(edges: Sparse) -> IntArray:
 
 
 def longest_to_leaf(edges: Sparse) -> IntArray:
-    """Longest path to a leaf, per node (height); a leaf has 0."""
+    """Height: edges on the longest path to a leaf, shape (n,); a leaf has 0."""
     return longest_from_top(csr_array(edges.T))
 
 
 def shortest_to_leaf(edges: Sparse) -> IntArray:
-    """Nodes on the shortest path to a leaf, per node (the paper's level); a leaf has 1."""
+    """The paper's level: nodes on the shortest path to a leaf, shape (n,); a leaf has 1."""
     children = csr_array(edges.T)
     level = np.ones(edges.shape[0], np.int64)
     for node in topological_order(edges)[::-1].tolist():
@@ -136,7 +136,9 @@ def shortest_to_leaf(edges: Sparse) -> IntArray:
 def lowest_common_ancestors(
     reach: Sparse, depth: IntArray, height: IntArray, a: IntArray, b: IntArray
 ) -> IntArray:
-    """The deepest node that is above or at both, per pair; ties by smaller height, then node order.
+    """Lowest common ancestor of each pair: the deepest node at or above both nodes.
+
+    Ties go to the node of smaller height, then to the first in node order.
 
     Args:
         reach: Closure, shape (n, n).
@@ -195,9 +197,10 @@ def _position_in_row(counts: NDArray[Any]) -> IntArray:
 
 
 def share_descendant(edges: Sparse, reach: Sparse, a: IntArray, b: IntArray) -> BoolArray:
-    """Whether a node below or at both exists, for pairs neither of which is above the other.
+    """Whether some node lies at or below both nodes of each pair, shape (n_pairs,).
 
-    Two upward paths can only part at a node with several parents, so those alone are looked at.
+    For pairs neither of which is above the other. Two upward paths can only part at a node with
+    several parents, so only such nodes are visited.
     """
     forks = reach[np.flatnonzero(np.diff(edges.indptr) > 1)]
     if forks.shape[0] == 0:

@@ -1,4 +1,4 @@
-"""Files and folders that are whole or not there, and that no two commands write at once."""
+"""Atomic writing of files and folders, and locks so that no two commands write at once."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from pathlib import Path
 from audit.base.errors import OutputError
 
 _EARLIER = "earlier"
-"""Where a folder that is being replaced lies between two renames."""
+"""Name of a folder that is being replaced, between the two renames."""
 _UNKNOWN_LOCKS = (errno.ENOLCK, errno.ENOSYS, errno.ENOTSUP, errno.EOPNOTSUPP)
-"""What a disk answers that knows no locks."""
+"""Error numbers of file systems that do not support locks."""
 
 
 class PassingFolder:
-    """A temporary folder that goes with this object."""
+    """A temporary folder that is deleted together with this object."""
 
     def __init__(self) -> None:
         self.path = Path(tempfile.mkdtemp(prefix="audit-count-"))
@@ -31,14 +31,14 @@ class PassingFolder:
 
 @contextmanager
 def written_whole(path: Path, *, lasting: bool = False) -> Iterator[Path]:
-    """Where to write a file that takes its place only once it is whole.
+    """Write a file atomically: yields a path to write to, which replaces ``path`` at the end.
 
     Args:
-        path: Of the file.
-        lasting: Whether it also outlives a loss of power from then on.
+        path: Path of the finished file.
+        lasting: Whether the finished file must also survive a power failure.
 
     Raises:
-        OutputError: If the disk is full or the folder may not be written; what was begun is gone.
+        OutputError: If the disk is full or the folder may not be written; nothing is left behind.
     """
     begun = path.with_name(f".{path.name}.begun")
     with on_disk(path.parent):
@@ -55,8 +55,9 @@ def written_whole(path: Path, *, lasting: bool = False) -> Iterator[Path]:
 
 
 def flush(path: Path) -> None:
-    """Wait until the disk holds a file, or the names in a folder, so that no loss of power can
-    take them; systems that cannot flush a folder keep its names themselves.
+    """Flush a file, or the entries of a folder, to the disk, so that a power failure loses nothing.
+
+    Systems that cannot flush a folder keep its entries safe themselves.
 
     Raises:
         OSError: If the disk fails.
@@ -72,13 +73,13 @@ def flush(path: Path) -> None:
 
 @contextmanager
 def alone_in(folder: Path) -> Iterator[bool]:
-    """A folder that no other process works in.
+    """Lock a folder, so that no other process works in it.
 
     Yields:
-        Whether that is sure: Windows, and some disks on networks, know no such locks.
+        Whether the lock holds: False on Windows and on network disks without such locks.
 
     Raises:
-        OutputError: If another works in it, or it cannot be made.
+        OutputError: If another process works in it, or it cannot be created.
     """
     with on_disk(folder):
         held = _locked(folder)
@@ -135,13 +136,13 @@ def _occupied(folder: Path) -> OutputError:
 
 @contextmanager
 def working_beside(out: Path) -> Iterator[Path]:
-    """A new folder beside ``out``, which goes with the block; nobody else works on ``out`` then.
+    """A new folder beside ``out``, deleted at the end of the block; ``out`` is locked meanwhile.
 
-    What a process that was killed left beside ``out`` is removed first. Folders above ``out`` that
-    are made for it go again where the block fails.
+    What a killed process left beside ``out`` is removed first. If the block fails, folders above
+    ``out`` that were created for it are removed again.
 
     Raises:
-        OutputError: If another process works on ``out``, or the folder cannot be made.
+        OutputError: If another process works on ``out``, or the folder cannot be created.
     """
     beside = out.with_name(f".{out.name}.work")
     made = [folder for folder in out.parents if not folder.exists()]
@@ -182,12 +183,13 @@ def _remove(own: Path, out: Path) -> None:
 
 
 def exchange(folder: Path, out: Path) -> None:
-    """Let two folders change places: at once where the system can, so that both are always there.
+    """Swap two folders: atomically where the system can, so that both exist at all times.
 
-    Elsewhere ``out`` is renamed twice, and `working_beside` puts it back after a kill between.
+    Elsewhere ``out`` is renamed twice, and `working_beside` restores it if the process was killed
+    between the two.
 
     Raises:
-        OSError: If they cannot; both are where they were.
+        OSError: If they cannot be swapped; both are where they were.
     """
     if _exchanged_at_once(folder, out):
         return
@@ -224,7 +226,7 @@ def _exchanged_at_once(folder: Path, out: Path) -> bool:
 
 @contextmanager
 def on_disk(folder: Path) -> Iterator[None]:
-    """Tell of a disk that is full, or a folder that may not be written, by OutputError."""
+    """Raise OutputError where the disk is full or the folder may not be written."""
     try:
         yield
     except OSError as error:

@@ -4,7 +4,7 @@ AuditError                  anything below; the command line prints it and exits
 ├── InputError         2    a file, a table or an option is not what was asked for
 │   ├── FormatError    2    not exactly one format matches
 │   ├── SchemaError    2    a column, a type or a value is not as required
-│   ├── HierarchyError 2    the edges are no hierarchy: a cycle, an undeclared parent
+│   ├── HierarchyError 2    the edges do not form a hierarchy: a cycle, an undeclared parent
 │   └── PolicyError    2    a policy file says something that cannot be applied
 ├── OutputError        2    the output folder may not be written
 └── RenderError        3    a report could not be rendered; tables are still written
@@ -15,16 +15,16 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 SHOWN = 5
-"""How many cases a message names before it only counts the rest."""
+"""Number of cases that a message names before it only counts the rest."""
 
 
 class AuditError(Exception):
-    """A mistake that the user can mend, told in one message.
+    """An error that the user can fix, described in one message.
 
     Args:
-        required: What was asked for, as a sentence.
-        found: What was there instead, with the first cases and their total.
-        where: The place, as ``path`` or ``path:line``.
+        required: What was required, as a sentence.
+        found: What was found instead, with the first cases and their total.
+        where: The location, as ``path`` or ``path:line``.
         hint: What to do about it.
     """
 
@@ -62,7 +62,7 @@ class SchemaError(InputError):
 
 
 class HierarchyError(InputError):
-    """The edges are no hierarchy."""
+    """The edges do not form a hierarchy."""
 
 
 class PolicyError(InputError):
@@ -80,9 +80,9 @@ class RenderError(AuditError):
 
 
 def printable(text: str) -> str:
-    r"""A text that a terminal shows and does not obey: what cannot be printed is escaped.
+    r"""Escape characters that are not printable, so that a terminal shows them and runs none.
 
-    Line ends stay.
+    Line breaks are kept.
 
     >>> printable("\x1b[2J")
     '\\x1b[2J'

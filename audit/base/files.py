@@ -1,4 +1,4 @@
-"""Reading files as text and tables, with one clear message for what is not as it should be."""
+"""Reading files as bytes, text, JSON and tables, with one clear error message for each fault."""
 
 from __future__ import annotations
 
@@ -18,22 +18,22 @@ from audit.base.errors import InputError, SchemaError, first_cases
 from audit.base.limits import EXPANSION, UNPACKED
 
 UNPICKLABLE = (".pkl", ".pickle", ".pt", ".pth", ".joblib", ".bin")
-"""Suffixes of files that can run code when they are read as their makers read them."""
+"""Suffixes of formats that can run code when they are loaded, such as pickles."""
 
 _AT_ONCE = 2**24
 """Bytes that are unpacked at a time."""
 SNIFFED_BYTES = 65_536
-"""How much of a file `first_bytes` reads."""
+"""Number of bytes that `first_bytes` reads."""
 
 
 def sha256_of(path: Path) -> str:
-    """Digest of a file's bytes as they lie on the disk."""
+    """SHA-256 digest of a file's bytes as stored, without decompressing them."""
     with path.open("rb") as stream:
         return hashlib.file_digest(stream, "sha256").hexdigest()
 
 
 def refuse_pickle(path: Path) -> None:
-    """Refuse a file that is, or may hold, pickled objects; it is never opened as such."""
+    """Refuse a file that is, or may hold, pickled objects; it is never unpickled."""
     if path.suffix.lower() in UNPICKLABLE or first_bytes(path)[:1] == b"\x80":
         raise InputError(
             "labels and hierarchies are read from text, JSON or Parquet",
@@ -44,13 +44,13 @@ def refuse_pickle(path: Path) -> None:
 
 
 def first_bytes(path: Path) -> bytes:
-    """The beginning of a file, unpacked; a file that cannot be read raises InputError."""
+    """The first bytes of a file, decompressed; raises InputError if it cannot be read."""
     with _reading(path), _stream(path) as stream:
         return stream.read(SNIFFED_BYTES)
 
 
 def read_bytes(path: Path) -> bytes:
-    """All of a file, unpacked where it is gzip; an empty one raises InputError."""
+    """The content of a file, decompressed if it is gzip; raises InputError if it is empty."""
     with _reading(path), _stream(path) as stream:
         content = _unpacked(stream, path) if isinstance(stream, gzip.GzipFile) else stream.read()
     if not content.strip():
@@ -59,7 +59,7 @@ def read_bytes(path: Path) -> bytes:
 
 
 def read_text(path: Path) -> str:
-    """All of a file as UTF-8 (a byte order mark is dropped), lines ended by ``\\n``."""
+    """The content of a file as UTF-8, without byte order mark, lines ended by ``\\n``."""
     content = read_bytes(path)
     try:
         return content.decode("utf-8-sig").replace("\r\n", "\n")
@@ -74,16 +74,16 @@ def read_text(path: Path) -> str:
 
 
 def read_lines(path: Path) -> Iterator[tuple[int, str]]:
-    """Line numbers from 1 and lines that are not blank."""
+    """The lines of a file that are not blank, each with its line number from 1."""
     for number, line in enumerate(read_text(path).split("\n"), start=1):
         if line.strip():
             yield number, line
 
 
 def once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """A JSON object of its pairs; raises ValueError where a key stands in it twice.
+    """A dictionary of a JSON object's pairs; raises ValueError if a key occurs twice.
 
-    The ``object_pairs_hook`` of `json`, which would keep the last value alone.
+    To be used as the ``object_pairs_hook`` of `json`, which would only keep the last value.
     """
     made = dict(pairs)
     if len(made) < len(pairs):
@@ -94,7 +94,7 @@ def once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def read_json(path: Path) -> Any:
-    """A JSON document; a broken one raises InputError, with its line where that is known."""
+    """The content of a JSON file; raises InputError if it is invalid, with the line if known."""
     try:
         return json.loads(read_text(path), object_pairs_hook=once)
     except json.JSONDecodeError as error:
@@ -110,7 +110,7 @@ def read_json(path: Path) -> Any:
 
 
 def read_table(path: Path, *, separator: str = ",", header: bool = True) -> pl.DataFrame:
-    """A CSV or Parquet file with every CSV value as text, so that no leading zero is lost.
+    """Read a CSV or Parquet file; CSV values stay text, so that no leading zero is lost.
 
     Empty CSV fields are null. A row with too few or too many fields raises SchemaError with its
     line; blank lines are rows without values.
@@ -130,12 +130,12 @@ def read_table(path: Path, *, separator: str = ",", header: bool = True) -> pl.D
 
 
 def column_named(frame: pl.DataFrame, wanted: str, path: Path) -> str:
-    """The column of that name in any case of letters; raises SchemaError where there is none."""
+    """The column of that name, ignoring case; raises SchemaError if there is none."""
     return name_among(frame.columns, wanted, path)
 
 
 def name_among(names: Sequence[str], wanted: str, path: Path, hint: str = "") -> str:
-    """The name as written, else in another case of letters; raises SchemaError where none is."""
+    """The name as written, else a match that ignores case; raises SchemaError if there is none."""
     same = [name for name in names if name.strip().lower() == wanted.strip().lower()]
     if same:
         return wanted if wanted in same else same[0]
@@ -148,7 +148,7 @@ def name_among(names: Sequence[str], wanted: str, path: Path, hint: str = "") ->
 
 
 def files_in(folder: Path) -> list[Path]:
-    """What lies in a folder, by name; a folder that cannot be read raises InputError."""
+    """The entries of a folder, sorted by name; raises InputError if it cannot be read."""
     try:
         return sorted(folder.iterdir())
     except OSError as error:

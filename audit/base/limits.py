@@ -1,4 +1,4 @@
-"""Limits that keep odd input from taking all memory, each raised by an environment variable."""
+"""Limits that keep unusual input from exhausting memory; environment variables change them."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from audit.base.errors import InputError
 
 @dataclass(frozen=True, slots=True)
 class Limit:
-    """How much of something is read.
+    """A limit on how much of something is read.
 
     Args:
-        variable: Environment variable that says another limit.
-        most: The limit where it says nothing.
-        of: What is limited.
+        variable: Environment variable that overrides the limit.
+        most: The limit where the variable is not set.
+        of: What is limited, as a plural noun for the message.
     """
 
     variable: str
@@ -23,12 +23,12 @@ class Limit:
     of: str
 
     def refuse_beyond(self, found: int, where: object, *, allowed: int = 0) -> None:
-        """Raise InputError where there is more.
+        """Raise InputError if the limit is exceeded.
 
         Args:
-            found: How much there is.
-            where: The place, for the message.
-            allowed: How much there may be in any case, where no variable says otherwise.
+            found: The actual number.
+            where: The location, for the message.
+            allowed: A number that is accepted in any case, unless the variable is set.
         """
         stated = os.environ.get(self.variable, "")
         most = int(stated) if stated.isdecimal() else max(self.most, allowed)
@@ -43,12 +43,12 @@ class Limit:
 
 
 LABELS = Limit("AUDIT_MOST_LABELS", 10_000, "different labels on one instance")
-"""Memory and time grow with their square: each pair of them is counted."""
+"""Memory and time grow with the square of this number, because each pair of labels is counted."""
 ANCESTORS = Limit("AUDIT_MOST_ANCESTORS", 10**8, "pairs of a node and one above it")
 """A chain of n nodes has n * (n - 1) / 2 of them."""
 PARTS = Limit("AUDIT_MOST_PARTS", 1_000, "parts of a dotted path")
-"""Each part is a node that is named by all parts before it."""
+"""Each part adds a node, whose id repeats all parts before it."""
 UNPACKED = Limit("AUDIT_MOST_UNPACKED", 2**30, "bytes that are packed in a file")
-"""A hundred times the size of the packed file is read in any case."""
+"""Up to `EXPANSION` times the size of the compressed file is read in any case."""
 EXPANSION = 100
-"""How many bytes a packed byte may give without being asked."""
+"""Decompressed bytes that each compressed byte may give before the limit applies."""

@@ -9,7 +9,7 @@ _ONE = {"classes": "class", "leaves": "leaf", "branches": "branch"}
 
 
 def of_one(nouns: str) -> str:
-    """Words in the plural as they are said of one: the first that ends in s is the noun.
+    """Singular of a noun phrase in the plural; the first word that ends in s is its noun.
 
     >>> of_one("pairs of branches"), of_one("dated rows"), of_one("classes")
     ('pair of branches', 'dated row', 'class')
@@ -18,7 +18,7 @@ def of_one(nouns: str) -> str:
 
 
 def bound(value: str) -> str:
-    """A bound of a count in the fewest characters that cannot be misread; other text as it is.
+    """Short, unambiguous form of a bound of a count; other text is returned unchanged.
 
     >>> bound("<11"), bound(">1140"), bound("first")
     ('<11', '≥1,141', 'first')
@@ -29,7 +29,7 @@ def bound(value: str) -> str:
 
 
 def counted(n: int | str, nouns: str) -> str:
-    """A count, or a bound of one, with what it counts.
+    """A count, or a bound of one, followed by what it counts; the noun is singular at 1.
 
     >>> counted(1, "instances with labels"), counted(1200, "rows"), counted("<11", "nodes")
     ('1 instance with labels', '1,200 rows', '<11 nodes')

@@ -1,4 +1,4 @@
-"""How long work tells how far it is: a function that is handed down, and called now and then."""
+"""Progress callbacks for long-running work."""
 
 from __future__ import annotations
 
@@ -7,25 +7,25 @@ from typing import Protocol
 
 
 class Progress(Protocol):
-    """What is called with the step that runs, and how much of it is done."""
+    """A callback that receives the current step and how much of it is done."""
 
     def __call__(self, step: str, done: int = 0, total: int | None = None, unit: str = "") -> None:
-        """Tell of a step; a step of another name ends the one before.
+        """Report the progress of a step; a step of another name ends the one before.
 
         Args:
             step: What is being done.
             done: How much of it is done.
-            total: How much there is to do; None where that is not known.
-            unit: What both count.
+            total: How much there is to do; None if that is not known.
+            unit: Unit of ``done`` and ``total``.
         """
 
 
 def silent(step: str, done: int = 0, total: int | None = None, unit: str = "") -> None:
-    """Tell nobody."""
+    """A progress callback that does nothing."""
 
 
 def blocks(progress: Progress, step: str, starts: range, unit: str) -> Iterator[int]:
-    """The starts of blocks, telling before each how much is done, and all at the end.
+    """The starts of blocks; progress is reported before each block and at the end.
 
     >>> list(blocks(silent, "counting", range(0, 10, 4), "instances"))
     [0, 4, 8]

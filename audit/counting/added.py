@@ -1,4 +1,4 @@
-"""Counts of two sets of instances together, the earlier ones as a run kept them."""
+"""Adding the counts of new instances to the counts that an earlier run kept."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from audit.engine.pairs.tally import Batch
 
 
 def refuse_other_nodes(before: PairCount, labels: LabelNodes, residual: IntArray) -> None:
-    """Raise InputError where the nodes of an earlier count are not what they were.
+    """Raise InputError if the nodes of an earlier count have changed since.
 
     Args:
         before: The earlier count.
-        labels: The labels of both counts, mapped.
-        residual: As of `PairCount`, for the nodes of ``labels``.
+        labels: The mapped labels of both counts.
+        residual: As in `PairCount`, for the nodes of ``labels``.
     """
     old, new = before.hierarchy, labels.hierarchy
     at = _places(before, labels)
@@ -44,11 +44,11 @@ def refuse_other_nodes(before: PairCount, labels: LabelNodes, residual: IntArray
 
 
 def with_added(count: PairCount, before: PairCount) -> PairCount:
-    """Both counts together, as if all instances had been counted at once; the first is used up.
+    """Add two counts, as if all instances had been counted at once; ``count`` is modified.
 
     Args:
-        count: Of the later instances, its labels mapped beside those of the earlier ones.
-        before: Of the earlier instances.
+        count: The count of the later instances, its labels mapped together with the earlier ones.
+        before: The count of the earlier instances.
     """
     at, n = _places(before, count.labels), len(count.hierarchy)
     tally = before.tally

@@ -1,4 +1,4 @@
-"""What was counted of a source of labels: pairs, supports, and the ledger of its rows."""
+"""The counts of a source of labels: pairs, supports, and the ledger of its rows."""
 
 from __future__ import annotations
 
@@ -30,13 +30,13 @@ from audit.hierarchies.hierarchy import Hierarchy
 
 @dataclass(frozen=True, eq=False)
 class PairRecords:
-    """What is known of the records whose pairs are judged.
+    """The counts of records from which pairs are judged.
 
     Args:
-        strata: Those of two most specific labels or more.
+        strata: Margins of the records with at least two most specific labels.
         entailed: From `audit.engine.pairs.entailed.count_entailed`, of all records.
-        alone: Records with a single most specific label, by label, shape (n_nodes,).
-        grouped: Those of ``strata`` with the groups that they are repeated in; None without groups.
+        alone: Number of records with a single most specific label, by label, shape (n_nodes,).
+        grouped: The records of ``strata`` with their groups; None if there are no groups.
     """
 
     strata: Strata
@@ -46,57 +46,57 @@ class PairRecords:
 
 
 class Counts(Protocol):
-    """What counts tell of some instances, wherever and however they were counted.
+    """The interface of counts, which does not depend on where and how instances were counted.
 
-    `audit.counting.dataset.Instances` counts them in memory; `PairCount` was counted in batches, on
+    `audit.counting.dataset.Instances` counts in memory; a `PairCount` was counted in batches, on
     Spark, or in an earlier run.
     """
 
     @property
     def hierarchy(self) -> Hierarchy:
-        """With a node for every label that was kept."""
+        """The hierarchy, with a node for every label that was kept."""
 
     @property
     def ledger(self) -> Ledger:
-        """What became of every row."""
+        """The ledger of all rows: how many were read, mapped and refused."""
 
     @property
     def mappings(self) -> pl.DataFrame:
-        """What was mapped, a row a label, as `LabelDataset.mappings` has it."""
+        """The mapped labels, one row per label, as in `LabelDataset.mappings`."""
 
     @property
     def refusals(self) -> pl.DataFrame:
-        """What was refused, a row a label, as `LabelDataset.refusals` has it."""
+        """The refused labels, one row per label, as in `LabelDataset.refusals`."""
 
     @property
     def support(self) -> IntArray:
-        """Instances carrying each node, shape (n_nodes,)."""
+        """Number of instances carrying each node, shape (n_nodes,)."""
 
     @property
     def direct_support(self) -> IntArray:
-        """Instances with each node as a label, shape (n_nodes,)."""
+        """Number of instances with each node as a label, shape (n_nodes,)."""
 
     @property
     def records(self) -> Records:
-        """Instances by what their own rows and labels are like."""
+        """Counts of whole instances by kind and key."""
 
     def pair_records(self) -> PairRecords:
-        """The instances as their pairs are judged."""
+        """The counts of records from which pairs are judged."""
 
     def pairs_of(self, records: PairRecords, progress: Progress) -> Pairs:
-        """Every pair with a joint instance; the records are those of `pair_records`."""
+        """Every pair with a joint instance; ``records`` are from `pair_records`."""
 
 
 @dataclass(frozen=True, eq=False)
 class PairCount:
-    """What was counted of a source: all that an audit of counts knows.
+    """The counts of a source, which are all the input of an audit without instances.
 
     Args:
-        labels: The labels of the source, mapped.
-        tally: Instances, supports and pairs, by index of node.
-        records: Counts of instances beside those of pairs.
-        residual: Of each node 0 specific, 1 other, 2 unspecified, shape (n_nodes,).
-        holder: What its files go with.
+        labels: The mapped labels of the source.
+        tally: Counts of instances, supports and pairs, by node index.
+        records: Counts of whole instances by kind and key.
+        residual: For each node 0 specific, 1 other, 2 unspecified, shape (n_nodes,).
+        holder: Object that keeps the temporary files of the counts alive.
     """
 
     labels: LabelNodes
@@ -107,31 +107,31 @@ class PairCount:
 
     @property
     def hierarchy(self) -> Hierarchy:
-        """With a node for every label that was kept."""
+        """The hierarchy, with a node for every label that was kept."""
         return self.labels.hierarchy
 
     @property
     def support(self) -> IntArray:
-        """Instances carrying each node, shape (n_nodes,)."""
+        """Number of instances carrying each node, shape (n_nodes,)."""
         return self.tally.support
 
     @property
     def direct_support(self) -> IntArray:
-        """Instances with each node as a label, shape (n_nodes,)."""
+        """Number of instances with each node as a label, shape (n_nodes,)."""
         return self.tally.direct_support
 
     def pair_records(self) -> PairRecords:
-        """The instances as their pairs are judged, each of which stands alone."""
+        """The counts of records from which pairs are judged, without groups."""
         alone = self.records.at("alone", len(self.hierarchy))
         return PairRecords(self.strata, self.tally.entailed, alone)
 
     def pairs_of(self, records: PairRecords, progress: Progress) -> TalliedPairs:
-        """Every pair with a joint instance, some first nodes at a time."""
+        """Every pair with a joint instance, in blocks of first nodes."""
         return TalliedPairs(self.hierarchy, self.tally)
 
     @property
     def record_frame(self) -> pl.DataFrame:
-        """The counts of instances beside those of pairs: ``kind, key, count``."""
+        """The counts of whole instances as a table: ``kind, key, count``."""
         frames = (
             pl.DataFrame({"key": sums.keys, "count": sums.joint}).select(
                 pl.lit(kind).alias("kind"), "key", "count"
@@ -142,7 +142,7 @@ class PairCount:
 
     @property
     def digest(self) -> str:
-        """Tells it from other counts, by all of it but its pairs."""
+        """SHA-256 digest that identifies the counts, over everything but the pairs."""
         digest = hashlib.sha256(self.tally.support.tobytes())
         for frame in (self.labels.counts, self.record_frame):
             digest.update(frame.write_csv().encode())
@@ -153,22 +153,22 @@ class PairCount:
 
     @cached_property
     def ledger(self) -> Ledger:
-        """What became of every row."""
+        """The ledger of all rows: how many were read, mapped and refused."""
         return self.labels.ledger(self.tally.instances, int(self.tally.lengths[:1].sum()))
 
     @cached_property
     def refusals(self) -> pl.DataFrame:
-        """What was refused, a row a label: as `LabelDataset.refusals`."""
+        """The refused labels, one row per label, as in `LabelDataset.refusals`."""
         return self.labels.refusals(self._labelled)
 
     @cached_property
     def mappings(self) -> pl.DataFrame:
-        """What was mapped, a row a label: as `LabelDataset.mappings`."""
+        """The mapped labels, one row per label, as in `LabelDataset.mappings`."""
         return self.labels.mappings(self._labelled)
 
     @cached_property
     def strata(self) -> Strata:
-        """The instances of two most specific labels or more, by their number of these."""
+        """Margins of the instances with at least two most specific labels, in strata of length."""
         size = self.records.at("size", LEAST_LABELS)
         cuts, n_nodes = length_cuts(size), len(self.hierarchy)
         lengths = np.repeat(np.arange(len(size)), np.minimum(size, 1))
@@ -192,8 +192,9 @@ class PairCount:
         return self.tally.counts()
 
     def frame(self, pairs: PairCounts) -> pl.DataFrame:
-        """Pairs with ids, supports and counts: ``a, b, support_a, support_b, joint,
-        joint_entailed, confusion_sum``.
+        """A table of pairs with ids, supports and counts.
+
+        Columns ``a, b, support_a, support_b, joint, joint_entailed, confusion_sum``.
         """
         ids, support = pl.Enum(self.hierarchy.nodes), self.tally.support
         return pl.DataFrame(
@@ -209,10 +210,10 @@ class PairCount:
         ).with_columns(pl.col("a", "b").cast(pl.String))
 
     def write(self, path: str | Path) -> None:
-        """Write all pairs as Parquet, some nodes at a time; the same counts give the same bytes.
+        """Write all pairs as Parquet, in blocks; equal counts give equal bytes.
 
         Raises:
-            OutputError: If the file cannot be written; none is left half-written.
+            OutputError: If the file cannot be written; no partial file is left.
         """
         schema = self.frame(PairCounts.none()).to_arrow().schema
         with written_whole(Path(path)) as begun, pq.ParquetWriter(begun, schema) as writer:

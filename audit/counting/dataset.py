@@ -1,4 +1,4 @@
-"""Instances in memory: what is counted of them, and what only they themselves can tell."""
+"""Instances in memory: their counts, and properties that only the instances themselves have."""
 
 from __future__ import annotations
 
@@ -44,13 +44,13 @@ from audit.policy.policy import Policy
 
 @dataclass(frozen=True, eq=False)
 class Instances:
-    """The instances of a dataset, with their counts: `audit.counting.counts.Counts`.
+    """The instances of a dataset with their counts; implements `audit.counting.counts.Counts`.
 
-    Whatever is derived of them is made when it is first asked for.
+    Everything that is derived from them is computed when it is first used.
 
     Args:
-        dataset: Their labels.
-        policy: What they are measured by.
+        dataset: The labels of the instances.
+        policy: The policy of the audit.
         residual: Residual nodes by index.
     """
 
@@ -60,22 +60,22 @@ class Instances:
 
     @property
     def hierarchy(self) -> Hierarchy:
-        """With a node for every label that was kept."""
+        """The hierarchy, with a node for every label that was kept."""
         return self.dataset.hierarchy
 
     @property
     def ledger(self) -> Ledger:
-        """What became of every row."""
+        """The ledger of all rows: how many were read, mapped and refused."""
         return self.dataset.ledger
 
     @property
     def mappings(self) -> pl.DataFrame:
-        """What was mapped, a row a label."""
+        """The mapped labels, one row per label."""
         return self.dataset.mappings
 
     @property
     def refusals(self) -> pl.DataFrame:
-        """What was refused, a row a label."""
+        """The refused labels, one row per label."""
         return self.dataset.refusals
 
     @cached_property
@@ -95,19 +95,19 @@ class Instances:
 
     @cached_property
     def below(self) -> LabelsBelow:
-        """Labels strictly below each node, residual ones apart."""
+        """Direct labels strictly below each node, with the specific ones counted separately."""
         residual = np.array(list(self.residual), np.int64)
         return labels_below(self.dataset.direct, self.hierarchy.strict_closure, residual)
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """Columns that part the instances: the split, and further ones but for days and ages."""
+        """Columns that divide the instances: the split, and the strata other than days and ages."""
         values = self.policy.columns_of_values
         return ("split", *(name for name in self.dataset.strata if name not in values))
 
     @cached_property
     def group_of(self) -> IntArray | None:
-        """Number of each instance's group, shape (n_instances,); None without groups of several."""
+        """Index of each instance's group, shape (n_instances,); None if no group has several."""
         instances = self.dataset.instances
         if not instances["group"].drop_nulls().is_duplicated().any():
             return None
@@ -118,25 +118,26 @@ class Instances:
 
     @cached_property
     def support(self) -> IntArray:
-        """Instances carrying each node, shape (n_nodes,)."""
+        """Number of instances carrying each node, shape (n_nodes,)."""
         return support(self.aggregated)
 
     @cached_property
     def direct_support(self) -> IntArray:
-        """Instances with each node as a label, shape (n_nodes,)."""
+        """Number of instances with each node as a label, shape (n_nodes,)."""
         return support(self.dataset.direct)
 
     @cached_property
     def records(self) -> LoadedRecords:
-        """Instances by what their own rows and labels are like."""
+        """Counts of whole instances by kind and key."""
         return LoadedRecords(self.dataset, self.residual)
 
     def pair_records(self) -> PairRecords:
-        """The instances as their pairs are judged; of the policy's strata those that they have."""
+        """The counts of records from which pairs are judged, by those strata of the policy that
+        the dataset has."""
         return self.parted_by(self.policy.strata)
 
     def parted_by(self, columns: tuple[str, ...]) -> PairRecords:
-        """The instances as their pairs are judged where some columns part them into strata."""
+        """The counts of records from which pairs are judged, with given columns as strata."""
         dataset, hierarchy = self.dataset, self.hierarchy
         above = csr_array(dataset.direct @ hierarchy.strict_closure)
         specific = most_specific(dataset.direct, above)
@@ -169,7 +170,7 @@ class Instances:
         return Grouped(carriers, stratum[part], number, self.hierarchy.below)
 
     def pairs_of(self, records: PairRecords, progress: Progress) -> PairsInMemory:
-        """Every pair with a joint instance, counted here.
+        """Count every pair with a joint instance.
 
         Time and memory grow with the sum over instances of (nodes per instance)^2.
         """
@@ -182,25 +183,25 @@ class Instances:
 
 @dataclass(frozen=True, eq=False)
 class LoadedRecords(Records):
-    """What the instances of a dataset are counted by, each kind when it is first asked for.
+    """Counts of the instances of a dataset by kind and key, each computed when it is first used.
 
-    Labels that became a node count as that node, those that were refused as their reason: under
-    ``label`` a node has its own index, and a reason stands behind all nodes, by its place in
+    Mapped labels count as their nodes, refused labels as their reasons: under ``label`` the key of
+    a node is its index, and the key of a reason is the number of nodes plus its position in
     `REASONS`.
 
     Args:
         dataset: The dataset.
         residual: Residual nodes by index.
 
-    What checks ask for is counted by itself; for any other kind time grows with the rows times the
-    ancestors of their nodes, once.
+    Kinds that checks use are counted separately; all others are counted once together, in time that
+    grows with the rows times the ancestors of their nodes.
     """
 
     dataset: LabelDataset
     residual: Mapping[int, Residual]
 
     def of(self, kind: Kind) -> Sums:
-        """The counts of a kind, ``joint`` of each of ``keys``."""
+        """The counts of a kind: ``keys``, and the count of each as ``joint``."""
         if kind in ("refused", "all_refused"):
             return self._refused.get(kind, NOTHING)
         if kind in ("nested", "nested_instances"):

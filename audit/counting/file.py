@@ -1,4 +1,4 @@
-"""Counts of pairs of a file larger than memory, read in batches, interrupted and gone on with."""
+"""Counting the pairs of a file larger than memory, in batches, with checkpoints to resume from."""
 
 from __future__ import annotations
 
@@ -43,11 +43,11 @@ from audit.hierarchies.reading import load_hierarchy
 from audit.policy.policy import Policy
 
 BYTES_PER_ROW = 1_000
-"""Memory that counting one row of a batch takes at most, all threads together."""
+"""Largest memory in bytes for counting one row of a batch, over all threads."""
 ROWS_AT_ONCE = 1_000_000
-"""Rows of a batch where memory allows."""
+"""Number of rows of a batch if memory allows."""
 LEAST_ROWS = 10_000
-"""Rows of the smallest batch that is worth its overhead."""
+"""Number of rows of the smallest batch that is worth its overhead."""
 SECONDS_BETWEEN = 60.0
 """Seconds between two checkpoints."""
 
@@ -69,34 +69,35 @@ def count_pairs(
 ) -> PairCount:
     """Count the pairs of a CSV, TSV, Parquet or JSON-lines file without loading it.
 
-    The file is read twice: once for its different labels, which are mapped as
-    `audit.load_labels` maps them, once to count.
+    The file is read twice: once for its distinct labels, which are mapped as in
+    `audit.load_labels`, and once to count.
 
     Args:
-        path: The file: a row an assertion, or, in Parquet and JSON lines, a row an instance with
-            a list of labels.
+        path: The file: one row per assertion, or, in Parquet and JSON lines, one row per instance
+            with a list of labels.
         hierarchy: A hierarchy, the name of a built-in one, or a hierarchy file.
-        instance: Column, or key, of the instance's id. The rows of an instance follow each other.
+        instance: Column, or key, of the instance's id. The rows of an instance must be consecutive.
         label: Column, or key, of the label or of the list.
-        batch: Rows counted at a time; None: as memory allows.
-        memory: Bytes that may be taken beside the program itself, the result and 8 bytes an
+        batch: Number of rows counted at a time; None: as memory allows.
+        memory: Bytes that may be used beside the program itself, the result and 8 bytes per
             instance. Pairs of rare nodes beyond it are kept on the disk.
-        sort: Bring the rows of each instance together first, through files on the disk.
-        policy: Its lists of residual nodes are used; None: the hierarchy's built-in policy's.
-        added_to: What was counted of other instances with the same hierarchy and policy; the result
-            holds both, as if all had been counted at once.
-        checkpoint: File that keeps the count, so that it can go on after an interruption; its
-            further files lie beside it. Ctrl-C is answered after the batch, once it is written.
-        resume: Go on from the checkpoint, if there is one; the result has the same bytes as an
-            uninterrupted one's.
-        progress: What is told how far the count is.
+        sort: Whether to bring the rows of each instance together first, through files on the disk.
+        policy: Policy whose lists of residual nodes are used; None: the hierarchy's built-in one.
+        added_to: Counts of other instances with the same hierarchy and policy; the result holds
+            both, as if all instances had been counted at once.
+        checkpoint: File that stores the count, so that it can be resumed after an interruption;
+            its further files are beside it. Ctrl-C takes effect after the current batch, once the
+            checkpoint is written.
+        resume: Whether to resume from the checkpoint, if there is one; the result has the same
+            bytes as that of an uninterrupted count.
+        progress: Progress callback.
 
     Raises:
         InputError: If the file or the checkpoint is damaged, the checkpoint is of another input,
-            there is no row, or memory is too small for one batch; or if the count that it is added
-            to took nodes otherwise.
-        SchemaError: If a column is missing, or an instance comes back after it ended.
-        OutputError: If the disk takes no more; a checkpoint stays as it was.
+            there is no row, or memory is too small for one batch; or if the nodes of ``added_to``
+            have changed since.
+        SchemaError: If a column is missing, or the rows of an instance are not consecutive.
+        OutputError: If the disk is full; a checkpoint stays as it was.
     """
     known = hierarchy if isinstance(hierarchy, Hierarchy) else load_hierarchy(hierarchy)
     asked = Asked(known, policy, memory, added_to)
@@ -126,14 +127,14 @@ class _Source:
 
 @dataclass
 class _Kept:
-    """Where a count is kept, when it was last, and whether it is to stop."""
+    """Where a count is stored, when it was stored last, and whether it must stop."""
 
     path: Path
     resume: bool
     written: float = field(default_factory=time.monotonic)
 
     def stored(self, identity: dict[str, object]) -> Arrays:
-        """What an earlier count left; nothing where there is none."""
+        """The arrays of an earlier checkpoint; empty if there is none."""
         if self.path.exists() and not self.resume:
             raise InputError(
                 "a checkpoint that does not exist yet is required",
@@ -211,7 +212,7 @@ def _counted(
 
 
 def _count_labels(source: _Source, progress: Progress) -> pl.DataFrame:
-    """How often each label is asserted; a file without a row raises InputError."""
+    """Number of assertions of each label; raises InputError if the file has no rows."""
     counts, read = summed_counts([]), 0
     for rows in source.rows():
         counts, read = summed_counts([counts, label_counts(rows.labels)]), rows.stop
@@ -222,7 +223,7 @@ def _count_labels(source: _Source, progress: Progress) -> pl.DataFrame:
 
 
 def _identity(source: _Source, asked: Asked) -> dict[str, Any]:
-    """What must be the same for a count to go on."""
+    """What must be unchanged to resume a count."""
     return identity_of(
         source.path,
         rows_at_once=source.at_once,

@@ -1,4 +1,4 @@
-"""Rows that come in batches become whole instances; one that comes back is detected."""
+"""Grouping of batches of rows into whole instances; an instance that recurs later is detected."""
 
 from __future__ import annotations
 
@@ -13,21 +13,21 @@ from audit.engine.pairs.record_counts import RecordRows
 
 Hashes = NDArray[np.uint64]
 ROWS = {"instance": pl.String, "label": pl.Int64, "row": pl.Int64}
-"""Columns of a batch; ``label`` is the number of the label, null where a row has none to count."""
+"""Columns of a batch; ``label`` is the label's number, null if the row has none to count."""
 
 
 class Seen:
-    """The instances that ended, as 64-bit hashes: eight bytes each.
+    """The instances that are complete, as 64-bit hashes: eight bytes each.
 
-    Two ids share a hash among ten million instances with a chance of three in a million; then the
-    file is refused, never miscounted.
+    Among ten million instances two ids share a hash with a probability of three in a million; the
+    file is then refused, never miscounted.
     """
 
     def __init__(self, parts: Sequence[Hashes] = ()) -> None:
         self.parts = list(parts)
 
     def first_again(self, hashes: Hashes) -> int | None:
-        """Place of the first hash that came before; where there is none, all are remembered."""
+        """Position of the first hash that was seen before; if None, all of them are remembered."""
         again = np.zeros(len(hashes), np.bool_)
         for part in self.parts:
             place = np.minimum(np.searchsorted(part, hashes), len(part) - 1)
@@ -51,15 +51,15 @@ class Seen:
 
 
 class Contiguous:
-    """Batches of rows in, rows of whole instances out.
+    """Takes batches of rows and returns the rows of whole instances.
 
-    The rows of an instance must follow each other. The last instance of a batch waits for the next
-    batch, which may go on with it.
+    The rows of an instance must be consecutive. The last instance of a batch is held back, because
+    the next batch may continue it.
 
     Args:
         where: The source, for messages.
-        waiting: Rows of the instance that waits, from an earlier reading.
-        seen: Instances that ended, from an earlier reading.
+        waiting: Rows of the instance held back, when a count is resumed.
+        seen: The complete instances, when a count is resumed.
     """
 
     def __init__(
@@ -73,10 +73,10 @@ class Contiguous:
         self.seen = Seen(seen)
 
     def add(self, rows: pl.DataFrame) -> RecordRows:
-        """The instances that end in a batch of `ROWS`.
+        """Add a batch of `ROWS`; returns the instances that it completes.
 
         Raises:
-            SchemaError: If an instance comes back after it ended.
+            SchemaError: If an instance recurs after it was complete.
         """
         rows = pl.concat([self.waiting, rows.drop_nulls("instance")])
         instance = rows["instance"].rle_id()
@@ -85,7 +85,7 @@ class Contiguous:
         return self._ended(rows.filter(whole), instance.filter(whole))
 
     def rest(self) -> RecordRows:
-        """The instance that waits, once there are no more rows."""
+        """The instance held back, once there are no more rows."""
         rows, self.waiting = self.waiting, pl.DataFrame(schema=ROWS)
         return self._ended(rows, rows["instance"].rle_id())
 

@@ -18,23 +18,23 @@ from audit.engine.pairs.tally import PairTally
 from audit.hierarchies.hierarchy import Hierarchy
 
 PAIRS_AT_ONCE = 500_000
-"""Lines of a pair table in memory that are judged at a time."""
+"""Number of rows of a pair table in memory that are judged at a time."""
 _COUNTS = ("support_a", "support_b", "joint", "joint_entailed")
 
 Block: TypeAlias = tuple[int, pl.DataFrame]
-"""Some lines of the pair table, after the number of the first of them."""
+"""The index of the first row of a block of the pair table, and the block's rows."""
 Marked: TypeAlias = Callable[[pl.DataFrame, int], pl.DataFrame]
-"""Adds how they were judged to lines of the pair table, the first of which has that number."""
+"""A function that adds the judgements to a block of rows, given the index of its first row."""
 
 
 class Pairs(Protocol):
     """Every pair with a joint instance, in order."""
 
     def blocks(self) -> Iterable[Block]:
-        """The pairs with ``a, b, joint, joint_entailed`` at least, some lines at a time."""
+        """The pairs in blocks of rows, with at least ``a, b, joint, joint_entailed``."""
 
     def table(self, marked: Marked, progress: Progress) -> tuple[pl.LazyFrame, object]:
-        """The pair table as it was marked, and what it lies in while it is on the disk."""
+        """The pair table with the judgements, and the object that keeps its files alive, if any."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,16 +49,16 @@ class PairsInMemory:
 
     @classmethod
     def of(cls, counted: pl.DataFrame) -> PairsInMemory:
-        """The table, its counts in half the space that they are read in."""
+        """Build from a counted table, with counts narrowed to half their size."""
         return cls(counted.with_columns(pl.col(_COUNTS).cast(pl.Int32)))
 
     def blocks(self) -> list[Block]:
-        """The lines of the table."""
+        """The rows of the table in blocks."""
         starts = range(0, max(len(self.counted), 1), PAIRS_AT_ONCE)
         return [(line, self.counted.slice(line, PAIRS_AT_ONCE)) for line in starts]
 
     def table(self, marked: Marked, progress: Progress) -> tuple[pl.LazyFrame, object]:
-        """The table as it was marked."""
+        """The table with the judgements."""
         blocks = [marked(pairs, line) for line, pairs in self.blocks()]
         table = pl.concat(blocks, rechunk=False).lazy()
         return table.with_columns(pl.col(_COUNTS).cast(pl.Int64)), None
@@ -70,23 +70,23 @@ class TalliedPairs:
 
     Args:
         hierarchy: The hierarchy.
-        tally: What was counted.
+        tally: The counts of the pairs.
     """
 
     hierarchy: Hierarchy
     tally: PairTally
 
     def blocks(self) -> Iterator[Block]:
-        """What the judgement of pairs needs of each line."""
+        """The columns that the judgement of pairs needs, in blocks of rows."""
         for line, pairs, entailed in self._blocks():
             columns = {"a": pairs.a, "b": pairs.b, "joint": pairs.joint, "joint_entailed": entailed}
             yield line, pl.DataFrame(columns)
 
     def table(self, marked: Marked, progress: Progress) -> tuple[pl.LazyFrame, object]:
-        """The table as it was marked, read some lines at a time.
+        """The table with the judgements, written to the disk and read lazily.
 
         Raises:
-            OutputError: If the disk takes no more.
+            OutputError: If the disk is full.
         """
         progress("writing pairs")
         folder = PassingFolder()

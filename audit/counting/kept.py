@@ -1,4 +1,4 @@
-"""Counts kept in a run, so that those of further instances can be added to them."""
+"""Counts stored in a run, so that the counts of further instances can be added to them."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from audit.engine.pairs.tally import Batch, PairTally
 from audit.hierarchies.hierarchy import Hierarchy
 
 FOLDER = "counts"
-"""Where they are, below the restricted part of a run."""
+"""Name of the folder of the counts, below the restricted part of a run."""
 
 _SOURCES, _LABELS, _NODES, _RECORDS, _PAIRS, _ENTAILED = (
     f"{name}.parquet" for name in ("sources", "labels", "nodes", "records", "pairs", "entailed")
@@ -38,15 +38,15 @@ _COLUMNS = {
 
 
 def write_counts(count: PairCount, folder: Path, sources: Iterable[str] = ()) -> None:
-    """Write a count; the same count gives the same bytes.
+    """Write counts to a folder; equal counts give equal bytes.
 
     Args:
-        count: What was counted.
-        folder: Where it goes.
+        count: The counts.
+        folder: The folder to write to.
         sources: Digests of all files that were counted.
 
     Raises:
-        OutputError: If the disk takes no more.
+        OutputError: If the disk is full.
     """
     entailed = count.tally.entailed
     tables = {
@@ -64,14 +64,14 @@ def write_counts(count: PairCount, folder: Path, sources: Iterable[str] = ()) ->
 
 
 def read_counts(folder: Path, hierarchy: Hierarchy) -> PairCount:
-    """A count that was kept; pairs stay on the disk until they are asked for.
+    """Read stored counts; pairs stay on the disk until they are used.
 
     Args:
-        folder: Where `write_counts` wrote it.
-        hierarchy: The hierarchy that it was counted with, before labels added nodes to it.
+        folder: The folder that `write_counts` wrote to.
+        hierarchy: The hierarchy that was counted with, before labels added nodes to it.
 
     Raises:
-        InputError: If there is none, it is damaged, or it is of another hierarchy.
+        InputError: If there are no counts, or they are damaged or of another hierarchy.
     """
     if (folder / _OF_STRATA).is_file():
         raise InputError(
@@ -106,7 +106,7 @@ def read_counts(folder: Path, hierarchy: Hierarchy) -> PairCount:
 
 
 def counted_sources(folder: Path) -> frozenset[str]:
-    """Digests of all files that a count that was kept is of."""
+    """Digests of all files whose instances are in stored counts."""
     return frozenset(_read(folder, _SOURCES)["sha256"])
 
 

@@ -1,4 +1,4 @@
-"""The table of pairs: what was counted of each, and how it is published."""
+"""The pair table: the counts of each pair, and its published form."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ JUDGED: dict[str, type[pl.DataType]] = {
     "ratio_high": pl.Float64,
     "found_rank": pl.Int64,
 }
-"""Columns that say how a pair was judged; null where it was not."""
+"""Columns with the judgement of a pair; null if it was not judged."""
 
 
 def pair_table(hierarchy: Hierarchy, counts: PairCounts, supports: IntArray) -> pl.DataFrame:
-    """What was counted of each pair, with relation and lowest common ancestor, ids as Enum."""
+    """Table of the counts, relation and lowest common ancestor of each pair, with ids as Enum."""
     ids, relations = pl.Enum(hierarchy.nodes), pl.Enum(RELATIONS)
     relation, lca = relate(hierarchy, counts.a, counts.b)
     return pl.DataFrame(
@@ -48,21 +48,22 @@ _NAMED = ("a", "b", "relation", "lca")
 
 
 def numbered(pairs: pl.DataFrame) -> pl.DataFrame:
-    """A pair table with the numbers of its names."""
+    """Replace the names in a pair table by their numbers."""
     return pairs.with_columns(pl.col(_NAMED).to_physical().cast(pl.UInt32))
 
 
 def named(pairs: pl.LazyFrame, hierarchy: Hierarchy) -> pl.LazyFrame:
-    """What `numbered` gave, with its names again."""
+    """Inverse of `numbered`: replace the numbers by names."""
     ids, relations = pl.Enum(hierarchy.nodes), pl.Enum(RELATIONS)
     nodes, relation = pl.col("a", "b", "lca"), pl.col("relation")
     return pairs.with_columns(nodes.cat.to(ids), relation.cat.to(relations))
 
 
 def described(pairs: pl.LazyFrame, instances: int) -> pl.LazyFrame:
-    """The pair table as it is published: with rate, confusion, expectation and lift, lazily.
+    """The published pair table, lazily: with rate, confusion, expectation and lift.
 
-    What a table lacks of ``joint_entailed`` and `JUDGED` is null: pairs of a model are not judged.
+    If a table lacks ``joint_entailed`` or columns of `JUDGED`, as pairs of a model do, these are
+    null.
     """
     # a number of its own for each row: polars rounds quotients by one number for all otherwise,
     # unless there is a single row

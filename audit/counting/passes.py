@@ -1,4 +1,4 @@
-"""A count under way: rows become instances, and instances are counted, batch by batch."""
+"""A running count: groups rows into instances and counts the instances, batch by batch."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ _BatchCounts: TypeAlias = tuple[RecordCounts, Batch, Sparse]
 
 
 class InOrder(Generic[_Counted]):
-    """Batches counted by threads and taken up in the order that they came in.
+    """Counts batches in threads and consumes the results in the order of the batches.
 
     Args:
-        threads: What counts.
-        take: Takes up what was counted.
+        threads: The pool of threads that count.
+        take: Function that consumes the result of a batch.
     """
 
     def __init__(self, threads: ThreadPoolExecutor, take: Callable[[_Counted], None]) -> None:
@@ -39,23 +39,23 @@ class InOrder(Generic[_Counted]):
         self._under_way: deque[Future[_Counted]] = deque()
 
     def add(self, count: Callable[[], _Counted]) -> None:
-        """Have a batch counted; no more are under way than there are cores."""
+        """Submit a batch; no more batches are in progress than there are cores."""
         self._under_way.append(self.threads.submit(count))
         self.settle(cores() - 1)
 
     def settle(self, left: int = 0) -> None:
-        """Take up what is counted until so many batches are under way."""
+        """Consume results until at most ``left`` batches are in progress."""
         while len(self._under_way) > left:
             self.take(self._under_way.popleft().result())
 
 
 class Counting:
-    """A count under way.
+    """A running count.
 
     Args:
-        plan: What it is made by.
-        threads: What counts.
-        stored: What `state` gave, to go on there.
+        plan: The plan of the count.
+        threads: The pool of threads that count.
+        stored: An earlier `state` to resume from.
     """
 
     def __init__(self, plan: Plan, threads: ThreadPoolExecutor, stored: Arrays) -> None:
@@ -71,19 +71,19 @@ class Counting:
         self._in_order = InOrder(threads, self._take)
 
     def add(self, rows: pl.DataFrame, stop: int) -> None:
-        """Count rows as `LabelNodes.numbered` gives them; ``stop`` is that after them."""
+        """Count rows from `LabelNodes.numbered`; ``stop`` is the row number after the last."""
         self._count(self.instances.add(rows))
         self.position = stop
 
     def end(self) -> None:
-        """Count the instance that waits: there are no more rows."""
+        """Count the instance that was held back, as there are no more rows."""
         if not self.ended:
             self._count(self.instances.rest())
             self._in_order.settle()
             self.ended = 1
 
     def state(self) -> Arrays:
-        """All that it takes to go on here to the same bytes."""
+        """The state from which the count can be resumed, byte for byte."""
         self._in_order.settle()
         state: Arrays = {kind: np.array([sums.keys, sums.joint]) for kind, sums in self.records}
         for number, hashes in enumerate(self.instances.seen.parts):
@@ -95,7 +95,7 @@ class Counting:
         return state | under("tally", self.tally.state() | under("tail", tail.state()))
 
     def result(self, holder: object) -> PairCount:
-        """What was counted; ``holder`` is what its files go with."""
+        """The finished counts; ``holder`` is the object that keeps their files alive."""
         return PairCount(self.plan.labels, self.tally, self.records, self.plan.residual, holder)
 
     def _count(self, rows: RecordRows) -> None:

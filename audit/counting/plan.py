@@ -1,4 +1,4 @@
-"""What a count is made by: its labels as nodes, its strata, and where it may keep what."""
+"""The plan of a count: its mapped labels, its residual nodes, and its memory and disk space."""
 
 from __future__ import annotations
 
@@ -21,19 +21,19 @@ from audit.policy.built_in import policy_for
 from audit.policy.policy import Policy, refuse_unknown_nodes
 
 MEMORY = 2 * 2**30
-"""Bytes that a count may take beside the program itself, unless told otherwise."""
+"""Default number of bytes that a count may use beside the program itself."""
 
 
 @dataclass(frozen=True, eq=False)
 class Asked:
-    """What is to be counted, and how.
+    """The settings of a count.
 
     Args:
-        hierarchy: The hierarchy, as its file has it.
-        policy: Its lists of residual nodes are used; what it does not state, and all where it is
-            None, the hierarchy's built-in policy decides.
-        memory: Bytes that may be taken.
-        added_to: What was counted of other instances, which the result holds too.
+        hierarchy: The hierarchy as in its file.
+        policy: Policy whose lists of residual nodes are used; what it does not state, or None,
+            comes from the hierarchy's built-in policy.
+        memory: Number of bytes that may be used.
+        added_to: Counts of other instances, to be included in the result.
     """
 
     hierarchy: Hierarchy
@@ -44,13 +44,13 @@ class Asked:
 
 @dataclass(frozen=True, eq=False)
 class Plan:
-    """What a count is made by.
+    """The plan of a count whose labels are known.
 
     Args:
-        labels: The labels of the source, mapped.
-        residual: Of each node 0 specific, 1 other, 2 unspecified, shape (n_nodes,).
-        memory: Bytes that may be taken.
-        folder: Where instances and counts are kept on the disk.
+        labels: The mapped labels of the source.
+        residual: For each node 0 specific, 1 other, 2 unspecified, shape (n_nodes,).
+        memory: Number of bytes that may be used.
+        folder: Folder for instances and counts on the disk.
         where: The source, for messages.
     """
 
@@ -62,7 +62,7 @@ class Plan:
 
     @property
     def mapped(self) -> Mapped:
-        """What the counts of instances need."""
+        """The properties of labels and nodes that counting instances needs."""
         labels, hierarchy = self.labels, self.labels.hierarchy
         branches = counted_branches(hierarchy.first_branch, hierarchy.leaf)
         return Mapped(
@@ -76,23 +76,23 @@ class Plan:
 
     @cached_property
     def first(self) -> IntArray:
-        """Nodes in use, about by support, the most frequent first: shape (n_used,)."""
+        """Nodes in use, the most frequent first by approximate support, shape (n_used,)."""
         carried = carried_about(self.labels)
         used = np.flatnonzero(carried)
         return used[np.argsort(-carried[used], kind="stable")]
 
 
 def planned(asked: Asked, counts: pl.DataFrame, folder: Path, where: object) -> Plan:
-    """The plan of a count whose labels are known.
+    """Plan a count from its settings and the counts of its labels.
 
     Args:
-        asked: What is to be counted.
-        counts: Its labels, from `audit.data.mapping.label_counts`.
-        folder: Where instances and counts are kept on the disk.
+        asked: The settings.
+        counts: Label counts of the source, from `audit.data.mapping.label_counts`.
+        folder: Folder for instances and counts on the disk.
         where: The source, for messages.
 
     Raises:
-        InputError: If the count that it is added to took nodes otherwise.
+        InputError: If the nodes of the count to add to have changed since.
         PolicyError: If the policy names a node that neither hierarchy nor labels have.
     """
     before = asked.added_to
@@ -108,7 +108,7 @@ def planned(asked: Asked, counts: pl.DataFrame, folder: Path, where: object) -> 
 
 
 def carried_about(labels: LabelNodes) -> IntArray:
-    """Rows with a label at or below each node: about how many instances carry it, (n_nodes,)."""
+    """Number of rows with a label at or below each node, an estimate of support, (n_nodes,)."""
     rows = labels.written.filter(~pl.col("homeless")).sort("number")["rows"].to_numpy()
     mapped, n_nodes = labels.node_of >= 0, len(labels.hierarchy)
     direct = np.bincount(labels.node_of[mapped], rows[mapped], minlength=n_nodes)

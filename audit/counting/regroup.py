@@ -1,4 +1,4 @@
-"""Rows brought together by instance through files on the disk, where memory does not hold them."""
+"""Grouping of rows by instance through files on the disk, for data larger than memory."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from audit.base.disk import written_whole
 from audit.data.batches import rows_of
 
 EXPANSION = 40
-"""Bytes of memory at most for a byte of the file, packed as it may be."""
+"""Largest number of bytes of memory for each byte of the file, which may be compressed."""
 MOST_PARTS = 256
-"""Files open at a time."""
+"""Largest number of files open at a time."""
 
 _ROWS = pa.schema(
     {"instance": pa.large_string(), "label": pa.large_string(), "counted": pa.bool_()}
@@ -27,21 +27,21 @@ _RECORDS = pa.schema({"instance": pa.large_string(), "labels": pa.large_list(pa.
 def regrouped(
     path: Path, instance: str, label: str, folder: Path, *, memory: int, at_once: int
 ) -> Path:
-    """A Parquet file in ``folder`` with one row an instance and the list of its ``labels``.
+    """Write a Parquet file in ``folder`` with one row per instance and the list of its ``labels``.
 
-    Instances are spread over files by the hash of their id, and the rows of each file are grouped
-    in memory. A row without an instance stays one.
+    Instances are distributed over files by the hash of their id, and the rows of each file are
+    grouped in memory. Rows without an instance stay separate. Returns the path of the file.
 
     Args:
-        path: What `audit.data.batches.rows_of` reads.
+        path: A file that `audit.data.batches.rows_of` can read.
         instance: Column, or key, of the instance's id.
         label: Column, or key, of the label or of the list.
-        folder: A folder of its own.
-        memory: Bytes that the rows of one file may take.
-        at_once: Rows read at a time.
+        folder: An empty folder for the files.
+        memory: Number of bytes that the rows of one file may use.
+        at_once: Number of rows read at a time.
 
     Raises:
-        OutputError: If the disk takes no more.
+        OutputError: If the disk is full.
     """
     parts = min(max(math.ceil(path.stat().st_size * EXPANSION / memory), 1), MOST_PARTS)
     files = [folder / f"part-{number:03d}.parquet" for number in range(parts)]

@@ -20,23 +20,23 @@ _PROCEDURE = re.compile(r"\d\d\.\d(\d)")
 
 @dataclass(frozen=True, slots=True)
 class Residual:
-    """That a node is residual, and the rule that says so."""
+    """The kind of a residual node, and the rule by which it is residual."""
 
     kind: Kind
     rule: str
 
     @property
     def leaves_open(self) -> bool:
-        """Whether it may mean what a sibling names: it is for what was not specified, too."""
+        """Whether it may mean what a sibling names, because it includes unspecified cases."""
         return self.kind == "unspecified" or "unspecified" in self.rule.partition("title: ")[2]
 
 
 def residual_nodes(hierarchy: Hierarchy, policy: Policy) -> dict[int, Residual]:
-    """The residual nodes by index. Only assignable nodes are; headings and ranges never.
+    """The residual nodes by index. Only assignable nodes can be residual, not headings or ranges.
 
-    A title decides where there is one, against the titles around it; of ICD-9-CM the reviewed
-    decisions overrule it, and digits decide for a code without a title; the policy's own lists
-    overrule all.
+    A node's title, compared with the titles around it, decides. For ICD-9-CM the reviewed decisions
+    take precedence over titles, and the digits of a code without a title decide. The policy's own
+    lists take precedence over all of these.
     """
     by_digits = hierarchy.coding is not None and hierarchy.coding.name.startswith("icd9")
     catch_alls, decided = CatchAlls(hierarchy), reviewed(hierarchy)
@@ -71,11 +71,11 @@ def _by_title(catch_alls: CatchAlls, index: int) -> Residual | None:
 
 
 def residual_kinds(residual: Mapping[int, Residual], n_nodes: int) -> IntArray:
-    """Of each node 0 specific, 1 other, 2 unspecified, shape (n_nodes,).
+    """For each node 0 specific, 1 other, 2 unspecified, shape (n_nodes,).
 
     Args:
         residual: From `residual_nodes`.
-        n_nodes: How many nodes the hierarchy has.
+        n_nodes: Number of nodes of the hierarchy.
     """
     kinds = np.zeros(n_nodes, np.int64)
     for index, found in residual.items():

@@ -1,4 +1,4 @@
-"""Label files read some rows at a time, so that memory does not grow with the file."""
+"""Reading of label files in batches of rows, so that memory does not grow with the file."""
 
 from __future__ import annotations
 
@@ -29,22 +29,22 @@ from audit.data.label_formats.jsonl import frame_of, matches, nested, objects_on
 from audit.data.label_formats.long import label_column
 
 PARTS_OF_BATCH = 8
-"""Parts of a Parquet row group that make a batch."""
+"""Number of parts of a Parquet row group that make a batch."""
 CSV_BLOCK = 4 * 2**20
-"""Bytes of a text table that are parsed at a time."""
+"""Number of bytes of a text table that are parsed at a time."""
 LINES_LOOKED_AT = 1_000
-"""JSON lines whose keys tell which hold the id and the labels."""
+"""Number of JSON lines from which the keys of the id and the labels are detected."""
 
 
 @dataclass(frozen=True)
 class Rows:
-    """Some consecutive rows of a file.
+    """A batch of consecutive rows of a file.
 
     Args:
         first: Number of the first row, from 0.
         stop: Number of the row after the last.
-        labels: ``instance, label`` as tidy text, ``row`` (from 0), and ``counted``: whether it is
-            an assertion of the ledger; an instance without labels has one that is not.
+        labels: ``instance, label`` as tidy text, ``row`` (from 0), and ``counted``: whether the row
+            is an assertion in the ledger. An instance without labels has one row that is not.
     """
 
     first: int
@@ -55,7 +55,7 @@ class Rows:
 def rows_of(
     path: Path, instance: str, label: str, *, at_once: int, start: int = 0
 ) -> Iterator[Rows]:
-    """The rows of CSV, TSV, Parquet or JSON lines, about ``at_once`` at a time.
+    """Read the rows of CSV, TSV, Parquet or JSON lines, about ``at_once`` at a time.
 
     ``label`` may hold a list in Parquet, and holds one in JSON lines. Blank lines are no rows.
 
@@ -63,8 +63,8 @@ def rows_of(
         path: The file; text may be gzipped.
         instance: Column, or key, of the instance's id.
         label: Column, or key, of the label.
-        at_once: Rows aimed at; where they end is the same at every reading.
-        start: Rows to pass over; one of the ends of an earlier reading.
+        at_once: Approximate number of rows per batch; batches end at the same rows each time.
+        start: Number of rows to skip; must be the end of a batch of an earlier reading.
 
     Raises:
         InputError: If the file cannot be read, with the line or the row group.
@@ -84,12 +84,12 @@ def rows_of(
 
 
 def columns_of(path: Path, instance: str | None, label: str | None) -> tuple[str, str]:
-    """The columns, or keys, of the instance's id and of the label, as `audit.load_labels` finds.
+    """The columns, or keys, of the instance's id and of the label, found as `audit.load_labels`.
 
     Args:
-        path: What `rows_of` reads; of JSON lines the first `LINES_LOOKED_AT` tell the keys.
-        instance: The one that is named; None: found.
-        label: Likewise.
+        path: A file that `rows_of` can read; of JSON lines the first `LINES_LOOKED_AT` are used.
+        instance: The column that the user named; None: detect it.
+        label: The column that the user named; None: detect it.
 
     Raises:
         InputError: If the file cannot be read.

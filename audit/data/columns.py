@@ -1,4 +1,4 @@
-"""What the loaders share: a look at a file's beginning, the columns, the two tables at the end."""
+"""Helpers shared by the loaders: first lines of a file, choice of columns, and the raw labels."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _LISTS = (pl.List, pl.Array)
 _OPTIONS = {"instance": "--id", "label": "--label", "labels": "--label"}
 
 ID_NAMES = ("id", "instance", "hadm_id")
-"""Columns that hold the instance's id where none is named, in any case of letters."""
+"""Names of columns that hold the instance's id unless the user names one; case is ignored."""
 
 
 def is_parquet(path: Path) -> bool:
@@ -27,7 +27,7 @@ def is_parquet(path: Path) -> bool:
 
 
 def head_lines(path: Path, head: bytes) -> list[str]:
-    """The whole lines among a text file's first bytes, without blank ones; none for Parquet."""
+    """The complete, nonblank lines among a text file's first bytes; none for Parquet."""
     if is_parquet(path):
         return []
     lines = head.decode("utf-8-sig", errors="replace").split("\n")
@@ -37,9 +37,9 @@ def head_lines(path: Path, head: bytes) -> list[str]:
 
 
 def schema_of(path: Path, head: bytes) -> dict[str, pl.DataType]:
-    """Columns of a table in lower case and their types; empty where the file is none.
+    """Column names of a table in lower case, with their types; empty if the file is not a table.
 
-    Of Parquet only the schema is read, of text only the first line.
+    Reads only the schema of a Parquet file, and only the first line of a text file.
     """
     if is_parquet(path):
         return {name.strip().lower(): dtype for name, dtype in _parquet_schema(path).items()}
@@ -47,21 +47,21 @@ def schema_of(path: Path, head: bytes) -> dict[str, pl.DataType]:
 
 
 def table_schema(path: Path) -> dict[str, pl.DataType]:
-    """Columns of a table as written and their types; those of text are text."""
+    """Column names of a table as written, with their types; in a text file all are text."""
     if is_parquet(path):
         return _parquet_schema(path)
     return {name: pl.String() for name in names_of(path)}
 
 
 def names_of(path: Path) -> list[str]:
-    """Columns of a table as written, without reading the data; none where the file is no table."""
+    """Column names of a table as written, without reading its data; empty if it is not a table."""
     if is_parquet(path):
         return list(_parquet_schema(path))
     return _first_row(head_lines(path, first_bytes(path)))
 
 
 def cells(lines: Sequence[str]) -> list[list[str]]:
-    """Fields of the first lines of a table, separated as its header is."""
+    """Fields of the first lines of a table, split at the separator of its header."""
     try:
         return list(csv.reader(lines, delimiter=_separator(lines[0])))
     except csv.Error:
@@ -69,19 +69,19 @@ def cells(lines: Sequence[str]) -> list[list[str]]:
 
 
 def separator_of(path: Path) -> str:
-    """The tab where a table's header holds one, else the comma."""
+    """The separator of a text table: the tab if its header has one, else the comma."""
     if is_parquet(path):
         return ","
     return _separator("".join(head_lines(path, first_bytes(path))[:1]))
 
 
 def present(frame: pl.DataFrame, name: str) -> str | None:
-    """The column of that name in any case of letters, None where there is none."""
+    """The column of that name, ignoring case; None if there is none."""
     return next((column for column in frame.columns if column.strip().lower() == name), None)
 
 
 def column_for(role: str, wanted: str, names: Sequence[str], path: Path) -> str:
-    """The column of a role, in any case of letters; raises SchemaError where it does not exist."""
+    """The column named for a role, ignoring case; raises SchemaError if it does not exist."""
     if role.startswith(STRATUM):
         hint = "--strata, and strata, drift, code_dates and person of the policy, name columns"
         return name_among(names, wanted, path, hint)
@@ -92,11 +92,11 @@ def column_for(role: str, wanted: str, names: Sequence[str], path: Path) -> str:
 def id_among(names: Sequence[str], named: str | None, beside: Collection[str], path: Path) -> str:
     """The column, or key, that holds the instance's id.
 
-    It is the one that is named, else ``id``, ``instance`` or ``hadm_id``, else the only one.
+    It is the one that the user named, else ``id``, ``instance`` or ``hadm_id``, else the only one.
 
     Args:
-        names: What there is to choose from.
-        named: What the user named.
+        names: All columns.
+        named: The column that the user named; None: detect it.
         beside: Columns with another role.
         path: The file, for the message.
 
@@ -118,7 +118,7 @@ def id_among(names: Sequence[str], named: str | None, beside: Collection[str], p
 
 
 def pick(frame: pl.DataFrame, path: Path, **columns: str | None) -> pl.DataFrame:
-    """Columns under new names, as tidy text; a role without a column is left out.
+    """Select columns under new names (their roles), as tidy text; roles without one are left out.
 
     Raises:
         SchemaError: If a column does not exist or holds neither plain values nor lists of them.
@@ -135,10 +135,12 @@ def pick(frame: pl.DataFrame, path: Path, **columns: str | None) -> pl.DataFrame
 
 
 def tidy(frame: pl.DataFrame, path: Path, lists: Collection[str] = ()) -> pl.DataFrame:
-    """Every value as stripped text, null where blank; whole floats as integers; lists as lists.
+    """Convert every value to stripped text, null if blank; whole floats are written as integers.
+
+    Lists stay lists, of such values.
 
     Raises:
-        SchemaError: If a column holds no plain values, nor lists of them where it may.
+        SchemaError: If a column holds neither plain values nor, where allowed, lists of them.
     """
     for name, dtype in frame.schema.items():
         inner = dtype.inner if name in lists and isinstance(dtype, _LISTS) else dtype
@@ -157,19 +159,19 @@ def tidy(frame: pl.DataFrame, path: Path, lists: Collection[str] = ()) -> pl.Dat
 
 
 def lines_of(path: Path) -> pl.DataFrame:
-    """Lines of a text file that are not blank, as ``line`` (from 1) and ``text``."""
+    """The nonblank lines of a text file, as ``line`` (number from 1) and ``text``."""
     lines = pl.DataFrame({"text": read_text(path).split("\n")}).with_row_index("line", offset=1)
     return lines.filter(pl.col("text").str.strip_chars() != "")
 
 
 def parts(joined: pl.Expr, separator: str) -> pl.Expr:
-    """Labels of a joined text as a list of tidy text; null where all of it is blank."""
+    """Split a joined text into a list of labels as tidy text; null if all of it is blank."""
     split = joined.str.split(separator).list.eval(_text(pl.element(), pl.String))
     return pl.when(joined.str.strip_chars() != "").then(split)
 
 
 def exploded(listed: pl.DataFrame) -> pl.DataFrame:
-    """One row a label from one row an instance with its ``labels``.
+    """Turn one row per instance, with its list of ``labels``, into one row per label.
 
     An instance without labels gives no row; a row without an instance gives at least one, so that
     it is counted.
@@ -189,20 +191,20 @@ def raw_labels(
     titles: Sequence[Path] = (),
     persons: bool = False,
 ) -> RawLabels:
-    """What a loader hands on, from tables that may lack columns.
+    """Build the raw labels of a loader from tables that may lack columns.
 
     Args:
-        rows: Columns of `ROWS`; one without an instance is refused as ``bad_row``.
-        mentions: Columns of `INSTANCES` and the strata by role, an instance as often as it is met;
-            with ``labels`` where each row is a record.
+        rows: Columns of `ROWS`; a row without an instance is refused as ``bad_row``.
+        mentions: Columns of `INSTANCES` and the strata by role, one row each time an instance
+            occurs; with ``labels`` if each row is a record.
         path: The dataset, for messages.
         sources: The files that were read; ``path`` where none are given.
         titles: Title dictionaries beside them.
         persons: Whether the format holds persons' records.
 
     Raises:
-        InputError: If nothing is mentioned at all.
-        SchemaError: If an instance stands in two groups, or in two values of a stratum.
+        InputError: If there is no instance at all.
+        SchemaError: If an instance has two groups, or two values of a stratum.
     """
     if mentions.is_empty():
         raise InputError("a dataset with rows is required", found="none", where=path)
@@ -217,10 +219,10 @@ def raw_labels(
 
 
 def refuse_named(columns: Columns, path: Path, *options: str) -> None:
-    """Refuse the naming of columns (``id``, ``strata`` ...) that a format does not have.
+    """Refuse options that name columns (``id``, ``strata`` ...) for a format without columns.
 
     Raises:
-        SchemaError: If one of the options is given.
+        SchemaError: If the user gave one of the options.
     """
     given = [
         "the policy's columns" if option == "strata" else f"--{option}"

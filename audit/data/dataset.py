@@ -30,25 +30,25 @@ class LabelDataset:
     """Labels of instances as nodes of a hierarchy; instances in code-point order of their ids."""
 
     hierarchy: Hierarchy
-    """With a node for every label that was kept, also one that the original lacked."""
+    """The hierarchy, with a node for every label that was kept, including nodes that were added."""
     instances: pl.DataFrame
     """``instance, group, split``, then the strata; sorted by instance."""
     assertions: pl.DataFrame
-    """``instance, node`` (indices), ``position``: every mapped row, duplicates included."""
+    """``instance, node`` (indices), ``position``: one row per mapped row, duplicates included."""
     refusals: pl.DataFrame
-    """``reason, label, table, rows, instances``: what was refused, a row a label."""
+    """``reason, label, table, rows, instances``: the refused labels, one row per label."""
     mappings: pl.DataFrame
-    """``label, table, node, added, rows, instances``: what was mapped, a row a label; ``added``
-    tells that the hierarchy had no such node."""
+    """``label, table, node, added, rows, instances``: the mapped labels, one row per label;
+    ``added`` is whether the node was missing in the original hierarchy."""
     written: pl.DataFrame
-    """``instance`` (index) and ``line``: each different label, as written, of each instance;
-    ``line`` is the row of `mappings`, or ``len(mappings)`` and the row of `refusals`."""
+    """``instance`` (index) and ``line``: each distinct label, as written, of each instance;
+    ``line`` is its row in `mappings`, or ``len(mappings)`` plus its row in `refusals`."""
     places: pl.DataFrame
-    """``instance`` (index), ``split, labels`` (as written): a row a place, for instances that were
-    met in several places."""
+    """``instance`` (index), ``split, labels`` (as written): one row per place (a record or split),
+    for instances that occur in several places."""
     ledger: Ledger
     unnamed: pl.DataFrame
-    """Columns that nobody named, one value an instance; rows as `instances`."""
+    """Possible strata that the user did not name; same rows as `instances`."""
     format: str = "rows"
     sources: tuple[Path, ...] = ()
     """The files that the labels were read from."""
@@ -61,10 +61,10 @@ class LabelDataset:
     def from_rows(
         cls, rows: pl.DataFrame, hierarchy: Hierarchy | str, *, strata: Iterable[str] = ()
     ) -> LabelDataset:
-        """A dataset from a frame of columns ``instance, label`` and, if any, ``group, split``.
+        """Build a dataset from a frame of columns ``instance, label`` and maybe ``group, split``.
 
         ``strata`` names further columns of the instances. An instance all of whose rows have a null
-        label is one without labels; beside labels of the same instance such a row is refused as
+        label has no labels; if the instance has other labels, such a row is refused as
         ``missing_code``.
         """
         present = [role for role in ("group", "split") if role in rows.columns]
@@ -83,14 +83,14 @@ class LabelDataset:
 
     @cached_property
     def refused(self) -> pl.DataFrame:
-        """``instance`` (index) and ``reason``: a row for each reason that an instance met."""
+        """``instance`` (index) and ``reason``: one row per instance and reason of refused rows."""
         reasons = self.refusals.select("reason").with_row_index("line", len(self.mappings))
         met = self.written.join(reasons, on="line").select("instance", "reason")
         return met.unique().sort("instance", "reason")
 
     @cached_property
     def splits(self) -> pl.DataFrame:
-        """``instance`` (index) and ``split``, sorted: every split that each instance stands in."""
+        """``instance`` (index) and ``split``, sorted: every split in which an instance occurs."""
         first = self.instances.with_row_index("instance_index").select(
             pl.col("instance_index").alias("instance"), "split"
         )
@@ -111,7 +111,7 @@ class LabelDataset:
         return csr_array((ones, pairs["node"].to_numpy().astype(np.int64), indptr), shape=shape)
 
     def within(self, hierarchy: Hierarchy) -> LabelDataset:
-        """The same labels in a hierarchy that has all nodes of theirs, and maybe more."""
+        """The same labels in another hierarchy, which must contain all their nodes."""
         if hierarchy is self.hierarchy:
             return self
         places = pl.Series(
@@ -123,9 +123,9 @@ class LabelDataset:
         )
 
     def having(self, column: str, value: str) -> tuple[BoolArray, BoolArray]:
-        """Instances with a value of a column, and those with another; a null is neither.
+        """Masks of the instances with a value of a column, and of those with another value.
 
-        Each of shape (n_instances,).
+        Both of shape (n_instances,); a null belongs to neither.
         """
         found = self.instances[column]
         inside, outside = found == value, found != value
@@ -179,20 +179,20 @@ def load_labels(
     Args:
         path: A file or folder in one of ``audit.data.formats.FORMATS``.
         hierarchy: A hierarchy, the name of a built-in one, or a hierarchy file.
-        format: Name of the format; found from folder, suffix and first bytes where None.
+        format: Name of the format; None: detected from folder, suffix and first bytes.
         id: Column of the instance id.
         label: Column of the label.
-        group: Column that instances are repeated in, such as a patient.
+        group: Column of the group of related instances, such as the patient.
         split: Column of the split, such as train or test.
-        titles: Title dictionaries beside those found with the data; the user's overrule.
-        classes: Names of the columns of a matrix of labels, a name a line, in column order.
+        titles: Title dictionaries in addition to those found with the data, over which they win.
+        classes: File with the column names of a matrix of labels, one per line, in column order.
         strata: Further columns of the instances, such as site, period or coder.
 
     Raises:
         FormatError: If not exactly one format matches.
         InputError: If a file cannot be read or holds no instance.
-        SchemaError: If a column is missing, or an instance stands in two groups, or in two values
-            of a stratum.
+        SchemaError: If a column is missing, or an instance has two groups or two values of a
+            stratum.
     """
     names = None if classes is None else Path(classes)
     columns = Columns(

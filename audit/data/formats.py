@@ -32,7 +32,7 @@ FORMATS: tuple[LabelFormat, ...] = (
     psv.FORMAT,
     npy.FORMAT,
 )
-"""Formats of label files."""
+"""All formats of label files."""
 
 PREDICTION_FORMATS: tuple[PredictionFormat, ...] = (
     scores_npy.FORMAT,
@@ -43,15 +43,15 @@ PREDICTION_FORMATS: tuple[PredictionFormat, ...] = (
     scores_safetensors.FORMAT,
     *scores_sets.FORMATS,
 )
-"""Formats of prediction files."""
+"""All formats of prediction files."""
 
 
 def read_labels(path: Path, columns: Columns, format: str | None = None) -> RawLabels:
-    """Labels as they stand in a file or folder, in the named or the one matching format.
+    """Read the raw labels of a file or folder, in the named format or the one that matches.
 
     Raises:
-        FormatError: If not exactly one format matches; lists what would tell them apart.
-        InputError: If nothing is there, it cannot be read, or it holds pickled objects.
+        FormatError: If not exactly one format matches; the message says how to choose one.
+        InputError: If the path does not exist, cannot be read, or holds pickled objects.
     """
     if not path.exists():
         raise InputError("a dataset file or folder is required", found="nothing there", where=path)
@@ -62,16 +62,16 @@ def read_labels(path: Path, columns: Columns, format: str | None = None) -> RawL
 def read_predictions(
     path: Path, classes: Path | None = None, format: str | None = None
 ) -> RawPredictions:
-    """Scores, or predicted sets, as they stand in a file, in the named or the one matching format.
+    """Read the raw scores, or predicted sets, of a file, in the named or the matching format.
 
     Args:
         path: The file.
-        classes: Names of the columns of a matrix that has none, a name a line.
-        format: A name from `PREDICTION_FORMATS`; found from the file where None.
+        classes: File with the column names of a matrix that has none, one per line.
+        format: A name from `PREDICTION_FORMATS`; None: detected from the file.
 
     Raises:
-        FormatError: If not exactly one format matches; lists what would tell them apart.
-        InputError: If nothing is there, it cannot be read, or it holds pickled objects.
+        FormatError: If not exactly one format matches; the message says how to choose one.
+        InputError: If the file does not exist, cannot be read, or holds pickled objects.
         SchemaError: If its shape, its names or its values are not as the format requires.
     """
     head = first_bytes(path)
@@ -97,8 +97,8 @@ def format_of(path: Path, name: str | None) -> LabelFormat:
     """The named format, or the one that matches a dataset.
 
     Raises:
-        FormatError: If not exactly one does.
-        InputError: If it cannot be read, or holds pickled objects.
+        FormatError: If not exactly one format matches.
+        InputError: If the dataset cannot be read, or holds pickled objects.
     """
     head = b"" if path.is_dir() else _head(path)
     matching = [

@@ -1,4 +1,4 @@
-"""The record that registers a format of label files, and what every loader hands on."""
+"""The record that registers a format of label files, and the raw labels that loaders return."""
 
 from __future__ import annotations
 
@@ -18,39 +18,39 @@ ROWS = {
     "table": pl.String,
     "refused": pl.String,
 }
-"""Columns of `RawLabels.rows`: one instance-label assertion a row, as read.
+"""Columns of `RawLabels.rows`: one instance-label assertion per row, as read.
 
-``label`` is null where the source has none; ``position`` is the place in the record where there is
-an order, from 1; ``table`` is the code set the row was found in; ``refused`` is a reason of the
-ledger where the loader knows one already.
+``label`` is null if the source has none; ``position`` is the position in the record, from 1, if
+there is an order; ``table`` is the code set that the row was found in; ``refused`` is a reason of
+the ledger if the loader already knows one.
 """
 
 INSTANCES = {"instance": pl.String, "group": pl.String, "split": pl.String}
-"""First columns of `RawLabels.instances`: every instance once, also one without labels.
+"""First columns of `RawLabels.instances`: every instance once, including those without labels.
 
-The further columns that the user names follow, in that order and under those names.
+The strata that the user names follow, in that order and under those names.
 """
 
 PLACES: dict[str, Any] = {"instance": pl.String, "split": pl.String, "labels": pl.List(pl.String)}
-"""Columns of `RawLabels.places`: an instance that was met in several places, a row a place.
+"""Columns of `RawLabels.places`: one row per place of an instance that occurs in several places.
 
-A place is a record where the format has one record an instance, else a split. ``labels`` are those
-found there as written, sorted, repeated ones kept.
+A place is a record if the format has one record per instance, else a split. ``labels`` are the
+labels found there as written, sorted, with repetitions.
 """
 
 STRATUM = "stratum:"
-"""What stands before the name of a further column while it is a role beside other roles."""
+"""Prefix that marks the name of a stratum among the names of roles."""
 
 
 @dataclass(frozen=True)
 class Columns:
-    """The columns, or keys of a JSON line, that the user names; None leaves it to the format.
+    """The columns, or keys of a JSON line, that the user names; None: the format detects it.
 
-    ``classes`` is the file that names the columns of a matrix, which has no names of its own;
+    ``classes`` is the file with the column names of a matrix, which has no names of its own;
     ``strata`` are further columns of the instances, such as site, period or coder.
 
     Raises:
-        SchemaError: If a further column is named twice, or as a column that every dataset has.
+        SchemaError: If a stratum is named twice, or has the name of a column of every dataset.
     """
 
     id: str | None = None
@@ -72,30 +72,29 @@ class Columns:
 
     @property
     def further(self) -> dict[str, str | None]:
-        """Columns of the strata by role."""
+        """Names of the columns of the strata, by role."""
         return {f"{STRATUM}{name}": name for name in self.strata}
 
     @property
     def beside(self) -> dict[str, str | None]:
-        """Columns beside the id and the labels by role: group, split and strata."""
+        """Names of the columns other than id and label, by role: group, split and strata."""
         return {"group": self.group, "split": self.split, **self.further}
 
 
 @dataclass(frozen=True)
 class RawLabels:
-    """Labels as read, before any hierarchy is asked.
+    """Labels as read, before they are mapped to a hierarchy.
 
     Args:
         rows: Columns `ROWS`.
         instances: Columns `INSTANCES`, then the strata, all text. An instance in several splits
             has the first in code-point order.
-        places: Columns `PLACES`; empty where each instance was met in one place.
+        places: Columns `PLACES`; empty if every instance occurs in one place only.
         sources: The files that were read, in a stable order.
-        titles: Title dictionaries that lie beside the data.
-        persons: Whether the format holds persons' records.
-        format: Name of the format it was read as.
-        unnamed: ``instance`` and columns that nobody named and that part the instances, a row an
-            instance.
+        titles: Title dictionaries found next to the data.
+        persons: Whether the format holds records of persons.
+        format: Name of the format that it was read as.
+        unnamed: ``instance`` and possible strata that the user did not name, one row per instance.
     """
 
     rows: pl.DataFrame
@@ -117,8 +116,9 @@ class LabelFormat:
     Args:
         name: What ``--format`` and ``audit list formats`` call it.
         title: What it looks like, in one line.
-        matches: Whether a path is of it; the bytes are the file's first, empty for a folder.
-        read: Reads it.
+        matches: Whether a path is of this format; the bytes are the file's first, empty for a
+            folder.
+        read: Reads the labels of a path.
     """
 
     name: str

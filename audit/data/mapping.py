@@ -1,4 +1,4 @@
-"""The node of each different label, found once, and what becomes of the rows that carry it."""
+"""Mapping of distinct labels to nodes, and the ledger of the rows that carry them."""
 
 from __future__ import annotations
 
@@ -22,20 +22,20 @@ REASONS = (
     "no_hierarchy",
     "bad_row",
 )
-"""Why a row is refused, in the order of the ledger."""
+"""Reasons why a row is refused, in the order of the ledger."""
 
 
 @dataclass(frozen=True, slots=True)
 class Ledger:
-    """What became of every row: ``rows_read == rows_mapped + sum(refused.values())``.
+    """Numbers of mapped and refused rows: ``rows_read == rows_mapped + sum(refused.values())``.
 
     Args:
-        rows_read: Instance-label assertions as read.
-        rows_mapped: Those that have a node; duplicates among them.
-        refused: Rows without a node by reason; reasons that do not occur are left out.
-        instances: Instances, those without labels included.
-        instances_without_labels: Instances none of whose rows has a node.
-        groups: Different groups; None where there are none.
+        rows_read: Number of instance-label assertions read.
+        rows_mapped: Number of those that have a node, duplicates included.
+        refused: Number of rows without a node by reason; reasons that do not occur are left out.
+        instances: Number of instances, those without labels included.
+        instances_without_labels: Number of instances none of whose rows has a node.
+        groups: Number of distinct groups; None if there are none.
     """
 
     rows_read: int
@@ -47,7 +47,7 @@ class Ledger:
 
 
 def refused_rows(refusals: pl.DataFrame) -> Mapping[str, int]:
-    """Rows by reason, in the order of `REASONS`, of labels that were refused.
+    """Number of refused rows by reason, in the order of `REASONS`.
 
     Args:
         refusals: Columns ``reason, rows``.
@@ -57,15 +57,15 @@ def refused_rows(refusals: pl.DataFrame) -> Mapping[str, int]:
 
 
 def placed_labels(labels: pl.DataFrame, hierarchy: Hierarchy) -> tuple[Hierarchy, pl.DataFrame]:
-    """The hierarchy with a node for every label that has a place, and where each label belongs.
+    """Map labels to nodes, adding nodes for labels that have a place but no node yet.
 
     Args:
-        labels: Columns ``label, table``: each different label as written, none null.
+        labels: Columns ``label, table``: each distinct label as written, none null.
         hierarchy: The hierarchy.
 
     Returns:
-        The hierarchy, and ``label, table, node, added, reason``: ``added`` tells that it had no
-        such node; a label with a reason has none.
+        The hierarchy with the added nodes, and ``label, table, node, added, reason``: ``added`` is
+        whether the node was added; a label with a ``reason`` was refused and has no node.
     """
     labels = labels.sort("label", "table")
     places = [place(label, table, hierarchy) for label, table in labels.iter_rows()]
@@ -79,7 +79,7 @@ def placed_labels(labels: pl.DataFrame, hierarchy: Hierarchy) -> tuple[Hierarchy
 
 
 def place(label: str, table: str | None, hierarchy: Hierarchy) -> Placement:
-    """Where a label as written belongs, by what the hierarchy says of labels that it lacks."""
+    """The placement of a label as written, given how the hierarchy treats labels that it lacks."""
     found = place_by_digits(label, table, hierarchy)
     lacked = found.parent is not None or found.reason == "no_place"
     if lacked and hierarchy.unlisted == "refuse":
@@ -88,18 +88,18 @@ def place(label: str, table: str | None, hierarchy: Hierarchy) -> Placement:
 
 
 def place_by_digits(label: str, table: str | None, hierarchy: Hierarchy) -> Placement:
-    """Where a label belongs if it may be hung; without a coding, labels are ids of nodes."""
+    """The placement of a label that may be added; without coding rules, labels are node ids."""
     if hierarchy.coding is not None:
         return hierarchy.coding.place(label, table, hierarchy)
     return Placement(label) if label in hierarchy else Placement(reason="unknown_code")
 
 
 def grown(hierarchy: Hierarchy, placed: pl.DataFrame) -> Hierarchy:
-    """The hierarchy with a node for each label that was given a place of its own.
+    """The hierarchy with a node added for each label whose placement has a parent.
 
     Args:
         hierarchy: The hierarchy.
-        placed: ``node, parent`` of labels; a label without a parent adds none.
+        placed: ``node, parent`` of labels; a label with a null parent adds no node.
     """
     new = placed.filter(pl.col("parent").is_not_null()).unique("node").sort("node")
     if new.is_empty():
@@ -112,20 +112,20 @@ def grown(hierarchy: Hierarchy, placed: pl.DataFrame) -> Hierarchy:
 
 
 LABELS: dict[str, Any] = {"label": pl.String, "homeless": pl.Boolean, "rows": pl.Int64}
-"""Assertions by label, and whether they lack an instance."""
+"""Columns of label counts: number of assertions by label and whether they lack an instance."""
 
 
 @dataclass(frozen=True, eq=False)
 class LabelNodes:
-    """The labels of a source that is only counted, mapped.
+    """The mapped labels of a source that is counted without loading its instances.
 
     Args:
-        hierarchy: With a node for every label that was kept.
-        written: ``label, homeless, rows, number, reason, node, added``: the labels as
-            written; ``number`` is null where rows have no instance, ``node`` and what follows it
-            where they are refused.
-        node_of: Node of each number, shape (n_labels,); -1: refused.
-        reason_of: Place in `REASONS` of each number, shape (n_labels,); -1: not refused.
+        hierarchy: The hierarchy, with a node for every label that was kept.
+        written: ``label, homeless, rows, number, reason, node, added``: the labels as written;
+            ``number`` is null if the rows have no instance, ``node`` and ``added`` if the label is
+            refused.
+        node_of: Node of each label number, shape (n_labels,); -1: refused.
+        reason_of: Position in `REASONS` of each label number, shape (n_labels,); -1: not refused.
     """
 
     hierarchy: Hierarchy
@@ -135,17 +135,17 @@ class LabelNodes:
 
     @property
     def counts(self) -> pl.DataFrame:
-        """How often each label is asserted, as `label_counts` gives it."""
+        """Number of assertions of each label, as `label_counts` returns it."""
         return self.written.select(*LABELS)
 
     def numbered(self, rows: pl.DataFrame) -> pl.DataFrame:
-        """Rows as `audit.counting.instances.ROWS`, from those of `audit.data.batches.labels_of`."""
+        """Convert rows of `audit.data.batches.labels_of` to `audit.counting.instances.ROWS`."""
         numbers = self.written.filter(~pl.col("homeless")).select("label", "number")
         joined = rows.join(numbers, on="label", how="left", nulls_equal=True, maintain_order="left")
         return joined.select("instance", pl.when("counted").then("number").alias("label"), "row")
 
     def ledger(self, instances: int, without_labels: int) -> Ledger:
-        """What became of every row, once the instances are counted; groups are not read."""
+        """The ledger of all rows, given the counts of instances; groups are not read."""
         refused = refused_rows(self.refusals())
         read = int(self.written["rows"].sum())
         return Ledger(
@@ -158,10 +158,11 @@ class LabelNodes:
         )
 
     def refusals(self, instances: IntArray | None = None) -> pl.DataFrame:
-        """What was refused, as a dataset tells it.
+        """The refused labels, in the form of `LabelDataset.refusals`.
 
         Args:
-            instances: With each label, by number, shape (n_labels,); None: not counted yet.
+            instances: Number of instances with each label, by label number, shape (n_labels,);
+                None: not counted yet.
         """
         refused = self._with(instances).filter(pl.col("reason").is_not_null())
         by_label = refused.group_by("reason", "label", "table").agg(
@@ -170,7 +171,7 @@ class LabelNodes:
         return by_label.sort("reason", "label", "table", nulls_last=True)
 
     def mappings(self, instances: IntArray) -> pl.DataFrame:
-        """What was mapped, as a dataset tells it; parameters as of `refusals`."""
+        """The mapped labels, in the form of `LabelDataset.mappings`; parameters as `refusals`."""
         mapped = self._with(instances).filter(pl.col("node").is_not_null())
         columns = ("label", "table", "node", "added", "rows", "instances")
         return mapped.select(columns).sort("label")
@@ -185,20 +186,20 @@ class LabelNodes:
 
 
 def label_counts(rows: pl.DataFrame) -> pl.DataFrame:
-    """How often each label is asserted in rows with ``instance, label, counted``."""
+    """Number of assertions of each label, from rows with ``instance, label, counted``."""
     asserted = rows.filter("counted").select("label", homeless=pl.col("instance").is_null())
     return asserted.group_by("label", "homeless").agg(pl.len().cast(pl.Int64).alias("rows"))
 
 
 def summed_counts(counts: Iterable[pl.DataFrame]) -> pl.DataFrame:
-    """Label counts of several batches together, sorted."""
+    """Sum of the label counts of several batches, sorted by label."""
     together = pl.concat([pl.DataFrame(schema=LABELS), *counts])
     by_label = together.group_by("label", "homeless").agg(pl.col("rows").sum())
     return by_label.sort("label", "homeless", nulls_last=True)
 
 
 def label_nodes(counts: pl.DataFrame, hierarchy: Hierarchy) -> LabelNodes:
-    """Map each different label once."""
+    """Map each distinct label of some label counts to its node, or refuse it."""
     homeless, missing = pl.col("homeless"), pl.col("label").is_null()
     asked = counts.filter(~homeless & ~missing)
     labels = asked.select("label", table=pl.lit(None, pl.String))

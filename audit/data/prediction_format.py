@@ -1,4 +1,4 @@
-"""The record that registers a format of prediction files, and what every such loader hands on."""
+"""The record that registers a format of prediction files, and the raw scores loaders return."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from audit.base.dag import Sparse
 
 @dataclass(frozen=True)
 class RawPredictions:
-    """Scores as read, before any hierarchy is asked.
+    """Scores as read, before they are mapped to a hierarchy.
 
     Args:
-        instances: Ids in file order, each once; shape (n_instances,). The row number from 0 where
-            the file has none.
-        classes: Names of the columns as written, each once; shape (n_classes,).
-        scores: Shape (n_instances, n_classes); dense where the file is, CSR where it lists scores.
-        set_valued: Whether the file says which classes were predicted and nothing of how strongly.
+        instances: Distinct ids in file order, shape (n_instances,); row numbers from 0 if the file
+            has no ids.
+        classes: Distinct names of the columns as written, shape (n_classes,).
+        scores: Shape (n_instances, n_classes); dense for matrices, CSR for listed scores.
+        set_valued: Whether the file only says which classes were predicted, without scores.
         sources: The files that were read.
     """
 
@@ -39,8 +39,8 @@ class PredictionFormat:
     Args:
         name: What messages and ``audit list formats`` call it.
         title: What it looks like, in one line.
-        matches: Whether a file is of it, from its path and its first bytes.
-        read: Reads it; the second argument is the file of class names, a name a line.
+        matches: Whether a file is of this format, from its path and its first bytes.
+        read: Reads a file; the second argument is the file of class names, one per line.
     """
 
     name: str

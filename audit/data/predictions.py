@@ -1,4 +1,4 @@
-"""Predictions: a model's scores on the instances of a dataset, with a ledger of what is left."""
+"""Predictions: a model's scores on the instances of a dataset, with a ledger of what was read."""
 
 from __future__ import annotations
 
@@ -26,29 +26,29 @@ from audit.hierarchies.hierarchy import Hierarchy
 from audit.policy.policy import Policy
 
 SUM_TOLERANCE = 1e-4
-"""How far from one the scores of an instance with one answer may sum."""
+"""Largest deviation from one of the sum of an instance's scores in single-label predictions."""
 FEW = 0.1
-"""Share of the instances that may be mistakes where the scores of all others sum to one."""
+"""Share of instances whose scores do not sum to one, up to which they count as mistakes."""
 
 ROWS_PER_BLOCK = 1_024
-"""Rows of a matrix that are put on nodes at a time, so that memory stays flat."""
+"""Number of rows of a matrix that are mapped to nodes at a time, so that memory stays bounded."""
 
 
 @dataclass(frozen=True, slots=True)
 class PredictionLedger:
-    """What became of every column and every instance of a prediction file.
+    """Numbers of matched and unmatched columns and instances of a prediction file.
 
     Args:
-        classes_read: Columns, or different nodes, of the file.
-        classes_mapped: Those that are a node of the hierarchy.
+        classes_read: Number of columns, or distinct nodes, of the file.
+        classes_mapped: Number of those that are nodes of the hierarchy.
         unknown_classes: Names of the others, in file order; their scores are left out.
-        hung_classes: Names of those that are a node because they were hung into the hierarchy, in
-            file order, each with its node.
-        instances_read: Instances of the file.
-        instances_matched: Those that the dataset has; only they are in the predictions.
-        instances_without_labels: Those that the dataset lacks.
-        instances_without_predictions: Instances of the dataset that the file lacks.
-        instances_without_scores: Matched instances with no score above 0 on any node.
+        hung_classes: Names of classes that were added to the hierarchy as nodes, in file order,
+            each with its node.
+        instances_read: Number of instances of the file.
+        instances_matched: Number of those in the dataset; only these are in the predictions.
+        instances_without_labels: Number of instances of the file that the dataset lacks.
+        instances_without_predictions: Number of instances of the dataset that the file lacks.
+        instances_without_scores: Number of matched instances without a score above 0 on any node.
     """
 
     classes_read: int
@@ -64,24 +64,24 @@ class PredictionLedger:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Predictions:
-    """Scores of instances for nodes, in the dataset's order of instances and node order."""
+    """Scores of instances for nodes, with instances in the dataset's order."""
 
     hierarchy: Hierarchy
-    """The dataset's, with a node for every class that was hung as labels are."""
+    """The dataset's hierarchy, with a node for every class that was added as labels are."""
     instances: tuple[str, ...]
-    """Ids of the n instances that both dataset and file have."""
+    """Ids of the n instances that are in both dataset and file."""
     rows: IntArray
-    """Where each stands in the dataset, ascending, shape (n,)."""
+    """Index of each instance in the dataset, ascending, shape (n,)."""
     scores: Sparse
-    """Shape (n, n_nodes), float64 canonical CSR with every score above 0, and 1.0 for a member of
-    a predicted set; not aggregated."""
+    """Scores, not aggregated: shape (n, n_nodes), float64 canonical CSR of all scores above 0; 1.0
+    for a member of a predicted set."""
     set_valued: bool
-    """Whether the file says only which nodes were predicted, and nothing of how strongly."""
+    """Whether the file only says which nodes were predicted, without scores."""
     single_label: bool
-    """Whether each instance has one answer, its highest score: the scores of each sum to one, or
-    it was asked for; never of predicted sets."""
+    """Whether each instance has a single predicted node, that of its highest score, because scores
+    sum to one or the user said so; always False for predicted sets."""
     left_out: IntArray
-    """Where those with a score above 0 for a class that is no node stand in the dataset."""
+    """Indices in the dataset of the instances with a score above 0 for an unknown class."""
     ledger: PredictionLedger
     sources: tuple[Path, ...] = ()
     """The files that were read."""
@@ -142,16 +142,17 @@ def load_predictions(
     Args:
         path: A file in one of ``audit.data.formats.PREDICTION_FORMATS``.
         dataset: The labels of the same instances.
-        classes: Names of the columns of a matrix that has none, a name a line.
-        format: Name of the format; found from the file where None.
-        transform: What turns the numbers of the file into scores in [0, 1]; None: they are scores.
-        single_label: Each instance has one answer, also where its scores do not sum to one.
-        policy: Whether unmatched instances are refused or counted.
+        classes: File with the column names of a matrix that has none, one per line.
+        format: Name of the format; None: detected from the file.
+        transform: Function that turns the file's numbers into scores in [0, 1]; None: they are
+            scores.
+        single_label: Whether each instance has one predicted node even if scores do not sum to one.
+        policy: Decides whether unmatched instances are refused or counted.
 
     Raises:
         FormatError: If not exactly one format matches.
         InputError: If the file cannot be read.
-        SchemaError: As `map_predictions`.
+        SchemaError: As in `map_predictions`.
     """
     names = None if classes is None else Path(classes)
     return map_predictions(
@@ -171,18 +172,18 @@ def map_predictions(
     single_label: bool = False,
     policy: Policy | None = None,
 ) -> Predictions:
-    """Put scores as read on the nodes of a hierarchy and the instances of a dataset.
+    """Map raw scores to the nodes of a hierarchy and the instances of a dataset.
 
-    A transform is taken over all columns, before any is left out. That scores sum to one is asked
-    of what is left: a class that is left out takes its part with it. One answer needs no such sum,
-    only a score above 0.
+    A transform is applied to all columns, before unknown classes are left out. Whether scores sum
+    to one is tested on the remaining columns. With ``single_label`` scores need not sum to one, but
+    every instance needs a score above 0.
 
     Raises:
-        SchemaError: If a number is not finite or, transformed or not, no score; if a transform
-            cannot be taken; if no class is a node, or two classes are the same; if no instance is
-            in the dataset; if the scores of nearly all instances sum to one and not of all; if
-            one answer is asked of a set or of an instance without scores; or on what the policy
-            refuses.
+        SchemaError: If a number is not finite, or not a score after the transform; if the transform
+            cannot be applied; if no class is a node, or two classes are the same node; if no
+            instance is in the dataset; if the scores of nearly all instances, but not of all, sum
+            to one; if ``single_label`` is given for predicted sets or for an instance without
+            scores; or if the policy refuses unmatched instances.
     """
     policy, path = policy or Policy(), raw.sources[0]
     raw = as_scores(raw, transform)
@@ -221,9 +222,9 @@ def map_predictions(
 def _with_classes(
     classes: tuple[str, ...], hierarchy: Hierarchy
 ) -> tuple[Hierarchy, dict[str, str]]:
-    """The hierarchy with the classes that are hung as labels are, and the node of each of these.
+    """The hierarchy with classes added as labels are, and the node of each added class.
 
-    Of several classes that would be hung as one node none is.
+    If several classes would be added as the same node, none of them is.
     """
     placed = {name: place(name, None, hierarchy) for name in classes}
     times = Counter(at.node for at in placed.values() if at.parent)

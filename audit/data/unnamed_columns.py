@@ -1,4 +1,4 @@
-"""Columns that nobody named and that part the instances: strata that might be."""
+"""Possible strata: columns that the user did not name and that divide the instances."""
 
 from __future__ import annotations
 
@@ -11,20 +11,20 @@ from audit.data.columns import pick
 from audit.data.label_format import INSTANCES, STRATUM
 
 MOST_VALUES = 20
-"""Values of a column up to which it may be a stratum that nobody named."""
+"""Largest number of values of a column that is a possible stratum."""
 LEAST_INSTANCES = 2
-"""Instances that must share a value on average: else it is an id."""
+"""Least average number of instances per value; a column with fewer is taken for an id."""
 _YEAR, _PART = r"\d{4}", r"\d{1,2}"
 _DAY = rf"^(?:{_YEAR}[-/.]{_PART}[-/.]{_PART}|{_PART}[-/.]{_PART}[-/.]{_YEAR}|\d{{8}})(?:[ T].*)?$"
 """A day as it is written, with or without a time."""
 
 
 def candidates(frame: pl.DataFrame, taken: Collection[str]) -> list[str]:
-    """Columns of plain values, 2 to `MOST_VALUES` of them, that have no role.
+    """Columns without a role that have 2 to `MOST_VALUES` different plain values.
 
     Args:
         frame: A table as read.
-        taken: Columns that have a role; those of every dataset's instances have one too.
+        taken: Columns that have a role, in addition to those of every dataset's instances.
     """
     not_tried = {name.strip().lower() for name in (*taken, *INSTANCES)}
     return [
@@ -39,14 +39,14 @@ def candidates(frame: pl.DataFrame, taken: Collection[str]) -> list[str]:
 def unnamed_columns(
     frame: pl.DataFrame, instance: str, taken: Collection[str], path: Path
 ) -> pl.DataFrame:
-    """``instance`` and each candidate that parts the instances; a row an instance.
+    """A frame of ``instance`` and each possible stratum of a table, one row per instance.
 
-    Each instance has one value or none, at least `LEAST_INSTANCES` share a value on average, and
-    the values are no days.
+    In a possible stratum each instance has at most one value, at least `LEAST_INSTANCES` instances
+    share a value on average, and the values are not days.
 
     Args:
-        frame: The table as read, a row an instance or several.
-        instance: Its column of the instance's id.
+        frame: The table as read, with one or more rows per instance.
+        instance: Column of the instance's id.
         taken: Columns that have a role.
         path: The file, for messages.
     """
@@ -70,7 +70,7 @@ def _parts(first: pl.Series, last: pl.Series) -> bool:
 
 
 def together(frames: Iterable[pl.DataFrame]) -> pl.DataFrame:
-    """Frames of `unnamed_columns` as one; of columns of one name the first, null elsewhere."""
+    """Join frames of `unnamed_columns`; the first of equal names wins, missing values are null."""
     first, *others = frames
     for frame in others:
         new = list(_new(first.columns, frame.columns))

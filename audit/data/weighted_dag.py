@@ -1,4 +1,4 @@
-"""The weighted DAG of one instance: what each node gets itself, and what reaches it from below."""
+"""The weighted DAG of one instance: each node's own value, and its aggregated value."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ _ABOVE = "  (see above)"
 
 @dataclass(frozen=True, eq=False, repr=False)
 class WeightedDag:
-    """Algorithm 1 of *Abstraction Alignment* for one instance: values, and aggregated values.
+    """Algorithm 1 of *Abstraction Alignment* for one instance: values and aggregated values.
 
     Args:
         hierarchy: The hierarchy.
-        values: What each node gets itself, by id: 1 for a label, a score for a prediction.
+        values: Own value of nodes, by id: 1 for a label, a score for a prediction.
 
     Raises:
-        SchemaError: If a value belongs to no node, or is negative.
+        SchemaError: If an id is not a node, or a value is negative.
     """
 
     hierarchy: Hierarchy
@@ -54,7 +54,7 @@ class WeightedDag:
 
     @cached_property
     def value(self) -> FloatArray:
-        """What each node gets itself, shape (n_nodes,)."""
+        """Own value of each node, shape (n_nodes,)."""
         value = np.zeros(len(self.hierarchy))
         for node, own in self.values.items():
             value[self.hierarchy.index(node)] = own
@@ -62,20 +62,20 @@ class WeightedDag:
 
     @cached_property
     def aggregated(self) -> FloatArray:
-        """What reaches each node from itself and its descendants, shape (n_nodes,)."""
+        """Sum of the values of each node and its descendants, shape (n_nodes,)."""
         line = csr_array(self.value[np.newaxis, :])
         return np.asarray(aggregate(line, self.hierarchy.closure).toarray(), float).ravel()
 
     def tree(self, *, least: float = 0.0, titles: bool = True) -> str:
-        """The nodes that something reaches, drawn as a tree, the largest value first.
+        """Text tree of the nodes with an aggregated value above 0, the largest value first.
 
-        Each line ends in the aggregated value; a node's own value follows where it differs. A node
-        with several parents is drawn below its first one and pointed to from the others.
+        Each line ends in the aggregated value, followed by the node's own value if that differs. A
+        node with several parents is drawn below its first one and referred to from the others.
 
         Args:
-            least: Share of the root's value below which a node is left out; what is left out is
-                counted in a line of its own.
-            titles: Whether titles follow the ids.
+            least: Share of the root's value below which a node is left out; a line of its own
+                counts the nodes left out.
+            titles: Whether to show titles after the ids.
         """
         if not self.aggregated.any():
             return f"{self._name(self.hierarchy.root, titles)}  0"

@@ -1,4 +1,4 @@
-"""Tables of edges and nodes, checked before they become a hierarchy."""
+"""Checks on the tables of edges and nodes from which a hierarchy is built."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from audit.base.dag import Sparse
 from audit.base.errors import HierarchyError, SchemaError, first_cases
 
 SYNTHETIC_ROOT = "(root)"
-"""Id of the root that several tops of a hierarchy are hung under."""
+"""Id of the root that is added above the tops of a hierarchy if there are several."""
 
 EDGE_SCHEMA = {"child": pl.String, "parent": pl.String}
 
@@ -19,7 +19,7 @@ NODE_SCHEMA = {"node": pl.String, "title": pl.String, "assignable": pl.Boolean}
 
 
 def declared_nodes(edges: pl.DataFrame, nodes: pl.DataFrame | None) -> pl.DataFrame:
-    """All nodes, ``node, title, assignable``, in code-point order, every column present."""
+    """All nodes in code-point order, with every column of ``node, title, assignable``."""
     named = pl.concat([edges["child"], edges["parent"]]).unique()
     if nodes is None:
         nodes = pl.DataFrame({"node": named}, schema={"node": pl.String})
@@ -48,7 +48,7 @@ def _refuse_bad_ids(ids: pl.Series, declared: pl.Series) -> None:
 
 
 SHOWN = 20
-"""Nodes of a cycle that a message names."""
+"""Largest number of nodes of a cycle that a message names."""
 
 
 def refuse_cycle(edges: Sparse, ids: Sequence[str]) -> None:
@@ -65,7 +65,7 @@ def refuse_cycle(edges: Sparse, ids: Sequence[str]) -> None:
 
 
 def rooted(nodes: pl.DataFrame, edges: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
-    """Nodes and edges with several tops hung under `SYNTHETIC_ROOT`; unchanged with one top."""
+    """The nodes and edges with `SYNTHETIC_ROOT` above several tops; unchanged if there is one."""
     tops = nodes.filter(~pl.col("node").is_in(edges["child"].implode()))["node"]
     if len(tops) < 2:
         return nodes, edges

@@ -1,4 +1,4 @@
-"""Titles against their siblings': which node is the catch-all among specific ones."""
+"""Catch-all nodes among specific siblings, recognised by comparing their titles."""
 
 from __future__ import annotations
 
@@ -50,12 +50,12 @@ _EMPTY = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class Title:
-    """What a title says.
+    """A title, divided into what it names and its catch-all words.
 
     Args:
-        words: Its words without the catch-all's and without those that tell nothing.
-        marks: The catch-all's words, in order.
-        repeats: Whether, but for the catch-all, it may be the title of the heading above.
+        words: Its words, without catch-all words and without words that carry no meaning alone.
+        marks: Its catch-all words, such as "other" and "unspecified", in order.
+        repeats: Whether, without the catch-all words, it may be the title of the heading above.
     """
 
     words: frozenset[str]
@@ -64,16 +64,16 @@ class Title:
 
     @property
     def others(self) -> int:
-        """How many of its marks are of the kind `other`."""
+        """Number of its marks of the kind ``other``."""
         return sum(_OTHER.match(mark) is not None for mark in self.marks)
 
     def kind_among(self, siblings: Sequence[Title]) -> Kind:
-        """The kind of catch-all that its marks beyond those of its siblings make it."""
+        """The kind of catch-all, judged by the marks that it has beyond those of its siblings."""
         return "other" if self.others > min(one.others for one in siblings) else "unspecified"
 
 
 def read_title(title: str) -> Title:
-    """Part a title into what it names and the words of a catch-all.
+    """Divide a title into what it names and its catch-all words.
 
     >>> sorted(read_title("Other and unspecified hyperlipidemias").words)
     ['hyperlipidemia']
@@ -97,15 +97,15 @@ def _singular(word: str) -> str:
 
 
 class CatchAlls:
-    """Which nodes of a hierarchy are catch-alls by their titles.
+    """The nodes of a hierarchy that are catch-alls by their titles.
 
-    A node is one where its title holds more of a catch-all's words than that of a sibling, and,
-    beyond its parent's title, names nothing that a sibling does not name too. Siblings that differ
-    in nothing but such words are judged as one, beside the siblings of their parent. A heading
-    without a title says what its children's titles say; a child whose title is a catch-all's words
-    with one phrase repeats it, if it is the only such child of its kind.
+    A node is a catch-all if its title has more catch-all words than that of a sibling and, beyond
+    its parent's title, names nothing that a sibling does not name too. Siblings that differ only in
+    catch-all words are judged as one, against the siblings of their parent. For a heading without a
+    title the titles of its children are used; a child whose title consists of catch-all words and
+    one phrase repeats the heading, if it is the only such child of its kind.
 
-    Time grows with the nodes that have such words times their siblings.
+    Time grows with the nodes that have catch-all words times their siblings.
     """
 
     def __init__(self, hierarchy: Hierarchy) -> None:
@@ -114,7 +114,7 @@ class CatchAlls:
         self._implied = dict[int, Title]()
 
     def kind(self, node: int) -> Kind | None:
-        """The kind of catch-all that a node is against its siblings below any of its parents."""
+        """The kind of catch-all that a node is among its siblings below any parent, or None."""
         title, level, met = self._titles[node], [node], {node}
         while title.marks and level:
             judged = level.pop()
@@ -129,7 +129,7 @@ class CatchAlls:
         return None
 
     def mark(self, node: int, kind: Kind) -> str:
-        """The words of a title that make its node a catch-all of a kind."""
+        """The words of a node's title that make it a catch-all of that kind."""
         marks = self._titles[node].marks
         of_kind = (mark for mark in marks if (_OTHER.match(mark) is not None) == (kind == "other"))
         return next(of_kind, marks[0])

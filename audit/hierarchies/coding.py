@@ -1,4 +1,4 @@
-"""How labels as written become nodes: what a classification says of its codes."""
+"""Coding rules: how labels as written are mapped to the nodes of a classification."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ if TYPE_CHECKING:
     from audit.hierarchies.hierarchy import Hierarchy
 
 Unlisted: TypeAlias = Literal["refuse", "hang"]
-"""What becomes of labels that a hierarchy lacks: refused, or hung where their digits say."""
+"""Treatment of labels that a hierarchy lacks: refuse them, or add them where their digits say."""
 
 
 @dataclass(frozen=True, slots=True)
 class Placement:
-    """Where a label as written belongs: a node, or the reason why it has none.
+    """The node of a label as written, or the reason why it has none.
 
     Args:
-        node: The node's id; None where the label is refused.
-        parent: Where a node that the hierarchy lacks hangs; None where it has the node.
-        reason: Why the label is refused: a reason of the ledger.
+        node: The node's id; None if the label is refused.
+        parent: The parent of a node that is to be added; None if the hierarchy has the node.
+        reason: Why the label is refused, as a reason of the ledger; None if it is not.
     """
 
     node: str | None = None
@@ -30,19 +30,19 @@ class Placement:
 
 
 class Coding(Protocol):
-    """How labels as written become node ids: spelling, shape, a place for the unlisted."""
+    """Rules that map labels as written to node ids, unlisted codes included."""
 
     @property
     def name(self) -> str:
-        """Name and version of the rules, part of a run's identity."""
+        """Name and version of the rules, which are part of a run's identity."""
 
     @property
     def persons(self) -> bool:
-        """Whether instances labelled so are persons' records, whose small counts are suppressed."""
+        """Whether instances with such labels are records of persons, so small counts are hidden."""
 
     @property
     def integrity(self) -> Integrity | None:
-        """What can be asked of the codes themselves; None: nothing."""
+        """Properties of the codes that integrity checks use; None: there are none."""
 
     def place(self, label: str, table: str | None, hierarchy: Hierarchy) -> Placement:
-        """Place one label as written; ``table`` says which code set it was found in."""
+        """Find the node of a label as written; ``table`` names the code set it was found in."""

@@ -1,4 +1,4 @@
-"""Hierarchy: a frozen DAG of nodes with one root, and what can be asked of it."""
+"""Hierarchy: an immutable directed acyclic graph of nodes with one root."""
 
 from __future__ import annotations
 
@@ -46,28 +46,28 @@ class Hierarchy:
     nodes: tuple[str, ...]
     """Ids in code-point order."""
     titles: tuple[str, ...]
-    """One a node; empty where there is none."""
+    """Title of each node; an empty string if it has none."""
     edges: Sparse
     """``edges[child, parent] = 1``, shape (n, n)."""
     assignable: BoolArray
     """Whether a node may be a label, shape (n,)."""
     labelled_ancestors: Literal["fault", "allowed"] = "allowed"
-    """Whether a label together with its ancestor as a label is a fault of coding."""
+    """Whether it is a coding fault to label an instance with a node and its ancestor."""
     coding: Coding | None = None
     """Rules that turn labels as written into ids; None: labels are ids."""
     repeated_edges: int = 0
-    """Edges that the source states more than once; each counts once."""
+    """Number of edges that the source states more than once; each counts once."""
     complete_tables: frozenset[str] = frozenset()
-    """Code sets of which every valid code is a node."""
+    """Names of the code sets whose valid codes are all nodes."""
     exclusions: Exclusions | None = None
-    """Notes on codes that exclude each other; None where the classification has none."""
+    """Notes on codes that exclude each other; None if the classification has none."""
     companions: Companions | None = None
-    """Notes that ask for a second code; None where the classification has none."""
+    """Notes that require a second code; None if the classification has none."""
     unlisted: Unlisted | None = None
-    """What becomes of labels that the file of the hierarchy lacks; None: it is no file, labels hang
-    where their digits place them, and dictionaries of codes add theirs."""
+    """Treatment of labels that the hierarchy's file lacks; None: the hierarchy is not from a file,
+    labels are added where their digits place them, and title dictionaries add their codes."""
     further_titles: Mapping[str, str] = field(default_factory=dict)
-    """Titles of codes that are no nodes; a node that is hung takes its own."""
+    """Titles of codes that are not nodes, used if such a code is added as a node."""
 
     @classmethod
     def build(
@@ -84,19 +84,19 @@ class Hierarchy:
 
         Args:
             edges: Columns ``child, parent``. A repeated edge counts once.
-            nodes: Columns ``node`` and, if known, ``title`` and ``assignable`` (null: a leaf is).
-                With it, every id in ``edges`` must be declared; without, a name is declared by
-                appearing.
-            name: What the hierarchy is called in reports.
+            nodes: Columns ``node`` and, if known, ``title`` and ``assignable`` (null: assignable if
+                a leaf). If given, it must declare every id in ``edges``; otherwise ids are declared
+                by occurring in ``edges``.
+            name: Name of the hierarchy in reports.
             labelled_ancestors: Whether a label beside its own ancestor is a fault.
             coding: Rules for labels as written.
-            complete_tables: Code sets of which every valid code is a node.
+            complete_tables: Names of the code sets whose valid codes are all nodes.
 
         Raises:
             HierarchyError: On a cycle (a shortest one is shown), an undeclared id, or no node.
             SchemaError: On an empty id, or a node declared twice.
 
-        Several tops hang under one synthetic root; a single top stays the root.
+        Several tops are put under one synthetic root; a single top is the root.
         """
         edges = edges.select("child", "parent")
         declared, unique = rooted(declared_nodes(edges, nodes), edges.unique())
@@ -154,11 +154,11 @@ class Hierarchy:
         return graph
 
     def extend(self, edges: pl.DataFrame, nodes: pl.DataFrame) -> Hierarchy:
-        """The same hierarchy with more edges and nodes; a title given here overrules an old one.
+        """The same hierarchy with more edges and nodes; titles given here replace existing ones.
 
         Args:
-            edges: New edges, ``child, parent``.
-            nodes: Columns ``node, title, assignable``; null keeps what is known.
+            edges: New edges, columns ``child, parent``.
+            nodes: Columns ``node, title, assignable``; a null keeps the existing value.
         """
         known = pl.DataFrame(
             {"node": self.nodes, "title": self.titles, "assignable": self.assignable}, NODE_SCHEMA
@@ -219,17 +219,17 @@ class Hierarchy:
         return self._without(node, dag.row(self.below, self.index(node)), with_self)
 
     def relation(self, a: str, b: str) -> str:
-        """How two different nodes stand to each other: one of `RELATIONS`."""
+        """The relation of two different nodes: one of `RELATIONS`."""
         relation, _ = relate(self, np.array([self.index(a)]), np.array([self.index(b)]))
         return RELATIONS[int(relation[0])]
 
     def lowest_common_ancestor(self, a: str, b: str) -> str:
-        """The deepest node above or at both; ties by smaller height, then node order."""
+        """The deepest node at or above both nodes; ties by smaller height, then node order."""
         _, lca = relate(self, np.array([self.index(a)]), np.array([self.index(b)]))
         return self.nodes[int(lca[0])]
 
     def describe(self, index: int) -> str:
-        """Id and title of a node; one without a title is told by the titled node above it."""
+        """Id and title of a node; without a title, the nearest titled ancestor is named instead."""
         node, title = self.nodes[index], self.titles[index]
         if title:
             return f"{node} {title}"
@@ -245,7 +245,7 @@ class Hierarchy:
         """``closure[i, a] = 1`` where a is i or an ancestor of i; shape (n, n), int64.
 
         Raises:
-            InputError: If the hierarchy is so deep that this would take all memory.
+            InputError: If the hierarchy is so deep that this would exhaust memory.
         """
         ANCESTORS.refuse_beyond(int(self.depth.sum()), f"the hierarchy {self.name}")
         return dag.closure(self.edges)
@@ -259,12 +259,12 @@ class Hierarchy:
 
     @cached_property
     def below(self) -> Sparse:
-        """The closure transposed: row i holds i and its descendants."""
+        """The transposed closure: row i holds i and its descendants."""
         return csr_array(self.closure.T)
 
     @cached_property
     def child_matrix(self) -> Sparse:
-        """The edges transposed: row i holds the children of i."""
+        """The transposed edges: row i holds the children of i."""
         return csr_array(self.edges.T)
 
     @cached_property
@@ -284,7 +284,7 @@ class Hierarchy:
 
     @cached_property
     def level(self) -> IntArray:
-        """Nodes on the shortest path to a leaf, shape (n,); a leaf has 1."""
+        """Number of nodes on the shortest path to a leaf, shape (n,); a leaf has 1."""
         return dag.shortest_to_leaf(self.edges)
 
     @cached_property
@@ -294,9 +294,9 @@ class Hierarchy:
 
     @cached_property
     def uninformative(self) -> BoolArray:
-        """Whether a node with children leaves nearly everything open, shape (n,).
+        """Whether a node with children carries almost no information as a label, shape (n,).
 
-        It is a root, or more than half of all leaves lie below it: as a label it tells less than
+        It is the root, or more than half of all leaves lie below it, so that it carries less than
         one bit.
         """
         below = np.asarray(self.below @ self.leaf.astype(np.int64))
@@ -313,7 +313,7 @@ class Hierarchy:
 
     @cached_property
     def first_branch(self) -> IntArray:
-        """The first of the branches that each node lies in, by index, shape (n,); the root -1."""
+        """Index of the first branch that each node lies in, shape (n,); -1 for the root."""
         above = csr_array(self.closure[:, self.branches])
         above.sort_indices()
         there = np.diff(above.indptr) > 0
@@ -322,7 +322,9 @@ class Hierarchy:
         return found
 
     def node_frame(self) -> pl.DataFrame:
-        """``node, title, depth, height, level, branch, branches, assignable``, a row a node.
+        """Table with ``node, title, depth, height, level, branch, branches, assignable``.
+
+        One row per node.
 
         ``branch`` is the first of ``branches`` in node order, null for the root.
         """
@@ -350,7 +352,7 @@ class Hierarchy:
         )
 
     def edge_frame(self) -> pl.DataFrame:
-        """``child, parent``, in node order."""
+        """Table of all edges, ``child, parent``, in node order."""
         ids, coo = np.array(self.nodes, object), self.edges.tocoo()
         return pl.DataFrame(
             {"child": ids[coo.row].tolist(), "parent": ids[coo.col].tolist()}, schema=EDGE_SCHEMA

@@ -1,4 +1,4 @@
-"""Integrity: what a classification can tell of its codes, beside where they belong."""
+"""Integrity: properties of a classification's codes that reveal damaged labels."""
 
 from __future__ import annotations
 
@@ -8,20 +8,20 @@ from dataclasses import dataclass, field
 
 @dataclass(frozen=True)
 class Integrity:
-    """The questions that the codes of a classification answer, so that damage to them shows.
+    """Properties of a classification's codes, by which checks recognise damaged labels.
 
-    What is None or empty has no answer here; the check that asks for it is then not applicable.
+    A check that needs a property which is None or empty is not applicable.
 
     Args:
         table_of: The code set that a node belongs to by its shape; None for a range.
-        readings: The ids that a label may stand for in a code set, or in any where that is None;
-            ids that are no node among them.
-        tables: Code sets that a label can be taken for one another in.
+        readings: The ids that a label may stand for in a code set (None: in any), whether or not
+            they are nodes.
+        tables: Code sets whose codes can be mistaken for one another.
         zero_tables: Code sets whose codes may start with 0.
-        never_a_code: Whether a node is a heading that no edition ever assigned.
-        editions: The edition of each code set that the classification itself lists completely.
-        other_version: Whether a label has the shape of a code of another version alone.
-        never_first: Why a node, given with its title, may not stand first; None where it may.
+        never_a_code: Whether a node is a heading that was not a code in any edition.
+        editions: Edition of each code set that the classification lists completely.
+        other_version: Whether a label has the shape of a code of another version only.
+        never_first: Why a node, given with its title, must not be first; None if it may.
     """
 
     table_of: Callable[[str], str | None]

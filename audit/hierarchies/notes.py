@@ -1,4 +1,4 @@
-"""Notes of a classification: which codes exclude each other, and which ask for a second one."""
+"""Notes of a classification: which codes exclude each other, and which require a second one."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ class Exclusion:
     """One note of a classification: a code at or below its node excludes certain others.
 
     Args:
-        node: The node that has the note; it holds for all below.
-        excluded: Nodes that the note names, with all below them; none is on a path through
-            ``node``. Empty where it names nothing but codes at or below ``node``.
+        node: The node that has the note, which applies to its descendants too.
+        excluded: Nodes that the note names, with their descendants; none is an ancestor or a
+            descendant of ``node``. Empty if it only names codes at or below ``node``.
         text: The note as published.
-        wide: Whether it stands at a whole range of categories, or names more than one such range.
+        wide: Whether it belongs to a range of categories, or names more than one such range.
     """
 
     node: str
@@ -30,9 +30,9 @@ class Exclusions:
     """The exclusion notes of one release of a classification.
 
     Args:
-        release: What the release is called.
-        notes: Those whose codes are understood.
-        unparsed: ``node, text`` of those that name no codes, or name them with conditions.
+        release: Name of the release.
+        notes: Notes whose codes are understood.
+        unparsed: ``node, text`` of notes that name no codes, or name them with conditions.
     """
 
     release: str
@@ -42,12 +42,12 @@ class Exclusions:
 
 @dataclass(frozen=True, slots=True)
 class Companions:
-    """The notes of one release of a classification that ask for a second code.
+    """The notes of one release of a classification that require a second code.
 
     Args:
-        release: What the release is called.
-        rules: What they ask for in any case.
-        unread: How many ask with a condition, or name no codes.
+        release: Name of the release.
+        rules: The unconditional requirements.
+        unread: Number of notes that are conditional or name no codes.
     """
 
     release: str

@@ -23,7 +23,7 @@ FORMATS: tuple[HierarchyFormat, ...] = (
     dotted.FORMAT,
 )
 FOLDERS: tuple[HierarchyFormat, ...] = (wordnet.FORMAT,)
-"""Formats of hierarchies that are folders."""
+"""Formats of hierarchies that are stored in folders."""
 
 BUILT_IN: tuple[BuiltInHierarchy, ...] = (icd9cm.BUILT_IN, icd10cm.BUILT_IN)
 
@@ -35,15 +35,15 @@ def load_hierarchy(
     relations: tuple[str, ...] = (),
     unlisted: Unlisted | None = None,
 ) -> Hierarchy:
-    """A built-in hierarchy by its name, or one read from a file or a folder.
+    """Load a built-in hierarchy by its name, or read one from a file or a folder.
 
     Args:
         source: A name from `BUILT_IN`, or a path.
-        format: A name from `FORMATS` or `FOLDERS`; found from the file where None.
-        relations: OBO relationship types that count as edges beside ``is_a``; of WordNet, the one
-            that edges are: ``hypernym`` or ``holonym``.
-        unlisted: What becomes of labels that the hierarchy lacks; None: those of a file are
-            refused, those of a built-in classification hang where their digits place them.
+        format: A name from `FORMATS` or `FOLDERS`; None: detected from the file.
+        relations: For OBO, relationship types to use as edges besides ``is_a``; for WordNet, the
+            single relation to use: ``hypernym`` or ``holonym``.
+        unlisted: Treatment of labels that the hierarchy lacks; None: a hierarchy from a file
+            refuses them, a built-in classification adds them where their digits place them.
 
     Raises:
         FormatError: If not exactly one format matches the file.

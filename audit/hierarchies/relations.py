@@ -1,4 +1,4 @@
-"""How two nodes of a hierarchy stand to each other."""
+"""Relations between pairs of nodes of a hierarchy."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ if TYPE_CHECKING:
     from audit.hierarchies.hierarchy import Hierarchy
 
 RELATIONS = ("ancestor", "sibling", "overlap", "same_branch", "cross_branch")
-"""How the two nodes of a pair stand to each other; the first that holds is taken."""
+"""Names of the relations between two nodes; the first that holds applies."""
 PAIRS_PER_BLOCK = 250_000
-"""Pairs that a thread relates at a time, so that memory stays flat."""
+"""Number of pairs that a thread relates at a time, so that memory stays bounded."""
 
 
 def relate(hierarchy: Hierarchy, a: IntArray, b: IntArray) -> tuple[IntArray, IntArray]:
@@ -29,7 +29,8 @@ def relate(hierarchy: Hierarchy, a: IntArray, b: IntArray) -> tuple[IntArray, In
         b: Node indices, shape (n_pairs,).
 
     Returns:
-        Positions in `RELATIONS`, and node indices; both of shape (n_pairs,).
+        The relations as positions in `RELATIONS`, and the lowest common ancestors as node indices;
+        both of shape (n_pairs,).
     """
     relation, lca = np.empty(len(a), np.int64), np.empty(len(a), np.int64)
 

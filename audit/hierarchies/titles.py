@@ -16,9 +16,9 @@ from audit.hierarchies.hierarchy import Hierarchy
 from audit.hierarchies.icd import icd9
 
 CODE_COLUMNS = ("code", "icd9_code", "icd_code")
-"""Names of the column of codes, in any case of letters; the first that is there is taken."""
+"""Names of the column of codes, ignoring case; the first that exists is used."""
 TITLE_COLUMNS = ("title", "long_title", "short_title")
-"""Names of the column of titles, likewise."""
+"""Names of the column of titles, ignoring case; the first that exists is used."""
 
 _SCHEMA = {"code": pl.String, "title": pl.String}
 _FIXED = re.compile(rb"\s*[0-9VE][0-9]{1,4}[ \t]+\S")
@@ -30,13 +30,13 @@ _TABLE_OF_NAME = {
 
 @dataclass(frozen=True)
 class TitleList:
-    """Titles of codes, as one file gives them.
+    """The titles of codes in one file.
 
     Args:
-        table: The code set that the file lists completely: "diagnoses" or "procedures"; None for
-            a file that only titles some codes.
+        table: The code set that the file lists completely: "diagnoses" or "procedures"; None if it
+            only gives titles of some codes.
         titles: Columns ``code, title``, codes as written, each once.
-        path: Where it was read.
+        path: The file.
     """
 
     table: str | None
@@ -47,9 +47,9 @@ class TitleList:
 def read_titles(path: Path) -> TitleList:
     """Read a title dictionary.
 
-    Known are ``D_ICD_DIAGNOSES`` and ``D_ICD_PROCEDURES`` of MIMIC-III and MIMIC-IV (of the latter
-    the rows of version 9), ``CMS32_DESC_LONG_DX.txt`` and ``..._SG.txt``, and tables with the
-    columns ``code`` and ``title``. The file's name tells which code set it lists.
+    Supported are ``D_ICD_DIAGNOSES`` and ``D_ICD_PROCEDURES`` of MIMIC-III and MIMIC-IV (of the
+    latter the rows of version 9), ``CMS32_DESC_LONG_DX.txt`` and ``..._SG.txt``, and tables with
+    the columns ``code`` and ``title``. The code set is derived from the file's name.
 
     Raises:
         InputError: If the file is missing, empty, or not UTF-8 (the CMS files may be cp1252).
@@ -63,10 +63,10 @@ def read_titles(path: Path) -> TitleList:
 
 
 def read_own_titles(path: Path, hierarchy: Hierarchy) -> TitleList:
-    """Read a title dictionary that the user names for a hierarchy.
+    """Read a title dictionary that the user gave for a hierarchy.
 
     Raises:
-        InputError: As `read_titles`, or if none of its codes has a place in the hierarchy.
+        InputError: As in `read_titles`, or if none of its codes has a place in the hierarchy.
     """
     titles = read_titles(path)
     without = unplaced(hierarchy, titles)["code"]
@@ -81,12 +81,12 @@ def read_own_titles(path: Path, hierarchy: Hierarchy) -> TitleList:
 
 
 def with_titles(hierarchy: Hierarchy, lists: Sequence[TitleList]) -> Hierarchy:
-    """The hierarchy with the codes and titles of dictionaries; one of a file with titles alone.
+    """The hierarchy with the codes and titles of dictionaries added.
 
-    A code that is no node is added where its digits place it, with the headings between; a listed
-    code of a complete table is assignable; a node that has a title keeps it, and of several lists
-    the first decides. Codes without a place are skipped: `unplaced` tells them. Without coding
-    rules codes are node ids, and only titles are set.
+    A code that is not a node is added where its digits place it, with the headings in between; a
+    listed code of a complete table is assignable; a node that has a title keeps it, and the first
+    of several lists wins. Codes without a place are skipped; `unplaced` returns them. If the
+    hierarchy is from a file or has no coding rules, only titles are set.
 
     Time grows with the number of codes plus the size of the hierarchy.
     """
@@ -108,7 +108,7 @@ def with_titles(hierarchy: Hierarchy, lists: Sequence[TitleList]) -> Hierarchy:
 
 
 def unplaced(hierarchy: Hierarchy, titles: TitleList) -> pl.DataFrame:
-    """The codes of a dictionary that have no place in the hierarchy: ``code, reason``."""
+    """The codes of a dictionary that have no place in the hierarchy, as ``code, reason``."""
     placements = _place(hierarchy, titles)
     return pl.DataFrame(
         [(code, found.reason) for code, found in placements.items() if found.node is None],

@@ -1,4 +1,4 @@
-"""Policies that the built-in classifications come with."""
+"""The built-in policies of the built-in classifications."""
 
 from __future__ import annotations
 
@@ -64,10 +64,10 @@ ICD10CM_POLICY = Policy(
 
 
 BUILT_IN: dict[str, Policy] = {"icd9cm": ICD9CM_POLICY, "icd10cm": ICD10CM_POLICY}
-"""Policies that come with a built-in hierarchy, by its name."""
+"""Built-in policies by the name of their hierarchy."""
 
 
 def policy_for(hierarchy_name: str, stated: Policy | None = None) -> Policy:
-    """The built-in policy of a hierarchy, overruled by what the user's policy states."""
+    """The built-in policy of a hierarchy; what the user's policy states takes precedence."""
     base = BUILT_IN.get(hierarchy_name, Policy())
     return base if stated is None else stated.over(base)

@@ -1,4 +1,4 @@
-"""Code dates: from which day to which each code could be assigned, read from a table."""
+"""Code dates: the periods in which each code could be assigned, read from a table."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _DAY = r"^(\d{4}-\d{2}-\d{2})(?:[ T].*)?$"
 
 
 class Spell(NamedTuple):
-    """Days on which a code could be assigned, both ends among them; None: without an end."""
+    """A period in which a code could be assigned, both days included; None: open on that side."""
 
     code: str
     first: date | None
@@ -28,18 +28,18 @@ class Spell(NamedTuple):
 
 
 def as_days(written: pl.Series) -> pl.Series:
-    """Days of texts that begin with ``YYYY-MM-DD``; a time after it is left out.
+    """Parse texts that begin with ``YYYY-MM-DD`` as days; a time after the day is ignored.
 
-    Null where there is no text, and where it is no day.
+    Null if the text is null or not a day.
     """
     return written.str.extract(_DAY).str.to_date("%Y-%m-%d", strict=False)
 
 
 def read_code_dates(path: Path) -> tuple[Spell, ...]:
-    """The spells of a CSV or Parquet table with columns ``code, first, last``.
+    """Read the spells of a CSV or Parquet table with columns ``code, first, last``.
 
-    An empty first or last day leaves the spell open. A code that was valid more than once has
-    several rows. Sorted by code and first day.
+    An empty first or last day leaves the spell open on that side. A code with several periods has
+    several rows. The result is sorted by code and first day.
 
     Raises:
         InputError: If the file cannot be read.

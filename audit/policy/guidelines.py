@@ -1,9 +1,10 @@
-"""Rules of the Official Guidelines and the Medicare Code Editor that ICD-9-CM's policy states.
+"""Rules of the built-in ICD-9-CM policy from official guidelines and the Medicare Code Editor.
 
-From the ICD-9-CM Official Guidelines for Coding and Reporting, edition of 2011, and from notes of
-the tabular list; each rule names its section. Days are those on which the codes, or what their
-titles ask for, came into force. From the Definitions of Medicare Code Edits, version 31 of October
-2013, the edits on age and sex, for ranges of codes whose titles say the same.
+The rules on companions are from the ICD-9-CM Official Guidelines for Coding and Reporting, edition
+of 2011, and from notes of the tabular list; each names its section. Their days are those on which
+the codes, or the requirements in their titles, came into force. The rules on age and sex are from
+the Definitions of Medicare Code Edits, version 31 of October 2013, for ranges of codes whose titles
+say the same.
 """
 
 from __future__ import annotations
@@ -270,6 +271,8 @@ ICD9CM_PERSON_RULES: tuple[PersonRule, ...] = (
         age_from=15,
     ),
 )  # fmt: skip
-"""Left out are codes of the perinatal period (760 to 779), which an older child may have,
-operations on penis, vagina and vulva (64, 70, 71), which may change the sex, and the single codes
-of lists that no range holds."""
+"""Rules on the sex and age of persons.
+
+They leave out the codes of the perinatal period (760 to 779), which an older child may have,
+operations on penis, vagina and vulva (64, 70, 71), which may change the sex, and single codes of
+the lists that are in no range."""

@@ -1,4 +1,4 @@
-"""Policy: every threshold with its unit and reason, and what each pair of branches may do."""
+"""Policy: the thresholds with their units and reasons, and the rules that an audit judges by."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from audit.policy.rules import Companion, Exclusive, Expected, Frozen, Person, P
 from audit.policy.statements import ANY_BRANCH, ANY_CHECK, BranchRule, CodeDates, Threshold, Waiver
 
 MIN_CELL_OF_PERSONS = 11
-"""The smallest count that the CMS cell-size rule lets out about persons."""
+"""The smallest count about persons that the CMS cell-size rule lets be published."""
 
 _Rule = TypeVar("_Rule", Companion, PersonRule)
 
@@ -201,7 +201,7 @@ class Policy(Frozen):
 
     @property
     def columns_of_values(self) -> frozenset[str]:
-        """Columns of days and ages, read for these alone: no instances are compared by them."""
+        """Columns of days and ages, which are used only as such and never as strata."""
         ages = (self.person.age,) if self.person else ()
         return frozenset((*self._days, *ages)).difference(self.strata, self.drift)
 
@@ -210,7 +210,7 @@ class Policy(Frozen):
         return (self.code_dates.column,) if self.code_dates else ()
 
     def rule_for(self, a: str, b: str) -> BranchRule | None:
-        """The first rule that fits two branches; None where none does."""
+        """The first rule that matches two branches; None if there is none."""
         return next((rule for rule in self.branch_rules if rule.fits(a, b)), None)
 
     def thresholds(self) -> Iterator[dict[str, object]]:
@@ -220,18 +220,18 @@ class Policy(Frozen):
             yield {"name": name, "value": threshold.value, "unit": unit, "reason": threshold.reason}
 
     def min_cell_for(self, persons: bool) -> int:
-        """Smallest count shown where instances are, or are not, persons' records."""
+        """Smallest count shown, given whether instances are records of persons."""
         if self.min_cell is not None:
             return self.min_cell
         return MIN_CELL_OF_PERSONS if persons else 1
 
     @property
     def sha256(self) -> str:
-        """Digest of everything that the policy says."""
+        """SHA-256 digest of everything that the policy states."""
         return hashlib.sha256(self.model_dump_json().encode()).hexdigest()
 
     def over(self, base: Self) -> Self:
-        """This policy, with ``base`` deciding all that it does not say itself."""
+        """This policy, with everything that it does not state itself taken from ``base``."""
         return base.model_copy(update={name: getattr(self, name) for name in self.model_fields_set})
 
 
@@ -250,16 +250,16 @@ THRESHOLDS = {
     "false_discovery_rate": ("share of the findings", 0.0, 1.0),
     "error_share": ("share of the rows or instances looked at", 0.0, 1.0),
 }
-"""Unit, least and greatest value of each threshold."""
+"""Unit, least value and greatest value of each threshold."""
 
 
 def refuse_unknown_nodes(policy: Policy, nodes: Collection[str], hierarchy: str) -> None:
-    """Raise PolicyError where a policy names a node that is none.
+    """Raise PolicyError if a policy names a node that the hierarchy does not have.
 
     Args:
-        policy: As applied.
+        policy: The policy as applied.
         nodes: Ids of the hierarchy's nodes.
-        hierarchy: Its name, for the message.
+        hierarchy: Name of the hierarchy, for the message.
     """
     unknown = [f"{key}: {node}" for key, node in policy.nodes_named() if node not in nodes]
     if unknown:

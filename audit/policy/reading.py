@@ -1,4 +1,4 @@
-"""Policy files: read, and refused with the line that is wrong."""
+"""Reading of policy files; errors name the wrong line."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ from audit.policy.policy import THRESHOLDS, Policy
 
 
 def load_policy(path: str | Path) -> Policy:
-    """A policy from a TOML file, and from the table of code dates that it names.
+    """Read a policy from a TOML file, and the table of code dates that it names.
 
     Raises:
-        PolicyError: On broken TOML, an unknown key, a wrong type or a value outside its range;
-            names the key.
+        PolicyError: On invalid TOML, an unknown key, a wrong type or a value outside its range; the
+            message names the key.
         InputError: If the table of code dates cannot be read, or is not as required.
     """
     path = Path(path)
@@ -55,10 +55,10 @@ def _described(key: Sequence[str | int], message: str, text: str) -> str:
 
 
 def line_of(key: Sequence[str | int], text: str) -> int | None:
-    """Line, from 1, of the longest beginning of a key's path that a TOML text writes out.
+    """Number, from 1, of the line of a TOML text that holds the longest prefix of a key's path.
 
-    A number in the path counts the tables ``[[name]]`` of the name before it. None where the text
-    has not even the first part.
+    A number in the path is an index into the tables ``[[name]]`` of the name before it. None if the
+    text does not even have the first part.
     """
     lines = text.splitlines()
     at, end, found = 0, len(lines), None

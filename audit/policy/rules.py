@@ -1,5 +1,5 @@
-"""Rules that a policy's tables state: which nodes exclude, require or go with each other, and
-which belong to persons of one sex or of some ages."""
+"""Rules in a policy's tables: which nodes exclude, require or go with each other, and which belong
+to persons of one sex or of certain ages."""
 
 from __future__ import annotations
 
@@ -122,37 +122,37 @@ class Companion(Frozen):
 
     @property
     def asking(self) -> tuple[str, ...]:
-        """The nodes that ask for a companion."""
+        """The nodes that require a companion."""
         return _listed(self.when)
 
     @property
     def needed(self) -> tuple[str, ...]:
-        """The nodes of which one is enough."""
+        """The nodes of which one is enough as a companion."""
         return _listed(self.needs)
 
     @property
     def excusing(self) -> tuple[str, ...]:
-        """The nodes beside which nothing is asked for."""
+        """The nodes beside which no companion is required."""
         return _listed(self.unless)
 
     @property
     def sides(self) -> tuple[tuple[str, ...], tuple[str, ...]]:
-        """The nodes on either side of the association that the rule makes."""
+        """The nodes on the two sides of the association that follows from the rule."""
         return self.asking, self.needed
 
     @property
     def nodes_named(self) -> tuple[str, ...]:
-        """Every node that it names."""
+        """Every node that the rule names."""
         return (*self.asking, *self.needed, *self.excusing)
 
     @property
     def begins_or_ends(self) -> bool:
-        """Whether it holds on some days and not on others."""
+        """Whether the rule has a first or a last day."""
         return self.valid_from is not None or self.valid_to is not None
 
     @property
     def key(self) -> tuple[str, str]:
-        """What tells it from other rules: a node that asks, and a digest of all that it asks."""
+        """Identity among rules: a node that requires a companion, and a digest of the rule."""
         nodes = [sorted(nodes) for nodes in self._named.values()]
         said = (nodes, self.position, str(self.valid_from), str(self.valid_to))
         return self.asking[0], hashlib.sha256(repr(said).encode()).hexdigest()[:8]
@@ -187,12 +187,12 @@ class Person(Frozen):
 
     @property
     def values(self) -> dict[str, tuple[str, ...]]:
-        """The values of the column of the sex that mean ``female`` and ``male``."""
+        """The values in the column of the sex, by their meaning ``female`` or ``male``."""
         return {"female": _listed(self.female), "male": _listed(self.male)}
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """The columns that it names, each once."""
+        """The columns of sex and age, each once."""
         return tuple(dict.fromkeys(name for name in (self.sex, self.age) if name))
 
 
@@ -226,26 +226,26 @@ class PersonRule(Frozen):
 
     @property
     def nodes_named(self) -> tuple[str, ...]:
-        """Every node that it names."""
+        """Every node that the rule names."""
         return _listed(self.nodes)
 
     @property
     def ages(self) -> tuple[float, float]:
-        """The least and the greatest age; infinite where there is none."""
+        """The least and the greatest age; infinite if there is no limit."""
         return (
             0 if self.age_from is None else self.age_from,
             math.inf if self.age_to is None else self.age_to,
         )
 
     def contradicts(self, other: PersonRule) -> bool:
-        """Whether no person is one that both rules allow."""
+        """Whether no person satisfies both rules."""
         if self.sex is not None and other.sex is not None:
             return self.sex != other.sex
         return max(self.ages[0], other.ages[0]) > min(self.ages[1], other.ages[1])
 
     @property
     def key(self) -> tuple[str, str]:
-        """What tells it from other rules: its first node, and a digest of all that it says."""
+        """Identity among rules: its first node, and a digest of the rule."""
         said = (sorted(self.nodes_named), self.sex, self.age_from, self.age_to)
         return self.nodes_named[0], hashlib.sha256(repr(said).encode()).hexdigest()[:8]
 

@@ -1,4 +1,4 @@
-"""What a policy states beside rules on codes: limits, branches, waivers, days of coding."""
+"""Statements of a policy other than rules on codes: limits, branches, waivers, days of coding."""
 
 from __future__ import annotations
 
@@ -95,17 +95,17 @@ class Waiver(Frozen):
 
     @property
     def place(self) -> dict[str, str | tuple[str, str]]:
-        """``node``, ``subtree`` or ``pair`` with what it names; empty: the whole check."""
+        """``node``, ``subtree`` or ``pair`` with its value; empty if the whole check is waived."""
         named = {"node": self.node, "subtree": self.subtree, "pair": self.pair}
         return {kind: what for kind, what in named.items() if what is not None}
 
     @property
     def nodes(self) -> tuple[str, ...]:
-        """Every node it names."""
+        """Every node that the waiver names."""
         return self.pair or tuple(node for node in (self.node, self.subtree) if node is not None)
 
     def expired(self, today: date) -> bool:
-        """Whether its last day has passed."""
+        """Whether the last day of the waiver has passed."""
         return self.expires < today
 
 
@@ -123,7 +123,7 @@ class CodeDates(Frozen):
     spells: SkipJsonSchema[tuple[Spell, ...]] = ()
 
     def read(self, folder: Path) -> Self:
-        """The same with the spells of its table.
+        """The same record with the spells read from its table.
 
         Raises:
             InputError: If the table cannot be read, or is not as required.

@@ -1,4 +1,4 @@
-"""The same counts of pairs on Apache Spark; needs the extra ``spark``."""
+"""Counting of pairs on Apache Spark; needs the extra ``spark``."""
 
 from __future__ import annotations
 
@@ -46,25 +46,25 @@ def count_pairs(
     added_to: PairCount | None = None,
     progress: Progress = silent,
 ) -> PairCount:
-    """Count the pairs of a Spark DataFrame as those of a file are counted.
+    """Count the pairs of a Spark DataFrame, as `audit.counting.file.count_pairs` does for a file.
 
-    Rows are brought together by instance. Each task counts its instances; tallies come packed by
-    range of pairs, and tasks add up those of a range. A task that is lost is made again by Spark.
+    Rows are grouped by instance. Each task counts its instances and returns packed tallies by range
+    of pairs, and further tasks add up the tallies of each range. Spark repeats lost tasks.
 
     Args:
-        df: A row an assertion, or a row an instance with an array of labels; in any order.
+        df: One row per assertion, or one row per instance with an array of labels; in any order.
         hierarchy: A hierarchy, the name of a built-in one, or a hierarchy file.
         instance: Column of the instance's id.
         label: Column of the label or of the array.
-        policy: As `audit.counting.file.count_pairs` takes it.
-        added_to: As `audit.counting.file.count_pairs` takes it.
-        progress: What is told which step runs.
+        policy: As in `audit.counting.file.count_pairs`.
+        added_to: As in `audit.counting.file.count_pairs`.
+        progress: Progress callback.
 
     Returns:
-        Counts exactly equal to those of one machine, confusion equal to rounding.
+        The same counts as on one machine, exactly; confusion equal to rounding.
 
     Raises:
-        InputError: If the count that it is added to took nodes otherwise.
+        InputError: If the nodes of ``added_to`` have changed since.
     """
     known = hierarchy if isinstance(hierarchy, Hierarchy) else load_hierarchy(hierarchy)
     rows = df.select(instance, label)

@@ -1,4 +1,4 @@
-"""What each task of a count on Apache Spark makes of its rows, and the count of all of them.
+"""The functions that the tasks of a count on Apache Spark run, and the sum of their results.
 
 Nothing here needs Spark.
 """
@@ -35,27 +35,27 @@ from audit.engine.pairs.tally import Batch, PairTally
 Frames: TypeAlias = Iterator[pl.DataFrame]
 
 WHERE = Path("rows")
-"""What messages call the rows of a frame."""
+"""Name of the source in messages about rows of a frame."""
 DIRECT, SUPPORT, ENTAILED, PAIRS = "direct", "support", "entailed", "pair"
-"""Kinds of sums beside those of whole instances."""
+"""Kinds of sums in addition to those of whole instances."""
 ROWS_AT_ONCE = 250_000
-"""Rows that a task looks up, or makes into instances, at a time."""
+"""Number of rows that a task maps, or groups into instances, at a time."""
 PARTS = 64
-"""Parts of the sums of pairs, so that those of all tasks are added up a part at a time."""
+"""Number of parts of the sums of pairs; the sums of all tasks are added up part by part."""
 
 _TEXT, _INT, _LONG = pa.string(), pa.int32(), pa.int64()
 LABELS = pa.schema({"label": _TEXT, "homeless": pa.bool_(), "rows": _LONG})
-"""Assertions by label, and whether they lack an instance."""
+"""Number of assertions by label and whether they lack an instance."""
 NUMBERED = pa.schema({"instance": _TEXT, "labels": pa.list_(_INT)})
-"""Numbers of labels of an instance, of all its rows or of some; -1: the row has none to count."""
+"""Label numbers of all or some rows of an instance; -1: the row has no label to count."""
 TALLIES = pa.schema({"kind": _TEXT, "part": _INT, "sums": pa.binary()})
-"""Packed sums of a kind, and of which part of the keys."""
+"""Packed sums of a kind, for a part of the keys."""
 
 
 def bounds_of(labels: LabelNodes) -> IntArray:
     """First key of each part of the pairs, and the key after the last, shape (n_parts + 1,).
 
-    Parts have about as many pairs each, as far as rows by label tell.
+    Parts have about the same number of pairs, as estimated from the rows of each label.
     """
     n_nodes, carried = len(labels.hierarchy), carried_about(labels)
     used = np.flatnonzero(carried)
@@ -65,13 +65,13 @@ def bounds_of(labels: LabelNodes) -> IntArray:
 
 
 def counted_labels(frames: Iterable[pl.DataFrame]) -> Frames:
-    """How often each label is asserted, as `LABELS`."""
+    """Number of assertions of each label, as `LABELS`."""
     read = batched((labels_of(frame, WHERE) for frame in frames), ROWS_AT_ONCE)
     yield summed_counts(label_counts(rows) for rows in read)
 
 
 def numbered(labels: LabelNodes, frames: Iterable[pl.DataFrame]) -> Frames:
-    """Rows as `NUMBERED`; those that follow each other or stand near are one already."""
+    """Convert rows to `NUMBERED`; rows of an instance that are near each other are combined."""
     number = pl.col("label").fill_null(-1).cast(pl.Int32)
     for rows in batched((labels_of(frame, WHERE) for frame in frames), ROWS_AT_ONCE):
         known = labels.numbered(rows).drop_nulls("instance")
@@ -79,7 +79,7 @@ def numbered(labels: LabelNodes, frames: Iterable[pl.DataFrame]) -> Frames:
 
 
 def tallied(plan: Plan, bounds: IntArray, frames: Iterable[pl.DataFrame]) -> Frames:
-    """The count of `NUMBERED` rows, sorted by instance, as `TALLIES`; on one core."""
+    """Count `NUMBERED` rows, which must be sorted by instance, on one core; returns `TALLIES`."""
     os.environ["AUDIT_JOBS"] = "1"
     with TemporaryDirectory() as folder, ThreadPoolExecutor(1) as threads:
         counting = Counting(replace(plan, folder=Path(folder)), threads, {})
@@ -96,7 +96,7 @@ def tallied(plan: Plan, bounds: IntArray, frames: Iterable[pl.DataFrame]) -> Fra
 
 
 def added(frames: Iterable[pl.DataFrame]) -> Frames:
-    """`TALLIES`, sorted, those of the same kind and part added up."""
+    """Add up `TALLIES` of the same kind and part; the rows must be sorted by both."""
     for place, same in groupby(_rows(frames), itemgetter("kind", "part")):
         tail = SortedTail()
         for row in same:
@@ -105,11 +105,11 @@ def added(frames: Iterable[pl.DataFrame]) -> Frames:
 
 
 def counted(tallies: pl.DataFrame, plan: Plan) -> PairCount:
-    """The count of all tasks together.
+    """The counts of all tasks together.
 
     Args:
         tallies: `TALLIES`, each kind and part once.
-        plan: What they were counted by.
+        plan: The plan that they were counted by.
     """
     whole, n_nodes = _Whole(tallies), len(plan.labels.hierarchy)
     records = RecordCounts({kind: whole.sums(kind) for kind in KINDS})

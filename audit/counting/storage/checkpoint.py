@@ -1,4 +1,5 @@
-"""A count under way, kept in a file that is replaced whole: arrays by name, and of what input."""
+"""Checkpoints of a running count: a file of named arrays and the input's identity, replaced
+atomically."""
 
 from __future__ import annotations
 
@@ -20,17 +21,17 @@ from audit.base.errors import InputError
 from audit.counting.storage.spill import Arrays
 
 ENDS = 2**20
-"""Bytes at both ends of a file that tell it from others; a Parquet's schema and row groups too."""
+"""Number of bytes at each end of a file that identify it, which include a Parquet file's schema."""
 IDENTITY = "identity"
 
 
 def files_beside(checkpoint: Path) -> Path:
-    """The folder of what a checkpoint counts on."""
+    """The folder of the files that belong to a checkpoint."""
     return checkpoint.with_name(f"{checkpoint.name}.files")
 
 
 def identity_of(path: Path, **counted: object) -> dict[str, Any]:
-    """What must be the same for a count to go on: size and ends of the file, and what is given."""
+    """What must be unchanged to resume a count: size and ends of the file, and the settings."""
     size = path.stat().st_size
     with path.open("rb") as stream:
         digest = hashlib.sha256(stream.read(ENDS))
@@ -40,12 +41,12 @@ def identity_of(path: Path, **counted: object) -> dict[str, Any]:
 
 
 def write_checkpoint(path: Path, identity: Mapping[str, Any], arrays: Arrays) -> None:
-    """Write beside, then put in place, so that the one before stays until this one is whole.
+    """Replace a checkpoint atomically, so that the previous one stays until this one is complete.
 
-    It outlives a loss of power, with the files beside it.
+    It survives a power failure, together with the files that belong to it.
 
     Raises:
-        OutputError: If it cannot be written; the one before is kept.
+        OutputError: If it cannot be written; the previous one is kept.
     """
     told = np.frombuffer(json.dumps(identity, sort_keys=True).encode(), np.uint8)
     with on_disk(path.parent):
@@ -58,10 +59,10 @@ def write_checkpoint(path: Path, identity: Mapping[str, Any], arrays: Arrays) ->
 
 
 def read_checkpoint(path: Path, identity: Mapping[str, Any]) -> Arrays:
-    """The arrays of a checkpoint of the same input.
+    """Read the arrays of a checkpoint.
 
     Raises:
-        InputError: If it is damaged, or of another input or other settings.
+        InputError: If it is damaged, or its identity differs: another input or other settings.
     """
     with _reading(path), path.open("rb") as stream, np.load(stream) as stored:
         arrays = {name: stored[name] for name in stored.files}
@@ -78,7 +79,7 @@ def read_checkpoint(path: Path, identity: Mapping[str, Any]) -> Arrays:
 
 
 def within(arrays: Arrays, part: str) -> Arrays:
-    """The arrays of a part, as `under` named them."""
+    """Inverse of `under`: the arrays of a part, without its prefix."""
     return {
         name.removeprefix(f"{part}."): arrays[name]
         for name in arrays
@@ -87,17 +88,17 @@ def within(arrays: Arrays, part: str) -> Arrays:
 
 
 def under(part: str, arrays: Arrays) -> Arrays:
-    """Arrays named as those of a part."""
+    """The arrays with the name of a part as prefix of their names."""
     return {f"{part}.{name}": array for name, array in arrays.items()}
 
 
 def packed(frame: pl.DataFrame) -> NDArray[np.uint8]:
-    """A frame as an array of a checkpoint."""
+    """Convert a frame to an array of bytes for a checkpoint."""
     return np.frombuffer(frame.write_ipc(None).getvalue(), np.uint8)
 
 
 def unpacked(array: NDArray[np.uint8]) -> pl.DataFrame:
-    """The frame that was packed."""
+    """Inverse of `packed`."""
     return pl.read_ipc(io.BytesIO(array.tobytes()))
 
 

@@ -1,4 +1,4 @@
-"""Sums of rare pairs beyond a memory budget: sorted runs on the disk, added up when asked for."""
+"""Sums of rare pairs beyond a memory budget: sorted runs on the disk, added up when read."""
 
 from __future__ import annotations
 
@@ -17,21 +17,21 @@ AnyArray: TypeAlias = NDArray[Any]
 Arrays: TypeAlias = dict[str, AnyArray]
 
 LAST = 2**63 - 1
-"""Beyond every key."""
+"""A key greater than all keys of pairs."""
 
 _COLUMNS = ("keys", "joint", "confusion")
 
 
 class SpilledTail:
-    """Sums of pairs of which no more than a budget is held in memory.
+    """Sums of pairs within a memory budget; what exceeds it is written to the disk as runs.
 
     Args:
-        folder: Where runs are written.
-        memory: Bytes that the sums in memory may take.
-        name: What its runs are called, to tell them from those of others in the folder.
-        runs: Names of the runs that were written before, and count.
-        written: How many it wrote before.
-        parts: What was held beside them.
+        folder: Folder to which runs are written.
+        memory: Number of bytes that the sums in memory may use.
+        name: Prefix of the names of its runs, distinct from others in the folder.
+        runs: Names of the existing runs that belong to it, when a count is resumed.
+        written: Number of runs written before.
+        parts: Sums held in memory before.
     """
 
     def __init__(
@@ -48,22 +48,22 @@ class SpilledTail:
         self.runs = [SumsFile(folder / run) for run in runs]
 
     def add(self, sums: Sums) -> None:
-        """Add the sums of a batch; what is held goes to the disk where it exceeds the budget.
+        """Add the sums of a batch; sums in memory beyond the budget are written to the disk.
 
         Raises:
-            OutputError: If the disk takes no more; no half-written run is left.
+            OutputError: If the disk is full; no partial run is left.
         """
         self.held.add(sums)
         if self.held.nbytes > self.memory:
             self._spill()
 
     def between(self, first: int, stop: int) -> Sums:
-        """The sums of the keys from ``first`` to before ``stop``."""
+        """The sums of the keys from ``first`` up to, but not including, ``stop``."""
         runs = [run.between(first, stop) for run in self.runs]
         return summed([*runs, self.held.between(first, stop)])
 
     def state(self) -> Arrays:
-        """What `restored` goes on with."""
+        """The state from which `restored` resumes."""
         names = [run.path.name for run in self.runs]
         state: Arrays = {"runs": np.array(names, np.str_), "written": np.array(self.written)}
         for number, part in enumerate(self.held.parts):
@@ -74,10 +74,10 @@ class SpilledTail:
     def restored(
         cls, folder: Path, memory: int, name: str, state: Mapping[str, AnyArray]
     ) -> SpilledTail:
-        """A tail that goes on from what `state` gave; empty where that is.
+        """A tail that resumes from an earlier `state`; an empty state gives an empty tail.
 
         Raises:
-            InputError: If a run that was written before is gone.
+            InputError: If a run that was written before is missing.
         """
         if not state:
             return cls(folder, memory, name)

@@ -19,9 +19,9 @@ from audit.base.errors import InputError
 from audit.engine.pairs.sums import Sums
 
 ROWS_PER_GROUP = 262_144
-"""Pairs that are read back at a time."""
+"""Number of pairs in a row group, the unit in which they are read back."""
 GROUPS_AT_ONCE = 4
-"""Row groups that are read together where all are."""
+"""Number of row groups that are read together when the whole file is read."""
 
 _JOINT = pa.schema({"key": pa.int64(), "joint": pa.int64()})
 _SUMS = _JOINT.append(pa.field("confusion", pa.float64()))
@@ -32,25 +32,25 @@ def write_sums(parts: Iterable[Sums], file: Path, *, confusion: bool = True) -> 
 
     Args:
         parts: The sums.
-        file: Where they go.
-        confusion: Whether entropies are written, or joint counts alone.
+        file: The file to write.
+        confusion: Whether to write entropies, or only joint counts.
 
     Raises:
-        OutputError: If the disk takes no more; no half-written file is left.
+        OutputError: If the disk is full; no partial file is left.
     """
     with written_whole(file) as begun, begun.open("wb") as stream:
         _write(parts, stream, confusion)
 
 
 def packed_sums(sums: Sums) -> bytes:
-    """Sums as the bytes of a file of them; entropies only where one is not 0."""
+    """Sums as the bytes of a sums file; entropies are left out if all are 0."""
     stream = io.BytesIO()
     _write([sums], stream, bool(sums.confusion.any()))
     return stream.getvalue()
 
 
 def unpacked_sums(packed: bytes) -> Sums:
-    """The sums that were packed."""
+    """Inverse of `packed_sums`."""
     return _within(pq.read_table(pa.BufferReader(packed)), 0, np.iinfo(np.int64).max)
 
 
@@ -102,10 +102,12 @@ class SumsFile:
         self.path = path
 
     def between(self, first: int, stop: int) -> Sums:
-        """The sums of the keys from ``first`` to before ``stop``; whole row groups are read.
+        """The sums of the keys from ``first`` up to, but not including, ``stop``.
+
+        Reads whole row groups.
 
         Raises:
-            InputError: If the file is gone or damaged.
+            InputError: If the file is missing or damaged.
         """
         with self._readable():
             begins, ends = self._bounds
@@ -117,7 +119,7 @@ class SumsFile:
         return self.between(0, np.iinfo(np.int64).max)
 
     def blocks(self, first: int, stop: int) -> Iterator[Sums]:
-        """As `between`, in order, `GROUPS_AT_ONCE` row groups at a time."""
+        """As `between`, in order of keys, in blocks of `GROUPS_AT_ONCE` row groups."""
         with self._readable():
             begins, ends = self._bounds
         groups = np.flatnonzero((begins < stop) & (ends >= first))

@@ -1,4 +1,4 @@
-"""NumPy files as arrays; a file of pickled objects is refused and never unpickled."""
+"""Reading of NumPy files; files with pickled objects are refused and never unpickled."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def read_npy(path: Path) -> AnyArray:
     """The array of an ``.npy`` file, whatever its shape and type.
 
     Raises:
-        InputError: If it is no such file, is cut short, or holds pickled objects.
+        InputError: If it is not an ``.npy`` file, is truncated, or holds pickled objects.
     """
     _require_magic(path, NPY_MAGIC, "a NumPy array file (.npy)")
     with _whole(path), _opened(path) as stream:
@@ -43,7 +43,7 @@ def read_npz(path: Path) -> dict[str, AnyArray]:
     """The arrays of an ``.npz`` file by name, in file order.
 
     Raises:
-        InputError: If it is no such file, is cut short, or an array holds pickled objects.
+        InputError: If it is not an ``.npz`` file, is truncated, or holds pickled objects.
     """
     _require_magic(path, ZIP_MAGIC, "an archive of NumPy arrays (.npz)")
     with _whole(path), _opened(path) as stream, np.load(stream, allow_pickle=False) as archive:
@@ -55,7 +55,7 @@ def read_npz(path: Path) -> dict[str, AnyArray]:
 
 
 def texts_of(array: AnyArray, what: str, path: Path) -> tuple[str, ...]:
-    """Names or whole numbers of a one-dimensional array as text, without blanks around them.
+    """The names or whole numbers of a one-dimensional array as text without surrounding blanks.
 
     Raises:
         SchemaError: If the array has another shape, or holds anything else.
@@ -73,7 +73,7 @@ def texts_of(array: AnyArray, what: str, path: Path) -> tuple[str, ...]:
 
 
 def first_of(rows: NDArray[np.int64], values: AnyArray) -> str:
-    """The first of some values with the rows they stand in: ``'7 in row 0' and 2 more``."""
+    """The first of some values, with their rows, for a message: ``'7 in row 0' and 2 more``."""
     cases = [f"{value} in row {row}" for row, value in zip(rows[:5], values[:5], strict=True)]
     return first_cases(cases, len(rows))
 

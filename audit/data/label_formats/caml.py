@@ -1,4 +1,4 @@
-"""CAML: one row an admission, its codes joined by semicolons beside the text of its notes."""
+"""CAML: one row per admission, with its codes joined by semicolons and the text of its notes."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from audit.data.label_format import Columns, LabelFormat, RawLabels
 
 
 def read(path: Path, columns: Columns) -> RawLabels:
-    """Read the codes and leave the text; the group is ``SUBJECT_ID`` where there is one."""
+    """Read the codes and skip the text; the group is ``SUBJECT_ID`` if there is that column."""
     names = names_of(path)
     patient = next((name for name in names if name.strip().lower() == "subject_id"), None)
     roles = {

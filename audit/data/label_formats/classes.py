@@ -1,4 +1,4 @@
-"""Names of the columns of a matrix, which has none of its own."""
+"""Column names of matrices, read from a separate file."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ _HINT = "name the columns in a text file, a name a line, in column order, with -
 
 
 def read_classes(path: Path) -> tuple[str, ...]:
-    """Names of a text file, a name a line, in column order, without the blanks around them.
+    """Read a text file of names, one per line, in column order, without surrounding blanks.
 
     Raises:
         InputError: If the file cannot be read or is empty.
-        SchemaError: If a line between others is blank, or a name stands twice.
+        SchemaError: If there is a blank line between others, or a name occurs twice.
     """
     names = [line.strip() for line in read_text(path).rstrip().split("\n")]
     if "" in names:
@@ -30,15 +30,15 @@ def read_classes(path: Path) -> tuple[str, ...]:
 
 
 def classes_for(columns: int, file: Path | None, path: Path) -> tuple[str, ...]:
-    """Names of the columns of a matrix from the file that names them.
+    """Column names of a matrix, from the file that holds them.
 
     Args:
-        columns: Columns of the matrix.
+        columns: Number of columns of the matrix.
         file: The file of names.
         path: The matrix, for messages.
 
     Raises:
-        SchemaError: If there is no such file, or it names more columns or fewer.
+        SchemaError: If no file is given, or it does not hold one name per column.
     """
     if file is None:
         raise SchemaError(
@@ -51,7 +51,7 @@ def classes_for(columns: int, file: Path | None, path: Path) -> tuple[str, ...]:
 
 
 def as_many(names: tuple[str, ...], columns: int, path: Path, place: str = "") -> tuple[str, ...]:
-    """The names, where there are as many as columns; raises SchemaError with both numbers."""
+    """Return the names if there is one per column; else raise SchemaError with both numbers."""
     if len(names) != columns:
         raise SchemaError(
             f"a name is required for each of the {columns:,} columns",
@@ -63,7 +63,7 @@ def as_many(names: tuple[str, ...], columns: int, path: Path, place: str = "") -
 
 
 def distinct(names: Sequence[str], what: str, path: Path) -> tuple[str, ...]:
-    """The names, where each stands once; raises SchemaError with the first that stand again."""
+    """Return the names if they are distinct; else raise SchemaError with the first repeated."""
     if len(set(names)) != len(names):
         again = [name for name, times in Counter(names).items() if times > 1]
         raise SchemaError(

@@ -24,10 +24,10 @@ _HEADERS = {"label", "labels", "parent"}
 
 
 def read(path: Path, columns: Columns) -> RawLabels:
-    """Read lines of an id and its labels; nothing behind the tab is an instance without labels.
+    """Read lines of an id and its labels; an instance without labels has nothing after the tab.
 
     Raises:
-        SchemaError: If a line has not exactly one tab, or a column is named.
+        SchemaError: If a line does not have exactly one tab, or the user named a column.
     """
     refuse_named(columns, path, "id", "label", "group", "split", "strata")
     lines = lines_of(path)
@@ -42,7 +42,7 @@ def read(path: Path, columns: Columns) -> RawLabels:
 
 
 def matches(path: Path, head: bytes) -> bool:
-    """Whether every line has one tab and labels without blanks, and no table's header leads."""
+    """Whether every line has one tab and labels without blanks, and the first is no header."""
     lines = head_lines(path, head)
     if not lines or not all(_is_grouped(line) for line in lines):
         return False

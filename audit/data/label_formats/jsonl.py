@@ -1,4 +1,4 @@
-"""JSON lines: one object an instance, its labels a list."""
+"""JSON lines: one object per instance, with a list of its labels."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ Line = tuple[int, dict[str, Any]]
 
 
 def read(path: Path, columns: Columns) -> RawLabels:
-    """Read a list of labels a line; null or an empty list is an instance without labels.
+    """Read one list of labels per line; null or an empty list is an instance without labels.
 
     Numbers become text as they are written. The id is the named key, else ``id``, ``instance`` or
     ``hadm_id``, else the only key beside the labels that holds a plain value.
 
     Raises:
-        InputError: If a line is no JSON object.
-        SchemaError: If a key is missing, or holds what it may not.
+        InputError: If a line is not a JSON object.
+        SchemaError: If a key is missing, or holds a value that is not allowed there.
     """
     lines = list(objects(path))
     names = list(dict.fromkeys(key for _, line in lines for key in line))
@@ -48,7 +48,7 @@ def read(path: Path, columns: Columns) -> RawLabels:
 
 
 def matches(path: Path, head: bytes) -> bool:
-    """Whether the first line is a JSON object, or the suffix says so and it begins as one."""
+    """Whether the first line is a JSON object, or begins as one in a file with that suffix."""
     first = "".join(head_lines(path, head)[:1]).strip()
     if not first.startswith("{"):
         return False
@@ -61,16 +61,16 @@ def matches(path: Path, head: bytes) -> bool:
 
 
 def objects(path: Path) -> Iterator[Line]:
-    """Line numbers from 1 and the object on each line that is not blank, numbers as written.
+    """The object on each nonblank line with its line number from 1; numbers stay as written.
 
     Raises:
-        InputError: If a line is no JSON object.
+        InputError: If a line is not a JSON object.
     """
     return objects_on(read_lines(path), path)
 
 
 def objects_on(lines: Iterable[tuple[int, str]], path: Path) -> Iterator[Line]:
-    """The same of numbered lines, none of them blank."""
+    """The objects on numbered lines, none of which is blank; as `objects`."""
     for number, text in lines:
         where = f"{path}:{number}"
         try:
@@ -99,7 +99,7 @@ def _first_words(error: Exception) -> str:
 
 
 def nested(lines: list[Line]) -> set[str]:
-    """Keys that hold a list or an object on some line."""
+    """Keys that hold a list or an object on at least one line."""
     return {
         key for _, line in lines for key, value in line.items() if isinstance(value, (list, dict))
     }
@@ -125,10 +125,10 @@ def _is_few(values: Iterable[Any]) -> bool:
 
 
 def frame_of(lines: list[Line], labels: str, roles: dict[str, str], path: Path) -> pl.DataFrame:
-    """``labels``, a list of text a line, and a column of text for the key of each role.
+    """A frame with ``labels``, a list of text, and a text column for each role; one row per line.
 
     Raises:
-        SchemaError: If a line lacks the key of the labels, or a key holds what it may not.
+        SchemaError: If a line lacks the key of the labels, or a value is not allowed there.
     """
     columns: dict[str, list[Any]] = {"labels": [], **{role: [] for role in roles}}
     for number, line in lines:
@@ -159,7 +159,7 @@ def _labels(line: dict[str, Any], key: str, where: str) -> list[str | None] | No
 
 
 def plain(value: Any, key: str, where: str) -> str | None:
-    """A value that is text, a number as written, or null; raises SchemaError on another."""
+    """Return a value that is text, a number as written, or null; else raise SchemaError."""
     if value is None or isinstance(value, str):
         return value
     raise SchemaError(

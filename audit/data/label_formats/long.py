@@ -1,4 +1,4 @@
-"""Long tables: one row an assertion, or one row an instance with a list of its labels."""
+"""Long tables: one row per assertion, or one row per instance with a list of its labels."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from audit.data.unnamed_columns import unnamed_columns
 def read(path: Path, columns: Columns) -> RawLabels:
     """Read a table with ``instance`` and ``label``, or Parquet with a list in ``labels``.
 
-    An empty list, or none, is an instance without labels.
+    An empty or null list is an instance without labels.
 
     Raises:
         SchemaError: If a column is missing, or several could be meant.
@@ -46,16 +46,16 @@ def read(path: Path, columns: Columns) -> RawLabels:
 
 
 def matches(path: Path, head: bytes) -> bool:
-    """Whether there is a column ``label``, or ``labels`` that holds lists."""
+    """Whether the table has a column ``label``, or a column ``labels`` that holds lists."""
     schema = schema_of(path, head)
     return "label" in schema or _is_list(schema.get("labels"))
 
 
 def label_column(schema: Mapping[str, pl.DataType], named: str | None, path: Path) -> str:
-    """The column that holds labels, or lists of them: the one named, else the only one.
+    """The column of labels, or lists of labels: the one that the user named, else the only one.
 
     Raises:
-        SchemaError: If there is none, or several could be meant.
+        SchemaError: If there is none, or there are several candidates.
     """
     found = [name for name, dtype in schema.items() if _holds_labels(name, dtype)]
     if named is None and len(found) > 1:

@@ -1,4 +1,4 @@
-"""What MIMIC-III and MIMIC-IV have in common: tables of codes, known by their names."""
+"""Helpers shared by MIMIC-III and MIMIC-IV: tables of codes, recognised by their names."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _DICTIONARY = re.compile(rf"d_icd_(?:diagnoses|procedures){_SUFFIX}", re.IGNOREC
 
 
 def matcher(required: Collection[str], *subfolders: str) -> Callable[[Path, bytes], bool]:
-    """Whether a table, or one that a folder holds by its name, has the required columns."""
+    """A function that says whether a table, or one found in a folder, has the required columns."""
 
     def matches(path: Path, head: bytes) -> bool:
         if path.is_file():
@@ -40,7 +40,7 @@ def tables_of(path: Path, *subfolders: str) -> list[Path]:
     """The table itself, or the diagnoses and procedures that a folder holds.
 
     Raises:
-        InputError: If a folder holds none, or the same one twice.
+        InputError: If the folder holds neither table, or one of them twice.
     """
     if path.is_file():
         return [path]
@@ -70,7 +70,7 @@ def _dictionaries_beside(tables: Collection[Path]) -> list[Path]:
 
 
 def kind_of(table: Path) -> str | None:
-    """``diagnoses`` or ``procedures`` where the file name tells, else None."""
+    """``diagnoses`` or ``procedures``, according to the file name; None if it says neither."""
     name = table.name.lower()
     return next((kind for kind in ("diagnoses", "procedures") if kind in name), None)
 
@@ -78,9 +78,9 @@ def kind_of(table: Path) -> str | None:
 def coded_rows(
     frame: pl.DataFrame, table: Path, columns: Columns, code: str, **more: str
 ) -> pl.DataFrame:
-    """Rows of one table with its code column, the admission as instance, the patient as group.
+    """The rows of one table of codes, with the admission as instance and the patient as group.
 
-    A stratum that the table lacks is looked for beside it, once all tables are read.
+    Strata that the table lacks are looked up in the tables beside it once all tables are read.
     """
     roles = {
         "instance": columns.id or "hadm_id",
@@ -99,7 +99,7 @@ def coded_rows(
 def labels_of(
     rows: Sequence[pl.DataFrame], path: Path, tables: Sequence[Path], columns: Columns
 ) -> RawLabels:
-    """The labels of all tables together, with dictionaries and strata from beside them.
+    """The raw labels of all tables, with dictionaries and strata from the files beside them.
 
     Raises:
         SchemaError: If a stratum is a column neither of these tables nor of those beside them.

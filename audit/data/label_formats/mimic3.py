@@ -12,7 +12,7 @@ from audit.data.label_formats.mimic import coded_rows, kind_of, labels_of, match
 
 
 def read(path: Path, columns: Columns) -> RawLabels:
-    """Read the tables of a folder, or one table; the group is the patient unless named."""
+    """Read the tables of a folder, or one table; the group is the patient by default."""
     tables = tables_of(path)
     return labels_of([_rows(table, columns) for table in tables], path, tables, columns)
 

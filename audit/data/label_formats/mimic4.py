@@ -13,7 +13,7 @@ from audit.data.label_formats.mimic import coded_rows, kind_of, labels_of, match
 
 
 def read(path: Path, columns: Columns) -> RawLabels:
-    """Read the tables of a folder or of its ``hosp``, or one table; the group is the patient.
+    """Read the tables of a folder or its ``hosp`` subfolder, or one table; groups are patients.
 
     ``table`` is ``diagnoses`` or ``procedures`` for ICD-9, ``diagnoses-10`` or ``procedures-10``
     for ICD-10; a row of any other version is refused as ``bad_row``.

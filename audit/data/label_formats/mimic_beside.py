@@ -15,7 +15,7 @@ from audit.data.label_format import STRATUM
 from audit.data.unnamed_columns import candidates, unnamed_columns
 
 KEYS = ("hadm_id", "subject_id")
-"""Keys that tables beside the codes are joined by, the narrower first."""
+"""Keys by which the other tables are joined to the tables of codes, the narrower key first."""
 
 _TABLES = {
     "hadm_id": re.compile(r"admissions\.(?:csv|csv\.gz|parquet)", re.IGNORECASE),
@@ -26,15 +26,15 @@ _TABLES = {
 def columns_beside(
     rows: pl.DataFrame, wanted: Mapping[str, str | None], tables: Sequence[Path]
 ) -> tuple[list[pl.DataFrame], list[Path]]:
-    """Values of the wanted columns for the instances of rows, from the tables beside the codes.
+    """Look up columns of the instances in the tables beside the tables of codes.
 
     Args:
         rows: ``instance`` and those of `KEYS` that the tables of codes have.
-        wanted: Column by role.
+        wanted: Name of the wanted column by role.
         tables: The tables of codes.
 
     Returns:
-        A frame of ``instance`` and the role for each wanted column, and the files that were read.
+        For each wanted column a frame of ``instance`` and the role; and the files that were read.
 
     Raises:
         SchemaError: If no table beside the codes has a wanted column.
@@ -47,7 +47,7 @@ def columns_beside(
 def unnamed_beside(
     rows: pl.DataFrame, taken: Collection[str], tables: Sequence[Path]
 ) -> tuple[list[pl.DataFrame], list[Path]]:
-    """Columns beside the codes that nobody named and that part the instances.
+    """Possible strata, from the tables beside the tables of codes, that the user did not name.
 
     Args:
         rows: ``instance`` and those of `KEYS` that the tables of codes have.
@@ -55,7 +55,8 @@ def unnamed_beside(
         tables: The tables of codes.
 
     Returns:
-        A frame of ``instance`` and such columns for each table that has its key, and the files.
+        For each table with one of the keys a frame of ``instance`` and such columns; and the files
+        that were read.
     """
     keyed = [(key, file) for key, file in _beside(tables) if key in rows.columns]
     read = [(key, file) for key, file in keyed if _has(key, file)]

@@ -1,4 +1,4 @@
-"""NumPy arrays of labels: a class number an instance, or a row of 0 and 1."""
+"""NumPy arrays of labels: for each instance a class number, or a row of 0 and 1."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ from audit.data.label_formats.classes import classes_for, read_classes
 def read(path: Path, columns: Columns) -> RawLabels:
     """Read class numbers, shape (n,), or 0 and 1, shape (n, n_classes); ids are row numbers from 0.
 
-    Names come from ``columns.classes``, a name a line: the number 0, or the first column, has the
-    first name. A row of zeros is an instance without labels.
+    Names come from ``columns.classes``, one per line: the first name is that of the number 0, or of
+    the first column. A row of zeros is an instance without labels.
 
     Raises:
-        InputError: If it is no NumPy file, or holds pickled objects or no instance.
+        InputError: If it is not a NumPy file, or holds pickled objects or no instance.
         SchemaError: If names are missing, a number has no name, or the array is of another kind.
     """
     refuse_named(columns, path, "id", "label", "group", "split", "strata")
@@ -47,7 +47,7 @@ _WHOLE_NUMBERS = re.compile(rb"'descr': '[<>|]?[biu]\d")
 
 
 Carried = tuple[NDArray[np.int64], NDArray[np.int64], tuple[str, ...]]
-"""Rows and class numbers of the labels, row by row, and the names of all classes."""
+"""Row and class number of each label, in row order, and the names of all classes."""
 
 
 def _carried(array: AnyArray, classes: Path | None, path: Path) -> Carried:

@@ -15,7 +15,7 @@ def read(path: Path, columns: Columns) -> RawLabels:
     """Read lines of an id and its labels; an id alone is an instance without labels.
 
     Raises:
-        SchemaError: If an id holds a comma or a tab, as in a table, or a column is named.
+        SchemaError: If an id holds a comma or a tab, as in a table, or the user named a column.
     """
     refuse_named(columns, path, "id", "label", "group", "split", "strata")
     text = pl.col("text").str.splitn("|", 2)
@@ -30,7 +30,7 @@ def read(path: Path, columns: Columns) -> RawLabels:
 
 
 def matches(path: Path, head: bytes) -> bool:
-    """Whether every line begins with an id and a pipe follows somewhere, or the suffix says so."""
+    """Whether every line begins with an id and some line has a pipe, or the suffix says so."""
     lines = head_lines(path, head)
     ids = [line.partition("|")[0].strip() for line in lines]
     named = ".psv" in (suffix.lower() for suffix in path.suffixes[-2:])

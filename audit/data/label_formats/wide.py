@@ -1,4 +1,4 @@
-"""Wide tables: one row an instance, one column of 0 and 1 a node."""
+"""Wide tables: one row per instance, and one column of 0 and 1 per node."""
 
 from __future__ import annotations
 
@@ -35,13 +35,13 @@ _OTHER_SHAPES = {"label", "labels", "parent", "icd9_code", "icd_code"}
 
 
 def read(path: Path, columns: Columns) -> RawLabels:
-    """Read a table whose every column is a node, but the id, group, split and strata.
+    """Read a table in which every column is a node, except the id, group, split and strata.
 
-    Values are 0, 1, true, false or blank, which is 0. The id is the first column unless one is
-    named or bears a usual name.
+    Values are 0, 1, true, false or blank, which is 0. The id is the column that the user named,
+    else one with a usual name, else the first.
 
     Raises:
-        SchemaError: If a column is missing or given twice, or a value is another one.
+        SchemaError: If a column is missing or occurs twice, or a value is not one of these.
     """
     refuse_named(columns, path, "label")
     frame = read_table(path, separator=separator_of(path))
@@ -60,7 +60,7 @@ def read(path: Path, columns: Columns) -> RawLabels:
 
 
 def matches(path: Path, head: bytes) -> bool:
-    """Whether most values behind the first column are 0 or 1, and no other shape's column is."""
+    """Whether most values after the first column are 0 or 1, and no other format's column is."""
     schema = schema_of(path, head)
     if len(schema) < 2 or _OTHER_SHAPES & schema.keys():
         return False

@@ -1,4 +1,4 @@
-"""What the readers of predictions share: a matrix, or listed scores, become `RawPredictions`."""
+"""Helpers shared by the readers of predictions: `RawPredictions` from matrices and lists."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from audit.data.label_formats.classes import as_many, classes_for, distinct
 from audit.data.prediction_format import RawPredictions
 
 SCORE_NAMES = ("scores", "logits")
-"""Names of the array of scores in a file of several."""
+"""Names of the array of scores in a file of several arrays."""
 
 
 def matrix_among(
@@ -25,7 +25,7 @@ def matrix_among(
     """Predictions of a file of named arrays.
 
     The scores are the array ``scores``, else ``logits``, else the only one with two dimensions.
-    The arrays ``classes`` and ``instances``, where there are any, name columns and rows.
+    The optional arrays ``classes`` and ``instances`` hold the names of columns and rows.
 
     Raises:
         SchemaError: If no array qualifies or several do, or one is not as `matrix` requires.
@@ -58,17 +58,17 @@ def matrix(
     own_classes: AnyArray | None = None,
     instances: AnyArray | None = None,
 ) -> RawPredictions:
-    """Predictions of a matrix, shape (n_instances, n_classes); whole 0 and 1 are set-valued.
+    """Predictions of a matrix, shape (n_instances, n_classes); integers 0 and 1 are set-valued.
 
     Args:
         scores: Numbers of any precision, or booleans.
-        classes: The file that names the columns; not read where the file names them itself.
+        classes: The file of column names; not read if ``own_classes`` is given.
         path: The file of the matrix.
-        own_classes: Names that stand beside the matrix, shape (n_classes,).
-        instances: Ids that stand beside the matrix, shape (n_instances,); else row numbers from 0.
+        own_classes: Column names in the file itself, shape (n_classes,).
+        instances: Ids in the file itself, shape (n_instances,); None: row numbers from 0.
 
     Raises:
-        SchemaError: If the matrix has another shape or type or no cell, or names are missing,
+        SchemaError: If the matrix has another shape or type or is empty, or if names are missing,
             repeated, too few or too many.
     """
     _require_matrix(scores, path)
@@ -92,13 +92,13 @@ def matrix(
 def listed(
     scores: pl.DataFrame, instances: pl.Series, path: Path, *, set_valued: bool = False
 ) -> RawPredictions:
-    """Predictions of a list of scores; what is not listed is 0.
+    """Predictions of a list of scores; scores that are not listed are 0.
 
     Args:
         scores: ``instance, node, score``, without nulls.
-        instances: Every instance once, in file order, also one without scores.
+        instances: Every instance once, in file order, including those without scores.
         path: The file.
-        set_valued: Whether the scores say no more than that a node was predicted.
+        set_valued: Whether the scores only say that a node was predicted.
 
     Raises:
         SchemaError: If an instance has two scores for a node.
@@ -118,7 +118,7 @@ def listed(
 
 
 def predicted_sets(raw: RawLabels, path: Path) -> RawPredictions:
-    """Predictions of labels as read: every label is predicted, with score 1.
+    """Predictions from raw labels: every label is predicted, with score 1.
 
     A repeated label counts once.
 
@@ -169,7 +169,7 @@ def _ids(rows: int, instances: AnyArray | None, path: Path) -> tuple[str, ...]:
 
 
 def _positions(values: pl.Series, among: pl.Series) -> AnyArray:
-    """Where each value stands among others, each of which stands there once."""
+    """Position of each value among other, distinct values."""
     known = pl.DataFrame({"value": among}).with_row_index("position")
     asked = pl.DataFrame({"value": values})
     return asked.join(known, on="value", how="left", maintain_order="left")["position"].to_numpy()

@@ -1,4 +1,4 @@
-"""JSON lines of predictions: one object an instance, with its scores or its labels."""
+"""JSON lines of predictions: one object per instance, with its scores or its labels."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ from audit.data.prediction_formats.scores import listed, predicted_sets
 def read(path: Path, classes: Path | None) -> RawPredictions:
     """Read ``{"id": ..., "scores": {node: score}}``, ``{node: score}`` or a list in ``labels``.
 
-    The first line tells which. The id is the key ``id``, ``instance`` or ``hadm_id``, else the
+    The first line decides which. The id is the key ``id``, ``instance`` or ``hadm_id``, else the
     only key beside the scores that holds a plain value; without one, and for ``{node: score}``,
     it is the number of the object from 0. A node that is not listed has score 0.
 
     Raises:
-        InputError: If a line is no JSON object.
-        SchemaError: If a line is shaped otherwise than the first, a score is no number, or an id
-            is missing or stands twice.
+        InputError: If a line is not a JSON object.
+        SchemaError: If a line has another form than the first, a score is not a number, or an id
+            is missing or occurs twice.
     """
     lines = list(jsonl.objects(path))
     first = lines[0][1]
@@ -40,7 +40,7 @@ def read(path: Path, classes: Path | None) -> RawPredictions:
 
 
 Scores: TypeAlias = list[tuple[str, float]]
-"""Nodes and scores of one line."""
+"""Nodes of one line with their scores."""
 
 
 def _listed(ids: tuple[str, ...], scores: list[Scores], path: Path) -> RawPredictions:

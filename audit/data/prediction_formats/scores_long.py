@@ -1,4 +1,4 @@
-"""Long tables of scores: one row a score of an instance for a node."""
+"""Long tables of scores: one row per instance and node, with the score."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ def read(path: Path, classes: Path | None) -> RawPredictions:
 
     Raises:
         InputError: If the table cannot be read or has no row.
-        SchemaError: If a column is missing, a value is blank, a score is no number, or an
-            instance has two for a node.
+        SchemaError: If a column is missing, a value is blank, a score is not a number, or an
+            instance has two scores for a node.
     """
     frame = read_table(path, separator=separator_of(path))
     node, score = (column_named(frame, name, path) for name in ("node", "score"))
@@ -33,7 +33,7 @@ def read(path: Path, classes: Path | None) -> RawPredictions:
 
 
 def matches(path: Path, head: bytes) -> bool:
-    """Whether there are the columns ``node`` and ``score``."""
+    """Whether the table has the columns ``node`` and ``score``."""
     return {"node", "score"} <= schema_of(path, head).keys()
 
 

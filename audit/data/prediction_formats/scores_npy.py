@@ -1,4 +1,4 @@
-"""NumPy matrices of scores: a row an instance, a column a class."""
+"""NumPy matrices of scores: one row per instance, one column per class."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from audit.data.prediction_formats.scores import matrix
 
 
 def read(path: Path, classes: Path | None) -> RawPredictions:
-    """Read a matrix whose columns ``classes`` names; ids are row numbers from 0.
+    """Read a matrix whose column names are in ``classes``; ids are row numbers from 0.
 
     Raises:
-        InputError: If it is no NumPy file, is cut short, or holds pickled objects.
-        SchemaError: As `audit.data.prediction_formats.scores.matrix`.
+        InputError: If it is not a NumPy file, is truncated, or holds pickled objects.
+        SchemaError: As in `audit.data.prediction_formats.scores.matrix`.
     """
     return matrix(read_npy(path), classes, path)
 

@@ -1,4 +1,4 @@
-"""Archives of NumPy arrays: scores, and the names of their columns and rows beside them."""
+"""Archives of NumPy arrays: scores, with the names of their columns and rows."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from audit.data.prediction_formats.scores import matrix_among
 def read(path: Path, classes: Path | None) -> RawPredictions:
     """Read the array ``scores``, or the only matrix, with ``classes`` and ``instances``, if any.
 
-    Names in the archive go before those of the file ``classes``.
+    Names in the archive take precedence over those of the file ``classes``.
 
     Raises:
-        InputError: If it is no such archive, is cut short, or an array holds pickled objects.
-        SchemaError: As `audit.data.prediction_formats.scores.matrix_among`.
+        InputError: If it is not such an archive, is truncated, or holds pickled objects.
+        SchemaError: As in `audit.data.prediction_formats.scores.matrix_among`.
     """
     return matrix_among(read_npz(path), classes, path)
 

@@ -25,9 +25,9 @@ def read(path: Path, classes: Path | None) -> RawPredictions:
     ``classes`` and ``instances`` of the dictionary, lists or tensors, name columns and rows.
 
     Raises:
-        InputError: If PyTorch is missing, or the file is cut short or holds other objects than
+        InputError: If PyTorch is missing, or the file is truncated or holds objects other than
             tensors, numbers, text and lists of them.
-        SchemaError: If it holds no tensor, or as
+        SchemaError: If it holds no tensor, or as in
             `audit.data.prediction_formats.scores.matrix_among`.
     """
     content = _loaded(path)
@@ -70,7 +70,7 @@ def _loaded(path: Path) -> object:
 
 
 def _content(path: Path) -> Any:
-    """What PyTorch reads without running anything; its warnings are no concern of the user."""
+    """Load the file with PyTorch without executing code; its warnings are suppressed."""
     torch = importlib.import_module("torch")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -84,7 +84,7 @@ def _arrays(content: Any) -> object:
 
 
 def _told(error: Exception) -> str:
-    """What is wrong, without PyTorch's advice how to run what the file holds."""
+    """PyTorch's error message, without its advice on how to execute the file's content."""
     if type(error).__name__ == "UnpicklingError":
         return "no tensors, or objects beside them, which could run code when read"
     return str(error).strip().split("\n")[0] or type(error).__name__

@@ -1,4 +1,4 @@
-"""Safetensors: a header in JSON, then the numbers of each tensor; nothing in it can run."""
+"""Safetensors: a JSON header, then the numbers of each tensor; loading it executes no code."""
 
 from __future__ import annotations
 
@@ -43,11 +43,11 @@ class _Tensor:
 def read(path: Path, classes: Path | None) -> RawPredictions:
     """Read the tensor ``scores``, else ``logits``, else the only one with two dimensions.
 
-    A tensor ``instances`` of whole numbers holds the ids, where there is one.
+    An optional tensor ``instances`` of whole numbers holds the ids.
 
     Raises:
-        InputError: If header and numbers do not fit each other, or the file is cut short.
-        SchemaError: As `audit.data.prediction_formats.scores.matrix_among`.
+        InputError: If header and numbers do not match, or the file is truncated.
+        SchemaError: As in `audit.data.prediction_formats.scores.matrix_among`.
     """
     content = read_bytes(path)
     header, start = _header(content, path)

@@ -23,4 +23,4 @@ def _of(known: LabelFormat) -> PredictionFormat:
 
 
 FORMATS: tuple[PredictionFormat, ...] = tuple(_of(known.FORMAT) for known in (caml, grouped, psv))
-"""What lists nodes without scores; JSON lines with ``labels`` are read with the scores'."""
+"""Formats that list nodes without scores; `scores_jsonl` reads JSON lines with ``labels``."""

@@ -1,4 +1,4 @@
-"""From the numbers of a prediction file to scores in [0, 1]."""
+"""Transformation of the numbers of a prediction file to scores in [0, 1]."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from audit.base.errors import SchemaError, first_cases
 from audit.data.prediction_format import RawPredictions
 
 Transform: TypeAlias = Literal["softmax", "sigmoid"]
-"""What turns a model's outputs into scores: over all columns of a row, or each for itself."""
+"""Function that turns a model's outputs into scores: over all columns of a row, or elementwise."""
 
 ROUNDING = 1e-6
-"""How far outside [0, 1] a score may lie by rounding alone; it is set to the nearer end."""
+"""How far outside [0, 1] a score may lie by rounding; it is then clipped."""
 
 _Numbers: TypeAlias = NDArray[np.float64]
 _Function: TypeAlias = Callable[[_Numbers], NDArray[Any]]
@@ -29,11 +29,11 @@ def as_scores(raw: RawPredictions, transform: Transform | None) -> RawPrediction
 
     Args:
         raw: Predictions as read.
-        transform: What the numbers have yet to go through; None: they are scores.
+        transform: Function to apply to the numbers; None: they already are scores.
 
     Raises:
-        SchemaError: If a number is not finite; if it is no score and nothing transforms it; if a
-            transform is asked of predicted sets, or softmax of a list that leaves classes out.
+        SchemaError: If a number is not finite; if it is not a score and there is no transform; if a
+            transform is requested for predicted sets, or softmax for a list that omits classes.
     """
     _refuse(raw, _not_finite, "every score must be a finite number")
     if transform is None:

@@ -1,4 +1,4 @@
-"""A session of Apache Spark, and a dataset in it."""
+"""Sessions of Apache Spark, and datasets read in them."""
 
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ _READERS = {".csv": "csv", ".tsv": "csv", ".jsonl": "json", ".ndjson": "json", "
 
 @dataclass(frozen=True)
 class Read:
-    """A dataset in a session of Spark.
+    """A dataset read in a Spark session.
 
     Args:
-        rows: Its rows.
+        rows: The rows of the dataset.
         id: Column of the instance's id.
         label: Column of the label, or of an array of labels.
     """
@@ -41,17 +41,17 @@ class Read:
 
 @contextmanager
 def reading(dataset: Path, master: str | None, id: str | None, label: str | None) -> Iterator[Read]:
-    """A dataset in a session that ends with the block, or in the one that was active before.
+    """Read a dataset in the active Spark session, or in one that ends with the block.
 
     Args:
         dataset: A file or folder of Parquet, CSV, TSV or JSON lines, or the name of a table.
-        master: Where Spark runs; None: where its own settings say.
-        id: Column of the instance's id; None: found as `audit.load_labels` finds it.
-        label: Column of the label, or of an array of labels; None: found likewise.
+        master: Master URL of Spark; None: as its own settings say.
+        id: Column of the instance's id; None: detected as in `audit.load_labels`.
+        label: Column of the label, or of an array of labels; None: detected likewise.
 
     Raises:
         InputError: If Spark or Java is missing, no session starts, or the dataset cannot be read.
-        SchemaError: If a column does not exist, or several could be meant.
+        SchemaError: If a column does not exist, or there are several candidates.
     """
     _refuse_missing()
     _refuse_nothing_there(dataset)
@@ -137,14 +137,14 @@ def _rows(session: SparkSession, dataset: Path) -> DataFrame:
 
 
 def _suffix(dataset: Path) -> str:
-    """What the name of the dataset ends with, or that of the first file in its folder."""
+    """The suffix of the dataset's name, or of the first file in its folder."""
     found: Iterable[Path] = sorted(dataset.rglob("[!._]*")) if dataset.is_dir() else [dataset]
     names = (path.name.lower().removesuffix(".gz") for path in found if not path.is_dir())
     return Path(next(names, "")).suffix
 
 
 def _cause(error: Exception) -> str:
-    """The line of an error of Spark that tells what is wrong; of one in Python, after its trace."""
+    """The line of a Spark error that says what is wrong; for a Python error, after its trace."""
     java = getattr(error, "java_exception", None)
     while java is not None and java.getCause() is not None:
         java = java.getCause()

@@ -1,4 +1,4 @@
-"""Pairs of nodes that a model has together more often than the data."""
+"""Pairs of nodes that a model predicts together more often than the data have them together."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ BoolArray: TypeAlias = NDArray[np.bool_]
 
 @dataclass(frozen=True, eq=False)
 class Together:
-    """Instances on which data and model have both nodes of some pairs, each of shape (n_pairs,).
+    """Numbers of instances on which data and model have both nodes of pairs, shape (n_pairs,).
 
     Args:
         a: Node indices.
-        b: Node indices, above ``a``.
+        b: Node indices, greater than ``a``.
         labelled: Instances labelled with both.
         predicted: Instances predicted with both.
         kept: Instances labelled and predicted with both.
@@ -53,18 +53,19 @@ class Together:
 
     @property
     def added(self) -> IntArray:
-        """Instances predicted with both and not labelled so."""
+        """Instances predicted with both nodes but not labelled with both, shape (n_pairs,)."""
         return self.predicted - self.kept
 
     @property
     def dropped(self) -> IntArray:
-        """Instances labelled with both and not predicted so."""
+        """Instances labelled with both nodes but not predicted with both, shape (n_pairs,)."""
         return self.labelled - self.kept
 
     def p_value(self, ratio: float) -> FloatArray:
-        """One-sided sign test of added against dropped; 1 below a ratio of predicted to labelled.
+        """P values of a one-sided sign test of added against dropped instances, shape (n_pairs,).
 
-        Instances with both nodes are taken to be as often added as dropped.
+        Under the null hypothesis instances are as often added as dropped. The p value is 1 where
+        predicted over labelled is below ``ratio``.
         """
         tested = (self.added > 0) & (self.predicted >= ratio * self.labelled)
         p_value = np.ones(len(self))
@@ -74,9 +75,9 @@ class Together:
 
     @property
     def strength(self) -> FloatArray:
-        """Log likelihood ratio of the instances added, against as many added as dropped.
+        """Log likelihood ratio against the hypothesis of as many added as dropped, (n_pairs,).
 
-        ``added ln(added / m) + dropped ln(dropped / m)`` with m their mean; 0 without any.
+        ``added ln(added / m) + dropped ln(dropped / m)`` with m their mean; 0 where both are 0.
         """
         mean = (self.added + self.dropped) / 2
         return np.asarray(
@@ -87,11 +88,11 @@ class Together:
 
 @dataclass(frozen=True, eq=False)
 class Carried:
-    """Nodes that labels, and predictions, of the same instances carry.
+    """Nodes that the labels and the predictions of the same instances carry.
 
     Args:
         labelled: 1 where a label lies at or below a node, shape (n_instances, n_nodes).
-        predicted: The same of predictions.
+        predicted: The same for predictions.
     """
 
     labelled: Sparse
@@ -99,14 +100,14 @@ class Carried:
 
     @classmethod
     def of(cls, labels: Sparse, decided: Sparse, closure: Sparse) -> Carried:
-        """From direct labels and predictions, 0/1, shape (n_instances, n_nodes)."""
+        """Build from direct labels and predictions, 0/1, shape (n_instances, n_nodes)."""
         return cls(*(_ones(aggregate(part, closure)) for part in (labels, decided)))
 
     def together(self, least: float) -> Together:
-        """Every pair of nodes that are labelled together on ``least`` instances.
+        """Every pair of nodes that are labelled together on at least ``least`` instances.
 
-        Time and memory grow with the sum over instances of (nodes per instance)^2, of nodes on
-        ``least`` instances alone.
+        Time and memory grow with the sum over instances of (nodes per instance)^2, where only
+        nodes on at least ``least`` instances count.
         """
         often = np.flatnonzero(support(self.labelled) >= least)
         labelled, predicted = (

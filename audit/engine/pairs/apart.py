@@ -1,5 +1,5 @@
-"""Which pairs of nodes nothing in use brings together: neither is above the other, and no node in
-use lies below both."""
+"""Pairs of nodes with nothing in use in common: neither is above the other, and no node in use
+lies below both."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ def in_common(edges: Sparse, closure: Sparse, support: IntArray, least: int) -> 
         edges: ``edges[child, parent] = 1``, shape (n_nodes, n_nodes).
         closure: 1 where a is i or an ancestor of i, same shape.
         support: Instances carrying each node, shape (n_nodes,).
-        least: Instances from which a node is frequent, at least 1.
+        least: Least number of instances of a frequent node, at least 1.
 
     Returns:
         A value stored for each such pair, shape (n_nodes, n_nodes), upper triangle, canonical CSR.
 
-    Two ways up from a node can only part at a node with several parents, so that, beside the
-    closure, those alone are multiplied out.
+    Two upward paths can only part at a node with several parents, so that beside the closure only
+    such nodes are multiplied out.
     """
     frequent = (support >= least).astype(np.int64)
     to_frequent = csr_array(closure * frequent[None, :])
@@ -40,14 +40,14 @@ def in_common(edges: Sparse, closure: Sparse, support: IntArray, least: int) -> 
 
 
 def apart_pairs(common: Sparse, support: IntArray, least: int) -> int:
-    """How many pairs of frequent nodes have nothing in use in common, met or not.
+    """Number of pairs of frequent nodes with nothing in use in common.
+
+    Pairs without a joint instance count too; no pair is built.
 
     Args:
         common: From `in_common`.
         support: Instances carrying each node, shape (n_nodes,).
-        least: As there.
-
-    No pair is built.
+        least: As in `in_common`.
     """
     frequent = int((support >= least).sum())
     return frequent * (frequent - 1) // 2 - int(common.nnz)

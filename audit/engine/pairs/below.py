@@ -1,4 +1,4 @@
-"""What instances are labelled with below a node, and whether it is residual throughout."""
+"""Labels of instances below a node, and whether all of them are residual."""
 
 from __future__ import annotations
 
@@ -19,19 +19,19 @@ class LabelsBelow:
     """Direct labels strictly below each node, counted per instance.
 
     Args:
-        labels: How many there are, shape (n_nodes, n_instances).
-        specific: How many of them do not count as residual, same shape.
+        labels: Number of labels, shape (n_nodes, n_instances).
+        specific: Number of those that do not count as residual, same shape.
     """
 
     labels: Sparse
     specific: Sparse
 
     def labelled(self, parent: int) -> IntArray:
-        """Instances with a direct label strictly below a node, in order."""
+        """Indices of instances with a direct label strictly below a node, ascending."""
         return _stored(self.labels, parent)
 
     def only_residual(self, parent: int) -> IntArray:
-        """Those of them all of whose labels below the node are residual, in order."""
+        """Indices of instances all of whose labels below a node are residual, ascending."""
         labelled = self.labelled(parent)
         return np.delete(labelled, np.searchsorted(labelled, _stored(self.specific, parent)))
 
@@ -52,7 +52,7 @@ def labels_below(direct: Sparse, strict_closure: Sparse, residual: IntArray) -> 
 
 
 def count_below(direct: Sparse, strict_closure: Sparse, counted: IntArray) -> Sparse:
-    """Direct labels strictly below each node that are among some nodes, canonical.
+    """Count the direct labels strictly below each node that are among given nodes.
 
     Args:
         direct: 0/1, shape (n_instances, n_nodes).
@@ -60,7 +60,7 @@ def count_below(direct: Sparse, strict_closure: Sparse, counted: IntArray) -> Sp
         counted: Indices of the nodes that count.
 
     Returns:
-        How many there are, shape (n_nodes, n_instances).
+        Number of such labels, shape (n_nodes, n_instances), canonical CSR.
     """
     kept = csr_array(direct, copy=True)
     kept.data[~np.isin(kept.indices, counted)] = 0

@@ -1,4 +1,4 @@
-"""Loops over sparse rows that numba compiles; everything here has a twin in scipy.
+"""Loops over sparse rows, compiled by numba; each has an equivalent in scipy.
 
 Only `audit.engine.pairs.joint` imports this module, and only where numba is installed and the work
 is worth the wait for it.
@@ -21,19 +21,19 @@ def joint_of(
     places: NDArray[np.int32],
     n_nodes: int,
 ) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.int32]]:
-    """Joint counts of some first nodes with the nodes after them.
+    """Joint counts of the nodes from ``first`` to before ``stop`` with the nodes after them.
 
     Args:
         first: First node.
         stop: The node after the last.
         columns: Nodes of the instances, ascending within each, shape (n_stored,).
-        ends: For each stored value where its instance ends, by node, shape (n_stored,).
-        starts: Where the stored values of each node begin, shape (n_nodes + 1,).
-        places: Where they stand in ``columns``, shape (n_stored,).
+        ends: For each stored value the end of its instance, ordered by node, shape (n_stored,).
+        starts: Start of the stored values of each node, shape (n_nodes + 1,).
+        places: Positions of those values in ``columns``, shape (n_stored,).
         n_nodes: Number of nodes.
 
     Returns:
-        How many second nodes each first node has, those nodes, and the counts.
+        The number of second nodes of each first node, those second nodes, and the joint counts.
     """
     widths = np.zeros(stop - first, np.int64)
     seconds = np.empty(4 * n_nodes, np.int32)

@@ -1,4 +1,4 @@
-"""Loops that add instances to a tally of pairs, compiled by numba; each has a twin in scipy.
+"""Loops that add instances to a tally of pairs, compiled by numba; each has an equivalent in scipy.
 
 Only `audit.engine.pairs.tally` imports this module, and only where numba is installed.
 """
@@ -30,10 +30,10 @@ def add_pairs(
         stop: The slot after the last.
         columns: Slots of the instances, ascending within each, shape (n_stored,).
         values: Their values, shape (n_stored,).
-        begins: For each stored value where its instance begins, by slot, shape (n_stored,).
-        starts: Where the stored values of each slot begin, shape (n_slots + 1,).
-        places: Where they stand in ``columns``, shape (n_stored,).
-        entropy: Entropy of two values in bits, by both values.
+        begins: For each stored value the start of its instance, ordered by slot, (n_stored,).
+        starts: Start of the stored values of each slot, shape (n_slots + 1,).
+        places: Positions of those values in ``columns``, shape (n_stored,).
+        entropy: Table of the entropy of two values in bits, indexed by both values.
         joint: The triangle's joint counts, those of slot b with all a < b at b (b - 1) / 2 + a.
         confusion: The triangle's summed entropies, likewise.
     """
@@ -63,16 +63,16 @@ def pairs_outside(
     keys: NDArray[np.int64],
     bits: NDArray[np.float64],
 ) -> None:
-    """List the pairs of instances of which a node has no slot.
+    """List the pairs of nodes of each instance in which at least one node has no slot.
 
     Args:
-        starts: Where the nodes of each instance begin, shape (n_instances + 1,).
+        starts: Start of the nodes of each instance, shape (n_instances + 1,).
         nodes: Nodes of the instances, ascending within each, shape (n_stored,).
         values: Their values, shape (n_stored,).
         outside: Which nodes have no slot, shape (n_nodes,).
-        entropy: Entropy of two values in bits, by both values.
-        keys: Filled with ``a * n_nodes + b`` of each pair, a before b, shape (n_pairs,).
-        bits: Filled with its entropy, shape (n_pairs,).
+        entropy: Table of the entropy of two values in bits, indexed by both values.
+        keys: Output: ``a * n_nodes + b`` of each pair, a before b, shape (n_pairs,).
+        bits: Output: the entropy of each pair, shape (n_pairs,).
     """
     place, n_nodes = 0, len(outside)
     for instance in range(len(starts) - 1):
@@ -92,17 +92,17 @@ def entailed_by_label(
     above: NDArray[np.int64],
     offsets: NDArray[np.int64],
 ) -> NDArray[np.int64]:
-    """On how many instances each label alone explains two of the nodes above or at it.
+    """Number of instances on which a label alone explains each pair of nodes at or above it.
 
     Args:
-        starts: Where the labels of each instance begin, shape (n_instances + 1,).
+        starts: Start of the labels of each instance, shape (n_instances + 1,).
         labels: Direct labels, shape (n_stored,).
-        above_starts: Where the nodes above or at each node begin, shape (n_nodes + 1,).
+        above_starts: Start of the nodes at or above each node, shape (n_nodes + 1,).
         above: Those nodes, ascending, shape (n_above,).
-        offsets: Where the pairs of each label begin, shape (n_nodes + 1,).
+        offsets: Start of the pairs of each label in the result, shape (n_nodes + 1,).
 
     Returns:
-        A count for each pair of places p < q among the nodes of a label, at q (q - 1) / 2 + p.
+        A count for each pair of positions p < q among the nodes of a label, at q (q - 1) / 2 + p.
     """
     counts = np.zeros(offsets[-1], np.int64)
     reached = np.zeros(len(above_starts) - 1, np.int64)

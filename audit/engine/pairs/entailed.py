@@ -1,4 +1,4 @@
-"""Joint records that a single label explains: it lies below both nodes of the pair."""
+"""Joint records that a single label explains, because it lies below both nodes of the pair."""
 
 from __future__ import annotations
 
@@ -21,17 +21,18 @@ PAIRS_AT_ONCE = 4_000_000
 
 
 def count_entailed(specific: Sparse, closure: Sparse) -> Sums:
-    """Records with a label below both nodes, for each pair of which neither is above the other.
+    """Count the records with a label below both nodes of a pair.
 
-    Only nodes that share a descendant have any: none on a tree. (Of a pair one of which is above
-    the other every joint record has such a label, and it is not counted.)
+    Only pairs of which neither node is above the other are counted; where one is above the other
+    every joint record has such a label. Only nodes that share a descendant have any: none on a
+    tree.
 
     Args:
         specific: Most specific labels, 0/1, shape (n_records, n_nodes), canonical CSR.
         closure: 1 where a is i or an ancestor of i, shape (n_nodes, n_nodes).
 
     Returns:
-        By ``a * n_nodes + b`` with a before b.
+        Counts by key ``a * n_nodes + b``, a before b.
 
     Time and memory grow with the sum over labels of (ancestors that are not in line)^2.
     """
@@ -54,15 +55,15 @@ def count_entailed(specific: Sparse, closure: Sparse) -> Sums:
 
 
 def joint_entailed(pairs: PairCounts, entailed: Sums, lines: IntArray, n_nodes: int) -> IntArray:
-    """Records of each pair with a label at or below both its nodes, shape (n_pairs,).
+    """Number of records with a label at or below both nodes of each pair, shape (n_pairs,).
+
+    Where one node of the pair is above the other, this is all its joint records.
 
     Args:
-        pairs: In the order of (a, b).
-        entailed: From `count_entailed`; no other pairs than those.
+        pairs: Pairs, sorted by (a, b).
+        entailed: From `count_entailed`; it holds no other pairs than ``pairs``.
         lines: From `in_line`.
         n_nodes: Number of nodes.
-
-    Of a pair one of which is above the other all of them have.
     """
     keys = pairs.a * n_nodes + pairs.b
     found = np.zeros(len(keys), np.int64)
@@ -73,7 +74,7 @@ def joint_entailed(pairs: PairCounts, entailed: Sums, lines: IntArray, n_nodes: 
 
 
 def in_line(closure: Sparse) -> IntArray:
-    """``a * n_nodes + b`` of the pairs one of which is above the other, a before b, ascending."""
+    """Keys ``a * n_nodes + b`` (a before b) of ancestor pairs, ascending."""
     node, above = row_numbers(closure), closure.indices.astype(np.int64)
     strict = node != above
     node, above = node[strict], above[strict]
@@ -81,7 +82,7 @@ def in_line(closure: Sparse) -> IntArray:
 
 
 def places_of(wanted: IntArray, keys: IntArray) -> IntArray:
-    """Where keys stand among others, both ascending; those that are not there are left out."""
+    """Positions in ``keys`` of the wanted keys, both ascending; missing keys are left out."""
     if not len(keys):
         return np.empty(0, np.int64)
     wanted = wanted[slice(*np.searchsorted(wanted, (keys[0], keys[-1] + 1)))]
@@ -90,10 +91,10 @@ def places_of(wanted: IntArray, keys: IntArray) -> IntArray:
 
 
 def overlapping_above(labels: IntArray, closure: Sparse) -> tuple[IntArray, IntArray]:
-    """The pairs of nodes above each label of which neither is above the other.
+    """The pairs of nodes above each label in which neither node is above the other.
 
     Returns:
-        Label and ``a * n_nodes + b`` of each, a before b.
+        The label and the key ``a * n_nodes + b`` (a before b) of each pair.
     """
     found_labels, found_keys = [np.empty(0, np.int64)], [np.empty(0, np.int64)]
     above = np.diff(closure.indptr)[labels].astype(np.int64)
@@ -113,10 +114,10 @@ def overlapping_above(labels: IntArray, closure: Sparse) -> tuple[IntArray, IntA
 
 
 def entailed_by(records: IntArray, closure: Sparse) -> Sums:
-    """The entailed records of each pair, where every record has one label alone.
+    """The entailed records of each pair if every record has a single label.
 
     Args:
-        records: Records with each label, shape (n_nodes,).
+        records: Number of records with each label, shape (n_nodes,).
         closure: 1 where a is i or an ancestor of i, shape (n_nodes, n_nodes).
     """
     labels = np.flatnonzero((records > 0) & (pairs_above(closure) > 0))
@@ -128,7 +129,7 @@ def entailed_by(records: IntArray, closure: Sparse) -> Sums:
 
 
 def pairs_above(closure: Sparse) -> IntArray:
-    """Pairs of nodes at or above each node that are not in line, shape (n_nodes,)."""
+    """Number of pairs of nodes at or above each node, ancestor pairs left out, shape (n_nodes,)."""
     above = np.diff(closure.indptr).astype(np.int64)
     in_line = np.asarray(closure @ (above - 1))
     return np.asarray(above * (above - 1) // 2 - in_line)

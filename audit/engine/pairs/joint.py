@@ -1,4 +1,4 @@
-"""How many instances carry both nodes of each pair."""
+"""Joint counts: the number of instances that carry both nodes of each pair."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ _Block: TypeAlias = tuple[NDArray[Any], NDArray[np.int32], NDArray[Any]]
 """Of some first nodes: how many second nodes each has, those nodes, and their counts."""
 
 NODES_PER_BLOCK = 512
-"""First nodes whose pairs are counted at a time."""
+"""Number of first nodes whose pairs one sparse product counts."""
 NODES_PER_THREAD = 32
-"""The same, of a thread of compiled loops."""
+"""Number of first nodes whose pairs a thread of the compiled loops counts at a time."""
 WORTH_COMPILING = 20_000_000
-"""Increments from which loading compiled loops saves time."""
+"""Number of increments from which loading the compiled loops saves time."""
 VALUES_PER_CHUNK = 1 << 19
-"""Values of a growing array that are kept together."""
+"""Number of values in each chunk of a growing array."""
 
 
 def joint_counts(
@@ -39,16 +39,16 @@ def joint_counts(
     Args:
         carried: A stored value where an instance carries a node, shape (n_instances, n_nodes),
             canonical CSR.
-        progress: What is told of the first nodes counted.
-        compiled: Whether numba's loops count; None: where it is installed and worth it. The counts
-            are the same.
+        progress: Progress callback, in first nodes counted.
+        compiled: Whether numba's loops count; None: if it is installed and worth it. The counts
+            are the same either way.
 
     Returns:
         Strict upper triangle of shape (n_nodes, n_nodes), int32, canonical CSR: a stored value for
         each pair with a joint instance.
 
-    Time grows with the increments, one for each pair of each instance; memory beyond the result
-    with the stored values.
+    Time grows with the number of `increments`, memory beyond the result with the stored values of
+    ``carried``.
     """
     if compiled is None:
         compiled = increments(carried) >= WORTH_COMPILING and can_compile()
@@ -64,7 +64,7 @@ def joint_counts(
 
 
 def increments(carried: Sparse) -> int:
-    """Pairs of nodes summed over instances: what any exact count of all pairs must add up."""
+    """Pairs of nodes summed over instances: the additions that an exact count of pairs takes."""
     per_instance = np.diff(carried.indptr).astype(np.int64)
     return int((per_instance * (per_instance - 1)).sum()) // 2
 

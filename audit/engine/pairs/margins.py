@@ -1,4 +1,4 @@
-"""Margins of records by stratum: all that an expectation of pairs needs beside the joint counts."""
+"""Margins of records by stratum, from which the expected joint counts of pairs are computed."""
 
 from __future__ import annotations
 
@@ -28,11 +28,13 @@ branch first.
 MARGINS: tuple[Margin, ...] = ("carried", "labelled", "between")
 
 PLACES_PER_KEY = 4
-"""Counters for each key up to which an array of all is held; above it, keys are sorted."""
+"""Possible keys per given key up to which keys are counted in an array; above, by sorting."""
 
 
 def counted_branches(first_branch: IntArray, leaf: BoolArray) -> IntArray:
-    """The branch of each node between which labels are counted, -1 for none, shape (n_nodes,).
+    """The branch of each node whose labels between branches are counted, shape (n_nodes,).
+
+    -1 where a node's labels are not counted.
 
     Args:
         first_branch: The first branch that each node lies in, shape (n_nodes,); -1 for the root.
@@ -45,12 +47,12 @@ def counted_branches(first_branch: IntArray, leaf: BoolArray) -> IntArray:
 def count_margins(
     specific: Sparse, carried: Sparse, part: IntArray, branch_of: IntArray
 ) -> dict[Margin, Sums]:
-    """Count the margins of some records; those of other records add up.
+    """Count the margins of some records; margins of different records can be added up.
 
     Args:
         specific: Most specific labels, 0/1, shape (n_records, n_nodes), canonical CSR.
         carried: A value stored where a record carries a node, same shape.
-        part: What is counted apart, a number from 0 for each record, shape (n_records,); records
+        part: The part that each record is counted in, numbered from 0, shape (n_records,); records
             with a negative number are left out.
         branch_of: The branch of each node, shape (n_nodes,); negative where labels between branches
             are not counted.
@@ -72,7 +74,7 @@ def _by_part(matrix: Sparse, part: IntArray, column: NDArray[Any]) -> Sums:
 
 
 def tallied(keys: IntArray) -> Sums:
-    """How often each key stands, keys in any order."""
+    """Number of occurrences of each key; the keys may be in any order."""
     if not len(keys):
         return counts_only(keys.astype(np.int64), keys)
     first, last = int(keys.min()), int(keys.max())
@@ -113,14 +115,14 @@ _NOTHING = counts_only(np.empty(0, np.int64), np.empty(0, np.int64))
 
 @dataclass(frozen=True, eq=False)
 class Strata:
-    """Records of two most specific labels or more, stratum by stratum.
+    """Margins, by stratum, of the records with at least two most specific labels.
 
     Args:
-        cuts: Greatest number of labels of each stratum of length but the last.
+        cuts: Greatest number of labels in each stratum of length except the last.
         size: Records of each stratum, shape (n_strata,).
         carried: Records of each stratum that carry each node, shape (n_strata, n_nodes).
         labelled: Records of each stratum with each node as a most specific label, same shape.
-        between: Ordered pairs of labels between branches, by stratum, as `Margin` says.
+        between: Ordered pairs of labels between branches, by stratum, keyed as in `Margin`.
     """
 
     cuts: IntArray
@@ -131,19 +133,19 @@ class Strata:
 
     @property
     def records(self) -> int:
-        """How many records take part."""
+        """Number of records that take part."""
         return int(self.size.sum())
 
     @property
     def support(self) -> IntArray:
-        """Records that take part and carry each node, shape (n_nodes,)."""
+        """Number of records that take part and carry each node, shape (n_nodes,)."""
         return np.asarray(self.carried.sum(axis=0), np.int64)
 
 
 def strata_from(
     cuts: IntArray, size: IntArray, margins: Mapping[Margin, Sums], n_nodes: int
 ) -> Strata:
-    """Strata from margins that were counted stratum by stratum.
+    """Build strata from margins that were counted by stratum.
 
     Args:
         cuts: From `audit.engine.pairs.strata.length_cuts`.
@@ -158,11 +160,11 @@ def strata_from(
 
 
 def with_parts(sums: Sums, part_of: IntArray, per_part: int) -> Sums:
-    """Margins counted in finer parts, added up.
+    """Add up margins that were counted in finer parts.
 
     Args:
-        sums: Of one kind.
-        part_of: The part that each finer one belongs to, shape (n_finer,); negative: none.
+        sums: Margins of one kind.
+        part_of: The part that each finer part belongs to, shape (n_finer,); negative: left out.
         per_part: Keys of one part: ``n_nodes``, or its square for ``between``.
     """
     finer, rest = np.divmod(sums.keys, per_part)

@@ -1,4 +1,4 @@
-"""Where two nodes meet downwards: what a pair of nodes passes on to another pair."""
+"""Meets of nodes in a hierarchy, through which the excess of one pair explains another pair."""
 
 from __future__ import annotations
 
@@ -16,14 +16,15 @@ IntArray: TypeAlias = NDArray[np.int64]
 
 
 class Meets:
-    """The meet of a node with every other node that has one.
+    """Computes the meet of a node with every other node that has one.
 
-    It is the lower of the two where one is above the other; else their common descendant that most
-    records carry, the first in node order of equals. On a tree only the former are there.
+    The meet of two nodes is the lower one if one is above the other; else their common descendant
+    that most records carry, ties going to the first in node order. On a tree only nodes of which
+    one is above the other meet.
 
     Args:
         closure: 1 where a is i or an ancestor of i, shape (n_nodes, n_nodes).
-        support: Records that carry each node, shape (n_nodes,).
+        support: Number of records that carry each node, shape (n_nodes,).
     """
 
     def __init__(self, closure: Sparse, support: IntArray) -> None:
@@ -35,9 +36,9 @@ class Meets:
         self._known: dict[int, tuple[IntArray, IntArray]] = {}
 
     def of(self, node: int) -> tuple[IntArray, IntArray]:
-        """The nodes that meet a node, itself included, ascending, and where; both of one shape.
+        """The nodes that have a meet with a node, itself included, ascending, and their meets.
 
-        Time grows with the ancestors of its descendants.
+        Both arrays have the same shape. Time grows with the ancestors of the node's descendants.
         """
         if node not in self._known:
             self._known[node] = self._found(node)

@@ -1,4 +1,4 @@
-"""Counts and concept confusion of all pairs of nodes."""
+"""Joint counts and concept confusion of all pairs of nodes."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ IntArray: TypeAlias = NDArray[np.int64]
 FloatArray: TypeAlias = NDArray[np.float64]
 
 ENTRIES_PER_BLOCK = 16_000_000
-"""Stored values that one block of instances may expand to while confusion is summed."""
+"""Number of stored values that a block of instances may expand to while confusion is summed."""
 
 
 @dataclass(frozen=True)
@@ -47,13 +47,13 @@ class PairCounts:
 
     @classmethod
     def none(cls) -> PairCounts:
-        """No pair."""
+        """Counts without any pair."""
         empty = np.empty(0, np.int64)
         return cls(empty, empty, empty, np.empty(0))
 
 
 def merged(first: PairCounts, second: PairCounts, n_nodes: int) -> PairCounts:
-    """The pairs of two sets of instances together; joints add exactly, entropies to rounding."""
+    """Sum of the counts of two sets of instances: joint counts exactly, entropies to rounding."""
     keys = np.concatenate([counts.a * n_nodes + counts.b for counts in (first, second)])
     pairs, pair = np.unique(keys, return_inverse=True)
     joint = np.zeros(len(pairs), np.int64)
@@ -65,7 +65,7 @@ def merged(first: PairCounts, second: PairCounts, n_nodes: int) -> PairCounts:
 
 
 def support(aggregated: Sparse) -> IntArray:
-    """Instances carrying each node, int64, shape (n_nodes,)."""
+    """Number of instances carrying each node, int64, shape (n_nodes,)."""
     return np.bincount(aggregated.indices, minlength=aggregated.shape[1]).astype(np.int64)
 
 
@@ -75,7 +75,7 @@ def count_pairs(aggregated: Sparse, progress: Progress = silent) -> PairCounts:
     Args:
         aggregated: Aggregated values, shape (n_instances, n_nodes), positive where stored,
             canonical CSR.
-        progress: What is told how far the count is.
+        progress: Progress callback.
 
     Returns:
         Every pair with a joint instance, ancestor pairs and the root included; empty arrays where

@@ -1,4 +1,4 @@
-"""Which pairs of nodes that a model has more often than the data are the same phenomenon."""
+"""Groups amplified pairs of nodes (see `amplified`) that are the same phenomenon."""
 
 from __future__ import annotations
 
@@ -7,28 +7,31 @@ import numpy as np
 from audit.engine.pairs.amplified import BoolArray, Carried, IntArray, Sparse, Together
 
 MOST = 0.5
-"""Share of a pair's instances that must be its own, or that another pair must hold to be it."""
+"""Share of a pair's predicted instances: it stands for itself only if at least so many are not
+covered by pairs reported before, and a pair below names it only if it holds at least so many."""
 
 
 def told_by(
     carried: Carried, pairs: Together, closure: Sparse, *, ratio: float, p: float
 ) -> IntArray:
-    """For each pair the pair that tells its phenomenon, itself where it does; shape (n_pairs,).
+    """For each pair the position of the pair that represents its phenomenon, shape (n_pairs,).
 
-    The strongest comes first. A pair *stands* where, on the instances that no pair told before has
-    in data or model, it still passes the ratio and p, with at least `MOST` of its predicted
-    instances; else that pair tells it which has most of these. One that stands is named by the
-    strongest pair below it that stands too and holds at least `MOST` of its predicted instances
-    there, or by such a pair below that one, as long as there is any.
+    A pair that represents its own phenomenon has its own position. Pairs are visited from the
+    strongest down. A pair *stands* if it still passes the ratio and p on the instances that no
+    representative so far has in data or model, with at least `MOST` of its predicted instances
+    there. A pair that does not stand is represented by the representative that has most of its
+    predicted instances. A pair that stands is represented by the strongest pair below it that
+    stands too and holds at least `MOST` of its predicted instances there, and so on downwards as
+    long as there is such a pair.
 
     Args:
         carried: Nodes of labels and predictions.
-        pairs: Those that pass on all instances.
+        pairs: The pairs that pass on all instances.
         closure: 1 where a is i or an ancestor of i, shape (n_nodes, n_nodes).
         ratio: Least ratio of predicted to labelled.
         p: Greatest p value.
 
-    Time grows with the pairs times the instances of one, times the phenomena.
+    Time grows with pairs times instances per pair times phenomena.
     """
     found = _Phenomena(carried, pairs, closure, ratio, p)
     by = np.full(len(pairs), -1, np.int64)
@@ -44,7 +47,7 @@ def told_by(
 
 
 class _Phenomena:
-    """The pairs, what is told of them so far, and the instances that are left."""
+    """The pairs, the representatives so far, and the instances that none of these covers."""
 
     def __init__(
         self, carried: Carried, pairs: Together, closure: Sparse, ratio: float, p: float
@@ -63,9 +66,9 @@ class _Phenomena:
         return np.asarray(passes & (there.predicted >= MOST * whole))
 
     def tell(self, place: int, open_: IntArray) -> int:
-        """The pair that names the phenomenon of one that stands; its instances are left no more.
+        """The pair that represents a pair that stands; the instances of the former are covered now.
 
-        ``open_`` are the pairs of which nothing is decided, itself included.
+        ``open_`` are the undecided pairs, including the pair itself.
         """
         named, below = place, self._holding(place, open_)
         while below.size:
@@ -77,7 +80,7 @@ class _Phenomena:
         return named
 
     def most_like(self, place: int) -> int:
-        """The told pair with most of the predicted instances of another."""
+        """The representative that has most of a pair's predicted instances."""
         _, own = self._met[place]
         shared = [len(np.intersect1d(own, self._met[told][1])) for told in self._told]
         return self._told[int(np.argmax(shared))]
@@ -98,7 +101,7 @@ class _Phenomena:
         return np.asarray(straight | (under_b[first] & under_a[second]))
 
     def _rest(self, places: IntArray) -> Together:
-        """Pairs counted on the instances that are left."""
+        """Pairs counted only on the instances that no representative covers."""
         counts = np.empty((len(places), 3), np.int64)
         for line, place in enumerate(places.tolist()):
             labelled, predicted = self._met[place]

@@ -1,4 +1,4 @@
-"""Values on the way up: what each node gets from its descendants."""
+"""Propagation of values up the hierarchy, from descendants to each node."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ Sparse: TypeAlias = csr_array[Any, tuple[int, int]]
 
 
 def aggregate(values: Sparse, closure: Sparse) -> Sparse:
-    """Aggregated values: what reaches each node from itself and its descendants.
+    """Aggregated value of each node: the sum of its own value and its descendants' values.
 
     Each descendant counts once, however many paths lead up (*Abstraction Alignment*, the sentence
     under Algorithm 1).

@@ -1,4 +1,4 @@
-"""Counts of whole instances beside those of pairs: batches of instances add up, by kind and key."""
+"""Counts of whole instances by kind and key, beside those of pairs; batches can be added up."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ Kind: TypeAlias = Literal[
     "size",
     Margin,
 ]
-"""What is counted, and by which key; all are instances, but for ``repeated_rows``.
+"""What is counted, and by which key; everything but ``repeated_rows`` counts instances.
 
 ``label``: carrying a label as written, by its number. ``length``: by number of different direct
 labels. ``rows``: with a label, by number of rows that have a node. ``repeated``: having a node in
@@ -53,27 +53,27 @@ no further key has key 0.
 """
 KINDS: tuple[Kind, ...] = get_args(Kind)
 RESIDUAL_KINDS = ("all", "other", "unspecified")
-"""Which labels ``only_residual`` lets count as residual."""
+"""Kinds of residual labels that ``only_residual`` is counted for."""
 
 _SPECIFIC, _OTHER, _UNSPECIFIED = 1 << 40, 1 << 20, 1
-"""What a direct label adds to the nodes above it, so that one product counts all three apart."""
+"""Value that a direct label adds to the nodes above it, by kind; one product counts all kinds."""
 
 
 class Records(Protocol):
     """Counts of whole instances by kind and key."""
 
     def of(self, kind: Kind) -> Sums:
-        """The counts of a kind, ``joint`` of each of ``keys``."""
+        """The counts of a kind: ``keys``, and the count of each as ``joint``."""
 
     def at(self, kind: Kind, size: int) -> IntArray:
-        """The counts of a kind by key, shape (size,), at least as long as the keys go."""
+        """The counts of a kind as an array indexed by key, longer than ``size`` if a key is."""
         sums = self.of(kind)
         found = np.zeros(max(size, int(sums.keys.max(initial=-1)) + 1), np.int64)
         found[sums.keys] = sums.joint
         return found
 
     def total(self, kind: Kind) -> int:
-        """The counts of a kind summed over its keys."""
+        """Sum of the counts of a kind over its keys."""
         return int(self.of(kind).joint.sum())
 
     def __iter__(self) -> Iterator[tuple[Kind, Sums]]:
@@ -82,10 +82,10 @@ class Records(Protocol):
 
 
 class RecordCounts(Records):
-    """Counts in memory; those of two sets of instances add up.
+    """Counts in memory, to which the counts of other instances can be added.
 
     Args:
-        counts: What was counted before.
+        counts: Earlier counts by kind.
     """
 
     def __init__(self, counts: Mapping[Kind, Sums] | None = None) -> None:
@@ -94,23 +94,23 @@ class RecordCounts(Records):
             self._tails[kind].add(sums)
 
     def add(self, other: RecordCounts) -> None:
-        """Add what was counted of other instances."""
+        """Add the counts of other instances."""
         for kind, sums in other:
             self._tails[kind].add(sums)
 
     def of(self, kind: Kind) -> Sums:
-        """The counts of a kind, ``joint`` of each of ``keys``."""
+        """The counts of a kind: ``keys``, and the count of each as ``joint``."""
         return self._tails[kind].between(0, np.iinfo(np.int64).max)
 
 
 @dataclass(frozen=True, eq=False)
 class Mapped:
-    """What is known of labels and nodes before instances are counted.
+    """Properties of labels and nodes that counting instances needs.
 
     Args:
         node_of: Node of each label as written, shape (n_labels,); -1: it was refused.
-        reason_of: Why it was refused, by number, shape (n_labels,); -1: it was not.
-        residual: Of each node 0 specific, 1 other, 2 unspecified, shape (n_nodes,).
+        reason_of: Number of the reason why it was refused, shape (n_labels,); -1: it was not.
+        residual: For each node 0 specific, 1 other, 2 unspecified, shape (n_nodes,).
         strict_closure: 1 where a is an ancestor of i, shape (n_nodes, n_nodes).
         branch_of: The branch of each node, shape (n_nodes,); negative where labels between branches
             are not counted.
@@ -130,9 +130,9 @@ class RecordRows:
     """The rows of some whole instances.
 
     Args:
-        instance: From 0, ascending, shape (n_rows,).
-        label: Number of the label as written; -1: the row has none to count, shape (n_rows,).
-        instances: How many there are; one without rows comes after the others.
+        instance: Index of the instance from 0, ascending, shape (n_rows,).
+        label: Number of the label as written, shape (n_rows,); -1: the row has none to count.
+        instances: Number of instances; those without rows come last.
     """
 
     instance: IntArray
@@ -141,7 +141,10 @@ class RecordRows:
 
 
 def count_records(rows: RecordRows, mapped: Mapped) -> tuple[RecordCounts, Sparse]:
-    """Count some instances, and give their direct labels: 0/1, (n, n_nodes), canonical CSR.
+    """Count some instances.
+
+    Returns:
+        The counts, and the direct labels: 0/1, shape (n_instances, n_nodes), canonical CSR.
 
     Time grows with the rows times the ancestors of their nodes.
     """
@@ -194,7 +197,7 @@ def _direct(keys: IntArray, instances: int, n_nodes: int) -> Sparse:
 
 
 def _margins(direct: Sparse, above: Sparse, branch_of: IntArray) -> dict[Kind, Sums]:
-    """What the expectation of pairs needs, by number of most specific labels."""
+    """Margins for the expectation of pairs, by number of most specific labels."""
     specific = most_specific(direct, above)
     lengths = np.diff(specific.indptr).astype(np.int64)
     single = specific.indices[np.repeat(lengths == 1, lengths)]
@@ -217,12 +220,12 @@ def _repeated(of_node: IntArray, in_rows: IntArray, n_nodes: int) -> dict[Kind, 
 
 
 def count_refused(instance: IntArray, reason: IntArray, lengths: IntArray) -> dict[Kind, Sums]:
-    """Count ``refused`` and ``all_refused``.
+    """Count the kinds ``refused`` and ``all_refused``.
 
     Args:
-        instance: Of each refused row, shape (n_rows,).
-        reason: Why it was refused, by number, same shape.
-        lengths: Labels of each instance, shape (n_instances,).
+        instance: Index of the instance of each refused row, shape (n_rows,).
+        reason: Number of the reason why it was refused, same shape.
+        lengths: Number of labels of each instance, shape (n_instances,).
     """
     alone = lengths[instance] == 0
     if not alone.any():
@@ -244,11 +247,12 @@ def _above(direct: Sparse, mapped: Mapped) -> Sparse:
 
 
 def count_nested(direct: Sparse, above: Sparse, strict_closure: Sparse) -> dict[Kind, Sums]:
-    """Count ``nested`` and ``nested_instances``.
+    """Count the kinds ``nested`` and ``nested_instances``.
 
     Args:
         direct: 0/1, shape (n_instances, n_nodes).
-        above: Stored where a label of the instance lies strictly below the node, same shape.
+        above: A stored value where a label of the instance lies strictly below the node, same
+            shape.
         strict_closure: 1 where a is an ancestor of i, shape (n_nodes, n_nodes).
     """
     beside = csr_array(direct.multiply(above)).tocoo()
@@ -270,17 +274,17 @@ def count_nested(direct: Sparse, above: Sparse, strict_closure: Sparse) -> dict[
 
 
 def count_uninformative(direct: Sparse, uninformative: BoolArray) -> dict[Kind, Sums]:
-    """Count ``uninformative``; arguments as of `only_among`."""
+    """Count the kind ``uninformative``; the parameters are those of `only_among`."""
     alone = only_among(direct, uninformative)
     return {"uninformative": _single(int(alone.sum()))} if alone.any() else {}
 
 
 def only_among(direct: Sparse, nodes: BoolArray) -> BoolArray:
-    """Whether an instance has labels, all of them among some nodes, shape (n_instances,).
+    """Whether all labels of an instance, at least one, are among given nodes, (n_instances,).
 
     Args:
         direct: 0/1, shape (n_instances, n_nodes).
-        nodes: Shape (n_nodes,).
+        nodes: Whether each node is given, shape (n_nodes,).
     """
     labels = np.diff(direct.indptr)
     return np.asarray((labels > 0) & (direct @ nodes.astype(np.int64) == labels))

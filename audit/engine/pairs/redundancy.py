@@ -1,4 +1,5 @@
-"""Pairs of nodes that behave as one, or of which one almost never stands without the other."""
+"""Redundant pairs: two nodes used as one label, or one that almost never occurs without the
+other."""
 
 from __future__ import annotations
 
@@ -19,29 +20,29 @@ FloatArray: TypeAlias = NDArray[np.float64]
 BoolArray: TypeAlias = NDArray[np.bool_]
 
 LEAST_SUPPORT = 10
-"""Instances carrying each node from which a pair is judged."""
+"""Number of instances that must carry each node for a pair to be judged."""
 ALWAYS = 0.95
-"""Share of the rarer node's instances, surely with the other, from which it always stands beside
-it."""
+"""Least lower bound of the share of the rarer node's instances that carry the other node too, from
+which the rarer node counts as always beside the other."""
 BEYOND_CHANCE = 3.0
-"""Odds of joint over either, over those that chance alone gives, from which two nodes are one."""
+"""Least odds ratio of the Jaccard share against chance, from which two nodes behave as one."""
 COMMON = 0.5
-"""Share of the instances that carry a node, above which it stands beside nearly everything."""
+"""Share of all instances above which a node is so common that it is beside nearly everything."""
 NEARLY_ALL = 0.9
-"""Share of a pair's joint instances from which a pair below it names it."""
+"""Share of a pair's joint instances that a pair below it must have to be reported in its place."""
 
 
 @dataclass(frozen=True, eq=False)
 class Together:
-    """Pairs of nodes, and the instances that carry them; arrays of shape (n_pairs,).
+    """Pairs of nodes, and the numbers of instances that carry them; arrays of shape (n_pairs,).
 
     Args:
         a: First nodes, by index.
-        b: Second nodes.
-        joint: Instances carrying both; they need not be whole.
-        support_a: Instances carrying the first.
-        support_b: Instances carrying the second.
-        instances: All that could carry them.
+        b: Second nodes, by index.
+        joint: Number of instances carrying both; not necessarily whole.
+        support_a: Number of instances carrying the first.
+        support_b: Number of instances carrying the second.
+        instances: Number of all instances.
     """
 
     a: IntArray
@@ -58,103 +59,103 @@ class Together:
         return Together(*(getattr(self, field.name)[chosen] for field in fields(self)))
 
     def without(self, explained: FloatArray) -> Together:
-        """The same pairs as if so many of the joint instances of each were not there."""
+        """The same pairs with the explained joint instances of each, shape (n_pairs,), removed."""
         gone = np.minimum(explained, self.joint)
         counts = (self.joint, self.support_a, self.support_b, self.instances)
         return Together(self.a, self.b, *(count - gone for count in counts))
 
     @cached_property
     def either(self) -> FloatArray:
-        """Instances carrying one of the two, or both."""
+        """Number of instances carrying at least one of the two nodes, shape (n_pairs,)."""
         return np.asarray(self.support_a + self.support_b - self.joint)
 
     @cached_property
     def rarer(self) -> FloatArray:
-        """Instances carrying the rarer one."""
+        """Number of instances carrying the rarer node, shape (n_pairs,)."""
         return np.minimum(self.support_a, self.support_b)
 
     @cached_property
     def jaccard_low(self) -> FloatArray:
-        """Lower bound of joint over either."""
+        """Lower confidence bound of the Jaccard share, joint over either, shape (n_pairs,)."""
         return wilson_bounds(self.joint, np.maximum(self.either, 1))[1]
 
     @cached_property
     def jaccard_by_chance(self) -> FloatArray:
-        """The same share of two nodes that go their own ways."""
+        """Jaccard share of two independent nodes, shape (n_pairs,)."""
         joint = self.support_a * self.support_b / np.maximum(self.instances, 1)
         return np.asarray(joint / np.maximum(self.support_a + self.support_b - joint, 1))
 
     @cached_property
     def containment_low(self) -> FloatArray:
-        """Lower bound of joint over the rarer one's support."""
+        """Lower confidence bound of joint over the rarer node's support, shape (n_pairs,)."""
         return wilson_bounds(self.joint, np.maximum(self.rarer, 1))[1]
 
     @cached_property
     def containment_by_chance(self) -> FloatArray:
-        """The same share of two nodes that go their own ways: that of the more frequent one."""
+        """Containment of two independent nodes: the more frequent node's share, (n_pairs,)."""
         more = np.maximum(self.support_a, self.support_b)
         return np.asarray(more / np.maximum(self.instances, 1))
 
     def as_one(self, least: float) -> BoolArray:
-        """Whether the two behave as one label.
+        """Whether the two nodes behave as one label, shape (n_pairs,).
 
         Args:
-            least: Lower bound of joint over either from which they do.
+            least: Least value of `jaccard_low` from which they do.
         """
         low, chance = self.jaccard_low, self.jaccard_by_chance
         sure = (self.rarer >= LEAST_SUPPORT) & (low >= least)
         return np.asarray(sure & (low * (1 - chance) >= BEYOND_CHANCE * chance * (1 - low)))
 
     def beside(self) -> BoolArray:
-        """Whether the rarer one almost never stands without the other."""
+        """Whether the rarer node almost never occurs without the other, shape (n_pairs,)."""
         sure = (self.rarer >= LEAST_SUPPORT) & (self.containment_low >= ALWAYS)
         return np.asarray(sure & (self.containment_by_chance <= COMMON))
 
 
 @dataclass(frozen=True, eq=False)
 class Part:
-    """A few nodes, and a number of each; all others have 0.
+    """A sparse vector over nodes: a number for a few nodes, 0 for all others.
 
     Args:
-        nodes: Ascending.
-        numbers: Same shape, above 0.
+        nodes: Node indices, ascending.
+        numbers: The number of each, same shape, above 0.
     """
 
     nodes: IntArray
     numbers: FloatArray
 
     def of(self, nodes: IntArray) -> FloatArray:
-        """The number of each node, shape as ``nodes``."""
+        """The numbers of given nodes, shape as ``nodes``; 0 for those not stored."""
         place = np.searchsorted(self.nodes, nodes).clip(max=len(self.nodes) - 1)
         return np.where(self.nodes[place] == nodes, self.numbers[place], 0.0)
 
 
 @dataclass(frozen=True, eq=False)
 class Places:
-    """Where nodes stand, and how many instances carry each.
+    """Positions of nodes in the hierarchy, and how many instances carry each.
 
     Args:
         closure: 1 where a is i or an ancestor of i, shape (n_nodes, n_nodes), canonical CSR.
-        support: Instances carrying each node, shape (n_nodes,).
+        support: Number of instances carrying each node, shape (n_nodes,).
     """
 
     closure: Sparse
     support: IntArray
 
     def above(self, node: int) -> Part:
-        """The nodes at or above one, each with 1."""
+        """The nodes at or above a node, each with the number 1."""
         nodes = row(self.closure, node)
         return Part(nodes, np.ones(len(nodes)))
 
     def below(self, node: int) -> Part:
-        """The nodes at or below one, each with 1."""
+        """The nodes at or below a node, each with the number 1."""
         nodes = row(self._below, node)
         return Part(nodes, np.ones(len(nodes)))
 
     def expected(self, node: int) -> Part:
-        """Nodes with the share of a node's instances that they are expected on.
+        """Related nodes, each with the share of the given node's instances expected to carry it.
 
-        All at and above it; below it what their support tells.
+        It is 1 for nodes at and above the given one, and the ratio of supports for nodes below it.
         """
         above, below = row(self.closure, node), row(self._below, node)
         below = below[below != node]
@@ -165,7 +166,7 @@ class Places:
 
     @cached_property
     def ancestors(self) -> IntArray:
-        """How many nodes are at or above each, shape (n_nodes,)."""
+        """Number of nodes at or above each node, shape (n_nodes,)."""
         return np.diff(self.closure.indptr).astype(np.int64)
 
     @cached_property
@@ -213,11 +214,11 @@ class _ByEnd:
 
 @dataclass(frozen=True, eq=False)
 class Told:
-    """Pairs that are told, by their positions.
+    """Positions of the redundant pairs to report.
 
     Args:
-        as_one: Those that behave as one label, the surest first.
-        beside: Those of which the rarer one almost never stands without the other.
+        as_one: Pairs that behave as one label, the surest first.
+        beside: Pairs whose rarer node almost never occurs without the other.
     """
 
     as_one: IntArray
@@ -225,16 +226,17 @@ class Told:
 
 
 def told(pairs: Together, places: Places, least: float, required: BoolArray) -> Told:
-    """The pairs that behave as one and those always beside, each once, where it arises.
+    """Find the redundant pairs, each reported once, at the place in the hierarchy where it arises.
 
     Args:
-        pairs: Pairs of which nothing in use lies below both nodes, each node the end of its chain.
-        places: Where the nodes stand.
+        pairs: Pairs with no node in use below both nodes, each node the end of its chain.
+        places: Positions of the nodes.
         least: As for `Together.as_one`.
-        required: Whether a rule asks for each pair: it explains others and is not told itself.
+        required: Whether a rule requires each pair, shape (n_pairs,): such a pair explains others
+            and is not reported itself.
 
-    Time grows with the found pairs times the pairs near each, those that have an end above, at or
-    below one of its ends.
+    Time grows with the reported pairs times the pairs near each, that is those with an end above,
+    at or below one of its ends.
     """
     scan = _Scan(pairs, places, least)
     for pair in _surest_first(pairs, scan.open & required):
@@ -307,7 +309,7 @@ def _most_specific_first(pairs: Together, places: Places) -> IntArray:
 
 
 def _not_from_below(scan: _Scan, required: BoolArray) -> IntArray:
-    """What was found and still behaves as one without the instances of those found below it."""
+    """Found pairs that still behave as one without the instances of those found below them."""
     pairs, places = scan.pairs, scan.places
     found = np.array(scan.found, np.int64)
     found = found[_most_specific_first(pairs[found], places)]

@@ -1,4 +1,4 @@
-"""Rows of a matrix: their numbers, their sums, and the highest value of each."""
+"""Operations on the rows of a sparse matrix: row numbers, sums, and the highest value."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ BoolArray: TypeAlias = NDArray[np.bool_]
 
 
 def row_numbers(matrix: Sparse) -> IntArray:
-    """Row of each stored value, shape (nnz,)."""
+    """Row index of each stored value, shape (nnz,)."""
     return np.repeat(np.arange(matrix.shape[0]), np.diff(matrix.indptr))
 
 
 def row(matrix: Sparse, index: int) -> IntArray:
-    """Columns stored in one row, shape (n_stored,)."""
+    """Column indices stored in one row, shape (n_stored,)."""
     return matrix.indices[matrix.indptr[index] : matrix.indptr[index + 1]].astype(np.int64)
 
 
 def row_sums(matrix: Sparse) -> FloatArray:
-    """Sum of each row, shape (n_rows,), added in stored order: the same in every batch."""
+    """Sum of each row, shape (n_rows,), added in stored order, so that batching changes no bit."""
     sums = np.bincount(row_numbers(matrix), matrix.data, minlength=matrix.shape[0])
     return sums.astype(np.float64, copy=False)
 
@@ -36,9 +36,9 @@ class Answers:
     """The highest value of each instance."""
 
     column: IntArray
-    """Its column, the first of equals, shape (n_instances,); -1 where no value is above zero."""
+    """Column of the highest value, the first of ties, (n_instances,); -1 if none is above zero."""
     tied: BoolArray
-    """Whether another column has the same value, shape (n_instances,)."""
+    """Whether another column has the same highest value, shape (n_instances,)."""
 
 
 def highest(values: Sparse) -> Answers:
@@ -63,9 +63,9 @@ def highest(values: Sparse) -> Answers:
 
 
 def stored(matrix: Sparse, row: IntArray, column: IntArray) -> BoolArray:
-    """Whether a canonical matrix stores a value at each place, shape as ``row``.
+    """Whether a canonical matrix stores a value at each position, shape as ``row``.
 
-    Bisects within rows, all places at once: time grows with the logarithm of the longest row.
+    Bisects within rows, all positions at once; time grows with the logarithm of the longest row.
     """
     if not matrix.nnz:
         return np.zeros(len(row), np.bool_)

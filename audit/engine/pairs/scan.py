@@ -1,4 +1,4 @@
-"""The tree-based scan over pairs of nodes: which pairs are surprising where they stand.
+"""The tree-based scan over pairs of nodes, which finds where in the hierarchy an excess arises.
 
 Every pair above a surprising one is surprising too, and many below it. The scan takes the strongest
 pair, lets its excess explain what it can of all related pairs, and goes on with what is left
@@ -23,21 +23,21 @@ FloatArray: TypeAlias = NDArray[np.float64]
 BoolArray: TypeAlias = NDArray[np.bool_]
 
 LEAST_FACTOR = 1.1
-"""Observed over expected from which a pair takes part in the scan, where less is not reported."""
+"""Least observed over expected of a pair that takes part, unless lower ratios are reported."""
 NEARLY_ALL = 0.9
-"""Share of a pair's records that a pair below it must hold to stand for it."""
+"""Share of a pair's records that a pair below it must have to be reported in its place."""
 
 
 @dataclass(frozen=True, eq=False)
 class Surprising:
-    """Pairs whose p value is at most the threshold, in the order of (a, b); shape (n,) each.
+    """Pairs whose p value is at most the threshold, sorted by (a, b); arrays of shape (n,).
 
     Args:
         a: First nodes.
         b: Second nodes.
-        observed: Records that carry both, those with a label below both left out.
-        expected: Records expected to.
-        ancestors: How many nodes are above both ends together.
+        observed: Number of records that carry both, without those with a label below both.
+        expected: Expected number of such records.
+        ancestors: Number of ancestors of the two nodes together.
     """
 
     a: IntArray
@@ -52,12 +52,12 @@ class Surprising:
 
 @dataclass(frozen=True)
 class Rules:
-    """What makes an excess one.
+    """The limits from which a number of records is an excess.
 
     Args:
         threshold: The largest p value of a surprising pair.
-        least_joint: Records from which there is an excess.
-        excess_ratio: Observed over expected from which an excess matters.
+        least_joint: Least number of records of an excess.
+        excess_ratio: Least observed over expected of an excess that is reported.
     """
 
     threshold: float
@@ -66,11 +66,11 @@ class Rules:
 
     @property
     def factor(self) -> float:
-        """Observed over expected from which a pair is surprising at all."""
+        """Least observed over expected of a surprising pair."""
         return surprising_factor(self.excess_ratio)
 
     def surprises(self, observed: FloatArray, expected: FloatArray) -> BoolArray:
-        """Whether so many are surprising where so many are expected, shape as given."""
+        """Whether observed numbers are surprising, given the expected ones; shape as given."""
         enough = (observed >= self.least_joint) & (observed >= self.factor * expected)
         found = enough & (expected > 0)
         found[found] = poisson_p_value(observed[found], expected[found]) <= self.threshold
@@ -78,20 +78,20 @@ class Rules:
 
 
 def surprising_factor(excess_ratio: float) -> float:
-    """Observed over expected from which a pair can be surprising, given what is reported."""
+    """Least observed over expected of a surprising pair, given the least ratio to report."""
     return min(LEAST_FACTOR, excess_ratio)
 
 
 @dataclass(frozen=True, eq=False)
 class Found:
-    """What the scan found, the strongest first; shape (n_found,) each.
+    """The finds of the scan, the strongest first; arrays of shape (n_found,).
 
     Args:
-        pair: Place of the pair that names it among the surprising ones.
-        strength: Log likelihood ratio of the pair that was taken.
-        explained: Records that earlier finds let expect of the named pair, its own expectation
-            included, when it was found.
-        delta: Excess of the named pair over its expectation.
+        pair: Position, among the surprising pairs, of the pair that is reported (named).
+        strength: Log likelihood ratio of the pair at which the excess was found.
+        explained: Records of the named pair that its own expectation and earlier finds explained
+            when it was found.
+        delta: Excess of the named pair, observed minus ``explained``, over its own expectation.
     """
 
     pair: IntArray
@@ -106,13 +106,13 @@ def strength_of(observed: FloatArray, expected: FloatArray) -> FloatArray:
 
 
 class Scan:
-    """Take the strongest pair, name it, and let it explain related pairs, until none is left.
+    """Takes the strongest pair, names it, and lets it explain related pairs, until none is left.
 
     Args:
         pairs: The surprising pairs.
-        meets: Where nodes meet.
-        expect: Records expected of pairs of nodes, from two arrays of them.
-        rules: What makes an excess one.
+        meets: The meets of nodes.
+        expect: Returns the expected records of pairs, given two arrays of node indices.
+        rules: The limits from which there is an excess.
     """
 
     def __init__(
@@ -132,7 +132,7 @@ class Scan:
         self._at = np.full((2, n_nodes), -1, np.int64)
 
     def run(self) -> Found:
-        """All finds. Each takes time that grows with the surprising pairs related to it."""
+        """Run the scan. Each find takes time that grows with the surprising pairs related to it."""
         strength = strength_of(self.pairs.observed, self.explained)
         heap = [(-g, place, 0) for place, g in enumerate(strength.tolist())]
         heapify(heap)
@@ -158,7 +158,7 @@ class Scan:
         )
 
     def explaining(self, found: Found, number: int) -> list[tuple[int, float]]:
-        """Earlier finds that explain part of one, and the records they let expect, most first."""
+        """Earlier finds that explain part of a find, with the records explained, most first."""
         place, earlier = int(found.pair[number]), found.pair[:number]
         a, b = self.pairs.a[earlier], self.pairs.b[earlier]
         self._mark(int(self.pairs.a[place]), int(self.pairs.b[place]))

@@ -1,4 +1,4 @@
-"""The most specific labels of each record: those that no other label of it lies below."""
+"""The most specific labels of each record: those without another of its labels below them."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from scipy.sparse import csr_array
 Sparse: TypeAlias = csr_array[Any, tuple[int, int]]
 
 LEAST_LABELS = 2
-"""Most specific labels from which a record takes part in the judgement of pairs."""
+"""Least number of most specific labels of a record that takes part in the judgement of pairs."""
 
 
 def most_specific(direct: Sparse, above: Sparse) -> Sparse:
-    """Leave out every label that lies above another label of the same record: it adds nothing.
+    """Leave out every label above another label of the same record, as it adds no information.
 
     Args:
         direct: Direct labels, 0/1, shape (n_records, n_nodes), canonical CSR.

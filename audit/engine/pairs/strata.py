@@ -1,7 +1,7 @@
-"""Strata: records with about as many labels, within which pairs are expected fairly.
+"""Strata of records with about as many labels, within which expected joint counts are fair.
 
 A record with many labels carries more of everything, so that two nodes meet on it more often than
-independence of their supports says. Within a stratum records are about equally long.
+they would if they were independent. Within a stratum records are about equally long.
 """
 
 from __future__ import annotations
@@ -18,15 +18,15 @@ IntArray: TypeAlias = NDArray[np.int64]
 
 MOST_STRATA = 20
 RECORDS_PER_STRATUM = 40
-"""Records for each stratum of length, so that a small release has few strata."""
+"""Least number of records per stratum of length, so that a small release has few strata."""
 LEAST_RECORDS = 10
-"""Records below which a stratum crossed with other columns joins its neighbour."""
+"""Number of records below which a stratum crossed with other columns joins its neighbour."""
 NO_STRATUM = -1
-"""Of records that take no part: they have fewer than two most specific labels."""
+"""Stratum of records that take no part, having fewer than two most specific labels."""
 
 
 def length_histogram(lengths: IntArray) -> IntArray:
-    """How many records have each number of labels, from 0 up; empty for no record.
+    """Number of records with each number of labels, from 0 up; empty without records.
 
     >>> length_histogram(np.array([2, 0, 2])).tolist()
     [1, 0, 2]
@@ -43,17 +43,17 @@ def merged_histogram(left: IntArray, right: IntArray) -> IntArray:
 
 
 def length_cuts(histogram: IntArray) -> IntArray:
-    """Greatest length of each stratum but the last, ascending.
+    """Greatest length of each stratum except the last, ascending.
 
     The distinct ``i / k`` quantiles (nearest rank) of the lengths of the records that take part,
-    with k at most `MOST_STRATA` and one for every `RECORDS_PER_STRATUM` of them. A function of the
-    histogram alone.
+    with k at most `MOST_STRATA` and one for every `RECORDS_PER_STRATUM` of them. The result depends
+    on the histogram alone.
 
     Args:
         histogram: From `length_histogram`; lengths below `LEAST_LABELS` do not count.
 
     Returns:
-        Shape (n_strata - 1,); empty where all are one stratum.
+        Shape (n_strata - 1,); empty if there is only one stratum.
 
     >>> length_cuts(np.array([9, 9, 60, 20, 0, 40])).tolist()
     [2, 3]
@@ -69,16 +69,16 @@ def length_cuts(histogram: IntArray) -> IntArray:
 def strata_of(lengths: IntArray, cuts: IntArray, further: Sequence[IntArray] = ()) -> IntArray:
     """Stratum of each record: its stratum of length, crossed with further categories.
 
-    A crossed stratum of fewer than `LEAST_RECORDS` joins the next length of its category, the last
-    one of a category the length before it.
+    A crossed stratum of fewer than `LEAST_RECORDS` records joins the next length of its category;
+    the last one of a category joins the length before it.
 
     Args:
-        lengths: Most specific labels of each record, shape (n_records,).
+        lengths: Number of most specific labels of each record, shape (n_records,).
         cuts: From `length_cuts`, of these or of other records.
-        further: Category numbers of each record, from 0, one array a column.
+        further: Category numbers of each record, from 0, one array for each further column.
 
     Returns:
-        Numbers from 0, those of no record left out, ordered by categories and then by length,
+        Consecutive numbers from 0, ordered by categories and then by length,
         shape (n_records,); `NO_STRATUM` for a record that takes no part.
     """
     stratum = np.full(len(lengths), NO_STRATUM, np.int64)

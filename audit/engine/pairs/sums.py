@@ -1,4 +1,4 @@
-"""Sums by key: what tallies are made of, added up batch by batch."""
+"""Sums of pairs by key, which tallies add up batch by batch."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ class Sums:
     """Sums of some pairs.
 
     Args:
-        keys: ``a * n_nodes + b``, ascending and different, shape (n_pairs,).
-        joint: Instances carrying both nodes, shape (n_pairs,).
+        keys: ``a * n_nodes + b``, ascending and distinct, shape (n_pairs,).
+        joint: Number of instances carrying both nodes, shape (n_pairs,).
         confusion: Summed entropies of the two values in bits, shape (n_pairs,).
     """
 
@@ -35,12 +35,12 @@ class Sums:
 
     @property
     def nbytes(self) -> int:
-        """Bytes that the arrays take."""
+        """Size of the arrays in bytes."""
         return self.keys.nbytes + self.joint.nbytes + self.confusion.nbytes
 
 
 def summed(parts: Sequence[Sums]) -> Sums:
-    """The sums of several parts by pair, those of a pair added in the order of the parts."""
+    """The sums of several parts added up by key, in the order of the parts."""
     keys = np.concatenate([part.keys for part in parts])
     order = np.argsort(keys, kind="stable")
     keys = keys[order]
@@ -53,11 +53,11 @@ def summed(parts: Sequence[Sums]) -> Sums:
 
 
 def listed(keys: IntArray, bits: FloatArray) -> Sums:
-    """The sums of pairs that stand once for each instance.
+    """The sums of a list of pairs, in which a pair occurs once for each instance.
 
     Args:
-        keys: Of each, in any order, shape (n,).
-        bits: Its entropy, shape (n,).
+        keys: Key of each listed pair, in any order, shape (n,).
+        bits: Entropy of each listed pair in bits, shape (n,).
     """
     order = np.argsort(keys, kind="stable")
     keys = keys[order]
@@ -69,17 +69,17 @@ def listed(keys: IntArray, bits: FloatArray) -> Sums:
 
 
 class Tail(Protocol):
-    """Where the sums of pairs of rare nodes are kept."""
+    """A store for the sums of pairs of rare nodes."""
 
     def add(self, sums: Sums) -> None:
         """Add the sums of a batch."""
 
     def between(self, first: int, stop: int) -> Sums:
-        """The sums of the keys from ``first`` to before ``stop``."""
+        """The sums of the keys from ``first`` up to, but not including, ``stop``."""
 
 
 class SortedTail:
-    """Sums in memory: what came in since is merged once it outgrows what was merged before."""
+    """Sums in memory; new sums are merged once they outgrow those merged before."""
 
     def __init__(self, parts: Sequence[Sums] = ()) -> None:
         self.parts = list(parts)
@@ -92,24 +92,24 @@ class SortedTail:
             self.parts[-1] = summed([self.parts[-1], last])
 
     def between(self, first: int, stop: int) -> Sums:
-        """The sums of the keys from ``first`` to before ``stop``."""
+        """The sums of the keys from ``first`` up to, but not including, ``stop``."""
         ends = [np.searchsorted(part.keys, (first, stop)) for part in self.parts]
         parts = [part[slice(*end)] for part, end in zip(self.parts, ends, strict=True)]
         return summed([NOTHING, *parts])
 
     @property
     def nbytes(self) -> int:
-        """Bytes that the arrays take."""
+        """Size of the arrays in bytes."""
         return sum(part.nbytes for part in self.parts)
 
 
 def counts_only(keys: IntArray, counts: NDArray[np.integer[Any]]) -> Sums:
-    """Counts by key, ascending and different, without entropies; both of shape (n_keys,)."""
+    """Sums of counts alone, without entropies; keys ascending and distinct, shapes (n_keys,)."""
     return Sums(keys, counts.astype(np.int64, copy=False), np.zeros(len(keys)))
 
 
 def counts_by_place(counts: IntArray) -> Sums:
-    """The counts of an array that are not 0, by where they stand; shape (n_places,)."""
+    """The nonzero counts of an array of shape (n_places,), keyed by their positions."""
     some = np.flatnonzero(counts)
     return counts_only(some, counts[some])
 

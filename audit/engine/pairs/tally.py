@@ -1,4 +1,4 @@
-"""The counts of pairs as a tally: batches of instances add up, and so do tallies."""
+"""A tally of pair counts, to which batches of instances and other tallies can be added."""
 
 from __future__ import annotations
 
@@ -27,27 +27,27 @@ FloatArray: TypeAlias = NDArray[np.float64]
 BoolArray: TypeAlias = NDArray[np.bool_]
 
 SQUARE = 512 * 2**20
-"""Bytes that the joint counts and confusion of the nodes met first may take."""
+"""Default size in bytes of the triangle of joint counts and confusion of the first nodes."""
 NODES_PER_BLOCK = 512
-"""First nodes whose pairs are handed out at a time."""
+"""Number of first nodes whose pairs are returned at a time."""
 SLOTS_PER_THREAD = 64
-"""Nodes whose pairs a thread of compiled loops counts at a time."""
+"""Number of nodes whose pairs a thread of the compiled loops counts at a time."""
 MOST_VALUES = 2_000
-"""Values above which entropies are not looked up in a table."""
+"""Largest value up to which entropies are looked up in a table."""
 PAIRS_AT_ONCE = 4_000_000
-"""Pairs of nodes without a slot that compiled loops list at a time."""
+"""Number of pairs of nodes without a slot that the compiled loops list at a time."""
 
 
 @dataclass(frozen=True, eq=False)
 class Batch:
-    """What is counted of some instances before their pairs.
+    """Counts of some instances other than those of their pairs.
 
     Args:
-        lengths: How many instances have each number of direct labels.
-        direct: Instances with each node as a label, shape (n_nodes,).
-        support: Instances carrying each node, shape (n_nodes,).
-        entailed: Instances with a label below both nodes of pairs, as
-            `audit.engine.pairs.entailed.count_entailed` counts them.
+        lengths: Number of instances with each number of direct labels.
+        direct: Number of instances with each node as a label, shape (n_nodes,).
+        support: Number of instances carrying each node, shape (n_nodes,).
+        entailed: Number of instances with a label below both nodes of pairs, from
+            `audit.engine.pairs.entailed.count_entailed`.
     """
 
     lengths: IntArray
@@ -57,7 +57,7 @@ class Batch:
 
 
 def count_batch(direct: Sparse, closure: Sparse) -> tuple[Batch, Sparse]:
-    """Count a batch of instances up to its pairs; batches may be counted in several threads.
+    """Count everything but the pairs of a batch; safe to call from several threads.
 
     Args:
         direct: 0/1, shape (n_instances, n_nodes), int64 canonical CSR.
@@ -78,18 +78,19 @@ class PairTally:
     ``merge(update(a), update(b))`` and ``update(a + b)`` are equal in any order: counts exactly,
     confusion to rounding. Adding the same batches in the same order gives the same bytes.
 
-    Pairs of the nodes met first, the most frequent of the first batch before others, are counted
-    in a triangle; pairs of other nodes in a tail. Memory is bounded by ``square`` and the tail, and
-    does not grow with the instances; what a label entails is bounded by the hierarchy.
+    Pairs of the nodes met first (within the first batch, the most frequent ones) are counted in a
+    triangular array, in which each of these nodes has a slot; pairs of other nodes go to a tail.
+    Memory is bounded by ``square``, the tail and the hierarchy, and does not grow with the
+    instances.
 
     Args:
         closure: 1 where a is i or an ancestor of i, shape (n_nodes, n_nodes).
-        square: Bytes that the triangle may take.
-        tail: Keeps the pairs of other nodes; None: in memory.
-        first: Nodes to have their pairs in the triangle, as many as it holds, and no others; None:
-            those met first.
-        compiled: Whether numba's loops count; None: where it is installed. Counts are the same,
-            confusion to rounding.
+        square: Size of the triangle in bytes, at most.
+        tail: Stores the pairs of other nodes; None: in memory.
+        first: Nodes to get a slot, as many as the triangle holds, and no others; None: those met
+            first.
+        compiled: Whether numba's loops count; None: if it is installed. Counts are the same,
+            confusion equal to rounding.
     """
 
     def __init__(
@@ -118,7 +119,7 @@ class PairTally:
 
     @property
     def instances(self) -> int:
-        """Instances counted."""
+        """Number of instances counted."""
         return int(self.lengths.sum())
 
     def update(self, direct: Sparse) -> None:
@@ -126,12 +127,12 @@ class PairTally:
         self.add(*count_batch(direct, self.closure))
 
     def merge(self, other: PairTally) -> None:
-        """Add what another tally of the same hierarchy counted."""
+        """Add the counts of another tally of the same hierarchy."""
         margins = (other.lengths, other.direct_support, other.support)
         self.add_counted(Batch(*margins, other.entailed), other.blocks())
 
     def add(self, batch: Batch, aggregated: Sparse) -> None:
-        """Add what was counted of a batch, and its pairs."""
+        """Add the counts of a batch, and count its pairs from its aggregated values."""
         self.add_counted(batch, ())
         most = int(aggregated.data.max(initial=0))
         if not self.compiled or most >= MOST_VALUES:
@@ -151,7 +152,7 @@ class PairTally:
             self._add_inside(aggregated, entropy)
 
     def add_counted(self, batch: Batch, pairs: Iterable[PairCounts]) -> None:
-        """Add what was counted elsewhere, each pair once."""
+        """Add counts made elsewhere; ``pairs`` holds each pair once."""
         self.lengths = merged_histogram(self.lengths, batch.lengths)
         self.direct_support += batch.direct
         self.support += batch.support
@@ -161,33 +162,33 @@ class PairTally:
             self._add_pairs(counts)
 
     def blocks(self) -> Iterator[PairCounts]:
-        """Every pair with a joint instance in order, some first nodes at a time."""
+        """Every pair with a joint instance, in order, in blocks of first nodes."""
         for sums in self.sums():
             a, b = np.divmod(sums.keys, self.n_nodes)
             yield PairCounts(a, b, sums.joint, sums.confusion)
 
     def sums(self) -> Iterator[Sums]:
-        """The sums of every pair with a joint instance, in order, some first nodes at a time."""
+        """The sums of every pair with a joint instance, in order, in blocks of first nodes."""
         for start in range(0, self.n_nodes, NODES_PER_BLOCK):
             stop = min(start + NODES_PER_BLOCK, self.n_nodes)
             tail = self.tail.between(start * self.n_nodes, stop * self.n_nodes)
             yield summed([self._square(start, stop), tail])
 
     def counts(self) -> PairCounts:
-        """Every pair with a joint instance, as `count_pairs` gives them."""
+        """Every pair with a joint instance, as `count_pairs` returns them."""
         parts = [PairCounts.none(), *self.blocks()]
         a, b, joint = (np.concatenate([getattr(p, k) for p in parts]) for k in ("a", "b", "joint"))
         return PairCounts(a, b, joint, np.concatenate([p.confusion_sum for p in parts]))
 
     @property
     def entailed(self) -> Sums:
-        """Instances with a label below both nodes of pairs that are not in line."""
+        """Number of instances with a label below both nodes, of pairs that are not in line."""
         return self._entailed.between(0, self.n_nodes**2)
 
     def joint_entailed(self, pairs: PairCounts) -> IntArray:
-        """Instances with a label below both nodes of each pair, shape (n_pairs,); pairs in order.
+        """Number of instances with a label at or below both nodes of each pair, shape (n_pairs,).
 
-        Of a pair in line every joint instance has one.
+        The pairs must be sorted. For a pair in line this is every joint instance.
         """
         keys = pairs.a * self.n_nodes + pairs.b
         between = self._entailed.between(keys[0], keys[-1] + 1) if len(keys) else NOTHING
@@ -198,7 +199,7 @@ class PairTally:
         return in_line(self.closure)
 
     def state(self) -> dict[str, NDArray[Any]]:
-        """Everything but the tail as arrays, from which `restore` goes on to the same bytes."""
+        """Everything but the tail as arrays, from which `restore` resumes byte for byte."""
         entailed, places = self.entailed, _places(len(self._taken))
         return {
             "lengths": self.lengths,
@@ -212,7 +213,7 @@ class PairTally:
         }
 
     def restore(self, state: dict[str, NDArray[Any]]) -> None:
-        """Take over the state of a tally made with the same arguments; this one must be empty."""
+        """Resume from the state of a tally made with the same arguments; this one must be empty."""
         self.lengths, self._taken = state["lengths"], state["taken"]
         self.direct_support[:], self.support[:] = state["direct_support"], state["support"]
         self._slot[self._taken] = np.arange(len(self._taken))

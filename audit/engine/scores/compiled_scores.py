@@ -1,8 +1,9 @@
 """The innermost steps of counting pairs of scores, compiled by numba.
 
 Only `audit.engine.scores.score_pairs` imports this module, and only where numba is installed and
-the work is worth the wait for it. `audit.engine.scores.score_loops` has the same functions in NumPy
-and says what they take. Sums are taken in one order, whatever the number of threads.
+the work is worth the time it takes to load. `audit.engine.scores.score_loops` has the same
+functions in NumPy, with their parameters. The order of summation does not depend on the number of
+threads.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from numba import njit
 from numpy.typing import NDArray
 
 SPARSE_COST = 7.0
-"""What a pair costs `count_later`, in those of `add_entropies`; measured."""
+"""Measured cost of a pair in `count_later`, relative to a pair in `add_entropies`."""
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
@@ -24,10 +25,10 @@ def add_entropies(
     factors: int,
     entropy: NDArray[np.float64],
 ) -> None:
-    """As in `score_loops`, without a division for each pair and instance.
+    """The same as in `score_loops`, without a division for each pair and instance.
 
-    Beside the product of the sums runs a numerator, such that numerator / product is the sum of the
-    quotients: n/s + m/t = (n t + m s) / (s t).
+    Beside the product of the sums it updates a numerator, such that numerator / product is the sum
+    of the quotients: n/s + m/t = (n t + m s) / (s t).
     """
     n_instances, n_nodes = values.shape
     for node in range(first, n_nodes, step):
@@ -73,7 +74,7 @@ def count_later(
     after: int,
     n_nodes: int,
 ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-    """As in `score_loops`."""
+    """The same as in `score_loops`."""
     joint = np.zeros(n_nodes - after, np.int64)
     entropy = np.zeros(n_nodes - after)
     for i in range(len(places)):

@@ -1,4 +1,4 @@
-"""Cuts through a hierarchy, and how an instance's mass falls on them."""
+"""Cuts through a hierarchy, and how the total value of an instance is distributed over them."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ FloatArray: TypeAlias = NDArray[np.float64]
 
 @dataclass(frozen=True, eq=False)
 class Cut:
-    """Nodes to compare an instance's mass by, and the atoms that they part it into.
+    """A set of nodes by which the mass of instances is compared, and the atoms they divide it into.
 
-    An atom is the mass of all nodes that have the same *set* of cut nodes at or above them. On a
-    tree each cut node is one atom; on a DAG a node below two cut nodes belongs to a third atom, so
+    An atom consists of all nodes that have the same *set* of cut nodes at or above them. On a tree
+    each cut node gives one atom; on a DAG a node below two cut nodes belongs to a third atom, so
     that nothing counts twice.
     """
 
@@ -34,28 +34,28 @@ class Cut:
     atoms: Sparse
     """1 where a node is a cut node of the atom's set, shape (n_atoms, n_nodes)."""
     residual: int
-    """The atom of what lies under no cut node; -1 where there is none."""
+    """The atom of the nodes under no cut node; -1 if there are none."""
 
 
 def depth_cut(closure: Sparse, depth: IntArray, leaf: BoolArray, at: int) -> Cut:
-    """The nodes at a depth and the leaves above it: an antichain over all leaves.
+    """The cut of the nodes at a depth and the leaves above it: an antichain over all leaves.
 
     Args:
         closure: 1 where a is i or an ancestor of i, shape (n_nodes, n_nodes), canonical CSR.
         depth: Longest path from the root, shape (n_nodes,).
         leaf: Whether a node has no children, shape (n_nodes,).
-        at: The depth; 0 is the root alone, the largest depth or more all leaves.
+        at: The depth; 0 gives only the root, the largest depth or more gives all leaves.
 
     Raises:
-        SchemaError: On a negative depth.
+        SchemaError: If the depth is negative.
     """
     return cut_at(closure, np.flatnonzero((depth == at) | (leaf & (depth < at))))
 
 
 def level_cut(closure: Sparse, level: IntArray, at: int) -> Cut:
-    """The nodes of one of the paper's levels; where they nest, only the top ones.
+    """The cut of the nodes at one of the paper's levels; of nested ones only the topmost.
 
-    Leaves beside these nodes fall into the residual atom.
+    Leaves that are not below these nodes fall into the residual atom.
 
     Args:
         closure: As in `depth_cut`.
@@ -71,14 +71,14 @@ def level_cut(closure: Sparse, level: IntArray, at: int) -> Cut:
 
 
 def cut_at(closure: Sparse, nodes: IntArray) -> Cut:
-    """The cut at any nodes.
+    """The cut at given nodes.
 
     Args:
         closure: As in `depth_cut`.
-        nodes: Different node indices, ascending, shape (n_cut,).
+        nodes: Distinct node indices, ascending, shape (n_cut,).
 
     Raises:
-        SchemaError: If there is no node.
+        SchemaError: If ``nodes`` is empty.
 
     Time and memory grow with the stored values of the closure.
     """
@@ -110,7 +110,7 @@ def _number_rows(matrix: Sparse) -> tuple[IntArray, IntArray]:
 
 
 def atom_values(values: Sparse, cut: Cut) -> Sparse:
-    """What each atom gets from the values of its nodes, shape (n_instances, n_atoms)."""
+    """Sum of the values of each atom's nodes, shape (n_instances, n_atoms)."""
     n_nodes = len(cut.atom_of)
     shape = (n_nodes, cut.atoms.shape[0])
     parts = csr_array((np.ones(n_nodes), cut.atom_of, np.arange(n_nodes + 1)), shape=shape)
@@ -123,7 +123,7 @@ def cut_values(by_atom: Sparse, cut: Cut) -> Sparse:
 
 
 def atom_mass(values: Sparse, cut: Cut) -> Sparse:
-    """Share of an instance's total value that falls on each atom.
+    """Share of each instance's total value that falls on each atom.
 
     Args:
         values: Scores on nodes, not negative, shape (n_instances, n_nodes).
@@ -142,7 +142,7 @@ def atom_mass(values: Sparse, cut: Cut) -> Sparse:
 
 
 def normalised(values: Sparse) -> Sparse:
-    """Each row over its sum; a row that sums to zero gives zeros. Shapes as given."""
+    """Each row divided by its sum, same shape; a row that sums to zero gives zeros."""
     total = row_sums(values)[row_numbers(values)]
     shares = np.divide(values.data, total, out=np.zeros(values.nnz), where=total > 0)
     return csr_array((shares, values.indices, values.indptr), shape=values.shape)

@@ -1,4 +1,4 @@
-"""From scores to decisions."""
+"""Decisions from scores: which nodes are predicted."""
 
 from __future__ import annotations
 
@@ -13,15 +13,16 @@ Sparse: TypeAlias = csr_array[Any, tuple[int, int]]
 
 
 def decide(scores: Sparse, threshold: float, *, single_label: bool) -> Sparse:
-    """What is predicted: the highest score of each instance, or every score at the threshold.
+    """The predicted nodes: the highest score of each instance, or all scores from a threshold up.
 
     Args:
         scores: Shape (n_instances, n_nodes), canonical CSR.
-        threshold: A score from here up is a prediction; not used for a single label.
-        single_label: Whether each instance has one answer; of equal scores the first node's is it.
+        threshold: Least score of a predicted node; not used if ``single_label``.
+        single_label: Whether to predict only the node of the highest score; ties go to the first.
 
     Returns:
-        0/1, int64, same shape. An instance without a score above 0 has no one answer.
+        0/1, int64, same shape. With ``single_label`` an instance without a score above 0 has no
+        prediction.
     """
     if single_label:
         best = highest(scores).column

@@ -1,4 +1,4 @@
-"""Labels that are taken for each other: how often, and how often their mistakes alone would."""
+"""Labels that a model confuses: how often they are exchanged, and how often by chance."""
 
 from __future__ import annotations
 
@@ -22,18 +22,21 @@ BoolArray: TypeAlias = NDArray[np.bool_]
 class Exchanges:
     """The exchanges of labels on some instances.
 
-    A label is *missed* on an instance that has it and is not answered so, and *false* on one that
-    is answered so and has it not. Label a is exchanged for b where a is missed and b is false.
+    A label is *missed* on an instance that has it without its being predicted, and *false* on an
+    instance for which it is predicted but which does not have it. Label a is exchanged for b where
+    a is missed and b is false.
 
     Args:
-        missed: Instances on which each label is missed beside a false answer, shape (n_nodes,).
-        false: Instances on which each is false beside a missed label, same shape.
-        a: First label of each pair that is exchanged at all, shape (n_pairs,).
+        missed: Number of instances on which each label is missed and some other label is false,
+            shape (n_nodes,).
+        false: Number of instances on which each label is false and some other label is missed,
+            same shape.
+        a: First label of each pair that is exchanged at least once, shape (n_pairs,).
         b: Second label, after the first in node order, same shape.
-        forth: Instances on which a is missed and b false, same shape.
-        back: Instances on which b is missed and a false, same shape.
+        forth: Number of instances on which a is missed and b is false, same shape.
+        back: Number of instances on which b is missed and a is false, same shape.
         rows: Terms of the expectation by missed label, shape (n_terms, n_nodes).
-        columns: The same by false label.
+        columns: Terms of the expectation by false label, same shape.
     """
 
     missed: IntArray
@@ -47,11 +50,11 @@ class Exchanges:
 
     @property
     def observed(self) -> IntArray:
-        """Exchanges of each pair in both directions, shape (n_pairs,)."""
+        """Number of exchanges of each pair in both directions, shape (n_pairs,)."""
         return self.forth + self.back
 
     def expected(self, a: IntArray, b: IntArray) -> FloatArray:
-        """Exchanges to expect of pairs of different labels in both directions, shape (n_pairs,)."""
+        """Expected exchanges of pairs of different labels in both directions, shape (n_pairs,)."""
         total = np.zeros(len(a))
         for term in range(self.rows.shape[0]):
             x, y = _dense(self.rows, term), _dense(self.columns, term)
@@ -59,14 +62,17 @@ class Exchanges:
         return total
 
     def exchangeable(self, a: IntArray, b: IntArray) -> BoolArray:
-        """Whether one label of a pair is missed and the other false somewhere, shape (n_pairs,)."""
+        """Whether the margins let a pair be exchanged in either direction, shape (n_pairs,).
+
+        One of its labels is missed on some instance, and the other is false on some instance.
+        """
         missed, false = self.missed > 0, self.false > 0
         return np.asarray((missed[a] & false[b]) | (missed[b] & false[a]))
 
     def family_size(self, closure: Sparse) -> int:
-        """Pairs of labels that could be exchanged, of which neither lies above the other.
+        """Number of exchangeable pairs of labels of which neither lies above the other.
 
-        The counts of missed and false labels alone decide, and no pair is built.
+        It depends only on the counts of missed and false labels; no pair is built.
 
         Args:
             closure: 1 where a is i or an ancestor of i, shape (n_nodes, n_nodes).
@@ -85,11 +91,11 @@ def above_another(closure: Sparse) -> tuple[IntArray, IntArray]:
 
 
 def mistakes(labels: Sparse, decided: Sparse) -> tuple[Sparse, Sparse]:
-    """Labels that are missed and answers that are false, 0/1, each of the shape of both.
+    """The missed labels and the false predictions of each instance, 0/1, both of the same shape.
 
     Args:
         labels: 0/1, shape (n_instances, n_nodes).
-        decided: 0/1, same shape.
+        decided: Predictions, 0/1, same shape.
     """
     right = labels.multiply(decided)
     missed, false = csr_array(labels - right), csr_array(decided - right)
@@ -99,17 +105,18 @@ def mistakes(labels: Sparse, decided: Sparse) -> tuple[Sparse, Sparse]:
 
 
 def count_exchanges(labels: Sparse, decided: Sparse) -> Exchanges:
-    """Count the exchanges of each two labels, and what to expect of them.
+    """Count the exchanges of each pair of labels, and compute the expected exchanges.
 
-    Instances with as many missed and as many false labels are a stratum. In each, exchanges are
-    expected as often as the labels are missed and false there, and never of a label with itself.
+    Instances with the same numbers of missed and of false labels form a stratum. The expected
+    exchanges of a stratum keep its counts of missed and false labels, and no label is exchanged
+    with itself.
 
     Args:
         labels: 0/1, shape (n_instances, n_nodes).
-        decided: What is answered, 0/1, same shape.
+        decided: Predictions, 0/1, same shape.
 
-    Time and memory grow with the sum over instances of missed times false labels; the expectation
-    with strata times nodes, in time.
+    Time and memory grow with the sum over instances of missed times false labels; the time of the
+    expectation grows with strata times nodes.
     """
     missed, false = mistakes(labels, decided)
     here = np.flatnonzero((np.diff(missed.indptr) > 0) & (np.diff(false.indptr) > 0))

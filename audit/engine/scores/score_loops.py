@@ -14,7 +14,7 @@ IntArray: TypeAlias = NDArray[np.int64]
 FloatArray: TypeAlias = NDArray[np.float64]
 
 SPARSE_COST = 4.0
-"""What a pair costs `count_later`, in those of `add_entropies`; measured."""
+"""Measured cost of a pair in `count_later`, relative to a pair in `add_entropies`."""
 
 
 def add_entropies(
@@ -25,17 +25,17 @@ def add_entropies(
     factors: int,
     entropy: FloatArray,
 ) -> None:
-    """Add the entropies in nats of some nodes with every node after them, over instances.
+    """Add up, over instances, the entropies in nats of some nodes with every node after them.
 
-    The logarithms of several sums are one logarithm of their product.
+    One logarithm of a product of several sums replaces their logarithms.
 
     Args:
         first: First of the nodes.
-        step: From one of them to the next.
+        step: Difference from one of these nodes to the next.
         values: Scores, 0 below the threshold, shape (n_instances, n_nodes).
         weighted: ``values * log(values)``, 0 where a score is 0.
-        factors: How many sums of two scores can be multiplied.
-        entropy: What is added to, shape (n_nodes, n_nodes); its upper triangle alone.
+        factors: How many sums of two scores can be multiplied without leaving the range of floats.
+        entropy: Output that is added to, shape (n_nodes, n_nodes); only its upper triangle.
     """
     for node in range(first, values.shape[1], step):
         carrying = np.flatnonzero(values[:, node])
@@ -59,15 +59,15 @@ def count_later(
     after: int,
     n_nodes: int,
 ) -> tuple[IntArray, FloatArray]:
-    """Count the scores that stand behind those of one node in their instances.
+    """Count the scores that follow the scores of one node in the same instances.
 
     Args:
-        places: Where the node's scores stand, shape (n_carrying,).
-        ends: Where the instance of each ends, shape (n_carrying,).
-        values: Scores of all instances, one after another, shape (n_stored,).
-        weighted: ``values * log(values)``.
-        nodes: Node of each, ascending within an instance.
-        after: The first node that can be met.
+        places: Positions of the node's scores, shape (n_carrying,).
+        ends: End of the instance of each, shape (n_carrying,).
+        values: Scores of all instances, concatenated, shape (n_stored,).
+        weighted: ``values * log(values)``, same shape.
+        nodes: Node of each score, ascending within an instance, same shape.
+        after: The first node that is counted.
         n_nodes: Number of nodes.
 
     Returns:

@@ -21,20 +21,20 @@ Sparse: TypeAlias = csr_array[Any, tuple[int, int]]
 IntArray: TypeAlias = NDArray[np.int64]
 FloatArray: TypeAlias = NDArray[np.float64]
 Met: TypeAlias = tuple[IntArray, IntArray, FloatArray]
-"""Of one node: the nodes after it that it meets, joint and confusion with them."""
+"""The pairs of one node: the nodes after it that it meets, joint counts and confusion."""
 Kernel: TypeAlias = Callable[[Sparse, float, IntArray, ModuleType, Executor, Progress], list[Met]]
-"""What counts the pairs of scores at a threshold, of some of the nodes."""
+"""A function that counts the pairs of scores at a threshold, for some of the nodes."""
 
 SCORES_PER_BLOCK = 400_000
-"""Scores, those of 0 included, that the dense kernel holds in the cache at a time."""
+"""Number of scores, zeros included, that the dense kernel holds in the cache at a time."""
 DENSE_NODES = 7_000
-"""Nodes up to which the dense kernel is used: it holds n_nodes^2 sums."""
+"""Largest number of nodes for which the dense kernel is used; it holds n_nodes^2 sums."""
 TASKS = 16
-"""Parts of one block's nodes that cores share; each node belongs to one, so sums have one order."""
+"""Parts of a block's nodes that cores share; a node is in one part, so summation has one order."""
 WORTH_COMPILING = 200_000_000
-"""Pairs of scores, summed over instances, from which loading compiled loops saves time."""
+"""Pairs of scores, summed over instances, from which loading the compiled loops saves time."""
 COUNTING = "counting pairs of scores"
-"""What progress is told."""
+"""Name of the step that is reported as progress."""
 
 
 def count_score_pairs(
@@ -45,30 +45,30 @@ def count_score_pairs(
     device: str | None = None,
     compiled: bool | None = None,
 ) -> PairCounts:
-    """Count the instances whose two scores both reach a threshold, and sum their confusion.
+    """Count, for each pair, the instances whose two scores reach a threshold; sum their confusion.
 
     The entropy of two scores a and b normalised to sum to one is
     ``ln(a + b) - (a ln a + b ln b) / (a + b)``, so that each pair costs one logarithm.
 
     Args:
         aggregated: Aggregated scores, shape (n_instances, n_nodes), canonical CSR.
-        threshold: A score below it adds nothing; above 0.
-        progress: What is told how far the count is.
-        device: Where PyTorch counts, as `audit.engine.scores.score_tensors.device_named` takes it;
-            None: NumPy counts.
-        compiled: Whether numba compiles NumPy's inner loops; None: where it is installed and the
-            work is worth it.
+        threshold: Scores below it are ignored; above 0.
+        progress: Progress callback.
+        device: Name of the PyTorch device to count on, for
+            `audit.engine.scores.score_tensors.device_named`; None: count with NumPy.
+        compiled: Whether numba compiles NumPy's inner loops; None: if it is installed and the work
+            is worth it.
 
     Returns:
-        Every pair with a joint instance; confusion in bits. Whatever counts, joint counts are the
-        same and confusion over all instances is within 1e-12.
+        Every pair with a joint instance; confusion in bits. All kernels give the same joint counts,
+        and confusion over all instances within 1e-12.
 
     Raises:
-        InputError: If the device is not there, or PyTorch is not installed.
+        InputError: If the device does not exist, or PyTorch is not installed.
 
     The dense kernel takes (scores at the threshold) * n_nodes / 2 steps, the sparse one the sum
     over instances of (nodes at the threshold)^2 / 2; the cheaper is chosen. Both use all cores, and
-    give the same in whatever order instances come, to rounding.
+    the order of instances changes no result, except by rounding.
     """
     used = _used(aggregated, threshold)
     if device is not None:
@@ -83,7 +83,7 @@ def count_score_pairs(
 
 
 def support_at(aggregated: Sparse, threshold: float) -> IntArray:
-    """Instances whose score reaches a threshold, of each node, int64, shape (n_nodes,)."""
+    """Number of instances on which each node's score reaches a threshold, int64, (n_nodes,)."""
     reached = aggregated.indices[aggregated.data >= threshold]
     return np.bincount(reached, minlength=aggregated.shape[1]).astype(np.int64)
 
@@ -164,7 +164,10 @@ def _dense_kernel(
 
 
 def safe_factors(values: FloatArray, threshold: float, decades: int = 300) -> int:
-    """How many sums of two values can be multiplied within some powers of ten of one."""
+    """How many sums of two values can be multiplied so that the product stays in range.
+
+    The range is from 10^-decades to 10^decades.
+    """
     if not len(values):
         return 1
     least, largest = max(float(values.min()), threshold), 2 * float(values.max())
@@ -173,7 +176,7 @@ def safe_factors(values: FloatArray, threshold: float, decades: int = 300) -> in
 
 
 def times_log(values: FloatArray) -> FloatArray:
-    """Values times their natural logarithm; 0 where a value is 0."""
+    """Values times their natural logarithms; 0 where a value is 0."""
     return values * np.log(np.where(values > 0, values, 1.0))
 
 
@@ -206,11 +209,11 @@ def _sparse_kernel(
 
 
 def met_of(node: int, joint: IntArray, entropy: FloatArray) -> Met:
-    """The pairs of a node with those after it; rounding is kept from leaving [0, joint].
+    """The pairs of a node with those after it; confusion is clipped to [0, joint].
 
     Args:
         node: The node.
-        joint: Joint counts with each node after it.
+        joint: Joint counts with each node after it, shape (n_later,).
         entropy: Summed entropies in nats, same shape.
     """
     met = np.flatnonzero(joint)

@@ -1,4 +1,4 @@
-"""Joint counts and concept confusion of scores on a device of PyTorch."""
+"""Joint counts and concept confusion of scores on a PyTorch device."""
 
 from __future__ import annotations
 
@@ -21,24 +21,24 @@ IntArray: TypeAlias = NDArray[np.int64]
 Precision: TypeAlias = Literal["float64", "float32"]
 
 DEVICES = ("cpu", "cuda")
-"""Devices by name."""
+"""Names of the devices."""
 SCORES_PER_BLOCK = {"cpu": 400_000, "cuda": 24_000_000}
-"""Scores, those of 0 included, that are on a device at a time: on a processor as many as its cache
-takes, on a graphics card so many that its work takes longer than the asking for it."""
+"""Number of scores, zeros included, that are on a device at a time: on a CPU as many as its cache
+holds, on a GPU so many that the computation takes longer than launching it."""
 DECADES = {"float64": 300, "float32": 37}
-"""Powers of ten that a product may have, either way, to be in the range of a float."""
+"""Largest power of ten, positive or negative, that a product may have in each float type."""
 ARRAYS = 8
-"""Arrays as large as a block that counting it may need at a time."""
+"""Number of arrays of a block's size that counting the block may need at a time."""
 
 
 def device_named(name: str) -> torch.device:
-    """The device of that name.
+    """The PyTorch device of that name.
 
     Args:
         name: One of `DEVICES`.
 
     Raises:
-        InputError: If there is no device of that name, or PyTorch is not installed or sees none.
+        InputError: If the name is unknown, PyTorch is not installed, or it finds no such device.
     """
     if name not in DEVICES:
         raise InputError(f"a device is one of {', '.join(DEVICES)}", found=name)
@@ -73,19 +73,19 @@ def met_on(
     Args:
         name: One of `DEVICES`.
         scores: Shape (n_instances, n_nodes), canonical CSR.
-        threshold: A score below it adds nothing; above 0.
-        used: Nodes that reach it somewhere, ascending.
-        progress: What is told how far the count is.
-        precision: Of the entropies; the threshold is applied in float64 always, and joint counts
-            are exact. In float32 confusion over all instances is within 1e-5 bits
+        threshold: Scores below it are ignored; above 0.
+        used: Nodes whose score reaches the threshold on some instance, ascending.
+        progress: Progress callback.
+        precision: Float type of the entropies. The threshold is always applied in float64, and
+            joint counts are exact. In float32 confusion over all instances is within 1e-5 bits
             (measured: 5e-6).
 
     Returns:
-        Of each node in ``used``, the positions in it of nodes after it that it meets, with joint
-        counts and confusion.
+        For each node in ``used``, the positions in ``used`` of the later nodes that it meets, with
+        joint counts and confusion.
 
     Raises:
-        InputError: As `device_named`, or if the sums of all pairs do not fit on the device.
+        InputError: As in `device_named`, or if the sums of all pairs do not fit on the device.
 
     Takes (scores at the threshold) * len(used) / 2 steps, and holds 2 len(used)^2 sums.
     """

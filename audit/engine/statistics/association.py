@@ -1,4 +1,4 @@
-"""How surprising an excess is: one-sided p values, and intervals of a ratio."""
+"""One-sided p values of an excess, and intervals of the ratio of observed to expected."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ from scipy.special import gammainc, gammaincinv
 FloatArray: TypeAlias = NDArray[np.float64]
 
 SHRINKAGE = 0.5
-"""Records added to those observed and to those expected before they are divided."""
+"""Number added to observed and to expected records before they are divided."""
 TAIL = 0.025
-"""Share of the distribution of a ratio beyond each bound of its interval."""
+"""Probability beyond each bound of the interval of a ratio."""
 
 
 def poisson_p_value(observed: FloatArray, expected: FloatArray) -> FloatArray:
-    """Chance of at least as many where a Poisson number is expected, shape as given.
+    """Probability of at least the observed number under a Poisson distribution, shape as given.
 
-    The incomplete gamma function, so that neither need be whole. 1 where nothing is observed or
-    nothing is expected, so that no excess can be judged.
+    Uses the incomplete gamma function, so that neither number need be whole. 1 where nothing is
+    observed or nothing is expected, as no excess can be judged there.
 
     >>> poisson_p_value(np.array([2.0, 0.0]), np.array([1.0, 1.0])).round(4).tolist()
     [0.2642, 1.0]
@@ -34,7 +34,9 @@ def poisson_p_value(observed: FloatArray, expected: FloatArray) -> FloatArray:
 def shrunk_ratio(
     observed: FloatArray, expected: FloatArray
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Observed over expected drawn toward 1, and its 95 % interval; shapes as given.
+    """Observed over expected, shrunk toward 1, and its 95 % interval; shapes as given.
+
+    Returns the ratio and the lower and upper bounds:
 
     ``(O + 1/2) / (E + 1/2)``, and the quantiles of ``Gamma(O + 1/2, rate E + 1/2)`` (Noren,
     Hopstadius and Bate 2013).

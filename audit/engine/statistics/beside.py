@@ -1,4 +1,4 @@
-"""How much more often than by chance labels stand beside a code."""
+"""How much more often than by chance labels occur beside a code."""
 
 from __future__ import annotations
 
@@ -13,12 +13,13 @@ Sparse: TypeAlias = csr_array[Any, tuple[int, int]]
 
 
 def company(labels: Sparse, code_of: Sparse) -> Sparse:
-    """The logarithm of how many times as often as by chance each label stands beside each code.
+    """Logarithm of the ratio of observed to chance co-occurrence of each label with each code.
 
-    A record is beside a code for a label where another one of its labels is that code. By chance
-    the records beside a code for any label share out as labels do: so records of many labels speak
-    for no code. The ratio is the lower bound of `audit.engine.statistics.association.shrunk_ratio`,
-    and the logarithm 0 where that is below 1: company that may be chance says nothing.
+    A label occurs beside a code on a record if another label of the record is that code. By chance,
+    the occurrences beside a code are distributed over labels in proportion to the frequencies of
+    the labels, so that records with many labels favour no code. The ratio is the lower bound of
+    `audit.engine.statistics.association.shrunk_ratio`; where it is below 1, the logarithm is 0,
+    because the co-occurrence may be chance.
 
     Args:
         labels: Labels of records, 0 or 1, int64, shape (n_records, n_labels), canonical CSR.

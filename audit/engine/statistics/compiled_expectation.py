@@ -1,4 +1,4 @@
-"""The loop over pairs and strata of an expectation, compiled by numba; its twin is in NumPy.
+"""The loop over pairs and strata of an expectation, compiled by numba; NumPy has an equivalent.
 
 Only `audit.engine.statistics.expectation` imports this module, and only where numba is installed.
 """
@@ -20,16 +20,16 @@ def expected_joint(
     missing: NDArray[np.float64],
     into: NDArray[np.float64],
 ) -> None:
-    """Expected joint records of pairs, the strata of each added in their order.
+    """Expected joint records of pairs, summed over strata in their order.
 
     Args:
         a: First nodes, shape (n_pairs,).
         b: Second nodes, shape (n_pairs,).
-        size: Records of each stratum, shape (n_strata,).
+        size: Number of records of each stratum, shape (n_strata,).
         share: Share of them that carry each node, shape (n_nodes, n_strata).
         facet: Facet of each node, shape (n_nodes,).
         missing: One minus the factor of two facets, shape (n_facets, n_facets, n_strata).
-        into: Where it goes, shape (n_pairs,).
+        into: Output, shape (n_pairs,).
     """
     for pair in range(len(a)):
         first, second = share[a[pair]], share[b[pair]]

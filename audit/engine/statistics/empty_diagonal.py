@@ -10,26 +10,28 @@ from numpy.typing import NDArray
 FloatArray: TypeAlias = NDArray[np.float64]
 
 TOLERANCE = 1e-9
-"""How far from a margin the fit may end, as a share of the table's total."""
+"""Largest deviation from a margin at which the fit ends, as a share of the table's total."""
 MOST_STEPS = 10_000
-"""Steps after which the fit ends where it is: only a table nearly all of which lies in one label's
-row and column needs more, and its largest row then lacks less than a count in 5,000."""
+"""Number of steps after which the fit stops without having converged. Only a table with nearly all
+counts in the row and column of one label needs more; its largest row then lacks less than one
+count in 5,000."""
 
 
 def fitted(rows: FloatArray, columns: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """The terms of the expected counts: their sum over terms of ``x[i] * y[j]``, for i != j.
+    """Expected counts as a sum over terms of ``x[i] * y[j]``, for i != j.
 
-    Iterative proportional fitting: each step scales the rows to their margin, then the columns, so
+    Iterative proportional fitting: each step scales the rows to their margins, then the columns, so
     that only two vectors change.
 
     Args:
         rows: Margin of each row, shape (n,), not negative.
-        columns: Margin of each column, shape (n,), of the same sum; some table with an empty
-            diagonal has these margins.
+        columns: Margin of each column, shape (n,), with the same sum; there must be a table with an
+            empty diagonal that has these margins.
 
     Returns:
-        ``x, y``, each of shape (n_terms, n): one term; two where one label's row and column hold
-        the whole table, whose counts are then the margins of the others; none of an empty table.
+        ``x, y``, each of shape (n_terms, n). There is one term; no term for an empty table; and two
+        if the row and column of one label hold the whole table, whose counts are then the margins
+        of the other labels.
     """
     total = rows.sum()
     if total == 0:

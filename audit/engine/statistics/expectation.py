@@ -1,4 +1,4 @@
-"""How often two nodes are expected on one record, given how many labels records have."""
+"""Expected number of records that carry two nodes, given how many labels records have."""
 
 from __future__ import annotations
 
@@ -20,23 +20,23 @@ FloatArray: TypeAlias = NDArray[np.float64]
 BoolArray: TypeAlias = NDArray[np.bool_]
 
 MOST_BRANCHES = 200
-"""Branches whose pairs have a factor of their own."""
+"""Largest number of facets, each pair of which has a factor of its own."""
 PRIOR = 20.0
-"""Pairs of labels that are added to those observed and expected between two branches."""
+"""Number added to observed and to expected pairs of labels between two branches (shrinkage)."""
 CHUNK = 1 << 15
-"""Pairs that are worked on at a time: few enough for the processor's cache."""
+"""Number of pairs computed at a time, few enough for the processor's cache."""
 
 
 @dataclass(frozen=True, eq=False)
 class Expectation:
-    """What record length, and labels between branches, let expect of any pair of nodes.
+    """Expected joint records of pairs of nodes, from record length and labels between branches.
 
     Args:
-        size: Records of each stratum, shape (n_strata,).
+        size: Number of records of each stratum, shape (n_strata,).
         share: Share of them that carry each node, shape (n_strata, n_nodes).
-        facet: Which factor each node has, shape (n_nodes,).
-        factor: Of each stratum and pair of facets, shape (n_strata, n_facets, n_facets): label
-            pairs observed over those expected if labels were drawn independently.
+        facet: Facet of each node, shape (n_nodes,).
+        factor: Factor of each stratum and pair of facets, shape (n_strata, n_facets, n_facets):
+            label pairs observed over those expected if labels were drawn independently.
     """
 
     size: FloatArray
@@ -53,8 +53,8 @@ class Expectation:
     def joint(self, a: IntArray, b: IntArray) -> FloatArray:
         """Records expected to carry both nodes of each pair, shape (n_pairs,).
 
-        ``sum over strata of n pi_a pi_b max(0, 1 - (1 - c) (1 - pi_a) (1 - pi_b))``; exchanging a
-        and b changes no bit. With ``c = 1 - 1 / d`` this is Hajek's correction for records of a
+        ``sum over strata of n pi_a pi_b max(0, 1 - (1 - c) (1 - pi_a) (1 - pi_b))``; swapping a and
+        b gives the same bits. With ``c = 1 - 1 / d`` this is Hajek's correction for records with a
         fixed number of labels. Time grows with pairs times strata.
         """
         expected = np.empty(len(a))
@@ -87,7 +87,7 @@ class Expectation:
         return np.ascontiguousarray(self.share.T), self.facet, missing
 
     def terms(self, a: IntArray, b: IntArray) -> Iterator[FloatArray]:
-        """What each stratum adds to each pair, shape (n_pairs,) a stratum."""
+        """The summand of each stratum for each pair: an array of shape (n_pairs,) per stratum."""
         facets = self.facet[a] * self.factor.shape[1] + self.facet[b]
         for size, share, missing in zip(self.size, self.share, self._missing, strict=True):
             first, second = share[a], share[b]
@@ -105,12 +105,12 @@ class Expectation:
 
 @dataclass(frozen=True, eq=False)
 class Facets:
-    """Branches as labels fill them: what the factors of an expectation belong to.
+    """Groups of branches (facets) that share a factor of an expectation.
 
     Args:
-        of_branch: Facet of each branch, by its number as a node, shape (n_nodes,); -1 where fewer
-            than two of its labels are in use.
-        count: How many facets there are.
+        of_branch: Facet of each branch, indexed by the branch's node index, shape (n_nodes,); -1
+            if fewer than two of its labels are in use.
+        count: Number of facets.
     """
 
     of_branch: IntArray
@@ -118,10 +118,12 @@ class Facets:
 
 
 def facets_of(labelled: IntArray, branch_of: IntArray) -> Facets:
-    """The branches with two labels in use; beyond `MOST_BRANCHES` those with fewest are one.
+    """A facet for each branch with at least two labels in use, at most `MOST_BRANCHES` in all.
+
+    If there are more such branches, those with the fewest labels share one facet.
 
     Args:
-        labelled: Records with each node as a most specific label, shape (n_nodes,).
+        labelled: Number of records with each node as a most specific label, shape (n_nodes,).
         branch_of: The branch of each node, shape (n_nodes,); negative: none.
     """
     used = np.flatnonzero((labelled > 0) & (branch_of >= 0))
@@ -144,9 +146,9 @@ class LabelPairs:
 
     Args:
         facets: The facets.
-        observed: Shape (n_strata, n_facets, n_facets).
-        drawn: Those expected of labels drawn independently, same shape.
-        competing: ``h``, which length lets through of those, shape (n_strata,).
+        observed: Observed pairs, shape (n_strata, n_facets, n_facets).
+        drawn: Expected pairs if labels were drawn independently, same shape.
+        competing: ``h``, the share of the drawn pairs that record length leaves, (n_strata,).
     """
 
     facets: Facets
@@ -156,7 +158,7 @@ class LabelPairs:
 
     @property
     def factor(self) -> FloatArray:
-        """The factor of each stratum and pair of facets; behind the last facet that of length."""
+        """The factor of each stratum and pair of facets; after the last facet, that of length."""
         k, n = self.observed.shape[:2]
         length = self.competing[:, None, None]
         factor = np.empty((k, n + 1, n + 1))
@@ -166,7 +168,7 @@ class LabelPairs:
 
 
 def label_pairs(strata: Strata, branch_of: IntArray) -> LabelPairs:
-    """Labels between branches in each stratum, as observed and as drawn independently.
+    """Pairs of labels between facets in each stratum, as observed and as drawn independently.
 
     Args:
         strata: The records.
@@ -193,12 +195,12 @@ def label_pairs(strata: Strata, branch_of: IntArray) -> LabelPairs:
 
 
 def expectation(strata: Strata, branch_of: IntArray, pairs: LabelPairs) -> Expectation:
-    """What the margins of strata let expect.
+    """The expectation that follows from the margins of strata.
 
     Args:
         strata: The records.
         branch_of: The branch of each node, shape (n_nodes,); negative: none.
-        pairs: From `label_pairs` of the same.
+        pairs: From `label_pairs` of the same strata and branches.
     """
     known = (branch_of >= 0) & (pairs.facets.of_branch[branch_of] >= 0)
     facet = np.where(known, pairs.facets.of_branch[branch_of], pairs.facets.count)

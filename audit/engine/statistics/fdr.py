@@ -1,4 +1,4 @@
-"""A family of pairs that margins alone decide, and false discoveries within it."""
+"""False discovery rate within a family of pairs that the margins alone determine."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ BoolArray: TypeAlias = NDArray[np.bool_]
 
 
 def pairs_apart(used: BoolArray, closure: Sparse) -> int:
-    """Pairs of used nodes of which neither is above the other.
+    """Number of pairs of used nodes of which neither is above the other.
 
     Args:
-        used: Shape (n_nodes,).
+        used: Whether each node is used, shape (n_nodes,).
         closure: 1 where a is i or an ancestor of i, shape (n_nodes, n_nodes).
 
     No pair is built: time grows with the stored values of the closure.
@@ -31,14 +31,14 @@ def pairs_apart(used: BoolArray, closure: Sparse) -> int:
 
 
 def benjamini_hochberg(p_value: FloatArray, family: int) -> FloatArray:
-    """Adjusted p values within a family, the members that are not given having p = 1.
+    """P values adjusted by Benjamini and Hochberg; members that are not given have p = 1.
 
     Args:
-        p_value: Of some members of the family, shape (n,).
-        family: Members, at least n.
+        p_value: P values of some members of the family, shape (n,).
+        family: Number of members of the family, at least n.
 
     Returns:
-        The least rate of false discoveries at which each would be rejected, shape (n,), as given.
+        The least false discovery rate at which each would be rejected, shape (n,), in given order.
 
     >>> benjamini_hochberg(np.array([0.03, 0.01]), 4).tolist()
     [0.06, 0.04]
@@ -55,11 +55,10 @@ def benjamini_hochberg(p_value: FloatArray, family: int) -> FloatArray:
 
 
 def threshold(p_value: FloatArray, family: int, rate: float) -> float:
-    """The p value up to which Benjamini and Hochberg's step-up test rejects; 0 where it rejects
-    none.
+    """The p value up to which Benjamini and Hochberg's step-up test rejects; 0 if it rejects none.
 
-    ``k * rate / family`` with k the largest rank whose p value is at most that: not the largest p
-    value itself, which can be tiny.
+    ``k * rate / family`` with k the largest rank whose p value is at most that number; not the
+    largest rejected p value itself, which can be tiny.
 
     >>> threshold(np.array([0.001, 0.02, 0.3]), 4, 0.05)
     0.025

@@ -1,4 +1,4 @@
-"""The excess of a pair, tested against its variance between groups."""
+"""Test of the excess of a pair, adjusted for its variance between groups."""
 
 from __future__ import annotations
 
@@ -19,18 +19,18 @@ IntArray: TypeAlias = NDArray[np.int64]
 FloatArray: TypeAlias = NDArray[np.float64]
 
 AT_ONCE = 10_000
-"""Numbers up to which a dot product is not divided among threads."""
+"""Largest length up to which a dot product is not divided among threads."""
 
 
 @dataclass(frozen=True, eq=False)
 class Grouped:
-    """Records that take part, with their strata and the groups that they are repeated in.
+    """Records that take part, with their strata and their groups, such as patients.
 
     Args:
         carriers: A value stored where a record carries a node, shape (n_records, n_nodes).
-        stratum: Of each record, shape (n_records,).
-        group: Of each record, from 0, shape (n_records,).
-        below: 1 where the column is the row or below it, shape (n_nodes, n_nodes).
+        stratum: Stratum of each record, shape (n_records,).
+        group: Group of each record, numbered from 0, shape (n_records,).
+        below: 1 where the column's node is at or below the row's, shape (n_nodes, n_nodes).
     """
 
     carriers: csc_array
@@ -40,13 +40,13 @@ class Grouped:
 
     @cached_property
     def by_group(self) -> FloatArray:
-        """Records of each group in each stratum, shape (n_groups, n_strata)."""
+        """Number of records of each group in each stratum, shape (n_groups, n_strata)."""
         groups, strata = (int(of.max(initial=-1)) + 1 for of in (self.group, self.stratum))
         counts = np.bincount(self.group * strata + self.stratum, minlength=groups * strata)
         return counts.reshape(groups, strata).astype(np.float64)
 
     def carrying(self, node: int) -> IntArray:
-        """Numbers of the records that carry a node, ascending."""
+        """Indices of the records that carry a node, ascending."""
         ends = self.carriers.indptr[node], self.carriers.indptr[node + 1]
         return self.carriers.indices[slice(*ends)].astype(np.int64)
 
@@ -56,19 +56,19 @@ class Grouped:
 
 
 class GroupTest:
-    """The upper Poisson tail of as many records as the groups are worth.
+    """Poisson test of an excess, with observed and expected divided by a design effect.
 
-    The residual of a record is ``both - pi_a y - pi_b x + constant``, with x and y whether it
-    carries the two nodes, ``both`` whether it carries them and has no label below both, pi their
-    shares in its stratum, and the constant that makes the residuals of a stratum sum to observed
-    minus expected. The design effect is the sum of squared residuals summed by group over that of
-    single records, at least 1; observed and expected are both divided by it (Rao and Scott 1992).
-    Where no record of a group resembles another it is 1; where one group holds all of an excess it
-    is about as large as the excess.
+    The residual of a record is ``both - pi_a y - pi_b x + constant``, where x and y are whether it
+    carries the two nodes, ``both`` is whether it carries them and has no label below both, pi are
+    the nodes' shares in its stratum, and the constant makes the residuals of a stratum sum to
+    observed minus expected. The design effect is the sum of squares of the residuals' sums by group
+    over the sum of squares of the residuals of records, at least 1; observed and expected are both
+    divided by it (Rao and Scott 1992). If the records of a group do not resemble each other it is
+    1; if one group holds all of an excess it is about as large as the excess.
 
     Args:
         grouped: The records.
-        expected: What is expected of pairs.
+        expected: The expectation of pairs.
     """
 
     def __init__(self, grouped: Grouped, expected: Expectation) -> None:
@@ -77,8 +77,9 @@ class GroupTest:
         self._marked = np.zeros(len(grouped.group), np.bool_)
 
     def p_values(self, a: IntArray, b: IntArray) -> FloatArray:
-        """Of some pairs, shape (n_pairs,). Time grows with the supports of their nodes, and with
-        the groups.
+        """P values of pairs, shape (n_pairs,).
+
+        Time grows with the supports of their nodes, and with the number of groups.
         """
         pairs = zip(a.tolist(), b.tolist(), strict=True)
         return np.array([self._p_value(*pair) for pair in pairs], np.float64)

@@ -1,4 +1,4 @@
-"""Intervals of shares."""
+"""Confidence intervals and p values of shares, also of instances that come in groups."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from scipy.special import betainc, ndtri, stdtr, stdtrit
 FloatArray: TypeAlias = NDArray[np.float64]
 
 LEVEL = 0.95
-"""Coverage of the intervals in reports."""
+"""Confidence level of the intervals in reports."""
 
 
 def wilson(k: float, n: float, level: float = LEVEL) -> tuple[float, float]:
-    """Wilson score interval of a share k / n; n may be an effective number.
+    """Wilson score interval of a share k / n; n may be an effective sample size.
 
     Returns:
-        Lower and upper bound in [0, 1], the share between them; (0, 1) where n is 0.
+        Lower and upper bound in [0, 1], which include the share; (0, 1) if n is 0.
     """
     if n <= 0:
         return 0.0, 1.0
@@ -35,10 +35,10 @@ def wilson(k: float, n: float, level: float = LEVEL) -> tuple[float, float]:
 def newcombe(
     share: float, n: float, elsewhere: float, n_elsewhere: float, level: float = LEVEL
 ) -> tuple[float, float]:
-    """Newcombe's hybrid score interval of ``share - elsewhere``; n may be effective numbers.
+    """Newcombe's hybrid score interval of ``share - elsewhere``; n may be effective sample sizes.
 
     Returns:
-        Lower and upper bound, the difference between them.
+        Lower and upper bound, which include the difference.
     """
     low, high = wilson(share * n, n, level)
     low_there, high_there = wilson(elsewhere * n_elsewhere, n_elsewhere, level)
@@ -50,21 +50,21 @@ def newcombe(
 
 
 def effective_n(k: FloatArray, n: FloatArray) -> float:
-    """Instances that a grouped share is worth: n over its design effect, never above n.
+    """Effective sample size of a share of grouped instances: n over its design effect, at most n.
 
     The design effect is the larger of two. One is the variance of a ratio estimator over groups,
-    over the binomial variance; a few large groups draw the share to their own and hide from it.
+    divided by the binomial variance; it misses a few large groups that draw the share to their own.
     The other is Kish's for the share's intraclass correlation (analysis of variance):
     ``1 + (m - 1) * correlation``, with ``m = sum of n_g^2 / n``.
 
     Args:
-        k: Instances that count, per group, shape (n_groups,).
-        n: Instances per group, shape (n_groups,), positive.
+        k: Number of instances that count, per group, shape (n_groups,).
+        n: Number of instances per group, shape (n_groups,), positive.
 
     Returns:
-        Between 1 and ``n.sum()``; 0 without instances. Where all or none of them count, or with
-        one group, nothing varies: what groups constant in themselves are worth, their number
-        where they are of one size.
+        Between 1 and ``n.sum()``; 0 without instances. If all or none of the instances count, or
+        there is one group, nothing varies; then the correlation is taken to be 1, which gives the
+        number of groups if all are of one size.
     """
     total, groups = float(n.sum()), len(n)
     share = float(k.sum()) / total if total else 0.0
@@ -78,15 +78,16 @@ def effective_n(k: FloatArray, n: FloatArray) -> float:
 
 
 def intraclass_correlation(k: FloatArray, n: FloatArray) -> float:
-    """How alike instances of one group are: the estimator from the analysis of variance.
+    """Intraclass correlation of grouped instances, by the analysis of variance estimator.
 
     Args:
-        k: Instances that count, per group, shape (n_groups,); neither none of all nor all.
-        n: Instances per group, shape (n_groups,), positive; two groups or more.
+        k: Number of instances that count, per group, shape (n_groups,); in total neither none nor
+            all.
+        n: Number of instances per group, shape (n_groups,), positive; at least two groups.
 
     Returns:
-        1 where every group is constant in itself, below 0 where groups are more alike than chance;
-        0 where every group is one instance, which tells nothing of it.
+        1 if every group is constant in itself, below 0 if groups are more alike than by chance; 0
+        if every group is a single instance, from which the correlation cannot be estimated.
     """
     total, groups = float(n.sum()), len(n)
     if total == groups:
@@ -98,19 +99,19 @@ def intraclass_correlation(k: FloatArray, n: FloatArray) -> float:
 
 
 def at_freedom(effective: float, n: float, groups: float, level: float = LEVEL) -> float:
-    """The effective number of instances at the degrees of freedom that groups leave.
+    """Effective sample size, adjusted to the degrees of freedom that the number of groups leaves.
 
-    Korn and Graubard's adjustment: the effective number times the square of Student's quantile at
-    n - 1 degrees of freedom over that at groups - 1.
+    Korn and Graubard's adjustment: the effective sample size times the squared ratio of Student's
+    quantile at n - 1 degrees of freedom to that at groups - 1.
 
     Args:
-        effective: What the instances are worth with many groups.
-        n: Instances.
-        groups: How many groups they are of; n where each stands alone.
-        level: Coverage of the interval that it is for.
+        effective: Effective sample size, from `effective_n`.
+        n: Number of instances.
+        groups: Number of groups; n if instances are not grouped.
+        level: Confidence level of the interval that it is for.
 
     Returns:
-        ``effective`` where there are as many groups as instances, less with fewer; 0 for one group.
+        ``effective`` if there are as many groups as instances, less with fewer; 0 for one group.
     """
     if groups >= n:
         return effective
@@ -121,21 +122,21 @@ def at_freedom(effective: float, n: float, groups: float, level: float = LEVEL) 
 
 
 def p_above(share: float, effective: float, n: float, groups: float, limit: float) -> float:
-    """p value of a share under the hypothesis that the true one is at a limit, or below it.
+    """P value of a share under the hypothesis that the true share is at most a limit.
 
-    The exact upper tail of the binomial distribution at the effective number of instances. Where
-    groups repeat themselves that number is uncertain, and p is at least that of the score test with
-    the continuity correction, against Student's distribution with groups - 1 degrees of freedom.
+    The exact upper tail of the binomial distribution at the effective sample size. With grouped
+    instances that size is uncertain, and p is at least that of the score test with continuity
+    correction, against Student's distribution with groups - 1 degrees of freedom.
 
     Args:
-        share: Instances that count over all.
-        effective: What the instances are worth.
-        n: Instances.
-        groups: How many groups they are of; n where each stands alone.
-        limit: Between 0 and 1.
+        share: Share of the instances that count.
+        effective: Effective sample size.
+        n: Number of instances.
+        groups: Number of groups; n if instances are not grouped.
+        limit: Largest share under the hypothesis, between 0 and 1.
 
     Returns:
-        In [0, 1]; 1 where none counts, where the limit is 1, and with one group of several
+        In [0, 1]; 1 if no instance counts, if the limit is 1, or if there is one group of several
         instances.
     """
     k = share * effective

@@ -1,4 +1,4 @@
-"""What a random split of the same size lets expect: labels that its training part lacks."""
+"""Number of labels that the training part of a random split of the same size would lack."""
 
 from __future__ import annotations
 
@@ -17,21 +17,21 @@ IntArray: TypeAlias = NDArray[np.int64]
 FloatArray: TypeAlias = NDArray[np.float64]
 
 NEVER = 1e-9
-"""Chance to be unseen below which a label takes no part: it is on too many units."""
+"""Probability of being unseen below which a label is ignored, as too many units carry it."""
 
 
 def unseen_by_chance(carried: Sparse, outside: int) -> tuple[float, float]:
-    """Mean and variance of the labels that only ``outside`` units drawn at random carry.
+    """Mean and variance of the number of labels carried only by ``outside`` units drawn at random.
 
-    Exact: k units of N are all outside with the chance C(outside, k) / C(N, k), and two labels on
-    k, l and both on j units are both so with that of k + l - j units.
+    Exact: k units of N are all outside with probability C(outside, k) / C(N, k); two labels carried
+    by k and by l units, of which j carry both, are both unseen with that of k + l - j units.
 
     Args:
         carried: 1 where a unit has a label, shape (n_units, n_labels), canonical CSR.
-        outside: Units that are not trained on.
+        outside: Number of units that are not trained on.
 
     Returns:
-        Zero and zero where every unit, or none, is trained on.
+        The mean and the variance; both 0 if all units, or none, are trained on.
 
     Time grows with the sum over units of (rare labels per unit)^2.
     """
@@ -51,8 +51,8 @@ def unseen_by_chance(carried: Sparse, outside: int) -> tuple[float, float]:
 
 
 def chance_of_unseen(unseen: int, mean: float, variance: float) -> float:
-    """Chance of at least as many unseen labels: the tail of a Poisson number, scaled to the
-    variance where that is above the mean."""
+    """Probability of at least as many unseen labels: the upper tail of a Poisson distribution,
+    scaled to the variance if that is above the mean."""
     scale = max(variance / mean, 1.0) if mean else 1.0
     return float(gammainc(unseen / scale, mean / scale)) if unseen and mean else float(not unseen)
 

@@ -1,4 +1,4 @@
-"""Bootstrap weights that depend on what is resampled alone, not on its order or its batch."""
+"""Bootstrap weights that depend only on the ids of the resampled units, not on order or batches."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ UIntArray: TypeAlias = NDArray[np.uint64]
 FloatArray: TypeAlias = NDArray[np.float64]
 
 REPLICATES = 200
-"""Resamples behind an interval."""
+"""Number of bootstrap replicates behind an interval."""
 
 _STEP = 0x9E3779B97F4A7C15
 _MIX = ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB), (31, 1))
 
 
 def unit_keys(units: Sequence[str], seed: int) -> UIntArray:
-    """A 64-bit key for each unit's id, equal for equal ids and seeds, shape (n,).
+    """A 64-bit key for each unit id, equal for equal ids and seeds, shape (n,).
 
     Args:
-        units: What is resampled as a whole, one an instance: its group, or its own id.
+        units: Id of the unit of each instance, that is its group, or the instance itself.
         seed: Any integer.
 
     Each different id is hashed once (BLAKE2b).
@@ -40,14 +40,14 @@ def unit_keys(units: Sequence[str], seed: int) -> UIntArray:
 
 
 def poisson_weights(keys: UIntArray, replicates: int = REPLICATES) -> FloatArray:
-    """How often each unit is drawn into each replicate: Poisson with mean 1.
+    """Number of times that each unit is drawn into each replicate: Poisson with mean 1.
 
-    The Poisson bootstrap: sums over instances, weighted so, are bootstrap sums, and they add up
-    over batches. A weight is a function of key and replicate alone (SplitMix64, inverted).
+    The Poisson bootstrap: sums over instances with these weights are bootstrap sums, which can be
+    added up over batches. A weight depends only on key and replicate (SplitMix64, inverted).
 
     Args:
         keys: From `unit_keys`, shape (n,).
-        replicates: How many; a larger number begins with the same ones.
+        replicates: Number of replicates; a larger number begins with the same ones.
 
     Returns:
         Whole numbers, shape (n, replicates).
@@ -79,12 +79,12 @@ def percentile_interval(
     """Percentile interval of bootstrap estimates, along the first axis.
 
     Args:
-        estimates: Shape (replicates, ...); NaN where a replicate leaves the estimate undefined.
-        level: Coverage aimed at.
+        estimates: Shape (replicates, ...); NaN where the estimate of a replicate is undefined.
+        level: Nominal coverage.
 
     Returns:
-        Lower and upper bounds, shape (...): percentiles of the defined replicates, linear between
-        two; NaN where none is defined.
+        Lower and upper bounds, shape (...): percentiles of the defined replicates, with linear
+        interpolation; NaN where none is defined.
     """
     if not len(estimates):
         missing = np.full(estimates.shape[1:], np.nan)

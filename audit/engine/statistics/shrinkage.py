@@ -1,4 +1,4 @@
-"""Shares of many alike, drawn toward what is usual among them."""
+"""Empirical Bayes shrinkage of many similar shares toward their common distribution."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ FloatArray: TypeAlias = NDArray[np.float64]
 BoolArray: TypeAlias = NDArray[np.bool_]
 
 LEAST_SHARES = 10
-"""Shares from which a distribution of them is fitted."""
+"""Least number of shares to which a distribution is fitted."""
 
 _WEIGHTS, _MEANS = 31, 9
 """Points of the grid: logits of the weight, and for each of them logits of the mean."""
@@ -32,10 +32,10 @@ _STEPS, _CLOSE, _TINY = 60, 1e-10, 1e-15
 
 @dataclass(frozen=True, slots=True)
 class SharePrior:
-    """How shares are distributed before one is looked at: a mixture of Beta(a, b).
+    """Prior distribution of shares: a mixture of Beta(a, b) distributions.
 
-    Each component is one beta distribution that the shares may come from, its weight how likely it
-    is that they do. All tuples are of one length; weights sum to one.
+    Each component is a beta distribution that the shares may come from, and its weight is the
+    probability that they do. All tuples have the same length; the weights sum to one.
     """
 
     a: tuple[float, ...]
@@ -43,12 +43,12 @@ class SharePrior:
     weight: tuple[float, ...]
 
     def shrunk(self, k: float, n: float) -> float:
-        """Posterior mean of a share of k in n."""
+        """Posterior mean of a share, given that k of n count."""
         a, b, weight = self._arrays
         return float(weight @ ((a + k) / (a + b + n)))
 
     def interval(self, k: float, n: float, level: float = LEVEL) -> tuple[float, float]:
-        """Equal-tailed posterior interval of a share of k in n; n may be an effective number."""
+        """Equal-tailed posterior interval of a share k of n; n may be an effective sample size."""
         a, b, weight = self._arrays
         tail = (1 - level) / 2
         low, high = _quantiles(a + k, b + n - k, weight, np.array([tail, 1 - tail]))
@@ -85,20 +85,20 @@ def _quantiles(a: FloatArray, b: FloatArray, weight: FloatArray, wanted: FloatAr
 
 
 def share_prior(k: FloatArray, n: FloatArray) -> SharePrior | None:
-    """The distribution of shares, given counts of some, with all that it leaves unsure.
+    """Fit a prior distribution of shares to observed counts, with the uncertainty of the fit.
 
-    The shares are taken to be of one Beta(m s, (1 - m) s). Neither its mean m nor its size s is
-    known: before the counts, m is uniform on (0, 1), and so is the weight ``s / (s + n0)`` that it
-    has against a share of the median n0 (the uniform shrinkage prior of Christiansen and Morris,
+    The shares are assumed to come from one Beta(m s, (1 - m) s) with unknown mean m and size s.
+    Their hyperprior: m is uniform on (0, 1), and so is the weight ``s / (s + n0)`` of the prior
+    against a share with the median n0 (the uniform shrinkage prior of Christiansen and Morris,
     *Hierarchical Poisson Regression Modeling*, 1997). The posterior of both is summed over a grid.
 
     Args:
-        k: What counts, shape (n_shares,); may be an effective number.
-        n: Of how many, shape (n_shares,), positive.
+        k: Number that counts of each share, shape (n_shares,); may be effective numbers.
+        n: Total of each share, shape (n_shares,), positive.
 
     Returns:
-        None where there are fewer than `LEAST_SHARES`, or where they vary no more than one share
-        common to all would let them (chi-squared test of homogeneity at 5 %).
+        The prior; None if there are fewer than `LEAST_SHARES` shares, or if they vary no more than
+        one common share would explain (chi-squared test of homogeneity at 5 %).
 
     >>> share_prior(np.array([5.0] * 20), np.array([10.0] * 20)) is None
     True

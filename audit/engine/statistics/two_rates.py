@@ -1,4 +1,4 @@
-"""Two shares compared: their difference with an interval, their odds, and how surprising it is."""
+"""Comparison of two shares: interval of the difference, odds ratio and p values."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ def difference_interval(
     difference between independent proportions").
 
     Args:
-        k_old: Instances that count in the one sample, shape (n,).
-        n_old: Its instances, positive.
-        k_new: As ``k_old``, in the other.
-        n_new: Its instances, positive.
-        level: Coverage.
+        k_old: Number of instances that count in the old sample, shape (n,).
+        n_old: Size of the old sample, positive.
+        k_new: Number of instances that count in the new sample, shape (n,).
+        n_new: Size of the new sample, positive.
+        level: Confidence level.
 
     Returns:
-        Lower and upper bounds in [-1, 1], shape (n,), the differences between them.
+        Lower and upper bounds in [-1, 1], shape (n,), which include the differences.
     """
     old, low_old, high_old = wilson_bounds(k_old, n_old, level)
     new, low_new, high_new = wilson_bounds(k_new, n_new, level)
@@ -49,9 +49,9 @@ def wilson_bounds(
     """Shares k / n and the lower and upper bounds of their Wilson intervals, each of shape (n,).
 
     Args:
-        k: Instances that count, shape (n,); they need not be whole.
-        n: Of how many, positive: one number, or one each.
-        level: Coverage.
+        k: Number of instances that count, shape (n,); not necessarily whole.
+        n: Number of instances, positive: a single number, or one for each share.
+        level: Confidence level.
     """
     z = float(ndtri((1 + level) / 2))
     share = np.asarray(k / n, np.float64)
@@ -64,9 +64,9 @@ def wilson_bounds(
 
 
 def odds_ratio(k_old: IntArray, n_old: int, k_new: IntArray, n_new: int) -> FloatArray:
-    """Odds of the new share over those of the old one, shape (n,).
+    """Odds ratio of the new share to the old one, shape (n,).
 
-    Infinite where only the old share is 0 or only the new one is 1; 1 where both are equal.
+    Infinite if only the old share is 0 or only the new one is 1; 1 if both are equal.
     """
     gained = (k_new * (n_old - k_old)).astype(np.float64)
     lost = (k_old * (n_new - k_new)).astype(np.float64)
@@ -75,16 +75,16 @@ def odds_ratio(k_old: IntArray, n_old: int, k_new: IntArray, n_new: int) -> Floa
 
 
 def least_expected(k_old: IntArray, n_old: int, k_new: IntArray, n_new: int) -> FloatArray:
-    """Instances expected in the smaller sample if the pooled share held in both, shape (n,).
+    """Expected instances in the smaller sample if the pooled share held in both, shape (n,).
 
-    It depends on the margins alone, so that a family chosen by it is fixed before testing.
+    It depends only on the margins, so that a family chosen by it is fixed before testing.
     """
     expected = (k_old + k_new) * (min(n_old, n_new) / (n_old + n_new))
     return np.asarray(expected, np.float64)
 
 
 def difference_p_value(k_old: IntArray, n_old: int, k_new: IntArray, n_new: int) -> FloatArray:
-    """Fisher's exact test: two-sided chance of shares as far apart if both were one, shape (n,).
+    """Two-sided p value of Fisher's exact test for equal shares, shape (n,).
 
     Given the total, the count of one sample is hypergeometric; its tail on the side of the excess
     is doubled. Time grows with the standard deviations of these counts.
@@ -101,12 +101,12 @@ def difference_p_value(k_old: IntArray, n_old: int, k_new: IntArray, n_new: int)
 
 
 def share_p_value(k_new: IntArray, k_old: IntArray, share: FloatArray) -> FloatArray:
-    """Two-sided chance of such a split of ``k_old + k_new`` if each fell to new with ``share``.
+    """Two-sided p value of the split of ``k_old + k_new`` under a binomial distribution, (n,).
 
     Args:
-        k_new: Counts, shape (n,).
-        k_old: Counts, shape (n,).
-        share: In (0, 1), shape (n,).
+        k_new: Number of instances in the new sample, shape (n,).
+        k_old: Number of instances in the old sample, shape (n,).
+        share: Probability that an instance falls to the new sample, in (0, 1), shape (n,).
     """
     total = (k_old + k_new).astype(np.float64)
     excess = k_new >= total * share

@@ -12,13 +12,13 @@ from audit.hierarchies.hierarchy import Hierarchy
 
 
 def matches(path: Path, head: bytes) -> bool:
-    """Whether it opens as a JSON list whose first entries have ``child_ids``."""
+    """Whether the file starts as a JSON list whose first entries have ``child_ids``."""
     text = head_text(head)
     return text.startswith("[") and '"child_ids"' in text
 
 
 def read(path: Path, relations: tuple[str, ...] = ()) -> Hierarchy:
-    """Read ``id, name, child_ids, restrictions`` of each node; other keys are passed over.
+    """Read ``id, name, child_ids, restrictions`` of each node; other keys are ignored.
 
     A node is assignable unless ``restrictions`` holds ``abstract``.
 

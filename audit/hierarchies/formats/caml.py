@@ -1,4 +1,4 @@
-"""CAML's ``ICD9_descriptions``: a code, a tab and a title a line; ranges are inner nodes."""
+"""CAML's ``ICD9_descriptions``: each line has a code, a tab and a title; ranges are inner nodes."""
 
 from __future__ import annotations
 
@@ -30,27 +30,27 @@ _NODES = {"node": pl.String, "title": pl.String, "assignable": pl.Boolean}
 
 @dataclass(frozen=True)
 class CodeRange:
-    """A range of codes such as ``001-139.99``, bounds in hundredths and included."""
+    """A range of codes such as ``001-139.99``; both bounds, in hundredths, belong to it."""
 
     node: str
     family: tuple[str, int]
-    """Letter and number of digits before the dot; a range holds only its own family."""
+    """Letter and number of digits before the dot; a range only contains codes of its family."""
     low: int
     high: int
 
     @property
     def width(self) -> int:
-        """Hundredths from the lower to the upper bound."""
+        """Difference of the bounds in hundredths."""
         return self.high - self.low
 
     def holds(self, low: int, high: int) -> bool:
-        """Whether both bounds lie within."""
+        """Whether both given bounds lie within the range."""
         return self.low <= low and high <= self.high
 
 
 @dataclass(frozen=True)
 class CamlCoding(ICD9Coding):
-    """ICD-9-CM codes that hang under their nearest prefix, else under the narrowest range.
+    """ICD-9-CM codes that are added under their nearest prefix, else under the narrowest range.
 
     Args:
         ranges: The ranges of the hierarchy, in file order.
@@ -61,11 +61,11 @@ class CamlCoding(ICD9Coding):
     ranges: tuple[CodeRange, ...] = ()
 
     def parent_of(self, code: str, nodes: Container[str]) -> str | None:
-        """The nearest prefix of a code that is a node, else the narrowest range that holds it."""
+        """The nearest prefix of a code that is a node, else the narrowest range around it."""
         return nearest_prefix(code, nodes) or self.range_of(code)
 
     def range_of(self, code: str) -> str | None:
-        """The narrowest range that holds a code, ties by file order; None where none does."""
+        """The narrowest range that contains a code, ties by file order; None if none does."""
         found = _CODE.fullmatch(code)
         if found is None:
             return None
@@ -74,7 +74,7 @@ class CamlCoding(ICD9Coding):
         return next((one.node for one in candidates if one.holds(at, at)), None)
 
     def range_above(self, inner: CodeRange) -> str | None:
-        """The narrowest strictly wider range that holds another, ties by file order."""
+        """The narrowest strictly wider range that contains a range, ties by file order."""
         candidates = self._by_family[inner.family]
         wider = (one for one in candidates if one.width > inner.width)
         return next((one.node for one in wider if one.holds(inner.low, inner.high)), None)

@@ -13,7 +13,7 @@ from audit.hierarchies.hierarchy import Hierarchy
 
 
 def matches(path: Path, head: bytes) -> bool:
-    """Whether it is plain text of words, one a line, at least one with a dot."""
+    """Whether the file is plain text with one word on each line, at least one with a dot."""
     text = head_text(head)
     lines = [line.strip() for line in text.split("\n") if not line.startswith("#")]
     return (
@@ -27,8 +27,8 @@ def matches(path: Path, head: bytes) -> bool:
 def read(path: Path, relations: tuple[str, ...] = ()) -> Hierarchy:
     """Read dotted paths; a node's id is its whole path, its title the last part.
 
-    The paths that have a line are assignable, what lies only above them is not. Blank lines and
-    lines that start with ``#`` are passed over.
+    Paths that have a line of their own are assignable, their ancestors without one are not. Blank
+    lines and lines that start with ``#`` are ignored.
 
     Args:
         path: A text file.

@@ -1,4 +1,4 @@
-"""Edge tables: one edge a row, in columns ``child``, ``parent`` and, where known, ``title``."""
+"""Edge tables: one edge per row, with columns ``child``, ``parent`` and optionally ``title``."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from audit.hierarchies.hierarchy import Hierarchy
 
 
 def matches(path: Path, head: bytes) -> bool:
-    """Whether it is Parquet, or a table whose header names ``child`` and ``parent``."""
+    """Whether the file is Parquet, or a table whose header has ``child`` and ``parent``."""
     if _is_parquet(path):
         return True
     header = head_text(head).partition("\n")[0].rstrip("\r")
@@ -24,8 +24,8 @@ def matches(path: Path, head: bytes) -> bool:
 def read(path: Path, relations: tuple[str, ...] = ()) -> Hierarchy:
     """Read an edge table; a name is declared by appearing.
 
-    A row without a parent only declares its child. The title is the child's; it may stand in one
-    of the child's rows or in all. A node is assignable where it is a leaf.
+    A row without a parent only declares its child. The title is the child's; it may be given in one
+    of the child's rows or in all. A node is assignable if it is a leaf.
 
     Args:
         path: CSV, separated by commas or tabs, or Parquet.

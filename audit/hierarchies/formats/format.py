@@ -1,4 +1,4 @@
-"""The records that register hierarchies, and what every reader of hierarchy files shares."""
+"""The records that register hierarchies, and helpers shared by readers of hierarchy files."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ class HierarchyFormat:
     Args:
         name: What ``--format`` and ``audit list formats`` call it.
         title: What it looks like, in one line.
-        matches: Whether a file is of it, from its path and its first bytes.
-        read: Reads a file; ``relations`` names further edge types beside the format's own.
+        matches: Whether a file is of this format, from its path and its first bytes.
+        read: Reads a file; ``relations`` names edge types in addition to the format's own.
     """
 
     name: str
@@ -47,15 +47,15 @@ class BuiltInHierarchy:
 
 
 def head_text(head: bytes) -> str:
-    """The first bytes of a file as text, without byte order mark and leading blanks.
+    """The first bytes of a file as text, without byte order mark and leading whitespace.
 
-    Bytes that are not UTF-8 are replaced: enough to find a format, which then refuses them.
+    Bytes that are not UTF-8 are replaced; the reader of the detected format refuses them later.
     """
     return head.decode("utf-8-sig", errors="replace").lstrip()
 
 
 def bare_suffix(path: Path) -> str:
-    """The suffix in lower case, that of gzip left out: ``.obo`` of ``GO.OBO.gz``."""
+    """The suffix in lower case, without that of gzip: ``.obo`` of ``GO.OBO.gz``."""
     return Path(path.name.lower().removesuffix(".gz")).suffix
 
 
@@ -66,11 +66,11 @@ def hierarchy_of(
     *,
     coding: Coding | None = None,
 ) -> Hierarchy:
-    """Build the hierarchy that a file holds, called after the file.
+    """Build the hierarchy of a file, named after the file.
 
     Raises:
-        HierarchyError: As `Hierarchy.build`, naming the file.
-        SchemaError: As `Hierarchy.build`, naming the file; or on half a surrogate pair.
+        HierarchyError: As in `Hierarchy.build`, naming the file.
+        SchemaError: As in `Hierarchy.build`, naming the file; or on half a surrogate pair.
     """
     try:
         return Hierarchy.build(

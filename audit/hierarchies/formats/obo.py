@@ -17,10 +17,10 @@ from audit.hierarchies.hierarchy import Hierarchy
 
 @dataclass(frozen=True)
 class AlternativeIds:
-    """Labels written as the ``alt_id`` of a term, as after a merger, belong to that term.
+    """Maps labels written as the ``alt_id`` of a term, as after a merger, to that term.
 
     Args:
-        main: The term's id of each alternative one.
+        main: The id of the term of each alternative id.
     """
 
     main: Mapping[str, str]
@@ -29,13 +29,13 @@ class AlternativeIds:
     integrity: None = None
 
     def place(self, label: str, table: str | None, hierarchy: Hierarchy) -> Placement:
-        """The node of that id, else the node that has it as an alternative."""
+        """The node with that id, else the node with that alternative id."""
         node = label if label in hierarchy else self.main.get(label)
         return Placement(node=node) if node else Placement(reason="unknown_code")
 
 
 def matches(path: Path, head: bytes) -> bool:
-    """Whether it ends in ``.obo``, opens with its version, or has a ``[Term]`` line."""
+    """Whether the file's name ends in ``.obo``, or it starts with its version or has ``[Term]``."""
     text = head_text(head)
     return (
         bare_suffix(path) == ".obo"
@@ -51,10 +51,11 @@ def read(path: Path, relations: tuple[str, ...] = ()) -> Hierarchy:
 
     Args:
         path: An OBO file.
-        relations: Relationship types that are edges too, such as ``part_of``.
+        relations: Relationship types to use as edges too, such as ``part_of``.
 
     Raises:
-        HierarchyError: On a parent that is no term or an obsolete one, a cycle, or no term.
+        HierarchyError: On a parent that is not a term or is obsolete, on a cycle, or if there is no
+            term.
         SchemaError: On a term without an id, a tag without its value, an id declared twice, or a
             relation that no term has.
         InputError: If the file cannot be read.

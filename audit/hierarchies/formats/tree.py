@@ -15,22 +15,22 @@ from audit.hierarchies.hierarchy import Hierarchy
 
 
 def matches(path: Path, head: bytes) -> bool:
-    """Whether it opens as JSON that is not AudioSet's."""
+    """Whether the file starts as JSON that is not AudioSet's."""
     opens_as_json = head_text(head).startswith(("{", "["))
     return opens_as_json and not audioset.matches(path, head) and not obo.matches(path, head)
 
 
 def read(path: Path, relations: tuple[str, ...] = ()) -> Hierarchy:
-    """Read a nested tree; the same id at two places is one node with two parents.
+    """Read a nested tree; an id that occurs at two places is one node with two parents.
 
     Three spellings, which may be mixed:
 
-    - ``{"id": "dog", "title": "Dog", "children": [...]}``; without ``id``, ``name`` is the id,
-      beside it the title.
+    - ``{"id": "dog", "title": "Dog", "children": [...]}``; ``name`` is the id if there is no
+      ``id``, else the title.
     - ``{"animal": {"dog": {}, "cat": {}}}``
     - ``{"animal": ["dog", "cat"]}``
 
-    A node is assignable where it is a leaf; its title is the first one given.
+    A node is assignable if it is a leaf; its title is the first one given.
 
     Args:
         path: A JSON file.

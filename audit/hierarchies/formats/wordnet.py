@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     from audit.hierarchies.formats.wordnet_nltk import NounReader
 
 RELATIONS = ("hypernym", "holonym")
-"""What a parent may be: a wider notion (``dog`` in ``canine``), or a whole (``Paris`` in
-``France``)."""
+"""Relations that edges may stand for: the parent is a wider notion (``canine`` of ``dog``), or a
+whole (``France`` of ``Paris``)."""
 
 _FILES = ("data.noun", "index.noun")
 _POINTERS = {
@@ -30,10 +30,10 @@ class WordNet:
     """The nouns of a WordNet as plain tables.
 
     Args:
-        path: The folder they were read from.
-        lemmas: Words of each synset, as written, ``_`` as a blank; the synset's first word first.
-        senses: Synsets of each word in small letters, the most frequent sense first.
-        edges: ``child, parent`` of each of `RELATIONS`.
+        path: The folder that they were read from.
+        lemmas: Words of each synset in their order, as written, with a blank for each ``_``.
+        senses: Synsets of each word in lower case, the most frequent sense first.
+        edges: ``child, parent`` for each of `RELATIONS`.
     """
 
     path: Path
@@ -42,14 +42,14 @@ class WordNet:
     edges: Mapping[str, tuple[EdgeRow, ...]]
 
     def hierarchy(self, relation: str = "hypernym") -> Hierarchy:
-        """All noun synsets below their parents of one relation; each is assignable.
+        """The hierarchy of all noun synsets by one relation; every synset is assignable.
 
         Nodes are synset names such as ``dog.n.01``; titles are their words, joined by ``", "``.
-        Synsets without a parent hang under one synthetic root: of holonyms, most.
+        Synsets without a parent, with holonyms most of them, are put under one synthetic root.
 
         Raises:
             InputError: On an unknown relation.
-            HierarchyError: On a cycle, with a shortest one. WordNet 3.0 has none in either.
+            HierarchyError: On a cycle, naming a shortest one. WordNet 3.0 has none.
         """
         _refuse_unknown(relation, self.path)
         nodes = [(synset, ", ".join(lemmas), True) for synset, lemmas in self.lemmas.items()]
@@ -64,11 +64,11 @@ def matches(path: Path, head: bytes = b"") -> bool:
 def read_wordnet(path: Path) -> WordNet:
     """Read the nouns of a WordNet ``dict`` folder, such as Debian's ``/usr/share/wordnet``.
 
-    Nothing is downloaded, and only ``data.noun`` and ``index.noun`` are read. About seven seconds
-    for the 82,115 noun synsets of WordNet 3.0.
+    Nothing is downloaded, and only ``data.noun`` and ``index.noun`` are read. This takes about
+    seven seconds for the 82,115 noun synsets of WordNet 3.0.
 
     Raises:
-        InputError: If the folder is no WordNet, or nltk is not installed.
+        InputError: If the folder is not a WordNet, or nltk is not installed.
         SchemaError: If its files are not as WordNet writes them.
     """
     if not matches(path):
@@ -92,10 +92,10 @@ def read_wordnet(path: Path) -> WordNet:
 
 
 def read(path: Path, relations: tuple[str, ...] = ()) -> Hierarchy:
-    """The nouns of a WordNet folder below their hypernyms, or what ``relations`` names.
+    """The hierarchy of a WordNet folder by hypernyms, or by the relation in ``relations``.
 
     Raises:
-        InputError: As `read_wordnet`; or on more than one relation, or an unknown one.
+        InputError: As in `read_wordnet`; or on more than one relation, or an unknown one.
         HierarchyError: On a cycle.
     """
     if len(relations) > 1:

@@ -1,4 +1,4 @@
-"""nltk's reader over the noun files of a WordNet, wherever they lie."""
+"""nltk's WordNet reader, applied to the noun files of any folder."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ from nltk.data import PathPointer, SeekableUnicodeStreamReader
 from audit.base.files import read_bytes
 
 NOUN_FILES = ("data.noun", "index.noun")
-"""What is read; every other file that nltk asks for is empty to it."""
+"""The files that are read; any other file that nltk opens appears empty."""
 
 _LEXNAMES = b"".join(b"%02d file%02d 1\n" % (number, number) for number in range(100))
 
 
 class NounReader(WordNetCorpusReader):  # type: ignore[misc]
-    """Reads nouns alone, from the two files that hold them.
+    """Reads only nouns, from the two files that hold them.
 
-    nltk wants a folder that is registered as its data, a file ``lexnames`` that Debian's package
-    lacks, and all parts of speech. Here the folder is the user's choice, lexicographer files are
-    numbered, and the other parts of speech have no words.
+    nltk requires a folder that is registered as its data, a file ``lexnames`` that Debian's package
+    lacks, and all parts of speech. Here any folder will do, lexicographer files are numbered, and
+    the other parts of speech have no words.
 
     Args:
         folder: A folder with ``data.noun`` and ``index.noun``.
@@ -33,18 +33,18 @@ class NounReader(WordNetCorpusReader):  # type: ignore[misc]
         super().__init__(_Nowhere(), omw_reader=self)
 
     def open(self, file: str) -> Any:
-        """A file by its name, as nltk reads it: text with positions in bytes."""
+        """Open a file by its name as nltk expects it: text with positions in bytes."""
         return SeekableUnicodeStreamReader(io.BytesIO(self._content(file)), "utf8")
 
     def map_wn(self, version: str = "wordnet") -> None:
-        """No mapping to other versions, which only other languages need."""
+        """Skip the mapping to other versions, which only other languages need."""
 
     def nouns(self) -> list[Any]:
         """All noun synsets, in file order."""
         return list(self.all_synsets(NOUN))
 
     def senses(self) -> dict[str, list[str]]:
-        """Names of the synsets of each lemma as indexed, the most frequent sense first."""
+        """Synset names of each lemma in the index, the most frequent sense first."""
         offsets = {lemma: parts[NOUN] for lemma, parts in self._lemma_pos_offset_map.items()}
         return {
             lemma: [self.synset_from_pos_and_offset(NOUN, offset).name() for offset in found]

@@ -14,12 +14,12 @@ _CATEGORY = 3
 _CONDITION = re.compile(r"\b(?:if|such as|any|associated|known|unless)\b")
 """Words of a note that asks only at times, or names some codes of many."""
 _UNDERLYING = re.compile(r"(?:the )?underlying\b")
-"""What a note begins with that asks for a cause in any case."""
+"""Beginning of a note that unconditionally requires a cause."""
 _ALWAYS_THERE = re.compile(
     r"code to (?:identify|specify) (?:the )?"
     r"(?:stage|severity|site|joint|limb|type of heart failure)\b"
 )
-"""What a note asks for that the noted condition cannot be without."""
+"""Requirements of notes that the condition always meets, such as having a stage."""
 
 
 def companions(
@@ -34,13 +34,13 @@ def companions(
     Args:
         tabular: The classification.
         first: ``node, text`` of each “code first” note.
-        additional: The same of each “use additional code” note; each line is a note.
-        release: What the release is called.
+        additional: ``node, text`` of each “use additional code” note; each line is a note.
+        release: Name of the release.
 
-    A note is read where it asks for the underlying disease and names all that it may be, or for
-    what the noted condition always has, such as the stage of a chronic kidney disease; a code of
-    the same category is enough there, for the stage may be unspecified. All others are counted:
-    what they ask for ("if applicable", "such as") may rightly be absent.
+    A note becomes a rule if it requires the underlying disease and lists all possible ones, or
+    requires something that the condition always has, such as the stage of a chronic kidney disease;
+    there any code of the same category is enough, because the stage may be unspecified. All other
+    notes are only counted: what they require ("if applicable", "such as") may rightly be absent.
     """
     rules, unread = [], 0
     for node, text, before in _notes(first, additional):
@@ -74,7 +74,7 @@ def _lines(text: str) -> Iterator[str]:
 
 
 def _needs(tabular: Tabular, node: str, text: str, before: bool) -> tuple[str, ...]:
-    """What a note asks for in any case; empty where it does not."""
+    """The codes that a note unconditionally requires; empty if there are none."""
     asks = _UNDERLYING if before else _ALWAYS_THERE
     if "\n" in text or _CONDITION.search(text) or not asks.match(text):
         return ()

@@ -20,18 +20,17 @@ _LAST_BRACKET = re.compile(r"\(([^()]*)\)*\s*$")
 
 @dataclass(frozen=True, slots=True)
 class Reference:
-    """Codes from ``first`` to ``last`` in tabular order, both with all below them."""
+    """Codes from ``first`` to ``last`` in tabular order, each with its descendants."""
 
     first: str
     last: str
 
 
 def references(text: str) -> tuple[Reference, ...]:
-    """The codes that a note names: a list of codes and ranges in the bracket that ends it.
+    """The codes and ranges that a note lists at its end, usually in brackets.
 
-    The list may stand at the end without a bracket. Empty where the note names no code, or says
-    more of its codes than which they are ("E08-E13 with .44", "unless"): then it excludes fewer
-    than those it names.
+    Empty if the note names no code, or qualifies its codes ("E08-E13 with .44", "unless"), since it
+    then excludes fewer codes than it names.
 
     >>> references("diabetes in pregnancy (E10.-, O24.0-O24.3)")
     (Reference(first='E10', last='E10'), Reference(first='O24.0', last='O24.3'))
@@ -58,13 +57,14 @@ def _reference(match: re.Match[str]) -> Reference:
 
 
 class Tabular:
-    """A classification in the order in which it is printed, where ranges of codes have a meaning.
+    """A classification in its printed (tabular) order, in which ranges of codes are defined.
 
-    That order is not the order of the characters: C4A stands between C43 and C44.
+    Tabular order differs from alphabetical order: C4A comes between C43 and C44.
 
     Args:
-        parents: The parent of each node, the root's null, every node after its parent and its
-            elder siblings with all below them. Nodes with a dash are ranges, all others codes.
+        parents: The parent of each node, null for the root, in depth-first order: every node comes
+            after its parent and after its earlier siblings with their descendants. Nodes with a
+            dash are ranges, all others are codes.
     """
 
     def __init__(self, parents: dict[str, str | None]) -> None:
@@ -87,14 +87,14 @@ class Tabular:
         return named.first in self._parents and named.last in self._parents
 
     def ranges(self, nodes: Iterable[str]) -> int:
-        """How many ranges there are among nodes and their children."""
+        """Number of ranges among nodes and their children."""
         return sum(is_range(near) for node in nodes for near in (node, *self._children[node]))
 
     def covering(self, named: Reference, noted: str) -> Iterator[str]:
-        """The fewest nodes that have below them what is named, but nothing of the noted node.
+        """The smallest set of nodes that covers a reference, without the noted node.
 
-        Left out are the noted node, all below it, and its ancestors. Time grows with the number
-        of nodes met on the way down to those that are found.
+        The noted node, its descendants and its ancestors are left out. Time grows with the number
+        of nodes visited on the way down.
         """
         start, end = self._first[named.first], self._last[named.last]
         path = set(self._upwards(noted))
@@ -126,9 +126,9 @@ def is_range(node: str) -> bool:
 
 
 def exclusions(tabular: Tabular, notes: Iterable[tuple[str, str]], *, release: str) -> Exclusions:
-    """Read the notes of a classification's nodes, given as ``node, text``, a row a note.
+    """Parse the exclusion notes of a classification, given as ``node, text``, one note each.
 
-    A note that names a code which the classification lacks counts as not understood.
+    A note that names a code which the classification lacks is counted as not understood.
     """
     understood, unparsed = [], []
     for node, text in notes:

@@ -1,4 +1,4 @@
-"""Coding rules of ICD-10-CM: how a code is spelled, what shape it has, where it hangs."""
+"""Coding rules of ICD-10-CM: spelling and shape of codes, and their place in the hierarchy."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from audit.hierarchies.icd import icd9, icd9_shapes
 from audit.hierarchies.integrity import Integrity
 
 DIAGNOSES = "diagnoses-10"
-"""The table of MIMIC-IV that holds ICD-10-CM, and the code set that the hierarchy lists."""
+"""Name of the ICD-10-CM code set: the table of MIMIC-IV, and what the hierarchy lists."""
 
 _OTHER_TABLES = {
     "diagnoses": "other_version",
@@ -28,9 +28,9 @@ _EXTERNAL_CAUSE = re.compile(r"[V-Y][0-9]{2}(?:\..+)?")
 
 
 def dotted(code: str) -> str:
-    """Spell a code in upper case, without blanks around it, with its dot after 3 characters.
+    """Normalise a code: upper case, no surrounding blanks, a dot after 3 characters.
 
-    Any string is spelled, a code or not, and spelling it twice changes nothing.
+    Works on any string, whether or not it is a code, and is idempotent.
 
     >>> dotted("e119"), dotted("T148XXA"), dotted(" I10 ")
     ('E11.9', 'T14.8XXA', 'I10')
@@ -40,7 +40,7 @@ def dotted(code: str) -> str:
 
 
 def is_code(code: str) -> bool:
-    """Whether a dotted code has the shape of one, from its category to its 7th character.
+    """Whether a dotted string has the shape of a code, from category to 7th character.
 
     >>> is_code("S72.001A"), is_code("A00-B99"), is_code("401.9")
     (True, False, False)
@@ -54,7 +54,7 @@ def table_of(node: str) -> str | None:
 
 
 def readings(label: str, table: str | None) -> tuple[str, ...]:
-    """The dotted code that a label stands for; empty where it has no code's shape.
+    """The dotted code that a label stands for; empty if it does not have the shape of a code.
 
     >>> readings("t148xxa", None), readings("T148XXA", "procedures-10")
     (('T14.8XXA',), ())
@@ -64,9 +64,9 @@ def readings(label: str, table: str | None) -> tuple[str, ...]:
 
 
 def has_shape_of_icd9_alone(label: str) -> bool:
-    """Whether a label is shaped like a code of ICD-9-CM and of nothing in ICD-10-CM.
+    """Whether a label has the shape of an ICD-9-CM code but not of an ICD-10-CM code.
 
-    Codes that start with V or E are shaped like both and never count.
+    Codes that start with V or E fit both and never count.
 
     >>> [has_shape_of_icd9_alone(label) for label in ("401.9", "36.05", "V70.0", "E8120", "40199")]
     [True, True, False, False, True]
@@ -75,9 +75,9 @@ def has_shape_of_icd9_alone(label: str) -> bool:
 
 
 def why_never_first(code: str, title: str) -> str | None:
-    """The rule that keeps a code from first place; None where none does.
+    """The rule that forbids a code in first place; None if there is none.
 
-    External causes never stand first, nor do manifestations, which are told by their titles.
+    External causes are never first, nor are manifestations, which are recognised by their titles.
 
     >>> why_never_first("W19.XXXA", "Unspecified fall, initial encounter")
     'an external cause'
@@ -94,16 +94,16 @@ INTEGRITY = Integrity(
     other_version=has_shape_of_icd9_alone,
     never_first=why_never_first,
 )
-"""What codes of any release of ICD-10-CM can be asked."""
+"""Properties of codes that hold for any release of ICD-10-CM."""
 
 
 @dataclass(frozen=True)
 class ICD10Coding:
     """Labels are ICD-10-CM codes, with or without their dot, in any case of letters.
 
-    A code whose category is a node is kept: where it is no node itself, because it is of another
-    release or its 7th character is not one of its code's, it hangs under its nearest prefix. A
-    label that is no code but the id of a node, such as a range, is that node.
+    A code whose category is a node is kept. If the code itself is not a node, because it is of
+    another release or its 7th character is not valid for it, it is added under its nearest prefix.
+    A label that is not a code but the id of a node, such as a range, is that node.
     """
 
     name: str = "icd10cm/1"
@@ -111,7 +111,7 @@ class ICD10Coding:
     integrity: Integrity = INTEGRITY
 
     def place(self, label: str, table: str | None, hierarchy: Hierarchy) -> Placement:
-        """Place one label as written; every string has a node or a reason."""
+        """Find the node of a label as written, or the reason why it has none."""
         if table in _OTHER_TABLES:
             return Placement(reason=_OTHER_TABLES[table])
         code = dotted(label)

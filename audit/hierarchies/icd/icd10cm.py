@@ -1,4 +1,4 @@
-"""The ICD-10-CM classification, as the library simple-icd-10-cm holds it."""
+"""The ICD-10-CM classification, from the library simple-icd-10-cm."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Coding rules of ICD-9-CM: how a code is spelled, what shape it has, where it hangs."""
+"""Coding rules of ICD-9-CM: spelling and shape of codes, and their place in the hierarchy."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from audit.hierarchies.icd.icd9_shapes import has_shape_of_icd10_alone, why_neve
 from audit.hierarchies.integrity import Integrity
 
 TABLES = ("diagnoses", "procedures")
-"""The two code sets; with dots no code belongs to both."""
+"""Names of the two code sets; written with its dot, no code belongs to both."""
 
 _OTHER_TABLES = {"diagnoses-10": "other_version", "procedures-10": "no_hierarchy"}
 """Why rows of the tables of ICD-10 are refused; no hierarchy here holds ICD-10-PCS."""
@@ -24,10 +24,10 @@ _SHAPES = {
 
 
 def dotted(code: str, table: str) -> str:
-    """Spell a code in upper case, without blanks around it, with its dot.
+    """Normalise a code: upper case, no surrounding blanks, with its dot.
 
-    The dot goes after 2 characters in procedures, after 4 in E codes, after 3 elsewhere. Any
-    string is spelled, a code or not, and spelling it twice changes nothing.
+    The dot goes after 2 characters in procedures, after 4 in E codes, after 3 elsewhere. Works on
+    any string, whether or not it is a code, and is idempotent.
 
     >>> dotted("4019", "diagnoses"), dotted("e8120", "diagnoses"), dotted("3605", "procedures")
     ('401.9', 'E812.0', '36.05')
@@ -40,7 +40,7 @@ def dotted(code: str, table: str) -> str:
 
 
 def table_of(code: str) -> str | None:
-    """The code set that a dotted code belongs to by its shape; None for what is no code.
+    """The code set that a dotted code belongs to by its shape; None if it is not a code.
 
     >>> table_of("36.05"), table_of("360.5"), table_of("36-5")
     ('procedures', 'diagnoses', None)
@@ -49,7 +49,7 @@ def table_of(code: str) -> str | None:
 
 
 def is_procedure_category(code: str) -> bool:
-    """Whether a dotted code is a category of procedures, all of which have more digits.
+    """Whether a dotted code is a category of procedures, which is never a complete code.
 
     >>> is_procedure_category("36"), is_procedure_category("36.0"), is_procedure_category("486")
     (True, False, False)
@@ -58,9 +58,9 @@ def is_procedure_category(code: str) -> bool:
 
 
 def readings(label: str, table: str | None) -> tuple[str, ...]:
-    """The dotted codes that a label may stand for; empty where it has no code's shape.
+    """The dotted codes that a label may stand for; empty if it does not have the shape of a code.
 
-    Only a label without a dot and without a table has two: a diagnosis, then a procedure.
+    Only a label without a dot and without a table has two readings: a diagnosis, then a procedure.
 
     >>> readings("3605", None), readings("36.05", None), readings("36.05", "diagnoses")
     (('360.5', '36.05'), ('36.05',), ())
@@ -75,7 +75,7 @@ def category(code: str) -> str:
 
 
 def prefixes(code: str) -> tuple[str, ...]:
-    """The codes above a dotted one, nearest first; empty for a category.
+    """The proper prefixes of a dotted code, longest first; empty for a category.
 
     >>> prefixes("250.01")
     ('250.0', '250')
@@ -86,7 +86,7 @@ def prefixes(code: str) -> tuple[str, ...]:
 
 
 def nearest_prefix(code: str, nodes: Container[str]) -> str | None:
-    """The longest proper prefix of a dotted code that is a node; None where none is."""
+    """The longest proper prefix of a dotted code that is a node; None if none is."""
     return next((prefix for prefix in prefixes(code) if prefix in nodes), None)
 
 
@@ -99,25 +99,25 @@ INTEGRITY = Integrity(
     other_version=has_shape_of_icd10_alone,
     never_first=why_never_first,
 )
-"""What codes of any edition of ICD-9-CM can be asked."""
+"""Properties of codes that hold for any edition of ICD-9-CM."""
 
 
 @dataclass(frozen=True)
 class ICD9Coding:
-    """Labels are ICD-9-CM codes, with or without their dot, of a table that may be named.
+    """Labels are ICD-9-CM codes, with or without their dot, optionally with their table.
 
-    A code whose category is a node is kept: where it is no node itself it hangs under its nearest
-    prefix. A label that is no code but the id of a node, such as a range, is that node.
+    A code whose category is a node is kept; if the code itself is not a node, it is added under its
+    nearest prefix. A label that is not a code but the id of a node, such as a range, is that node.
     """
 
     name: str = "icd9cm/1"
     persons: bool = True
     homeless: str = "unknown_code"
-    """Why a code is refused that has the shape of one and nowhere to hang."""
+    """Reason to refuse a label that has the shape of a code but no place in the hierarchy."""
     integrity: Integrity = INTEGRITY
 
     def place(self, label: str, table: str | None, hierarchy: Hierarchy) -> Placement:
-        """Place one label as written; every string has a node or a reason."""
+        """Find the node of a label as written, or the reason why it has none."""
         if table in _OTHER_TABLES:
             return Placement(reason=_OTHER_TABLES[table])
         code = _likeliest(readings(label, table), hierarchy)
@@ -131,14 +131,14 @@ class ICD9Coding:
         return Placement(code, parent)
 
     def parent_of(self, code: str, nodes: Container[str]) -> str | None:
-        """The node that a dotted code hangs under; None where there is none."""
+        """The node under which a dotted code is added; None if there is none."""
         return nearest_prefix(code, nodes)
 
 
 ICD9 = ICD9Coding(
     integrity=replace(INTEGRITY, editions=dict.fromkeys(TABLES, "version 32 (FY2015)"))
 )
-"""The rules as `audit.load_hierarchy("icd9cm")` uses them."""
+"""The rules that `audit.load_hierarchy("icd9cm")` uses."""
 
 
 def _likeliest(codes: tuple[str, ...], nodes: Container[str]) -> str | None:

@@ -1,4 +1,4 @@
-"""What the text of an ICD-9-CM code or title gives away: another version, never in first place."""
+"""Rules on the text of ICD-9-CM codes and titles: codes of another version, and first place."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ _MANIFESTATION = re.compile(
 
 
 def has_shape_of_icd10_alone(label: str) -> bool:
-    """Whether a label is shaped like a code of ICD-10-CM or ICD-10-PCS and of nothing in ICD-9-CM.
+    """Whether a label has the shape of an ICD-10-CM or ICD-10-PCS code but of no ICD-9-CM code.
 
-    Codes that start with V or E are shaped like both and never count; a procedure of ICD-10-PCS
-    counts where it starts with a digit and has a letter.
+    Codes that start with V or E fit both and never count; a procedure of ICD-10-PCS counts if it
+    starts with a digit and has a letter.
 
     >>> has_shape_of_icd10_alone("I10"), has_shape_of_icd10_alone("0SRB04Z")
     (True, True)
@@ -30,10 +30,11 @@ def has_shape_of_icd10_alone(label: str) -> bool:
 
 
 def why_never_first(code: str, title: str) -> str | None:
-    """The rule that keeps a code from first place; None where none does.
+    """The rule that forbids a code in first place; None if there is none.
 
-    External causes never stand first, nor do manifestations, which are told by their titles. Titles
-    that go on "and of unspecified site" are no manifestations: such a code may stand alone.
+    External causes are never first, nor are manifestations, which are recognised by their titles.
+    Titles that continue "and of unspecified site" are not manifestations, as such a code may be
+    used alone.
 
     >>> why_never_first("E885.9", "Fall from other slipping, tripping, or stumbling")
     'an external cause'

@@ -1,4 +1,4 @@
-"""Residual nodes that were read by hand: a table of decisions, each with its reason."""
+"""Residual nodes that were reviewed by hand: a table of decisions, each with its reason."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from audit.hierarchies.hierarchy import Hierarchy
 Decision: TypeAlias = Literal["other", "unspecified", "specific"]
 
 DATA = Path(__file__).parent / "data" / "icd9cm_residuals.csv"
-"""``nodes, title, decision, reason``: nodes with all below them (empty: any), a pattern that their
-titles hold (empty: any), what they are, and why."""
+"""Table ``nodes, title, decision, reason``: nodes with their descendants (empty: any), a pattern
+that their titles match (empty: any), the decision, and why."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +32,7 @@ class Review:
 
 @cache
 def reviews() -> tuple[Review, ...]:
-    """The decisions on ICD-9-CM, in order: the first that fits a node holds."""
+    """The decisions on ICD-9-CM, in order; the first that matches a node applies."""
     with DATA.open(encoding="utf-8", newline="") as stream:
         return tuple(
             Review(
@@ -46,7 +46,7 @@ def reviews() -> tuple[Review, ...]:
 
 
 def reviewed(hierarchy: Hierarchy) -> Mapping[int, Review]:
-    """The decision on each assignable node that has one, by index; none outside ICD-9."""
+    """The decision on each assignable node that has one, by index; empty outside ICD-9."""
     if hierarchy.coding is None or not hierarchy.coding.name.startswith("icd9"):
         return {}
     found = dict[int, Review]()
