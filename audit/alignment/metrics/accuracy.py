@@ -38,9 +38,7 @@ class Accuracy(Measure):
         return np.column_stack([expected, right, tied & expected]).astype(np.float64)
 
     def compute(self, sums: FloatArray) -> Computed:
-        """``accuracy``, and ``ties``: the share of answers that are the first of several tied
-        nodes.
-        """
+        """``accuracy``, and ``ties``: the number of answers chosen among tied nodes."""
         expected, right, tied = columns(sums)
         return {"accuracy": (ratio(right, expected), expected), "ties": (tied, expected)}
 
@@ -58,9 +56,8 @@ class AccuracyAlignment(Measure):
     statistics: ClassVar[tuple[str, ...]] = ("wrong", "recovered", "lost")
 
     def update(self, batch: Batch) -> FloatArray:
-        """Whether each instance is wrong at the fine cut, correct only at the coarse cut, and
-        correct
-        only at the fine cut.
+        """Whether each instance is wrong at the fine cut, correct only above, and correct only
+        below.
         """
         expected = batch.expected_at(self.fine) & batch.expected_at(self.coarse)
         below, above = batch.right_at(self.fine), batch.right_at(self.coarse)
@@ -84,14 +81,12 @@ class AccuracyAlignment(Measure):
 def accuracy(
     hierarchy: Hierarchy, gold: Sparse, scores: Sparse, cut: Cut
 ) -> Mapping[str, Estimate]:
-    """Compute `Accuracy` on whole arrays of shape (n_instances, n_nodes); estimates by name."""
+    """Compute `Accuracy` on whole arrays, each of shape (n_instances, n_nodes)."""
     return whole(Accuracy(cut), Batch(hierarchy, gold, scores))
 
 
 def accuracy_alignment(
     hierarchy: Hierarchy, gold: Sparse, scores: Sparse, fine: Cut, coarse: Cut
 ) -> Mapping[str, Estimate]:
-    """Compute `AccuracyAlignment` on whole arrays of shape (n_instances, n_nodes); estimates by
-    name.
-    """
+    """Compute `AccuracyAlignment` on whole arrays, each of shape (n_instances, n_nodes)."""
     return whole(AccuracyAlignment(fine, coarse), Batch(hierarchy, gold, scores))

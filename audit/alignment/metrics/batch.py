@@ -93,9 +93,7 @@ class Batch:
         return self._by_cut[cut]
 
     def answers_at(self, cut: Cut) -> Answers:
-        """The cut node with the highest aggregated value of each instance, as position in
-        ``cut.nodes``.
-        """
+        """The cut node with the highest aggregated value, as position in ``cut.nodes``."""
         if cut not in self._answers:
             self._answers[cut] = highest(cut_values(self.values(cut), cut))
         return self._answers[cut]
@@ -119,8 +117,7 @@ class Batch:
         return self._any(instance[above])
 
     def within(self, nodes: Sequence[str]) -> BoolArray:
-        """Whether each instance has a label at or below each given node, shape (n_instances,
-        n_given).
+        """Whether a direct label lies at or below each given node, shape (n_instances, n_given).
 
         Raises:
             SchemaError: If the hierarchy does not have one of the nodes.

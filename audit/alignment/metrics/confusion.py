@@ -1,6 +1,4 @@
-"""Concept confusion: how evenly a model's scores are split between two nodes, over all
-instances.
-"""
+"""Concept confusion: how evenly a model's scores are split between two nodes."""
 
 from __future__ import annotations
 

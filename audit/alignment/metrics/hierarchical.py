@@ -95,9 +95,7 @@ def hierarchical_scores(
     average: Average = "micro",
     threshold: float | None = 0.5,
 ) -> Mapping[str, Estimate]:
-    """Compute `HierarchicalScores` on whole arrays of shape (n_instances, n_nodes); estimates by
-    name.
-    """
+    """Compute `HierarchicalScores` on whole arrays, each of shape (n_instances, n_nodes)."""
     return whole(HierarchicalScores(average, threshold), Batch(hierarchy, gold, scores))
 
 

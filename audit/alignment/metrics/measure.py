@@ -43,8 +43,7 @@ class ModelMetrics:
     absent: list[tuple[str, str]]
     """Name of each metric that could not be measured, and the reason."""
     beside: list[Row]
-    """Share of tied answers (``ties``), mean mass under no cut node (``residual_from,
-    residual_to``).
+    """Tied answers (``ties``) and mean mass under no cut node (``residual_from, residual_to``).
     """
 
 
@@ -62,8 +61,7 @@ def model_metrics(
     replicates: int = REPLICATES,
     progress: Progress = silent,
 ) -> ModelMetrics:
-    """Measure a model against a hierarchy, between adjacent depths and from the leaves to each
-    depth.
+    """Measure a model against a hierarchy, between adjacent depths and from the leaves up.
 
     Args:
         hierarchy: The hierarchy; its nodes are the columns of labels and scores.
@@ -123,8 +121,7 @@ def default_scopes(hierarchy: Hierarchy, gold: Sparse) -> tuple[str, ...]:
 
 
 def depth_pairs(deepest: int) -> list[tuple[int, int]]:
-    """Pairs of depths to compare: each with the next higher one and the deepest with each; never
-    the root.
+    """Pairs of depths to compare: each with the one above, the deepest with all; never the root.
 
     >>> depth_pairs(3)
     [(2, 1), (3, 1), (3, 2)]

@@ -89,8 +89,7 @@ def subgraph_preference(
     seed: int = 0,
     replicates: int = 0,
 ) -> Mapping[str, Estimate]:
-    """Compute `SubgraphPreference` on whole scores, shape (n_instances, n_nodes); estimates by
-    name.
+    """Compute `SubgraphPreference` on whole scores, shape (n_instances, n_nodes).
 
     Given ``units`` and ``replicates``, the estimates have bootstrap intervals.
     """

@@ -47,9 +47,7 @@ class MistakeSeverity(Measure):
 
 
 def mistake_severity(hierarchy: Hierarchy, gold: Sparse, scores: Sparse) -> Mapping[str, Estimate]:
-    """Compute `MistakeSeverity` on whole arrays of shape (n_instances, n_nodes); estimates by
-    name.
-    """
+    """Compute `MistakeSeverity` on whole arrays, each of shape (n_instances, n_nodes)."""
     return whole(MistakeSeverity(), Batch(hierarchy, gold, scores))
 
 

@@ -66,9 +66,7 @@ class UncertaintyAlignment(Measure):
 def uncertainty_alignment(
     hierarchy: Hierarchy, scores: Sparse, fine: Cut, coarse: Cut
 ) -> Mapping[str, Estimate]:
-    """Compute `UncertaintyAlignment` on whole scores, shape (n_instances, n_nodes); estimates by
-    name.
-    """
+    """Compute `UncertaintyAlignment` on whole scores, shape (n_instances, n_nodes)."""
     return whole(
         UncertaintyAlignment(fine, coarse), Batch(hierarchy, csr_array(scores.shape), scores)
     )
