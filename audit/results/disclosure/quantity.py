@@ -153,7 +153,7 @@ def shown(
         evidence: Numbers by name.
         min_cell: Smallest count that may be shown.
         told: Counts as they are shown elsewhere, by name: those of the evidence, and those shown
-            only elsewhere, which are assumed to be shown exactly if missing here.
+            only elsewhere, which are assumed to be shown if missing here.
     """
     known = {BESIDE: 0, WHOLE: 0, **(told or {})}
     published: dict[str, Shown] = {
