@@ -1,4 +1,4 @@
-"""Rows of a comparison, suppressed for sharing: no small cells and no small differences."""
+"""Rows of a comparison, suppressed for sharing: no small cell, no small difference."""
 
 from __future__ import annotations
 
