@@ -17,12 +17,12 @@ from reports.words.words import number
 
 @dataclass(frozen=True, slots=True)
 class Model:
-    """What the report says of a model."""
+    """The chapters on a model."""
 
     facts: tuple[tuple[str, str], ...]
     decided: str
     cuts: bool
-    """Whether any metric lies between two cuts."""
+    """Whether any metric is between two cuts."""
     terms: tuple[tuple[str, str], ...]
     tables: tuple[Table, ...]
     absent: Table | None
@@ -33,14 +33,14 @@ class Model:
 
     @property
     def figures(self) -> tuple[Figure, ...]:
-        """All pictures, in report order."""
+        """All figures, in report order."""
         chapters = (self.behaviours, self.exchanges)
         drawn = (chapter.figure for chapter in chapters if chapter is not None)
         return tuple(filter(None, (*self.measured, *drawn, self.beside)))
 
 
 def model(shared: Mapping[str, Any]) -> Model | None:
-    """The chapters; None without predictions."""
+    """Make the chapters; None without predictions."""
     predictions = shared["ledger"]["predictions"]
     if predictions is None:
         return None

@@ -1,4 +1,4 @@
-"""What a report shows: the shared view in words, formatted numbers, tables and pictures."""
+"""The content of a report: the shared view as text, formatted numbers, tables and figures."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ from reports.words.parts import Card, Code, Figure, More, Table, Verdict
 from reports.words.words import number, printable
 
 RESIDUAL_LIMIT = "residual_share"
-"""The policy's threshold that the picture of residual shares is drawn against."""
+"""Name of the policy's threshold that is drawn in the figure of residual shares."""
 JUDGES_PAIRS = "unexpected_pair"
-"""The check whose findings the map of branches counts."""
+"""Name of the check whose findings the map of branches counts."""
 
 
 @dataclass(frozen=True, slots=True)
 class Release:
-    """What was audited."""
+    """Facts on the audited release."""
 
     title: str
     facts: tuple[tuple[str, str], ...]
@@ -36,7 +36,7 @@ class Release:
 
 @dataclass(frozen=True, slots=True)
 class Policy:
-    """What it was judged by."""
+    """Facts on the policy."""
 
     name: str
     min_cell: int
@@ -55,7 +55,7 @@ class Policy:
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """All that the templates show."""
+    """Everything that the templates of a report show."""
 
     title: str
     verdict: Verdict
@@ -82,7 +82,7 @@ class Report:
 
     @property
     def all_figures(self) -> tuple[Figure, ...]:
-        """Pictures of the hierarchy, then those of the model."""
+        """Figures of the hierarchy, then those of the model."""
         return (*self.figures, *(self.model.figures if self.model else ()))
 
 
@@ -92,7 +92,7 @@ def shared_view(result: AuditResult | Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 def build(shared: Mapping[str, Any]) -> Report:
-    """Word, format and draw the shared view."""
+    """Make the content of a report from the shared view."""
     sha256 = hashlib.sha256(to_json_bytes(shared)).hexdigest()
     shared = printable_view(shared)
     checks, identity = shared["checks"], shared["identity"]
@@ -194,7 +194,7 @@ def _code_dates(stated: Mapping[str, Any] | None) -> str:
 
 
 def printable_view(value: Any) -> Any:
-    """The same structure with every text fit to stand on a page."""
+    """The same structure with unprintable characters replaced in every text."""
     if isinstance(value, str):
         return printable(value)
     if isinstance(value, Mapping):
