@@ -1,4 +1,4 @@
-"""Reports of an audit: one dictionary, ``AuditResult.shared()``, in words and pictures.
+"""Reports of an audit: the dictionary ``AuditResult.shared()`` rendered as HTML and PDF.
 
 Both writers render that view and nothing else, so that HTML, PDF and ``result.json`` agree.
 """
@@ -17,14 +17,14 @@ __all__ = ["show", "write_comparison", "write_html", "write_pdf"]
 
 
 class Shareable(Protocol):
-    """What has a view that may be shared, such as `audit.Comparison`."""
+    """An object with a view that may be shared, such as `audit.Comparison`."""
 
     def shared(self) -> dict[str, Any]:
         """The view."""
 
 
 def show(result: AuditResult | Mapping[str, Any]) -> Shown:
-    """The HTML report, as the last line of a notebook's cell shows it.
+    """Show the HTML report in a notebook, as the last expression of a cell.
 
     Args:
         result: An audit's result, or the dictionary read back from its ``result.json``.
@@ -40,10 +40,10 @@ def show(result: AuditResult | Mapping[str, Any]) -> Shown:
 
 
 def write_comparison(comparison: Shareable | Mapping[str, Any], path: str | Path) -> None:
-    """Write what changed between two runs as one self-contained HTML file.
+    """Write the report of a comparison as one self-contained HTML file.
 
     Args:
-        comparison: What `audit.compare_runs` gives, or the dictionary read back from its
+        comparison: The result of `audit.compare_runs`, or the dictionary read back from its
             ``comparison.json``.
         path: The file to write; the same comparison gives the same bytes.
 
@@ -81,8 +81,9 @@ def write_pdf(result: AuditResult | Mapping[str, Any], path: str | Path) -> None
             same bytes.
 
     Raises:
-        RenderError: If Pango is missing, with the line that installs it, or if the report
-            cannot be rendered.
+        RenderError: If Pango is missing (the message says how to install it), or if the report
+            cannot
+            be rendered.
     """
     from reports.chapters.report import shared_view
     from reports.pdf.pdf import pdf_bytes

@@ -1,4 +1,4 @@
-"""The report as one HTML file: the same templates as the PDF, on a screen."""
+"""The report as one HTML file, from the same templates as the PDF."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ if TYPE_CHECKING:
 _AGAIN = "nothing else of the run is lost; audit report RUN renders it again"
 
 _SCRIPTS = ("elements", "sort", "filter", "fold", "contents", "scroll", "start")
-"""Scripts of the page, in order; the last calls what the others define."""
+"""Scripts of the page, in order; the last one calls functions of the others."""
 
 
 def html_text(shared: Mapping[str, Any]) -> str:
-    """The whole file.
+    """Render the complete file.
 
     Raises:
         RenderError: If the view cannot be rendered.
@@ -45,7 +45,7 @@ def _screen(report: Report) -> str:
 
 @cache
 def environment() -> jinja2.Environment:
-    """Templates, with escaping always on and no name undefined."""
+    """The template environment, with autoescaping, and with errors for undefined names."""
     from jinja2 import Environment, PackageLoader, StrictUndefined
 
     made = Environment(
@@ -62,7 +62,7 @@ def environment() -> jinja2.Environment:
 
 @cache
 def style(medium: str) -> str:
-    """The style sheets of a medium, in the order they overrule each other."""
+    """The concatenated style sheets of a medium, in cascading order."""
     names = ("base", "parts", medium)
     sheets = [
         files("reports").joinpath("styles", f"{name}.css").read_text("utf-8") for name in names
@@ -72,9 +72,9 @@ def style(medium: str) -> str:
 
 @cache
 def script() -> str:
-    """The one script of the page, in a scope of its own.
+    """The single script of the page, in its own scope.
 
-    The page is whole without it: it adds sorting, filtering and folding.
+    The page is complete without it; it adds sorting, filtering and folding.
     """
     sources = [
         files("reports").joinpath("scripts", f"{name}.js").read_text("utf-8") for name in _SCRIPTS
@@ -86,7 +86,7 @@ def csp_source(text: str) -> str:
     """The source expression of a content-security policy that allows this inline text alone.
 
     Args:
-        text: What stands between the tags, to the byte.
+        text: The exact text between the tags.
 
     >>> csp_source("")
     "'sha256-47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU='"

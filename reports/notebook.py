@@ -1,4 +1,4 @@
-"""The report inside a notebook: the whole file, in a frame of its own."""
+"""The report in a notebook: the complete file in an iframe."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from html import escape
 
 HEIGHT = 800
-"""Pixels of the frame."""
+"""Height of the frame in pixels."""
 
 
 @dataclass(frozen=True)
@@ -14,7 +14,7 @@ class Shown:
     """A report that a notebook shows.
 
     Args:
-        html: The whole file.
+        html: The complete HTML file.
     """
 
     html: str = field(repr=False)

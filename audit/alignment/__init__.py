@@ -1,1 +1,1 @@
-"""From predictions to tables: the measures of Abstraction Alignment."""
+"""Measures of Abstraction Alignment: a model's predictions in, tables out."""

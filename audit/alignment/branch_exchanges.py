@@ -1,4 +1,4 @@
-"""Exchanges of labels summed over branches: which branches a model takes for each other."""
+"""Exchanges of labels summed by branch: which branches a model confuses with each other."""
 
 from __future__ import annotations
 
@@ -16,19 +16,20 @@ from audit.hierarchies.hierarchy import Hierarchy
 from audit.hierarchies.relations import RELATIONS, relate
 
 MOST_BRANCHES = 15
-"""Branches that are held against each other: those with most missed and false labels."""
+"""Number of branches compared with each other: those with the most missed and false labels."""
 
 
 def branch_exchanges(hierarchy: Hierarchy, found: Exchanges) -> tuple[dict[str, Any], ...]:
-    """Exchanges by where their two labels lie, and those between each two branches.
+    """Count exchanges by the relation of their two labels, and between each pair of branches.
 
     Returns:
-        ``kind, a, b, observed, expected``. Three rows, without branches and expectation, are of all
-        exchanges: ``related`` (one label above the other), ``within`` (another branch in common)
-        and ``across`` (no branch in common). A row of kind ``branches`` is of two branches, a
-        before b in node order, with an exchange of labels that have no branch in common; where a
-        label lies in several branches, the exchange counts in the row of each. No row without
-        exchanges.
+        ``kind, a, b, observed, expected``. Three rows, with ``a``, ``b`` and ``expected`` null,
+        cover all exchanges: ``related`` (one label is an ancestor of the other), ``within`` (they
+            share a branch)
+        and ``across`` (they share no branch). Each row of kind ``branches`` is a pair of branches,
+        ``a`` before ``b`` in node order, with at least one exchange of labels that share no branch.
+        An exchange whose label lies in several branches counts in the row of each. Without
+        exchanges there are no rows.
     """
     if not len(found.a):
         return ()

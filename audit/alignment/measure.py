@@ -1,4 +1,6 @@
-"""From predictions to their tables: decide, propagate, count pairs, measure, ask for behaviours."""
+"""Measure predictions: decide labels, propagate them, count pairs, compute metrics and
+behaviours.
+"""
 
 from __future__ import annotations
 
@@ -30,19 +32,19 @@ from audit.policy.policy import Policy
 from audit.results.confused_pairs import most_confused
 
 EXAMPLES = 5
-"""Instances named as examples of a behaviour."""
+"""Number of instances listed as examples of a behaviour."""
 
 
 @dataclass(frozen=True, eq=False)
 class ModelMeasurements:
-    """All that checks may look at of a model.
+    """Everything about a model that checks may read.
 
     Args:
         predictions: The predictions.
         gold: Labels of the instances that have predictions, 0/1, shape (n_instances, n_nodes).
-        decided: What is predicted of them, 0/1, same shape.
-        pairs: The pair table of the predictions, with ``co_predicted`` and, of the pairs most
-            confused, ``confusion_low, confusion_high``.
+        decided: Predicted labels of the same instances, 0/1, same shape.
+        pairs: The pair table of the predictions, with ``co_predicted`` and, for the most confused
+            pairs, ``confusion_low, confusion_high``.
         metrics: ``name, scope, value, low, high, n, parameters``.
         metrics_absent: ``name, reason``.
         metrics_beside: Tied answers, and mass that lies under no node of a cut.
@@ -60,12 +62,12 @@ class ModelMeasurements:
 
     @cached_property
     def exchanges(self) -> Exchanges:
-        """Labels as written that are taken for each other; what lies above them takes no part."""
+        """Exchanges between direct labels; their ancestors do not count."""
         return count_exchanges(self.gold, self.decided)
 
     @cached_property
     def carried(self) -> Carried:
-        """Nodes that labels and predictions of the instances carry."""
+        """Nodes that instances carry by their labels and by their predictions."""
         return Carried.of(self.gold, self.decided, self.predictions.hierarchy.closure)
 
     def described(self) -> pl.LazyFrame:
@@ -84,9 +86,9 @@ def measure_model(
     device: str | None = None,
     progress: Progress = silent,
 ) -> ModelMeasurements:
-    """Decide, propagate and count the predictions of a dataset's instances.
+    """Decide and propagate the predictions of a dataset's instances, and measure them.
 
-    ``device`` says where PyTorch counts pairs of scores; None: NumPy counts.
+    ``device`` is the PyTorch device that counts pairs of scores; with None, NumPy counts them.
     """
     progress("propagating predictions")
     hierarchy = dataset.hierarchy

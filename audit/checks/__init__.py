@@ -1,4 +1,4 @@
-"""Checks: numbers in, findings out; one rule a file, in report order."""
+"""Checks: rules that turn measurements into findings, one per file, listed in report order."""
 
 from __future__ import annotations
 
@@ -64,9 +64,9 @@ CHECKS: tuple[Check, ...] = (
     model_confuses.CHECK,
     model_habit.CHECK,
 )
-"""Rules over what was measured."""
+"""Rules over measurements, in report order."""
 
 ON_WAIVERS: tuple[WaiverCheck, ...] = (waiver_expired.CHECK, waiver_unused.CHECK)
-"""Rules over the policy's waivers, told after all others."""
+"""Rules over the policy's waivers, applied and reported after all others."""
 
 ALL_CHECKS: tuple[Check | WaiverCheck, ...] = (*CHECKS, *ON_WAIVERS)

@@ -1,4 +1,4 @@
-"""The record that registers a check."""
+"""The records that register checks."""
 
 from __future__ import annotations
 
@@ -15,18 +15,19 @@ from audit.policy.statements import ANY_CHECK, Waiver
 from audit.results.findings import CheckResult, Finding
 
 TOP_PARTS = 10
-"""Lines of a finding's breakdown."""
+"""Largest number of lines in a finding's breakdown."""
 
 
 @dataclass(frozen=True)
 class Limit:
-    """A threshold that a finding's own evidence keeps to, so that it can be judged by again.
+    """A threshold on a finding's evidence, so that a stricter one can be applied without
+    recounting.
 
     Args:
         evidence: Name of the evidence.
-        relation: What the evidence of a finding is to the threshold.
+        relation: How the evidence of a finding compares with the threshold.
         threshold: Name of the policy's threshold.
-        told_as: Name of the evidence that tells the threshold; empty: none does.
+        told_as: Name of the evidence that holds the threshold; empty if there is none.
     """
 
     evidence: str
@@ -35,31 +36,31 @@ class Limit:
     told_as: str = ""
 
     def keeps(self, value: float, threshold: float) -> bool:
-        """Whether a finding with this evidence is one under this threshold."""
+        """Whether evidence of this value is a finding under a threshold."""
         if self.relation == "<=":
             return value <= threshold
         return value > threshold if self.relation == ">" else value >= threshold
 
     def tightens(self, before: float, after: float) -> bool:
-        """Whether no finding comes up that was none before."""
+        """Whether a change of the threshold cannot add findings."""
         return after <= before if self.relation == "<=" else after >= before
 
 
 @dataclass(frozen=True)
 class Check:
-    """One rule over numbers.
+    """A check: one rule over measurements.
 
     Args:
         name: What results, policies and ``audit list checks`` call it.
         title: The question it answers, in one line.
-        run: Applies it.
-        limits: Thresholds that its findings can be judged by again.
-        counts_with: Thresholds that it counts with: by another value it has to run again.
-        retest: Gives a run's findings the evidence that they have under other limits, from the
-            residual table of the run and the policy; None: no test of it depends on a limit.
-        needs: What it cannot be applied without: ``counts``, or the ``instances`` one by one.
-        cases: The instances behind one of its findings, by their numbers in the dataset, ascending;
-            None: no finding of it is about instances.
+        run: Function that applies the check.
+        limits: Thresholds that can be changed for existing findings.
+        counts_with: Thresholds used in counting: if they change, the check must run again.
+        retest: Function that recomputes the evidence of a run's findings for other limits, from the
+            run's residual table and the policy; None if no test depends on a limit.
+        needs: Required input: ``counts``, or the individual ``instances``.
+        cases: Function that returns the instances behind one finding, as ascending indices into
+            the dataset; None if findings are not about instances.
     """
 
     name: str
@@ -72,7 +73,7 @@ class Check:
     cases: Callable[[Measurements, Finding], IntArray] | None = None
 
     def apply(self, measured: Measurements) -> CheckResult:
-        """What it finds; not applicable where it needs instances and only counts are there."""
+        """Apply the check; not applicable if it needs instances and there are only counts."""
         if self.needs == "counts" or measured.instances is not None:
             return self.run(measured)
         return CheckResult(
@@ -86,12 +87,12 @@ class Check:
 
 @dataclass(frozen=True)
 class WaiverUse:
-    """A waiver of the policy on the day of judging.
+    """A waiver of the policy, with its state on the day of judging.
 
     Args:
         waiver: As the policy states it.
         expired: Whether its last day has passed.
-        findings: Findings that it covers, whether or not it still holds.
+        findings: Number of findings that it covers, whether or not it is still valid.
     """
 
     waiver: Waiver
@@ -100,7 +101,7 @@ class WaiverUse:
 
     @property
     def named(self) -> str:
-        """What it covers and whose it is, for a sentence."""
+        """What the waiver covers and who answers for it, as part of a sentence."""
         kind = next(iter(self.waiver.place), "")
         preposition = {"node": " on ", "subtree": " below ", "pair": " on ", "": ""}[kind]
         check = "any check" if self.waiver.check == ANY_CHECK else self.waiver.check
@@ -108,21 +109,22 @@ class WaiverUse:
 
     @property
     def key(self) -> tuple[str, ...]:
-        """What tells it from the policy's other waivers."""
+        """Key that is unique among the policy's waivers."""
         return (self.waiver.check, *self.waiver.place, *self.waiver.nodes)
 
 
 @dataclass(frozen=True)
 class WaiverCheck:
-    """One rule over the policy's waivers, applied once all other findings are there.
+    """A check of the policy's waivers, applied after all other checks.
 
-    Its findings have no cases: they are about the policy. The instances of what a waiver covers are
-    the cases of the findings that it covers.
+    Its findings are about the policy and have no cases; the instances concerned are the cases of
+    the
+    findings that the waiver covers.
 
     Args:
         name: What results, policies and ``audit list checks`` call it.
         title: The question it answers, in one line.
-        run: Applies it.
+        run: Function that applies the check.
     """
 
     name: str

@@ -1,4 +1,4 @@
-"""The command line: each command is a file beside this one."""
+"""The command line application; each command has a file of its own in this package."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ COMMANDS: tuple[tuple[str, Callable[..., None], str, str], ...] = (
     ),
     ("list", list_, "checks", "formats"),
 )
-"""Every command in the order of the help, with two examples of what to type after its name."""
+"""All commands in help order, each with two examples of its arguments."""
 
 for name, command, *examples in COMMANDS:
     shown = "\n\n".join(f"audit {name} {example}" for example in examples)

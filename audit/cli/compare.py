@@ -1,4 +1,4 @@
-"""``audit compare``: what changed between two runs."""
+"""``audit compare``: compare two runs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``audit judge``: a run judged again by another policy."""
+"""``audit judge``: judge a run again by another policy."""
 
 from __future__ import annotations
 

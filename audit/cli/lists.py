@@ -1,4 +1,4 @@
-"""``audit list``: what there is to choose from."""
+"""``audit list``: list built-in hierarchies, formats, checks or metrics."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from audit.cli.output import (
 
 
 class Listed(StrEnum):
-    """What ``audit list`` can list."""
+    """Things that ``audit list`` can list."""
 
     hierarchies = "hierarchies"
     formats = "formats"

@@ -1,4 +1,4 @@
-"""Progress of long work, drawn in a terminal while it goes on."""
+"""Live progress display in a terminal."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def progress_columns() -> tuple[ProgressColumn, ...]:
-    """Columns of a step on its way: how far, how fast, and the time left or passed."""
+    """Columns of a running step: progress, speed, and time left or elapsed."""
     return (
         SpinnerColumn(finished_text=" "),
         TextColumn("{task.description}"),
@@ -24,7 +24,7 @@ def progress_columns() -> tuple[ProgressColumn, ...]:
 
 
 def following(live: Live) -> Progress:
-    """What shows each step as a line of its own: a step of another name ends the one before."""
+    """Progress callback that shows each step on its own line; a new name ends the previous step."""
     shown: list[tuple[str, TaskID]] = []
 
     def follow(step: str, done: int = 0, total: int | None = None, unit: str = "") -> None:

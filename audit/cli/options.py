@@ -1,4 +1,4 @@
-"""Options of commands: what each is called, what it takes, and under which heading it stands."""
+"""Command line options shared by commands: name, type and help heading of each."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ INPUT, MODEL, POLICY, OUTPUT, LARGE_DATA = "Input", "Model", "Policy", "Output",
 
 
 class FailOn(StrEnum):
-    """Severity from which findings end in exit status 1."""
+    """Least severity of findings that gives exit status 1."""
 
     never = "never"
     error = "error"
@@ -21,14 +21,14 @@ class FailOn(StrEnum):
 
 
 class Device(StrEnum):
-    """Where PyTorch counts."""
+    """Device that PyTorch counts on."""
 
     cpu = "cpu"
     cuda = "cuda"
 
 
 class Engine(StrEnum):
-    """What counts."""
+    """How to count: in memory, in batches, or on Spark."""
 
     memory = "memory"
     stream = "stream"
@@ -36,7 +36,7 @@ class Engine(StrEnum):
 
 
 class Unlisted(StrEnum):
-    """What becomes of labels that the hierarchy lacks."""
+    """Treatment of labels that the hierarchy lacks."""
 
     refuse = "refuse"
     hang = "hang"

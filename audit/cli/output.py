@@ -1,4 +1,4 @@
-"""What every command tells: results and progress, mistakes in one message, the exit status."""
+"""Output of all commands: results, progress, error messages and the exit status."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ if TYPE_CHECKING:
     from audit.results.result import AuditResult
 
 READ_ENOUGH = 141
-"""Exit status where whoever reads the output stopped reading: that of other programs then."""
+"""Exit status if the reader closes the output early (128 + SIGPIPE), as for other programs."""
 
 
 @contextmanager
 def user_mistakes() -> Iterator[None]:
-    """Tell a user's mistake in one message and end with its exit status."""
+    """Report user errors in one message and exit with their status."""
     try:
         _refuse_no_moment()
         with _ended_as_by_ctrl_c():
@@ -90,7 +90,7 @@ def _ended_as_by_ctrl_c() -> Iterator[None]:
 
 @contextmanager
 def shown_progress() -> Iterator[Progress]:
-    """What steps are told to: shown on standard error while they run, on a terminal only."""
+    """Yield a progress callback that draws on standard error if it is a terminal."""
     if not sys.stderr.isatty():
         yield silent
         return
@@ -105,7 +105,7 @@ def shown_progress() -> Iterator[Progress]:
 
 
 def print_shown(shown: RenderableType) -> None:
-    """Print to standard output, no wider than can be read, without blanks at the ends of lines."""
+    """Print to standard output in a readable width, without trailing spaces."""
     from rich.console import Console
 
     from audit.cli.terminal import WIDEST
@@ -118,13 +118,13 @@ def print_shown(shown: RenderableType) -> None:
 
 
 def write_lines(text: str) -> None:
-    """Write lines to standard output, with what it cannot hold replaced."""
+    """Write lines to standard output; characters that it cannot encode are replaced."""
     encoding = getattr(sys.stdout, "encoding", None) or "utf-8"
     typer.echo(text.encode(encoding, "replace").decode(encoding))
 
 
 def print_json(told: Mapping[str, Any]) -> None:
-    """Print JSON that a terminal shows and does not obey."""
+    """Print JSON with control characters escaped."""
     shown = json.dumps(told, ensure_ascii=False, indent=1)
     typer.echo("".join(c if c == "\n" or c.isprintable() else json.dumps(c)[1:-1] for c in shown))
 
@@ -132,7 +132,7 @@ def print_json(told: Mapping[str, Any]) -> None:
 def summarise(
     result: AuditResult, out: Path, unrendered: list[RenderError], *, as_json: bool
 ) -> None:
-    """Print what an audit found, for people or for programs, and where its report lies."""
+    """Print the summary of an audit, as text or as JSON, and the path of its report."""
     from audit.cli.terminal import machine_summary, summary
 
     shared = result.shared()
@@ -147,7 +147,9 @@ def summarise(
 
 
 def tell_report(path: Path, unrendered: list[RenderError], *, as_json: bool = False) -> None:
-    """Tell where the report lies, or the tables where there is none, and what is missing."""
+    """Print the path of the report, or of the tables if there is none, and what could not be
+    rendered.
+    """
     if not as_json:
         typer.echo(f"Report: {path}" if path.exists() else f"Tables: {path.parent}")
     for error in unrendered:
@@ -155,7 +157,7 @@ def tell_report(path: Path, unrendered: list[RenderError], *, as_json: bool = Fa
 
 
 def exit_status(result: AuditResult, fail_on: FailOn, unrendered: list[RenderError]) -> int:
-    """3 where a check or a report failed, 1 for findings as severe as asked for, else 0."""
+    """3 if a check or a report failed, 1 for findings of at least the given severity, else 0."""
     if unrendered or result.status == "error":
         return 3
     failing = {"never": (), "error": ("fail",), "warning": ("fail", "warn")}[fail_on.value]

@@ -1,4 +1,4 @@
-"""``audit preference``: which answers a language model prefers."""
+"""``audit preference``: measure which answers a language model prefers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Reports at the end of a command: what cannot be rendered loses nothing else."""
+"""Rendering of reports at the end of a command; a failure does not affect other outputs."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ if TYPE_CHECKING:
 def rendering(
     result: AuditResult, folder: Path, pdf: bool, progress: Progress
 ) -> Iterator[list[RenderError]]:
-    """Write the reports at the end of the block; the PDF is typeset from its beginning on.
+    """Write the reports at the end of the block; typesetting of the PDF runs during the block.
 
     Yields:
-        What could not be rendered, once the block has ended; it loses nothing else.
+        A list that holds the rendering errors once the block has ended.
     """
     import reports
 
@@ -65,7 +65,7 @@ def _kept_whole(path: Path, unrendered: list[RenderError]) -> Iterator[Path]:
 
 
 def render_comparison(shared: Mapping[str, Any], path: Path) -> list[RenderError]:
-    """Write the report of a comparison; what could not be rendered, if it could not."""
+    """Write the report of a comparison; returns the rendering errors, if any."""
     import reports
 
     try:

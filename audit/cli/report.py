@@ -1,4 +1,4 @@
-"""``audit report``: the reports of a run rendered again."""
+"""``audit report``: render the reports of a run again."""
 
 from __future__ import annotations
 

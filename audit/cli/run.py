@@ -1,4 +1,4 @@
-"""``audit run``: a dataset audited, and a run left."""
+"""``audit run``: audit a dataset and write a run."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The seal of runs that a command is about to read."""
+"""Verification of the seals of runs that a command is about to read."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 def key_of(file: Path | None) -> SealKey | None:
-    """The key in a file; None without one."""
+    """Read the key in a file; None without a file."""
     from audit.runs.seal_key import read_key
 
     return read_key(file) if file else None
@@ -21,7 +21,7 @@ def key_of(file: Path | None) -> SealKey | None:
 def refuse_broken(
     runs: list[Path], key: SealKey | None, force: bool, remade: tuple[str, ...] = ()
 ) -> tuple[str, ...]:
-    """What is broken of runs that are about to be read, told where that is forced."""
+    """Refuse runs with a broken seal; with ``force``, print and return what is broken."""
     if not runs:
         return ()
     from audit.runs.sealed_run import broken_of

@@ -1,4 +1,4 @@
-"""``audit show`` and ``audit cases``: the instances of a run."""
+"""``audit show`` and ``audit cases``: individual instances of a run."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Sizes in bytes as people write them."""
+"""Parsing of sizes such as ``4GB``."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ _SIZE = re.compile(r"(\d{1,15}(?:\.\d{1,15})?)\s*([KMGT]?i?)B?", re.IGNORECASE)
 
 
 def size_of(text: str) -> int:
-    """Bytes of a size such as ``500MB``, ``4GB`` or ``2GiB``.
+    """Parse a size such as ``500MB``, ``4GB`` or ``2GiB`` to bytes.
 
     Raises:
-        InputError: If it is none.
+        InputError: If the text is not a size.
 
     >>> size_of("1.5 GB"), size_of("2GiB")
     (1500000000, 2147483648)

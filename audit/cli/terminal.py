@@ -1,4 +1,4 @@
-"""What a terminal shows of a result: renderables in, nothing printed."""
+"""Renderables of results for a terminal; nothing is printed here."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ if TYPE_CHECKING:
     from audit.runs.verify import Verdict
 
 WIDEST = 120
-"""Columns that are used where a terminal has more: longer lines are hard to read."""
+"""Greatest width in columns, even in a wider terminal: longer lines are hard to read."""
 TOP = 5
-"""Findings told as sentences."""
+"""Number of findings shown as sentences."""
 LONGEST = 280
-"""Characters of a sentence; titles may be of any length."""
+"""Greatest number of characters of a sentence, since titles may be of any length."""
 LARGEST = 10
-"""Nodes shown of a comparison."""
+"""Number of changed nodes shown for a comparison."""
 
 _STYLE = {
     "error": "bold red",
@@ -47,7 +47,7 @@ _INTERVALS = (("low", "high", "share"), ("ratio_low", "ratio_high", "ratio"))
 
 
 def told(text: object) -> str:
-    """A text on one line, with nothing in it that a terminal would obey."""
+    """A text on one line, without control characters."""
     return printable(" ".join(str(text).split()))
 
 
@@ -55,12 +55,12 @@ def told(text: object) -> str:
 
 
 def summary(shared: Mapping[str, Any], word: str, sentence: str) -> Group:
-    """What an audit found, from the verdict to what could not be read.
+    """Summary of an audit, from the verdict to the rows that could not be read.
 
     Args:
         shared: The view that may be shared.
         word: The verdict.
-        sentence: What it rests on.
+        sentence: The sentence that explains it.
     """
     parts: list[RenderableType] = [_verdict(shared["status"], word, sentence)]
     if loud := [check for check in shared["checks"] if check["status"] not in _QUIET]:
@@ -93,7 +93,7 @@ def _withheld(shared: Mapping[str, Any]) -> Iterator[RenderableType]:
 def machine_summary(
     shared: Mapping[str, Any], out: Path, not_written: Sequence[Exception]
 ) -> dict[str, Any]:
-    """What ``audit run --json`` prints."""
+    """The output of ``audit run --json``."""
     return {
         "run": str(out),
         "status": shared["status"],
@@ -166,7 +166,7 @@ def _findings(findings: Sequence[tuple[str, Mapping[str, Any]]], shown: int) -> 
 
 
 def sentence_of(finding: Mapping[str, Any]) -> str:
-    """The first sentence of a finding, shortened where it is long, and its interval."""
+    """The first sentence of a finding, shortened if long, with its interval."""
     first = told(_SENTENCE_END.split(finding["statement"], maxsplit=1)[0])
     if len(first) > LONGEST:
         first = f"{first[: LONGEST - 3].rstrip()}..."
@@ -210,7 +210,7 @@ def _reading(shared: Mapping[str, Any]) -> Text:
 
 
 def cases(findings: Iterable[Listed]) -> Group:
-    """Findings with how many instances are behind each; their ids stand on lines of their own."""
+    """Findings with their numbers of cases; ids are on lines of their own."""
     parts: list[RenderableType] = []
     for one in findings:
         many = f"  {counted(one.cases, 'cases')}"
@@ -227,7 +227,7 @@ _KINDS = ("new", "gone", "worse", "better")
 
 
 def comparison(shared: Mapping[str, Any]) -> Group:
-    """What changed between two runs, and why."""
+    """Summary of a comparison: what changed between two runs, and why."""
     parts: list[RenderableType] = [*_causes(shared["causes"])]
     nodes = [
         (row["node"], row["title"] or "", *_told_change(row))
@@ -257,7 +257,7 @@ def comparison(shared: Mapping[str, Any]) -> Group:
 def machine_comparison(
     shared: Mapping[str, Any], out: Path, not_written: Sequence[Exception]
 ) -> dict[str, Any]:
-    """What ``audit compare --json`` prints."""
+    """The output of ``audit compare --json``."""
     return {
         "comparison": str(out),
         "changed": shared["changed"],
@@ -294,7 +294,7 @@ def _told_change(row: Mapping[str, Any]) -> tuple[str, str, str, str]:
 
 
 def verdicts(found: Sequence[Verdict]) -> Table:
-    """What holds of a run, what does not, and what was not checked."""
+    """Table of verification outcomes."""
     table = Table(box=None, padding=(0, 2, 0, 0), header_style="dim")
     table.add_column("", no_wrap=True)
     table.add_column("checked", no_wrap=True)
@@ -305,7 +305,7 @@ def verdicts(found: Sequence[Verdict]) -> Table:
 
 
 def preference(result: PreferenceResult) -> Group:
-    """Which answers a language model prefers."""
+    """Summary of which answers a language model prefers."""
     heading = Text(
         f"{counted(result.questions, 'questions')} of {result.predicate}; {result.unscored:,} "
         "without "
@@ -329,7 +329,7 @@ def preference(result: PreferenceResult) -> Group:
 
 
 def listed(headings: Sequence[str], rows: Iterable[Sequence[str]]) -> Table:
-    """Names, and what each is."""
+    """Table of names with descriptions."""
     return _filled(_table(*headings), rows)
 
 

@@ -1,4 +1,4 @@
-"""``audit verify``: whether a run is as it was sealed."""
+"""``audit verify``: verify a run."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""From labels to tables: what an audit measures of a dataset."""
+"""Measurements of a dataset: labels and counts in, tables out."""

@@ -1,4 +1,4 @@
-"""The map of branches: what was found between each two of them, and within each."""
+"""The map of branches: reported pairs between each two branches and within each."""
 
 from __future__ import annotations
 
@@ -21,13 +21,14 @@ BRANCHES: dict[str, Any] = {
     "label_pairs": pl.Float64,
     "label_pairs_expected": pl.Float64,
 }
-"""Of two branches (by index; the same twice: within one) the reported pairs and their records in
-excess, and the label pairs between them beside those that record length lets expect, null where
-one of them has a single label in use."""
+"""Columns of the map, one row per pair of branches (by index; equal indices: within one branch):
+the
+reported pairs, their records in excess, and the observed and expected number of label pairs, null
+if one of the branches has a single label in use."""
 
 
 def branch_map(finds: Finds, labels: LabelPairs, first_branch: IntArray) -> pl.DataFrame:
-    """A line for each two branches with labels between them, or with a reported pair: `BRANCHES`.
+    """Make the map: columns `BRANCHES`, a row for two branches with label pairs or reported pairs.
 
     Args:
         finds: The reported pairs.

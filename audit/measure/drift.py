@@ -1,4 +1,4 @@
-"""Drift: how values of a column, such as periods or sites, differ in the nodes they carry."""
+"""Drift: how the use of nodes differs between the values of a column, such as periods or sites."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ DRIFT_VALUES: dict[str, Any] = {
     "instances": pl.Int64,
     "labels": pl.Int64,
 }
-"""A row a value of a column: its instances, and their direct labels."""
+"""One row per value of a column: its instances, and their direct labels."""
 
 DRIFT_NODES: dict[str, Any] = {
     "column": pl.String,
@@ -39,13 +39,18 @@ DRIFT_NODES: dict[str, Any] = {
     "differs": pl.Boolean,
     "smallest": pl.Int64,
 }
-"""A row a value and node judged: instances that carry it there and elsewhere, the difference of the
-shares with its interval, and the smallest count above 0 of carriers, or of others, in any value."""
+"""One row per value and tested node: instances that carry the node there and elsewhere, the
+difference of the shares with its interval, and the smallest count above 0 of instances with or
+without the node in any value."""
 
 LEAST_EXPECTED = 5
-"""Instances expected in each of the four cells of a value and a node, from which it is judged."""
+"""Least expected count in each of the four cells of a value and a node for the node to be
+tested.
+"""
 LEAST_GROUPS = 10
-"""Groups there, and elsewhere, from which a value is judged: the variance is taken over them."""
+"""Least number of groups on each side for a value to be tested: the variance is taken over
+groups.
+"""
 
 DriftTables: TypeAlias = tuple[pl.DataFrame, pl.DataFrame]
 
@@ -78,12 +83,13 @@ class _Side:
 def drift_tables(measured: Measurements) -> DriftTables:
     """`DRIFT_VALUES` and `DRIFT_NODES` of the policy's drift columns; empty without any.
 
-    Each value is compared with all others of its column, of two values only the second. p is that
-    of Fisher's exact test, doubled, or that of a score test whose variance is summed over groups,
-    whichever is larger. The family, all columns together, is fixed by margins: nodes below the root
-    with enough instances expected to carry and not to carry them on both sides; of a node and a
-    child that the same instances carry, the child. Newcombe's interval of the difference is at the
-    effective numbers of instances.
+    Each value is compared with all others of its column; of two values, only the second is. The
+    p value is the larger of that of Fisher's exact test, doubled, and that of a score test whose
+    variance is summed over groups. All columns form one family, which depends on margins only:
+    nodes
+    below the root with enough instances expected with and without them on both sides. If the same
+    instances carry a node and its child, only the child is in it. Newcombe's interval of the
+    difference uses the effective numbers of instances.
     """
     values, rows = list[pl.DataFrame](), list[pl.DataFrame]()
     for column in measured.policy.drift:
@@ -98,7 +104,8 @@ _LATER = ("low", "high", "q_value", "differs")
 _TESTED = {name: kind for name, kind in DRIFT_NODES.items() if name not in _LATER} | {
     "worth": pl.Float64
 }
-"""``worth``: how many independent instances one is worth, given its group, at most 1."""
+"""``worth``: effective number of instances that one counts as, given its group; at most 1.
+"""
 
 
 def _values(measured: Measurements, column: str, found: pl.Series) -> pl.DataFrame:

@@ -1,4 +1,4 @@
-"""From counts to tables: describe nodes, pairs and residual use, and a model."""
+"""Measure a dataset or its counts: nodes, pairs, residual use, validity, and a model."""
 
 from __future__ import annotations
 
@@ -31,41 +31,42 @@ from audit.policy.policy import Policy
 
 @dataclass(frozen=True, eq=False)
 class Measurements:
-    """All that checks may look at: what was counted, and the instances if they are in memory.
+    """Everything that checks may read: the counts, and the instances if they are in memory.
 
-    What instances alone can tell (groups, columns, positions, cases, a model) is behind
-    `instances`, or `loaded` where a check declares that it needs them.
+    What counts do not hold (groups, columns, positions, cases, a model) is read from `instances`,
+    or
+    from `loaded` by checks that declare that they need instances.
     """
 
     counts: Counts
-    """What everything else is measured by."""
+    """The counts that all other measurements are derived from."""
     instances: Instances | None
-    """The instances one by one; None where they were only counted."""
+    """The individual instances; None if the data were only counted."""
     policy: Policy
     residual: Mapping[int, Residual]
-    """Residual nodes by index."""
+    """Residual nodes, by index."""
     pairs: pl.LazyFrame
-    """Every pair with a joint instance, as `pair_table` counts and `Excess` judges it."""
+    """The pair table: every pair with a joint instance, its counts and its verdict."""
     held: object
-    """What the table of pairs lies in while it is on the disk; None: it is in memory."""
+    """Keeps the files of the pair table alive while it is on disk; None if it is in memory."""
     excess: Excess
-    """Which pairs were judged, and which of them meet too often."""
+    """Which pairs were tested, and which of them occur together too often."""
     residual_use: ResidualUse
     """How often only catch-alls are used below each parent."""
     validity: pl.DataFrame
-    """What the code of each row was on its day: `audit.measure.validity.VALIDITY`; empty where days
-    were not counted by."""
+    """Validity of the rows' codes on their day, columns `audit.measure.validity.VALIDITY`; empty if
+        the counts hold no days."""
     reference: pl.DataFrame | None
-    """The residual table of an earlier run to compare with; None without one."""
+    """The residual table of an earlier run to compare with, if any."""
     model: ModelMeasurements | None
-    """What was measured of a model; None without predictions."""
+    """Measurements of a model; None without predictions."""
 
     @property
     def loaded(self) -> Instances:
-        """The instances one by one.
+        """The individual instances.
 
         Raises:
-            ValueError: If they were only counted.
+            ValueError: If the data were only counted.
         """
         if self.instances is None:
             raise ValueError("the instances themselves are required, and only counts are there")
@@ -73,12 +74,12 @@ class Measurements:
 
     @property
     def hierarchy(self) -> Hierarchy:
-        """With a node for every label that was kept."""
+        """The hierarchy, with a node for every label that was kept."""
         return self.counts.hierarchy
 
     @property
     def ledger(self) -> Ledger:
-        """What became of every row."""
+        """The ledger: how many rows were mapped, and how many refused for which reason."""
         return self.counts.ledger
 
     @property
@@ -88,32 +89,36 @@ class Measurements:
 
     @property
     def direct_support(self) -> IntArray:
-        """Instances with each node as a label, shape (n_nodes,)."""
+        """Instances with each node as a direct label, shape (n_nodes,)."""
         return self.counts.direct_support
 
     @property
     def labelled_ancestors(self) -> Literal["fault", "allowed"]:
-        """As the policy decides, else the hierarchy."""
+        """Whether a label beside its ancestor is a fault: as the policy says, else the
+        hierarchy.
+        """
         return self.policy.labelled_ancestors or self.hierarchy.labelled_ancestors
 
     @property
     def n_instances(self) -> int:
-        """How many there are, those without labels included."""
+        """Number of instances, those without labels included."""
         return self.ledger.instances
 
     @property
     def labelled(self) -> int:
-        """How many instances have a label."""
+        """Number of instances with a label."""
         return self.ledger.instances - self.ledger.instances_without_labels
 
     @property
     def residuals(self) -> pl.DataFrame:
-        """The residual table: a row a parent and kind."""
+        """The residual table: one row per parent and kind of residual node."""
         return self.residual_use.table
 
     @cached_property
     def nodes(self) -> pl.DataFrame:
-        """The hierarchy's nodes with ``direct, support, residual, residual_rule``."""
+        """The node table: the hierarchy's nodes with ``direct, support, residual,
+        residual_rule``.
+        """
         kinds = [self.residual.get(i) for i in range(len(self.hierarchy))]
         specific = {
             i: f"reviewed, specific: {review.reason}"
@@ -130,7 +135,7 @@ class Measurements:
 
     @cached_property
     def predicted_below(self) -> LabelsBelow:
-        """What `Instances.below` is of labels, of the predictions, by their place among them.
+        """`Instances.below` for predictions; instances are numbered as in the predictions.
 
         Raises:
             ValueError: Without predictions.
@@ -141,10 +146,11 @@ class Measurements:
         return labels_below(self.model.decided, self.hierarchy.strict_closure, residual)
 
     def vanished_within(self, columns: tuple[str, ...]) -> pl.DataFrame:
-        """``a, b`` of the reported pairs that vanish where further columns part the instances.
+        """Reported pairs (``a, b``) that vanish if the instances are also stratified by the
+        columns.
 
-        Those with no pair in line with them among the pairs that are reported then, the strongest
-        first. They are judged anew the first time that some columns are asked for.
+        These are the pairs without a related pair in the new report, the strongest first. The pairs
+        are tested anew on the first call with these columns; later calls return the same table.
         """
         if columns not in self._vanished:
             records = self.loaded.parted_by((*self.policy.strata, *columns))
@@ -182,19 +188,20 @@ def measure(
     device: str | None = None,
     progress: Progress = silent,
 ) -> Measurements:
-    """Judge pairs and measure residual use by counts; and by instances what counts cannot tell.
+    """Measure a dataset, or counts of one.
 
     Args:
-        data: A dataset, whose instances are counted here, or counts, of which each stands alone.
-        policy: What is measured by.
+        data: A dataset, whose instances are counted here; or counts, whose instances are treated
+            as independent.
+        policy: The policy, as applied.
         predictions: What a model predicts of the dataset's instances.
         reference: The residual table of an earlier run.
-        seed: Of the resampling behind the intervals of the model's metrics.
-        device: Where PyTorch counts pairs of scores; None: NumPy counts.
-        progress: What is told how far the measurement is.
+        seed: Seed of the bootstrap behind the intervals of the model's metrics.
+        device: PyTorch device that counts pairs of scores; None to count with NumPy.
+        progress: Progress callback.
 
     Raises:
-        OutputError: If the disk takes no more of the table of pairs, which of counts lies there.
+        OutputError: If the disk is full: for counts, the pair table is written to it.
     """
     if isinstance(data, LabelDataset) and predictions is not None:
         data = data.within(predictions.hierarchy)

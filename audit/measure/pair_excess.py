@@ -1,4 +1,4 @@
-"""Pairs that records carry together more often than their length explains, where they stand out."""
+"""The pair scan: pairs that records carry together more often than record length explains."""
 
 from __future__ import annotations
 
@@ -27,19 +27,21 @@ from audit.policy.policy import Policy
 
 @dataclass(frozen=True, eq=False)
 class Excess:
-    """Which pairs were judged, and which of them meet surprisingly often.
+    """Result of the pair scan: which pairs were tested, and which occur together surprisingly
+    often.
 
     Args:
-        family: Pairs judged, those without a joint record included.
-        left_out: Pairs not judged because one label explains too much of them.
-        records: Records that take part.
-        cuts: Greatest number of labels of each stratum of length but the last.
-        threshold: The p value up to which a pair is surprising.
+        family: Number of pairs tested, those without a joint record included.
+        left_out: Number of pairs not tested because one label explains too much of them.
+        records: Number of records that take part.
+        cuts: Greatest number of labels in each length stratum except the last.
+        threshold: Largest p value of a surprising pair.
         found: The reported pairs, the strongest first: `audit.measure.reported_pairs.FOUND`.
-        as_expected: Pairs that would be reported if they were not known, by the place of what knows
-            them: `audit.measure.rule_book.associations`.
-        branches: What was found between branches: `audit.measure.branch_map.BRANCHES`.
-        why_not: Why no pair could be judged; empty where some could.
+        as_expected: Number of pairs not reported because they are expected, by index of the
+            association
+            that expects them in `audit.measure.rule_book.associations`.
+        branches: The map of branches, columns `audit.measure.branch_map.BRANCHES`.
+        why_not: Why no pair could be tested; empty if some could.
     """
 
     family: int
@@ -61,20 +63,20 @@ def judge_pairs(
     *,
     progress: Progress = silent,
 ) -> tuple[Verdicts, Excess]:
-    """Judge the pairs of a pair table, and find those that stand out where they stand.
+    """Test the pairs of a pair table, and select those to report.
 
     Args:
         hierarchy: The hierarchy.
-        records: What is known of the records.
-        blocks: The pair table with ``joint_entailed``, some lines at a time, each block with the
-            number of its first line; nothing need be there but pairs with a joint record.
+        records: Margins and strata of the records.
+        blocks: The pair table with ``joint_entailed`` in blocks of lines, each with the number of
+            its first line. Only pairs with a joint record need to be there.
         policy: Its ``least_joint, excess_ratio, false_discovery_rate, expected`` and
             ``companions`` are used.
-        progress: What is told how far the judgement is.
+        progress: Progress callback.
 
     Returns:
-        How the pairs were judged, and what was found. Memory grows with the pairs that more records
-        carry than are expected.
+        The verdicts on the pairs, and the scan's result. Memory grows with the number of pairs that
+        occur more often than expected.
     """
     progress("judging pairs")
     strata, least = records.strata, policy.least_joint.value

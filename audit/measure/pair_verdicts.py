@@ -1,4 +1,4 @@
-"""How the pairs of a pair table were judged, and the table with these verdicts."""
+"""Verdicts on the pairs of a pair table, and the table with its verdict columns."""
 
 from __future__ import annotations
 
@@ -18,17 +18,18 @@ from audit.engine.statistics.expectation import Expectation
 from audit.engine.statistics.fdr import benjamini_hochberg, pairs_apart
 
 ENTAILED_SHARE = 0.1
-"""Share of the smaller support that one label may explain; above it a pair is not judged."""
+"""Largest share of the smaller support that one label may explain for a pair to be tested."""
 
 
 @dataclass(frozen=True, eq=False)
 class Family:
-    """The pairs that are judged, decided by margins alone.
+    """The family of tested pairs, which depends on margins only.
 
     Args:
         used: Nodes that enough records carry, shape (n_nodes,).
         closure: 1 where a is i or an ancestor of i, shape (n_nodes, n_nodes).
-        left_out: ``a * n_nodes + b`` of pairs too much of which one label explains, ascending.
+        left_out: ``a * n_nodes + b`` of the pairs left out because one label explains too much of
+            them, ascending.
     """
 
     used: BoolArray
@@ -37,7 +38,7 @@ class Family:
 
     @cached_property
     def size(self) -> int:
-        """How many there are, those without a joint record included."""
+        """Number of pairs in the family, those without a joint record included."""
         return pairs_apart(self.used, self.closure) - len(self.left_out)
 
     @cached_property
@@ -46,7 +47,7 @@ class Family:
         return np.union1d(self.left_out, in_line(self.closure))
 
     def members(self, a: IntArray, b: IntArray) -> IntArray:
-        """Places of those pairs that belong to it; the pairs in the order of (a, b)."""
+        """Positions of the given pairs, ordered by (a, b), that belong to the family."""
         chosen = self.used[a] & self.used[b]
         chosen[places_of(self._outside, a * len(self.used) + b)] = False
         return np.flatnonzero(chosen)
@@ -55,14 +56,14 @@ class Family:
 def family(
     strata: Strata, entailed: Sums, alone: IntArray, closure: Sparse, least: float
 ) -> Family:
-    """The family of the pairs of a dataset.
+    """Determine the family of tested pairs of a dataset.
 
     Args:
         strata: The records that take part.
         entailed: From `audit.engine.pairs.entailed.count_entailed`, of all records.
         alone: Records with a single most specific label, by label, shape (n_nodes,).
         closure: 1 where a is i or an ancestor of i, shape (n_nodes, n_nodes).
-        least: Records from which a node is used.
+        least: Least number of records for a node to take part.
     """
     support = strata.support
     used = support >= max(least, 1)
@@ -77,14 +78,14 @@ def family(
 
 @dataclass(frozen=True, eq=False)
 class Excesses:
-    """Judged pairs with more records than are expected: all whose p value is below 1.
+    """Tested pairs with more joint records than expected: all pairs with a p value below 1.
 
     Args:
-        lines: Where each stands in the pair table, ascending, shape (n_pairs,).
+        lines: Line of each pair in the pair table, ascending, shape (n_pairs,).
         a: First nodes, same shape.
         b: Second nodes.
         observed: Joint records without a label below both.
-        expected: Joint records that length lets expect.
+        expected: Joint records expected from record length.
         p_value: One-sided, for excess.
     """
 
@@ -97,7 +98,7 @@ class Excesses:
 
     @classmethod
     def joined(cls, parts: list[Excesses]) -> Excesses:
-        """Those of several parts of a table, in order."""
+        """Concatenate the excesses of several blocks, in order."""
         kinds: dict[str, type[np.generic]] = dict.fromkeys(("lines", "a", "b"), np.int64)
         kinds |= dict.fromkeys(("observed", "expected", "p_value"), np.float64)
         columns = (
@@ -120,14 +121,14 @@ class Excesses:
 def excesses(
     pairs: pl.DataFrame, start: int, known: Family, expected: Expectation, rules: Rules
 ) -> Excesses:
-    """The excesses among some lines of the pair table.
+    """The excesses in a block of the pair table.
 
     Args:
         pairs: ``a, b, joint, joint_entailed``.
-        start: Number of their first line.
-        known: The pairs that are judged.
-        expected: What length lets expect.
-        rules: What makes an excess one; its threshold is not used.
+        start: Number of its first line.
+        known: The family of tested pairs.
+        expected: The expectation from record length.
+        rules: Criteria of an excess; their threshold is not used.
     """
     a, b = ends_of(pairs)
     places = known.members(a, b)
@@ -141,27 +142,27 @@ def excesses(
 
 
 def ends_of(pairs: pl.DataFrame) -> tuple[IntArray, IntArray]:
-    """Both nodes of each line of a pair table, by index."""
+    """Node indices of both nodes of each line of a pair table."""
     a, b = (pairs[end].to_physical().to_numpy().astype(np.int64) for end in ("a", "b"))
     return a, b
 
 
 def observed_of(pairs: pl.DataFrame) -> FloatArray:
-    """Joint records of each line without a label below both nodes."""
+    """Joint records of each line, without those that have a label below both nodes."""
     return (pairs["joint"] - pairs["joint_entailed"]).to_numpy().astype(np.float64)
 
 
 @dataclass(frozen=True, eq=False)
 class Verdicts:
-    """How the pairs of a table were judged.
+    """Verdicts on the pairs of a table.
 
     Args:
-        known: The pairs that were judged.
-        expected: What length lets expect.
-        excesses: Those with an excess.
-        explained: What all finds but itself let expect of each, NaN where its p value is above the
-            threshold, shape as of ``excesses``.
-        found_rank: Rank among the reported pairs, from 1, 0 where it is none, same shape.
+        known: The family of tested pairs.
+        expected: The expectation from record length.
+        excesses: Pairs with more joint records than expected, shape (n_excesses,).
+        explained: Expected joint records of each excess given all other reported pairs; NaN if its
+            p value is above the threshold. Shape (n_excesses,).
+        found_rank: Rank of each excess among the reported pairs, from 1; 0 if not reported.
     """
 
     known: Family
@@ -172,7 +173,7 @@ class Verdicts:
 
     @cached_property
     def q_value(self) -> FloatArray:
-        """After Benjamini and Hochberg within the family, shape as of ``excesses``."""
+        """Benjamini-Hochberg q values of the excesses within the family, shape (n_excesses,)."""
         return benjamini_hochberg(self.excesses.p_value, self.known.size)
 
     @cached_property
@@ -195,10 +196,11 @@ class Verdicts:
         return pl.DataFrame(columns, nan_to_null=True).with_columns(rank)
 
     def marked(self, pairs: pl.DataFrame, start: int = 0) -> pl.DataFrame:
-        """Lines of the pair table, the first being ``start``, with what `judged` needs of each.
+        """Add to a block of the pair table, from line ``start`` on, the columns that `judged`
+        needs.
 
-        ``expected_length``, null where a pair is not of the family, and ``excess``, its place among
-        the excesses, null where it is none.
+        These are ``expected_length``, null for a pair outside the family, and ``excess``, its
+        position among the excesses, null if it is not one.
         """
         a, b = ends_of(pairs)
         places = self.known.members(a, b)
@@ -213,7 +215,7 @@ class Verdicts:
         )
 
     def judged(self, marked: pl.LazyFrame) -> pl.LazyFrame:
-        """The table with `audit.counting.pair_table.JUDGED`, made as its lines are read."""
+        """Add the columns `audit.counting.pair_table.JUDGED` lazily to a table from `marked`."""
         expected, observed = pl.col("expected_length"), pl.col("joint") - pl.col("joint_entailed")
         told = {column.name: _looked_up(column) for column in self._of_excesses}
         one = pl.when(expected.is_not_null()).then(1.0)

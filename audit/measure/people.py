@@ -1,4 +1,4 @@
-"""Sex and age of the person of each instance, from the columns that a policy names."""
+"""Sex and age of each instance's person, from the columns that a policy names."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ from audit.data.dataset import LabelDataset
 from audit.policy.rules import Person, PersonRule
 
 GREATEST_AGE = 124
-"""The greatest age that the Medicare Code Editor takes for one; releases write 300 for any age
-above 89."""
+"""The greatest age that the Medicare Code Editor accepts as valid; some releases write 300 for any
+age above 89."""
 
 
 def known(dataset: LabelDataset, person: Person, rule: PersonRule) -> BoolArray:
-    """Whether the value that a rule asks for is known of each instance, shape (n_instances,).
+    """Whether the sex or age that a rule is about is known, shape (n_instances,).
 
-    A sex that is neither a value for female nor one for male is not known, nor an age above
-    `GREATEST_AGE`. Without a column of it, no value is.
+    A sex that is neither a value for female nor one for male is unknown, and so is an age above
+    `GREATEST_AGE`. Without a column, every value is unknown.
     """
     if rule.sex is None:
         return ~np.isnan(_ages(dataset, person))
@@ -27,9 +27,9 @@ def known(dataset: LabelDataset, person: Person, rule: PersonRule) -> BoolArray:
 
 
 def fitting(dataset: LabelDataset, person: Person, rule: PersonRule) -> BoolArray:
-    """Whether the person of each instance is one that a rule allows, shape (n_instances,).
+    """Whether a rule allows the person of each instance, shape (n_instances,).
 
-    False where it is not known.
+    False if sex or age is unknown.
     """
     if rule.sex is not None:
         return _of_sex(dataset, person, rule.sex)
@@ -38,11 +38,12 @@ def fitting(dataset: LabelDataset, person: Person, rule: PersonRule) -> BoolArra
 
 
 def refuse_unread_people(dataset: LabelDataset, person: Person | None) -> None:
-    """Refuse a column of the sex or of the age that does not hold what the policy says of it.
+    """Raise an error if the column of sex or age does not hold the values that the policy
+    describes.
 
     Raises:
         PolicyError: If no instance has a value for female or male, or none has an age.
-        SchemaError: If an age is no number, or below 0.
+        SchemaError: If an age is not a number, or is below 0.
     """
     if person is None:
         return

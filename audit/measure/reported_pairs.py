@@ -1,4 +1,4 @@
-"""The pairs that a scan found and that are reported: which matter, and what is told of each."""
+"""The reported pairs of a scan: which found pairs matter, and the numbers of each."""
 
 from __future__ import annotations
 
@@ -18,11 +18,13 @@ from audit.hierarchies.hierarchy import Hierarchy
 from audit.measure.pair_verdicts import Family
 
 FREQUENT = 0.5
-"""Share of the records above which a node's pairs are reported by their odds ratio too."""
+"""Share of the records above which a node counts as frequent: the odds ratio can report its
+pairs.
+"""
 ODDS_RATIO = 3.0
-"""That odds ratio: a ratio of 1.5 at a share of one half."""
+"""Least odds ratio of such a pair; corresponds to a ratio of 1.5 at a share of one half."""
 FEWEST_CHILDREN = 3
-"""Pairs of children of one parent from which they are one finding."""
+"""Least number of pairs between children of one parent for them to become one finding."""
 
 FOUND: dict[str, Any] = {
     "rank": pl.Int64,
@@ -40,19 +42,19 @@ FOUND: dict[str, Any] = {
     "parent": pl.Int64,
     "explained_by": pl.List(pl.List(pl.Int64)),
 }
-"""Of each reported pair its rank, nodes (by index, in node order) and numbers; the parent that the
-finding names instead, null where it names the pair; and the earlier finds that explain part of it,
-the one that explains most first."""
+"""Columns of the reported pairs: rank, nodes (by index, in node order) and numbers of each; the
+parent that the finding names instead, null if it names the pair; and the earlier finds that
+explain part of it, the one that explains most first."""
 
 
 @dataclass(frozen=True, eq=False)
 class Finds:
-    """Some of what a scan found, the strongest first.
+    """A selection of the pairs that a scan found, the strongest first.
 
     Args:
         scan: The scan.
-        found: All that it found.
-        numbers: Which of them, ascending, shape (n_finds,).
+        found: All pairs that the scan found.
+        numbers: Positions of the selected ones, ascending, shape (n_finds,).
     """
 
     scan: Scan
@@ -67,7 +69,7 @@ class Finds:
 
     @property
     def places(self) -> IntArray:
-        """Where they stand among the surprising pairs, shape (n_finds,)."""
+        """Positions among the surprising pairs, shape (n_finds,)."""
         return self.found.pair[self.numbers]
 
     @property
@@ -82,13 +84,16 @@ class Finds:
 
     @property
     def explained(self) -> FloatArray:
-        """Records that length and earlier finds let expect, shape (n_finds,)."""
+        """Joint records expected from record length and earlier finds, shape (n_finds,)."""
         return self.found.explained[self.numbers]
 
 
 def that_matter(finds: Finds, strata: Strata, rules: Rules) -> IntArray:
-    """Places of the finds whose excess is large: by their ratio or, of very frequent nodes, by the
-    odds ratio of all strata together.
+    """Positions of the finds with a large excess, shape (n_large,).
+
+    The excess is measured by the ratio or, for very frequent nodes, by the odds ratio pooled over
+    all
+    strata.
     """
     first, second = (strata.support[end].astype(np.float64) for end in finds.ends)
     observed, n = finds.observed, strata.records
@@ -102,14 +107,14 @@ def that_matter(finds: Finds, strata: Strata, rules: Rules) -> IntArray:
 def reported_pairs(
     finds: Finds, hierarchy: Hierarchy, family: Family, p_value: FloatArray, q_value: FloatArray
 ) -> pl.DataFrame:
-    """The reported pairs as `FOUND`.
+    """The table of the reported pairs, columns `FOUND`.
 
     Args:
-        finds: These pairs.
+        finds: The reported pairs.
         hierarchy: The hierarchy.
-        family: The pairs that were judged.
-        p_value: Of each, shape (n_finds,).
-        q_value: Of each, shape (n_finds,).
+        family: The family of tested pairs.
+        p_value: p value of each pair, shape (n_finds,).
+        q_value: q value of each pair, shape (n_finds,).
     """
     a, b = finds.ends
     shrunk, low, high = shrunk_ratio(finds.observed, finds.explained)

@@ -1,4 +1,4 @@
-"""Where residual use differs: between the values of a column, or from a reference run."""
+"""Differences in residual use between the values of a column, or from a reference run."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from audit.measure.measure import Measurements
 from audit.measure.residual_use import Share, residual_share
 
 REFERENCE = "reference"
-"""What the column is called of a comparison with an earlier run."""
+"""Column name of a comparison with an earlier run."""
 LEAST_EXPECTED = 5
-"""Effective instances, residual and not, expected on each side from which a share is compared."""
+"""Least expected effective count, residual and not, on each side for a share to be compared."""
 
 DIFFERENCES: dict[str, Any] = {
     "column": pl.String,
@@ -37,20 +37,21 @@ DIFFERENCES: dict[str, Any] = {
     "p_value": pl.Float64,
     "q_value": pl.Float64,
 }
-"""A row a parent and value compared: ``elsewhere`` is all other values, or the reference."""
+"""One row per parent and compared value; ``elsewhere`` is all other values, or the reference."""
 
 
 def residual_differences(measured: Measurements) -> pl.DataFrame:
-    """Residual shares of each value of the strata and splits, and of the reference, compared.
+    """Compare residual shares between values of the strata and splits, and with the reference.
 
-    The score test of two shares with the continuity correction, at effective numbers of instances,
-    against Student's distribution with as many degrees of freedom as the side with fewer groups has
-    groups, less one;
-    Benjamini-Hochberg over all comparisons whose margins allow one; Newcombe's interval at 95 %.
+    Shares are compared by the score test of two proportions with continuity correction, at
+    effective
+    numbers of instances, against Student's t distribution; its degrees of freedom are one less than
+    the number of groups on the side with fewer groups. q values are Benjamini-Hochberg over all
+    comparisons whose margins allow a test; intervals are Newcombe's at 95 %.
 
     Returns:
-        Columns `DIFFERENCES`, in order of column, value and parent; no row without a column of
-        two values and without a reference.
+        Columns `DIFFERENCES`, in order of column, value and parent; empty if no column has two
+        values and there is no reference.
     """
     rows = [*_between_values(measured), *_against_reference(measured)]
     compared = [row for row in map(_at_one_worth, rows) if _comparable(*row[3:])]
@@ -90,7 +91,9 @@ def _between_values(measured: Measurements) -> Iterator[_Row]:
 def difference_without(
     measured: Measurements, column: str, value: str, parent: int, left_out: BoolArray
 ) -> float:
-    """The difference of a value of a column from the others, without some instances; 0 for none."""
+    """Difference of a column's value from the others, without some instances; 0 if none are
+    left.
+    """
     here, there = (
         _share(measured, parent, side & ~left_out)
         for side in measured.loaded.dataset.having(column, value)

@@ -1,4 +1,4 @@
-"""How often only catch-alls are used below a parent: shares, drawn toward what is usual."""
+"""Residual use: how often instances carry only catch-all labels below a parent, with shrinkage."""
 
 from __future__ import annotations
 
@@ -32,18 +32,18 @@ RESIDUALS: dict[str, Any] = {
     "low": pl.Float64,
     "high": pl.Float64,
 }
-"""Columns of the residual table: a row a parent and kind of residual node."""
+"""Columns of the residual table: one row per parent and kind of residual node."""
 
 
 @dataclass(frozen=True, slots=True)
 class Share:
-    """A share of instances below a parent.
+    """The share of instances below a parent that are residual throughout.
 
     Args:
-        k: Instances that are residual throughout.
-        n: Instances with a label below the parent.
-        effective: What the n are worth: less where instances of one group repeat each other.
-        groups: How many groups the n are of; n where every instance stands alone.
+        k: Number of instances whose labels below the parent are all residual.
+        n: Number of instances with a label below the parent.
+        effective: Effective sample size: below n if instances of a group resemble each other.
+        groups: Number of groups of the n instances; n if every instance is its own group.
     """
 
     k: int
@@ -53,26 +53,26 @@ class Share:
 
     @property
     def value(self) -> float:
-        """k / n; 0 for no instance."""
+        """k / n; 0 if n is 0."""
         return self.k / self.n if self.n else 0.0
 
     def worth(self, level: float = LEVEL) -> float:
-        """The effective n for an interval at a level: less where the groups are few."""
+        """The effective n for an interval at a level; smaller if there are few groups."""
         return at_freedom(self.effective, self.n, self.groups, level)
 
     def p_above(self, limit: float) -> float:
-        """p value of the share if the true one were at a limit, or below it."""
+        """p value of the hypothesis that the true share is at most a limit."""
         return p_above(self.value, self.effective, self.n, self.groups, limit)
 
     def interval(self, prior: SharePrior | None = None) -> tuple[float, float]:
-        """Interval at 95 %: of the posterior where there is a prior, else Wilson's."""
+        """Interval at 95 %: the posterior's given a prior, else Wilson's."""
         worth = self.worth()
         if prior is None:
             return wilson(self.value * worth, worth)
         return prior.interval(self.value * worth, worth)
 
     def shrunk(self, prior: SharePrior | None) -> float:
-        """The share drawn toward the prior; itself without one."""
+        """The share shrunk toward the prior; the plain share without one."""
         if prior is None:
             return self.value
         worth = self.worth()
@@ -80,7 +80,7 @@ class Share:
 
 
 def alone(k: int, n: int) -> Share:
-    """The share k / n of instances each of which is its own group."""
+    """The share k / n of independent instances: each is its own group."""
     return Share(k, n, float(n), n)
 
 
@@ -88,8 +88,8 @@ def residual_share(labelled: IntArray, residual: IntArray, group_of: IntArray | 
     """The share of the instances below a parent that are residual throughout.
 
     Args:
-        labelled: Instances below a parent.
-        residual: Those of them that are residual throughout.
+        labelled: Instances with a label below the parent.
+        residual: Those of them whose labels below it are all residual.
         group_of: Group number of each instance of the dataset; None without groups.
     """
     k, n = len(residual), len(labelled)
@@ -113,11 +113,12 @@ def judged_parents(hierarchy: Hierarchy, residual: Mapping[int, Any]) -> IntArra
 
 @dataclass(frozen=True, eq=False)
 class ResidualUse:
-    """What was measured of residual use.
+    """The measurements of residual use.
 
     Args:
         table: Columns `RESIDUALS`.
-        prior: What the shares of all kinds together are drawn toward; None where they are not.
+        prior: The prior that shares of all kinds together are shrunk toward; None for no
+            shrinkage.
     """
 
     table: pl.DataFrame
@@ -130,14 +131,14 @@ def residual_use(
     least: float,
     instances: Instances | None = None,
 ) -> ResidualUse:
-    """Measure every parent with residual and specific nodes below, each kind apart.
+    """Measure the residual share of every parent with residual and specific nodes below, by kind.
 
     Args:
         counts: The counts; their ``below`` and ``only_residual`` are used without instances.
         residual: Residual nodes by index.
-        least: Instances below a parent from which its share is one that the prior is fitted to.
-        instances: Those that were counted, whose groups say what a share is worth; None: every
-            instance is its own group.
+        least: Least number of instances below a parent for its share to be used to fit the prior.
+        instances: The instances counted, whose groups give the effective sample size; None treats
+            every instance as its own group.
     """
     hierarchy, labelled_at = counts.hierarchy, counts.direct_support
     parents = judged_parents(hierarchy, residual).tolist()
@@ -157,7 +158,7 @@ def residual_use(
 
 
 _Shares = Mapping[str, Mapping[int, Share]]
-"""Shares by kind of residual node and by parent, of those with an instance below."""
+"""Shares by kind of residual node and parent, for parents with an instance below."""
 
 
 def _shares_of_counts(records: Records, n_nodes: int, parents: list[int]) -> _Shares:

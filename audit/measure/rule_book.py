@@ -1,4 +1,6 @@
-"""The rules that hold for a dataset: its policy's, and those of its classification's notes."""
+"""The rules that apply to a dataset: those of its policy, and those of its classification's
+notes.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +17,7 @@ from audit.policy.policy import Policy
 from audit.policy.rules import Companion, Expected
 
 Association: TypeAlias = Expected | Companion
-"""What says of two sides of nodes that they are found together."""
+"""A rule that says that nodes of its two sides occur together."""
 
 
 def companion_rules(hierarchy: Hierarchy, policy: Policy) -> tuple[Companion, ...]:
@@ -25,17 +27,18 @@ def companion_rules(hierarchy: Hierarchy, policy: Policy) -> tuple[Companion, ..
 
 
 def associations(hierarchy: Hierarchy, policy: Policy) -> tuple[Association, ...]:
-    """What the policy expects, then what its rules ask for, then what notes ask for."""
+    """All associations: those expected by the policy, its companion rules, then those of notes."""
     return (*policy.expected, *companion_rules(hierarchy, policy))
 
 
 def first_association(
     hierarchy: Hierarchy, known: Sequence[Association], a: IntArray, b: IntArray
 ) -> IntArray:
-    """The first association that each pair of nodes is part of, either way round.
+    """The first association that covers each pair of nodes, in either order.
 
-    A node is part of a side that it is at or below, or that every leaf below it is; sides of which
-    the same is said are looked at one by one, then together.
+    A node belongs to a side if it, or every leaf below it, is at or below a node of that side.
+    Sides
+    of equal associations are matched one by one, then together.
 
     Args:
         hierarchy: The hierarchy.
@@ -44,7 +47,7 @@ def first_association(
         b: Node indices, shape (n_pairs,).
 
     Returns:
-        Places among the associations, -1 for none, shape (n_pairs,).
+        Index of the association of each pair, -1 for none, shape (n_pairs,).
     """
     found = np.full(len(a), -1, np.int64)
     each = [one.sides for one in known] if len(a) else []
@@ -62,7 +65,7 @@ def _asking_for(needed: Sequence[str], each: Sequence[Sequence[tuple[str, ...]]]
 
 
 def at_or_below(hierarchy: Hierarchy, nodes: Sequence[str]) -> BoolArray:
-    """Whether each node is one of some nodes or below one, shape (n_nodes,)."""
+    """Whether each node is one of the given nodes or below one, shape (n_nodes,)."""
     found = np.zeros(len(hierarchy), np.bool_)
     for node in nodes:
         found[row(hierarchy.below, hierarchy.index(node))] = True
@@ -78,10 +81,10 @@ def _part_of(hierarchy: Hierarchy, nodes: Sequence[str]) -> BoolArray:
 
 
 def refuse_contradictions(policy: Policy, hierarchy: Hierarchy) -> None:
-    """Raise PolicyError where no record could keep to the policy's rules, or none be judged by one.
+    """Raise PolicyError if no record could comply with the policy's rules, or a rule covers none.
 
     Args:
-        policy: As applied; the hierarchy has every node that it names.
+        policy: The policy as applied; every node that it names is in the hierarchy.
         hierarchy: The hierarchy.
     """
     _refuse(

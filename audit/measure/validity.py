@@ -1,4 +1,4 @@
-"""Validity: what the code of each row was on the day of its instance."""
+"""Validity of each row's code on the day of its instance."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from audit.policy.code_dates import as_days
 from audit.policy.statements import CodeDates
 
 VALID, HEADING, INVALID = "valid", "heading", "invalid"
-"""A code that could be assigned on that day; one that could not, while more specific codes below it
-could; one that could not, and neither could any below it."""
+"""`VALID`: the code could be assigned on that day. `HEADING`: it could not, but more specific codes
+below it could. `INVALID`: neither it nor any code below it could."""
 
 VALIDITY: dict[str, Any] = {
     "node": pl.String,
@@ -24,17 +24,17 @@ VALIDITY: dict[str, Any] = {
     "instances": pl.Int64,
     "valid": pl.String,
 }
-"""A row a node and what it was on the days of its rows: `VALID`, `HEADING`, `INVALID`, or null for
-rows that are not dated (their instance has no day, or their code no spell). ``valid`` tells the
-spells; it is null where the code has none."""
+"""One row per node and validity: `VALID`, `HEADING`, `INVALID`, or null for rows that are not dated
+(the instance has no day, or the code no period of validity). ``valid`` holds the periods of
+validity; null if the code has none."""
 
 
 def validity(dataset: LabelDataset, dates: CodeDates | None) -> pl.DataFrame:
-    """`VALIDITY` of every mapped row; without dates no row is dated.
+    """The validity of all mapped rows, columns `VALIDITY`; without ``dates`` no row is dated.
 
     Raises:
-        PolicyError: If no code of the dates is one of the hierarchy, or no instance has a day.
-        SchemaError: If a day of an instance cannot be read.
+        PolicyError: If no code of the dates is in the hierarchy, or no instance has a day.
+        SchemaError: If the day of an instance cannot be parsed.
     """
     told = _TOLD if dates is None else _told(_placed(dates, dataset.hierarchy))
     by_node = (
@@ -64,11 +64,11 @@ def rows_on_their_day(dataset: LabelDataset, dates: CodeDates | None) -> pl.Data
 
 
 def days_of(dataset: LabelDataset, column: str) -> pl.Series:
-    """The day of each instance, shape (n_instances,); null where it has none.
+    """The day of each instance, shape (n_instances,); null if it has none.
 
     Raises:
-        PolicyError: If no instance has one.
-        SchemaError: If one cannot be read.
+        PolicyError: If no instance has a day.
+        SchemaError: If a day cannot be parsed.
     """
     written = dataset.instances[column]
     days = as_days(written)
@@ -89,9 +89,9 @@ def days_of(dataset: LabelDataset, column: str) -> pl.Series:
 
 
 _NODE = pl.UInt32
-"""Of node indices, as in `LabelDataset.assertions`."""
+"""Data type of node indices, as in `LabelDataset.assertions`."""
 _SPELLS = {"node": _NODE, "own": pl.Boolean, "first": pl.Date, "last": pl.Date}
-"""``node``: index of the code's node, where ``own``; else of the node that it would hang under."""
+"""``node``: index of the code's own node if ``own``, else of the node that would be its parent."""
 _TOLD = pl.DataFrame(schema={"node": _NODE, "valid": pl.String})
 
 

@@ -1,1 +1,1 @@
-"""What an audit says: the record of a result, its overviews, and what of it may be shared."""
+"""The result of an audit: its record, its overviews, and the view of it that may be shared."""

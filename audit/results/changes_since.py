@@ -1,4 +1,4 @@
-"""What has changed since the reference run: findings that are new, worse, known or gone."""
+"""Changes since the reference run: findings that are new, worse, known or gone."""
 
 from __future__ import annotations
 
@@ -9,20 +9,21 @@ from typing import Any, TypeAlias
 from audit.results.disclosure import Shown, is_small
 
 Remembered: TypeAlias = Mapping[str, Any]
-"""What a run keeps of its reference: ``instances, status, min_cell``, and ``checks`` with ``name,
-status, standing, folded`` (ids of findings) and ``findings``: those that its shared view tells,
-with ``id, severity, nodes, counts, beside`` (what counts are written beside), ``effect, value``."""
+"""The part of a reference that a run keeps: ``instances, status, min_cell``, and ``checks`` with
+``name, status, standing, folded`` (ids of findings) and ``findings``: those in its shared view,
+with
+``id, severity, nodes, counts, beside`` (the totals printed beside counts), ``effect, value``."""
 
 EFFECTS = ("share", "ratio")
-"""Evidence that tells how large a finding is; the first that it has."""
+"""Evidence that measures the effect of a finding; the first one present is used."""
 DIGITS = 3
-"""Significant digits of an effect told of two runs: fewer than would tell the counts."""
+"""Significant digits of an effect shown for two runs: too few to reconstruct the counts."""
 _UNASKED = ("error", "not_applicable")
 
 
 @dataclass(frozen=True, slots=True)
 class Ids:
-    """Ids of a check's findings: those that stand, the known ones of these, and those folded."""
+    """Ids of a check's findings: those not folded, the known ones among them, and those folded."""
 
     standing: frozenset[str]
     known: frozenset[str]
@@ -30,7 +31,7 @@ class Ids:
 
 
 def effect(evidence: Mapping[str, Shown]) -> tuple[str | None, float | None]:
-    """Name and rounded value of a finding's main effect; None where it has none or is withheld.
+    """Name and rounded value of a finding's main effect; None if it has none or it is withheld.
 
     >>> effect({"instances": 1234, "share": 0.123456}), effect({"findings": 3})
     (('share', 0.123), (None, None))
@@ -43,17 +44,19 @@ def effect(evidence: Mapping[str, Shown]) -> tuple[str | None, float | None]:
 def since_reference(
     before: Remembered, checks: Sequence[Mapping[str, Any]], ids: Mapping[str, Ids]
 ) -> dict[str, Any]:
-    """The shared view's ``since_reference``.
+    """Make the ``since_reference`` part of the shared view.
 
     Args:
         before: What is kept of the reference.
         checks: The shared view's checks.
         ids: All findings of each check, those not shown included.
 
-    A finding is new where the reference does not have it, not even folded into another; gone is the
-    reverse. A known one is no worse than there. Findings are not compared where one of the two runs
-    could not ask their check. Effects are withheld where a count behind them is withheld in either
-    run, or differs by a small cell, or by one from what stands beside it.
+    A finding is new if the reference does not have it, not even folded into another; gone is the
+    reverse. A known finding is not worse than in the reference. Findings are not compared if their
+    check was not applicable in one of the runs. An effect is withheld if a count behind it is
+    withheld in either run, or if the count, or its difference from a total printed beside it,
+    changed
+    by a small cell.
     """
     there = {check["name"]: check for check in before["checks"]}
     pairs = [(there.get(check["name"], _UNKNOWN), check) for check in checks]
@@ -71,7 +74,7 @@ def since_reference(
 
 
 _UNKNOWN: Mapping[str, Any] = {"status": None, "standing": (), "folded": (), "findings": ()}
-"""A check that the reference does not know."""
+"""Stands for a check that the reference does not have."""
 
 
 def _asked(old: Mapping[str, Any], new: Mapping[str, Any]) -> bool:
@@ -134,14 +137,14 @@ def _differs_little(before: Mapping[str, Any], now: Mapping[str, Shown], min_cel
 def changed_little(
     before: Mapping[str, Any], now: Mapping[str, Shown], min_cell: int
 ) -> Iterator[str]:
-    """Counts of a finding that differ by a small cell from those told before, or whose rest does.
+    """Counts of a finding that changed by a small cell since the reference, or whose remainder did.
 
     Args:
-        before: What is kept of the reference's finding.
+        before: The part of the reference's finding that is kept.
         now: Evidence of the finding.
         min_cell: Smallest count that may be shown.
 
-    The rest of a count is what lacks to any whole number that is told beside it in both runs.
+    A remainder is the difference of a count from a total printed beside it in both runs.
     """
     told = {**before["beside"], **before["counts"]}
     came = {

@@ -1,21 +1,21 @@
-"""Which pairs of labels a model confuses most."""
+"""The pairs of labels that a model confuses most."""
 
 from __future__ import annotations
 
 import polars as pl
 
 MOST_CONFUSED = 15
-"""Pairs of a model that get an interval, and that reports show."""
+"""Number of most confused pairs that get an interval and are shown in reports."""
 
 
 def most_confused(pairs: pl.LazyFrame, labelled: pl.Series) -> pl.LazyFrame:
     """The `MOST_CONFUSED` unrelated pairs of labels with the highest confusion, highest first.
 
     Args:
-        pairs: As `described` gives them, further columns kept.
+        pairs: The pair table of the predictions; further columns are kept.
         labelled: Ids of the nodes that are labels.
 
-    Of equals the first in node order are taken.
+    Ties are resolved by node order.
     """
     return (
         pairs.filter(

@@ -1,4 +1,4 @@
-"""Coverage: how much of the hierarchy the labels use, and where its use drifts."""
+"""Coverage: how much of the hierarchy the labels use, and where that use drifts."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from audit.results.disclosure import is_small, shown_parts
 Coverage: TypeAlias = dict[str, Any]
 
 MOST_USED = 20
-"""Nodes that the share of the most used is taken over."""
+"""Number of nodes in the share of the most used nodes."""
 BRANCHES = 20
-"""Branches shown at most, those with the most assignable nodes."""
+"""Largest number of branches shown: those with the most assignable nodes."""
 NODES_A_VALUE = 5
-"""Nodes shown of each value of a drift column."""
+"""Number of nodes shown for each value of a drift column."""
 
 
 def coverage(
@@ -25,17 +25,17 @@ def coverage(
     *,
     min_cell: int,
 ) -> Coverage:
-    """Nodes in use by branch, depth of labels, the tail, and drift, as they may be shared.
+    """Nodes in use by branch, depth of labels, the tail and drift, suppressed for sharing.
 
     Args:
-        nodes: The run's nodes.
-        drift_values: A row a value of a drift column; None without any.
-        drift_nodes: A row a value and node that was judged; None without drift columns.
+        nodes: The run's node table.
+        drift_values: One row per value of a drift column; None without drift columns.
+        drift_nodes: One row per value and tested node; None without drift columns.
         min_cell: Smallest count that may be shown.
 
     Returns:
-        ``branches, depths, drift`` are lists of rows and ``tail`` a row. A count is null where it
-        would tell a smaller one beside it.
+        ``branches, depths, drift`` are lists of rows, ``tail`` is one row. A count is null if it
+        would disclose a small count beside it.
     """
     return {
         "branches": _branches(nodes),

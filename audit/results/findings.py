@@ -1,4 +1,4 @@
-"""Findings, and what a check found: the records that a result is made of."""
+"""Records of findings and of the results of checks."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ STATUS_OF_SEVERITY: Mapping[Severity, Status] = {
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """One line of a finding's breakdown: the nodes or codes it is about, and its own evidence."""
+    """One line of a finding's breakdown: its nodes or codes, and its own evidence."""
 
     nodes: tuple[str, ...]
     evidence: Mapping[str, Quantity]
@@ -45,14 +45,14 @@ class Waived:
 
 @dataclass(frozen=True, slots=True)
 class Judgement:
-    """What a policy makes of a finding, without a change to what was found.
+    """A policy's judgement of a finding; the finding itself is unchanged.
 
     Args:
-        severity: The policy's, in place of the check's own; None: the check's own.
-        waiver: Who answers for it, so that it does not count.
-        known: Whether the reference run has it too, and no worse.
-        excused: Whether a known finding counts as a note.
-        dropped: Whether it lies within a limit that is stricter than the run's own.
+        severity: The severity set by the policy; None to keep the check's own.
+        waiver: The waiver that covers the finding, so that it does not count.
+        known: Whether the reference run has it too, and it has not become worse.
+        excused: Whether it counts as a note because it is known.
+        dropped: Whether a limit stricter than the run's own excludes it.
     """
 
     severity: Severity | None = None
@@ -68,21 +68,21 @@ class Finding:
 
     Args:
         check: Name of the check that found it.
-        severity: How much it matters, as the check says.
-        nodes: Ids it is about, the most specific first; codes where no node exists.
-        statement: One sentence; ``{name}`` stands for the evidence of that name, and
-            ``{name|is|are}`` for what is said of one and of more.
+        severity: Severity given by the check.
+        nodes: Ids of the nodes concerned, the most specific first; codes if no node exists.
+        statement: One sentence; ``{name}`` is replaced by the evidence of that name, and
+            ``{name|is|are}`` by the first word for one and by the second for more.
         evidence: Numbers by name.
-        curator: What who publishes the data should do.
-        data_user: What who uses the data should do.
-        touched: Instances it touches.
-        strength: Of the evidence, for each instance touched: findings of one severity are ordered
-            by the two multiplied, the largest first.
-        parts: The sentence broken down, the largest part first.
-        key: What tells it from other findings of the check; empty: its nodes do.
-        folded_into: Ids of the findings of the check that explain it; empty: none does.
-        judgement: What the policy makes of it.
-        beside: Other pairs of nodes whose counts some of its numbers tell too.
+        curator: Advice for the publisher of the data.
+        data_user: Advice for users of the data.
+        touched: Number of instances concerned.
+        strength: Strength of the evidence per instance: findings of one severity are ordered by
+            ``touched * strength``, the largest first.
+        parts: Breakdown of the finding, the largest part first.
+        key: Distinguishes it from other findings of the check; empty if its nodes do.
+        folded_into: Ids of the findings of the check that explain it; empty if none does.
+        judgement: The policy's judgement.
+        beside: Other pairs of nodes whose counts some of its numbers depend on.
     """
 
     check: str
@@ -102,12 +102,12 @@ class Finding:
 
     @property
     def judged_severity(self) -> Severity:
-        """How much it matters, as the policy says, else the check."""
+        """Severity given by the policy, else by the check."""
         return self.judgement.severity or self.severity
 
     @property
     def counts_as(self) -> Severity | None:
-        """The severity with which it counts for the status; None: it does not count."""
+        """The severity with which it counts for the status; None if it does not count."""
         if self.judgement.waiver is not None:
             return None
         return "note" if self.judgement.excused else self.judged_severity
@@ -119,22 +119,22 @@ class Finding:
 
 
 def finding_id(check: str, *parts: str) -> str:
-    """The id of a check's finding that these parts tell from others."""
+    """The id of a finding, from the name of its check and the parts that identify it."""
     return ":".join(quote(part, safe="") for part in (check, *parts))
 
 
 @dataclass(frozen=True)
 class CheckResult:
-    """What one check found.
+    """The result of one check.
 
     Args:
         name: The check.
         title: The question it answers, in one line.
-        denominator: What it looked at, counted.
-        denominator_unit: What that is a count of.
-        findings: All of them, before folding and capping.
-        not_applicable: Why it could not be asked; empty where it was.
-        crashed: The error that stopped it; empty where none did.
+        denominator: Number of things examined.
+        denominator_unit: Unit of the denominator.
+        findings: All findings, folded ones included, before the list is capped.
+        not_applicable: Why the check could not be applied; empty if it was.
+        crashed: The error that stopped it; empty if there was none.
     """
 
     name: str
@@ -147,14 +147,16 @@ class CheckResult:
 
     @cached_property
     def standing(self) -> tuple[Finding, ...]:
-        """Findings that no other explains, in report order: those that are shown and counted."""
+        """Findings that are not folded into others, in report order: those that are shown and
+        counted.
+        """
         there = [finding for finding in self.in_order() if not finding.judgement.dropped]
         ids = {finding.id for finding in there}
         return tuple(finding for finding in there if ids.isdisjoint(finding.folded_into))
 
     @property
     def folded(self) -> int:
-        """How many findings others explain."""
+        """Number of findings folded into others."""
         there = sum(not finding.judgement.dropped for finding in self.findings)
         return there - len(self.standing)
 
@@ -169,7 +171,7 @@ class CheckResult:
 
     @property
     def status(self) -> Status:
-        """Error, else the worst severity that counts, else pass; not_applicable stands apart."""
+        """Status of the check: not_applicable, error, the worst severity that counts, or pass."""
         if self.crashed:
             return "error"
         if self.not_applicable:
@@ -180,7 +182,7 @@ class CheckResult:
         return "pass"
 
     def in_order(self) -> list[Finding]:
-        """All findings by severity, instances times strength, then id; waived ones last."""
+        """All findings ordered by severity, ``touched * strength`` and id; waived ones last."""
         return sorted(
             self.findings,
             key=lambda finding: _place(finding, finding.touched * finding.strength),
@@ -188,7 +190,7 @@ class CheckResult:
 
 
 Place: TypeAlias = tuple[bool, int, float, str]
-"""Whether a finding does not count, its severity, its weight, and its id."""
+"""Sort key of a finding: whether it does not count, its severity, its weight, and its id."""
 
 
 def _place(finding: Finding, weight: float) -> Place:
@@ -197,9 +199,9 @@ def _place(finding: Finding, weight: float) -> Place:
 
 
 def shown_place(finding: Finding, evidence: Mapping[str, Shown]) -> Place:
-    """Where a finding stands among others by what is shown of it alone.
+    """Sort key of a finding, computed from published evidence only.
 
-    Where a number of it is withheld, its weight is the least that its first count can be.
+    If one of its numbers is withheld, its weight is the least possible value of its first count.
     """
     if all(evidence[name] == quantity.value for name, quantity in finding.evidence.items()):
         return _place(finding, finding.touched * finding.strength)
@@ -208,10 +210,10 @@ def shown_place(finding: Finding, evidence: Mapping[str, Shown]) -> Place:
 
 
 EXCHANGES = "model_confuses"
-"""The check whose findings count exchanges of two labels."""
+"""Name of the check whose findings count exchanges of two labels."""
 
 OF_MODEL = (EXCHANGES, "model_habit")
-"""The checks of a model."""
+"""Names of the checks of a model."""
 
 OF_WAIVERS = ("waiver_expired", "waiver_unused")
-"""The checks of the policy's waivers, which look at no data."""
+"""Names of the checks of the policy's waivers, which read no data."""

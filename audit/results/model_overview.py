@@ -1,4 +1,4 @@
-"""The few numbers behind the report's pictures of a model, suppressed like all that is shared."""
+"""Data of the report's figures on a model, suppressed for sharing."""
 
 from __future__ import annotations
 
@@ -26,22 +26,22 @@ def model_overview(
     predicted: int,
     min_cell: int,
 ) -> Overview:
-    """Scopes of the metrics, behaviours, exchanges, and pairs of data and model side by side.
+    """Metric scopes, behaviours, exchanges, and pairs of data and model side by side.
 
     Args:
-        nodes: The run's nodes.
-        beside: The pairs that the model confuses most, as `confused` has them.
+        nodes: The run's node table.
+        beside: The pairs that the model confuses most, from `confused`.
         metrics: The run's metrics.
         behaviours: The run's behaviours.
         exchanges: The run's exchanges.
-        told: Each of the data's counts in it as it may be shown.
-        exchanged: Exchanges of each two labels that a finding tells.
+        told: The data's counts as they may be shown, by cell.
+        exchanged: Number of exchanges of each pair of labels that a finding reports.
         instances: Number of instances.
-        predicted: Number of those that have predictions.
-        min_cell: Smallest count that may be shown. Examples are shown only where it is 1.
+        predicted: Number of instances with predictions.
+        min_cell: Smallest count that may be shown. Examples are shown only if it is 1.
 
     Returns:
-        Lists of rows by the picture they belong to; all empty without predictions.
+        Lists of rows by figure; all empty without predictions.
     """
     titles = dict(nodes.select("node", "title").iter_rows())
     depths = dict(nodes.select("node", "depth").iter_rows())
@@ -74,13 +74,13 @@ def _withheld_last(rows: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
 
 
 SHARES = ("accuracy", "accuracy_alignment", "recovered", "lost")
-"""Metrics that are counts over their n, so that a value gives a count away."""
+"""Metrics that are a count divided by n, so that the value discloses a count."""
 NET = ("accuracy_alignment", "recovered", "lost")
-"""Metrics of which two give the third away."""
+"""Metrics of which two disclose the third."""
 
 
 def shared_metrics(metrics: Sequence[Mapping[str, Any]], min_cell: int) -> list[dict[str, Any]]:
-    """Metrics as published: withheld where n, or a count that the value gives away, is small."""
+    """Metrics as published: withheld if n, or a count that the value discloses, is small."""
     torn = {_of_one_move(metric) for metric in metrics if _gives_away(metric, min_cell)}
     close = _close_accuracies(metrics, min_cell)
     return [
@@ -238,15 +238,15 @@ def _told_by_line(
 def confused(
     nodes: pl.DataFrame, pairs: pl.LazyFrame, model_pairs: pl.LazyFrame | None
 ) -> list[dict[str, Any]]:
-    """The unrelated pairs of labels that the model confuses most, with what the data does.
+    """The unrelated pairs of labels that the model confuses most, with their counts in the data.
 
     Args:
-        nodes: The run's nodes.
-        pairs: The run's pairs.
-        model_pairs: The run's pairs of the predictions; None without predictions.
+        nodes: The run's node table.
+        pairs: The run's pair table.
+        model_pairs: The pair table of the predictions; None without predictions.
 
     Returns:
-        Lines of ``model_pairs`` with ``joint_data``; none without predictions.
+        Rows of ``model_pairs`` with ``joint_data``; empty without predictions.
     """
     if model_pairs is None:
         return []
@@ -258,7 +258,7 @@ def confused(
 
 
 def confused_counts(rows: Sequence[Mapping[str, Any]]) -> Iterator[tuple[Cell, int]]:
-    """The data's counts in them."""
+    """The data's counts in the rows of `confused`, by cell."""
     for row in rows:
         yield together(carried(row["a"]), carried(row["b"])), row["joint_data"]
 

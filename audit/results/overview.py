@@ -1,4 +1,4 @@
-"""The few numbers behind the report's pictures, suppressed like all that is shared."""
+"""Data of the report's figures, suppressed for sharing."""
 
 from __future__ import annotations
 
@@ -21,30 +21,30 @@ from audit.results.disclosure import (
 
 Overview: TypeAlias = dict[str, list[dict[str, Any]]]
 Told: TypeAlias = Mapping[Cell, int | str]
-"""Counts as they may be shown, each beside all others."""
+"""Counts as published, by cell."""
 Pair: TypeAlias = tuple[str, str]
-"""Two nodes, or branches, in node order."""
+"""Two nodes or branches, in node order."""
 
 TREE_NODES = 150
-"""How many nodes the picture of the hierarchy shows at most."""
+"""Largest number of nodes in the figure of the hierarchy."""
 TREE_SHARE = 0.005
-"""Share of the instances below which a node is not in the picture."""
+"""Least share of the instances for a node to be in that figure."""
 TOP = 15
-"""Lines of a ranked picture."""
+"""Number of lines in a ranked figure."""
 
 
 @dataclass(frozen=True, eq=False)
 class Pictured:
-    """Lines of the run's tables that the pictures are drawn from, unsuppressed.
+    """Rows of the run's tables that the figures are drawn from, unsuppressed.
 
     Args:
-        branches: Nodes right below the root.
-        branch_pairs: Pairs of the largest of them.
-        branch_map: What was found between branches, and within them.
+        branches: The children of the root.
+        branch_pairs: Pairs of the largest branches.
+        branch_map: The map of branches.
         tree: The upper hierarchy.
-        pairs: The strongest of the reported pairs, those across branches first.
-        residuals: Residual use below the nodes of the tree, all residual nodes together.
-        ranked: The parents with most residual instances.
+        pairs: The strongest reported pairs, those across branches first.
+        residuals: Residual use below the nodes of the tree, all kinds of residual nodes together.
+        ranked: The parents with the most residual instances.
         min_cell: Smallest count that may be shown.
     """
 
@@ -58,7 +58,7 @@ class Pictured:
     min_cell: int
 
     def counts(self) -> Iterator[tuple[Cell, int]]:
-        """Every count of instances in the pictures, and those that an expectation would tell."""
+        """Every count of instances in the figures, and those that an expectation would disclose."""
         for node, support in pl.concat(
             [frame.select("node", "support") for frame in (self.branches, self.tree)]
         ).iter_rows():
@@ -75,7 +75,7 @@ class Pictured:
                 yield labelled_below(parent), n
 
     def shares(self) -> Iterator[tuple[Cell, Cell]]:
-        """Counts of residual use that the hierarchy's picture tells by their share alone."""
+        """Pairs of counts of residual use that the hierarchy's figure shows only as a share."""
         ranked = set(self.ranked["parent"])
         for parent in self.residuals["parent"]:
             if parent not in ranked:
@@ -99,13 +99,13 @@ def pictured(
     instances: int,
     min_cell: int,
 ) -> Pictured:
-    """What the pictures show of a run.
+    """Select the rows of a run that the figures show.
 
     Args:
-        nodes: The run's nodes.
-        pairs: The run's pairs.
-        residuals: The run's residuals, all groups together.
-        branch_map: The run's pairs of branches.
+        nodes: The run's node table.
+        pairs: The run's pair table.
+        residuals: The run's residual table, all groups together.
+        branch_map: The run's map of branches.
         instances: Number of instances.
         min_cell: Smallest count that may be shown.
     """
@@ -151,22 +151,25 @@ def overview(
     instances: int,
     explained: Set[Pair] | None,
 ) -> Overview:
-    """Branches, branch pairs, the upper hierarchy, the strongest pairs and residual shares.
+    """Data of the figures: branches, their pairs, upper hierarchy, strongest pairs, residual
+    shares.
 
-    Lists are ranked by what is shown, so that their order tells nothing more. The hierarchy and
-    the strongest pairs leave out what is withheld to protect something else, unless nodes hang
-    below it: that a node or pair is not there says little.
+    Lists are ranked by published values, so that their order discloses nothing more. The hierarchy
+    and
+    the strongest pairs omit rows that are withheld to protect another count, unless other nodes of
+    the
+    figure are below them; that a node or pair is missing discloses little.
 
     Args:
-        shown: The lines that the pictures show.
-        nodes: The run's nodes.
+        shown: The rows that the figures show.
+        nodes: The run's node table.
         edges: The run's edges.
-        told: Each of their counts as it may be shown.
+        told: Their counts as they may be shown, by cell.
         instances: Number of instances.
-        explained: Reported pairs of which it may be told what other finds explain; None: all.
+        explained: Reported pairs whose explanation by other finds may be shown; None for all.
 
     Returns:
-        Lists of rows by the picture they belong to; a list is empty where there is nothing to show.
+        Lists of rows by figure; a list is empty if there is nothing to show.
     """
     titles, branch_of = (
         dict(nodes.select("node", name).iter_rows()) for name in ("title", "branch")

@@ -1,4 +1,4 @@
-"""Which counts of a result are published, as cells that can be protected together."""
+"""The published counts of a result as cells, so that they can be protected together."""
 
 from __future__ import annotations
 
@@ -24,19 +24,19 @@ from audit.results.disclosure import (
 from audit.results.overview import Told
 
 _FROM_REFERENCE = ("reference", "")
-"""Key, after the parent, of a residual share that differs from the reference's."""
+"""Rest of the key, after the parent, of a residual share that differs from the reference."""
 UNEXPECTED_PAIR = "unexpected_pair"
 _PAIRS = ("cross_branch",)
 """Checks whose findings count the instances of two nodes, unless they have a key."""
 _KEYED_PAIRS = ("redundant_nodes", UNEXPECTED_PAIR)
-"""Those whose findings always do, whatever their key tells apart."""
+"""Checks whose findings always count the instances of two nodes, with or without a key."""
 
 
 def release_of(nodes: pl.DataFrame, edges: pl.DataFrame, ledger: Mapping[str, Any]) -> Release:
-    """What the totals of a run and its hierarchy tell.
+    """What readers know from the totals of a run and its hierarchy.
 
     Args:
-        nodes: The run's nodes.
+        nodes: The run's node table.
         edges: The run's edges.
         ledger: The run's ledger.
     """
@@ -56,7 +56,7 @@ def release_of(nodes: pl.DataFrame, edges: pl.DataFrame, ledger: Mapping[str, An
 def evidence_cells(
     release: Release, check: str, nodes: tuple[str, ...], key: tuple[str, ...]
 ) -> dict[str, Cell]:
-    """Cell of each count of a finding's evidence that is one of nodes; others stand alone."""
+    """Cells of a finding's evidence, by name; counts that are not cells of nodes are left out."""
     if check == "residual_overuse" and not key:
         (parent,) = nodes
         return {
@@ -75,7 +75,7 @@ def evidence_cells(
 
 
 def pair_cells(release: Release, first: str, second: str) -> dict[str, Cell]:
-    """Cells of a pair by the names of their counts: of each node, and of both."""
+    """Cells of a pair by name of the count: of each node, and of both."""
     return {
         "support_a": carried(first),
         "support_b": carried(second),
@@ -84,7 +84,7 @@ def pair_cells(release: Release, first: str, second: str) -> dict[str, Cell]:
 
 
 def reference_cells(check: str, key: tuple[str, ...]) -> dict[str, Cell]:
-    """Cell of each count of a finding's evidence that is one of the reference."""
+    """Cells of a finding's evidence that are counts of the reference, by name."""
     if check != "residual_overuse" or key[1:] != _FROM_REFERENCE:
         return {}
     return {"elsewhere": only_residual_below(key[0]), "of_elsewhere": labelled_below(key[0])}
@@ -97,7 +97,7 @@ def part_cells(
     key: tuple[str, ...],
     part: tuple[str, ...],
 ) -> dict[str, Cell]:
-    """The same for a line of a finding's breakdown."""
+    """Cells of the evidence of a line of a finding's breakdown, by name."""
     if check == "residual_overuse":
         return {"instances": labelled(part[0])}
     if check in ("parent_and_child", "sibling_exclusive", "excludes1"):
@@ -114,14 +114,16 @@ def part_cells(
 def known_counts(
     nodes: pl.DataFrame, pairs: pl.LazyFrame, residuals: pl.DataFrame, release: Release
 ) -> Iterator[tuple[Cell, int]]:
-    """Counts of every node in use, below every parent with residual nodes and, where programs tell
-    all labels apart, of every pair of nodes in use.
+    """All counts that readers might infer, by cell.
+
+    These are the counts of every node in use, those below every parent with residual nodes and, if
+    the programs distinguish all labels, those of every pair of nodes in use.
 
     Args:
-        nodes: The run's nodes.
-        pairs: The run's pairs.
-        residuals: The run's residuals.
-        release: What the totals of the run tell.
+        nodes: The run's node table.
+        pairs: The run's pair table.
+        residuals: The run's residual table.
+        release: What readers know from the totals.
     """
     for node, support, direct in nodes.select("node", "support", "direct").iter_rows():
         if support:
@@ -148,14 +150,14 @@ def _met(release: Release, first: str, second: str) -> Cell:
 
 
 def depth_counts(nodes: pl.DataFrame) -> Iterator[tuple[Cell, int]]:
-    """Labels at each depth."""
+    """Number of labels at each depth, by cell."""
     by_depth = nodes.group_by("depth").agg(pl.col("direct").sum())
     for depth, labels in by_depth.iter_rows():
         yield labels_at(depth), labels
 
 
 def depths_shown(rows: list[dict[str, Any]], told: Told) -> list[dict[str, Any]]:
-    """Lines of the depths without those counts, or bounds, that others would have told."""
+    """Rows of the depths, with counts and bounds withheld that other counts make unsafe."""
     return [
         {**row, "labels": None, "share": None}
         if str(told[labels_at(row["depth"])]).startswith(">")

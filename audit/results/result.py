@@ -1,4 +1,4 @@
-"""What an audit found: findings, the checks that made them, and the result that holds them all."""
+"""The result of an audit: findings, checks, and all tables."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from audit.results.findings import OF_WAIVERS, CheckResult, Finding, Status
 from audit.results.shared_view import SharedView
 
 COUNTED = "counted"
-"""Format of data that were counted in batches: there are no instances to look at."""
+"""Format of data that were counted in batches, so that individual instances are not available."""
 STRATA = {"most_labels": pl.Int64}
 BRANCH_PAIRS: dict[str, Any] = {
     "a": pl.String,
@@ -36,13 +36,13 @@ BRANCH_PAIRS: dict[str, Any] = {
 class AuditResult:
     """Everything one audit measured and found.
 
-    ``shared()`` is the view that may leave the house; the tables are not suppressed.
+    ``shared()`` returns the view that may be published; the tables themselves are not suppressed.
     """
 
     identity: Mapping[str, Any]
     ledger: Mapping[str, Any]
     policy: Mapping[str, Any]
-    """As applied, with ``min_cell``, ``max_findings``, thresholds and branch rules."""
+    """The policy as applied, with ``min_cell``, ``max_findings``, thresholds and branch rules."""
     checks: tuple[CheckResult, ...]
     nodes: pl.DataFrame
     edges: pl.DataFrame
@@ -50,47 +50,50 @@ class AuditResult:
     residuals: pl.DataFrame
     metrics: tuple[Mapping[str, Any], ...] = ()
     metrics_absent: tuple[Mapping[str, str], ...] = ()
-    """``name, reason`` of each metric that these predictions cannot give."""
+    """``name, reason`` of each metric that cannot be computed from these predictions."""
     metrics_beside: tuple[Mapping[str, Any], ...] = ()
-    """As ``metrics``: tied answers (``ties``), and mass under no node of a cut."""
+    """Rows as in ``metrics``: tied answers (``ties``), and mass under no node of a cut."""
     behaviours: tuple[Mapping[str, Any], ...] = ()
     """``name, title, instances, of, low, high, examples`` of each behaviour of the model."""
     exchanges: tuple[Mapping[str, Any], ...] = ()
-    """``kind, a, b, observed, expected``: labels taken for each other, and so each two branches."""
+    """``kind, a, b, observed, expected``: exchanges of labels, in total and by pair of branches."""
     model_pairs: pl.LazyFrame | None = None
-    """As ``pairs``, of the predictions, with ``co_predicted``; None without predictions."""
+    """The pair table of the predictions, with ``co_predicted``; None without predictions."""
     cases: pl.LazyFrame | None = None
-    """``finding`` (id) and ``instance``: a row for each instance behind each finding, in report
-    order; never shared. None where the data were only counted."""
+    """``finding`` (id) and ``instance``: one row per instance behind each finding, in report order;
+        never shared. None if the data were only counted."""
     strata: pl.DataFrame = field(default_factory=lambda: pl.DataFrame(schema=STRATA))
-    """``most_labels``: the most labels of each stratum of length but the last, in which pairs were
-    judged."""
+    """``most_labels``: greatest number of labels in each length stratum of the pair scan, except
+    the
+        last."""
     branch_pairs: pl.DataFrame = field(default_factory=lambda: pl.DataFrame(schema=BRANCH_PAIRS))
-    """Reported pairs between two branches (within one where ``a = b``), their instances in excess,
-    and the label pairs between the branches beside those that length lets expect."""
+    """The map of branches: reported pairs between two branches (within one if ``a = b``), their
+        instances in excess, and the observed and expected label pairs."""
     drift_values: pl.DataFrame | None = None
-    """A row a value of the policy's drift columns; None without any."""
+    """One row per value of the policy's drift columns; None without drift columns."""
     drift_nodes: pl.DataFrame | None = None
-    """A row a value and node judged for drift; None without drift columns."""
+    """One row per value and node tested for drift; None without drift columns."""
     earlier: Earlier | None = None
-    """What the reference run's shared view tells, of the same hierarchy; None without any."""
+    """What readers know from the shared view of the reference run; None without one."""
     waivers: tuple[Mapping[str, Any], ...] = ()
     counted_with: Mapping[str, Any] = field(default_factory=dict)
-    """The whole policy that the run was counted with, as JSON; empty: the default one."""
+    """The complete policy that the run was counted with, as JSON; empty for the default policy."""
     inputs: tuple[Mapping[str, str], ...] = field(default=())
-    """``role, path, sha256`` of each file read; for the manifests alone."""
+    """``role, path, sha256`` of each file read; used for the manifests only."""
     data_sha256: str = ""
-    """Digest of the data; never shared, as who knows all but a few counts could try them."""
+    """Digest of the data; never shared, since it would allow testing guesses of unknown counts."""
     reference: Remembered | None = None
-    """What is kept of the run that findings are known from; None without one."""
+    """The part of the reference run that is kept; None without a reference."""
     held: object = None
-    """What the table of pairs lies in while it is in no run folder; None: it needs nothing."""
+    """Keeps the temporary files of the pair table alive until it is in a run folder; None if
+    none.
+    """
     sha256: str | None = None
-    """Digest of the ``result.json`` it was read from; None where it comes from no run."""
+    """Digest of the ``result.json`` that it was read from; None if it was not read from a run."""
 
     @cached_property
     def findings(self) -> pl.DataFrame:
-        """All findings, folded ones included, unsuppressed, in report order: a row a finding.
+        """All findings, folded ones included, unsuppressed, in report order: one row per finding.
 
         Columns ``check, id, severity, nodes, statement, touched, strength, evidence, parts,
         curator, data_user, key, folded_into, judgement, beside``; ``evidence``, ``parts`` and
@@ -101,10 +104,9 @@ class AuditResult:
 
     @property
     def status(self) -> Status:
-        """The worst status of any check that applied; not_applicable where none had what to judge.
+        """The worst status of all applicable checks; not_applicable if nothing could be judged.
 
-        A check of the data or a model that passes has judged something where its denominator is
-        above 0.
+        A passing check of the data or a model counts only if its denominator is above 0.
         """
         order: tuple[Status, ...] = ("error", "fail", "warn", "note", "pass")
         judged = (c for c in self.checks if c.denominator and c.name not in OF_WAIVERS)
@@ -112,7 +114,7 @@ class AuditResult:
         return next((status for status in order if status in found), "not_applicable")
 
     def shared(self) -> dict[str, Any]:
-        """The view that may be shared, and all that ``result.json``, HTML and PDF hold.
+        """The view that may be published: the content of ``result.json``, HTML and PDF.
 
         Small cells are suppressed and the findings of each check are capped; a finding is never
         dropped for being small. The same result gives the same bytes.
@@ -121,7 +123,7 @@ class AuditResult:
 
     @cached_property
     def view(self) -> SharedView:
-        """What of it may be shared."""
+        """The builder of the shared view."""
         return SharedView(self)
 
     def __repr__(self) -> str:
@@ -195,6 +197,6 @@ def _evidence_json(evidence: Mapping[str, Quantity]) -> str:
 
 
 def to_json_bytes(shared: Mapping[str, Any]) -> bytes:
-    """The bytes of ``result.json``: one serialisation for the file and for what reports attach."""
+    """Serialise the shared view: the bytes of ``result.json``, also attached to reports."""
     text = json.dumps(shared, ensure_ascii=False, indent=1, allow_nan=False)
     return (text + "\n").encode("utf-8")

@@ -1,4 +1,4 @@
-"""A finding as it may be shared: bounded beside all else that is told."""
+"""Findings in the shared view, suppressed together with all other published numbers."""
 
 from __future__ import annotations
 
@@ -27,7 +27,9 @@ from audit.results.wording import filled
 
 
 def withhold_ranks(findings: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Findings of a check, none with its rank where one withholds it: the others would tell it."""
+    """Withhold the ranks of all findings of a check if one is withheld: the others would disclose
+    it.
+    """
     if all(finding["evidence"].get("rank", 0) is not None for finding in findings):
         return findings
     return [
@@ -39,7 +41,7 @@ def withhold_ranks(findings: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 
 def cells_of(release: Release, finding: Finding) -> tuple[dict[str, Cell], ...]:
-    """Cells by name of evidence: those of a finding, and of each of its parts."""
+    """Cells by name of evidence: first those of the finding, then those of each of its parts."""
     about = (release, finding.check, finding.nodes, finding.key)
     whole = _known(evidence_cells(*about), finding.evidence)
     parts = (_known(part_cells(*about, part.nodes), part.evidence) for part in finding.parts)
@@ -47,7 +49,7 @@ def cells_of(release: Release, finding: Finding) -> tuple[dict[str, Cell], ...]:
 
 
 def of_residual(cell: Cell) -> bool:
-    """Whether a cell depends on which nodes are residual."""
+    """Whether the value of a cell depends on which nodes are residual."""
     return any(scope == "specific" for scope, _ in cell.label_sets)
 
 
@@ -56,7 +58,7 @@ def _known(cells: Mapping[str, Cell], evidence: Mapping[str, Quantity]) -> dict[
 
 
 def counts_of(release: Release, finding: Finding) -> Iterator[tuple[Cell, Quantity]]:
-    """Each count of a finding that is a cell of nodes and pairs."""
+    """The counts of a finding that are cells of nodes and pairs."""
     evidence = (finding.evidence, *(part.evidence for part in finding.parts))
     for cells, numbers in zip(cells_of(release, finding), evidence, strict=True):
         for name, cell in cells.items():
@@ -70,17 +72,17 @@ def shared_finding(
     told: Sequence[Mapping[str, Shown]] = (),
     instances: int = 0,
 ) -> dict[str, Any]:
-    """A finding as published: its statement filled in with evidence that hides small cells.
+    """Make a finding for the shared view: suppressed evidence, and the statement filled in with it.
 
     Args:
         finding: The finding.
         min_cell: Smallest count that may be shown.
         titles: Title of each node.
-        told: Counts as they are shown elsewhere too, by name of evidence: those of the finding,
-            and of each part; empty: none is.
-        instances: Number of instances, which is printed beside; 0: it is not known.
+        told: Counts as they are shown elsewhere, by name of evidence: those of the finding, then
+            of each part; empty if none is.
+        instances: Number of instances, which is printed too; 0 if not known.
 
-    Parts are ranked by what is shown of them, equal ones by their nodes.
+    Parts are ranked by published values, ties by their nodes.
     """
     known, *of_parts = told or [{}] * (1 + len(finding.parts))
     if min_cell > 1:
@@ -106,15 +108,17 @@ def shared_finding(
 
 
 _SEEN_TOGETHER = ("cross_branch", "residual_overuse", UNEXPECTED_PAIR, *OF_MODEL)
-"""Checks whose parts are protected with all other counts of nodes and pairs, or are of a model."""
+"""Checks whose parts are protected together with all counts of nodes and pairs, or are of a
+model.
+"""
 
 
 _SUMS = ("rows", "extra", "labels")
-"""Counts of a finding that its parts sum to."""
+"""Names of a finding's counts that are the sum of its parts."""
 
 
 _LINES = ("labels", "pairs", "codes")
-"""Numbers of all lines, of which the parts are the first."""
+"""Names of evidence for the total number of lines, of which the parts are the first."""
 
 
 def _beside_each_other(

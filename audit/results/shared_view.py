@@ -1,4 +1,4 @@
-"""The view of a result that may leave the house: nothing in it tells a small cell."""
+"""The view of a result that may be published: nothing in it discloses a small cell."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ SCHEMA_VERSION = "3.0"
 
 
 class SharedView:
-    """What may be shared of a result, and what its readers can tell by it.
+    """Builder of the shared view of a result, and of what its readers can infer from it.
 
     Args:
         result: The result.
@@ -58,7 +58,7 @@ class SharedView:
         self.result = result
 
     def as_dict(self) -> dict[str, Any]:
-        """The view as plain data, as ``result.json`` holds it; see `AuditResult.shared`."""
+        """The view as plain data, the content of ``result.json``; see `AuditResult.shared`."""
         titles = dict(self.result.nodes.select("node", "title").iter_rows())
         checks = [self._shared_check(check, titles) for check in self.result.checks]
         return {
@@ -77,10 +77,9 @@ class SharedView:
         }
 
     def as_earlier_of(self, later: SharedView) -> Earlier | None:
-        """What the readers of a later release have of this one; None under another hierarchy.
+        """What readers of a later release know of this one; None if the hierarchy differs.
 
-        Where other nodes are residual there, counts of residual use mean something else and are
-        left out.
+        If the residual nodes differ, counts of residual use have another meaning and are left out.
         """
         if (
             self.result.identity["hierarchy"]["sha256"]

@@ -1,4 +1,4 @@
-"""Statements: a template and its evidence become a sentence."""
+"""Wording of statements: fill a template with evidence."""
 
 from __future__ import annotations
 
@@ -14,12 +14,14 @@ from audit.results.disclosure import (
 
 
 def filled(statement: str, evidence: Mapping[str, Shown]) -> str:
-    """A sentence with ``{name}`` replaced by the evidence of that name, as a reader would write it.
+    """Replace each ``{name}`` in a sentence by the formatted evidence of that name.
 
-    Whole numbers get thousands separators, names that end in ``share`` become percentages, what is
-    withheld says so. A noun that 1 counts stands in the singular, and ``{name|is|are}`` is the
-    first word where that evidence reads 1, else the second. A clause in brackets is left out where
-    one of its numbers is withheld.
+    Whole numbers get thousands separators, names that end in ``share`` become percentages, and null
+    is
+    written as withheld. A noun after 1 is in the singular, and ``{name|is|are}`` is the first word
+    if
+    that evidence is 1, else the second. A clause in brackets is left out if one of its numbers is
+    withheld.
 
     >>> filled("{labels} labels {labels|is|are} no code", {"labels": 1})
     '1 label is no code'
@@ -71,22 +73,22 @@ def _rounded(share: float, *, up: bool) -> str:
 
 
 _CLAUSE = re.compile(r"\[([^][]*\{[^][]*)\]")
-"""A clause in brackets, with at least one placeholder: what titles have in brackets has none."""
+"""A clause in brackets with at least one placeholder; brackets in titles have none."""
 
 
 _PLACEHOLDER = re.compile(
     r"\{(\w+)\}((?: (?:different|dated|repeated|other|more))?"
     r" (?:labels|codes|pairs|rows|instances|groups|findings|nodes|classes|records)\b)?"
 )
-"""A name of evidence, with the noun that it counts."""
+"""A placeholder, with the noun that it counts."""
 
 
 _CHOICE = re.compile(r"\{(\w+)\|([^{}|]*)\|([^{}|]*)\}")
-"""A name of evidence, and what is said of one and of more."""
+"""A placeholder with the word for one and the word for more."""
 
 
 def in_words(name: str, value: Shown) -> str:
-    """One published value as text; ``name`` tells shares from plain numbers."""
+    """Format one published value; ``name`` distinguishes shares from plain numbers."""
     if value is None:
         return "share withheld" if name.endswith("share") else "withheld"
     if isinstance(value, str):

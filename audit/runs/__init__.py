@@ -1,1 +1,1 @@
-"""Runs: made, written to a folder, sealed, read, verified and compared."""
+"""Runs: make, write, seal, read, verify and compare them."""

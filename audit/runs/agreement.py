@@ -1,4 +1,4 @@
-"""Whether the tables of a run agree with each other: nodes, pairs, residuals and findings."""
+"""Consistency of the tables of a run: nodes, pairs, residuals and findings."""
 
 from __future__ import annotations
 
@@ -13,15 +13,16 @@ from audit.results.result import AuditResult
 
 
 def disagreements(result: AuditResult) -> Iterator[str]:
-    """What of the tables cannot be true together, in words; nothing where they agree.
+    """Describe each contradiction between the tables; yields nothing if they are consistent.
 
-    A label is carried, what carries a node carries its parents, a pair has the supports of its
-    nodes and no more instances than these, and a finding has the counts of the tables.
+    A node's support is at least its number of labels and at most the support of its parents, a pair
+    has the supports of its nodes and no more instances than either, and a finding has the counts of
+    the tables.
 
     Args:
         result: The run, read back.
 
-    Time is that of reading the table of pairs once.
+    Takes the time of reading the pair table once.
     """
     faults = {
         "nodes with more labels than instances": _too_many_labels(result),

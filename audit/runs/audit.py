@@ -1,4 +1,4 @@
-"""One audit from end to end: measure, check, and hold the result together."""
+"""Run one audit from end to end: measure, apply the checks, and assemble the result."""
 
 from __future__ import annotations
 
@@ -62,29 +62,32 @@ def run_audit(
 ) -> AuditResult:
     """Audit a dataset, and a model: propagate, count every pair, measure, apply every check.
 
-    Data that were only counted have the numbers and findings of the dataset without groups, as far
-    as counts can tell; a check that needs the instances one by one is not applicable.
+    For data that were only counted, numbers and findings are those of the dataset without groups,
+    as
+    far as counts allow; a check that needs individual instances is not applicable.
 
     Args:
-        data: Labels mapped to a hierarchy, or what a `count_pairs` counted of them.
-        policy: What to judge by; what it does not state, the hierarchy's built-in policy decides.
-        predictions: What a model predicts of the dataset's instances.
-        seed: Of the resampling behind the intervals of the model's metrics.
-        sources: The files that were counted; none: the counts themselves tell the data.
-        added_to: Digest of the data that the counts were added to; empty: to none.
-        reference: An earlier run, read back: findings that it has too are marked as known.
-        today: The day on which waivers hold or have expired; None: `judging_date`.
-        device: Where PyTorch counts pairs of scores, ``cpu`` or ``cuda``; None: NumPy counts.
-        progress: What is told how far the audit is.
+        data: Labels mapped to a hierarchy, or their counts from a `count_pairs`.
+        policy: The policy; the hierarchy's built-in policy supplies what it does not state.
+        predictions: A model's predictions for the dataset's instances.
+        seed: Seed of the bootstrap behind the intervals of the model's metrics.
+        sources: The files that were counted; if empty, the data are identified by the counts.
+        added_to: Digest of the data that the counts were added to; empty if there are none.
+        reference: An earlier run, read back: findings already in it are marked as known.
+        today: The day that decides whether waivers have expired; None for `judging_date`.
+        device: PyTorch device that counts pairs of scores, ``cpu`` or ``cuda``; None for NumPy.
+        progress: Progress callback.
 
     Returns:
-        The result; a check that fails to run has status ``error`` and loses nothing else.
+        The result. A check that crashes has status ``error``; all others are unaffected.
 
     Raises:
-        PolicyError: If the policy names what the hierarchy or the data lack, contradicts itself,
-            asks for a ratchet without a reference, or takes days to come for the true ones.
-        InputError: If the reference is of another hierarchy, a day or an age cannot be read, or
-            the device is not there.
+        PolicyError: If the policy names something that the hierarchy or the data lack, contradicts
+            itself, asks for a ratchet without a reference, or uses dates in the future as true
+            days.
+        InputError: If the reference is of another hierarchy, a day or an age cannot be parsed, or
+            the
+            device is not available.
     """
     if isinstance(data, LabelDataset) and predictions is not None:
         data = data.within(predictions.hierarchy)
@@ -284,12 +287,12 @@ def _refuse_days_to_come(policy: Policy, dataset: LabelDataset, today: date) -> 
 
 
 def input_record(role: str, path: Path) -> dict[str, str]:
-    """What the manifest says about a file that was read."""
+    """Manifest entry of an input file: its role, path and digest."""
     return {"role": role, "path": str(path.absolute()), "sha256": sha256_of(path)}
 
 
 def with_inputs(result: AuditResult, files: Mapping[str, Path | None]) -> AuditResult:
-    """A result with further files among its inputs, each by its role; what is no file is none."""
+    """Add input files, by role, to a result; paths that are not files are skipped."""
     read = [input_record(role, path) for role, path in files.items() if path and path.is_file()]
     return replace(result, inputs=(*result.inputs, *read))
 

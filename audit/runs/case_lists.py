@@ -1,4 +1,4 @@
-"""The cases of a run for who looks at records: listed, drawn at random, written as CSV."""
+"""Cases of a run for reviewers of records: list them, sample them, write them as CSV."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from audit.results.wording import filled
 
 @dataclass(frozen=True, slots=True)
 class Listed:
-    """A finding and how many instances are behind it.
+    """A finding with its number of cases.
 
     Args:
-        id: Of the finding.
-        check: That found it.
-        severity: How much it matters, as the policy says, else the check.
-        statement: Its sentence with all numbers as they are, small ones too.
-        cases: How many instances are behind it; 0 where it is about no instance.
+        id: Id of the finding.
+        check: Name of its check.
+        severity: Severity given by the policy, else by the check.
+        statement: Its sentence with exact numbers, small ones included.
+        cases: Number of instances behind it; 0 if it is not about instances.
     """
 
     id: str
@@ -35,7 +35,7 @@ class Listed:
 
 
 def listed(result: AuditResult) -> Iterator[Listed]:
-    """Every finding of a run, folded ones included, in report order.
+    """All findings of a run, folded ones included, in report order.
 
     Raises:
         InputError: If the data of the run were only counted.
@@ -55,11 +55,11 @@ def listed(result: AuditResult) -> Iterator[Listed]:
 
 
 def cases_of(result: AuditResult, finding: str | None = None) -> pl.LazyFrame:
-    """``finding, instance``: the cases of one finding of a run, or of all.
+    """Cases of one finding of a run, or of all: columns ``finding, instance``.
 
     Args:
         result: The run, read back.
-        finding: Id of a finding; None: all findings.
+        finding: Id of a finding; None for all findings.
 
     Raises:
         InputError: If the data of the run were only counted, or no finding has the id.
@@ -92,15 +92,16 @@ def _refuse_unknown(result: AuditResult, finding: str) -> None:
 
 
 def drawn(cases: pl.LazyFrame, sample: int, seed: int) -> pl.LazyFrame:
-    """So many cases of each finding at random, all where it has no more; the same for a seed.
+    """Draw a random sample of the cases of each finding, reproducible by seed.
 
     Args:
         cases: From `cases_of`.
-        sample: How many; a larger number keeps those of a smaller one.
+        sample: Number of cases per finding; findings with fewer keep all. A larger sample contains
+            a smaller one of the same seed.
         seed: Any integer.
 
-    An instance is drawn by the hash of the seed and its id, so neither the order nor the other
-    instances matter. The order of the cases stays.
+    Instances are selected by a hash of the seed and their id, independent of the order and of other
+    instances. The order of the cases is kept.
     """
     ids = cases.select("instance").unique().sort("instance").collect(engine="streaming")
     keys = pl.Series(unit_keys(ids["instance"].to_list(), seed), dtype=pl.UInt64)
@@ -117,10 +118,10 @@ def drawn(cases: pl.LazyFrame, sample: int, seed: int) -> pl.LazyFrame:
 
 
 def write_csv(cases: pl.LazyFrame, file: Path, *, overwrite: bool) -> None:
-    """Write ``finding,instance``, whole or not at all.
+    """Write ``finding,instance`` as CSV, atomically.
 
     Raises:
-        OutputError: If ``file`` is there and is no file, or is one and ``overwrite`` is False.
+        OutputError: If ``file`` exists and is not a file, or is one and ``overwrite`` is False.
     """
     if file.exists() and not (overwrite and file.is_file()):
         raise OutputError(

@@ -1,4 +1,4 @@
-"""Cases: the instances behind each finding, as a table that says them by their ids."""
+"""Cases: a table of the instances behind each finding, by id."""
 
 from __future__ import annotations
 
@@ -10,24 +10,25 @@ import polars as pl
 from numpy.typing import NDArray
 
 CaseNumbers: TypeAlias = NDArray[np.uint32]
-"""Numbers of the instances behind a finding, in the dataset, ascending."""
+"""Indices into the dataset of the instances behind a finding, ascending."""
 
 
 def case_table(
     findings: Sequence[str], cases: Mapping[str, CaseNumbers], instances: pl.Series
 ) -> pl.LazyFrame:
-    """``finding`` and ``instance``: a row for each instance behind each finding.
+    """Make the case table: columns ``finding`` and ``instance``, one row per case.
 
     Args:
         findings: Ids of findings, in the order of the table.
-        cases: The instances behind each, by its id; a finding that is not named has none.
+        cases: The instances behind each finding, by its id; findings not in it have no cases.
         instances: Ids of the dataset's instances, in its order.
 
     Returns:
         ``finding`` is an enumeration of the ids of the findings, ``instance`` text.
 
-    Both are held as numbers, in 4 bytes a row while neither the findings nor the instances are more
-    than 65,000, else in up to 8; ids become text where rows are collected, or written in batches.
+    Rows are held as numbers, 4 bytes each for up to 65,000 findings and instances, else up to 8
+    bytes;
+    they become ids when the table is collected or written in batches.
     """
     names, ids = (pl.Series(some, dtype=pl.Enum(some)) for some in (findings, instances))
     frames = (

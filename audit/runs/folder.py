@@ -1,4 +1,4 @@
-"""The run folder: written beside and renamed when whole, sealed by a manifest, read back."""
+"""The run folder: written to a temporary folder, renamed when complete, sealed by a manifest."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ EXCHANGES: dict[str, Any] = {
 
 @dataclass(frozen=True, slots=True)
 class FolderKind:
-    """What a sealed folder is called, and the file beside its manifest that tells it."""
+    """Kind of a sealed folder: its name in messages, and the content file that identifies it."""
 
     name: str
     content: str
@@ -85,14 +85,16 @@ RUN = FolderKind("run", RESULT)
 
 @contextmanager
 def writing_run(out: Path, *, overwrite: bool = False, kind: FolderKind = RUN) -> Iterator[Path]:
-    """A temporary folder beside ``out`` that takes its place when the block ends without an error.
+    """Yield a temporary folder beside ``out`` that replaces it when the block ends without an
+    error.
 
-    No other audit writes to ``out`` from the beginning of the block on. It outlives a loss of power
-    once it is in place.
+    ``out`` is locked against other audits during the block. Once in place, it survives a loss of
+    power.
 
     Raises:
-        OutputError: If ``out`` is there, at the beginning or at the end, and is none of its kind,
-            or is one and ``overwrite`` is False; or if another audit writes to it.
+        OutputError: If ``out`` exists, at the beginning or at the end, and is not of this kind, or
+            is and
+            ``overwrite`` is False; or if another audit is writing to it.
     """
     refuse_occupied(out, overwrite=overwrite, kind=kind)
     out = out.resolve()
@@ -124,7 +126,7 @@ def _put_in_place(folder: Path, out: Path, *, overwrite: bool, kind: FolderKind)
 
 
 def refuse_occupied(out: Path, *, overwrite: bool, kind: FolderKind = RUN) -> None:
-    """Raise OutputError where ``out`` is none of its kind, or is one and ``overwrite`` is False."""
+    """Raise OutputError if ``out`` exists and is not of this kind, or ``overwrite`` is False."""
     if not out.exists() or (out.is_dir() and not any(out.iterdir())):
         return
     if not is_sealed(out, kind):
@@ -144,7 +146,7 @@ def refuse_occupied(out: Path, *, overwrite: bool, kind: FolderKind = RUN) -> No
 
 
 def refuse_no_run(folder: Path) -> None:
-    """Raise InputError where a folder is none that an audit left."""
+    """Raise InputError if a folder is not a run."""
     if not is_run(folder):
         raise InputError(
             "the folder of a run is required",
@@ -155,22 +157,22 @@ def refuse_no_run(folder: Path) -> None:
 
 
 def is_run(folder: Path) -> bool:
-    """Whether a folder is one that an audit left."""
+    """Whether a folder is a run."""
     return is_sealed(folder, RUN)
 
 
 def is_sealed(folder: Path, kind: FolderKind) -> bool:
-    """Whether a folder holds a manifest and what makes it one of its kind."""
+    """Whether a folder holds a manifest and the content file of a kind."""
     return (folder / MANIFEST).is_file() and (folder / kind.content).is_file()
 
 
 @contextmanager
 def rewriting_run(run: Path) -> Iterator[Path]:
-    """As `writing_run`, with a run's own place: from the beginning on it stays as it is.
+    """As `writing_run`, for replacing an existing run, which is unchanged until the block ends.
 
     Raises:
         InputError: If there is no run.
-        OutputError: If another audit writes to it.
+        OutputError: If another audit is writing to it.
     """
     refuse_no_run(run)
     with writing_run(run, overwrite=True) as folder:
@@ -178,12 +180,12 @@ def rewriting_run(run: Path) -> Iterator[Path]:
 
 
 def seal_reports(run: Path, folder: Path, forced: Sequence[str] = ()) -> None:
-    """Add to a folder of new reports what else a run holds, and seal it.
+    """Copy the rest of a run to a folder of new reports, and seal it.
 
     Args:
-        run: Its folder.
-        folder: With the new reports.
-        forced: What is broken of the run, where its reports are replaced in spite of that.
+        run: Folder of the run.
+        folder: Folder with the new reports.
+        forced: Broken seals of the run, if its reports are replaced in spite of them.
     """
     shutil.copytree(
         run, folder, copy_function=_linked, ignore=_all_but_reports(run, folder), dirs_exist_ok=True
@@ -204,9 +206,9 @@ def _all_but_reports(run: Path, folder: Path) -> Callable[[str, list[str]], set[
 
 
 def write_judged_tables(run: Path, result: AuditResult, folder: Path) -> None:
-    """Write into a folder a run's tables and what was judged of them anew.
+    """Copy a run's tables to a folder, and write the files that a new judgement changes.
 
-    No report of the run is among them, so that none tells the earlier judgement.
+    The run's reports are not copied, since they show the earlier judgement.
     """
     (folder / RESULT).write_bytes(to_json_bytes(result.shared()))
     shutil.copytree(
@@ -228,7 +230,7 @@ def seal_judged(
     key: SealKey | None = None,
     forced: Sequence[str] = (),
 ) -> None:
-    """Seal what `write_judged_tables` wrote, and the reports of it; the arguments are `seal`'s."""
+    """Seal the files of `write_judged_tables` and their reports; arguments as in `seal`."""
     manifest = read_json(run / MANIFEST)
     judged = {
         "identity": dict(result.identity),
@@ -253,7 +255,7 @@ def write_run(result: AuditResult, out: str | Path, *, overwrite: bool = False) 
     """Write a run without reports, for use from Python; the command line adds HTML and PDF.
 
     Raises:
-        OutputError: If ``out`` is there and is no run, or is a run and ``overwrite`` is False.
+        OutputError: If ``out`` exists and is not a run, or is a run and ``overwrite`` is False.
     """
     out, started = Path(out), datetime.now(UTC)
     with writing_run(out, overwrite=overwrite) as folder:

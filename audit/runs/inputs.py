@@ -1,4 +1,4 @@
-"""What settings name, read: the policy, the earlier run, the hierarchy, labels and predictions."""
+"""Read the inputs that settings name: policy, earlier run, hierarchy, labels and predictions."""
 
 from __future__ import annotations
 
@@ -26,7 +26,9 @@ from audit.runs.wrong_hierarchy import refuse_wrong_classes, refuse_wrong_hierar
 
 
 def stated_policy(settings: Settings) -> Policy | None:
-    """The policy file with ``min_cell`` and ``strata`` over it; None where none is given."""
+    """The policy file, overridden by ``min_cell`` and ``strata``; None if none of these is
+    given.
+    """
     stated = load_policy(settings.policy) if settings.policy else None
     said: dict[str, Any] = {} if settings.min_cell is None else {"min_cell": settings.min_cell}
     if settings.strata:
@@ -39,14 +41,14 @@ def stated_policy(settings: Settings) -> Policy | None:
 
 
 def reference_run(settings: Settings) -> AuditResult | None:
-    """The earlier run; None where none is named."""
+    """The earlier run; None if none is named."""
     return read_run(settings.reference, unsealed=True) if settings.reference else None
 
 
 def read_data(
     settings: Settings, policy: Policy | None, progress: Progress = silent
 ) -> tuple[LabelDataset, Predictions | None]:
-    """The labels, and the predictions where there are some; first, that the device is there."""
+    """Read the labels, and the predictions if any, after checking that the device is available."""
     if settings.device:
         device_named(settings.device)
     progress("reading the hierarchy")
@@ -87,13 +89,13 @@ def read_data(
 
 
 def read_hierarchy(settings: Settings, policy: Policy | None) -> Hierarchy:
-    """The hierarchy, with what becomes of labels that it lacks."""
+    """Read the hierarchy, configured for labels that it lacks."""
     unlisted = settings.unlisted or (policy.unlisted_codes if policy else None)
     return load_hierarchy(settings.hierarchy, relations=settings.relations, unlisted=unlisted)
 
 
 def deciding_files(settings: Settings, policy: Policy | None) -> Mapping[str, Path | None]:
-    """The files beside the data that decide the result, each by its role."""
+    """Files other than the data that determine the result, by role."""
     dates = policy.code_dates if policy else None
     return {
         "hierarchy": None if is_built_in(settings.hierarchy) else Path(settings.hierarchy),
@@ -106,7 +108,7 @@ def deciding_files(settings: Settings, policy: Policy | None) -> Mapping[str, Pa
 
 
 def judge_again(judging: Judging, found: AuditResult) -> AuditResult:
-    """The run judged by the policy, which takes its place among the inputs."""
+    """Judge a run by another policy, and replace the policy among its inputs."""
     before = judging.reference and judging.reference / RESULT
     files = {"policy": judging.policy, "reference": before}
     kept = tuple(source for source in found.inputs if source["role"] not in files)

@@ -1,4 +1,4 @@
-"""The instances of a run: their values kept in a table, and one of them looked at."""
+"""Individual instances of a run: the table of their values, and access to one of them."""
 
 from __future__ import annotations
 
@@ -18,10 +18,11 @@ INSTANCES = "instances.parquet"
 
 
 def instance_frame(dataset: LabelDataset, predictions: Predictions | None = None) -> pl.DataFrame:
-    """``instance, node, label, score``: what each node gets itself, not aggregated.
+    """``instance, node, label, score``: the values of each node before aggregation.
 
-    ``label`` is 1 where the node is a label, else 0; ``score`` is null where there is none. An
-    instance with neither has no row.
+    ``label`` is 1 if the node is a direct label, else 0; ``score`` is null if there is none. An
+    instance
+    with neither labels nor scores has no row.
     """
     ids, nodes = dataset.instances["instance"], pl.Series(dataset.hierarchy.nodes, dtype=pl.String)
     direct = dataset.direct.tocoo()
@@ -46,7 +47,7 @@ def instance_frame(dataset: LabelDataset, predictions: Predictions | None = None
 
 
 def write_instances(instances: pl.DataFrame, folder: Path) -> None:
-    """Write the table beside the other restricted ones."""
+    """Write the table to the restricted tables."""
     instances.write_parquet(folder / RESTRICTED / INSTANCES)
 
 
@@ -56,12 +57,12 @@ def read_instance(
     """The weighted DAGs of one instance of a run: ``Labels`` and, if any, ``Predictions``.
 
     Args:
-        run: Its folder.
+        run: Folder of the run.
         instance: Id of the instance.
-        unsealed: As of `audit.read_run`.
+        unsealed: As in `audit.read_run`.
 
     Raises:
-        InputError: If the run kept no instances, or has no such one; and as `audit.read_run`.
+        InputError: If the run kept no instances, or not this one; also as `audit.read_run`.
     """
     path = Path(run) / RESTRICTED / INSTANCES
     result = read_run(run, unsealed=unsealed)

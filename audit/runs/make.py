@@ -1,4 +1,4 @@
-"""An audit as its settings ask for it: in memory, counted in batches, or counted on Spark."""
+"""Make an audit from its settings: in memory, in batches, or on Spark."""
 
 from __future__ import annotations
 
@@ -40,12 +40,12 @@ COUNTABLE = ("long", "jsonl")
 
 @contextmanager
 def keeping_count(out: Path, engine: Engine) -> Iterator[Path | None]:
-    """Where a count in batches for a run keeps itself, beside the run; None: nothing is kept.
+    """Yield the checkpoint folder of a count in batches, beside the run; None if none is kept.
 
-    What it kept is gone once the block has made the run, and where it is not enough to go on with.
+    The checkpoint is removed once the block has made the run, or if counting cannot resume from it.
 
     Raises:
-        OutputError: If another count for the same run is under way.
+        OutputError: If another count for the same run is in progress.
     """
     if engine != "stream":
         yield None
@@ -73,11 +73,11 @@ def _remove(checkpoint: Path) -> None:
 
 @dataclass(frozen=True, eq=False)
 class Audited:
-    """An audit and what its run keeps beside the tables.
+    """A result, and the data that its run keeps beside the tables.
 
     Args:
         result: The result.
-        keep: Writes what is kept of the data into the folder of the run.
+        keep: Function that writes the kept data to the run folder.
     """
 
     result: AuditResult
@@ -94,19 +94,19 @@ def audited(
     resume: bool = False,
     progress: Progress = silent,
 ) -> Audited:
-    """The audit, with every file that decided it among its inputs.
+    """Make the audit, with every file that determined it among its inputs.
 
     Args:
-        settings: What is audited, and how.
-        policy: As `stated_policy` gives it.
-        reference: As `reference_run` gives it.
-        keep_instances: Whether the run keeps each instance; one that was counted cannot.
-        checkpoint: Where a count in batches keeps itself; None: nowhere.
-        resume: Whether it goes on from there.
-        progress: What is told how far the audit is.
+        settings: The settings of the audit.
+        policy: The policy, from `stated_policy`.
+        reference: The earlier run, from `reference_run`.
+        keep_instances: Whether the run keeps individual instances; not possible with counts.
+        checkpoint: Checkpoint folder of a count in batches; None for no checkpoint.
+        resume: Whether to resume from the checkpoint.
+        progress: Progress callback.
 
     Raises:
-        InputError: If the settings ask of counts what only instances can give.
+        InputError: If the settings require instances, but the data are only counted.
     """
     if settings.engine == "memory":
         found = _in_memory(settings, policy, reference, keep_instances, progress)

@@ -1,4 +1,4 @@
-"""Manifests: what a run was made of and what it holds, each with a digest."""
+"""Manifests: the inputs and outputs of a run, with their digests."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ RESULT, MANIFEST, RESTRICTED = "result.json", "manifest.json", "restricted"
 
 
 OF_DATA = ("data", "predictions")
-"""Roles of inputs that hold records: their digests stand in ``restricted/`` alone."""
+"""Roles of inputs that hold records; their digests are written to ``restricted/`` only."""
 
 
 def with_forced(manifest: Mapping[str, Any], broken: Sequence[str]) -> dict[str, Any]:
-    """What was broken whenever somebody went on in spite of it."""
+    """Add the broken seals that were overridden to the record of earlier ones."""
     return {"forced": [*manifest.get("forced", ()), *broken]}
 
 
@@ -41,13 +41,14 @@ def seal(
     """Write both manifests: digests of inputs and outputs, versions, the command, settings, times.
 
     Args:
-        folder: Of the run.
-        result: What it holds.
-        command: As typed.
-        started: When the work began.
-        settings: That the audit can be made again with.
-        key: Of the digest of what may not be shared; None: what may be shared has none.
-        forced: What is broken of runs that were read in spite of that.
+        folder: Folder of the run.
+        result: The result in it.
+        command: The command line, as typed.
+        started: When the audit began.
+        settings: Settings for making the audit again.
+        key: Key of the digest of the restricted files; without a key, the shared manifest has no
+            such digest.
+        forced: Broken seals of runs that were read in spite of them.
     """
     write_restricted_manifest(folder, result.inputs, result.data_sha256)
     manifest = {
@@ -66,7 +67,7 @@ def seal(
 def of_restricted(
     folder: Path, inputs: Sequence[Mapping[str, str]], key: SealKey | None
 ) -> dict[str, Any]:
-    """What the manifest says of data and restricted files, which tells nothing without the key."""
+    """Manifest entry on data and restricted files, which discloses nothing without the key."""
     listed = (folder / RESTRICTED / MANIFEST).read_bytes()
     public = [
         {name: value for name, value in source.items() if name != "sha256"}
@@ -81,10 +82,10 @@ def of_restricted(
 def write_restricted_manifest(
     folder: Path, inputs: Sequence[Mapping[str, str]], data_sha256: str | None = None
 ) -> None:
-    """List the restricted files, and the inputs, with their digests, beside these files.
+    """Write the manifest of the restricted files: digests of these files and of the inputs.
 
-    Who has all but a few counts of a file could try these until its digest is met: so no digest
-    of such a file stands in what may be shared.
+    Somebody who knows all but a few counts of a file could guess these until the digest matches, so
+    digests of such files are never part of the shared files.
     """
     restricted = folder / RESTRICTED
     within = (path for path in restricted.rglob("*") if path != restricted / MANIFEST)
@@ -98,7 +99,7 @@ def write_restricted_manifest(
 
 
 def write_manifest(folder: Path, manifest: Mapping[str, Any]) -> None:
-    """Seal a folder: write what is true at its writing: outputs, versions, the time, its seal."""
+    """Seal a folder: complete the manifest with outputs, versions, time and seal, and write it."""
     restricted = folder / RESTRICTED
     within = (path for path in folder.rglob("*") if restricted not in path.parents)
     sealed = {
@@ -118,7 +119,7 @@ def _digests(folder: Path, paths: Iterable[Path]) -> dict[str, str]:
 
 
 def seal_of(manifest: Mapping[str, Any]) -> str:
-    """Digest of all that a manifest says but its own ``seal``."""
+    """Digest of a manifest without its own ``seal``."""
     rest = {key: value for key, value in manifest.items() if key != "seal"}
     return hashlib.sha256(to_json_bytes(rest)).hexdigest()
 

@@ -1,4 +1,4 @@
-"""Runs read back from their folder."""
+"""Read runs back from their folders."""
 
 from __future__ import annotations
 
@@ -28,12 +28,12 @@ def read_run(folder: str | Path, *, unsealed: bool = False) -> AuditResult:
     """Read a run back; its ``shared()`` gives the bytes of its ``result.json`` again.
 
     Args:
-        folder: Of the run.
-        unsealed: Whether it is read without a look at its seal.
+        folder: Folder of the run.
+        unsealed: Whether to skip verifying the seal.
 
     Raises:
-        InputError: If the folder is no run, is one of another schema version, is not as it was
-            sealed, or cannot be read whatever its seal.
+        InputError: If the folder is not a run, has another schema version, has changed since it was
+            sealed, or cannot be read.
     """
     folder = Path(folder)
     refuse_no_run(folder)

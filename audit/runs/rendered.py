@@ -1,4 +1,4 @@
-"""What a report tells, read back from its file: findings of HTML, text and attachments of PDF."""
+"""Read rendered reports back: findings of HTML, text and attachments of PDF."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ if TYPE_CHECKING:
     from pypdfium2 import PdfPage
 
 MARGIN = 52.0
-"""Points at the head and the foot of a page where running text stands: 18 mm of 22."""
+"""Points at the top and bottom of a page that hold running heads: 18 mm of 22."""
 
 _HYPHENS = str.maketrans({"\ufffe": "-", "\x02": "-"})
-"""What PDFium gives for a hyphen at the end of a line."""
+"""Characters that PDFium returns for a hyphen at the end of a line."""
 
 
 @dataclass(slots=True)
 class Told:
-    """What an HTML report tells of one finding: its id, and its sentences."""
+    """A finding in an HTML report: its id and its sentences."""
 
     id: str = ""
     sentences: str = ""
@@ -28,17 +28,17 @@ class Told:
 
 @dataclass(frozen=True, slots=True)
 class HtmlReport:
-    """An HTML report: its findings in order, and the text that stands in it as code."""
+    """An HTML report: its findings in order, and the texts set as code."""
 
     findings: tuple[Told, ...]
     codes: frozenset[str]
 
 
 def read_html(path: Path) -> HtmlReport:
-    """The findings that an HTML report tells.
+    """Read the findings of an HTML report.
 
     Raises:
-        UnicodeDecodeError: If the file is no UTF-8.
+        UnicodeDecodeError: If the file is not UTF-8.
     """
     parser = _Findings()
     parser.feed(path.read_text("utf-8"))
@@ -95,11 +95,11 @@ class PdfReport:
 
 
 def read_pdf(path: Path) -> PdfReport:
-    """The text and the attachments of a PDF report, by PDFium.
+    """Read the text and the attachments of a PDF report with PDFium.
 
     Raises:
         ImportError: If the package pypdfium2 is missing.
-        RuntimeError: If the file is no PDF.
+        RuntimeError: If the file is not a PDF.
 
     Time grows with the pages; a page takes about 2 ms.
     """
@@ -119,7 +119,7 @@ def _body(page: PdfPage) -> str:
 
 
 def comparable(text: str) -> str:
-    """Text without what a page may change in it: spaces, ligatures, what cannot be printed."""
+    """Normalise text for comparison: without spaces, ligatures and unprintable characters."""
     return "".join(
         character
         for character in unicodedata.normalize("NFKC", text)
@@ -128,5 +128,5 @@ def comparable(text: str) -> str:
 
 
 def one_way(text: str) -> bool:
-    """Whether text is written from left to right throughout, so that a page keeps its order."""
+    """Whether text is written from left to right only, so that a PDF keeps its order."""
     return all(unicodedata.bidirectional(c) not in ("R", "AL", "AN") for c in text)

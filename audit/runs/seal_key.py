@@ -1,4 +1,4 @@
-"""The key of whoever seals a run: digests that only its holders can make or check."""
+"""Keys for sealing runs: digests that only holders of the key can compute or verify."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from audit.base.errors import InputError
 from audit.results.result import AuditResult
 
 LEAST = 16
-"""Bytes that a key has at least, so that it cannot be found by trying."""
+"""Least length of a key in bytes, so that it cannot be guessed."""
 
 
 @dataclass(frozen=True, slots=True)
 class SealKey:
-    """A secret; a digest made with it tells nothing to whoever lacks it.
+    """A secret key; a digest made with it discloses nothing to others.
 
     Args:
         secret: All bytes of the key's file.
@@ -24,15 +24,15 @@ class SealKey:
     secret: bytes = field(repr=False)
 
     def digest(self, of: str, content: bytes) -> str:
-        """HMAC-SHA-256 in hexadecimal, of what the bytes are and the bytes."""
+        """HMAC-SHA-256, in hexadecimal, of the purpose ``of`` and the content."""
         return hmac.new(self.secret, of.encode() + b"\0" + content, "sha256").hexdigest()
 
 
 def read_key(path: Path) -> SealKey:
-    """The key that a file holds.
+    """Read a key from a file.
 
     Raises:
-        InputError: If the file is not there, or holds fewer bytes than `LEAST`.
+        InputError: If the file does not exist, or has fewer than `LEAST` bytes.
     """
     secret = path.read_bytes() if path.is_file() else b""
     if len(secret) < LEAST:
@@ -46,7 +46,7 @@ def read_key(path: Path) -> SealKey:
 
 
 def with_keyed_data(result: AuditResult, key: SealKey | None) -> AuditResult:
-    """A result whose identity tells the data by a keyed digest; without a key by none."""
+    """Put a keyed digest of the data into a result's identity; without a key, none."""
     digest = key.digest("data", bytes.fromhex(result.data_sha256)) if key else None
     data = {**result.identity["data"], "hmac_sha256": digest}
     return replace(result, identity={**result.identity, "data": data})

@@ -1,4 +1,4 @@
-"""The files of a run or a comparison, each trusted only as far as the manifest seals it."""
+"""Sealed folders: files of a run or comparison, verified against its manifest."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ from audit.runs.seal_key import SealKey
 from audit.runs.settings import Judging, Settings
 
 VERSIONS = {RESULT: SCHEMA_VERSION, COMPARISON.content: COMPARISON_VERSION}
-"""Schema version of what a folder is known by: a run, or a comparison of two."""
+"""Schema version of the content file of a run and of a comparison."""
 
 
 class Input(BaseModel):
-    """A file that was read for a run, with its digest."""
+    """An input file of a run, with its digest."""
 
     role: str
     path: Path
@@ -36,13 +36,13 @@ class Input(BaseModel):
 
 
 class Keyed(BaseModel):
-    """A digest that only the holders of a key can make."""
+    """A digest that only holders of a key can compute."""
 
     hmac_sha256: str
 
 
 class Manifest(BaseModel):
-    """What a manifest says that verification goes by."""
+    """The parts of a manifest that verification uses."""
 
     outputs: dict[str, str]
     inputs: tuple[Input, ...]
@@ -54,7 +54,7 @@ class Manifest(BaseModel):
 
 
 class RestrictedManifest(BaseModel):
-    """What the manifest of the restricted files says."""
+    """The content of the manifest of the restricted files."""
 
     outputs: dict[str, str]
     inputs: tuple[Input, ...]
@@ -62,20 +62,20 @@ class RestrictedManifest(BaseModel):
 
 
 LISTING = f"{RESTRICTED}/{MANIFEST}"
-"""The manifest of the restricted files."""
+"""Path of the manifest of the restricted files."""
 
 
 _Kind = TypeVar("_Kind", Manifest, RestrictedManifest)
 
 
 class SealedRun:
-    """A run, or a comparison, as it lies in its folder.
+    """A run or a comparison in its folder.
 
     Args:
-        folder: Of the run.
+        folder: Folder of the run or comparison.
 
     Raises:
-        InputError: If the folder is neither, or is one of another schema version.
+        InputError: If the folder is neither, or has another schema version.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -109,7 +109,7 @@ class SealedRun:
 
     @property
     def is_comparison(self) -> bool:
-        """Whether the folder is that of a comparison of two runs."""
+        """Whether the folder is a comparison of two runs."""
         return COMPARISON.content in self.found and RESULT not in self.found
 
     @cached_property
@@ -126,12 +126,12 @@ class SealedRun:
 
     @cached_property
     def manifest(self) -> Manifest | None:
-        """The manifest; None where its bytes are not those that were sealed."""
+        """The manifest; None if it has changed since it was sealed."""
         return self._sealed(MANIFEST, Manifest)
 
     @cached_property
     def listing(self) -> RestrictedManifest | None:
-        """The manifest of the restricted files; None where its bytes are not as they were."""
+        """The manifest of the restricted files; None if it has changed since it was sealed."""
         return self._sealed(LISTING, RestrictedManifest)
 
     def _sealed(self, name: str, kind: type[_Kind]) -> _Kind | None:
@@ -144,27 +144,27 @@ class SealedRun:
         return manifest if whole and manifest.seal == seal_of(told) else None
 
     def keyed_as(self, key: SealKey) -> bool:
-        """Whether the manifest holds the digest of that of the restricted files under a key."""
+        """Whether the manifest holds the keyed digest of the manifest of the restricted files."""
         kept = self.manifest.restricted if self.manifest else None
         made = key.digest(RESTRICTED, self.content(LISTING)) if LISTING in self.found else None
         return kept is not None and kept.hmac_sha256 == made
 
     @cached_property
     def outputs(self) -> Mapping[str, str]:
-        """Digests of the files that the manifests list; of one not as it was sealed none."""
+        """Digests of the files listed by the manifests; a changed manifest contributes none."""
         listed = self.listing.outputs if self.listing else {}
         return {**(self.manifest.outputs if self.manifest else {}), **listed}
 
     @cached_property
     def inputs(self) -> tuple[Input, ...]:
-        """The files that were read, with their digests as far as a manifest here tells them."""
+        """The input files, with those digests that a manifest of this folder holds."""
         listed = self.listing or self.manifest
         return listed.inputs if listed else ()
 
     def faults(self, *, restricted: bool, remade: Collection[str] = ()) -> tuple[str, ...]:
-        """What is wrong with the files that may be shared, or the others; empty: nothing.
+        """Faults of the shared files, or of the restricted ones; empty if there are none.
 
-        A file that is about to be made again may be missing.
+        Files in ``remade`` are about to be replaced and may be missing.
         """
         listing = LISTING if restricted else MANIFEST
         if (self.listing if restricted else self.manifest) is None:
@@ -184,7 +184,9 @@ class SealedRun:
         )
 
     def broken(self, key: SealKey | None = None, remade: Collection[str] = ()) -> Iterator[str]:
-        """What is not as it was sealed, in words; nothing: all is, as far as can be checked."""
+        """Describe everything that changed since sealing; yields nothing if no change is
+        detected.
+        """
         yield from self.faults(restricted=False, remade=remade)
         yield from self.faults(restricted=True)
         if key and not self.keyed_as(key):
@@ -194,7 +196,7 @@ class SealedRun:
 
     @cached_property
     def changed(self) -> frozenset[str]:
-        """Listed files that are there, and have other bytes or cannot be read."""
+        """Listed files that exist but have other content or cannot be read."""
         listed = self.found & self.outputs.keys()
         return frozenset(name for name in listed if not self._as_sealed(name))
 
@@ -206,7 +208,7 @@ class SealedRun:
             return False
 
     def intact(self, name: str) -> bool:
-        """Whether a file is there as it was sealed."""
+        """Whether a file exists and is as it was sealed."""
         return name in self.outputs and name in self.found and name not in self.changed
 
     def content(self, name: str) -> bytes:
@@ -215,7 +217,7 @@ class SealedRun:
 
     @cached_property
     def schema_errors(self) -> tuple[str, ...]:
-        """Where ``result.json`` departs from its schema; empty: nowhere."""
+        """Violations of the schema in ``result.json``; empty if there are none."""
         from jsonschema import Draft202012Validator
 
         try:
@@ -227,20 +229,20 @@ class SealedRun:
 
     @property
     def blocked(self) -> str:
-        """Why ``result.json`` cannot be compared with anything; empty: it can."""
+        """Why ``result.json`` cannot be compared with other files; empty if it can."""
         if not self.intact(RESULT):
             return f"{RESULT} is not as it was sealed"
         return f"{RESULT} does not validate" if self.schema_errors else ""
 
     @cached_property
     def statements(self) -> Mapping[str, str]:
-        """The statement of each finding in ``result.json``, by the finding's id."""
+        """Statement of each finding in ``result.json``, by id of the finding."""
         checks = json.loads(self.content(RESULT))["checks"]
         return {one["id"]: one["statement"] for check in checks for one in check["findings"]}
 
     @cached_property
     def digest(self) -> str:
-        """Of ``result.json``, as the reports print it."""
+        """Digest of ``result.json``, as printed in the reports."""
         return hashlib.sha256(self.content(RESULT)).hexdigest()
 
 
@@ -251,16 +253,16 @@ def broken_of(
     forced: bool = False,
     remade: Collection[str] = (),
 ) -> tuple[str, ...]:
-    """What is not as it was sealed of runs that are about to be read; empty: all is.
+    """Describe what changed since sealing in runs that are about to be read; empty if nothing did.
 
     Args:
-        runs: Their folders.
-        key: That they are sealed with; None: what only a key could tell is not checked.
-        forced: Whether to go on in spite of it.
-        remade: Files that are about to be made again, which may be missing.
+        runs: Folders of the runs.
+        key: Key that they are sealed with; without a key, keyed digests are not checked.
+        forced: Whether to continue if something is broken.
+        remade: Files that are about to be replaced and may be missing.
 
     Raises:
-        InputError: If something is broken and ``forced`` is False, or a folder is no run.
+        InputError: If something is broken and ``forced`` is False, or a folder is not a run.
     """
     broken = {run: tuple(SealedRun(run).broken(key, remade)) for run in runs}
     for run, faults in broken.items():
@@ -275,7 +277,7 @@ def broken_of(
 
 
 def refuse_lost_key(folder: Path, key: SealKey | None, *, forced: bool) -> None:
-    """Raise InputError where a run that a key seals would be sealed anew without it."""
+    """Raise InputError if a run sealed with a key would be resealed without it."""
     manifest = SealedRun(folder).manifest
     if manifest and manifest.restricted and not key and not forced:
         raise InputError(

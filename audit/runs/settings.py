@@ -1,4 +1,4 @@
-"""What an audit was asked for: everything that decides its numbers, and nothing else."""
+"""Settings of an audit: everything that determines its numbers, and nothing else."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from audit.hierarchies.coding import Unlisted
 from audit.hierarchies.reading import BUILT_IN
 
 _Path: TypeAlias = Annotated[Path, PlainSerializer(lambda path: str(path.absolute()))]
-"""As typed, and stored so that it holds from any folder."""
+"""A path as typed; serialised as an absolute path."""
 _Dataset: TypeAlias = Annotated[
     Path, PlainSerializer(lambda path: str(path.absolute() if path.exists() else path))
 ]
-"""The same; what is not there names a table."""
+"""The same for an existing file; otherwise the name of a table."""
 
 Engine: TypeAlias = Literal["memory", "stream", "spark"]
 
@@ -28,30 +28,30 @@ class Settings(BaseModel):
     Args:
         dataset: File or folder of labels.
         hierarchy: Name of a built-in hierarchy, or a path.
-        format: Of the dataset; None: found.
-        id: Column of the instance id; this and the next three as `load_labels` takes them.
+        format: Format of the dataset; None to detect it.
+        id: Column of the instance id; this and the next three as in `load_labels`.
         label: Column of the label.
         group: Column of the group.
         split: Column of the split.
-        strata: Columns that part the instances, beside those of the policy.
+        strata: Columns that stratify the instances, in addition to those of the policy.
         titles: Dictionaries of code titles.
-        relations: OBO relations that count beside ``is_a``.
-        anyway: Whether to go on where most labels, or classes, are no nodes of the hierarchy.
-        unlisted: What becomes of labels that the hierarchy lacks, in place of the policy's word.
-        classes: File of the names of a matrix's columns.
-        predictions: File of predictions; None: there is no model.
-        transform: What turns the predictions into scores.
-        single_label: Whether each instance has one answer.
-        device: Where PyTorch counts pairs of scores; None: NumPy counts.
-        policy: Policy file; None: the hierarchy's own policy.
-        min_cell: Smallest count shown, in place of the policy's.
+        relations: OBO relations that count as edges besides ``is_a``.
+        anyway: Whether to continue if most labels, or classes, are not nodes of the hierarchy.
+        unlisted: Treatment of labels that the hierarchy lacks; overrides the policy.
+        classes: File with the names of a matrix's columns.
+        predictions: File of predictions; None without a model.
+        transform: Transform of predictions into scores.
+        single_label: Whether each instance has a single answer.
+        device: PyTorch device that counts pairs of scores; None to count with NumPy.
+        policy: Policy file; None for the hierarchy's own policy.
+        min_cell: Smallest count shown; overrides the policy.
         reference: Folder of an earlier run.
-        seed: Of the resampling behind intervals.
-        today: The day on which waivers hold or have expired.
-        engine: What counts: all in memory, batches of a file, or Apache Spark.
-        memory: Bytes that a count in batches may take; None: `audit.counting.plan.MEMORY`.
-        master: Where Spark runs; None: where its own settings say.
-        add_to: Folder of a run whose counts those of the dataset are added to.
+        seed: Seed of the bootstrap behind intervals.
+        today: The day that decides whether waivers have expired.
+        engine: How to count: in memory, in batches of a file, or on Apache Spark.
+        memory: Bytes that a count in batches may use; None for `audit.counting.plan.MEMORY`.
+        master: URL of the Spark master; None for Spark's own settings.
+        add_to: Folder of a run to whose counts those of the dataset are added.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -89,12 +89,12 @@ class Settings(BaseModel):
 
 
 class Judging(BaseModel):
-    """The settings of a judgement of a run that is there already.
+    """The settings for judging an existing run.
 
     Args:
         policy: Policy file.
         reference: Folder of an earlier run.
-        today: The day on which waivers hold or have expired.
+        today: The day that decides whether waivers have expired.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -105,5 +105,5 @@ class Judging(BaseModel):
 
 
 def is_built_in(hierarchy: str) -> bool:
-    """Whether that is the name of a built-in hierarchy, and no path."""
+    """Whether the text is the name of a built-in hierarchy rather than a path."""
     return any(hierarchy == known.name for known in BUILT_IN)

@@ -1,4 +1,4 @@
-"""Verify a run: that it is as it was sealed, says one thing throughout, and can be made again."""
+"""Verify a run: that it is unchanged since sealing, is consistent, and can be recomputed."""
 
 from __future__ import annotations
 
@@ -36,17 +36,17 @@ UNCHECKED: Outcome = "not checked"
 
 AGREE = "nodes, pairs, residual use and findings agree with each other"
 ATTACHMENT = RESULT
-"""Name of the attachment of the PDF that has the bytes of ``result.json``."""
+"""Name of the PDF's attachment with the bytes of ``result.json``."""
 
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """One thing that was checked of a run.
+    """The outcome of one verification step.
 
     Args:
-        name: What was checked.
-        outcome: ``holds``, ``does not hold``, or ``not checked``, which is no failure.
-        detail: What was looked at, what is wrong, or why it was not checked.
+        name: Name of the step.
+        outcome: ``holds``, ``does not hold``, or ``not checked``, which is not a failure.
+        detail: What was examined, what is wrong, or why it was not checked.
     """
 
     name: str
@@ -61,25 +61,24 @@ def verify_run(
     data: str | Path | None = None,
     key: SealKey | None = None,
 ) -> tuple[Verdict, ...]:
-    """Check a run: its seal, its files, its schema, that its parts agree, and its recomputation.
+    """Verify a run: seal, files, schema, consistency of its parts, and recomputation.
 
-    A part is compared with others only when its file is as it was sealed.
+    A part is compared with others only if its file is unchanged since sealing.
 
     Args:
-        folder: Of the run, or of a comparison.
-        recompute: Whether the audit is made again from its inputs, with the recorded settings.
-        data: Where the dataset lies now; None: where it lay.
-        key: That the run was sealed with; None: what is sealed with a key alone is not checked.
+        folder: Folder of the run, or of a comparison.
+        recompute: Whether to recompute the audit from its inputs with the recorded settings.
+        data: Current path of the dataset; None for the recorded one.
+        key: Key that the run was sealed with; without a key, keyed digests are not checked.
 
     Returns:
         A verdict for each of ``manifest, files, restricted, schema, tables, counts, report.html,
-        report.pdf, inputs, recomputation``, in this order; of a comparison of two runs, of the
-        first three.
+        report.pdf, inputs, recomputation``, in this order; for a comparison, only the first three.
 
     Raises:
-        InputError: If the folder is neither, or is one of another schema version.
+        InputError: If the folder is neither, or has another schema version.
 
-    Time is that of hashing and reading the run; recomputation takes the time of the audit.
+    Takes the time of hashing and reading the run; recomputation takes the time of the audit.
     """
     run = SealedRun(Path(folder))
     if run.is_comparison:
@@ -115,7 +114,7 @@ def _files(run: SealedRun) -> Verdict:
 
 
 def of_restricted(run: SealedRun, key: SealKey | None) -> Verdict:
-    """Whether the restricted files are as they were: sealed with a key alone, if at all."""
+    """Verify the restricted files, which are sealed only if there is a key."""
     keyed = run.manifest is not None and run.manifest.restricted is not None
     if not any(name.startswith(f"{RESTRICTED}/") for name in run.found):
         return Verdict("restricted", UNCHECKED, f"the run has no {RESTRICTED}/")

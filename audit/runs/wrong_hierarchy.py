@@ -1,4 +1,4 @@
-"""A hierarchy that most labels are no nodes of, told early, with what may be the matter."""
+"""Early error if most labels are not nodes of the hierarchy, with likely causes."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from audit.hierarchies.hierarchy import Hierarchy
 from audit.hierarchies.icd import icd9_shapes, icd10
 
 MOSTLY = 0.5
-"""Share of rows, or of classes, above which the hierarchy is held for the wrong one."""
+"""Share of refused rows, or classes, above which the hierarchy is assumed to be the wrong one."""
 
 _OF_LABELS = ("unknown_code", "malformed_code", "no_place")
 _OF_TABLES = ("other_version", "no_hierarchy")
@@ -25,15 +25,15 @@ _OF_TABLES = ("other_version", "no_hierarchy")
 def refuse_wrong_hierarchy(
     ledger: Ledger, refusals: pl.DataFrame, hierarchy: Hierarchy, dataset: Path
 ) -> None:
-    """Raise InputError where more than half of the rows are refused for what their label is.
+    """Raise InputError if more than half of the rows are refused because of their label.
 
     Args:
-        ledger: Of the rows that were read; rows without a label are no sign of the hierarchy.
-        refusals: As `audit.data.dataset.LabelDataset.refusals`.
-        hierarchy: As labels were mapped to it.
-        dataset: For the message.
+        ledger: Ledger of the rows read; rows without a label are not counted.
+        refusals: The refusals, as in `audit.data.dataset.LabelDataset.refusals`.
+        hierarchy: The hierarchy that the labels were mapped to.
+        dataset: Path of the dataset, for the message.
 
-    The time grows with the different labels and the nodes.
+    Time grows with the number of different labels and of nodes.
     """
     refused = sum(ledger.refused.get(reason, 0) for reason in (*_OF_LABELS, *_OF_TABLES))
     if refused <= MOSTLY * ledger.rows_read:
@@ -53,7 +53,7 @@ def refuse_wrong_hierarchy(
 
 
 def refuse_wrong_classes(predictions: Predictions, path: Path) -> None:
-    """Raise InputError where more than half of the classes of predictions are no nodes."""
+    """Raise InputError if more than half of the classes of predictions are not nodes."""
     told = predictions.ledger
     unknown = told.unknown_classes
     if len(unknown) <= MOSTLY * told.classes_read:

@@ -1,1 +1,1 @@
-"""The chapters of a report: what each shows, in tables, cards and figures."""
+"""The chapters of a report, made of tables, cards and figures."""

@@ -1,4 +1,4 @@
-"""How the model behaves: which kinds of behaviour were asked for, how often each was found."""
+"""The chapter on model behaviour: how often each kind of behaviour occurs."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ Rows = Sequence[Mapping[str, Any]]
 
 @dataclass(frozen=True, slots=True)
 class Behaviours:
-    """Kinds of behaviour as a table, drawn where a share can be shown, with examples."""
+    """Kinds of behaviour as a table, as a figure if shares can be shown, and with examples."""
 
     figure: Figure | None
     table: Table
     withheld: bool
-    """Whether instances were found and none may be named."""
+    """Whether there are matching instances, but none may be named."""
 
 
 def behaviours(rows: Rows) -> Behaviours | None:
-    """The chapter's parts; None where nothing was asked for."""
+    """Make the chapter; None if no behaviours were queried."""
     if not rows:
         return None
     table = _table(rows)

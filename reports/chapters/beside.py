@@ -1,4 +1,4 @@
-"""The data beside the model: how often two nodes stand together in each, and are confused."""
+"""Data and model side by side: how often two nodes occur together in each, and their confusion."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ Rows = Sequence[Mapping[str, Any]]
 
 
 def beside_figure(rows: Rows, predictions: Mapping[str, Any]) -> Figure | None:
-    """Pairs of nodes in data and model; None without any.
+    """Figure of pairs of nodes in data and model; None without any.
 
     Args:
         rows: The shared view's pairs, the most confused first.
-        predictions: The ledger of the predictions, for the thresholds the numbers depend on.
+        predictions: The ledger of the predictions, with the thresholds that the numbers depend on.
     """
     if not rows:
         return None
@@ -44,7 +44,7 @@ def beside_figure(rows: Rows, predictions: Mapping[str, Any]) -> Figure | None:
 
 
 def decided(predictions: Mapping[str, Any]) -> str:
-    """What counts as predicted, in a sentence."""
+    """A sentence on what counts as predicted."""
     if predictions["set_valued"]:
         return "A node counts as predicted when it stands in the instance’s set."
     if predictions["single_label"]:

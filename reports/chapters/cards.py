@@ -1,4 +1,4 @@
-"""Findings as cards: which lead, and what each shows."""
+"""Findings as cards: their order and their content."""
 
 from __future__ import annotations
 
@@ -23,21 +23,21 @@ from reports.words.words import (
 )
 
 LEADING = 20
-"""Findings shown as the ones that matter; the others follow check by check."""
+"""Number of leading findings; the others follow check by check."""
 PER_CHECK = 8
-"""Of these, findings of one check at most."""
+"""Largest number of leading findings of one check."""
 
 _SENTENCE_END = re.compile(r"(?<=[a-z0-9)%]{3}\.) (?=[A-Z])")
 
 
 def cards(checks: Sequence[Mapping[str, Any]], thresholds: Mapping[str, float]) -> tuple[Card, ...]:
-    """All shown findings: the worst severity first, and within one the first of each check first.
+    """Cards of all shown findings, by severity, and within one severity by rank within the check.
 
-    So one check with many findings does not hide the others. Waived ones stand last.
+    This keeps a check with many findings from hiding the others. Waived findings are last.
 
     Args:
         checks: The shared view's checks.
-        thresholds: The policy's thresholds by name, to be drawn as limits.
+        thresholds: The policy's thresholds by name, drawn as limits.
     """
     ranked = sorted(
         (finding["waiver"] is not None, SEVERITIES.index(finding["severity"]), rank, place)
@@ -51,7 +51,7 @@ def cards(checks: Sequence[Mapping[str, Any]], thresholds: Mapping[str, float]) 
 
 
 def leading(found: Iterable[Card]) -> tuple[tuple[Card, ...], tuple[Card, ...]]:
-    """The findings that lead, and the others, each in the order given."""
+    """Split findings into the leading ones and the others, each in the given order."""
     seen: Counter[str] = Counter()
     first: list[Card] = []
     rest: list[Card] = []
@@ -63,7 +63,7 @@ def leading(found: Iterable[Card]) -> tuple[tuple[Card, ...], tuple[Card, ...]]:
 
 
 def introduction(checks: Sequence[Mapping[str, Any]], first: int, rest: int) -> str:
-    """How the leading findings were chosen, and what became of the others."""
+    """A text on how the leading findings were chosen, and where the others are."""
     folded = sum(check["folded"] for check in checks)
     not_shown = sum(check["not_shown"] for check in checks)
     sentences = [
@@ -85,7 +85,7 @@ def introduction(checks: Sequence[Mapping[str, Any]], first: int, rest: int) -> 
 
 
 def more(rest: Iterable[Card]) -> tuple[More, ...]:
-    """Cards gathered by their check, in order of the checks' names."""
+    """Group cards by check, in order of the checks' names."""
     by_check = sorted(rest, key=lambda card: card.check)
     return tuple(_gathered(list(found)) for _, found in groupby(by_check, lambda card: card.check))
 
@@ -113,7 +113,7 @@ def card(
     anchor: str,
     thresholds: Mapping[str, float],
 ) -> Card:
-    """One finding, worded."""
+    """Make the card of one finding."""
     headline, *rest = _SENTENCE_END.split(finding["statement"], maxsplit=1)
     drawn = plots(check["name"], finding["evidence"], thresholds)
     return Card(
@@ -168,11 +168,11 @@ def _judgement(finding: Mapping[str, Any]) -> Iterator[str]:
 def evidence_lines(
     evidence: Mapping[str, Any], ratio: str = EVIDENCE["ratio"]
 ) -> tuple[tuple[str, str], ...]:
-    """Evidence as labels and values, with counts beside their totals and bounds as intervals.
+    """Evidence as pairs of label and text, counts with their totals and bounds as intervals.
 
     Args:
         evidence: Published values by name.
-        ratio: What a ratio in it is.
+        ratio: Label of a ratio.
     """
     return tuple(
         (ratio if name == "ratio" else _label(name, evidence), _text(name, evidence))
@@ -198,7 +198,7 @@ _TOTALS = {
     "groups": "of_groups",
     "parent_units": "of_parent",
 }
-"""Counts with a total of their own."""
+"""Counts with a total of their own, by name of the count."""
 
 
 def _bounds_of(name: str, evidence: Mapping[str, Any]) -> tuple[str, str] | None:
@@ -232,7 +232,7 @@ def _text(name: str, evidence: Mapping[str, Any]) -> str:
 
 
 _TEXTS = ("kind", "rule", "may stand for", "fits best")
-"""Labels of evidence that is text."""
+"""Labels of evidence that is text rather than a number."""
 
 
 def _parts(parts: Sequence[Mapping[str, Any]], id_: str) -> Table | None:

@@ -12,7 +12,7 @@ from reports.words.words import counted, decimal, number, percent, points, span
 
 @dataclass(frozen=True, slots=True)
 class Coverage:
-    """What the report says of the nodes in use."""
+    """Content of the chapter on coverage."""
 
     sentences: tuple[str, ...]
     branches: Table | None
@@ -22,7 +22,7 @@ class Coverage:
 
 
 def coverage(shared: Mapping[str, Any]) -> Coverage:
-    """The chapter, from the overview's ``coverage``."""
+    """Make the chapter from the overview's ``coverage``."""
     found = shared["overview"]["coverage"]
     return Coverage(
         sentences=tuple(_sentences(found["tail"])),

@@ -1,4 +1,4 @@
-"""Labels taken for each other: where the two lie, and which branches are exchanged most."""
+"""Exchanges of labels: the relation of the two labels, and the branches exchanged most."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from reports.words.words import counted, decimal, number
 Rows = Sequence[Mapping[str, Any]]
 
 LINES = 15
-"""Pairs of branches in the picture at most; the table has all."""
+"""Largest number of pairs of branches in the figure; the table has all."""
 _KINDS = {
     "related": "Of a label with one above or below it",
     "within": "Within a branch",
@@ -25,18 +25,18 @@ _KINDS = {
 
 @dataclass(frozen=True, slots=True)
 class Exchanges:
-    """How many exchanges there are, and a picture of those between branches."""
+    """The table of exchanges, and the figure of those between branches."""
 
     facts: tuple[tuple[str, str], ...]
     figure: Figure | None
 
 
 def exchanges(kinds: Rows, branches: Rows) -> Exchanges | None:
-    """The chapter's parts; None where no two labels are exchanged.
+    """Make the chapter; None if there are no exchanges.
 
     Args:
-        kinds: The shared view's exchanges by where their labels lie.
-        branches: Those of each two branches, the largest excess first.
+        kinds: The shared view's exchanges by relation of their labels.
+        branches: The exchanges between pairs of branches, the largest excess first.
     """
     if not kinds:
         return None

@@ -1,4 +1,4 @@
-"""Pictures of a model's metrics: accuracy by depth, and alignment below each node."""
+"""Figures of a model's metrics: accuracy by depth, and alignment below each node."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ def metric_figures(
     titles: Mapping[str, str | None],
     depths: Mapping[str, int],
 ) -> tuple[Figure, ...]:
-    """The pictures that the metrics have numbers for.
+    """The figures for which there are metrics.
 
     Args:
         metrics: The shared view's metrics.
-        titles: Title by node that is a scope.
-        depths: Depth by node, as far as it is known.
+        titles: Title of each node that is a scope.
+        depths: Depth of each node, if known.
     """
     figures = (
         accuracy_figure(metrics),
@@ -89,7 +89,7 @@ def accuracy_figure(metrics: Sequence[Metric]) -> Figure | None:
 
 
 def errors_figure(found: Sequence[Subtree]) -> Figure | None:
-    """Accuracy alignment below each node; None where it is defined for none."""
+    """Accuracy alignment below each node; None if it is defined for none."""
     lines = drawn(found, "accuracy_alignment")
     if not lines:
         return None
@@ -114,7 +114,7 @@ def errors_figure(found: Sequence[Subtree]) -> Figure | None:
 
 
 def uncertainty_figure(found: Sequence[Subtree]) -> Figure | None:
-    """Abstraction match and uncertainty alignment below each node; None where defined for none."""
+    """Abstraction match and uncertainty alignment below each node; None if defined for none."""
     lines = drawn(found, "abstraction_match")
     if not lines:
         return None

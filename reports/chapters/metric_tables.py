@@ -1,4 +1,4 @@
-"""Metrics over all instances: a table of the single ones, and one for each family of cuts."""
+"""Tables of metrics over all instances: one of single numbers, and one per kind of cuts."""
 
 from __future__ import annotations
 
@@ -25,22 +25,22 @@ ALL = "all"
 
 ERRORS = ("accuracy_alignment", "recovered", "lost")
 UNCERTAINTY = ("uncertainty_alignment", "abstraction_match")
-"""Metrics between two cuts, those of one table together."""
+"""Metrics between two cuts that share a table."""
 _MASS = ("residual_from", "residual_to")
 
 
 def terms(metrics: Sequence[Metric]) -> tuple[tuple[str, str], ...]:
-    """What was measured, a sentence or two for each metric that is there."""
+    """Explanations of the metrics that were measured."""
     present = {metric["name"] for metric in metrics}
     return tuple(meaning for name, meaning in MEANING.items() if name in present)
 
 
 def whole(metrics: Sequence[Metric], beside: Sequence[Metric]) -> tuple[Table, ...]:
-    """The metrics over all instances, the tables that have rows.
+    """Tables of the metrics over all instances; tables without rows are left out.
 
     Args:
         metrics: The shared view's metrics.
-        beside: What it takes to read them: tied answers, and mass above a cut.
+        beside: Numbers needed to interpret them: tied answers, and mass above a cut.
     """
     found = [metric for metric in (*metrics, *beside) if metric["scope"] == ALL]
     between = (*ERRORS, *UNCERTAINTY, *_MASS)
@@ -59,7 +59,7 @@ def whole(metrics: Sequence[Metric], beside: Sequence[Metric]) -> tuple[Table, .
 
 
 def absent(metrics: Sequence[Metric]) -> Table | None:
-    """Metrics that these predictions cannot give, with reasons; None without any."""
+    """Table of metrics that cannot be computed, with reasons; None if there are none."""
     if not metrics:
         return None
     return Table(
@@ -71,13 +71,13 @@ def absent(metrics: Sequence[Metric]) -> Table | None:
 
 
 def captioned(caption: str, metrics: Sequence[Metric]) -> str:
-    """A caption with the parameters that all of its metrics have alike."""
+    """A caption with the parameters that all of its metrics share."""
     alike = in_common(metrics)
     return f"{caption} ({'; '.join(alike)})" if alike else caption
 
 
 def unlike(metric: Metric, metrics: Sequence[Metric]) -> str:
-    """A metric's cut, and the parameters that not all of these metrics have alike."""
+    """A metric's cut, and those of its parameters that differ between the given metrics."""
     alike = in_common(metrics)
     return "; ".join(filter(None, [cut(metric), *(x for x in others(metric) if x not in alike)]))
 

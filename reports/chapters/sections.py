@@ -1,4 +1,4 @@
-"""The sections of a report, in order: a section is one line here and one template."""
+"""The sections of a report, in order; each section has one entry here and one template."""
 
 from __future__ import annotations
 
@@ -28,12 +28,12 @@ def _beside(report: Report) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Section:
-    """A part of the report with a heading of its own.
+    """A part of the report with its own heading.
 
     Args:
         id: The anchor, and the name of its template.
         title: The heading.
-        present: Whether a report has it.
+        present: Function that says whether a report has the section.
         paper_only: Whether only the PDF has it.
     """
 

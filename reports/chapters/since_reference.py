@@ -1,4 +1,4 @@
-"""The chapter on what has changed since the reference run."""
+"""The chapter on changes since the reference run."""
 
 from __future__ import annotations
 
@@ -23,22 +23,22 @@ from reports.words.words import (
 )
 
 CHANGE: Mapping[str, str] = {"new": "New", "worse": "Worse", "gone": "Gone", "known": "Known"}
-"""Words for what became of a finding, in the order of the table."""
+"""Words for the changes of findings, in table order."""
 EFFECTS: Mapping[str | None, tuple[str, ...]] = {
     "share": ("shares", "Findings of either run that are told by a share", "Reference", "Now"),
     "ratio": ("ratios", "Findings of either run that are told by a ratio", "Reference", "Now"),
     None: ("others", "Other findings of either run"),
 }
-"""How a finding is told: the table's name, its caption, and the columns of numbers."""
+"""Table for each kind of effect: its name, its caption, and its columns of numbers."""
 NODES = 3
-"""Nodes named of a finding at most."""
+"""Largest number of nodes named for a finding."""
 
 Rows = Sequence[Mapping[str, Any]]
 
 
 @dataclass(frozen=True, slots=True)
 class SinceReference:
-    """What the report says of the run that this one was held against."""
+    """Content of the chapter."""
 
     sentences: tuple[str, ...]
     checks: Table
@@ -47,7 +47,7 @@ class SinceReference:
 
 
 def since_reference(shared: Mapping[str, Any]) -> SinceReference | None:
-    """The chapter; None without a reference."""
+    """Make the chapter; None without a reference."""
     found = shared["since_reference"]
     if found is None:
         return None

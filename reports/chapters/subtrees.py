@@ -1,4 +1,4 @@
-"""Metrics of single nodes: for each, the way up that ends at the node itself."""
+"""Metrics of subtrees: for each node, those between its own depth and the depths below."""
 
 from __future__ import annotations
 
@@ -11,12 +11,14 @@ from reports.words.metric_words import Metric
 from reports.words.parts import Node
 
 LINES = 24
-"""Lines that a picture of subtrees has at most."""
+"""Largest number of lines in a figure of subtrees."""
 
 
 @dataclass(frozen=True, slots=True)
 class Subtree:
-    """A node, and metrics by name of the instances at or below it, all between the same depths."""
+    """A node, and metrics (by name) of the instances at or below it, all between the same
+    depths.
+    """
 
     node: Node
     depth_from: int
@@ -30,16 +32,16 @@ def subtrees(
     titles: Mapping[str, str | None],
     depths: Mapping[str, int],
 ) -> tuple[Subtree, ...]:
-    """The scopes that have the first of the metrics, in order of node.
+    """The scopes that have the first of the metrics, in node order.
 
     Args:
         metrics: All metrics.
-        names: Those wanted; the first must be there, the others may be.
-        titles: Title by node.
-        depths: Depth by node, as far as it is known.
+        names: Names of the metrics; the first one is required, the others are optional.
+        titles: Title of each node.
+        depths: Depth of each node, if known.
 
-    Of a node's cuts the one that ends at its own depth is taken, from as deep as there is; where
-    none ends there, the one that ends nearest below the root.
+    Of a node's pairs of cuts, the one with its own depth as coarse cut and the deepest fine cut is
+    taken; if there is none, the one with the coarse cut nearest below the root.
     """
     scopes: dict[str, dict[tuple[int, int], dict[str, Metric]]] = {}
     for metric in metrics:
@@ -54,7 +56,9 @@ def subtrees(
 
 
 def drawn(found: Sequence[Subtree], name: str) -> list[Subtree]:
-    """Those where the metric is defined, the ones over the most instances, ranked by it."""
+    """Subtrees to draw: those with the most instances for which the metric is defined, ranked by
+    it.
+    """
     defined = [one for one in found if one.metrics[name]["value"] is not None]
     largest = sorted(defined, key=lambda one: (-_instances(one, name), one.node.id))[:LINES]
     return sorted(largest, key=lambda one: (-one.metrics[name]["value"], one.node.id))

@@ -1,4 +1,4 @@
-"""The report's tables, each from its place in the shared view."""
+"""The report's tables, each made from a part of the shared view."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ from reports.words.parts import Badge, Cell, Code, Named, Table, column
 from reports.words.words import BRANCH_RULE, REFUSED, SEVERITY, STATUS, TONE, number, percent, words
 
 DIGEST = 16
-"""Characters of a sha256 shown where the full value stands elsewhere."""
+"""Number of characters of a sha256 shown if the full value is shown elsewhere."""
 
 NODES_NAMED = 4
-"""Nodes of a side of a rule up to which its line names them all."""
+"""Largest number of nodes of a side of a rule that are all named."""
 
 Row = tuple[Cell, ...]
 
 
 def checks_table(checks: Sequence[Mapping[str, Any]]) -> Table:
-    """Every check with its status and what it looked at."""
+    """All checks with status and denominator."""
     return Table(
         id="check-table",
         caption="Every check, what it looked at and what it found",
@@ -51,7 +51,7 @@ def ledger_table(ledger: Mapping[str, Any]) -> Table:
 
 
 def ledger_facts(ledger: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
-    """What the release holds beside its rows."""
+    """Facts on the release other than its rows."""
     labels = ledger["labels_per_instance"]
     groups = ledger["groups"]
     without, instances = ledger["instances_without_labels"], ledger["instances"]
@@ -66,7 +66,7 @@ def ledger_facts(ledger: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
 
 
 def waivers_table(waivers: Sequence[Mapping[str, Any]]) -> Table | None:
-    """Every waiver with all it says; None without any."""
+    """All waivers in full; None without any."""
     if not waivers:
         return None
     names = list(dict.fromkeys(name for waiver in waivers for name in waiver))
@@ -79,7 +79,7 @@ def waivers_table(waivers: Sequence[Mapping[str, Any]]) -> Table | None:
 
 
 def thresholds_table(policy: Mapping[str, Any]) -> Table:
-    """Every threshold with its unit and reason."""
+    """All thresholds with unit and reason."""
     return Table(
         id="threshold-table",
         caption="Thresholds",
@@ -97,7 +97,7 @@ def thresholds_table(policy: Mapping[str, Any]) -> Table:
 
 
 def rules_table(policy: Mapping[str, Any]) -> Table | None:
-    """What each pair of branches may do; None where the policy has no rule."""
+    """Rules on pairs of branches; None if the policy has none."""
     if not policy["branch_rules"]:
         return None
     return Table(
@@ -117,7 +117,7 @@ def rules_table(policy: Mapping[str, Any]) -> Table | None:
 
 
 def exclusive_table(policy: Mapping[str, Any]) -> Table | None:
-    """Which nodes exclude each other; None where the policy declares none."""
+    """Groups of mutually exclusive nodes; None if the policy declares none."""
     if not policy["exclusive"]:
         return None
     return Table(
@@ -136,7 +136,7 @@ def exclusive_table(policy: Mapping[str, Any]) -> Table | None:
 
 
 def expected_table(policy: Mapping[str, Any]) -> Table | None:
-    """Associations that the policy expects; None where it names none."""
+    """Associations that the policy expects; None if it names none."""
     if not policy["expected"]:
         return None
     return Table(
@@ -151,7 +151,7 @@ def expected_table(policy: Mapping[str, Any]) -> Table | None:
 
 
 def companions_table(policy: Mapping[str, Any]) -> Table | None:
-    """Which nodes ask for another one beside them; None where the policy has no such rule."""
+    """Companion rules; None if the policy has none."""
     if not policy["companions"]:
         return None
     return Table(
@@ -175,7 +175,7 @@ def companions_table(policy: Mapping[str, Any]) -> Table | None:
 
 
 def person_rules_table(policy: Mapping[str, Any]) -> Table | None:
-    """Which nodes belong to whom; None where no column of sex or age was named, or no rule is."""
+    """Rules on sex and age; None without rules, or if the policy names no column of sex or age."""
     rules = policy.get("person_rules")
     if not rules or not policy.get("person"):
         return None
@@ -209,7 +209,7 @@ def _span(first: str | None, last: str | None) -> str:
 
 
 def severities_table(policy: Mapping[str, Any]) -> Table | None:
-    """Severities that the policy sets in place of the checks' own; None where it sets none."""
+    """Severities that the policy overrides; None if it overrides none."""
     if not policy["severities"]:
         return None
     return Table(
@@ -221,7 +221,7 @@ def severities_table(policy: Mapping[str, Any]) -> Table | None:
 
 
 def digests(identity: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
-    """The sha256 of each part of the identity that has one; that of the data is keyed."""
+    """The sha256 digests in the identity; that of the data is keyed."""
     data = identity["data"]["hmac_sha256"]
     keyed = (("Data, keyed", data),) if data else ()
     plain = (
@@ -233,7 +233,7 @@ def digests(identity: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
 
 
 def provenance_table(identity: Mapping[str, Any], result_sha256: str) -> Table:
-    """What went in and what made it, with full digests."""
+    """Inputs and software of the run, with full digests."""
     tool = identity["tool"]
     rows: list[Row] = [(name, Code(digest)) for name, digest in digests(identity)]
     if identity["normaliser"]:
@@ -249,7 +249,7 @@ def provenance_table(identity: Mapping[str, Any], result_sha256: str) -> Table:
 
 
 def short(digest: str) -> Code:
-    """A digest cut for reading."""
+    """A digest, shortened for reading."""
     return Code(digest, f"{digest[:DIGEST]}…" if len(digest) > DIGEST else digest)
 
 

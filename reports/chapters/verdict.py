@@ -1,4 +1,4 @@
-"""The report's first sentence."""
+"""The verdict: the report's first sentence."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ _WITHOUT_MODEL = {
     "note": "Data pass with notes, model not judged",
     "pass": "Data pass, model not judged",
 }
-"""What is said of a release beside a model of which nothing could be judged."""
+"""Wording of the verdict if a model is given but no check could judge it."""
 _FOUND = (("error", "crashed"), ("fail", "found errors"), ("warn", "gave warnings"))
 
 
 def verdict(shared: Mapping[str, Any]) -> Verdict:
-    """What the audit says in one sentence, with what it looked at.
+    """The verdict of the audit in one sentence, with the number of checks and instances.
 
-    A second sentence says where predictions were given and no check could judge them.
+    A second sentence is added if predictions were given but no check could judge them.
     """
     status, unjudged = shared["status"], _model_not_judged(shared)
     words, tone = _WORD | (_WITHOUT_MODEL if unjudged else {}), TONE.get(status, "plain")

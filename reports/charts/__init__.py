@@ -1,1 +1,1 @@
-"""Charts, from rows to SVG."""
+"""Charts: rows in, SVG out."""

@@ -1,8 +1,9 @@
-"""Draw charts, in a process of its own: ``python -m reports.charts.chart_worker``.
+"""Worker process that draws charts: ``python -m reports.charts.chart_worker``.
 
-It reads a Vega-Lite specification a line from standard input and answers each with a line of JSON
-on standard output: the SVG, or why there is none. Vega ends its whole process where it gets no
-memory. It imports nothing else of this project: it starts at once.
+It reads one Vega-Lite specification per line from standard input and answers each with a line of
+JSON on standard output: the SVG, or an error message. It is a process of its own because Vega
+aborts
+the process if it runs out of memory. It imports nothing else of this project, so it starts fast.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ import sys
 
 
 def main(vega_lite: str) -> int:
-    """Answer until there is no further specification."""
+    """Answer specifications until the input ends; returns the exit status."""
     answer = os.dup(1)
     os.dup2(2, 1)  # libraries that print notices do not print them into the answers
     sys.stdout = sys.stderr

@@ -1,4 +1,4 @@
-"""The pictures' Vega-Lite specifications, built with Altair, in colours of the palette."""
+"""Vega-Lite specifications of the figures, built with Altair."""
 
 from __future__ import annotations
 
@@ -28,22 +28,23 @@ from reports.words.labels import node_label
 
 
 def residual_spec(rows: Rows, limit: float | None) -> dict[str, Any]:
-    """Ranked residual shares: a dot with its interval each, and the policy's limit as a line.
+    """Ranked residual shares: dots with intervals, and the policy's limit as a line.
 
     Args:
-        rows: ``label, share, low, high, counts``, in the order to be drawn.
-        limit: The share above which the policy reports; None where it says nothing.
+        rows: ``label, share, low, high, counts``, in drawing order.
+        limit: The policy's limit on shares; None without one.
     """
     return dots_spec(rows, "share", limit=limit)
 
 
 def pairs_spec(rows: Rows, measured: str = "instances with both nodes") -> dict[str, Any]:
-    """Ranked pairs: a count of each, beside what was expected.
+    """Ranked pairs: observed and expected count of each.
 
     Args:
-        rows: ``label, observed, expected, low, high, times``, in the order to be drawn; expected is
-            None where there is none, low and high where the ratio has no interval.
-        measured: What is counted.
+        rows: ``label, observed, expected, low, high, times``, in drawing order; ``expected`` is
+            None
+            without an expectation, ``low`` and ``high`` are None without an interval.
+        measured: Title of the axis of counts.
     """
     drawn = numbered(rows)
     base = alt.Chart(values(drawn)).encode(y=lines())
@@ -74,7 +75,8 @@ def pairs_spec(rows: Rows, measured: str = "instances with both nodes") -> dict[
 
 
 def matrix_spec(rows: Rows, labels: Sequence[str]) -> dict[str, Any]:
-    """Branches against branches: a shaded cell with its share, the own share on the diagonal.
+    """The map of branches: a shaded cell with a text for each pair, each branch itself on the
+    diagonal.
 
     Args:
         rows: ``row, column`` (numbers from 1), ``role`` (of the palette), ``text``.
@@ -102,11 +104,11 @@ def matrix_spec(rows: Rows, labels: Sequence[str]) -> dict[str, Any]:
 
 
 def icicle_spec(cells: Sequence[Cell], roles: Mapping[str, str]) -> dict[str, Any]:
-    """The upper hierarchy as columns of bars, the branches at the left.
+    """The upper hierarchy as an icicle: columns of bars, the branches at the left.
 
     Args:
-        cells: Places of the nodes.
-        roles: Palette role by node.
+        cells: Positions of the nodes.
+        roles: Palette role of each node.
     """
     drawn = [cell for cell in cells if cell.column < COLUMNS]
     columns = max((cell.column for cell in drawn), default=0) + 1

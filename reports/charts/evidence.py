@@ -1,5 +1,6 @@
-"""A finding's evidence as small drawings: shares, differences, counts beside their expectation,
-ratios."""
+"""Small plots of a finding's evidence.
+
+They show shares, differences, counts beside their expectation, and ratios."""
 
 from __future__ import annotations
 
@@ -16,7 +17,7 @@ _RATIOS: Mapping[str, tuple[str, str]] = {
     "unexpected_pair": ("times the expectation", "excess_ratio"),
     "model_habit": ("times as often as in the data", "habit_ratio"),
 }
-"""What the ratio of a check's findings is, and the policy's threshold on it."""
+"""For each check, the meaning of its findings' ratio and the policy's threshold on it."""
 
 _EXPECTED = ("explained", "expected", "expected_exchanges", "expected_rows")
 _BESIDE = (
@@ -32,7 +33,7 @@ its total, and its share; the finding's own total where it has none of its own."
 
 
 def plots(check: str, evidence: Evidence, thresholds: Mapping[str, float]) -> tuple[Plot, ...]:
-    """What a finding's evidence can be drawn as; nothing where all of it is withheld.
+    """The plots of a finding's evidence; empty if all of it is withheld.
 
     Args:
         check: Name of the check.
@@ -50,7 +51,7 @@ def plots(check: str, evidence: Evidence, thresholds: Mapping[str, float]) -> tu
 
 
 def ratio_words(check: str) -> str:
-    """What the ratio of a check's findings is.
+    """The meaning of the ratio of a check's findings, in words.
 
     >>> ratio_words("model_habit")
     'times as often as in the data'
@@ -210,7 +211,7 @@ def _ratio(evidence: Evidence, called: str, limit: float | None) -> Plot | None:
 
 
 def times(value: float) -> str:
-    """A ratio as an axis tells it.
+    """A ratio as written on an axis.
 
     >>> times(1.5), times(10.0)
     ('×1.5', '×10')

@@ -1,4 +1,4 @@
-"""The report's pictures: what each draws, says and is made of."""
+"""The report's figures: drawing, text alternative and table of each."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from reports.words.words import WITHHELD, counted, decimal, number, percent, spa
 Rows = Sequence[Mapping[str, Any]]
 
 SHARES = (0.25, 0.5, 0.75)
-"""Where the shades of a residual share change."""
+"""Boundaries between the shades of residual shares."""
 MATRIX = 15
-"""Branches in the map at most."""
+"""Largest number of branches in the map."""
 
 _SHADES = (
     " Shades show the residual share below the node: the share of its instances that say no more "
@@ -29,7 +29,7 @@ _SHADES = (
 def figures(
     overview: Mapping[str, Rows], limit: float | None, unjudged: str = ""
 ) -> tuple[Figure, ...]:
-    """The pictures that the overview has numbers for, in report order: the map of branches first.
+    """The figures for which the overview has data, in report order: the map of branches first.
 
     Args:
         overview: The shared view's overview.
@@ -89,11 +89,11 @@ def hierarchy_figure(rows: Rows) -> Figure | None:
 
 
 def branches_figure(branches: Rows, pairs: Rows, unjudged: str = "") -> Figure | None:
-    """The map of branches by branches: what was found between them; None with fewer than two.
+    """The map of branches: reported pairs between them; None with fewer than two branches.
 
     Args:
-        branches: Those that are drawn.
-        pairs: Pairs of them, and of others, that an instance carries.
+        branches: The branches to draw.
+        pairs: Pairs of these and other branches that some instance carries.
         unjudged: Why no pair could be judged; empty where some could.
     """
     if len(branches) < 2:
@@ -146,7 +146,7 @@ def branches_figure(branches: Rows, pairs: Rows, unjudged: str = "") -> Figure |
 
 
 RATIOS = (0.8, 1.25, 2.0)
-"""Where the shades of the map change: label pairs over those that length lets expect."""
+"""Boundaries between the shades of the map: ratio of observed to expected label pairs."""
 _AS_MANY = (
     "fewer together than expected: below ×0.8",
     "about as many as expected: ×0.8 to ×1.25",
@@ -224,7 +224,7 @@ def _map_row(cell: Mapping[str, Any], nodes: Mapping[str, Node]) -> tuple[Node |
 
 
 def residual_figure(rows: Rows, limit: float | None) -> Figure | None:
-    """Residual shares, ranked; None where none can be shown."""
+    """Residual shares, ranked; None if none can be shown."""
     drawn = [row for row in rows if row["share"] is not None]
     drawn.sort(key=lambda row: (-row["share"], row["node"]))
     if not drawn:
@@ -279,7 +279,7 @@ def residual_figure(rows: Rows, limit: float | None) -> Figure | None:
 
 
 def pairs_figure(rows: Rows) -> Figure | None:
-    """The strongest reported pairs beside what was expected of them; None without any."""
+    """The strongest reported pairs, observed and expected; None without any."""
     if not rows:
         return None
     first = rows[0]

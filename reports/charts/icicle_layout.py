@@ -1,4 +1,4 @@
-"""Where each node of the hierarchy's picture stands."""
+"""Layout of the hierarchy's icicle figure."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from dataclasses import dataclass
 from typing import Any
 
 COLUMNS = 5
-"""Columns of the picture; what lies deeper stands in the table alone."""
+"""Number of columns of the figure; deeper nodes are only in its table."""
 
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """A node's place: its column, and its extent from 0 to 1 down the picture."""
+    """A node's position: its column, and its vertical extent from 0 (top) to 1."""
 
     row: Mapping[str, Any]
     column: int
@@ -21,11 +21,12 @@ class Cell:
 
 
 def icicle(rows: Sequence[Mapping[str, Any]]) -> list[Cell]:
-    """Lay nodes out in columns, each beside its parent, in order of their instances.
+    """Lay nodes out in columns, each next to its parent, in order of their instances.
 
-    A node's children share its extent by their instances. They may carry more instances together
-    than the node does, since an instance can carry several of them: then they are drawn to the
-    scale of their sum; where they carry fewer, a gap remains.
+    A node's extent is divided among its children by their instances. If their sum exceeds the
+    node's
+    instances, since an instance can carry several children, extents are scaled to the sum; if it is
+    smaller, a gap remains.
 
     Args:
         rows: Nodes with ``node``, ``parent`` (None, or the id of another row) and ``instances``.
@@ -43,7 +44,7 @@ def icicle(rows: Sequence[Mapping[str, Any]]) -> list[Cell]:
 
 
 def size(instances: int | str) -> int:
-    """A count to draw by: the number itself, or the one that a bound names."""
+    """The count used for drawing: the number itself, or the number in a bound."""
     return instances if isinstance(instances, int) else int(instances.strip("<>"))
 
 

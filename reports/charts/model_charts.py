@@ -1,4 +1,4 @@
-"""Specifications of the pictures that only a report on a model has."""
+"""Vega-Lite specifications of the figures on a model."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ from reports.charts.parts import (
 
 
 def alignment_spec(rows: Rows) -> dict[str, Any]:
-    """Ranked net shares: a dot with its interval, over what was recovered and what was lost.
+    """Ranked net shares: dots with intervals, over bars of the recovered and lost shares.
 
     Args:
-        rows: ``label, net, low, high, recovered, lost, counts``, in the order to be drawn; lost
-            is below zero, to be drawn to the left of it.
+        rows: ``label, net, low, high, recovered, lost, counts``, in drawing order; ``lost`` is
+            negative, so that it is drawn to the left of zero.
     """
     base = alt.Chart(values(numbered(rows))).encode(y=lines())
     reach = [row[name] for row in rows for name in ("net", "low", "high", "recovered", "lost")]
@@ -51,11 +51,11 @@ def alignment_spec(rows: Rows) -> dict[str, Any]:
 
 
 def beside_spec(rows: Rows) -> dict[str, Any]:
-    """Ranked pairs, up to three marks a line: what the data does, and what the model does.
+    """Ranked pairs with up to three marks per line: data, predictions and confusion.
 
     Args:
-        rows: ``label, relation`` and ``data, predicted, confusion, low, high``, each None where
-            withheld, in the order to be drawn; low and high are the bounds of the confusion.
+        rows: ``label, relation`` and ``data, predicted, confusion, low, high``, each None if
+            withheld, in drawing order; ``low`` and ``high`` are the bounds of the confusion.
     """
     drawn = numbered(rows)
     every = alt.Chart(values(drawn)).encode(y=lines())
@@ -80,4 +80,4 @@ _MARKS: dict[str, dict[str, Any]] = {
     "predicted": {"color": LIGHT["model"], "fill": LIGHT["gap"], "size": 60},
     "confusion": {"color": LIGHT["model"], "filled": True, "shape": "diamond", "size": 70},
 }
-"""What stands on a line of `beside_spec`: a dot for the data, ring and diamond for the model."""
+"""Marks of `beside_spec`: a dot for the data, a ring and a diamond for the model."""

@@ -1,7 +1,7 @@
-"""The report's colours: one table for charts and pages, in light and in dark.
+"""The report's colours, for charts and pages, in light and dark mode.
 
-The scale runs in lightness alone, so that it survives colour blindness and grey printing; a
-severity is told by its word and its mark, never by colour alone.
+The scale varies in lightness only, so that it works with colour blindness and in greyscale; a
+severity is always shown by word and mark too, never by colour only.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ LIGHT = {
     "on-high": "#fffffe",
     "gap": "#fefefe",
 }
-"""Colour by role; every value is unlike the others, so that a chart's colour tells its role."""
+"""Colour by role; all values differ, so that a colour in a chart identifies its role."""
 
 DARK = {
     "paper": "#10161c",
@@ -66,14 +66,14 @@ DARK = {
     "on-high": "#0d131a",
     "gap": "#10161d",
 }
-"""The same roles on dark paper."""
+"""The same roles in dark mode."""
 
 SCALE = ("scale-1", "scale-2", "scale-3", "scale-4")
 """Roles of the scale, from little to much."""
 
 
 def variables_css() -> str:
-    """Custom properties of both palettes, and the charts' colours on dark paper."""
+    """CSS custom properties of both palettes, and the charts' colours in dark mode."""
     dark = f":root {{{_declared(DARK)}}}\n{_charts_css()}"
     return (
         f":root {{{_declared(LIGHT)}}}\n@media screen and (prefers-color-scheme: dark) {{\n{dark}}}"

@@ -1,7 +1,7 @@
-"""What the pictures' specifications are made of: ranked lines, axes, labels, sizes.
+"""Building blocks of the figures' specifications: ranked lines, axes, labels, sizes.
 
-Sizes are fixed and labels are cut by their characters, so that a picture's layout does not
-depend on the fonts at hand.
+Sizes are fixed and labels are cut by number of characters, so that the layout does not depend on
+the installed fonts.
 """
 
 from __future__ import annotations
@@ -14,31 +14,31 @@ import altair as alt
 from reports.charts.palette import LIGHT
 
 WIDTH = 720
-"""Width of every picture: a page of the PDF, and of a laptop's text column."""
+"""Width of every figure in pixels: fits a page of the PDF, and the text column on a laptop."""
 
 Rows = Sequence[Mapping[str, Any]]
 
 _FONT = "system-ui, 'Segoe UI', Roboto, 'Helvetica Neue', Arial, 'Liberation Sans', sans-serif"
 TEXT = 11
-"""Height of a text."""
+"""Font size in pixels."""
 _LINE = 24
-"""Height of one line of a ranked picture."""
+"""Height of one line of a ranked figure in pixels."""
 
 
 def lines() -> alt.Y:
-    """The numbered lines of a ranked picture, a rule each."""
+    """Axis of the numbered lines of a ranked figure, with a rule for each."""
     axis = alt.Axis(title=None, domain=False, ticks=False, labels=False, grid=True)
     return alt.Y("line:O", sort=None, axis=axis)
 
 
 def left_labels(base: alt.Chart) -> alt.Chart:
-    """The label of each line: drawn as text, since two lines may have the same label."""
+    """The label of each line, drawn as text, since two lines may have the same label."""
     labels = base.mark_text(align="right", dx=-12, color=LIGHT["ink"])
     return _encoded(labels, x=alt.value(0), text="label:N")
 
 
 def right_texts(base: alt.Chart, field: str) -> alt.Chart:
-    """Figures in words at the right end of each line."""
+    """Text of a field at the right end of each line."""
     figures = base.mark_text(align="left", dx=12, color=LIGHT["muted"])
     return _encoded(figures, x=alt.value("width"), text=f"{field}:N")
 
@@ -49,7 +49,7 @@ def _encoded(chart: alt.Chart, **channels: Any) -> alt.Chart:
 
 
 def axis(title: str, form: str) -> alt.Axis:
-    """An axis of numbers below the picture, in a d3 format."""
+    """A numeric axis below the figure, in a d3 format."""
     return alt.Axis(
         title=title, format=form, tickCount=5, domain=False, ticks=False, labelFlush=False
     )
@@ -64,12 +64,12 @@ def ranked(layers: Sequence[Any], lines: int, *, left: int, right: int) -> dict[
 def dots_spec(
     rows: Rows, title: str, *, limit: float | None = None, left: int = 250, right: int = 110
 ) -> dict[str, Any]:
-    """Ranked shares from 0 to 1: a dot with its interval each, and a limit as a line.
+    """Ranked shares from 0 to 1: dots with intervals, and a limit as a line.
 
     Args:
         rows: ``label, share, low, high, counts``, in the order to be drawn.
-        title: What the axis counts.
-        limit: Where the line stands; None where there is none.
+        title: Title of the axis.
+        limit: Position of the limit; None without one.
         left: Room for the labels.
         right: Room for the counts.
     """
@@ -90,7 +90,7 @@ def dots_spec(
 
 
 def interval(base: alt.Chart, color: str = LIGHT["observed"]) -> alt.Chart:
-    """From ``low`` to ``high``, behind the mark that stands between them."""
+    """An interval from ``low`` to ``high``, drawn behind its mark."""
     rule = base.mark_rule(color=color, strokeWidth=2, opacity=0.55)
     return _encoded(rule, x=alt.X("low:Q"), x2="high:Q")
 
@@ -98,9 +98,9 @@ def interval(base: alt.Chart, color: str = LIGHT["observed"]) -> alt.Chart:
 def specification(
     layers: Sequence[Any], width: int, height: int, padding: Mapping[str, int]
 ) -> dict[str, Any]:
-    """Layers as a whole specification, in the report's type and without a ground.
+    """Combine layers to a full specification, in the report's font and without background.
 
-    It is not held against Vega-Lite's schema here, which takes longer than drawing it.
+    It is not validated by Vega-Lite's schema, since that takes longer than drawing.
     """
     chart = alt.layer(*layers).properties(
         width=width, height=height, padding=dict(padding), autosize="none", background="transparent"
@@ -110,12 +110,12 @@ def specification(
 
 
 def numbered(rows: Rows) -> Rows:
-    """Rows with the number of their line."""
+    """Rows with their line number."""
     return [{"line": place, **row} for place, row in enumerate(rows)]
 
 
 def values(rows: Rows) -> alt.InlineData:
-    """Rows as data that stand in the specification."""
+    """Rows as inline data of a specification."""
     return alt.InlineData(values=[dict(row) for row in rows])
 
 

@@ -1,4 +1,4 @@
-"""Where a value stands on an axis: 0 at its left end, 1 at its right."""
+"""Scales: map values to positions on an axis, from 0 at the left end to 1 at the right."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from reports.words.parts import Tick
 
 _ROUND = (1, 2, 5)
 _MARKS = 5
-"""Marks of a logarithmic axis from which on powers of ten alone are marked."""
+"""Number of ticks of a logarithmic axis above which only powers of ten are marked."""
 
 Text = Callable[[float], str]
 
 
 @dataclass(frozen=True, slots=True)
 class Scale:
-    """An axis from ``start`` to ``end``; logarithmic where ``log``."""
+    """An axis from ``start`` to ``end``; logarithmic if ``log``."""
 
     start: float
     end: float
@@ -25,7 +25,7 @@ class Scale:
     ticks: tuple[Tick, ...] = ()
 
     def place(self, value: float) -> float:
-        """From 0 to 1; what lies beyond an end stands at it."""
+        """Position of a value from 0 to 1; values outside the axis are clipped to its ends."""
         value = min(max(value, self.start), self.end)
         if self.log:
             return math.log(value / self.start) / math.log(self.end / self.start)
@@ -37,12 +37,12 @@ class Scale:
 
 
 def whole(text: Text) -> Scale:
-    """All of something: from 0 to 1."""
+    """An axis of shares, from 0 to 1."""
     return Scale(0.0, 1.0).marked((0.0, 0.5, 1.0), text)
 
 
 def from_zero(values: Iterable[float], text: Text) -> Scale:
-    """From 0 to the first round number at or above every value.
+    """An axis from 0 to the first round number at or above every value.
 
     >>> [tick.text for tick in from_zero([3, 7], str).ticks]
     ['0.0', '5.0', '10.0']
@@ -52,13 +52,13 @@ def from_zero(values: Iterable[float], text: Text) -> Scale:
 
 
 def around_zero(values: Iterable[float], text: Text) -> Scale:
-    """As long below 0 as above it."""
+    """An axis symmetric about 0 that holds every value."""
     end = _round_above(map(abs, values))
     return Scale(-end, end).marked((-end, 0.0, end), text)
 
 
 def around_one(values: Iterable[float], text: Text) -> Scale:
-    """Logarithmic, over 1 and every value above 0.
+    """A logarithmic axis that holds 1 and every positive value.
 
     >>> [tick.text for tick in around_one([1.5, 4], str).ticks]
     ['1.0', '2.0', '5.0']

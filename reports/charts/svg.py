@@ -1,4 +1,4 @@
-"""A Vega-Lite specification becomes the inside of an SVG element, with nothing in it but shapes."""
+"""Render Vega-Lite specifications to the content of an SVG element, reduced to shapes."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from reports.pdf.typesetting import child_environment, how_ended
 from reports.words.parts import Drawing
 
 VEGA_LITE = "6.4"
-"""The version of Vega-Lite that specifications are written for."""
+"""Version of Vega-Lite that the specifications are written for."""
 
 _SVG = "http://www.w3.org/2000/svg"
 _SHAPES = {"g", "path", "rect", "line", "text", "tspan", "circle"}
@@ -35,10 +35,10 @@ class DrawingError(Exception):
 def draw(specification: dict[str, Any]) -> Drawing:
     """Draw a Vega-Lite specification; the same specification gives the same markup.
 
-    HTML and PDF show the same drawings, so the latest are kept.
+    Recent drawings are cached, since HTML and PDF show the same ones.
 
     Raises:
-        DrawingError: If it cannot be drawn, or the process that draws dies.
+        DrawingError: If it cannot be drawn, or the worker process ends.
     """
     return _drawn(json.dumps(specification, sort_keys=True))
 

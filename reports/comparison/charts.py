@@ -1,4 +1,4 @@
-"""The picture of a comparison: ranked differences with their intervals."""
+"""The figure of a comparison: ranked differences with intervals."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ from reports.charts.parts import (
 
 
 def changes_spec(rows: Rows) -> dict[str, Any]:
-    """Ranked differences in percentage points: a dot with its interval each, beside zero.
+    """Ranked differences in percentage points: dots with intervals, and a line at zero.
 
     Args:
-        rows: ``label, difference, low, high, rates``, in the order to be drawn.
+        rows: ``label, difference, low, high, rates``, in drawing order.
     """
     base = alt.Chart(values(numbered(rows))).encode(y=lines())
     difference = alt.X(

@@ -1,4 +1,4 @@
-"""A comparison as one HTML file: the shared view in words, tables and a picture."""
+"""The report of a comparison as one HTML file, with text, tables and a figure."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from reports.words.words import number, percent, points
 
 @dataclass(frozen=True, slots=True)
 class Section:
-    """A part of the document: its anchor, which names its template too, and its heading."""
+    """A part of the document: its anchor, which is also the template's name, and its heading."""
 
     id: str
     title: str
@@ -44,7 +44,7 @@ SECTIONS = (
 
 @dataclass(frozen=True, slots=True)
 class ComparisonReport:
-    """All that the templates show."""
+    """Everything that the templates of a comparison show."""
 
     title: str
     verdict: Verdict
@@ -69,7 +69,7 @@ class ComparisonReport:
 
 
 def comparison_html(shared: Mapping[str, Any]) -> str:
-    """The whole file.
+    """Render the complete file.
 
     Raises:
         RenderError: If the view cannot be rendered.
@@ -91,7 +91,7 @@ def comparison_html(shared: Mapping[str, Any]) -> str:
 
 
 def build(shared: Mapping[str, Any]) -> ComparisonReport:
-    """Word, format and draw the shared view."""
+    """Make the content of the report from the shared view."""
     tool = shared["identity"]["new"]["tool"]
     edits, restated = shared["edits"], shared["restated"]
     return ComparisonReport(
@@ -119,7 +119,7 @@ def build(shared: Mapping[str, Any]) -> ComparisonReport:
 
 
 def changes_figure(rows: Sequence[Mapping[str, Any]]) -> Figure | None:
-    """The greatest changes of rates, ranked; None where none can be shown."""
+    """The greatest changes of rates, ranked; None if none can be shown."""
     drawn = [row for row in rows if row["difference"] is not None]
     if not drawn:
         return None

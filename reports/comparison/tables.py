@@ -1,4 +1,4 @@
-"""The tables of a comparison, each from its place in the shared view."""
+"""The tables of a comparison, each made from a part of the shared view."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _DIGESTS = ("hierarchy", "policy")
 
 
 def causes_table(causes: Rows) -> Table:
-    """What differs between the two runs, and what follows."""
+    """Differences between the two runs that may cause changes, and their consequences."""
     return Table(
         id="cause-table",
         caption="What can make two runs differ",
@@ -34,7 +34,7 @@ def causes_table(causes: Rows) -> Table:
 
 
 def identity_table(shared: Mapping[str, Any]) -> Table:
-    """Both runs side by side: what they counted, and what was counted with."""
+    """Both runs side by side: their data, hierarchy, policy and software."""
     sides = [shared["identity"][side] for side in ("old", "new")]
     ledgers = [shared["ledger"][side] for side in ("old", "new")]
     rows: list[Row] = [
@@ -88,7 +88,7 @@ def nodes_table(rows: Rows) -> Table | None:
 
 
 def pairs_table(rows: Rows) -> Table | None:
-    """Pairs that meet more or less often; None without any."""
+    """Pairs that occur together more or less often than before; None without any."""
     if not rows:
         return None
     judged = any(row["ratio_old"] is not None and row["ratio_new"] is not None for row in rows)
@@ -187,7 +187,7 @@ def checks_table(checks: Rows) -> Table:
 
 
 def findings_table(checks: Rows) -> Table | None:
-    """Findings that are not the same in both releases; None without any."""
+    """Findings that differ between the releases; None without any."""
     rows: tuple[Row, ...] = tuple(
         (
             Badge(CHANGE[found["change"]].capitalize(), CHANGE_TONE.get(found["change"], "plain")),
@@ -212,7 +212,7 @@ def findings_table(checks: Rows) -> Table | None:
 
 
 def terms_table(terms: Rows) -> Table:
-    """What counts as a change."""
+    """Criteria of a change."""
     return Table(
         id="term-table",
         caption="Limits that the comparison is made with",

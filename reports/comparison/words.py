@@ -1,4 +1,4 @@
-"""How a comparison words its verdict, its differences and its limits."""
+"""Wording of a comparison: verdict, differences and limitations."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ CHANGE_TONE: Mapping[str, str] = {
 
 
 def comparison_verdict(shared: Mapping[str, Any]) -> Verdict:
-    """What the comparison says, in a word and in a sentence."""
+    """The verdict of the comparison, in a word and in a sentence."""
     totals = shared["totals"]
     worse = totals["new"] + totals["worse"]
     if not shared["changed"]:
@@ -90,7 +90,7 @@ def rate(value: float | None) -> str:
 
 
 def chance(p: float | None) -> str:
-    """A p- or q-value; none where nothing was tested.
+    """A p or q value; a dash if there was no test.
 
     >>> chance(0.0213), chance(1e-9), chance(None)
     ('0.021', '<0.001', '–')
@@ -101,7 +101,7 @@ def chance(p: float | None) -> str:
 
 
 def limits(shared: Mapping[str, Any]) -> tuple[str, ...]:
-    """What a reader must know before using the comparison."""
+    """Limitations that a reader must know before using the comparison."""
     told = [
         "A change of use is not a fault: patients, services and rules of coding change. The "
         "comparison says what to look at.",

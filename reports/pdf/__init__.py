@@ -1,1 +1,1 @@
-"""The PDF: the same templates on paper."""
+"""The report as PDF, from the same templates as the HTML."""

@@ -1,8 +1,8 @@
-"""What of a report stands on paper, so that it has sixty pages at most whatever the data's size.
+"""Budget of the printed report: limits it to sixty pages for data of any size.
 
-Every finding comes before any table, and a table that somebody reads before the numbers behind the
-figures. What does not fit is left out row by row from the end of a table, and counted where it
-would stand; all of it stands in ``result.json``, which is attached.
+Findings have priority over tables, and tables over the numbers behind the figures. Rows that do
+not fit are left out from the end of a table, and their number is stated there; the attached
+``result.json`` holds everything.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from reports.words.parts import Card, Cell, Figure, More, Named, Node, Nodes, Ta
 from reports.words.words import shortened
 
 PAGES = 60
-"""Pages of the document at most."""
+"""Largest number of pages of the document."""
 
 _HEIGHT = 680.0
 """Points from the first line of a page to its last, less what headings take."""
@@ -27,15 +27,15 @@ _LINE, _GAP = 11.2, 6.5
 _FINE_LINE, _FINE_GAP, _FINE_ROOM = 8.6, 4.0, 146
 """The same in fine print, and characters across the page."""
 _FIXED = 11.0
-"""Pages that do not grow with the data, without model and figures: cover, methods, limits."""
+"""Pages independent of the data, without model and figures: cover, methods, limitations."""
 
 
 @dataclass(frozen=True, slots=True)
 class Budget:
-    """How much of what grows with the data is printed.
+    """Limits on the parts of a report that grow with the data.
 
     Args:
-        cards: Findings as cards; the others are lines.
+        cards: Number of findings printed as cards; the others are lines.
         parts: Rows of a card's breakdown.
         table: Pages of one table.
         numbers: Pages of all numbers behind figures together.
@@ -61,19 +61,21 @@ BUDGETS = (
     Budget(cards=5, table=0.4, numbers=0.5, parts=3, fine=True, further=26, text=300),
     Budget(cards=3, table=0.2, numbers=0.2, parts=2, fine=True, further=20, text=160),
 )
-"""From what reads best to what fits always; the first that fits is printed."""
+"""Budgets from the most readable to the smallest, which always fits; the first that fits is
+used.
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class Printed:
-    """A report as it is printed.
+    """A report reduced to a budget.
 
     Args:
-        report: The report, without what is left out.
+        report: The report without the parts left out.
         fine: Whether its further findings are in fine print.
-        tables: How many tables leave rows out.
-        rows: How many rows they leave out together.
-        findings: How many of them are findings.
+        tables: Number of tables with rows left out.
+        rows: Total number of rows left out.
+        findings: Number of those that are findings.
     """
 
     report: Report
@@ -84,7 +86,7 @@ class Printed:
 
 
 def printed(report: Report, budget: Budget) -> Printed:
-    """The report within a budget."""
+    """Reduce the report to a budget."""
     share = budget.numbers / max(1, len(report.all_figures))
     leading = report.leading[: budget.cards]
     kept = _kept(replace(report, leading=leading, more=()), budget, share)
@@ -101,7 +103,7 @@ def printed(report: Report, budget: Budget) -> Printed:
 
 
 def budgets(report: Report) -> Iterator[Printed]:
-    """The report within each budget, from the first that seems to fit to the last."""
+    """The report within each budget, from the first that is estimated to fit to the last."""
     for place, budget in enumerate(BUDGETS):
         kept = printed(report, budget)
         if place == len(BUDGETS) - 1 or pages(kept) <= PAGES:
@@ -109,7 +111,7 @@ def budgets(report: Report) -> Iterator[Printed]:
 
 
 def pages(kept: Printed) -> float:
-    """About how many pages a printed report takes."""
+    """Estimated number of pages of a printed report."""
     report = kept.report
     further = {one.table.id for one in report.more}
     tables = sum(

@@ -1,7 +1,7 @@
-"""How wide the columns of a printed table are, and how many lines its rows take.
+"""Layout of printed tables: column widths, and the number of lines of each row.
 
-Widths are counted in characters of average width, so that a table is laid out by its text alone:
-the same on every machine, and without the typesetter trying each word of each cell.
+Widths are measured in characters of average width, so that the layout depends only on the text: it
+is the same on every machine, and the typesetter need not measure each word.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ _WHOLE = 24
 
 
 def widths(table: Table, room: int = ROOM) -> tuple[float, ...]:
-    """The share of each column in the width of a table; they sum to one.
+    """Share of each column in the width of a table; the shares sum to one.
 
-    Every column gets what its longest word takes; what is left goes to the columns with more text.
+    Every column gets the width of its longest word; the rest is divided by amount of text.
     """
     rows = (*table.rows, *((table.total,) if table.total else ()))
     columns = list(zip_longest(*rows, fillvalue="")) or [()] * len(table.columns)
@@ -43,7 +43,7 @@ def widths(table: Table, room: int = ROOM) -> tuple[float, ...]:
 
 
 def lines(table: Table, room: int = ROOM) -> tuple[int, ...]:
-    """How many lines each row takes, about."""
+    """Estimated number of lines of each row."""
     given = [max(1.0, share * room - GUTTER) for share in widths(table, room)]
     return tuple(
         max(height(cell, width) for cell, width in zip(row, given, strict=False))
@@ -52,7 +52,7 @@ def lines(table: Table, room: int = ROOM) -> tuple[int, ...]:
 
 
 def length(text: str) -> int:
-    """Characters across, wide ones counted twice.
+    """Length of a text in characters, wide ones counted twice.
 
     >>> length("heart"), length("心臓")
     (5, 4)
@@ -61,7 +61,7 @@ def length(text: str) -> int:
 
 
 def height(cell: Cell, width: float) -> int:
-    """How many lines a cell takes, about."""
+    """Estimated number of lines of a cell."""
     return sum(max(1, ceil(length(line) / width)) for line in _text(cell))
 
 

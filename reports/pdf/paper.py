@@ -1,4 +1,4 @@
-"""The report as a document to be typeset: the same sections, with what only paper has."""
+"""The report as an HTML document for typesetting, with the parts that only the PDF has."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ if TYPE_CHECKING:
 
 
 def paper(kept: Printed, created: str) -> str:
-    """The document as HTML.
+    """Render the document as HTML.
 
     Args:
-        kept: What of the report is printed.
-        created: When, for the document's metadata.
+        kept: The report within its budget.
+        created: Time of creation, for the document's metadata.
     """
     return (
         _environment()

@@ -1,4 +1,4 @@
-"""The report as a PDF/A-3a file with ``result.json`` inside, in sixty pages at most."""
+"""The report as a PDF/A-3a file of at most sixty pages, with ``result.json`` attached."""
 
 from __future__ import annotations
 
@@ -24,14 +24,15 @@ ATTACHMENT = "result.json"
 def rendering_pdf(
     shared: Mapping[str, Any], limits: Limits | None = None
 ) -> Iterator[Callable[[], bytes]]:
-    """Begin to render the file, which is typeset in a process of its own while this one goes on.
+    """Start rendering the file: it is typeset in a child process while the block runs.
 
     Args:
         shared: The shared view of a result.
-        limits: What typesetting may take; None: a few minutes and a gigabyte.
+        limits: Resource limits of typesetting; None for a few minutes and a gigabyte.
 
     Yields:
-        What waits for the whole file, with the exact bytes of ``result.json`` attached. It raises
+        A function that waits for the file, with the exact bytes of ``result.json`` attached. It
+        raises
         `RenderError` if WeasyPrint or Pango is missing, a limit is reached or rendering fails.
 
     Raises:
@@ -48,7 +49,7 @@ def rendering_pdf(
 
 
 def pdf_bytes(shared: Mapping[str, Any], limits: Limits | None = None) -> bytes:
-    """The whole file; parameters and errors as of `rendering_pdf`."""
+    """Render the complete file; parameters and errors as in `rendering_pdf`."""
     with rendering_pdf(shared, limits) as finished:
         return finished()
 

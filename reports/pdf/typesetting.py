@@ -1,4 +1,4 @@
-"""The door to the typesetter's process: what it is given, and what becomes of its failures."""
+"""Interface to the typesetting process: its input, its limits and its errors."""
 
 from __future__ import annotations
 
@@ -28,16 +28,18 @@ AGAIN = (
 COMMAND = (sys.executable, "-P", "-m", "reports.pdf.worker")
 _KEPT = ("HOME", "LANG", "PATH", "SOURCE_DATE_EPOCH", "SYSTEMROOT", "TEMP", "TMP", "TMPDIR")
 _KEPT_FAMILIES = ("DYLD_", "FONTCONFIG_", "LC_", "LD_LIBRARY_", "WEASYPRINT_", "XDG_")
-"""What the typesetter may know of its surroundings: fonts, libraries, folders, the language."""
+"""Prefixes of environment variables passed to the typesetter: fonts, libraries, folders,
+language.
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """What typesetting may take.
+    """Resource limits of typesetting.
 
     Args:
-        seconds: Of time, and of processor time.
-        memory: Bytes of address space; no limit on systems that cannot limit it.
+        seconds: Limit of elapsed time, and of processor time.
+        memory: Limit of the address space in bytes; ignored on systems that do not support it.
     """
 
     seconds: int = 300
@@ -46,15 +48,15 @@ class Limits:
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """A document to be typeset.
+    """A document for typesetting.
 
     Args:
         html: The document.
         attached: Text of the file that is attached inside.
         attachment: Name of that file.
-        identifier: What identifies the file among others.
-        moment: Seconds since 1970 that stand as its date, and its attachment's.
-        pages: How many it may have at most.
+        identifier: Unique identifier of the file.
+        moment: Date of the file and its attachment, in seconds since 1970.
+        pages: Largest number of pages.
     """
 
     html: str
@@ -66,7 +68,7 @@ class Task:
 
 
 class TooLongError(Exception):
-    """The document has more pages than it may have."""
+    """The document exceeds the largest number of pages."""
 
     def __init__(self, pages: int) -> None:
         self.pages = pages
@@ -75,14 +77,15 @@ class TooLongError(Exception):
 
 @contextmanager
 def typesetting(task: Task, limits: Limits) -> Iterator[Callable[[], bytes]]:
-    """Begin to typeset in a child process, which ends with the block at the latest.
+    """Start typesetting in a child process, which ends with the block at the latest.
 
     Yields:
-        What waits for the PDF. It raises `TooLongError` if it has too many pages, and `RenderError`
+        A function that waits for the PDF. It raises `TooLongError` on too many pages, and
+        `RenderError`
         if WeasyPrint or Pango is missing, a limit is reached, or the child fails.
 
     Raises:
-        RenderError: If there can be no child.
+        RenderError: If no child process can be started.
     """
     given = json.dumps(asdict(task) | asdict(limits)).encode("ascii")
     with ExitStack() as files:
@@ -101,7 +104,7 @@ def typesetting(task: Task, limits: Limits) -> Iterator[Callable[[], bytes]]:
 
 
 def typeset(task: Task, limits: Limits) -> bytes:
-    """The PDF; parameters and errors as of `typesetting`."""
+    """Typeset a PDF; parameters and errors as in `typesetting`."""
     with typesetting(task, limits) as finished:
         return finished()
 
@@ -134,7 +137,7 @@ def _typeset(
 
 
 def child_environment() -> dict[str, str]:
-    """The child finds the modules that this process finds, and little else."""
+    """Environment of the child process: the module search path of this process, and little else."""
     kept = {
         name: value
         for name, value in os.environ.items()
@@ -187,7 +190,7 @@ def _overdue(limits: Limits) -> RenderError:
 
 
 def how_ended(status: int) -> str:
-    """How a process ended.
+    """Describe the exit status of a process.
 
     >>> how_ended(-9), how_ended(1)
     ('by SIGKILL', 'with status 1')

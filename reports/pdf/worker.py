@@ -1,9 +1,9 @@
-"""Typeset one HTML document as PDF/A-3a, in a process of its own: ``python -m reports.pdf.worker``.
+"""Worker process that typesets one HTML document as PDF/A-3a: ``python -m reports.pdf.worker``.
 
-It reads one JSON object from standard input and writes the file to standard output. Where it
-cannot, it writes nothing there, says why in the last line of standard error, again as JSON, and
-ends with status `TOLD`. It imports nothing else of this project: it starts at once, and the memory
-it is limited in is WeasyPrint's.
+It reads one JSON object from standard input and writes the file to standard output. On failure it
+writes nothing there, explains the error as JSON in the last line of standard error, and exits with
+status `TOLD`. It imports nothing else of this project, so that it starts fast and its memory limit
+applies to WeasyPrint only.
 """
 
 from __future__ import annotations
@@ -16,13 +16,13 @@ from datetime import UTC, datetime
 from typing import Any
 
 TOLD = 3
-"""The exit status of a failure that standard error explains."""
+"""Exit status of a failure that is explained on standard error."""
 
 VARIANT = "pdf/a-3a"
 
 
 class RefusedError(Exception):
-    """What the document cannot be typeset for, as the parts of an error message."""
+    """Why the document cannot be typeset, as the parts of an error message."""
 
     def __init__(self, **told: object) -> None:
         self.told = told
@@ -30,7 +30,9 @@ class RefusedError(Exception):
 
 
 def main() -> int:
-    """Read the task, typeset it within its limits, and answer."""
+    """Read the task, typeset it within its limits, and write the answer; returns the exit
+    status.
+    """
     answer = os.dup(1)
     os.dup2(2, 1)  # libraries that print notices do not print them into the file
     sys.stdout = sys.stderr
@@ -50,7 +52,7 @@ def main() -> int:
 
 
 def renderer() -> Any:
-    """WeasyPrint, or what is missing to have it."""
+    """Import WeasyPrint; raises RefusedError if it or one of its libraries is missing."""
     try:
         import weasyprint
     except OSError as error:
@@ -61,20 +63,20 @@ def renderer() -> Any:
 
 
 def limit_time(seconds: int) -> None:
-    """End this process when it has used so much of a processor, should nobody else end it."""
+    """Limit the processor time of this process, in case its parent does not end it."""
     _limit("RLIMIT_CPU", seconds)
 
 
 def limit_memory(size: int) -> None:
-    """Refuse this process more address space than so many bytes, where the system can."""
+    """Limit the address space of this process to so many bytes, if the system supports it."""
     _limit("RLIMIT_AS", size)
 
 
 def typeset(weasyprint: Any, task: dict[str, Any]) -> bytes:
-    """The file's bytes.
+    """Typeset the document; returns the bytes of the file.
 
     Raises:
-        RefusedError: If it has more pages than it may have; nothing is painted then.
+        RefusedError: If it has too many pages; it is not painted then.
     """
     moment = datetime.fromtimestamp(task["moment"], UTC)
     attachment = weasyprint.Attachment(

@@ -1,1 +1,1 @@
-"""The sentences of a report."""
+"""Wording and formatting of reports."""

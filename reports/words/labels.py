@@ -1,4 +1,4 @@
-"""Nodes and pairs as a picture labels them: in little room."""
+"""Short labels of nodes and pairs for figures."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from typing import Any
 from reports.words.words import columns_of, shortened
 
 PAIR_SIDE = 23
-"""Columns that a node of a pair takes at most."""
+"""Greatest width in columns of a node in a pair's label."""
 
 
 def node_label(node: str, title: str | None, width: int) -> str:
-    """A node within a width in columns: id and title, else the title alone, else both cut short.
+    """Label of a node within a width in columns: id and title, else the title, else both cut.
 
     >>> node_label("428", "Heart failure", 20), node_label("390-459", "Heart and vessels", 20)
     ('428 Heart failure', 'Heart and vessels')
@@ -25,6 +25,6 @@ def node_label(node: str, title: str | None, width: int) -> str:
 
 
 def pair_label(row: Mapping[str, Any]) -> str:
-    """A pair of nodes, with ids in ``a, b`` and titles in ``title_a, title_b``."""
+    """Label of a pair of nodes, from ids in ``a, b`` and titles in ``title_a, title_b``."""
     sides = (node_label(row[side], row[f"title_{side}"], PAIR_SIDE) for side in ("a", "b"))
     return " × ".join(sides)

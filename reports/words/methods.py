@@ -1,4 +1,4 @@
-"""Numbers that no policy sets: each with its unit and its reason, for the chapter on methods."""
+"""Fixed thresholds, with unit and reason, for the chapter on methods."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from reports.words.words import number
 
 @dataclass(frozen=True, slots=True)
 class Fixed:
-    """A threshold that is part of a method.
+    """A threshold that is part of a method and not set by a policy.
 
     Args:
-        where: What it belongs to.
+        where: The method that it belongs to.
         value: The number.
-        unit: What it is a number of.
-        reason: Why there is such a limit.
-        source: Where the computation has it: its module and name.
+        unit: Unit of the number.
+        reason: Why there is such a threshold.
+        source: Module and name of the constant in the computation.
     """
 
     where: str
@@ -141,11 +141,11 @@ OF_MODELS = (
     Fixed("Exchanges between branches", 15, "branches at most",
           "Those with most mistakes are told.", "audit.alignment.branch_exchanges.MOST_BRANCHES"),
 )  # fmt: skip
-"""Those that only the chapters on a model rely on."""
+"""Thresholds used only by the chapters on a model."""
 
 
 def fixed_table(*, model: bool) -> Table:
-    """Every fixed threshold that the report relies on.
+    """Table of all fixed thresholds that the report relies on.
 
     Args:
         model: Whether it has chapters on a model.

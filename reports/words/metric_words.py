@@ -1,4 +1,4 @@
-"""Metrics in words: what each measures, between what, and how its values are written."""
+"""Wording of metrics: titles, meanings, cuts and formatted values."""
 
 from __future__ import annotations
 
@@ -75,10 +75,10 @@ BESIDE: Mapping[str, str] = {
     "residual_from": "Mass above the deeper cut",
     "residual_to": "Mass above the shallower cut",
 }
-"""Titles of the numbers that it takes to read the metrics."""
+"""Titles of the numbers needed to interpret the metrics."""
 
 _PLAIN = {"uncertainty_alignment": 3, "mistake_severity": 2, "ties": 0}
-"""Decimals of the metrics that are no share."""
+"""Number of decimals of the metrics that are not shares."""
 _CUTS = (("depth", "depth_from", "depth_to"), ("level", "level_from", "level_to"))
 _BETWEEN = "from\N{NO-BREAK SPACE}{} to\N{NO-BREAK SPACE}{}"
 _OTHERS = {
@@ -90,14 +90,14 @@ _OTHERS = {
 
 
 def title(name: str) -> str:
-    """A metric's title; an unknown one reads as its name."""
+    """A metric's title; for an unknown metric, its name."""
     if name in MEANING:
         return MEANING[name][0]
     return BESIDE.get(name, name.replace("_", " ").capitalize())
 
 
 def heading(name: str) -> str:
-    """A metric's title over a column, with its unit where it has one."""
+    """A metric's title as a column heading, with its unit if it has one."""
     return f"{title(name)} (bits)" if name == "uncertainty_alignment" else title(name)
 
 
@@ -111,7 +111,7 @@ def value(metric: Metric, field: str = "value") -> str:
 
 
 def interval(metric: Metric) -> str:
-    """A metric's interval in words; a dash where it has none."""
+    """A metric's interval in words; a dash if it has none."""
     if metric["low"] is None or metric["high"] is None:
         return "–"
     return span(value(metric, "low"), value(metric, "high"))
@@ -128,13 +128,13 @@ def with_interval(metric: Metric | None) -> str:
 
 
 def of(metric: Metric) -> str:
-    """What a metric was computed over, counted."""
+    """A metric's denominator, with its unit."""
     n: Value = metric["n"]
     return "–" if n is None else number(n)
 
 
 def cut(metric: Metric) -> str:
-    """Between which depths or levels a metric was taken; empty where between none."""
+    """The depths or levels that a metric is between; empty if there are none."""
     parameters = metric["parameters"]
     for word, start, end in _CUTS:
         named = [
@@ -148,7 +148,7 @@ def cut(metric: Metric) -> str:
 
 
 def others(metric: Metric) -> tuple[str, ...]:
-    """A metric's parameters beside its cut, each in words."""
+    """A metric's parameters other than its cut, in words."""
     return tuple(
         form.format(_plain(metric["parameters"][name]))
         for name, form in _OTHERS.items()
@@ -157,7 +157,7 @@ def others(metric: Metric) -> tuple[str, ...]:
 
 
 def in_common(metrics: Sequence[Metric]) -> tuple[str, ...]:
-    """Words for the parameters, the cut apart, that all metrics have alike."""
+    """Parameters other than the cut that all metrics share, in words."""
     alike = [set(others(metric)) for metric in metrics]
     return tuple(
         one for one in (others(metrics[0]) if metrics else ()) if all(one in x for x in alike)

@@ -1,4 +1,4 @@
-"""The parts that templates show: plain frozen records, worded and formatted, without HTML."""
+"""Records for the templates: formatted texts without HTML."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import ClassVar, Literal, TypeAlias
 
 @dataclass(frozen=True, slots=True)
 class Node:
-    """A node by its id, and its title where it has one."""
+    """A node: its id, and its title if it has one."""
 
     kind: ClassVar[str] = "node"
     id: str
@@ -16,13 +16,13 @@ class Node:
 
     @property
     def text(self) -> str:
-        """Both in one line."""
+        """Id and title on one line."""
         return f"{self.id} {self.title}".strip()
 
 
 @dataclass(frozen=True, slots=True)
 class Nodes:
-    """Several nodes in one cell, and how many more there are."""
+    """Several nodes in one cell, and the number of further ones."""
 
     kind: ClassVar[str] = "nodes"
     nodes: tuple[Node, ...]
@@ -40,7 +40,7 @@ class Badge:
 
 @dataclass(frozen=True, slots=True)
 class Code:
-    """A name or a digest, set in the type of machines; ``shown`` where it is shortened."""
+    """A name or a digest, set as code; ``shown`` is its shortened form, if any."""
 
     kind: ClassVar[str] = "code"
     text: str
@@ -49,7 +49,7 @@ class Code:
 
 @dataclass(frozen=True, slots=True)
 class Named:
-    """A line with the machine's name for the same thing under it."""
+    """A text with the corresponding identifier below it."""
 
     kind: ClassVar[str] = "named"
     text: str
@@ -58,7 +58,7 @@ class Named:
 
 @dataclass(frozen=True, slots=True)
 class Codes:
-    """Several names in one cell, set in the type of machines."""
+    """Several names in one cell, set as code."""
 
     kind: ClassVar[str] = "codes"
     texts: tuple[str, ...]
@@ -79,8 +79,8 @@ class Column:
 class Table:
     """Rows under columns; the first cell of a row names it.
 
-    ``total`` is a last row that sums or closes the others; ``left_out`` says how many rows do not
-    stand on paper.
+    ``total`` is a last row with a sum or remark; ``left_out`` is the number of rows that are not
+    printed.
     """
 
     id: str
@@ -93,7 +93,7 @@ class Table:
 
 @dataclass(frozen=True, slots=True)
 class Tick:
-    """A marked place of an axis, from 0 to 1, and what stands there."""
+    """A tick of an axis: its position from 0 to 1, and its text."""
 
     at: float
     text: str
@@ -101,15 +101,15 @@ class Tick:
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """One line of a plot; places run from 0 at the left end of the axis to 1 at the right.
+    """One line of a plot; positions are from 0 at the left end of the axis to 1 at the right.
 
     Args:
         text: What the line shows, in words and numbers.
         mark: A ``bar`` from the left end, a ``dot``, or a ``ring`` for what is expected.
         role: Its colour role.
-        at: Where it stands; None where the value is withheld.
-        low, high: Ends of its interval; None where there is none.
-        within: Ends of the range that a withheld value lies in; None where it is shown.
+        at: Position of the value; None if withheld.
+        low, high: Ends of its interval; None without one.
+        within: Ends of the range of a withheld value; None if the value is shown.
     """
 
     text: str
@@ -126,12 +126,12 @@ class Plot:
     """A small drawing of a finding's evidence: lines over one axis.
 
     Args:
-        lines: From above to below.
-        ticks: Marks of the axis.
-        alt: The same in words.
-        origin: Where the value stands that others are held against, such as 1 for a ratio.
-        limit: Where the policy's limit stands; None where it has none.
-        of_all: Whether the axis is all of something, of which bars are parts.
+        lines: Lines from top to bottom.
+        ticks: Ticks of the axis.
+        alt: Text alternative.
+        origin: Position of the neutral value, such as 1 for a ratio.
+        limit: Position of the policy's limit; None without one.
+        of_all: Whether the axis shows shares, with bars as parts of the whole.
     """
 
     lines: tuple[Line, ...]
@@ -146,7 +146,7 @@ class Plot:
 class Card:
     """One finding: its statement as a first sentence and what explains it.
 
-    ``undrawn`` says why nothing is drawn of its evidence.
+    ``undrawn`` says why there is no plot of its evidence.
     """
 
     anchor: str
@@ -167,7 +167,7 @@ class Card:
 
 @dataclass(frozen=True, slots=True)
 class More:
-    """Findings of one check after the leading ones, as cards and, for paper, as lines."""
+    """Findings of one check after the leading ones, as cards and, for the PDF, as lines."""
 
     check: str
     title: str
@@ -186,7 +186,7 @@ class Key:
 
 @dataclass(frozen=True, slots=True)
 class Drawing:
-    """What stands inside an ``svg`` element, and its size in pixels."""
+    """The content of an ``svg`` element, and its size in pixels."""
 
     width: int
     height: int
@@ -195,7 +195,7 @@ class Drawing:
 
 @dataclass(frozen=True, slots=True)
 class Figure:
-    """A picture, what it shows in words, and the numbers behind it."""
+    """A figure: drawing, text alternative, and table of its numbers."""
 
     id: str
     title: str
@@ -209,14 +209,14 @@ class Figure:
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """What the audit says, in a word and in a sentence."""
+    """The verdict of an audit, in a word and in a sentence."""
 
     badge: Badge
     sentence: str
 
 
 def column(*headings: str, numeric: str = "") -> tuple[Column, ...]:
-    """Columns by heading; ``numeric`` has an ``n`` at the place of each that holds numbers.
+    """Make columns from headings; ``numeric`` has an ``n`` at the position of each numeric column.
 
     >>> [c.numeric for c in column("node", "instances", numeric=" n")]
     [False, True]

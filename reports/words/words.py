@@ -1,4 +1,4 @@
-"""How the report words names and numbers."""
+"""Wording of names and formatting of numbers."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ Value: TypeAlias = int | float | str | None
 """A published value: a number, a bound such as ``<11``, or null where it is withheld."""
 
 WITHHELD = "withheld"
-"""What null reads: the value could be turned back into a small cell."""
+"""Text for null: the value would disclose a small cell."""
 
 EVIDENCE: Mapping[str, str] = {
     "rows": "rows",
@@ -88,7 +88,7 @@ EVIDENCE: Mapping[str, str] = {
     "excess_at_least": "instances in excess, at the least",
     "q_value": "q-value (false discovery rate)",
 }
-"""Words for the names of evidence; an unknown name reads as itself, without underscores."""
+"""Words for names of evidence; an unknown name is shown without underscores."""
 
 STATUS: Mapping[str, str] = {
     "error": "Crashed",
@@ -108,7 +108,7 @@ TONE: Mapping[str, str] = {
     "note": "note",
     "pass": "pass",
 }
-"""The colour role of a status or severity; ``plain`` where none."""
+"""Colour role of each status and severity; ``plain`` for any other."""
 
 REFUSED: Mapping[str, str] = {
     "unknown_code": "the code is in no place of the hierarchy",
@@ -135,11 +135,11 @@ BRANCH_RULE: Mapping[str, str] = {
 _PERCENTS = ("share", "rate")
 _BOUNDS = ("low", "high", "limit")
 _LEAST_P = 0.0001
-"""Below it a p-value says no more."""
+"""Smallest p value that is written out."""
 
 
 def words(name: str, table: Mapping[str, str] | None = None) -> str:
-    """A name in words: from the table, else without its underscores."""
+    """A name in words: from the table, else with underscores replaced by spaces."""
     return (EVIDENCE if table is None else table).get(name, name.replace("_", " "))
 
 
@@ -200,18 +200,18 @@ def decimal(value: float | None, places: int) -> str:
 
 
 def ratio(value: float) -> str:
-    """A ratio as a finding's sentence tells it."""
+    """A ratio as written in a finding's sentence."""
     return decimal(value, 2)
 
 
 _SPECIAL: Mapping[str, Callable[[float], str]] = {"ratio": ratio, "difference": points}
-"""Evidence told in a form of its own, its bounds too."""
+"""Formats of evidence that is neither a count nor a share, also used for its bounds."""
 
 
 def evidence_value(name: str, value: Value, evidence: Mapping[str, Value]) -> str:
     """One value of a finding's evidence; shares, and the bounds beside one, as percentages.
 
-    Of the smallest p only that it is small.
+    The smallest p values are written as a bound.
 
     >>> evidence_value("q_value", 3e-24, {})
     'below 0.0001'
@@ -270,12 +270,12 @@ def shortened(text: str, width: int) -> str:
 
 
 def columns_of(text: str) -> int:
-    """Columns that a text takes in type of one width, wide characters counting two."""
+    """Width of a text in columns of a monospaced font, wide characters counting two."""
     return sum(2 if unicodedata.east_asian_width(character) in "WF" else 1 for character in text)
 
 
 def printable(text: str) -> str:
-    """Text with the characters replaced that would command a page instead of standing on it.
+    """Replace the characters of a text that would control a page instead of being printed on it.
 
     Control characters, the direction overrides that could reorder what stands around, and
     lone surrogates each become a replacement character; line ends and tabs become spaces.

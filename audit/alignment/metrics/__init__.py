@@ -1,4 +1,4 @@
-"""Metrics of a model's output against a hierarchy: how aligned, how right, how far off."""
+"""Metrics of a model's output against a hierarchy: alignment, accuracy and severity of mistakes."""
 
 from __future__ import annotations
 

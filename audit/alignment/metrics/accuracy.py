@@ -20,11 +20,11 @@ from audit.hierarchies.hierarchy import Hierarchy
 
 @dataclass(frozen=True, eq=False)
 class Accuracy(Measure):
-    """Share of instances whose answer at a cut is right.
+    """Share of instances whose answer at a cut is correct.
 
-    The answer is the cut node with the highest aggregated value, the first of equals; it is right
-    when a direct label lies at or below it. An instance without mass has no answer and is wrong;
-    one without a direct label at or below the cut has no right answer and is left out.
+    The answer is the cut node with the highest aggregated value, the first one at ties. It is
+    correct when a direct label lies at or below it. An instance without mass has no answer and
+    counts as wrong; an instance without a direct label at or below the cut is left out.
     """
 
     cut: Cut
@@ -32,13 +32,13 @@ class Accuracy(Measure):
     statistics: ClassVar[tuple[str, ...]] = ("expected", "right", "tied")
 
     def update(self, batch: Batch) -> FloatArray:
-        """Whether each instance has an expected answer, a right one, a tied one."""
+        """Whether each instance has an expected answer, a correct answer and a tied answer."""
         expected = batch.expected_at(self.cut)
         right, tied = batch.right_at(self.cut), batch.answers_at(self.cut).tied
         return np.column_stack([expected, right, tied & expected]).astype(np.float64)
 
     def compute(self, sums: FloatArray) -> Computed:
-        """``accuracy``, and ``ties``: the answers that took the first of equals."""
+        """``accuracy``, and ``ties``: the number of answers chosen among tied nodes."""
         expected, right, tied = columns(sums)
         return {"accuracy": (ratio(right, expected), expected), "ties": (tied, expected)}
 
@@ -47,7 +47,7 @@ class Accuracy(Measure):
 class AccuracyAlignment(Measure):
     """Share of the errors at a fine cut that vanish at a coarse one (equation 1).
 
-    Looks at the instances with a direct label at or below both cuts.
+    Covers the instances with a direct label at or below both cuts.
     """
 
     fine: Cut
@@ -56,14 +56,16 @@ class AccuracyAlignment(Measure):
     statistics: ClassVar[tuple[str, ...]] = ("wrong", "recovered", "lost")
 
     def update(self, batch: Batch) -> FloatArray:
-        """Whether each instance is wrong below, right only above, right only below."""
+        """Whether each instance is wrong at the fine cut, correct only above, and correct only
+        below.
+        """
         expected = batch.expected_at(self.fine) & batch.expected_at(self.coarse)
         below, above = batch.right_at(self.fine), batch.right_at(self.coarse)
         wrong, lost = expected & ~below, expected & below & ~above
         return np.column_stack([wrong, wrong & above, lost]).astype(np.float64)
 
     def compute(self, sums: FloatArray) -> Computed:
-        """``recovered`` and ``lost`` over the errors below, and their difference.
+        """``recovered`` and ``lost``, relative to the errors at the fine cut, and their difference.
 
         All three are undefined without errors; n is the number of errors. ``accuracy_alignment``
         is at most 1 and negative where more is lost than recovered.
@@ -79,12 +81,12 @@ class AccuracyAlignment(Measure):
 def accuracy(
     hierarchy: Hierarchy, gold: Sparse, scores: Sparse, cut: Cut
 ) -> Mapping[str, Estimate]:
-    """`Accuracy` of whole arrays, each of shape (n_instances, n_nodes), by name."""
+    """Compute `Accuracy` on whole arrays, each of shape (n_instances, n_nodes)."""
     return whole(Accuracy(cut), Batch(hierarchy, gold, scores))
 
 
 def accuracy_alignment(
     hierarchy: Hierarchy, gold: Sparse, scores: Sparse, fine: Cut, coarse: Cut
 ) -> Mapping[str, Estimate]:
-    """`AccuracyAlignment` of whole arrays, each of shape (n_instances, n_nodes), by name."""
+    """Compute `AccuracyAlignment` on whole arrays, each of shape (n_instances, n_nodes)."""
     return whole(AccuracyAlignment(fine, coarse), Batch(hierarchy, gold, scores))

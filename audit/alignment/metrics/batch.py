@@ -1,4 +1,4 @@
-"""Instances with what is true of them and what a model says, and what metrics share of that."""
+"""A batch of instances with labels and scores, and the intermediate values that metrics share."""
 
 from __future__ import annotations
 
@@ -22,20 +22,20 @@ from audit.hierarchies.hierarchy import Hierarchy
 class Batch:
     """Some instances of a dataset, or all of them.
 
-    What several metrics need is computed once and kept: memory grows with the stored scores times
-    the cuts asked for, so large datasets come in several batches.
+    Values that several metrics need are computed once and cached. Memory grows with the number of
+    stored scores times the number of cuts requested, so pass large datasets in several batches.
 
     Raises:
-        SchemaError: If the shapes do not fit each other and the hierarchy.
+        SchemaError: If the shapes do not match each other and the hierarchy.
     """
 
     hierarchy: Hierarchy
     gold: Sparse
     """Direct labels, 0/1, shape (n_instances, n_nodes), canonical CSR."""
     scores: Sparse
-    """A model's scores on nodes, not negative, shape (n_instances, n_nodes), canonical CSR."""
+    """A model's non-negative scores of nodes, shape (n_instances, n_nodes), canonical CSR."""
     units: Sequence[str] = ()
-    """What is resampled as a whole, one an instance: its group, or its own id."""
+    """Resampling unit of each instance: its group, or its own id."""
     _by_cut: dict[Cut, Sparse] = field(default_factory=dict, init=False, repr=False)
     _answers: dict[Cut, Answers] = field(default_factory=dict, init=False, repr=False)
     _entropy: dict[Cut, FloatArray] = field(default_factory=dict, init=False, repr=False)
@@ -65,19 +65,19 @@ class Batch:
 
     @cached_property
     def answers(self) -> Answers:
-        """The node with the highest score of its own."""
+        """The node with the highest score of each instance, before aggregation."""
         return highest(self.scores)
 
     @cached_property
     def massive(self) -> BoolArray:
-        """Whether an instance has a score above zero, shape (n_instances,)."""
+        """Whether each instance has a score above zero, shape (n_instances,)."""
         return self.answers.column >= 0
 
     def aggregated(self, node: str) -> FloatArray:
         """Aggregated score of one node, shape (n_instances,).
 
         Raises:
-            SchemaError: If the hierarchy lacks it.
+            SchemaError: If the hierarchy does not have the node.
         """
         column = self._aggregated[:, [self.hierarchy.index(node)]]
         return np.asarray(column.toarray(), np.float64).ravel()
@@ -93,7 +93,7 @@ class Batch:
         return self._by_cut[cut]
 
     def answers_at(self, cut: Cut) -> Answers:
-        """The cut node with the highest aggregated value, by its position in ``cut.nodes``."""
+        """The cut node with the highest aggregated value, as position in ``cut.nodes``."""
         if cut not in self._answers:
             self._answers[cut] = highest(cut_values(self.values(cut), cut))
         return self._answers[cut]
@@ -105,22 +105,22 @@ class Batch:
         return self._entropy[cut]
 
     def expected_at(self, cut: Cut) -> BoolArray:
-        """Whether a direct label lies at or below the cut, shape (n_instances,)."""
+        """Whether each instance has a direct label at or below the cut, shape (n_instances,)."""
         instance, node = self.labels
         return self._any(instance[cut.atom_of[node] != cut.residual])
 
     def right_at(self, cut: Cut) -> BoolArray:
-        """Whether the answer at a cut is at or above a direct label, shape (n_instances,)."""
+        """Whether each answer at a cut is a direct label or its ancestor, shape (n_instances,)."""
         instance, node = self.labels
         column = self.answers_at(cut).column[instance]
         above = stored(self.hierarchy.closure, node, cut.nodes[column]) & (column >= 0)
         return self._any(instance[above])
 
     def within(self, nodes: Sequence[str]) -> BoolArray:
-        """Whether a direct label lies at or below each node, shape (n_instances, n_given).
+        """Whether a direct label lies at or below each given node, shape (n_instances, n_given).
 
         Raises:
-            SchemaError: For a node that the hierarchy lacks.
+            SchemaError: If the hierarchy does not have one of the nodes.
         """
         places = np.array([self.hierarchy.index(node) for node in nodes], np.int64)
         carried = csr_array(self.gold @ self.hierarchy.closure[:, places])

@@ -1,4 +1,4 @@
-"""Concept confusion: how evenly two nodes share a model's scores, over all instances."""
+"""Concept confusion: how evenly a model's scores are split between two nodes."""
 
 from __future__ import annotations
 
@@ -22,19 +22,19 @@ from audit.engine.statistics.resampling import REPLICATES
 from audit.hierarchies.hierarchy import Hierarchy
 
 THRESHOLD = 1e-5
-"""Aggregated score below which a node takes no part, where no other is given."""
+"""Default threshold: a node with a lower aggregated score is ignored."""
 
 
 class ConfusionStream:
-    """Concept confusion of all pairs of nodes, of scores that come in batches.
+    """Concept confusion of all pairs of nodes, computed from batches of scores.
 
     *Abstraction Alignment*, equation 4: the mean over all instances of the entropy of two
     aggregated scores normalised to sum to one, in bits; an instance where one of them is below the
     threshold adds 0.
 
     Args:
-        hierarchy: What the scores' columns are nodes of.
-        threshold: Aggregated score from which a node takes part; above 0.
+        hierarchy: The hierarchy; its nodes are the columns of the scores.
+        threshold: Smallest aggregated score at which a node takes part; above 0.
 
     Batches and streams may come in any order: counts are equal to the last bit, entropies to
     1e-12. Memory grows with the pairs met so far, not with the instances.
@@ -47,10 +47,10 @@ class ConfusionStream:
         self._pairs = PairCounts.none()
 
     def update(self, scores: Sparse) -> None:
-        """Add instances, a row each, shape (n_instances, n_nodes), not negative.
+        """Add the non-negative scores of further instances, shape (n_instances, n_nodes).
 
         Raises:
-            SchemaError: If there is not one column a node.
+            SchemaError: If the number of columns is not the number of nodes.
         """
         if scores.shape[1] != len(self.hierarchy):
             raise SchemaError(
@@ -62,10 +62,10 @@ class ConfusionStream:
         self._add(int(scores.shape[0]), support_at(aggregated, self.threshold), counted)
 
     def merge(self, other: ConfusionStream) -> None:
-        """Add what another stream has seen.
+        """Add the counts of another stream.
 
         Raises:
-            SchemaError: If it is of another hierarchy or threshold.
+            SchemaError: If the other stream has another hierarchy or threshold.
         """
         mine, theirs = (s.hierarchy.sha256 for s in (self, other))
         if (mine, self.threshold) != (theirs, other.threshold):
@@ -77,7 +77,7 @@ class ConfusionStream:
         self._add(other._instances, other._support, other._pairs)
 
     def compute(self) -> pl.DataFrame:
-        """Every pair that some instance carries, ancestor pairs included; none gives no row.
+        """All pairs that some instance carries, ancestor pairs included; no row without any.
 
         Columns ``a, b, support_a, support_b, joint, rate, confusion, relation, lca``; rate and
         confusion are over all instances seen.
@@ -101,7 +101,7 @@ class ConfusionStream:
 def concept_confusion(
     hierarchy: Hierarchy, scores: Sparse, *, threshold: float = THRESHOLD
 ) -> pl.DataFrame:
-    """`ConfusionStream` of one array of shape (n_instances, n_nodes)."""
+    """Compute `ConfusionStream` on a whole array of shape (n_instances, n_nodes)."""
     stream = ConfusionStream(hierarchy, threshold=threshold)
     stream.update(scores)
     return stream.compute()
@@ -109,10 +109,10 @@ def concept_confusion(
 
 @dataclass(frozen=True, eq=False)
 class PairConfusion(Measure):
-    """Concept confusion of one pair of nodes, as a metric that streams and has an interval.
+    """Concept confusion of one pair of nodes, as a streaming metric with a bootstrap interval.
 
     Raises:
-        SchemaError: In `update`, for a node that the hierarchy lacks.
+        SchemaError: In `update`, if the hierarchy does not have one of the nodes.
     """
 
     a: str
@@ -122,7 +122,7 @@ class PairConfusion(Measure):
     statistics: ClassVar[tuple[str, ...]] = ("instances", "entropy")
 
     def update(self, batch: Batch) -> FloatArray:
-        """One, and the entropy in bits of the two aggregated scores."""
+        """The number one, and the entropy in bits of the two aggregated scores."""
         first, second = (batch.aggregated(node) for node in (self.a, self.b))
         both = (first >= self.threshold) & (second >= self.threshold)
         entropy = np.zeros(len(batch))
@@ -145,19 +145,19 @@ def pair_confusions(
     seed: int = 0,
     replicates: int = REPLICATES,
 ) -> list[Estimate]:
-    """Concept confusion of some pairs with bootstrap intervals, in the order of the pairs.
+    """Concept confusion of the given pairs, in their order, with bootstrap intervals.
 
     Args:
-        hierarchy: What the pairs and the scores' columns are nodes of.
+        hierarchy: The hierarchy; its nodes are the columns of the scores.
         scores: Shape (n_instances, n_nodes).
-        pairs: Two node ids each.
-        units: What is resampled as a whole, one an instance: its group, or its own id.
-        threshold: Aggregated score from which a node takes part.
-        seed: Of the bootstrap.
-        replicates: Of the bootstrap.
+        pairs: Pairs of node ids.
+        units: Resampling unit of each instance: its group, or its own id.
+        threshold: Smallest aggregated score at which a node takes part.
+        seed: Seed of the bootstrap.
+        replicates: Number of bootstrap replicates.
 
     Raises:
-        SchemaError: For a node that the hierarchy lacks.
+        SchemaError: If the hierarchy does not have one of the nodes.
     """
     measures = [PairConfusion(a, b, threshold) for a, b in pairs]
     stream = Stream(hierarchy, measures, seed=seed, replicates=replicates)

@@ -1,4 +1,4 @@
-"""Precision, recall and F1 of label sets with all their ancestors."""
+"""Hierarchical precision, recall and F1: label sets are compared with all their ancestors."""
 
 from __future__ import annotations
 
@@ -20,16 +20,16 @@ Average = Literal["micro", "macro"]
 
 @dataclass(frozen=True, eq=False)
 class HierarchicalScores(Measure):
-    """How far predicted and given labels agree when each stands for its ancestors too.
+    """Agreement of predicted and true labels, each extended by its ancestors.
 
     Kiritchenko et al., *Learning and Evaluation in the Presence of Class Hierarchies*: both sets
-    are taken with all ancestors, the root left out, which everything shares. Over a subtree an
-    instance counts with all its labels, not only those of the subtree.
+    are extended by all ancestors except the root, which all nodes share. In the scope of a
+    subtree an instance counts with all its labels, not only with those in the subtree.
     """
 
     average: Average
     threshold: float | None
-    """A node is predicted from this score on; None: the node with the highest score alone."""
+    """Smallest score of a predicted node; None predicts only the node with the highest score."""
     parameters: Mapping[str, object] = field(default_factory=dict)
     statistics: ClassVar[tuple[str, ...]] = (
         "both",
@@ -44,7 +44,9 @@ class HierarchicalScores(Measure):
     )
 
     def update(self, batch: Batch) -> FloatArray:
-        """Sizes of the two sets and of their intersection, and the three shares they make."""
+        """Sizes of the two sets and their intersection, and precision, recall and F1 of each
+        instance.
+        """
         predicted = _with_ancestors(batch.hierarchy, len(batch), *self._decided(batch))
         given = _with_ancestors(batch.hierarchy, len(batch), *batch.labels)
         sizes = [row_sums(m) for m in (csr_array(predicted * given), predicted, given)]
@@ -57,9 +59,9 @@ class HierarchicalScores(Measure):
     def compute(self, sums: FloatArray) -> Computed:
         """``hierarchical_precision``, ``hierarchical_recall`` and ``hierarchical_f1``.
 
-        Micro: over all assertions. Macro: the mean over instances. Precision is undefined where
-        nothing is predicted, recall where nothing is given, F1 where neither is; such instances
-        are left out, and n counts those that are not.
+        Micro averages over all assertions, macro over instances. Precision is undefined where
+        nothing is predicted, recall where there is no label, F1 where neither is there; such
+        instances are left out, and n counts the remaining ones.
         """
         both, predicted, given, any_predicted, any_given, any_, *means = columns(sums)
         parts = {"precision": any_predicted, "recall": any_given, "f1": any_}
@@ -93,7 +95,7 @@ def hierarchical_scores(
     average: Average = "micro",
     threshold: float | None = 0.5,
 ) -> Mapping[str, Estimate]:
-    """`HierarchicalScores` of whole arrays, each of shape (n_instances, n_nodes), by name."""
+    """Compute `HierarchicalScores` on whole arrays, each of shape (n_instances, n_nodes)."""
     return whole(HierarchicalScores(average, threshold), Batch(hierarchy, gold, scores))
 
 

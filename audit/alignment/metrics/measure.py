@@ -1,4 +1,4 @@
-"""All metrics of one model on one dataset, over the whole and over subtrees."""
+"""All metrics of one model on one dataset, for all instances and for subtrees."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ from audit.engine.statistics.resampling import REPLICATES
 from audit.hierarchies.hierarchy import Hierarchy
 
 SCOPE_INSTANCES = 30
-"""Instances with a direct label at or below a node from which the node is a scope."""
+"""Least number of instances with a direct label at or below a node for it to be a scope."""
 MAX_SCOPES = 50
-"""Nodes that are scopes at most, the best supported first."""
+"""Largest number of scopes; the nodes with the highest support are taken."""
 ENTRIES_PER_BATCH = 1_000_000
-"""Stored scores of the instances that are looked at together."""
+"""Largest number of stored scores in one batch."""
 
 Row: TypeAlias = dict[str, Any]
 """``name, scope, value, low, high, n, parameters``, as ``result.json`` spells them."""
@@ -36,14 +36,15 @@ Row: TypeAlias = dict[str, Any]
 
 @dataclass(frozen=True)
 class ModelMetrics:
-    """What was measured, what could not be, and what stands beside it."""
+    """Metrics that were measured, those that could not be, and numbers that help to read them."""
 
     measured: list[Row]
-    """One a metric, scope and set of parameters, in report order."""
+    """One row per metric, scope and set of parameters, in report order."""
     absent: list[tuple[str, str]]
-    """Name and reason of each metric that is not measured."""
+    """Name of each metric that could not be measured, and the reason."""
     beside: list[Row]
-    """Tied answers (``ties``) and mean mass under no cut node (``residual_from, residual_to``)."""
+    """Tied answers (``ties``) and mean mass under no cut node (``residual_from, residual_to``).
+    """
 
 
 def model_metrics(
@@ -60,27 +61,27 @@ def model_metrics(
     replicates: int = REPLICATES,
     progress: Progress = silent,
 ) -> ModelMetrics:
-    """Measure a model against a hierarchy, over adjacent depths and from the leaves to each depth.
+    """Measure a model against a hierarchy, between adjacent depths and from the leaves up.
 
     Args:
-        hierarchy: What labels and scores are nodes of.
+        hierarchy: The hierarchy; its nodes are the columns of labels and scores.
         gold: Direct labels, 0/1, shape (n_instances, n_nodes), canonical CSR.
         scores: Scores in [0, 1], shape (n_instances, n_nodes), canonical CSR; 1 for each node of a
             set-valued prediction.
-        units: What is resampled as a whole: each instance's group, else its id.
-        single_label: Whether an instance has one answer: its highest score.
-        set_valued: Whether predictions are sets, without scores.
-        decision_threshold: Score from which a node is predicted, unless ``single_label``.
-        seed: Of the bootstrap.
-        scopes: Node ids to measure below, beside the whole; None for `default_scopes`.
-        replicates: Of the bootstrap.
-        progress: What is told how far the measurement is.
+        units: Resampling unit of each instance: its group, else its id.
+        single_label: Whether each instance has a single answer, the node with the highest score.
+        set_valued: Whether predictions are sets of nodes without scores.
+        decision_threshold: Smallest score of a predicted node, unless ``single_label``.
+        seed: Seed of the bootstrap.
+        scopes: Ids of nodes whose subtrees are measured too; None for `default_scopes`.
+        replicates: Number of bootstrap replicates.
+        progress: Progress callback.
 
     Returns:
         Numbers with 95 % intervals; no instances give nulls, not errors.
 
     Raises:
-        SchemaError: On shapes that do not fit, or a scope that is no node.
+        SchemaError: If shapes do not match, or a scope is not a node of the hierarchy.
     """
     measures = list(_measures(hierarchy, single_label, set_valued, decision_threshold))
     chosen = default_scopes(hierarchy, gold) if scopes is None else scopes
@@ -105,9 +106,10 @@ def model_metrics(
 
 
 def default_scopes(hierarchy: Hierarchy, gold: Sparse) -> tuple[str, ...]:
-    """Nodes between root and leaves with enough instances at or below them, in node order.
+    """Inner nodes except the root with enough instances at or below them, in node order.
 
-    Those with `SCOPE_INSTANCES`, at most `MAX_SCOPES`: the best supported, ties by node order.
+    A node needs `SCOPE_INSTANCES` instances. At most `MAX_SCOPES` nodes are returned: those with
+    the highest support, ties by node order.
     """
     carried = csr_array(gold @ hierarchy.closure)
     support = np.bincount(carried.indices, minlength=len(hierarchy))
@@ -119,7 +121,7 @@ def default_scopes(hierarchy: Hierarchy, gold: Sparse) -> tuple[str, ...]:
 
 
 def depth_pairs(deepest: int) -> list[tuple[int, int]]:
-    """Depths to move from and to: each to the one above, and the leaves to each; never the root.
+    """Pairs of depths to compare: each with the one above, the deepest with all; never the root.
 
     >>> depth_pairs(3)
     [(2, 1), (3, 1), (3, 2)]

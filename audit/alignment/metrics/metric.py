@@ -1,4 +1,4 @@
-"""What a metric is called and what it asks of a model's output."""
+"""Name of a metric, and the kind of model output that it needs."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 Needs: TypeAlias = Literal["answer", "scores", "subgraphs", "sets"]
-"""One answer an instance; scores; two subgraphs to compare; nothing but sets of nodes."""
+"""One answer per instance; scores; two subgraphs to compare; sets of nodes only."""
 
 
 @dataclass(frozen=True, slots=True)
 class Metric:
-    """A metric as `audit list metrics` and reports tell of it."""
+    """A metric as shown by `audit list metrics` and in reports."""
 
     name: str
     title: str

@@ -30,30 +30,32 @@ from audit.engine.pairs.rows import row_numbers, stored
 from audit.hierarchies.hierarchy import Hierarchy
 
 On: TypeAlias = Literal["values", "aggregated"]
-"""What is compared: a model's scores as they stand, or with those of all descendants."""
+"""Values compared: a node's own scores, or scores aggregated over its descendants."""
 
 
 @dataclass(frozen=True, eq=False)
 class SubgraphPreference(Measure):
     """Share of instances whose largest value in one subgraph exceeds that in another (equation 3).
 
-    Strict; ties are counted apart. The second subgraph is taken without the first. An instance for
-    which a side has no stored value (no word of the model's) is left out; n counts the others.
+    The comparison is strict; ties are counted separately. Nodes of the first subgraph are removed
+    from the second. An instance without a stored value on one side (the model has no such word) is
+    left out; n counts the others.
 
     Raises:
-        SchemaError: On aggregated values, if a node of one side is an ancestor of one of the
-            other: then its value is never the smaller one, whatever the model says.
+        SchemaError: On aggregated values, if a node of one side is an ancestor of a node of the
+            other:
+            its value could then never be the smaller one.
     """
 
     first: IntArray | Sparse
-    """Node indices, or 0/1 of shape (n_instances, n_nodes) where each instance has its own."""
+    """Node indices, or a 0/1 mask of shape (n_instances, n_nodes) if each instance has its own."""
     second: IntArray | Sparse
     on: On = "values"
     parameters: Mapping[str, object] = field(default_factory=dict)
     statistics: ClassVar[tuple[str, ...]] = ("compared", "preferred", "tied")
 
     def update(self, batch: Batch) -> FloatArray:
-        """Whether each instance is compared, prefers the first, is tied."""
+        """Whether each instance is compared, prefers the first side, and is tied."""
         first, second = (_side(nodes, batch) for nodes in (self.first, self.second))
         second = _without(second, first)
         words, values = _ones(batch.scores), batch.scores
@@ -68,7 +70,7 @@ class SubgraphPreference(Measure):
         return np.column_stack([compared, preferred, tied]).astype(np.float64)
 
     def compute(self, sums: FloatArray) -> Computed:
-        """``subgraph_preference``, undefined where nothing is compared, and ``ties``."""
+        """``subgraph_preference``, undefined if no instance is compared, and ``ties``."""
         compared, preferred, tied = columns(sums)
         return {
             "subgraph_preference": (ratio(preferred, compared), compared),
@@ -87,9 +89,9 @@ def subgraph_preference(
     seed: int = 0,
     replicates: int = 0,
 ) -> Mapping[str, Estimate]:
-    """`SubgraphPreference` of whole scores, shape (n_instances, n_nodes), by name.
+    """Compute `SubgraphPreference` on whole scores, shape (n_instances, n_nodes).
 
-    With ``units`` and ``replicates``, intervals too.
+    Given ``units`` and ``replicates``, the estimates have bootstrap intervals.
     """
     measure = SubgraphPreference(first, second, on)
     statistics = measure.update(Batch(hierarchy, csr_array(scores.shape), scores, units))

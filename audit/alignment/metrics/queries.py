@@ -1,8 +1,9 @@
-"""Kinds of model behaviour that one can ask for, one instance at a time.
+"""Queries for kinds of model behaviour, evaluated instance by instance.
 
-*Abstraction Alignment*, section 4.1 and figure 2. The paper gives examples, no thresholds: those
-below are ours, and every one can be set. A query looks at an instance's mass, its scores over
-their sum; an instance without mass matches nothing.
+*Abstraction Alignment*, section 4.1 and figure 2. The paper gives examples but no thresholds: the
+defaults below are ours, and each can be set. A
+query evaluates an instance's mass (its scores divided by their sum); an instance without mass
+matches no query.
 """
 
 from __future__ import annotations
@@ -23,32 +24,32 @@ from audit.engine.scores.cuts import atom_mass, cut_at, normalised
 from audit.hierarchies.hierarchy import Hierarchy
 
 CONFIDENT = 0.9
-"""Share of the mass from which it is said to lie in one place."""
+"""Least share of the mass that counts as concentrated in one place."""
 NOTICED = 0.05
-"""Share of the mass from which a parent is said to be considered."""
+"""Least share of the mass at which a parent counts as considered."""
 SPLIT = 0.3
-"""Share of the mass from which a branch is said to be one of two rivals."""
+"""Least share of the mass at which a branch counts as one of two competing ones."""
 
 
 class Query(ABC):
-    """A question about one instance. One's own is a subclass, or a `Custom`."""
+    """A yes-or-no question about one instance. Define your own as a subclass or as a `Custom`."""
 
     name: str
     words: str
-    """The question as a report asks it; may name a parameter in braces."""
+    """The question as worded in reports; ``{name}`` is replaced by the parameter of that name."""
 
     @property
     def parameters(self) -> Mapping[str, float]:
-        """Its thresholds, by name."""
+        """Thresholds of the query, by name."""
         return {}
 
     @abstractmethod
     def matches(self, values: Sparse, hierarchy: Hierarchy) -> BoolArray:
-        """Which instances behave so, shape (n_instances,).
+        """Whether each instance matches, shape (n_instances,).
 
         Args:
-            values: Scores, not negative, shape (n_instances, n_nodes), canonical CSR.
-            hierarchy: What they are scores of.
+            values: Non-negative scores, shape (n_instances, n_nodes), canonical CSR.
+            hierarchy: The hierarchy; its nodes are the columns of the scores.
         """
 
 
@@ -62,17 +63,17 @@ class ConfidentInOneLeaf(Query):
 
     @property
     def parameters(self) -> Mapping[str, float]:
-        """Share of the mass that the leaf has at least."""
+        """Least share of the mass that the leaf has."""
         return {"at_least": self.at_least}
 
     def matches(self, values: Sparse, hierarchy: Hierarchy) -> BoolArray:
-        """Whether a leaf's share reaches ``at_least``."""
+        """Whether the share of some leaf reaches ``at_least``."""
         return _count(normalised(values), self.at_least, hierarchy.leaf) > 0
 
 
 @dataclass(frozen=True)
 class ContainedInOneParent(Query):
-    """Several leaves share the mass, and they are children of one node."""
+    """Several leaves share the mass, and all are children of one node."""
 
     at_least: float = CONFIDENT
     name: str = "contained_in_one_parent"
@@ -80,13 +81,13 @@ class ContainedInOneParent(Query):
 
     @property
     def parameters(self) -> Mapping[str, float]:
-        """Share of the mass that the parent has at least, and no leaf has."""
+        """Least share of the mass of the parent, which no single leaf reaches."""
         return {"at_least": self.at_least}
 
     def matches(self, values: Sparse, hierarchy: Hierarchy) -> BoolArray:
-        """Whether a node with its children reaches ``at_least``, and no leaf does.
+        """Whether a node with its children reaches ``at_least`` and no leaf does.
 
-        The root contains everything and does not count.
+        The root contains everything and is ignored.
         """
         below = csr_array(normalised(values) @ _one_step_up(hierarchy))
         contained = _count(below, self.at_least, ~hierarchy.leaf) > 0
@@ -95,7 +96,7 @@ class ContainedInOneParent(Query):
 
 @dataclass(frozen=True)
 class SpreadOverParents(Query):
-    """The mass lies below many different nodes."""
+    """The mass is spread over children of many different nodes."""
 
     more_than: int = 3
     each: float = NOTICED
@@ -104,20 +105,20 @@ class SpreadOverParents(Query):
 
     @property
     def parameters(self) -> Mapping[str, float]:
-        """The number of parents, and the share that counts as considering one."""
+        """Number of parents, and the share of mass at which a parent counts as considered."""
         return {"more_than": self.more_than, "each": self.each}
 
     def matches(self, values: Sparse, hierarchy: Hierarchy) -> BoolArray:
-        """Whether more than ``more_than`` sets of parents reach ``each``.
+        """Whether more than ``more_than`` sets of parents have a share of at least ``each``.
 
-        Nodes with the same parents share their mass, so that a node with two parents counts once.
+        Nodes are grouped by their set of parents, so that a node with two parents counts once.
         """
         return _count(_by_parents(normalised(values), hierarchy), self.each) > self.more_than
 
 
 @dataclass(frozen=True)
 class SplitBetweenBranches(Query):
-    """Two children of the root share the mass, and neither is a side note."""
+    """Two children of the root share the mass, and both have a substantial part."""
 
     each: float = SPLIT
     together: float = CONFIDENT
@@ -126,13 +127,13 @@ class SplitBetweenBranches(Query):
 
     @property
     def parameters(self) -> Mapping[str, float]:
-        """Share of the mass that each of the two has at least, and both together."""
+        """Least share of the mass of each of the two branches, and of both together."""
         return {"each": self.each, "together": self.together}
 
     def matches(self, values: Sparse, hierarchy: Hierarchy) -> BoolArray:
         """Whether the two largest branches reach ``each`` and ``together``.
 
-        Mass below two branches at once belongs to neither; a hierarchy of one node has none.
+        Mass below two branches at once counts for neither. A hierarchy of one node has no branches.
         """
         if not len(hierarchy.branches):
             return np.zeros(values.shape[0], np.bool_)
@@ -144,7 +145,7 @@ class SplitBetweenBranches(Query):
 
 @dataclass(frozen=True)
 class Custom(Query):
-    """A question of one's own, as a function of values and hierarchy."""
+    """A user-defined query: a function of values and hierarchy."""
 
     name: str
     words: str
@@ -153,11 +154,11 @@ class Custom(Query):
 
     @property
     def parameters(self) -> Mapping[str, float]:
-        """As stated."""
+        """The parameters given."""
         return self.thresholds
 
     def matches(self, values: Sparse, hierarchy: Hierarchy) -> BoolArray:
-        """What the rule says."""
+        """The result of the given function."""
         return self.rule(values, hierarchy)
 
 
@@ -167,7 +168,7 @@ QUERIES: tuple[Query, ...] = (
     SpreadOverParents(),
     SplitBetweenBranches(),
 )
-"""What reports ask, in this order."""
+"""Queries evaluated for reports, in report order."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -179,12 +180,12 @@ class QueryShare(Measure):
     statistics: ClassVar[tuple[str, ...]] = ("massive", "matching")
 
     def update(self, batch: Batch) -> FloatArray:
-        """Whether each instance has mass, and matches."""
+        """Whether each instance has mass, and whether it matches."""
         matching = self.query.matches(batch.scores, batch.hierarchy) & batch.massive
         return np.column_stack([batch.massive, matching]).astype(np.float64)
 
     def compute(self, sums: FloatArray) -> Computed:
-        """The share under the query's name; undefined without mass."""
+        """The share under the query's name; undefined if no instance has mass."""
         massive, matching = columns(sums)
         return {self.query.name: (ratio(matching, massive), massive)}
 

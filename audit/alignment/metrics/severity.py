@@ -1,4 +1,4 @@
-"""How far up the hierarchy one must go until a mistaken answer and the truth meet."""
+"""Severity of mistakes: height at which a wrong answer and the label meet in the hierarchy."""
 
 from __future__ import annotations
 
@@ -16,19 +16,20 @@ from audit.hierarchies.hierarchy import Hierarchy
 
 @dataclass(frozen=True, eq=False)
 class MistakeSeverity(Measure):
-    """Mean height of the lowest common ancestor of answer and label, over mistakes.
+    """Mean height of the lowest common ancestor of answer and label, over wrong answers.
 
-    Bertinetto et al., *Making Better Mistakes*, who define it on trees. Here the ancestor is the
-    one that pairs of nodes are told by everywhere: the deepest, ties by smaller height, then node
-    order. The answer is the node with the highest score of its own. Of several labels the one
-    that gives the smallest height counts; instances without a label or an answer are left out.
+    Bertinetto et al., *Making Better Mistakes*, who define it on trees. On a DAG the lowest common
+    ancestor is the deepest common one, ties by smaller height, then node
+    order, as for all pairs of nodes. The answer is the node with the highest score, before
+    aggregation. Of several labels, the one with the smallest height counts. Instances without a
+    label or an answer are left out.
     """
 
     parameters: Mapping[str, object] = field(default_factory=dict)
     statistics: ClassVar[tuple[str, ...]] = ("mistaken", "height")
 
     def update(self, batch: Batch) -> FloatArray:
-        """Whether each instance is mistaken, and by what height."""
+        """Whether each answer is wrong, and the height of its mistake."""
         instance, label = batch.labels
         answer = batch.answers.column[instance]
         known = answer >= 0
@@ -40,13 +41,13 @@ class MistakeSeverity(Measure):
         return np.column_stack([mistaken, np.where(mistaken, smallest, 0.0)])
 
     def compute(self, sums: FloatArray) -> Computed:
-        """``mistake_severity``, in edges; undefined without mistakes, which n counts."""
+        """``mistake_severity``, in edges; n is the number of mistakes, undefined where it is 0."""
         mistaken, height = columns(sums)
         return {"mistake_severity": (ratio(height, mistaken), mistaken)}
 
 
 def mistake_severity(hierarchy: Hierarchy, gold: Sparse, scores: Sparse) -> Mapping[str, Estimate]:
-    """`MistakeSeverity` of whole arrays, each of shape (n_instances, n_nodes), by name."""
+    """Compute `MistakeSeverity` on whole arrays, each of shape (n_instances, n_nodes)."""
     return whole(MistakeSeverity(), Batch(hierarchy, gold, scores))
 
 

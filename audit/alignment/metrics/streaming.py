@@ -1,7 +1,7 @@
-"""One definition of a metric, two entrances: sums that stream and merge, and one call for all.
+"""Infrastructure of metrics: each is defined once, for streaming and for whole arrays.
 
-Every metric is a function of sums over instances. So batches add up, machines add up, and a
-bootstrap replicate is the same sum with other weights.
+Every metric is a function of sums over instances, so that batches and machines can be summed,
+and a bootstrap replicate is the same sum with other weights.
 """
 
 from __future__ import annotations
@@ -26,22 +26,22 @@ from audit.engine.statistics.resampling import (
 from audit.hierarchies.hierarchy import Hierarchy
 
 ALL = "all"
-"""The scope of every instance; any other scope is a node id."""
+"""The scope that holds every instance; any other scope is a node id."""
 
 ROWS_PER_BLOCK = 8192
-"""Instances whose weights are held at a time."""
+"""Number of instances whose bootstrap weights are in memory at a time."""
 
 Computed: TypeAlias = dict[str, tuple[FloatArray, FloatArray]]
-"""Value and n of each number by name; a value is NaN where it is undefined."""
+"""Value and n of each number, by name; an undefined value is NaN."""
 
 
 class Measure(ABC):
-    """The two halves of a metric: statistics of each instance, and numbers from their sums."""
+    """A metric in two steps: statistics of each instance, and numbers computed from their sums."""
 
     statistics: ClassVar[tuple[str, ...]]
-    """What `update` gives, in order."""
+    """Names of the statistics that `update` returns, in order."""
     parameters: Mapping[str, object]
-    """What the numbers depend on, as `result.json` spells it."""
+    """Parameters of the metric, as spelled in ``result.json``."""
 
     @abstractmethod
     def update(self, batch: Batch) -> FloatArray:
@@ -49,30 +49,30 @@ class Measure(ABC):
 
     @abstractmethod
     def compute(self, sums: FloatArray) -> Computed:
-        """Numbers from summed statistics, shape (..., n_statistics); each of shape (...)."""
+        """Compute numbers of shape (...) from summed statistics of shape (..., n_statistics)."""
 
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """One number of a metric."""
+    """One number of a metric in one scope."""
 
     name: str
     scope: str
-    """`ALL`, or the id of the node at or below which an instance has a direct label."""
+    """`ALL`, or a node id: the instances with a direct label at or below that node."""
     value: float | None
-    """None where it is undefined."""
+    """The value; None if undefined."""
     low: float | None
     """Lower bound of the 95 % bootstrap interval; None without replicates."""
     high: float | None
     n: int
-    """What the value is a share or a mean of: the denominator, in instances."""
+    """The denominator of the share or mean, in instances."""
     parameters: Mapping[str, object]
 
 
 class Tally:
     """Sums of statistics, per scope and per bootstrap replicate.
 
-    Holds (1 + replicates) * n_scopes * n_statistics numbers, however many instances are added.
+    Memory is (1 + replicates) * n_scopes * n_statistics numbers, for any number of instances.
     """
 
     def __init__(
@@ -80,15 +80,15 @@ class Tally:
     ) -> None:
         self.scopes, self.seed, self.replicates = tuple(scopes), seed, replicates
         self.sums = np.zeros((1 + replicates, len(self.scopes), n_statistics))
-        """The plain sums, then those of each replicate."""
+        """The plain sums first, then the sums of each replicate."""
 
     def add(self, statistics: FloatArray, member: BoolArray, units: Sequence[str]) -> None:
         """Add instances.
 
         Args:
             statistics: Shape (n_instances, n_statistics).
-            member: Whether an instance is in each scope, shape (n_instances, n_scopes).
-            units: One an instance; not looked at without replicates.
+            member: Whether each instance is in each scope, shape (n_instances, n_scopes).
+            units: Resampling unit of each instance; ignored without replicates.
         """
         for start in range(0, len(statistics), ROWS_PER_BLOCK):
             block = slice(start, start + ROWS_PER_BLOCK)
@@ -98,10 +98,10 @@ class Tally:
                 self.sums[:, scope] += weights[rows].T @ statistics[block][rows]
 
     def merge(self, other: Tally) -> None:
-        """Add what another tally has counted.
+        """Add the sums of another tally.
 
         Raises:
-            SchemaError: If it counts other scopes or statistics, or resamples otherwise.
+            SchemaError: If its scopes, statistics or resampling differ.
         """
         mine, theirs = self._described(), other._described()
         if mine != theirs:
@@ -124,14 +124,14 @@ class Tally:
 
 
 class Stream:
-    """Metrics of instances that come in batches.
+    """Metrics computed from batches of instances.
 
     Args:
-        hierarchy: What gold labels and scores are nodes of.
+        hierarchy: The hierarchy; its nodes are the columns of labels and scores.
         measures: The metrics.
         scopes: `ALL` and node ids.
-        seed: Of the bootstrap.
-        replicates: Of the bootstrap; 0 for numbers without intervals.
+        seed: Seed of the bootstrap.
+        replicates: Number of bootstrap replicates; 0 for no intervals.
 
     Batches and streams may come in any order: counts are equal to the last bit, entropies to
     1e-12.
@@ -155,7 +155,7 @@ class Stream:
         """Add the instances of a batch.
 
         Raises:
-            SchemaError: If intervals are asked for and the batch names no units.
+            SchemaError: If intervals are requested and the batch has no units.
         """
         if self._tally.replicates and len(batch.units) != len(batch):
             raise SchemaError("intervals need a unit for each instance: its group or its id")
@@ -163,10 +163,10 @@ class Stream:
         self._tally.add(np.hstack(columns), self._members(batch), batch.units)
 
     def merge(self, other: Stream) -> None:
-        """Add what another stream of the same metrics has seen.
+        """Add the sums of another stream of the same metrics.
 
         Raises:
-            SchemaError: If it is of other metrics, scopes or seed.
+            SchemaError: If its metrics, scopes or seed differ.
         """
         mine, theirs = ([_identity(m) for m in stream.measures] for stream in (self, other))
         if mine != theirs:
@@ -177,7 +177,7 @@ class Stream:
         self._tally.merge(other._tally)
 
     def compute(self) -> list[Estimate]:
-        """Every number of every metric in every scope, of what was seen so far."""
+        """Estimates of every metric in every scope, from all instances added so far."""
         found: list[Estimate] = []
         for measure, start, end in zip(self.measures, self._ends, self._ends[1:], strict=False):
             found += estimates(measure, self._tally, slice(start, end))
@@ -192,7 +192,7 @@ class Stream:
 
 
 def estimates(measure: Measure, tally: Tally, columns: slice = slice(None)) -> list[Estimate]:
-    """The numbers of one metric in every scope, from its columns of a tally."""
+    """Estimates of one metric in every scope, from its columns of a tally."""
     found: list[Estimate] = []
     for name, (value, n) in measure.compute(tally.sums[..., columns]).items():
         low, high = percentile_interval(value[1:])
@@ -212,7 +212,7 @@ def estimates(measure: Measure, tally: Tally, columns: slice = slice(None)) -> l
 
 
 def whole(measure: Measure, batch: Batch) -> dict[str, Estimate]:
-    """The numbers of one metric over all instances of a batch, by name, without intervals."""
+    """Estimates of one metric over all instances of a batch, by name, without intervals."""
     stream = Stream(batch.hierarchy, [measure], replicates=0)
     stream.update(batch)
     return {estimate.name: estimate for estimate in stream.compute()}
@@ -225,7 +225,7 @@ def ratio(part: FloatArray, whole: FloatArray) -> FloatArray:
 
 
 def columns(sums: FloatArray) -> tuple[FloatArray, ...]:
-    """Each statistic's sums, shape (...), from an array of shape (..., n_statistics)."""
+    """Split an array of shape (..., n_statistics) into one array of shape (...) per statistic."""
     return tuple(np.moveaxis(sums, -1, 0))
 
 

@@ -1,4 +1,4 @@
-"""How much of a model's uncertainty the hierarchy accounts for.
+"""Uncertainty alignment: how much of a model's uncertainty the hierarchy accounts for.
 
 *Abstraction Alignment*, section 3.3 and equation 2.
 """
@@ -24,8 +24,8 @@ from audit.hierarchies.hierarchy import Hierarchy
 class UncertaintyAlignment(Measure):
     """Change of the entropy of an instance's mass from a fine cut to a coarse one, in bits.
 
-    Mass is divided by its total and split into the atoms of each cut. An instance without mass has
-    no entropy and is left out.
+    Mass is normalised to sum to one and summed over the atoms of each cut. An instance without mass
+    has no entropy and is left out.
     """
 
     fine: Cut
@@ -40,17 +40,19 @@ class UncertaintyAlignment(Measure):
     )
 
     def update(self, batch: Batch) -> FloatArray:
-        """Whether each instance has mass, its two entropies and its two residual shares."""
+        """Whether each instance has mass, its entropies at both cuts, and its mass outside each
+        cut.
+        """
         entropies = [batch.entropy(cut) for cut in (self.fine, self.coarse)]
         residuals = [_residual_share(batch, cut) for cut in (self.fine, self.coarse)]
         return np.column_stack([batch.massive, *entropies, *residuals])
 
     def compute(self, sums: FloatArray) -> Computed:
-        """Both readings of the drop in entropy, and the mean mass above (or beside) each cut.
+        """Both definitions of the drop in entropy, and the mean mass under no node of each cut.
 
-        ``uncertainty_alignment`` is equation 2 as printed, coarse minus fine: negative where moving
-        up helps. ``abstraction_match`` is what the released code computes, the relative drop of the
-        means; undefined where nothing is uncertain below.
+        ``uncertainty_alignment`` is equation 2 as printed, coarse minus fine: negative if entropy
+        falls at the coarse cut. ``abstraction_match`` is what the released code computes, the
+        relative drop of the mean entropies; undefined if the entropy at the fine cut is 0.
         """
         n, fine, coarse, fine_residual, coarse_residual = columns(sums)
         return {
@@ -64,7 +66,7 @@ class UncertaintyAlignment(Measure):
 def uncertainty_alignment(
     hierarchy: Hierarchy, scores: Sparse, fine: Cut, coarse: Cut
 ) -> Mapping[str, Estimate]:
-    """`UncertaintyAlignment` of whole scores, shape (n_instances, n_nodes), by name."""
+    """Compute `UncertaintyAlignment` on whole scores, shape (n_instances, n_nodes)."""
     return whole(
         UncertaintyAlignment(fine, coarse), Batch(hierarchy, csr_array(scores.shape), scores)
     )

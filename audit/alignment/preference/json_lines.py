@@ -1,4 +1,4 @@
-"""JSON lines, an object a line, read one at a time."""
+"""Reader of JSON lines, one object at a time."""
 
 from __future__ import annotations
 
@@ -14,13 +14,14 @@ from audit.base.files import once, refuse_pickle
 
 
 def objects(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
-    """The place, as ``path:line``, and the object of each line that is not blank.
+    """Yield the place (``path:line``) and the object of each line that is not blank.
 
-    The file may be gzipped. Memory is that of one line.
+    The file may be gzipped. One line is in memory at a time.
 
     Raises:
-        InputError: If the file cannot be read or is empty, or a line is no JSON object, or holds
-            ``NaN`` or ``Infinity``, which are no JSON.
+        InputError: If the file cannot be read or is empty, or a line is not a JSON object or
+            contains
+            ``NaN`` or ``Infinity``, which are not valid JSON.
     """
     empty = True
     for number, line in enumerate(_lines(path), start=1):
@@ -32,7 +33,7 @@ def objects(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
 
 
 def text_of(record: dict[str, Any], key: str, where: str) -> str:
-    """The text under a key; raises SchemaError where there is none."""
+    """The text under a key; raises SchemaError if the key is missing or its value is no text."""
     value = record.get(key)
     if not isinstance(value, str) or not value.strip():
         found = f"the keys {', '.join(record)}" if key not in record else repr(value)

@@ -1,4 +1,4 @@
-"""Words and the nodes they mean."""
+"""Lexicons: words, and the hierarchy nodes that they denote."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from audit.hierarchies.reading import load_hierarchy
 
 
 def plain(word: str) -> str:
-    """A word as it is compared: small letters, ``_`` as a blank, blanks at the ends dropped.
+    """Normalise a word for comparison: lower case, ``_`` as a space, outer spaces removed.
 
     >>> plain(" New_York")
     'new york'
@@ -25,12 +25,12 @@ def plain(word: str) -> str:
 
 @dataclass(frozen=True, eq=False)
 class Lexicon:
-    """A hierarchy, the words of its nodes, and the nodes that a word may mean as an answer.
+    """A hierarchy, the words of its nodes, and the nodes that a word may denote as an answer.
 
     Args:
         hierarchy: Its edges lead from specific to general.
-        words: Plain words of each node; a node without words has no entry.
-        senses: Nodes of each plain word that fit as answers, the most frequent first.
+        words: Normalised words of each node; a node without words has no entry.
+        senses: For each normalised word, the nodes that can be answers, the most frequent first.
     """
 
     hierarchy: Hierarchy
@@ -38,10 +38,10 @@ class Lexicon:
     senses: Mapping[str, tuple[str, ...]]
 
     def node_of(self, specific: str, general: str) -> str | None:
-        """The node that a question's specific answer means; None where it means none.
+        """The node that a question's specific answer denotes; None if there is none.
 
-        Of several, the most frequent that lies below a node of the general answer; where none
-        does, the most frequent.
+        Of several senses, the most frequent one that lies below a node of the general answer; if
+        none does, the most frequent one.
         """
         found = self.senses.get(plain(specific), ())
         wider = set(self.senses.get(plain(general), ()))
@@ -49,21 +49,21 @@ class Lexicon:
         return next(below, next(iter(found), None))
 
     def words_of(self, nodes: Iterable[str]) -> frozenset[str]:
-        """Plain words of several nodes together."""
+        """The normalised words of all given nodes."""
         return frozenset(word for node in nodes for word in self.words.get(node, ()))
 
 
 def load_lexicon(source: str | Path, task: Task | None, relation: str | None) -> Lexicon:
-    """The words of a WordNet folder, or of any other hierarchy through its titles.
+    """Load a lexicon from a WordNet folder, or from the titles of any other hierarchy.
 
     Args:
-        source: A WordNet folder, or what `audit.load_hierarchy` takes.
-        task: Says where in WordNet answers lie; None: anywhere.
-        relation: The relation that edges are.
+        source: A WordNet folder, or a source that `audit.load_hierarchy` accepts.
+        task: Limits the part of WordNet that holds answers; None for no limit.
+        relation: The relation that edges represent.
 
     Raises:
         InputError: As `audit.load_hierarchy` and `audit.hierarchies.formats.wordnet.read_wordnet`.
-        SchemaError: If the WordNet lacks the synsets below which the answers lie.
+        SchemaError: If WordNet does not have the synsets below which the answers lie.
     """
     if wordnet.matches(Path(source)):
         nouns = wordnet.read_wordnet(Path(source))
@@ -72,12 +72,12 @@ def load_lexicon(source: str | Path, task: Task | None, relation: str | None) ->
 
 
 def of_wordnet(nouns: wordnet.WordNet, relation: str, domain: tuple[str, ...]) -> Lexicon:
-    """Words by WordNet: senses in its order of frequency, those outside the domain left out.
+    """Build a lexicon from WordNet, with senses within the domain in order of frequency.
 
     Args:
-        nouns: Where the words come from.
+        nouns: The WordNet nouns.
         relation: One of `audit.hierarchies.formats.wordnet.RELATIONS`.
-        domain: Synsets at or below one of which an answer lies by hypernyms; empty: anywhere.
+        domain: Synsets; an answer lies at or below one of them by hypernyms. Empty for no limit.
     """
     fitting = _below(nouns, domain) if domain else nouns.lemmas.keys()
     return Lexicon(
@@ -91,9 +91,9 @@ def of_wordnet(nouns: wordnet.WordNet, relation: str, domain: tuple[str, ...]) -
 
 
 def of_titles(hierarchy: Hierarchy) -> Lexicon:
-    """Words by titles, several of a node separated by ``", "``; a node without one by its id.
+    """Build a lexicon from titles, split at ``", "``; a node without a title has its id as word.
 
-    Nothing is known of frequencies: the nodes of a word come in node order.
+    Titles do not tell frequencies, so the nodes of a word are in node order.
     """
     words = {
         node: tuple(map(plain, (title or node).split(", ")))

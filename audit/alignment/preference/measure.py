@@ -1,4 +1,4 @@
-"""Counting, question by question, which side of a comparison has the highest value."""
+"""Count, question by question, which side of a comparison has the highest score."""
 
 from __future__ import annotations
 
@@ -25,28 +25,29 @@ COMPARED = (SPECIFIC_OR_GENERAL, BELOW_OR_ABOVE, RELATED_OR_TASK)
 
 
 def higher(first: FloatArray, second: FloatArray) -> tuple[int, int]:
-    """How often the first maximum is above the second, and how often the two are equal.
+    """Count how often the first maximum exceeds the second, and how often they are equal.
 
     Args:
         first: Highest value of the first side, shape (n,).
         second: Highest value of the second side, shape (n,).
 
     Returns:
-        Wins and ties; (0, 0) where n is 0.
+        Wins of the first side and ties; (0, 0) if n is 0.
     """
     return int((first > second).sum()), int((first == second).sum())
 
 
 def among_highest(row: TokenScores, own: BoolArray, k: int) -> tuple[bool, bool]:
-    """Whether a word is among the k highest tokens, and whether equal scores alone decide it.
+    """Whether a word is among the k highest tokens, and whether that depends on how ties are
+    broken.
 
     Args:
         row: The scores of all tokens.
-        own: Which tokens are the word, shape (n_tokens,).
+        own: Whether each token is the word, shape (n_tokens,).
         k: At least 1.
 
     Returns:
-        A hit is one however equal scores are ordered. A word without a token is no hit.
+        Hit and tie. A hit is one for any order of equal scores; a word without a token is none.
     """
     if not own.any():
         return False, False
@@ -56,13 +57,13 @@ def among_highest(row: TokenScores, own: BoolArray, k: int) -> tuple[bool, bool]
 
 
 class Measured:
-    """Highest values of both sides of every comparison, filled question by question.
+    """Highest scores of both sides of every comparison, collected question by question.
 
     Args:
         words: The words that are compared.
-        questions: What is asked.
-        nodes: The node of each question's specific answer; None where it is none.
-        k: Of accuracy.
+        questions: The questions.
+        nodes: The node of each question's specific answer; None if it is not in the hierarchy.
+        k: Rank for the accuracy among the k highest tokens.
     """
 
     def __init__(
@@ -81,11 +82,11 @@ class Measured:
 
     @property
     def tokens(self) -> int:
-        """Tokens of the vocabulary: all that some question gives a score."""
+        """Size of the vocabulary: number of tokens with a score in some question."""
         return len(self._vocabulary.tokens)
 
     def add(self, row: TokenScores) -> None:
-        """Take in the scores of one question; each question at most once."""
+        """Add the scores of one question; each question may be added once."""
         places, values = self._vocabulary.places(row.tokens), self._vocabulary.values(row)
         sides = self._sides[row.question]
         hit, by_order = among_highest(row, np.isin(places, sides[0].first), self._k)
@@ -96,7 +97,7 @@ class Measured:
         self.scored[row.question] = True
 
     def rows(self) -> tuple[PreferenceRow, ...]:
-        """The four metrics over what was added."""
+        """The four metrics over all questions added."""
         n, scored = len(self.scored), int(self.scored.sum())
         accuracy = share(ACCURACY.format(k=self._k), self._hits, self._hits_by_order, scored, n)
         return (accuracy, *(self._row(at, metric) for at, metric in enumerate(COMPARED)))

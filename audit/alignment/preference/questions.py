@@ -12,14 +12,14 @@ from audit.base.errors import SchemaError, first_cases
 
 @dataclass(frozen=True)
 class Question:
-    """One question; the model's scores are those of the word that would complete it.
+    """One question; a model scores the words that could complete it.
 
     Args:
-        subject: What is asked about: ``Lake Louise Ski Resort``.
-        specific: The specific answer: ``Alberta``.
-        general: The general answer: ``Canada``.
-        predicate: What is asked, as a Wikidata property: ``P131``.
-        uri: Id of the subject, None where the file has none.
+        subject: Subject of the question, such as ``Lake Louise Ski Resort``.
+        specific: The specific answer, such as ``Alberta``.
+        general: The general answer, such as ``Canada``.
+        predicate: The Wikidata property in question, such as ``P131``.
+        uri: Id of the subject; None if the file has none.
     """
 
     subject: str
@@ -31,10 +31,10 @@ class Question:
 
 @dataclass(frozen=True)
 class Task:
-    """What a predicate asks, and where in WordNet its answers lie.
+    """Meaning of a predicate, and the part of WordNet that holds its answers.
 
     Args:
-        title: What it is called.
+        title: Title of the task.
         relation: The relation of WordNet that leads from specific to general answers.
         domain: Synsets; an answer's synset is at or below one of them by hypernyms.
     """
@@ -52,15 +52,15 @@ TASKS: Mapping[str, Task] = {
 
 
 def read_questions(path: Path) -> tuple[Question, ...]:
-    """Read questions of one predicate, in file order.
+    """Read the questions of one predicate, in file order.
 
     Args:
         path: JSON lines with ``sub_label, obj_label`` (specific), ``obj2_label`` (general) and
-            ``predicate_id``; ``sub_uri`` if known. Other keys are not read.
+            ``predicate_id``; optionally ``sub_uri``. Other keys are ignored.
 
     Raises:
-        InputError: If the file cannot be read, is empty, or a line is no JSON object.
-        SchemaError: If a key is missing or no text, or there are several predicates.
+        InputError: If the file cannot be read, is empty, or a line is not a JSON object.
+        SchemaError: If a key is missing or its value is no text, or there are several predicates.
     """
     questions = tuple(
         Question(

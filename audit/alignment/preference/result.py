@@ -1,4 +1,4 @@
-"""What a run over questions found: one row a metric, as in table 1 of the paper."""
+"""Result of a run over questions: one row per metric, as in table 1 of the paper."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ class PreferenceRow:
 
     Args:
         metric: Its name, as in the paper.
-        value: The share of n in which the first side wins strictly; None where n is 0.
-        low: Lower bound of its 95 % Wilson interval; None where n is 0.
-        high: Upper bound.
-        n: Questions that count.
-        ties: Those of them that an equal score decides; they are no wins.
-        left_out: Questions that do not count: n + left_out is their number, in every row.
+        value: Share of the n questions in which the first side strictly wins; None if n is 0.
+        low: Lower bound of its 95 % Wilson interval; None if n is 0.
+        high: Upper bound of the interval.
+        n: Number of questions that count.
+        ties: Number of those that a tie decides; they are not wins.
+        left_out: Number of questions that do not count; n + left_out is the same in every row.
     """
 
     metric: str
@@ -44,16 +44,16 @@ class PreferenceResult:
     """The metrics of one model on the questions of one predicate.
 
     Args:
-        predicate: What was asked: ``P106``.
-        relation: The relation of the hierarchy that was used; None: its own.
+        predicate: Predicate of the questions, such as ``P106``.
+        relation: The relation of the hierarchy that was used; None for its only one.
         hierarchy: Name of the hierarchy.
-        k: Of accuracy among the k highest tokens.
-        questions: Questions in the file.
-        unscored: Those of them without scores; left out of every metric.
-        tokens: Tokens of the vocabulary: all that some question gives a score.
-        answers: Different specific answers.
-        unmapped: Specific answers that are no node, with the number of their questions; left out
-            of the two metrics over subgraphs.
+        k: Rank for the accuracy among the k highest tokens.
+        questions: Number of questions in the file.
+        unscored: Number of questions without scores; left out of every metric.
+        tokens: Size of the vocabulary: number of tokens with a score in some question.
+        answers: Number of different specific answers.
+        unmapped: Specific answers that are not in the hierarchy, with the number of their
+            questions; left out of the two metrics over subgraphs.
         rows: The metrics, in the order of the paper's table 1.
     """
 
@@ -69,11 +69,11 @@ class PreferenceResult:
     rows: tuple[PreferenceRow, ...]
 
     def to_frame(self) -> pl.DataFrame:
-        """``metric, value, low, high, n, ties, left_out``, a row a metric."""
+        """The columns ``metric, value, low, high, n, ties, left_out``, one row per metric."""
         return pl.DataFrame([asdict(row) for row in self.rows], schema=_SCHEMA)
 
     def to_dict(self) -> dict[str, Any]:
-        """The same as plain values that JSON can hold."""
+        """The result as plain values that can be written as JSON."""
         return asdict(self) | {
             "unmapped": dict(self.unmapped),
             "rows": list(map(asdict, self.rows)),
@@ -81,7 +81,7 @@ class PreferenceResult:
 
 
 def share(metric: str, wins: int, ties: int, n: int, questions: int) -> PreferenceRow:
-    """A row from counts; value and interval are None where n is 0."""
+    """Make a row from counts; value and interval are None if n is 0."""
     low, high = wilson(wins, n) if n else (None, None)
     return PreferenceRow(metric, wins / n if n else None, low, high, n, ties, questions - n)
 

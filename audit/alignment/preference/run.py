@@ -31,21 +31,21 @@ def run_preference(
         predictions: Token scores, as `audit.alignment.preference.scores.read_scores` reads them.
         questions: Questions of one predicate, as
             `audit.alignment.preference.questions.read_questions` reads them.
-        hierarchy: A WordNet folder, or what `audit.load_hierarchy` takes.
-        relation: The relation that edges are; of a WordNet, the predicate's own where None.
-        k: Of accuracy: among how many of the highest tokens the specific answer must be.
+        hierarchy: A WordNet folder, or a source that `audit.load_hierarchy` accepts.
+        relation: The relation that edges represent; None for that of the predicate in WordNet.
+        k: For accuracy, the specific answer must be among the k highest tokens.
 
     Returns:
-        Four rows. A question without scores is in none; one whose specific answer is no node is in
-        the first two alone.
+        Four rows. A question without scores counts in none; one whose specific answer is not in
+        the hierarchy counts in the first two only.
 
     Raises:
         InputError: If a file cannot be read, k is below 1, the predicate is unknown and no relation
             is given, or nltk is missing.
-        SchemaError: If a file is not as described.
+        SchemaError: If a file does not have the format described.
         HierarchyError: If the hierarchy has a cycle.
 
-    Time grows with the tokens read; memory with questions times four, beside the hierarchy.
+    Time grows with the tokens read, memory with the number of questions and the hierarchy.
     """
     if k < 1:
         raise InputError("k must be at least 1", found=str(k))

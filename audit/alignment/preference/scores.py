@@ -1,4 +1,4 @@
-"""Scores of tokens, question by question, from JSON lines or Parquet."""
+"""Reader of token scores, question by question, from JSON lines or Parquet."""
 
 from __future__ import annotations
 
@@ -18,21 +18,21 @@ from audit.base.errors import InputError, SchemaError, first_cases
 from audit.base.files import first_bytes
 
 ROWS_AT_A_TIME = 64
-"""Rows of Parquet held in memory; a row may be a vocabulary of 50,000 tokens."""
+"""Number of Parquet rows in memory; one row may hold a vocabulary of 50,000 tokens."""
 
 RawRow: TypeAlias = tuple[str, object, Sequence[str], object]
-"""Place, ``question``, tokens and scores as written."""
+"""Place in the file, ``question``, tokens and scores, as written."""
 
 
 @dataclass(frozen=True)
 class TokenScores:
-    """What a model gives the tokens of its vocabulary in one question.
+    """A model's scores of the tokens of its vocabulary in one question.
 
     Args:
         question: Position of the question in its file, from 0.
         tokens: Tokens as written, at least one.
-        scores: One a token, finite; shape (n_tokens,). Any numbers that grow with the model's
-            preference: probabilities, their logarithms, logits.
+        scores: Finite score of each token, shape (n_tokens,). Any numbers that grow with the
+            model's preference: probabilities, log probabilities or logits.
     """
 
     question: int
@@ -46,15 +46,16 @@ def read_scores(path: Path, questions: Sequence[Question]) -> Iterator[TokenScor
     Args:
         path: JSON lines ``{"question": ..., "scores": {token: score}}``, or Parquet with
             ``question`` and the lists ``tokens`` and ``scores``.
-        questions: What is asked. A whole number under ``question`` is a row of theirs from 0,
+        questions: The questions. A whole number under ``question`` is the index of one, from 0,
             blank lines not counted; a text is a ``sub_uri``.
 
     Raises:
         InputError: If the file cannot be read or is empty.
-        SchemaError: On a question that is unknown, ambiguous or scored twice; on no tokens; on a
-            score that is missing, no number, or not finite.
+        SchemaError: If a question is unknown, ambiguous or scored twice, has no tokens, or has a
+            score
+            that is missing, not a number or not finite.
 
-    Memory is that of one line, or of `ROWS_AT_A_TIME` rows of Parquet.
+    One line, or `ROWS_AT_A_TIME` rows of Parquet, are in memory at a time.
     """
     rows = _parquet(path) if path.suffix.lower() == ".parquet" else _json_lines(path)
     position = _Positions(questions)

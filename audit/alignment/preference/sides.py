@@ -1,4 +1,6 @@
-"""The words that are compared: of an answer, below it, above it, related to it, of the task."""
+"""The sets of words that are compared: an answer, words below or above it, related ones, the
+task's.
+"""
 
 from __future__ import annotations
 
@@ -14,9 +16,9 @@ from audit.base.dag import IntArray
 
 @dataclass(frozen=True, eq=False)
 class Sides:
-    """Two sets of words, as positions among the words of the task.
+    """The two sides of a comparison, as positions among the words of the task.
 
-    A word of both sides speaks for the first alone: the second is *any other* word.
+    A word on both sides counts for the first only: the second is *any other* word.
     """
 
     first: IntArray
@@ -24,16 +26,16 @@ class Sides:
 
 
 class TaskWords:
-    """Every word that is compared in some question, and what is compared with what.
+    """Every word that is compared in some question, and the sides of each comparison.
 
-    The task's hierarchy is what lies at, above or below some specific answer.
+    The task's hierarchy consists of all specific answers, their ancestors and descendants.
 
     Args:
         lexicon: Words and nodes.
-        questions: What is asked.
-        nodes: The node of each question's specific answer; None where it is none.
+        questions: The questions.
+        nodes: The node of each question's specific answer; None if it is not in the hierarchy.
 
-    ``position`` gives each word's place, in code-point order.
+    ``position`` maps each word to its position in code-point order.
     """
 
     def __init__(
@@ -52,7 +54,9 @@ class TaskWords:
         return self._sides({plain(question.specific)}, {plain(question.general)})
 
     def subgraphs(self, node: str) -> tuple[Sides, Sides]:
-        """At or below a node against above it; related to it against the rest of the task."""
+        """A node and its descendants against its ancestors; related nodes against the rest of the
+        task.
+        """
         if node not in self._of_node:
             below, above = self._below[node], self._above[node]
             self._of_node[node] = (

@@ -1,4 +1,4 @@
-"""The tokens that a model scores, and which of the compared words each is."""
+"""The tokens that a model scores, mapped to the compared words."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from audit.base.dag import FloatArray, IntArray
 
 
 class Vocabulary:
-    """Grows with every row of scores; most files repeat one list of tokens, read once.
+    """The tokens met so far; grows with every row, and maps a repeated list of tokens only once.
 
     Args:
-        position: Place of each compared word.
+        position: Position of each compared word.
 
-    ``tokens`` are those met so far.
+    ``tokens`` holds the tokens met so far.
     """
 
     def __init__(self, position: Mapping[str, int]) -> None:
@@ -27,7 +27,7 @@ class Vocabulary:
         self._places = np.zeros(0, np.int64)
 
     def places(self, tokens: tuple[str, ...]) -> IntArray:
-        """Place of each token's word, shape (n_tokens,); -1 for words that are not compared."""
+        """Position of each token's word, shape (n_tokens,); -1 for words that are not compared."""
         if tokens != self._last:
             found = (self._position.get(plain(token), -1) for token in tokens)
             self._places = np.fromiter(found, np.int64, len(tokens))
@@ -36,7 +36,9 @@ class Vocabulary:
         return self._places
 
     def values(self, row: TokenScores) -> FloatArray:
-        """Highest score of each word's tokens, shape (n_words,); -inf where none is scored."""
+        """Highest score of each word's tokens, shape (n_words,); -inf for a word without a
+        score.
+        """
         places = self.places(row.tokens)
         values = np.full(len(self._position), -np.inf)
         known = places >= 0

@@ -1,4 +1,4 @@
-"""What a policy makes of the findings of a run, without counting anything again."""
+"""Judging the findings of a run by a policy, without recounting."""
 
 from audit.checks.judging.judging import judged, judging_date, policy_as_applied, rejudged
 from audit.checks.judging.limits import FREE

@@ -1,4 +1,4 @@
-"""Judging a result: severities, waivers, the ratchet and stricter limits, finding by finding."""
+"""Judge the findings of a result: severities, waivers, the ratchet and stricter limits."""
 
 from __future__ import annotations
 
@@ -32,10 +32,10 @@ _AGAIN = "audit the data again with `audit run --policy`"
 
 
 def judging_date() -> date:
-    """Today in UTC; the day of ``SOURCE_DATE_EPOCH`` where that is set.
+    """Today in UTC, or the day of ``SOURCE_DATE_EPOCH`` if that is set.
 
     Raises:
-        InputError: If that is no moment.
+        InputError: If ``SOURCE_DATE_EPOCH`` is not a valid timestamp.
     """
     epoch = os.environ.get("SOURCE_DATE_EPOCH")
     try:
@@ -52,14 +52,14 @@ def judging_date() -> date:
 def judged(
     result: AuditResult, policy: Policy, *, today: date, reference: AuditResult | None = None
 ) -> AuditResult:
-    """A result with every finding judged by the policy that it was counted with.
+    """Judge every finding of a result by the policy that it was counted with.
 
     Args:
-        result: What was found; earlier judgements of it are forgotten.
-        policy: As applied to the hierarchy.
-        today: The day on which waivers hold or have expired.
-        reference: An earlier run. A finding that it has too, and no worse, is marked as known, and
-            counts as a note where the policy says ``ratchet``.
+        result: The result; its earlier judgements are discarded.
+        policy: The policy as applied to the hierarchy.
+        today: The day that decides whether a waiver has expired.
+        reference: An earlier run. A finding that is in it and has not become worse is marked as
+            known, and counts as a note if the policy says ``ratchet``.
     """
     return _judged(result, policy, policy, today, reference)
 
@@ -67,17 +67,19 @@ def judged(
 def rejudged(
     result: AuditResult, policy: Policy, *, today: date, reference: AuditResult | None = None
 ) -> AuditResult:
-    """A run judged by another policy; parameters as of `judged`.
+    """Judge a run by another policy; parameters as in `judged`.
 
-    Severities, waivers, the ratchet, the number of findings shown, the smallest count shown and
-    titles may change, and limits may become stricter: tests that a limit is part of are made again,
-    a finding within a stricter limit is dropped, and what was folded into it alone stands again.
-    Where the policy states no ``min_cell``, that of the run stays.
+    The policy may change severities, waivers, the ratchet, the number of findings shown, the
+    smallest
+    count shown and titles, and may make limits stricter. Tests that depend on a limit are repeated,
+    and a finding that a stricter limit excludes is dropped; findings folded only into that one are
+    shown again. If the policy does not state ``min_cell``, that of the run is kept.
 
     Raises:
-        PolicyError: If the policy asks for what has to be counted, names a node or check that is
-            none, or asks for a ratchet without a reference.
-        InputError: If the reference is a run of another hierarchy.
+        PolicyError: If the policy changes a key that requires recounting, names an unknown node or
+            check,
+            or asks for a ratchet without a reference.
+        InputError: If the reference is a run on another hierarchy.
     """
     counted = Policy.model_validate_json(json.dumps(result.counted_with))
     hierarchy = result.identity["hierarchy"]["name"]
@@ -96,14 +98,14 @@ def rejudged(
 def policy_as_applied(
     policy: Policy, *, min_cell: int, labelled_ancestors: str, as_expected: Sequence[int]
 ) -> dict[str, Any]:
-    """What ``result.json`` says of the policy.
+    """The policy as recorded in ``result.json``.
 
     Args:
         policy: The policy.
         min_cell: Smallest count shown.
         labelled_ancestors: Whether a label beside its own ancestor is a fault.
-        as_expected: Pairs that were found and left out for each of its expected associations, then
-            for each of its companion rules; what follows is not the policy's.
+        as_expected: Number of pairs left out because of each expected association, then because
+            of each companion rule of the policy; further entries are ignored.
     """
     known = len(policy.expected)
     asked = as_expected[known : known + len(policy.companions)]

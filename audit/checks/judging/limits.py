@@ -1,4 +1,4 @@
-"""Limits: which findings fall under a stricter one, and which changes need counting."""
+"""Limits: which findings a stricter limit excludes, and which policy changes require recounting."""
 
 from __future__ import annotations
 
@@ -23,15 +23,16 @@ FREE = (
     "waivers",
     "ratchet",
 )
-"""Keys of a policy that never need counting."""
+"""Policy keys that can always be changed without recounting."""
 
 
 @dataclass(frozen=True, slots=True)
 class Bound:
-    """A limit of a check with its value, and whether evidence may have come to lie beyond it.
+    """A limit of a check with its value, and whether existing evidence may violate it.
 
-    It may where the run was counted with another value, or with another one of a limit of a check
-    that tests its findings again.
+    It may if the run was counted with another value, or if the check retests its findings and
+    another
+    of its limits has changed.
     """
 
     limit: Limit
@@ -40,7 +41,7 @@ class Bound:
 
 
 def bounds_of(counted: Policy, wanted: Policy) -> dict[str, tuple[Bound, ...]]:
-    """The limits of each check that has any."""
+    """The limits of each check that has any, by name of the check."""
     return {check.name: tuple(_bounds(check, counted, wanted)) for check in CHECKS if check.limits}
 
 
@@ -56,7 +57,7 @@ def _bounds(check: Check, counted: Policy, wanted: Policy) -> Iterator[Bound]:
 def with_limits(
     evidence: Mapping[str, Quantity], bounds: Iterable[Bound]
 ) -> Mapping[str, Quantity]:
-    """Evidence that tells the limits as the policy has them."""
+    """The evidence, with its limits replaced by those of the policy."""
     told = {b.limit.told_as: b.value for b in bounds if b.limit.evidence in evidence}
     return {
         name: replace(quantity, value=told[name]) if name in told else quantity
@@ -65,13 +66,13 @@ def with_limits(
 
 
 def within(finding: Finding, bound: Bound) -> bool:
-    """Whether a finding is none any more under a stricter limit."""
+    """Whether a stricter limit excludes a finding."""
     value = number(finding, bound.limit.evidence)
     return bound.stricter and value is not None and not bound.limit.keeps(value, bound.value)
 
 
 def needs_counting(result: AuditResult, counted: Policy, wanted: Policy) -> Iterator[str]:
-    """Keys of a policy that the run's findings cannot be judged by."""
+    """Changed policy keys that cannot be applied without recounting."""
     thresholds = {str(threshold["name"]) for threshold in wanted.thresholds()}
     for key in Policy.model_fields:
         if key in FREE:

@@ -1,4 +1,4 @@
-"""What a policy names must be there, and a reference must be one of the same hierarchy."""
+"""Validation of the names in a policy, and of the hierarchy of a reference run."""
 
 from __future__ import annotations
 
@@ -11,19 +11,19 @@ from audit.results.result import AuditResult
 
 
 def refuse_unknown_names(policy: Policy, nodes: Collection[str], hierarchy: str) -> None:
-    """Raise PolicyError where a policy names a node or a check that is none.
+    """Raise PolicyError if a policy names an unknown node or check.
 
     Args:
-        policy: As applied.
+        policy: The policy as applied.
         nodes: Ids of the hierarchy's nodes.
-        hierarchy: Its name, for the message.
+        hierarchy: Name of the hierarchy, for the message.
     """
     refuse_unknown_nodes(policy, nodes, hierarchy)
     refuse_unknown_checks(policy)
 
 
 def refuse_unknown_checks(policy: Policy) -> None:
-    """Raise PolicyError where a policy names a check that is none."""
+    """Raise PolicyError if a policy names an unknown check."""
     names = {"severities": [c.name for c in ALL_CHECKS], "waivers": [c.name for c in CHECKS]}
     unknown = [f"{key}: {name}" for key, name in policy.checks_named() if name not in names[key]]
     if unknown:
@@ -35,11 +35,11 @@ def refuse_unknown_checks(policy: Policy) -> None:
 
 
 def refuse_reference(hierarchy: str, policy: Policy, reference: AuditResult | None) -> None:
-    """Refuse a reference that this hierarchy's runs cannot be judged by, or the lack of one.
+    """Raise an error if the reference is required but missing, or of another hierarchy.
 
     Raises:
         PolicyError: If the policy says ``ratchet`` and there is no reference.
-        InputError: If the reference is a run of another hierarchy.
+        InputError: If the reference is a run on another hierarchy.
     """
     if reference is None:
         if policy.ratchet:

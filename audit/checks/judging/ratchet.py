@@ -1,4 +1,4 @@
-"""The ratchet: whether a finding is known from an earlier run, and no worse."""
+"""The ratchet: whether a finding is known from an earlier run and has not become worse."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from audit.results.result import AuditResult
 
 
 def findings_by_id(reference: AuditResult | None) -> dict[str, Finding]:
-    """Findings of the reference that its policy did not drop; none without a reference."""
+    """The reference's findings by id, without those that its policy dropped; empty without one."""
     if reference is None:
         return {}
     there = (f for check in reference.checks for f in check.findings if not f.judgement.dropped)
@@ -16,7 +16,7 @@ def findings_by_id(reference: AuditResult | None) -> dict[str, Finding]:
 
 
 def no_worse(finding: Finding, before: Finding) -> bool:
-    """Whether the effect lies within what the reference's interval lets expect."""
+    """Whether the main effect is at most the upper bound of the reference's interval."""
     if SEVERITIES.index(finding.severity) < SEVERITIES.index(before.severity):
         return False
     (name, effect, _), (name_before, _, bound) = main_effect(finding), main_effect(before)
@@ -46,6 +46,6 @@ def _upper(finding: Finding, name: str, value: float) -> float:
 
 
 def number(finding: Finding, name: str) -> float | None:
-    """Evidence of that name as it was counted; None where there is none, or no number."""
+    """Unsuppressed evidence of a name; None if it is missing or not a number."""
     value = finding.evidence[name].value if name in finding.evidence else None
     return float(value) if isinstance(value, int | float) else None

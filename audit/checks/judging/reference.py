@@ -1,4 +1,4 @@
-"""What a run keeps of the reference that it was judged beside."""
+"""The part of the reference run that a run keeps."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from audit.results.result import AuditResult
 
 
 def remembered(reference: AuditResult, min_cell: int) -> Remembered:
-    """The reference's findings as they may be shown.
+    """The reference's findings, suppressed for sharing.
 
     Args:
         reference: The earlier run.
-        min_cell: Smallest count that the new run shows; the stricter one holds. Nothing is told
-            that the reference itself withholds.
+        min_cell: Smallest count that the new run shows; the larger one of both runs applies.
+            Whatever the reference withholds stays withheld.
     """
     min_cell = max(min_cell, int(reference.policy["min_cell"]))
     own = reference.shared()

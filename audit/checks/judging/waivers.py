@@ -1,4 +1,4 @@
-"""Waivers: which findings somebody answers for, and until when."""
+"""Waivers: findings that somebody accepts responsibility for, until a day."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from audit.results.findings import CheckResult, Finding, Waived
 
 
 class Waivers:
-    """The waivers of a policy on a day, over a hierarchy.
+    """The waivers of a policy, applied on a day to findings on a hierarchy.
 
     Args:
-        stated: In the policy's order: the first that covers a finding answers for it.
-        today: The day on which they hold or have expired.
+        stated: Waivers in the policy's order; the first that covers a finding applies.
+        today: The day that decides whether a waiver has expired.
         edges: ``child, parent`` of the hierarchy.
     """
 
@@ -30,14 +30,14 @@ class Waivers:
         self._below = {w.subtree: _below(w.subtree, children) for w in stated if w.subtree}
 
     def of(self, finding: Finding) -> Waived | None:
-        """Who answers for a finding on this day; None where nobody does."""
+        """Who answers for a finding on this day; None if no valid waiver covers it."""
         for waiver in self._stated:
             if not waiver.expired(self._today) and self._covers(waiver, finding):
                 return Waived(waiver.owner, waiver.reason, waiver.expires.isoformat())
         return None
 
     def uses(self, checks: Iterable[CheckResult]) -> tuple[WaiverUse, ...]:
-        """Every waiver with what it covers, in the policy's order."""
+        """Every waiver with the number of findings it covers, in the policy's order."""
         there = [f for check in checks for f in check.findings if not f.judgement.dropped]
         return tuple(
             WaiverUse(
@@ -63,7 +63,7 @@ class Waivers:
 
 
 def listed(use: WaiverUse) -> dict[str, Any]:
-    """A waiver as ``result.json`` lists it."""
+    """A waiver as listed in ``result.json``."""
     stated = use.waiver
     place = {k: list(v) if isinstance(v, tuple) else v for k, v in stated.place.items()}
     return {

@@ -1,4 +1,4 @@
-"""Severity by weight: an error that few rows carry counts as a warning."""
+"""Severity by share: an error that concerns few rows counts as a warning."""
 
 from __future__ import annotations
 
@@ -9,15 +9,17 @@ from audit.results.findings import Finding
 
 
 def severity_of(finding: Finding, policy: Policy, min_cell: int) -> Severity | None:
-    """The policy's severity of a finding; None: the check's own.
+    """The severity that the policy gives a finding; None to keep the check's own.
 
-    What `severities` says of its check; else ``warning`` for an error whose share of the rows, or
-    instances, looked at is below `error_share`. An error without a share stays one.
+    This is the policy's ``severities`` entry for the check; else ``warning`` for an error that
+    concerns less than ``error_share`` of the rows or instances examined. An error without a share
+    stays an error.
 
     Args:
-        finding: As the check made it.
-        policy: As applied.
-        min_cell: Smallest count shown. A smaller one is judged as 1: the severity does not tell it.
+        finding: The finding as made by the check.
+        policy: The policy as applied.
+        min_cell: Smallest count shown. Smaller counts are judged as 1, so that the severity does
+            not disclose them.
     """
     if finding.check in policy.severities or finding.severity != "error":
         return policy.severities.get(finding.check)

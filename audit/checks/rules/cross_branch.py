@@ -1,4 +1,4 @@
-"""cross_branch: instances that carry nodes of two branches that were meant to be apart."""
+"""cross_branch: instances that carry nodes of two branches that the policy keeps apart."""
 
 from __future__ import annotations
 
@@ -29,12 +29,15 @@ _TITLE = "Do instances carry nodes of branches that were meant to exclude each o
 
 
 def run(measured: Measurements) -> CheckResult:
-    """Report each pair of branches that meets against the policy, broken down.
+    """Report each pair of branches that instances combine against the policy, broken down.
 
-    Only where a rule speaks of the two: how often the others meet stands in the map of branches.
-    An instance counts where it carries both and no label of it lies in both: such a label brings
-    the branches together by itself. A branch that lies below another cannot exclude it. Counts do
-    not tell what stands first.
+    Only pairs of branches with a rule are reported; the map of branches shows all others. An
+    instance
+    counts if it carries both branches and none of its labels lies in both, since such a label
+    combines
+    the branches by itself. A branch below another one cannot exclude it. Rules on the first
+    position
+    need instances; counts do not hold positions.
     """
     used = [int(i) for i in measured.hierarchy.branches if measured.support[i]]
     apart = [pair for pair in combinations(used, 2) if not _nested(measured, *pair)]
@@ -195,7 +198,7 @@ def _carrying(measured: Measurements, direct: Sparse, node: str) -> int:
 
 
 def cases(measured: Measurements, finding: Finding) -> IntArray:
-    """The instances that carry both branches; of codes that should stand first, those with one."""
+    """The instances that carry both branches; for codes that should be first, those with one."""
     a, b = finding.nodes
     instances = _carrying_apart(measured, a, b)
     if not finding.key:

@@ -1,4 +1,4 @@
-"""duplicate_instance: one record entered twice, under one id or under two of one group."""
+"""duplicate_instance: one record entered twice, under the same id or two ids of one group."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ from audit.results.findings import CheckResult, Finding
 _NAME = "duplicate_instance"
 _TITLE = "Does one record stand in the data twice?"
 _PLACES = ("places",)
-"""Key of the finding on instances met in two places."""
+"""Key of the finding on instances that occur in two places of the data."""
 LEAST_LABELS = 5
-"""Different labels from which two equal sets within a group are no coincidence of short records."""
+"""Least number of labels for two equal sets within a group not to be a coincidence."""
 
 
 def run(measured: Measurements) -> CheckResult:
-    """Report ids met twice with equal labels, and equal long sets of labels within a group.
+    """Report ids that occur twice with equal labels, and equal long label sets within a group.
 
     Equal sets of different groups are no finding: two patients may have the same conditions.
     """
@@ -40,7 +40,7 @@ def run(measured: Measurements) -> CheckResult:
 
 
 def met_twice(measured: Measurements) -> IntArray:
-    """Instances met in two places with equal labels, at least one of them kept, in order."""
+    """Instances that occur in two places with equal labels, at least one label kept; ascending."""
     dataset = measured.loaded.dataset
     places = dataset.places.filter(pl.col("labels").list.len() > 0)
     equal = places.group_by("instance", "labels").len().filter(pl.col("len") > 1)
@@ -120,7 +120,7 @@ def _root(measured: Measurements) -> str:
 
 
 def cases(measured: Measurements, finding: Finding) -> IntArray:
-    """The instances met in two places, or those equal to another of their group."""
+    """The instances that occur in two places, or those equal to another of their group."""
     if finding.key == _PLACES:
         return met_twice(measured)
     return distinct(_equal_sets(measured))

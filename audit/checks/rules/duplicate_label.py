@@ -31,9 +31,9 @@ class _Repeats:
 
 
 def run(measured: Measurements) -> CheckResult:
-    """Report repeated labels once, with those repeated on most instances.
+    """Report all repeated labels in one finding, with those repeated on the most instances.
 
-    Instances that stand in two places with equal labels are left to ``duplicate_instance``.
+    Instances that occur in two places with equal labels are left to ``duplicate_instance``.
     """
     return CheckResult(
         name=_NAME,
@@ -107,7 +107,7 @@ def _finding(measured: Measurements, repeats: _Repeats) -> tuple[Finding, ...]:
 
 
 def cases(measured: Measurements, _: Finding) -> IntArray:
-    """The instances that repeat a label."""
+    """The instances with a repeated label."""
     return distinct(_repeated(measured))
 
 

@@ -1,4 +1,4 @@
-"""empty_instance: instances without a label, by whether they ever had one."""
+"""empty_instance: instances without a label: all were refused, or there never was one."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _REFUSED = ("refused",)
 
 
 def run(measured: Measurements) -> CheckResult:
-    """Report instances whose labels were all refused, and apart from them those without any row."""
+    """Report instances whose labels were all refused, and separately those without any row."""
     read = measured.ledger.rows_read
     return CheckResult(
         name=_NAME,

@@ -1,4 +1,6 @@
-"""excludes1: instances with two codes that the classification says are not used together."""
+"""excludes1: instances with two codes that an Excludes1 note of the classification forbids
+together.
+"""
 
 from __future__ import annotations
 
@@ -35,10 +37,10 @@ class _Sides:
 
 
 def run(measured: Measurements) -> CheckResult:
-    """Report each note that instances conflict with, once, with its top pairs of labels.
+    """Report each violated note once, with its most frequent pairs of labels.
 
-    A note holds for all codes at and below its node. Two labels that several notes keep apart are
-    told by the most specific of them; a note with nothing of its own to tell is folded into those.
+    A note applies to all codes at or below its node. A pair of labels that several notes exclude is
+    reported for the most specific note; a note without pairs of its own is folded into those.
     """
     exclusions = measured.hierarchy.exclusions
     several = int((measured.loaded.dataset.direct.sum(axis=1) > 1).sum())
@@ -199,7 +201,7 @@ def _parts(
 
 
 def cases(measured: Measurements, finding: Finding) -> IntArray:
-    """The instances that carry the node of the note and one that it excludes."""
+    """The instances that carry the note's node and a node that it excludes."""
     noted, *excluded = finding.nodes
     met = [carrying_both(measured, noted, node) for node in excluded]
     return np.unique(np.concatenate(met))

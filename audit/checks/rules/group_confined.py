@@ -1,4 +1,6 @@
-"""group_confined: nodes that one site, coder or split alone uses, though their parent is shared."""
+"""group_confined: nodes used by one site, coder or split only, while others use their parent
+too.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +23,9 @@ from audit.results.findings import CheckResult, Finding
 _NAME = "group_confined"
 _TITLE = "Is a node used by one site, coder or split alone, though its parent is not?"
 LEAST_UNITS = 10
-"""Groups, or instances without groups, that carry a node from which it is judged."""
+"""Least number of groups (or of instances, without groups) that carry a node for it to be
+tested.
+"""
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,10 +64,12 @@ class _Confined:
 
 
 def run(measured: Measurements) -> CheckResult:
-    """Report nodes confined to one value of a column, the most general of those below each other.
+    """Report nodes confined to one value of a column; of nested ones, the most general.
 
-    A node is judged where enough units carry it and every parent is carried with several values,
-    one of them often enough to hold them all; which nodes these are, the totals alone decide.
+    A node is tested if enough units carry it, and each of its parents occurs with several values,
+    one
+    of which is frequent enough to hold all units of the node. Totals alone decide which nodes are
+    tested.
     """
     columns = [column for name in measured.loaded.columns if (column := _counted(measured, name))]
     judged = sum(int(_judged(measured, column).sum()) for column in columns)
@@ -198,7 +204,7 @@ def _chain(measured: Measurements, node: int) -> list[int]:
 
 
 def cases(measured: Measurements, finding: Finding) -> IntArray:
-    """The instances that carry the node."""
+    """The instances that carry the confined node."""
     _, node = finding.key
     return carrying(measured, node)
 

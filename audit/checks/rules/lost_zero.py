@@ -1,4 +1,4 @@
-"""lost_zero: codes that were read as numbers and lost zeros at their ends."""
+"""lost_zero: codes that were read as numbers and lost leading or trailing zeros."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _NAME = "lost_zero"
 _TITLE = "Have codes lost zeros at their ends?"
 _COULD = LOST_ZERO | MAYBE_LOST_ZERO
 _SEVERAL_SETS = "several"
-"""Key of the finding on labels without a table that may stand for codes of several code sets."""
+"""Key of the finding on labels without a table whose possible codes are of several code sets."""
 _NONE_LEFT = "all"
 """Last part of the key of a finding that no row of a code set starts with 0."""
 _CURATOR = "Export the codes again as text: on the way they were taken for numbers."
@@ -36,10 +36,12 @@ _DATA_USER = (
 
 
 def run(measured: Measurements) -> CheckResult:
-    """Report labels that are a code only with zeros put back, or a code set without any 0.
+    """Report labels that are a code only with zeros restored, or a code set with no leading 0 at
+    all.
 
-    Of labels with several readings it tells which one fits the other codes of their records; on
-    counts none is preferred.
+    For labels with several readings, the finding says which one fits the other codes of the
+    records;
+    with counts only, no reading is preferred.
     """
     integrity = integrity_of(measured)
     why_not = _why_not(measured, integrity)
@@ -184,10 +186,10 @@ def _rows_of(labels: pl.DataFrame, which: pl.Expr) -> int:
 
 
 def cases(measured: Measurements, finding: Finding) -> IntArray:
-    """The instances with a label that is a code only with zeros put back.
+    """The instances with a label that is a code only with zeros restored.
 
-    Where no row of the code set starts with 0, those with a label that could be one: the rows that
-    a reader would expect to start with 0 may have been lost altogether, and then there are none.
+    If no row of the code set starts with 0, the instances with a label that could have lost one;
+    none if the rows that should start with 0 are missing from the data.
     """
     integrity = integrity_of(measured)
     if integrity is None:

@@ -1,4 +1,4 @@
-"""malformed_code: labels that do not have the shape of a code."""
+"""malformed_code: labels that do not have the format of a code."""
 
 from __future__ import annotations
 
@@ -15,7 +15,9 @@ _TITLE = "Does every label have the shape of a code?"
 
 
 def run(measured: Measurements) -> CheckResult:
-    """Report labels refused for their shape; not applicable without rules of spelling."""
+    """Report labels refused for their format; not applicable if the hierarchy has no code
+    format.
+    """
     looked = looked_at(measured)
     return CheckResult(
         name=_NAME,
@@ -46,7 +48,7 @@ def _why_not(measured: Measurements) -> str:
 
 
 def cases(measured: Measurements, _: Finding) -> IntArray:
-    """The instances with such a label."""
+    """The instances with a malformed label."""
     return written_with(measured, refused_for(measured, _NAME))
 
 

@@ -1,4 +1,4 @@
-"""missing_companion: instances with a code but without the other one that a rule asks for."""
+"""missing_companion: instances with a code but without the companion code that a rule requires."""
 
 from __future__ import annotations
 
@@ -52,10 +52,11 @@ class _Asked:
 
 
 def run(measured: Measurements) -> CheckResult:
-    """Report each rule that instances do not keep to, once, with the labels that ask.
+    """Report each violated rule once, with the labels that require the companion.
 
-    A rule that begins or ends on a day is judged where the true day of an instance is known;
-    instances without one are told apart, as a note.
+    A rule with a first or last day is applied to instances whose true day is known; instances
+    without
+    a day are reported separately, as a note.
     """
     rules = companion_rules(measured.hierarchy, measured.policy)
     groups = [group for rule in rules for group in _groups(measured, rule)]

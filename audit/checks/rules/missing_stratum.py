@@ -1,4 +1,4 @@
-"""missing_stratum: columns of the instances within which reported pairs are no surprise."""
+"""missing_stratum: columns that explain reported pairs, and could be added as strata."""
 
 from __future__ import annotations
 
@@ -17,16 +17,17 @@ from audit.results.findings import CheckResult, Finding
 _NAME = "missing_stratum"
 _TITLE = "Are pairs of nodes reported that a column of the instances explains?"
 LEAST_SHARE = 0.1
-"""Share of the reported pairs that must vanish within a column for it to be told."""
+"""Least share of the reported pairs that must vanish within a column for it to be reported."""
 LEAST_PAIRS = 2
-"""Pairs that must."""
+"""Least number of pairs that must vanish."""
 
 
 def run(measured: Measurements) -> CheckResult:
-    """Report columns, and all of them together, within which pairs are reported no more.
+    """Report columns, and all of them together, within which reported pairs vanish.
 
-    Looked at are columns that were read, or stand in the file, and are no strata: each in turn
-    parts the instances beside the policy's strata, and the pairs are judged again.
+    Every column of the instances that is not a stratum is tried: the instances are stratified by it
+    in
+    addition to the policy's strata, and the pairs are tested again.
     """
     pairs, tried = len(measured.excess.found), _tried(measured)
     return CheckResult(
@@ -105,7 +106,7 @@ def _carrying(measured: Measurements, columns: tuple[str, ...]) -> IntArray:
 
 
 def cases(measured: Measurements, finding: Finding) -> IntArray:
-    """The instances that carry both nodes of a pair that vanishes."""
+    """The instances that carry both nodes of a vanishing pair."""
     return _carrying(measured, finding.key)
 
 

@@ -1,4 +1,4 @@
-"""mixed_versions: rows that are coded in another version of the classification."""
+"""mixed_versions: rows coded in another version of the classification."""
 
 from __future__ import annotations
 
@@ -15,13 +15,15 @@ from audit.results.findings import CheckResult, Finding
 _NAME = "mixed_versions"
 _TITLE = "Are rows coded in another version of the classification?"
 _MARKED = "marked"
-"""Key of the finding on rows that say so themselves."""
+"""Key of the finding on rows that the data marks as another version."""
 _CURATOR = "Publish the versions apart, or with a column that says which version a row is of."
 _DATA_USER = "Audit the rows of the other version with its own hierarchy; here they count nowhere."
 
 
 def run(measured: Measurements) -> CheckResult:
-    """Report rows that the data marks as another version, and refused labels shaped like one."""
+    """Report rows marked as another version, and refused labels in the format of another
+    version.
+    """
     integrity, read = integrity_of(measured), measured.ledger.rows_read
     asked = integrity is not None and integrity.other_version is not None
     return CheckResult(
@@ -83,7 +85,7 @@ def _shaped_otherwise(measured: Measurements) -> pl.DataFrame:
 
 
 def cases(measured: Measurements, finding: Finding) -> IntArray:
-    """The instances with a row that is marked, or a label that is shaped, as another version's."""
+    """The instances with a row marked as another version, or a label in its format."""
     marked = finding.key == (_MARKED,)
     labels = _marked_otherwise(measured) if marked else _shaped_otherwise(measured)
     return written_with(measured, labels)

@@ -1,4 +1,4 @@
-"""model_confuses: labels answered in place of each other more often than mistakes alone would."""
+"""model_confuses: pairs of labels that a model confuses more often than expected by chance."""
 
 from __future__ import annotations
 
@@ -30,13 +30,13 @@ _RELATION = {
     "cross_branch": "of different branches",
 }
 LEAST_LABELS = 4
-"""Labels among the mistakes from which their counts do not settle every exchange."""
+"""Least number of labels among the mistakes: with fewer, margins determine every exchange."""
 
 
 def run(measured: Measurements) -> CheckResult:
-    """Report two labels that are exchanged more often than expected of labels so often mistaken.
+    """Report pairs of labels exchanged more often than their numbers of mistakes let expect.
 
-    Neither lies above the other. The order is that of the instances in excess, at the least.
+    Neither label is an ancestor of the other. Pairs are ordered by the lower bound of their excess.
     """
     model = measured.model
     why_not = _why_not(measured, model)
@@ -156,10 +156,10 @@ def _finding(
 
 
 def cases(measured: Measurements, finding: Finding) -> IntArray:
-    """The instances on which one of the two is the label and the other the answer, ascending.
+    """The instances with one of the two as label and the other as answer.
 
     Returns:
-        Their numbers in the dataset, shape (n,); none without predictions.
+        Their indices in the dataset, ascending, shape (n,); empty without predictions.
     """
     if measured.model is None:
         return np.empty(0, np.int64)

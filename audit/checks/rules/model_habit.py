@@ -1,4 +1,4 @@
-"""model_habit: habits of those who label that the model has learned, or made stronger."""
+"""model_habit: labelling habits of the data that the model has learned or amplified."""
 
 from __future__ import annotations
 
@@ -25,12 +25,14 @@ _TITLE = "Has the model learned the data's habits?"
 
 
 def run(measured: Measurements) -> CheckResult:
-    """Report catch-alls that the model uses as the data does, and co-labelling it makes stronger.
+    """Report catch-alls that the model overuses like the data, and co-labelling that it amplifies.
 
-    A parent whose residual share is reported in the data is reported where the predictions' share
-    is above the limit too. A pair of nodes of different branches, carried together often enough in
-    the data, is reported where the model has it together more often, on the same instances; pairs
-    that are the same phenomenon are folded into the one that names it.
+    A parent whose residual share is reported for the data is reported if the share in the
+    predictions
+    is above the limit too. A pair of nodes of different branches that is frequent enough in the
+    data
+    is reported if the model predicts both together more often on the same instances; related pairs
+    are folded into the one that represents them.
     """
     model = measured.model
     if model is None:
@@ -194,7 +196,9 @@ def _stronger_finding(
 
 
 def cases(measured: Measurements, finding: Finding) -> IntArray:
-    """The instances predicted only residual nodes below the parent, or both nodes of the pair."""
+    """The instances with only residual predictions below the parent, or with both nodes
+    predicted.
+    """
     if measured.model is None:
         return np.empty(0, np.int64)
     nodes = [measured.hierarchy.index(node) for node in finding.nodes]

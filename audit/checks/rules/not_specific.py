@@ -1,4 +1,4 @@
-"""not_specific: labels that are headings or roots, with more specific nodes below them."""
+"""not_specific: labels that are headings or roots, although more specific nodes exist."""
 
 from __future__ import annotations
 
@@ -39,10 +39,10 @@ _DATA_USER = (
 
 
 def run(measured: Measurements) -> CheckResult:
-    """Report labels that were headings on their day, by the dates that the policy names.
+    """Report labels that were headings on their day, by the code dates that the policy names.
 
-    Where no date can tell, report labels at headings of the code sets that are listed completely.
-    Without such a list, report instances with no label but roots and the like.
+    For rows without a date, report labels at headings of the code sets that are listed completely.
+    Without such a list, report instances whose labels are all roots or similarly uninformative.
     """
     integrity, read = integrity_of(measured), measured.ledger.rows_read
     listed = integrity is not None and bool(measured.hierarchy.complete_tables)
@@ -134,7 +134,7 @@ def _code_set_below(measured: Measurements, integrity: Integrity, node: str) -> 
 
 
 def cases(measured: Measurements, finding: Finding) -> IntArray:
-    """The instances with such a label, on such a day; or with no other label."""
+    """The instances with such a label (on its day, for dated rows), or with only such labels."""
     if finding.key == (UNINFORMATIVE,):
         return cases_uninformative(measured)
     integrity = integrity_of(measured)

@@ -1,4 +1,4 @@
-"""parent_and_child: an instance labelled with a node and with that node's own ancestor."""
+"""parent_and_child: instances labelled with both a node and its ancestor."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _TITLE = "Is an instance labelled with a node and with its own ancestor?"
 
 
 def run(measured: Measurements) -> CheckResult:
-    """Report instances whose labels hold a node and its ancestor, once, with the top pairs."""
+    """Report such instances in one finding, with the most frequent pairs."""
     allowed = measured.labelled_ancestors == "allowed"
     return CheckResult(
         name=_NAME,
@@ -77,7 +77,7 @@ def _findings(measured: Measurements) -> tuple[Finding, ...]:
 
 
 def cases(measured: Measurements, _: Finding) -> IntArray:
-    """The instances labelled with a node and with its ancestor."""
+    """The instances labelled with both a node and its ancestor."""
     direct = measured.loaded.dataset.direct
     above = csr_array(direct @ measured.hierarchy.strict_closure)
     return np.flatnonzero(np.diff(csr_array(direct.multiply(above)).indptr))

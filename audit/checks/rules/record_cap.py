@@ -1,4 +1,4 @@
-"""record_cap: a greatest length at which records pile up, because the rest was cut."""
+"""record_cap: records pile up at a greatest length, because longer ones were truncated."""
 
 from __future__ import annotations
 
@@ -20,27 +20,29 @@ from audit.results.findings import CheckResult, Finding
 _NAME = "record_cap"
 _TITLE = "Do records pile up at a greatest length?"
 LEAST_LENGTH = 3
-"""Shortest length that may be a cap: two shorter ones must tell what to expect."""
+"""Shortest length that can be a cap: the expectation needs two shorter lengths."""
 LEAST_INSTANCES = 20
-"""Instances at a length from which it is judged."""
+"""Least number of instances at a length for it to be tested."""
 LEAST_RATIO = 1.5
-"""Times the instances expected from which a pile is reported."""
+"""Least ratio of observed to expected instances for a pile to be reported."""
 MOST_LONGER = 0.01
-"""Longer instances, as a share of those at a length, up to which they are strays beyond a cap."""
+"""Largest number of longer instances, as a share of those at the cap, that count as outliers."""
 ONE_LENGTH = 0.95
-"""Share of the instances at one length from which it is the form of the data, not a cap."""
+"""Least share of the instances at one length for it to be the format of the data, not a cap."""
 
 
 @dataclass(frozen=True)
 class Pile:
-    """The greatest length of some instances, beside what the shorter ones let expect there."""
+    """The greatest length of some instances, with the number expected there from shorter
+    lengths.
+    """
 
     length: int
     at: int
     longer: int
     expected: float
     rise: float
-    """Factor by which ``expected`` exceeds the instances one label shorter, at least 1."""
+    """Ratio of ``expected`` to the number of instances with one label fewer, at least 1."""
     p_value: float
 
 
@@ -59,11 +61,13 @@ class _Scope:
 
 
 def run(measured: Measurements) -> CheckResult:
-    """Report a greatest length with more instances than the shorter ones let expect.
+    """Report a greatest length with more instances than expected from the shorter lengths.
 
-    It is looked for in the release, and in each value of the split and the strata: a form may have
-    held only so many labels in one period. A cap of the release is not told again of its parts.
-    Counts keep neither positions nor columns: of them it is looked for in the release, by rows.
+    The check covers the release, and each value of the split and the strata, since a form may have
+    had
+    room for only so many labels in one period. A cap of the release is not repeated for its parts.
+    Counts hold neither positions nor columns: with them, only the release is checked, by number of
+    rows.
     """
     scopes = list(_scopes(measured))
     judged = [(scope, pile) for scope in scopes if (pile := pile_of(scope.counts))]
@@ -97,7 +101,7 @@ def _with_value(measured: Measurements, lengths: pl.DataFrame, column: str) -> p
 
 
 def record_lengths(measured: Measurements) -> pl.DataFrame:
-    """``instance`` (index) and ``length``: its last position, else its number of rows kept.
+    """``instance`` (index) and ``length``: the last position, else the number of rows kept.
 
     Instances without labels are left out.
     """
@@ -123,17 +127,18 @@ def _of_one_length(counts: IntArray) -> bool:
 
 
 def pile_of(counts: IntArray) -> Pile | None:
-    """The greatest length judged against the two before it.
+    """The greatest length, tested against the two lengths before it.
 
-    Where the number of instances falls toward it, at most as many are expected as one label
-    shorter; where it rises, a rise by at most the same factor again, as in every log-concave
-    distribution. p is that of a binomial test of the two lengths.
+    If the numbers of instances fall toward it, at most as many are expected as with one label
+    fewer;
+    if they rise, at most a rise by the same factor again, as in every log-concave distribution. The
+    p value is that of a binomial test of the two lengths.
 
     Args:
         counts: Instances of each length from 0, shape (n_lengths,).
 
     Returns:
-        None where the longest instances are few, short, or of one length with nearly all others.
+        None if the longest instances are few or short, or nearly all instances have that length.
     """
     from scipy.stats import binom
 
@@ -209,7 +214,9 @@ def _ratio_interval(pile: Pile, near: int) -> tuple[float, float | None]:
 
 
 def cases(measured: Measurements, finding: Finding) -> IntArray:
-    """The instances of exactly that length, in the release or in the value of the column."""
+    """The instances of exactly the capped length, in the release or with the value of the
+    column.
+    """
     *scope, length = finding.key
     lengths = record_lengths(measured)
     if scope:

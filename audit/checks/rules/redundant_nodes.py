@@ -1,4 +1,4 @@
-"""redundant_nodes: two nodes that behave as one, or one that almost never stands alone."""
+"""redundant_nodes: pairs of nodes used as one, and nodes that rarely occur without another."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _COUNTS = ("instances", "support_a", "support_b")
 
 
 def run(measured: Measurements) -> CheckResult:
-    """Report pairs of nodes that behave as one, and nodes that almost never stand alone."""
+    """Report pairs of nodes used as one, and nodes that rarely occur without another."""
     hierarchy, support = measured.hierarchy, measured.support
     common = in_common(hierarchy.edges, hierarchy.closure, support, LEAST_SUPPORT)
     family = apart_pairs(common, support, LEAST_SUPPORT)

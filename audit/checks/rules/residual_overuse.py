@@ -1,4 +1,4 @@
-"""residual_overuse: parents whose instances carry mostly catch-alls, and nothing specific."""
+"""residual_overuse: parents below which instances carry mostly catch-alls and nothing specific."""
 
 from __future__ import annotations
 
@@ -25,14 +25,17 @@ _TITLE = "Are catch-all nodes used where the hierarchy has specific ones?"
 
 
 def run(measured: Measurements) -> CheckResult:
-    """Report parents whose residual share is above the policy's limit, or differs, deepest first.
+    """Report parents with a residual share above the policy's limit, and differences; deepest
+    first.
 
-    A parent is reported where the lower bound of its share is above the limit and its test passes
-    Benjamini-Hochberg over all parents judged. One that fails without the instances that its
-    flagged descendants explain is folded into them. A share that differs between values of a
-    column, or from the reference, is a note.
+    A parent is reported if the lower bound of its share is above the limit and its test is
+    significant
+    after Benjamini-Hochberg over all tested parents. A parent that fails once the instances of its
+    reported descendants are removed is folded into these. A share that differs between the values
+    of
+    a column, or from the reference, is a note.
 
-    On counts parents are folded by counts, and no difference is told.
+    With counts only, parents are folded by counts, and no differences are reported.
     """
     differences = () if measured.instances is None else differing(measured)
     judged = _judged(measured)
@@ -107,12 +110,12 @@ def _tested(residuals: pl.DataFrame, policy: Policy) -> pl.DataFrame:
 
 
 def retested(check: CheckResult, residuals: pl.DataFrame, policy: Policy) -> CheckResult:
-    """The findings on high shares with the q values that the policy's limit gives them.
+    """Recompute the q values of the findings on high shares for the policy's limit.
 
     Args:
-        check: What a run found.
-        residuals: Its residual table, all of whose parents are tested together.
-        policy: Whose limit holds.
+        check: The check's result in a run.
+        residuals: The run's residual table; all of its parents are tested together.
+        policy: The policy with the new limit.
     """
     q_values = dict(_tested(residuals, policy).select("parent", "q_value").iter_rows())
 
@@ -125,7 +128,7 @@ def retested(check: CheckResult, residuals: pl.DataFrame, policy: Policy) -> Che
 
 
 def standing_parents(measured: Measurements) -> dict[int, dict[str, Any]]:
-    """Line of the residual table of each parent that is reported, by its index, deepest first."""
+    """Row of the residual table of each reported parent, by node index, deepest first."""
     judged = _judged(measured)
     high = judged.high
     by_parent = dict(zip(_indices(measured, high), high.iter_rows(named=True), strict=True))
@@ -225,7 +228,7 @@ def _parts(measured: Measurements, parent: int, labelled: int) -> tuple[Part, ..
 
 
 def cases(measured: Measurements, finding: Finding) -> IntArray:
-    """The instances below the parent that carry only residual labels, where it is told to be so."""
+    """The instances that carry only residual labels below the parent, with the value reported."""
     (parent,) = finding.nodes
     only = measured.loaded.below.only_residual(measured.hierarchy.index(parent))
     return only[where_told(measured, finding)[only]] if finding.key else only

@@ -1,4 +1,4 @@
-"""retired_code: codes that were not valid on their day; without dates, codes no list has."""
+"""retired_code: codes not valid on their day; without dates, codes missing from a complete list."""
 
 from __future__ import annotations
 
@@ -28,10 +28,10 @@ _TITLE = (
 
 
 def run(measured: Measurements) -> CheckResult:
-    """Report codes that were not valid on their day, by the dates that the policy names.
+    """Report codes that were not valid on their day, by the code dates that the policy names.
 
-    Where no date can tell, report codes below a known category that the complete list of an edition
-    lacks.
+    For rows without a date, report codes below a known category that are missing from the complete
+    list of an edition.
     """
     integrity, read = integrity_of(measured), measured.ledger.rows_read
     listed = integrity is not None and bool(integrity.editions)
@@ -95,7 +95,7 @@ def _lacked(measured: Measurements) -> pl.DataFrame:
 
 
 def cases(measured: Measurements, finding: Finding) -> IntArray:
-    """The instances with such a code, on such a day."""
+    """The instances with such a code (on its day, for dated rows)."""
     if finding.key == (ON_THEIR_DAY,):
         return cases_on_day(measured, INVALID, without=explained(measured))
     return cases_not_dated(measured, _lacked(measured))

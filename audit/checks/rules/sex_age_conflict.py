@@ -1,4 +1,4 @@
-"""sex_age_conflict: codes of persons whose sex or age a rule on the code does not allow."""
+"""sex_age_conflict: codes that a rule does not allow for the person's sex or age."""
 
 from __future__ import annotations
 
@@ -44,10 +44,10 @@ class _Judged:
 
 
 def run(measured: Measurements) -> CheckResult:
-    """Report each rule on sex or age that instances do not keep to, once, with their labels.
+    """Report each violated rule on sex or age once, with its labels.
 
-    Rules are judged by the columns that the policy names. Instances without a known value are told
-    as a note.
+    Sex and age are read from the columns that the policy names. Instances with an unknown value are
+    reported as a note.
     """
     judged = _judged(measured)
     carrying = np.unique(np.concatenate([np.empty(0, np.int64), *(one.carrying for one in judged)]))
@@ -194,7 +194,7 @@ def _finding(
 
 
 def cases(measured: Measurements, finding: Finding) -> IntArray:
-    """The instances whose person the rule does not allow, or of whom that is not known."""
+    """The instances whose person the rule does not allow, or those with an unknown value."""
     *key, kind = finding.key
     judged = next(one for one in _judged(measured) if one.rule.key == tuple(key))
     return judged.against if kind == _CONFLICT else judged.unknown

@@ -29,10 +29,10 @@ class _Group:
 
 
 def run(measured: Measurements) -> CheckResult:
-    """Report each declared group once, with its most frequent pairs of labels.
+    """Report each violated group once, with its most frequent pairs of labels.
 
-    An instance counts where it has two different labels on different sides: a single label that
-    lies below two sides says nothing.
+    An instance counts if it has two different labels on different sides; a single label below two
+    sides does not count.
     """
     groups = [_group(measured, declared) for declared in measured.policy.exclusive]
     carrying = {int(i) for group in groups for i in group.carrying}

@@ -1,4 +1,4 @@
-"""split_leak: what stands in two splits, and what training never saw."""
+"""split_leak: instances and groups in two splits, and labels missing from training."""
 
 from __future__ import annotations
 
@@ -21,17 +21,17 @@ _NAME = "split_leak"
 _TITLE = "Are the splits apart, and does training see every label?"
 _TRAINING = ("train", "training")
 LEAST_RATIO = 1.5
-"""Times the unseen labels of a random split from which they are reported."""
+"""Least ratio of unseen labels to those of a random split for them to be reported."""
 SURE = 0.025
-"""Chance of as many in a random split up to which they are: beyond its 95 % interval."""
+"""Largest probability of as many in a random split: beyond its 95 % interval."""
 _INSTANCE, _GROUP = ("instance",), ("group",)
-"""Keys of the findings on what stands in several splits."""
+"""Keys of the findings on instances and groups in several splits."""
 
 
 def run(measured: Measurements) -> CheckResult:
-    """Report instances and groups in several splits, and labels that the training split lacks.
+    """Report instances and groups in several splits, and labels missing from the training split.
 
-    Unseen labels are reported where they are more than a random split of the same size lets expect.
+    Unseen labels are reported if there are more than expected in a random split of the same size.
     The training split is the one named ``train`` or ``training``, else the largest.
     """
     splits = measured.loaded.dataset.splits

@@ -1,4 +1,4 @@
-"""unexpected_pair: nodes that stand together more often than the length of records explains."""
+"""unexpected_pair: nodes that occur together more often than record length explains."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ _TITLE = "Which pairs of nodes stand together more often than the length of reco
 _UNIT = "pairs of nodes, neither above the other, frequent enough to be judged"
 _MARGINS = ("instances", "support_a", "support_b")
 CHILDREN = "children"
-"""What the key of a finding on most pairs of children of a parent ends with."""
+"""Last part of the key of a finding on most pairs of children of a parent."""
 MOST_NAMED = 3
-"""Earlier finds that the sentence names where they explain a part of a pair."""
+"""Largest number of earlier finds named in a sentence as explaining part of a pair."""
 
 
 def run(measured: Measurements) -> CheckResult:
-    """Report the pairs that the scan finds, the strongest first."""
+    """Report the pairs found by the pair scan, the strongest first."""
     excess, left_out = measured.excess, sum(measured.excess.as_expected)
     return CheckResult(
         name=_NAME,
@@ -159,7 +159,7 @@ def _parts(measured: Measurements, row: Mapping[str, Any], below: LabelPairs) ->
 def cases(measured: Measurements, finding: Finding) -> IntArray:
     """The instances that carry both nodes of the pair without a label below both.
 
-    Those of a finding on most children of a parent are those of its strongest pair.
+    For a finding on most children of a parent, the instances of its strongest pair.
     """
     a, b = finding.nodes[-2:]
     both = carrying_both(measured, a, b)

@@ -1,4 +1,4 @@
-"""unknown_code: labels, and classes of a model, that the hierarchy does not have."""
+"""unknown_code: labels, and classes of a model, that are not in the hierarchy."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ _TITLE = "Is every label a node of the hierarchy?"
 _REFUSED = "refused"
 """Key of the finding on refused labels."""
 _CLASSES = "classes"
-"""Key of the finding on classes of a model that were left out."""
+"""Key of the finding on model classes that were left out."""
 _HUNG_CLASSES = "classes hung"
-"""Key of the finding on classes of a model that were hung."""
+"""Key of the finding on model classes that were added below a known node."""
 
 
 def run(measured: Measurements) -> CheckResult:
-    """Report refused labels, codes that were hung, and classes left out and hung.
+    """Report refused labels, codes added below a known node, and model classes left out or added.
 
-    Where the edition is known, `retired_code` tells of the codes that it lacks.
+    If the edition is known, `retired_code` reports the codes missing from it.
     """
     looked = looked_at(measured)
     return CheckResult(
@@ -170,7 +170,7 @@ def _scored_as_hung(measured: Measurements) -> IntArray:
 
 
 def cases(measured: Measurements, finding: Finding) -> IntArray:
-    """The instances with such a label, or with a score for such a class."""
+    """The instances with such a label, or with a score of such a class."""
     if finding.key == (_HUNG_CLASSES,):
         return _scored_as_hung(measured)
     if finding.key == (_CLASSES,):

@@ -1,4 +1,4 @@
-"""unspecific_beside_specific: a label that leaves open what another one of the record says."""
+"""unspecific_beside_specific: an unspecified label beside a specific sibling in one record."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ _TITLE = "Does an unspecified label stand beside a specific sibling of its own?"
 
 
 def run(measured: Measurements) -> CheckResult:
-    """Report instances with an unspecified label beside a specific sibling, with the top pairs.
+    """Report such instances in one finding, with the most frequent pairs.
 
-    A sibling counts with all below it. A catch-all of the kind `other` may be one thing more, and
-    is no fault beside a sibling, unless it is for unspecified ones too.
+    Descendants of a sibling count as the sibling. A catch-all of kind ``other`` may name a further
+    condition, and is no fault beside a sibling unless it covers unspecified ones too.
     """
     beside, of = _siblings(measured), int(np.count_nonzero(_labels(measured).sum(axis=1)))
     return CheckResult(

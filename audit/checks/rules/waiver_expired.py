@@ -1,4 +1,4 @@
-"""waiver_expired: waivers whose last day has passed, so that what they covered counts again."""
+"""waiver_expired: waivers whose last day has passed, so that their findings count again."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""waiver_unused: waivers that still hold and cover nothing."""
+"""waiver_unused: waivers that are still valid but cover no finding."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _TITLE = "Does every waiver that holds cover a finding?"
 
 
 def run(uses: Sequence[WaiverUse]) -> CheckResult:
-    """Report each waiver that holds and that no finding needs."""
+    """Report each valid waiver that covers no finding."""
     holding = [use for use in uses if not use.expired]
     return CheckResult(
         name=_NAME,

@@ -1,4 +1,4 @@
-"""wrong_table: codes of one code set that stand in the table of another."""
+"""wrong_table: codes of one code set in the table of another."""
 
 from __future__ import annotations
 
@@ -22,11 +22,13 @@ _NAME = "wrong_table"
 _TITLE = "Do codes of one code set stand in the table of another?"
 
 _MOST = 0.5
-"""Share of a table's rows above which the table itself is wrong, not its rows."""
+"""Share of a table's misplaced rows above which the table is reported instead of its rows."""
 
 
 def run(measured: Measurements) -> CheckResult:
-    """Report labels that are no code of their table and one of another; or the whole table."""
+    """Report labels that are not a code of their table but one of another table, or a whole
+    table.
+    """
     by_table = _by_table(measured)
     tables = tuple(by_table)
     read = {table: int(found["rows"].sum()) for table, found in by_table.items()}
@@ -113,7 +115,7 @@ def _whole_key(table: str) -> str:
 
 
 def cases(measured: Measurements, finding: Finding) -> IntArray:
-    """The instances with a label that belongs into another table."""
+    """The instances with a label that belongs to another table."""
     (key,), by_table = finding.key, _by_table(measured)
     told = {table: labels.filter(WRONG_TABLE) for table, labels in by_table.items()}
     told |= {_whole_key(t): labels.filter(FITS_ELSEWHERE_ALONE) for t, labels in by_table.items()}

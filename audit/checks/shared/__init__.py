@@ -1,1 +1,1 @@
-"""What several rules use."""
+"""Helpers that several rules share."""

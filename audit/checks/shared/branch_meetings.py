@@ -1,4 +1,4 @@
-"""Two branches that meet, broken down by nodes of the first or by pairs of labels."""
+"""Instances in two branches, broken down by nodes of the first or by pairs of labels."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ from audit.results.findings import Part
 
 @dataclass(frozen=True)
 class Meeting:
-    """Two branches, the rule about them, and how many instances have a label of each.
+    """Two branches, the rule about them, and the number of instances with labels in both.
 
     Args:
         a: Index of the branch that the rule names first.
         b: Index of the other.
-        rule: What the policy says about the two.
-        instances: Those that carry both, and no label that lies in both.
+        rule: The policy's rule on the two.
+        instances: Number of instances that carry both, without a label that lies in both.
     """
 
     a: int
@@ -34,13 +34,15 @@ class Meeting:
 
 
 def meeting_apart(measured: Measurements) -> pl.LazyFrame:
-    """``a, b`` (indices) and ``instances``: those that carry both and no label below both."""
+    """``a, b`` (indices) and ``instances``: how many carry both without a label below both."""
     apart = pl.col("joint") - pl.col("joint_entailed")
     return _by_number(measured).select("a", "b", instances=apart)
 
 
 def lowest_pairs(measured: Measurements) -> pl.LazyFrame:
-    """``a, b`` (indices) and ``joint`` of labels with no label below: who carries one has it."""
+    """``a, b`` (indices) and ``joint`` of lowest labels: an instance that carries one is labelled
+    so.
+    """
     labels = (measured.direct_support > 0).astype(np.int64)
     at_or_below = measured.hierarchy.below @ labels
     lowest = np.flatnonzero((labels == 1) & (at_or_below == 1)).tolist()
@@ -56,7 +58,7 @@ def _by_number(measured: Measurements) -> pl.LazyFrame:
 def parts_of_instances(
     measured: Measurements, meeting: Meeting, instances: IntArray
 ) -> tuple[Part, ...]:
-    """The meeting by what its instances carry, the largest part first."""
+    """Break a meeting down by the labels of its instances, the largest part first."""
     if meeting.rule.break_down_depth is None:
         return _label_pairs(measured, meeting, instances)
     nodes = _at_depth(measured, meeting)
@@ -67,11 +69,12 @@ def parts_of_instances(
 def parts_of_counts(
     measured: Measurements, lowest: pl.LazyFrame, meeting: Meeting
 ) -> tuple[Part, ...]:
-    """The meeting by what counts of pairs tell of it, the largest part first.
+    """Break a meeting down by counts of pairs, the largest part first.
 
     Args:
-        measured: What was counted.
-        lowest: From `lowest_pairs`: of other labels counts do not tell who is labelled with both.
+        measured: The measurements.
+        lowest: From `lowest_pairs`; for other labels, counts do not tell how many instances are
+            labelled with both.
         meeting: The two branches.
     """
     if meeting.rule.break_down_depth is None:
@@ -87,7 +90,7 @@ def parts_of_counts(
 
 
 def ordered(measured: Measurements, parts: list[tuple[int, str]], touched: int) -> tuple[Part, ...]:
-    """Nodes with their instances as parts of those touched, the largest first."""
+    """Breakdown lines for nodes and their numbers of instances, the largest first."""
     total, hierarchy = measured.n_instances, measured.hierarchy
     used = sorted(((n, node) for n, node in parts if n), key=lambda part: (-part[0], part[1]))
     return tuple(

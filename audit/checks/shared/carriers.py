@@ -1,4 +1,4 @@
-"""Instances by what they carry: a node, two nodes, or a label as written."""
+"""Select instances by what they carry: a node, two nodes, or a raw label."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ def carrying_both(measured: Measurements, a: str, b: str) -> IntArray:
 
 
 def labelled_below_both(measured: Measurements, a: str, b: str) -> BoolArray:
-    """Whether an instance has a label at or below both nodes, shape (n_instances,)."""
+    """Whether each instance has a label at or below both nodes, shape (n_instances,)."""
     below, index = measured.hierarchy.below, measured.hierarchy.index
     shared = np.intersect1d(row(below, index(a)), row(below, index(b)), assume_unique=True)
     return labelled_with(measured, shared)
 
 
 def labelled_with(measured: Measurements, nodes: IntArray) -> BoolArray:
-    """Whether an instance has one of some nodes as a label, shape (n_instances,)."""
+    """Whether each instance has one of the nodes as a direct label, shape (n_instances,)."""
     found = np.zeros(measured.n_instances, np.bool_)
     for node in nodes.tolist():
         found[row(measured.loaded.labelled_at, node)] = True
@@ -35,7 +35,7 @@ def labelled_with(measured: Measurements, nodes: IntArray) -> BoolArray:
 
 
 def written_with(measured: Measurements, lines: pl.DataFrame) -> IntArray:
-    """Instances with one of some labels as written, ascending.
+    """Instances with one of the given raw labels, ascending.
 
     Args:
         measured: The measurements.
@@ -46,5 +46,5 @@ def written_with(measured: Measurements, lines: pl.DataFrame) -> IntArray:
 
 
 def distinct(rows: pl.DataFrame) -> IntArray:
-    """The instances of rows of a column ``instance``, each once, ascending."""
+    """The distinct values of the column ``instance``, ascending."""
     return np.unique(rows["instance"].to_numpy()).astype(np.int64)

@@ -1,4 +1,4 @@
-"""Nodes that stand for what is left of damaged codes, and what findings that name them say."""
+"""Nodes that mostly hold damaged codes, and the remark on findings that name them."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from audit.measure.measure import Measurements
 from audit.results.findings import Finding
 
 MOSTLY = 0.5
-"""Share of the rows at or below a node, above which damaged ones decide its numbers."""
+"""Share of damaged rows at or below a node above which the node counts as damaged."""
 
 
 def damaged_nodes(measured: Measurements) -> BoolArray:
     """Whether more than half of the rows at or below a node have lost zeros, shape (n_nodes,).
 
-    Damaged rows are those that `lost_zero` tells; time grows with the different labels.
+    Damaged rows are those that `lost_zero` reports. Time grows with the number of different labels.
     """
     hierarchy = measured.hierarchy
     integrity = integrity_of(measured)
@@ -38,7 +38,7 @@ def damaged_nodes(measured: Measurements) -> BoolArray:
 
 
 def damage_told(measured: Measurements, findings: Iterable[Finding]) -> tuple[Finding, ...]:
-    """Findings, of which those that name a damaged node say so and rank below all others."""
+    """Findings, with those that name a damaged node marked as such and ranked below all others."""
     findings = tuple(findings)
     damaged = damaged_nodes(measured) if findings else np.zeros(0, np.bool_)
     if not damaged.any():

@@ -1,4 +1,4 @@
-"""What checks on codes with dates share: rows judged on their day, and rows that cannot be."""
+"""Helpers of checks on dated codes: rows validated on their day, and rows without a date."""
 
 from __future__ import annotations
 
@@ -29,17 +29,17 @@ def finding_on_day(
     data_user: str,
     without: Collection[str] = (),
 ) -> tuple[Finding, ...]:
-    """One warning about the dated rows whose code was no valid one on its day in this way.
+    """One warning about the dated rows whose code had the given validity on its day; else none.
 
     Args:
         measured: The measurements.
         on_day: `INVALID` or `HEADING`.
         check: Name of the check.
         statement: May use ``{rows}``, ``{of}`` (dated rows), ``{share}``, ``{labels}`` and
-            ``{column}``, where the day comes from.
-        curator: What who publishes the data should do.
-        data_user: What who uses the data should do.
-        without: Nodes that another check tells of.
+            ``{column}``, the column of the day.
+        curator: Advice for the publisher of the data.
+        data_user: Advice for users of the data.
+        without: Nodes left to another check.
     """
     found = measured.validity.filter(_told_of(on_day, without))
     dates = measured.policy.code_dates
@@ -67,7 +67,7 @@ def finding_on_day(
 
 
 def cases_on_day(measured: Measurements, on_day: str, without: Collection[str] = ()) -> IntArray:
-    """The instances of the rows that `finding_on_day` tells of, ascending."""
+    """The instances of the rows in `finding_on_day`, ascending."""
     return distinct(_named_rows(measured).filter(_told_of(on_day, without)))
 
 
@@ -83,7 +83,7 @@ def _named_rows(measured: Measurements) -> pl.DataFrame:
 
 
 def not_dated(measured: Measurements, labels: pl.DataFrame) -> pl.DataFrame:
-    """Labels by the rows that dates cannot judge: all of their rows where none are given.
+    """Labels with only their rows that have no date; all rows if the policy names no code dates.
 
     Args:
         measured: The measurements.
@@ -96,7 +96,7 @@ def not_dated(measured: Measurements, labels: pl.DataFrame) -> pl.DataFrame:
 
 
 def cases_not_dated(measured: Measurements, labels: pl.DataFrame) -> IntArray:
-    """The instances of the rows that `not_dated` leaves of labels, ascending."""
+    """The instances of the rows that `not_dated` keeps, ascending."""
     if measured.policy.code_dates is None:
         return written_with(measured, labels)
     of_them = pl.col("node").is_in(labels["label"].implode())
@@ -104,7 +104,7 @@ def cases_not_dated(measured: Measurements, labels: pl.DataFrame) -> IntArray:
 
 
 def among_not_dated(measured: Measurements, labels: pl.DataFrame) -> Mapping[str, Quantity]:
-    """Evidence of a finding about labels `not_dated`; none where no dates are given."""
+    """Evidence on rows without a date for a finding; empty if the policy names no code dates."""
     if measured.policy.code_dates is None:
         return {}
     ledger, left = measured.ledger, _rows(measured, _NOT_DATED)
@@ -115,7 +115,7 @@ def among_not_dated(measured: Measurements, labels: pl.DataFrame) -> Mapping[str
 
 
 def told_of_not_dated(measured: Measurements) -> str:
-    """A sentence on ``{not_dated}``; empty where no dates are given."""
+    """A sentence on ``{not_dated}``; empty if the policy names no code dates."""
     if measured.policy.code_dates is None:
         return ""
     return (

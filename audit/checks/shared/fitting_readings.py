@@ -1,4 +1,4 @@
-"""Which reading of a damaged label the other codes of its records let expect."""
+"""Choose the reading of a damaged label that fits the other codes of its records."""
 
 from __future__ import annotations
 
@@ -17,23 +17,25 @@ from audit.measure.measure import Measurements
 FloatArray: TypeAlias = NDArray[np.float64]
 
 CLEARLY = math.log(2)
-"""How much more the other codes of a record must speak for one reading than for any other."""
+"""Least difference of log evidence between the best reading and any other in a record."""
 
 _FITTING = {"line": pl.UInt32, "fits_best": pl.String, "fitting": pl.Int64}
 
 
 def fits_best(measured: Measurements, labels: pl.DataFrame, asked: pl.DataFrame) -> pl.DataFrame:
-    """``line, fits_best, fitting`` of the labels of which one reading fits better than all others.
+    """``line, fits_best, fitting`` of labels with one reading that fits better than all others.
 
-    A record speaks for a reading as far as its undamaged labels stand beside that code more often
-    than by chance, as counted over undamaged rows: `audit.engine.statistics.beside.company`,
-    summed. It fits a reading where it speaks `CLEARLY` more for it than for any other. A reading is
-    told where more than half of the records with the label fit it, ``fitting`` of them.
+    The evidence of a record for a reading is the sum, over its undamaged labels, of how much more
+    often than by chance they occur beside that code in undamaged rows
+    (`audit.engine.statistics.beside.company`). A record fits a reading if the evidence exceeds that
+    of
+    any other reading by `CLEARLY`. A reading is returned if more than half of the records with the
+    label fit it; ``fitting`` is their number.
 
     Args:
         measured: The measurements.
-        labels: All labels, as `read_again` has them.
-        asked: Some of them; those with one code ``with_zeros`` are passed over.
+        labels: All labels, as returned by `read_again`.
+        asked: The labels in question; those with a single code ``with_zeros`` are skipped.
     """
     asked = asked.filter(pl.col("with_zeros").list.len() > 1)
     if asked.is_empty():

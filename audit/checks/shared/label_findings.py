@@ -1,4 +1,4 @@
-"""What the checks on labels as written share: one finding for a reason, with its labels."""
+"""Helper of the checks on raw labels: one finding per reason, with its labels."""
 
 from __future__ import annotations
 
@@ -30,22 +30,22 @@ def finding_of_labels(
     of: int | None = None,
     more: Mapping[str, Quantity] = _NOTHING,
 ) -> tuple[Finding, ...]:
-    """One finding about labels as written; none where there are no such labels.
+    """One finding about raw labels; none if there are no such labels.
 
     Args:
         measured: The measurements.
-        labels: Columns ``label, rows, instances``, a row a label; a label's line also says what is
-            in a column ``may_stand_for`` or ``valid``, and in ``fits_best`` and ``fitting``, the
-            instances that it is counted over, where these are not null.
+        labels: One row per label, with columns ``label, rows, instances``. Optional columns
+            ``may_stand_for``, ``valid``, ``fits_best`` and ``fitting`` (a number of instances) are
+            added to the breakdown if not null.
         check: Name of the check.
-        key: What tells the finding from others of the check.
-        severity: How much it matters.
+        key: Distinguishes the finding from others of the check.
+        severity: Severity of the finding.
         statement: May use ``{rows}``, ``{of}``, ``{share}`` and ``{labels}``.
-        curator: What who publishes the data should do.
-        data_user: What who uses the data should do.
+        curator: Advice for the publisher of the data.
+        data_user: Advice for users of the data.
         in_ledger: Whether the ledger publishes the number of rows; else it may be a small cell.
-        of: Rows that were looked at; None: all rows read.
-        more: Further evidence, or a count in place of one said here.
+        of: Number of rows examined; None for all rows read.
+        more: Further evidence; overrides evidence of the same name.
     """
     if labels.is_empty():
         return ()
@@ -76,7 +76,7 @@ def finding_of_labels(
 
 
 def label_parts(measured: Measurements, ordered: pl.DataFrame) -> tuple[Part, ...]:
-    """The first of some labels, a line each; columns as in `finding_of_labels`."""
+    """Breakdown lines of the first labels; columns as in `finding_of_labels`."""
     total = measured.n_instances
     return tuple(
         Part(

@@ -1,4 +1,4 @@
-"""The pairs of labels that carry a pair of nodes: those at or below its ends."""
+"""The pairs of labels behind a pair of nodes: labels at or below its two nodes."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ class LabelPairs:
 
     Args:
         below: Row i holds node i and its descendants, shape (n_nodes, n_nodes).
-        label: Place of each node among the labels in question, -1 for others, shape (n_nodes,).
-        nodes: These labels, ascending, shape (n_labels,).
+        label: Position of each node among the selected labels, -1 for others, shape (n_nodes,).
+        nodes: The selected labels, ascending, shape (n_labels,).
         joint: Instances that carry both without a label below both, shape (n_labels, n_labels).
     """
 
@@ -31,9 +31,10 @@ class LabelPairs:
     joint: Sparse
 
     def of(self, a: int, b: int) -> list[tuple[int, int, int]]:
-        """Labels at or below each of two nodes, with their joint instances: the most first.
+        """Pairs of labels at or below two nodes, with their joint instances, the most frequent
+        first.
 
-        A pair above another one with as many instances is left out. At most `TOP_PARTS`.
+        A pair above another one with as many instances is left out. At most `TOP_PARTS` pairs.
         """
         sides = [self._labels(node) for node in (a, b)]
         met = csr_array(self.joint[sides[0]][:, sides[1]]).tocoo()
@@ -60,9 +61,9 @@ class LabelPairs:
 
 
 def label_pairs_below(measured: Measurements, pairs: Sequence[tuple[int, int]]) -> LabelPairs:
-    """Joint instances of the labels at or below the ends of some pairs of nodes.
+    """Joint instances of the labels at or below the nodes of the given pairs.
 
-    The table of pairs is read once, and of it only what lies below these ends is held.
+    The pair table is read once; only its lines below these nodes are kept in memory.
     """
     hierarchy, wanted = measured.hierarchy, np.zeros(len(measured.hierarchy), np.bool_)
     for node in {node for pair in pairs for node in pair}:

@@ -1,4 +1,4 @@
-"""Labels as written, and what explains those that are no code where they were found."""
+"""Raw labels, and likely causes for those that are not valid codes in their table."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from audit.hierarchies.integrity import Integrity
 from audit.measure.measure import Measurements
 
 _OF_TEXT = ("unknown_code", "malformed_code", "no_place")
-"""Reasons of the ledger that speak about the text of a label."""
+"""Ledger reasons that concern the text of a label."""
 
 _OF_NO_LIST = ("other_version", "no_hierarchy")
-"""Reasons of the ledger that speak about the code set of a row: its text was not looked at."""
+"""Ledger reasons that concern the code set of a row; the text of its label was not examined."""
 
 _CODES = pl.List(pl.String)
 
@@ -30,30 +30,31 @@ _SURELY_LOST_ZERO = pl.col("rows").filter(_ONLY_LOST_ZERO).sum().over("code_set"
 _SURELY_WRONG_TABLE = pl.col("rows").filter(_ONLY_WRONG_TABLE).sum().over("code_set")
 
 LOST_ZERO = _ONLY_LOST_ZERO | (_EITHER & (_SURELY_LOST_ZERO > _SURELY_WRONG_TABLE))
-"""Of labels `read_again`: lost zeros explain why it is no code where it stands.
+"""Expression on `read_again`: lost zeros explain why a label is not a code of its table.
 
-Where the wrong table explains it as well, the fault that is alone in explaining more rows of the
-code set does; neither at a tie.
+If the wrong table is an explanation too, the fault that is the only explanation of more rows of
+the code set is chosen; neither at a tie.
 """
 WRONG_TABLE = _ONLY_WRONG_TABLE | (_EITHER & (_SURELY_WRONG_TABLE > _SURELY_LOST_ZERO))
-"""Of labels `read_again`: the wrong table explains why it is no code where it stands."""
+"""Expression on `read_again`: the wrong table explains why a label is not a code of its table."""
 MAYBE_LOST_ZERO = _IS_WITH_ZEROS & ~LOST_ZERO
-"""With a 0 put back it is a code, but it can be read otherwise too."""
+"""Expression on `read_again`: a code with zeros restored, but with other readings too."""
 FITS_ELSEWHERE_ALONE = ~pl.col("may_be_valid") & _IS_ELSEWHERE
-"""It is a valid code of another table and none of its own."""
+"""Expression on `read_again`: a valid code of another table and not of its own."""
 
 
 def integrity_of(measured: Measurements) -> Integrity | None:
-    """What can be asked of the codes of the hierarchy; None: nothing."""
+    """Integrity rules of the hierarchy's codes; None if it has none."""
     coding = measured.hierarchy.coding
     return None if coding is None else coding.integrity
 
 
 def written(measured: Measurements) -> pl.DataFrame:
-    """``line, label, table, node, added, rows, instances``: labels with a text, a row a label.
+    """``line, label, table, node, added, rows, instances``: one row per raw label with a text.
 
-    ``line`` numbers them as `LabelDataset.written` does; ``node`` is null and ``added`` False
-    where the label was refused for its text.
+    ``line`` numbers them as `LabelDataset.written` does; ``node`` is null and ``added`` is False
+    for
+    labels refused for their text.
     """
     refused = refused_for(measured, *_OF_TEXT).with_columns(
         node=pl.lit(None, pl.String), added=pl.lit(False)
@@ -63,23 +64,23 @@ def written(measured: Measurements) -> pl.DataFrame:
 
 
 def mapped(measured: Measurements) -> pl.DataFrame:
-    """`LabelDataset.mappings` with its ``line``."""
+    """`LabelDataset.mappings` with ``line``."""
     return measured.counts.mappings.with_row_index("line")
 
 
 def refused_for(measured: Measurements, *reasons: str) -> pl.DataFrame:
-    """`LabelDataset.refusals` for some reasons, each with its ``line``."""
+    """`LabelDataset.refusals` for the given reasons, with ``line``."""
     numbered = measured.counts.refusals.with_row_index("line", len(measured.counts.mappings))
     return numbered.filter(pl.col("reason").is_in(reasons))
 
 
 @dataclass(frozen=True)
 class LookedAt:
-    """How many rows the codes at hand could be asked about, and how many not.
+    """Number of rows whose codes could be looked up, and of those that could not.
 
     Args:
-        rows: Rows read, without those beside.
-        beside: Rows refused because they belong to another version or classification.
+        rows: Number of rows read, without ``beside``.
+        beside: Number of rows refused because they are of another version or classification.
     """
 
     rows: int
@@ -87,12 +88,12 @@ class LookedAt:
 
     @property
     def unit(self) -> str:
-        """What is counted, for the denominator of a check."""
+        """Unit of the rows, for the denominator of a check."""
         return f"rows; {self._beside}" if self.beside else "rows"
 
     @property
     def why_not(self) -> str:
-        """Why a check of rows does not apply; empty where it does."""
+        """Why a check of rows is not applicable; empty if it is."""
         if self.rows:
             return ""
         return self._beside if self.beside else "no row was read"
@@ -110,29 +111,34 @@ def looked_at(measured: Measurements) -> LookedAt:
 
 
 _READ = WeakKeyDictionary[Measurements, pl.DataFrame]()
-"""Labels `read_again`, by their measurements."""
+"""Cache of `read_again`, by measurements."""
 
 
 def read_again(measured: Measurements, integrity: Integrity) -> pl.DataFrame:
-    """Labels as `written`, with the valid codes that they may be if they were damaged.
+    """Raw labels as in `written`, with the valid codes that they may stand for if damaged.
 
-    Further columns: ``codes``, those that it is as it stands; ``with_zeros``, those that it is with
-    lost zeros put back; ``elsewhere``, those that it is in another table; ``code_set``, where it
-    was found, else that of its node, or of the first code with zeros; ``several_sets``: whether no
-    table was known and the codes with zeros are of several code sets; ``may_be_valid`` as it
-    stands, also where no complete list could tell; ``is_code``: whether it is a code, or a heading
-    that may have been one.
+    Further columns: ``codes``, the codes that the label is as written; ``with_zeros``, those with
+    lost
+    zeros restored; ``elsewhere``, those of another table; ``code_set``, that of its table, else of
+    its
+    node, or of the first code with zeros; ``several_sets``, whether the table is unknown and the
+    codes
+    with zeros are of several code sets; ``may_be_valid``, whether it may be valid as written, also
+    if
+    there is no complete list to tell; ``is_code``, whether it is a code, or a heading that may have
+    been one.
 
-    A code is valid where it is assignable and the hierarchy did not get it from a label or a class
-    alone, or
-    where a dictionary lists it. What is valid as it stands is not read otherwise. Where no table is
-    known, codes of the code sets are taken that labels of the release are valid codes of.
+    A code is valid if it is assignable and is in the hierarchy not only because of a label or a
+    model
+    class, or if a dictionary lists it. A label that is valid as written gets no other reading. If
+    the
+    table is unknown, codes are taken from the code sets that have valid labels in the release.
 
-    Read once: several checks ask for it, and get the same frame while the measurements live.
+    The frame is cached for the lifetime of the measurements, since several checks use it.
 
     Args:
         measured: The measurements.
-        integrity: That of its hierarchy.
+        integrity: Integrity rules of its hierarchy.
     """
     if measured not in _READ:
         _READ[measured] = _read(measured, integrity)
@@ -176,10 +182,10 @@ def _read(measured: Measurements, integrity: Integrity) -> pl.DataFrame:
 
 
 def unexplained(measured: Measurements) -> pl.DataFrame:
-    """Codes kept though the hierarchy lacks them, where neither fault explains it.
+    """Labels kept although the hierarchy lacks their code, and that neither fault explains.
 
-    Columns ``line, label`` (the code as it is spelled), ``rows, instances, edition``: that of the
-    list, null where it is not known.
+    Columns ``line, label`` (the code, normalised), ``rows, instances, edition`` (that of the code
+    list, null if unknown).
     """
     integrity = integrity_of(measured)
     if integrity is None:
@@ -194,7 +200,7 @@ def unexplained(measured: Measurements) -> pl.DataFrame:
 
 
 def explained(measured: Measurements) -> set[str]:
-    """Nodes of labels that a lost 0 or the wrong table explains: other checks tell of these."""
+    """Nodes of labels that a lost zero or the wrong table explains; left to other checks."""
     integrity = integrity_of(measured)
     if integrity is None:
         return set()
@@ -203,7 +209,9 @@ def explained(measured: Measurements) -> set[str]:
 
 
 def lines(measured: Measurements, labels: pl.DataFrame, codes: str) -> pl.DataFrame:
-    """``line, label, rows, instances, may_stand_for`` of labels, the last from some codes."""
+    """``line, label, rows, instances, may_stand_for`` of labels, the last from the column
+    ``codes``.
+    """
     hierarchy = measured.hierarchy
     told = [
         " or ".join(hierarchy.describe(hierarchy.index(code)) for code in found)

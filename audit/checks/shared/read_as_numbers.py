@@ -1,4 +1,4 @@
-"""Texts that a label may have been before it was read as a number."""
+"""Possible texts of a label before it was read as a number."""
 
 from __future__ import annotations
 
@@ -6,20 +6,20 @@ import re
 from collections.abc import Iterable
 
 FIRST = ("", "0", "00", "000")
-"""What may be lost in front."""
+"""Prefixes that may have been lost."""
 LAST = ("", "0", "00")
-"""What may be lost behind a dot."""
+"""Suffixes after a dot that may have been lost."""
 
 _NUMBER = re.compile(r"([0-9]+)(?:\.([0-9]+))?")
 _HAS_ITS_ZERO = re.compile(r"0[0-9]")
 _HAS_DECIMALS = re.compile(r"\.[0-9]*[1-9]")
 _WITHOUT_DOT = re.compile(r"[0-9]{4,}(?:\.0)?")
 _LONGEST_WHOLE = 3
-"""Digits before the dot of a code."""
+"""Largest number of digits before the dot of a code."""
 
 
 def with_dots(labels: Iterable[str]) -> bool:
-    """Whether labels of one table write codes with their dots; so where nothing tells.
+    """Whether the labels of a table are written with dots; True if there is no evidence.
 
     >>> with_dots(["401.9", "250.0", "042"]), with_dots(["4019", "250", "42.0"])
     (True, False)
@@ -30,7 +30,7 @@ def with_dots(labels: Iterable[str]) -> bool:
 
 
 def as_written(label: str, dotted: bool) -> str:
-    """A label without the ``.0`` of a number that never had decimals.
+    """A label without the ``.0`` that a number format added to a whole number.
 
     >>> as_written("4019.0", False), as_written("401.0", True)
     ('4019', '401.0')
@@ -41,7 +41,7 @@ def as_written(label: str, dotted: bool) -> str:
 
 
 def all_with_decimals(labels: Iterable[str]) -> bool:
-    """Whether every number among labels has decimals, as in a column of decimal numbers.
+    """Whether every number among the labels has decimals, as in a column of floating-point numbers.
 
     >>> all_with_decimals(["401.9", "486.0", "V30"]), all_with_decimals(["401.9", "486"])
     (True, False)
@@ -51,10 +51,11 @@ def all_with_decimals(labels: Iterable[str]) -> bool:
 
 
 def restored(label: str, dotted: bool, decimals_everywhere: bool = True) -> set[str]:
-    """Texts that read as the same number: with zeros put back at either end, never the label.
+    """Texts that are the same number, with zeros restored at either end; without the label itself.
 
-    Zeros at the far end are lost only behind a dot. A label that still has its first zero is text.
-    A ``.0`` was added to a whole number only where every number of its table has decimals.
+    Trailing zeros are lost only after a dot. A label with a leading zero was read as text, and has
+    no
+    such texts. A ``.0`` was added to a whole number only if every number of its table has decimals.
 
     >>> sorted(restored("40.0", False)), sorted(restored("0040", False))
     (['00040', '0040', '040', '40'], [])

@@ -1,4 +1,4 @@
-"""Residual shares that differ between the values of a column, or from a reference, as findings."""
+"""Findings on residual shares that differ between the values of a column, or from a reference."""
 
 from __future__ import annotations
 
@@ -17,7 +17,9 @@ _NAME = "residual_overuse"
 
 
 def differing(measured: Measurements) -> tuple[Finding, ...]:
-    """A note for each value of a column, or the reference, from which a share differs."""
+    """A note for each value of a column whose share differs from the others or from the
+    reference.
+    """
     policy = measured.policy
     found = residual_differences(measured).filter(
         (pl.col("q_value") <= policy.false_discovery_rate.value)
@@ -29,9 +31,9 @@ def differing(measured: Measurements) -> tuple[Finding, ...]:
 
 
 def where_told(measured: Measurements, finding: Finding) -> BoolArray:
-    """Whether each instance is of the value that a difference tells of, shape (n_instances,).
+    """Whether each instance has the column value of a difference, shape (n_instances,).
 
-    Beside a reference all are.
+    For a difference from the reference, all True.
     """
     _, column, value = finding.key
     if column == REFERENCE:
@@ -85,7 +87,7 @@ _DIFFERENCE = {
     "difference_high": "high",
     "q_value": "q_value",
 }
-"""Columns of a difference by the names of its evidence."""
+"""Column of a difference for each name of evidence."""
 
 
 def _difference(measured: Measurements, row: dict[str, Any], into: tuple[str, ...]) -> Finding:

@@ -1,4 +1,4 @@
-"""Who carries the nodes of a policy's rule, with which labels, and what a sentence calls them."""
+"""Instances that carry the nodes of a policy's rule, their labels, and names for sentences."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ from audit.results.disclosure import count
 from audit.results.findings import Part
 
 MOST_NAMED = 5
-"""Nodes of a side of a rule up to which a sentence names them all."""
+"""Largest number of nodes of a side of a rule that a sentence names in full."""
 
 
 def carrying_any(measured: Measurements, nodes: Sequence[str]) -> IntArray:
-    """Instances that carry one of some nodes, ascending."""
+    """Instances that carry at least one of the nodes, ascending."""
     each = (carrying(measured, node) for node in nodes)
     return np.unique(np.concatenate([np.empty(0, np.int64), *each]))
 
 
 def named(hierarchy: Hierarchy, nodes: Sequence[str]) -> str:
-    """A node with its title, or the first of several and how many others there are."""
+    """A node with its title; of several nodes the first, and the number of others."""
     if len(nodes) == 1:
         return hierarchy.describe(hierarchy.index(nodes[0]))
     few = list(nodes if len(nodes) <= MOST_NAMED else nodes[: MOST_NAMED - 1])
@@ -36,7 +36,7 @@ def named(hierarchy: Hierarchy, nodes: Sequence[str]) -> str:
 
 
 def parts_of(measured: Measurements, nodes: Sequence[str], instances: IntArray) -> tuple[Part, ...]:
-    """The labels at or below some nodes on some instances, the most frequent first."""
+    """Breakdown of instances by their labels at or below the nodes, the most frequent first."""
     labels = np.flatnonzero(at_or_below(measured.hierarchy, nodes))
     labelled = np.asarray(
         measured.loaded.dataset.direct[instances][:, labels].sum(axis=0), np.int64

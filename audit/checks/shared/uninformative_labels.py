@@ -1,4 +1,4 @@
-"""Instances all of whose labels are roots, or other nodes that leave nearly everything open."""
+"""Instances whose labels are all roots or other uninformative nodes."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ from audit.results.disclosure import Quantity, count, derived
 from audit.results.findings import Finding, Part
 
 UNINFORMATIVE = "uninformative"
-"""Key of the finding."""
+"""Key of the finding on such instances."""
 
 
 def cases_uninformative(measured: Measurements) -> IntArray:
-    """The instances with no label but such ones, ascending."""
+    """The instances with uninformative labels only, ascending."""
     return np.flatnonzero(
         only_among(measured.loaded.dataset.direct, measured.hierarchy.uninformative)
     )
 
 
 def finding_of_instances(measured: Measurements, check: str) -> tuple[Finding, ...]:
-    """A note on such instances, with the nodes in question."""
+    """A note on instances with uninformative labels only, with the nodes concerned."""
     touched = measured.counts.records.total("uninformative")
     if not touched:
         return ()

@@ -1,4 +1,4 @@
-"""Small cells: what a published number may say, alone and beside all the others."""
+"""Disclosure control: suppress small cells in each published number and in all of them together."""
 
 from audit.results.disclosure.cells import (
     Cell,

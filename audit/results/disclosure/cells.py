@@ -1,8 +1,8 @@
-"""Published counts as sets of instances: which sets of labels an instance must meet or miss.
+"""Cells: published counts, each defined by label sets that an instance must meet or miss.
 
-Whatever an instance is labelled with, a count of this kind only asks whether it has a label in
-certain sets of nodes. So two instances that meet the same of these sets are alike for every count,
-and what is published is linear in the number of instances of each kind.
+A count of this kind depends only on whether an instance has a label in certain sets of nodes. Two
+instances that meet the same sets are therefore equivalent for every count, and all published
+counts are linear in the numbers of instances of each kind.
 """
 
 from __future__ import annotations
@@ -17,16 +17,17 @@ from numpy.typing import NDArray
 
 Scope: TypeAlias = Literal["at", "below", "strictly_below", "specific", "depth"]
 LabelSet: TypeAlias = tuple[Scope, str]
-"""Labels at a node, at or below it, strictly below it, the same without residual ones; those of a
-depth."""
+"""A set of labels: at a node, at or below it, strictly below it, the last without residual labels;
+or
+those at a depth."""
 
 
 @dataclass(frozen=True, slots=True, order=True)
 class Cell:
     """The instances with a label in each set of ``meets`` and none in a set of ``misses``.
 
-    With ``of_labels`` it counts their labels in the one set that it meets instead; with
-    ``differing`` only those with a label in each of the two sets and none in both.
+    With ``of_labels`` it counts their labels in its single set instead of the instances; with
+    ``differing`` only instances with a label in each of the two sets and none in both.
     """
 
     meets: tuple[LabelSet, ...]
@@ -36,12 +37,12 @@ class Cell:
 
     @property
     def label_sets(self) -> tuple[LabelSet, ...]:
-        """All sets that it asks for."""
+        """All label sets that the cell depends on."""
         return self.meets + self.misses
 
     @property
     def by_label(self) -> bool:
-        """Whether it takes every single label to count it."""
+        """Whether the cell can only be counted from individual labels."""
         return self.of_labels or self.differing
 
 
@@ -56,13 +57,13 @@ def labelled(node: str) -> Cell:
 
 
 def together(first: Cell, second: Cell) -> Cell:
-    """Instances of both cells."""
+    """Instances in both cells."""
     meets = sorted({*first.meets, *second.meets})
     return Cell(tuple(meets), tuple(sorted({*first.misses, *second.misses})))
 
 
 def differing(first: str, second: str) -> Cell:
-    """Instances that carry both nodes, and no label that lies at or below both."""
+    """Instances that carry both nodes without a label at or below both."""
     return replace(together(carried(first), carried(second)), differing=True)
 
 
@@ -72,7 +73,7 @@ def labelled_below(node: str) -> Cell:
 
 
 def only_residual_below(node: str) -> Cell:
-    """Those of them all of whose labels there are residual."""
+    """Instances with labels strictly below a node, all of which are residual."""
     return Cell((("strictly_below", node),), (("specific", node),))
 
 
@@ -83,13 +84,13 @@ def labels_at(depth: int) -> Cell:
 
 @dataclass(frozen=True, eq=False)
 class Release:
-    """What is known of a release before any count of a node is published.
+    """What readers know of a release before any count of a node is published.
 
     Args:
-        labelled: Number of instances with a label; the ledger tells how many have none.
+        labelled: Number of instances with a label; the ledger says how many have none.
         assertions: Number of different labels, summed over instances.
         parents: Parents of each node.
-        supports: Instances that carry each node, for nodes in use.
+        supports: Number of instances that carry each node, for nodes in use.
         labels: Nodes that are a label of some instance, with their depth.
         residual: Residual nodes.
     """
@@ -126,11 +127,11 @@ class Release:
         return children
 
     def total(self, cell: Cell) -> int:
-        """What a cell is part of: all labels, or all instances with one."""
+        """Total that a cell is part of: the number of all labels, or of all labelled instances."""
         return self.assertions if cell.of_labels else self.labelled
 
     def members(self, label_set: LabelSet) -> NDArray[np.bool_]:
-        """Which of the labels in use a set holds, shape (n_labels,)."""
+        """Whether each label in use is in a set, shape (n_labels,)."""
         if label_set not in self._members:
             self._members[label_set] = self._found(label_set)
         return self._members[label_set]
@@ -160,11 +161,11 @@ class Release:
         return list(self.labels)
 
     def at(self, label: str) -> LabelSet:
-        """The set of one label, by the name that it has here."""
+        """The set that holds a single label, in canonical form for this release."""
         return self._name(("at", label))
 
     def same(self, cell: Cell) -> Cell:
-        """The cell by the one name that it has here: a label without labels below is its node."""
+        """The cell in canonical form: a label without labels below it is the same as its node."""
         return replace(cell, meets=self._named(cell.meets), misses=self._named(cell.misses))
 
     def _named(self, sets: Iterable[LabelSet]) -> tuple[LabelSet, ...]:

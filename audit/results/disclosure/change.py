@@ -1,4 +1,4 @@
-"""Counts of two releases side by side: a difference is a cell too."""
+"""Suppression of counts shown for two releases: their difference is a cell too."""
 
 from __future__ import annotations
 
@@ -8,12 +8,13 @@ from audit.results.disclosure.quantity import is_small, shown_count
 def shown_change(
     old: int, new: int, old_total: int, new_total: int, min_cell: int
 ) -> tuple[int | str, int | str]:
-    """A count of two releases as published: each as alone, and neither where they nearly agree.
+    """Suppress a count shown for two releases: each alone, and both if they differ by a small cell.
 
-    Where the new release holds the old one, the difference counts the instances that came, and
-    the difference of the remainders those that came without. Where one of the two is a small cell,
-    the larger count is shown only as at least ``min_cell``; so it is where, as no more than the
-    further instances can have come, it would tell a small old count or remainder.
+    If the new release contains the old one, the difference counts the added instances in the cell,
+    and the difference of the remainders counts the added instances outside it. If one of these is a
+    small cell, the larger count is shown only as at least ``min_cell``. The same applies if the
+    larger
+    count would disclose a small old count or remainder because of the number of added instances.
 
     Args:
         old: The count in the old release.

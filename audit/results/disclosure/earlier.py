@@ -1,4 +1,4 @@
-"""An earlier release: what the readers of a new one have of it."""
+"""An earlier release: what readers of a new release know of it."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from audit.results.disclosure.cells import Cell, Release, carried
 
 @dataclass(frozen=True)
 class Earlier:
-    """The totals of an earlier release, and what its published counts leave possible.
+    """Totals of an earlier release, its counts, and the ranges that its published counts allow.
 
     Args:
         labelled: Number of instances with a label.
         assertions: Number of different labels, summed over instances.
-        counts: Counts as they are, published or not: of every node in use at least.
-        ranges: Least and most of each published count.
+        counts: Exact counts, published or not; at least those of every node in use.
+        ranges: Least and greatest possible value of each published count.
     """
 
     labelled: int
@@ -26,16 +26,18 @@ class Earlier:
     ranges: Mapping[Cell, tuple[int, int]]
 
     def counted(self, cell: Cell | None) -> int | None:
-        """A count, that of all instances with labels without a cell; None where it is not known."""
+        """The exact count of a cell; without a cell, that of all labelled instances. None if
+        unknown.
+        """
         return self.labelled if cell is None else _counted(cell, self.counts)
 
     @cached_property
     def published(self) -> Mapping[Cell, int]:
-        """The counts of which something is told."""
+        """The exact counts of the cells that are published in some form."""
         return {cell: self.counts[cell] for cell in self.ranges}
 
     def exact(self, cell: Cell) -> int | None:
-        """A count that is published as it is; None for any other."""
+        """A count that is published exactly; None for any other."""
         low, high = self.ranges.get(cell, (0, 1))
         return low if low == high else None
 
@@ -44,7 +46,7 @@ class Earlier:
         return self.assertions if cell.of_labels else self.labelled
 
     def renamed(self, release: Release) -> Earlier:
-        """The same with the names that cells have in a new release."""
+        """The same, with cells in the canonical form of a new release."""
         return Earlier(
             self.labelled,
             self.assertions,
@@ -53,7 +55,7 @@ class Earlier:
         )
 
     def lies_within(self, counts: Mapping[Cell, int], release: Release) -> bool:
-        """Whether no total and no count is smaller in a new release, so that it can hold this."""
+        """Whether a new release can contain this one: none of its totals and counts is smaller."""
         now = {carried(node): count for node, count in release.supports.items()} | dict(counts)
         grown = ((then, _counted(cell, now)) for cell, then in self.counts.items())
         return (

@@ -1,4 +1,4 @@
-"""What the readers of a run have of its reference, as a table and back."""
+"""Conversion of an earlier release to a table and back."""
 
 from __future__ import annotations
 
@@ -20,14 +20,16 @@ _EARLIER: dict[str, Any] = {
     "most": pl.Int64,
 }
 _LABELLED, _ASSERTIONS = Cell(()), Cell((), of_labels=True)
-"""Lines of the totals: they meet no set."""
+"""Cells of the two totals, which have no label sets."""
 
 
 def earlier_frame(earlier: Earlier | None) -> pl.DataFrame:
-    """A row a count; ``least`` and ``most`` are null where it was not published.
+    """Table of an earlier release: one row per count; ``least`` and ``most`` are null if not
+    published.
 
-    The first two rows are the totals: instances with a label, and their labels. Without an earlier
-    release there is no row.
+    The first two rows are the totals: labelled instances, and their labels. Without an earlier
+    release
+    the table is empty.
     """
     if earlier is None:
         return pl.DataFrame(schema=_EARLIER)
@@ -50,7 +52,7 @@ def earlier_frame(earlier: Earlier | None) -> pl.DataFrame:
 
 
 def earlier_of(frame: pl.DataFrame) -> Earlier | None:
-    """What the table tells that `earlier_frame` gives."""
+    """Inverse of `earlier_frame`."""
     if frame.is_empty():
         return None
     rows = [(_cell(row), row) for row in frame.iter_rows(named=True)]

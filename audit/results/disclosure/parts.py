@@ -1,7 +1,7 @@
-"""Lines of a finding beside its own counts: what they sum to, or make up, tells of the small ones.
+"""Suppression of a finding's breakdown, whose lines could be derived from the finding's counts.
 
-A line is a count of instances. All lines together are at least what they make up, as an instance
-can be in several, and exactly what they sum to.
+A line is a count of instances. The sum of all lines is at least the size of their union, since an
+instance can be in several lines.
 """
 
 from __future__ import annotations
@@ -24,23 +24,26 @@ def opened_parts(
     summed: Sequence[Shown] = (),
     exempt: Sequence[int] = (),
 ) -> tuple[list[Shown], bool]:
-    """Lines as they may stand beside each other and the finding's own counts.
+    """Suppress the lines of a breakdown, given each other and the finding's own counts.
 
-    The smallest exact line is withheld, then bounds are loosened, until each small one can be
-    anything from 1 to ``min_cell - 1``, or what the finding's own counts alone leave of that.
+    The smallest exact lines are withheld one by one, then bounds are loosened, until each small
+    line
+    can be anything from 1 to ``min_cell - 1``, or the part of that range that the finding's own
+    counts
+    allow.
 
     Args:
         parts: The lines, largest first.
-        told: Each as it may be shown alone.
+        told: Each line as it may be shown alone.
         min_cell: Smallest count that may be shown.
-        unseen: Lines that are not shown, none larger than the smallest that is.
-        made_up: What all lines together make up, as it is shown.
-        summed: What all lines sum to, as it is shown.
-        exempt: The same where it is a total that is always shown.
+        unseen: Number of lines not shown, none larger than the smallest line shown.
+        made_up: Size of the union of all lines, as shown.
+        summed: Sums of all lines, as shown.
+        exempt: Sums of all lines that are always shown exactly.
 
     Returns:
-        The lines, and whether a small one is still narrower than that: then the counts that they
-        sum to must be withheld.
+        The lines, and whether the range of a small one is still narrower: then the counts that
+        the lines sum to must be withheld.
 
     >>> opened_parts([20, 20, 5], [20, 20, "<11"], 11, made_up=45)
     (['>10', 20, '<11'], False)

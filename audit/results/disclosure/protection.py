@@ -1,8 +1,8 @@
-"""What several published counts tell together, and what more to withhold so that they do not.
+"""Complementary suppression: withhold further counts so that together they disclose no small cell.
 
-Programs give the least and the most that a small cell can be under everything published; where
-that is not from 1 to ``min_cell - 1``, the counts that the program's dual leans on are withheld,
-the smallest first, until it is.
+Linear programs give the least and greatest value of a small cell under everything published. While
+that range is narrower than 1 to ``min_cell - 1``, counts with a non-zero dual variable are
+withheld, the smallest first.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from audit.results.disclosure.sight import (
 )
 
 FEW = 3
-"""Children without a published count, up to which their parent's count can tell of one."""
+"""Largest number of children without a published count whose parent's count can disclose one."""
 
 
 def protected(
@@ -38,32 +38,38 @@ def protected(
     beside: Mapping[Cell, Collection[int]] = MappingProxyType({}),
     earlier: Earlier | None = None,
 ) -> dict[Cell, int | str]:
-    """Published counts, each as it may be shown beside all the others.
+    """Suppress published counts so that all of them together disclose no small cell.
 
-    Protected are small counts, small remainders (of the instances with labels, of the sides of a
-    pair, of the parent, of those with a label below), small counts of neither side, and the small
-    counts of children that are not published, where they are `FEW`; where programs see every label,
-    those of every node and of what it has beyond each child.
+    Protected are small counts, small remainders (of the labelled instances, of the sides of a pair,
+    of
+    the parent, of the instances with a label below), small counts of instances with neither side of
+    a
+    pair, and small counts of unpublished children if there are at most `FEW`. If the programs
+    include
+    every label, small counts of every node, and of what it has beyond each child, are protected
+    too.
 
     Args:
         counts: Each count that is to be published.
-        release: What is known beside them.
+        release: What readers know beside the counts.
         min_cell: Smallest count that may be shown, above 1.
-        shares: Two of the counts each that no line shows: a share tells both, or neither.
-        beside: Totals that a count is written with and is part of.
-        earlier: A release whose published counts the same readers have. A count, or what is left
-            of the total, that differs from it by a small cell is told as a bound. Where this
-            release can hold it, the same sums over its instances, and over those that came, are
-            protected like those over all.
+        shares: Pairs of counts that are published only as a share, which discloses both or is
+            withheld.
+        beside: Totals that are printed beside a count that is part of them.
+        earlier: A release whose published counts the same readers have. A count or remainder that
+            differs from it by a small cell is shown as a bound. If this release can contain it,
+            sums
+            over its instances, and over the added ones, are protected like those over all.
 
     Returns:
-        Each count itself; ``<m`` where it is small; ``>n-m`` where all but few of n are in it, the
-        instances with labels or a published count that it is part of; else, where it would tell a
-        small cell, ``>m-1``, and ``>0`` where that tells too much. Of instances with labels below
-        each of two nodes that share some, ``>0`` is all that is shown.
+        Each count itself; ``<m`` if it is small; ``>n-m`` if all but few of a total n are in it
+        (the labelled instances, or a published count that it is part of); ``>m-1`` if it would
+        disclose a small cell otherwise, and ``>0`` if that bound would disclose too much. For
+        instances with labels below each of two overlapping nodes, only ``>0`` is shown.
 
-    What remains narrow is so by the release's totals, by which pairs never meet, and by which
-    nodes are in use, alone.
+    Ranges that remain narrower follow from the release's totals, from pairs that never occur
+    together,
+    and from which nodes are in use, alone.
     """
     same = {release.same(cell): count for cell, count in counts.items()}
     totals: dict[Cell, set[int]] = {}
@@ -80,7 +86,7 @@ def left_possible(
     min_cell: int,
     shares: Collection[tuple[Cell, Cell]] = (),
 ) -> dict[Cell, tuple[int, int]]:
-    """Least and most of each count that is told by a line, or by a share that is not withheld."""
+    """Least and greatest value of each count that is shown, or is part of a share that is shown."""
     return {
         cell: possible(value, release.total(cell), min_cell)
         for cell, value in _without_shares(told, shares).items()

@@ -1,4 +1,4 @@
-"""One number and the totals it is part of: what it may say outside the restricted folder."""
+"""Suppression of a single number, given the totals that it is part of."""
 
 from __future__ import annotations
 
@@ -11,22 +11,22 @@ Shown: TypeAlias = int | float | str | None
 
 
 BESIDE = "beside"
-"""Stands for the counts of other pairs that a number of a finding tells too."""
+"""Source name for counts of other pairs that a number of a finding depends on."""
 WHOLE = "whole"
-"""Stands for the finding's own count, in a line of its breakdown."""
+"""Source name for the finding's own count, in a line of its breakdown."""
 
 
 @dataclass(frozen=True, slots=True)
 class Quantity:
-    """One number of a finding's evidence, with what it takes to publish it safely.
+    """One number of a finding's evidence, with what is needed to publish it safely.
 
     Args:
         value: The number itself.
         kind: ``count`` of instances or groups; ``derived`` from counts; ``exempt`` (rows of the
             ledger, totals of the release, limits of the policy).
-        totals: For a count: the totals it is part of, whose remainders count as cells too.
-        sources: For a derived value: the counts it could be turned back into, by their names in the
-            same evidence; `BESIDE` and `WHOLE` are counts that stand elsewhere.
+        totals: For a count: totals that it is part of; the remainders are protected as cells too.
+        sources: For a derived value: names in the same evidence of the counts that could be
+            reconstructed from it; `BESIDE` and `WHOLE` are counts shown elsewhere.
     """
 
     value: int | float | str | None
@@ -36,19 +36,19 @@ class Quantity:
 
 
 def count(value: int, *totals: int) -> Quantity:
-    """A count of instances or groups, part of each of the totals."""
+    """A quantity that counts instances or groups, part of each of the totals."""
     return Quantity(int(value), "count", tuple(int(total) for total in totals))
 
 
 def derived(value: float | None, *sources: str) -> Quantity:
-    """A number computed from the named counts of the same evidence."""
+    """A quantity computed from the named counts of the same evidence."""
     return Quantity(None if value is None else float(value), "derived", sources=sources)
 
 
 def shown_count(value: int, totals: Iterable[int], min_cell: int) -> int | str:
-    """A count as published: itself, or a bound where it or a remainder is a small cell.
+    """A count as published: itself, or a bound if it or a remainder is a small cell.
 
-    None of a total is no remainder: then the total itself is the cell to protect.
+    For a count of 0 the remainder is the total itself, which is protected on its own.
 
     >>> shown_count(5, [100], 11), shown_count(95, [100], 11), shown_count(0, [100], 11)
     ('<11', '>89', 0)
@@ -60,8 +60,9 @@ def shown_count(value: int, totals: Iterable[int], min_cell: int) -> int | str:
 
 
 def least(published: Shown) -> int:
-    """The least that a published count can be: what lists are ranked by, so that no order tells
-    more than the numbers in it.
+    """The least value that a published count can have.
+
+    Lists are ranked by it, so that their order discloses nothing beyond the numbers shown.
 
     >>> least(60), least("<11"), least(">89"), least(None)
     (60, 1, 90, 0)
@@ -72,7 +73,7 @@ def least(published: Shown) -> int:
 
 
 def most(published: Shown) -> float:
-    """The most that a published count can be by itself.
+    """The greatest value that a published count can have, taken by itself.
 
     >>> most(60), most("<11"), most(">89")
     (60.0, 10.0, inf)
@@ -83,17 +84,17 @@ def most(published: Shown) -> float:
 
 
 _OWN = ("instances", "rows")
-"""What a finding counts, of the number that it calls ``of``."""
+"""Names of a finding's main count, whose total is called ``of``."""
 
 
 def tightened(
     evidence: Mapping[str, Quantity], published: Mapping[str, Shown], *totals: int
 ) -> dict[str, Shown]:
-    """Bounds no wider than the other printed numbers leave them: never beyond a total.
+    """Tighten bounds so that they do not exceed a printed total.
 
     Args:
         evidence: Numbers by name.
-        published: Each as it is shown.
+        published: Each number as shown.
         totals: Totals that are printed elsewhere.
 
     >>> numbers = {"rows": count(3, 5), "of": Quantity(5)}
@@ -126,7 +127,9 @@ def is_small(value: int, min_cell: int) -> bool:
 
 
 def shown_parts(parts: Sequence[int], min_cell: int) -> list[int | str | None]:
-    """Parts of a known total: the smallest become null until each small one may be any of them."""
+    """Suppress parts of a known total: the smallest become null until no small one can be told
+    apart.
+    """
     total, m = sum(parts), min_cell - 1
     shown: list[int | str | None] = [shown_count(part, [total], min_cell) for part in parts]
     small = [i for i, part in enumerate(parts) if is_small(part, min_cell)]
@@ -144,13 +147,13 @@ def shown_parts(parts: Sequence[int], min_cell: int) -> list[int | str | None]:
 def shown(
     evidence: Mapping[str, Quantity], min_cell: int, told: Mapping[str, Shown] | None = None
 ) -> dict[str, Shown]:
-    """Evidence as published: small counts as bounds, and null for what is derived from one.
+    """Evidence as published: small counts as bounds, values derived from them as null.
 
     Args:
         evidence: Numbers by name.
         min_cell: Smallest count that may be shown.
-        told: Counts of the evidence as they are shown elsewhere too, by name; and those that stand
-            elsewhere alone, taken to be shown where they are not given.
+        told: Counts as they are shown elsewhere, by name: those of the evidence, and those shown
+            only elsewhere, which are assumed to be shown if missing here.
     """
     known = {BESIDE: 0, WHOLE: 0, **(told or {})}
     published: dict[str, Shown] = {

@@ -1,9 +1,10 @@
-"""What a reader can work out: linear programs over the instances that a release may hold.
+"""What a reader can infer: linear programs over the possible instances of a release.
 
-Every kind of instance (which sets of labels it meets) is an unknown number; every published count
-is an equation or a bound on their sums. Beside an earlier release each kind is two: its instances
-of then, on which the earlier counts are bounds, and those that came. Programs look at the label
-sets nearest to a cell, at most `TYPES` kinds of label: small hierarchies are seen whole.
+The number of instances of every kind (by the label sets they meet) is an unknown; every published
+count is an equation or a bound on sums of unknowns. With an earlier release each kind has two
+unknowns: its earlier instances, which the earlier counts bound, and the added ones. A program uses
+the label sets nearest to a cell, at most `TYPES` kinds of label, so it covers small hierarchies
+completely.
 """
 
 from __future__ import annotations
@@ -22,39 +23,39 @@ from audit.results.disclosure.earlier import Earlier
 from audit.results.disclosure.witness import is_possible
 
 TYPES = 8
-"""Kinds of label that one program tells apart: it has at most 2 ** TYPES unknowns."""
+"""Largest number of kinds of label in one program, which has at most 2 ** TYPES unknowns."""
 NEAR = 24
-"""Label sets that are tried, nearest first, to be among them."""
+"""Number of label sets considered for one program, the nearest first."""
 SETS = 60
-"""Label sets that are tried where each label is a kind of its own."""
+"""Number of label sets considered if each label is a kind of its own."""
 MANY = 1_000
-"""Kinds of instance beyond which a few of them are tried first."""
+"""Number of kinds of instance above which a program with a few of them is tried first."""
 SLACK = 1e-6
 
 Counts: TypeAlias = NDArray[np.int64]
 
 Part: TypeAlias = tuple[int, int]
-"""Whether instances of an earlier release count, and whether those that came since."""
+"""Whether instances of an earlier release count, and whether those added since count."""
 NEW: Part = (1, 1)
 PARTS: tuple[Part, ...] = (NEW, (1, 0), (0, 1))
 
 Form: TypeAlias = tuple[tuple[int, Cell | None], ...]
-"""A sum of cells with their signs; None stands for all instances with labels."""
+"""A signed sum of cells; None stands for all labelled instances."""
 
 
 @dataclass(frozen=True, eq=False)
 class Sight:
-    """The instances as one program sees them: kinds by the label sets nearest to a cell.
+    """The variables of one program: kinds of instances by the label sets nearest to a cell.
 
     Args:
-        release: What is known beside the counts.
-        earlier: What is known of an earlier release that this one holds; None without one.
-        sets: Bit of each label set; bit 1 is that of all labels.
-        kinds: Bits of the sets that each kind of instance meets, shape (n_kinds,); the first is
-            that of the unlabelled.
-        cells: The published counts that depend on these sets alone.
-        before: Those of the earlier release that do.
-        rests: Bit of the union of the further children of a node, by these children.
+        release: What readers know beside the counts.
+        earlier: An earlier release that this one contains; None without one.
+        sets: Bit of each label set; bit 1 is the set of all labels.
+        kinds: Bits of the sets that each kind of instance meets, shape (n_kinds,); the first kind
+            is unlabelled.
+        cells: The published counts that depend on these sets only.
+        before: The same of the earlier release.
+        rests: Bit of the union of a node's other children, by these children.
     """
 
     release: Release
@@ -69,7 +70,7 @@ class Sight:
     def of(
         cls, form: Form, release: Release, counts: Mapping[Cell, int], earlier: Earlier | None
     ) -> Sight:
-        """The sight around the label sets of a form."""
+        """Build the program around the label sets of a form."""
         then = earlier.published if earlier else {}
         sets, codes = _nearest(form, release, {**then, **counts})
         rests: dict[tuple[Cell, ...], int] = {}
@@ -88,9 +89,9 @@ class Sight:
     def least(
         self, form: Form, part: Part, sign: int, told: Mapping[Cell, int | str], min_cell: int
     ) -> tuple[float, list[Cell]]:
-        """The least (sign 1) or most (-1) that a form can be, and the counts that make it so.
+        """Least (sign 1) or greatest (-1) value of a form, and the counts that force it.
 
-        Not a number where no release has all these counts, so that they tell nothing.
+        The value is NaN if no release has all these counts.
         """
         from scipy.optimize import linprog
 
@@ -122,9 +123,11 @@ class Sight:
         told: Mapping[Cell, int | str],
         min_cell: int,
     ) -> bool:
-        """Whether a few of many kinds show that a form can be ``wanted``, or less (sign 1) or more.
+        """Whether a few kinds suffice to show that a form can reach ``wanted``.
 
-        Where there are few kinds, nothing is tried.
+        That is, be at most ``wanted`` (sign 1) or at least ``wanted`` (sign -1).
+
+        False without a trial if there are few kinds.
         """
         if len(self.kinds) <= MANY:
             return False
@@ -210,12 +213,12 @@ class Sight:
 
 
 def seen_whole(release: Release) -> bool:
-    """Whether programs tell every label in use apart."""
+    """Whether a program distinguishes every label in use."""
     return len(release.labels) <= TYPES
 
 
 def possible(told: int | str | None, total: int, min_cell: int) -> tuple[int, int]:
-    """The counts that a published value leaves possible; all, where there is none."""
+    """Least and greatest count that a published value allows; 0 to ``total`` without a value."""
     if told is None:
         return 0, total
     if isinstance(told, int):

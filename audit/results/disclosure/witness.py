@@ -1,8 +1,8 @@
-"""Whether some release has all published counts: a few kinds of instance are enough to show it.
+"""Feasibility by column generation: whether some release has all published counts.
 
-Kinds are taken in as they are needed ("A linear programming approach to the cutting-stock problem",
-Gilmore and Gomory 1961): among those taken so far a program comes as near to every range as they
-allow, and its dual tells which further kinds would bring it nearer.
+Kinds of instance are added as needed ("A linear programming approach to the cutting-stock
+problem", Gilmore and Gomory 1961): a program over the kinds so far minimises the distance to all
+ranges, and its dual variables say which further kinds would reduce it.
 """
 
 from __future__ import annotations
@@ -11,24 +11,24 @@ import numpy as np
 from numpy.typing import NDArray
 
 AT_ONCE = 20
-"""Kinds that are taken in together."""
+"""Number of kinds added in one step."""
 SLACK = 1e-9
-"""Far below what a solver lets pass as within a range."""
+"""Numerical tolerance, far below the feasibility tolerance of the solver."""
 
 Floats = NDArray[np.float64]
 
 
 def is_possible(rows: Floats, low: Floats, high: Floats) -> bool:
-    """Whether numbers of instances of each kind exist whose sums lie in all ranges.
+    """Whether numbers of instances per kind exist whose sums lie in all ranges.
 
     Args:
-        rows: What an instance of each kind adds to each sum, shape (n_sums, n_kinds).
-        low: Least of each sum, shape (n_sums,); infinite where there is none.
-        high: Most of each sum.
+        rows: Contribution of an instance of each kind to each sum, shape (n_sums, n_kinds).
+        low: Lower bound of each sum, shape (n_sums,); infinite if there is none.
+        high: Upper bound of each sum, same shape.
 
     Returns:
-        True only with such numbers at hand, each from 0 on and not always whole; False too where
-        the solver gives up.
+        True only if such non-negative numbers, not necessarily whole, were found; False also if
+            the solver gives up.
     """
     taken = np.zeros(0, np.int64)
     while True:

@@ -1,4 +1,4 @@
-"""Two runs become what changed between them, and why."""
+"""Comparison of two runs: what changed, and why."""
 
 from audit.runs.compare.folder import (
     COMPARISON,

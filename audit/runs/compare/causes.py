@@ -1,4 +1,4 @@
-"""Why two runs may differ: data, hierarchy, normaliser, tool, policy."""
+"""Possible causes of a difference between two runs: data, hierarchy, normaliser, tool, policy."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ CauseName: TypeAlias = Literal["data", "hierarchy", "normaliser", "tool", "polic
 
 @dataclass(frozen=True, slots=True)
 class Cause:
-    """One thing in which two runs may differ, what each has, and what follows, in a sentence."""
+    """One possible cause: its value in each run, and a sentence on what follows."""
 
     name: CauseName
     changed: bool
@@ -34,13 +34,13 @@ def same_data(old: AuditResult, new: AuditResult) -> bool:
 def causes(
     old: AuditResult, new: AuditResult, edits: pl.DataFrame, restated: int
 ) -> tuple[Cause, ...]:
-    """Every cause, whether it changed or not.
+    """All causes, changed or not.
 
     Args:
         old: The earlier run.
         new: The later run.
         edits: From `hierarchy_edits`.
-        restated: Nodes with other common nodes below them.
+        restated: Number of nodes that have other common nodes below them in NEW.
     """
     told = {
         "data": _data(old, new),

@@ -1,4 +1,4 @@
-"""Counts of two releases side by side, and which of them changed."""
+"""Counts in two releases, and statistics of their change."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class Counts:
         n_old: Instances of OLD.
         new: Instances of NEW that count, shape (n,).
         n_new: Instances of NEW.
-        same_data: Whether both runs counted the same data: then a difference is no chance.
+        same_data: Whether both runs counted the same data: then differences are not due to chance.
     """
 
     old: IntArray
@@ -50,21 +50,23 @@ class Counts:
 
     @cached_property
     def interval(self) -> tuple[FloatArray, FloatArray]:
-        """Bounds of the differences; the differences themselves where the data are the same."""
+        """Bounds of the differences; the differences themselves if the data are the same."""
         if self.same_data:
             return self.difference, self.difference
         return difference_interval(self.old, self.n_old, self.new, self.n_new)
 
     @cached_property
     def p_value(self) -> FloatArray:
-        """Two-sided, shape (n,); NaN where the data are the same."""
+        """Two-sided p values, shape (n,); NaN if the data are the same."""
         if self.same_data:
             return np.full(len(self.old), np.nan)
         return difference_p_value(self.old, self.n_old, self.new, self.n_new)
 
     @property
     def tested(self) -> BoolArray:
-        """Members of the family, as the margins decide; none where the data are the same."""
+        """Whether each is in the family of tests, by margins; all False if the data are the
+        same.
+        """
         if self.same_data:
             return np.zeros(len(self.old), np.bool_)
         expected = least_expected(self.old, self.n_old, self.new, self.n_new)
@@ -72,11 +74,11 @@ class Counts:
 
     @property
     def large(self) -> BoolArray:
-        """Whether the effect reaches the floor, shape (n,)."""
+        """Whether the effect reaches the least effect size, shape (n,)."""
         return beyond_floor(self.odds_ratio)
 
     def without(self, part: Counts) -> Counts:
-        """What is left without instances that are all among these."""
+        """Counts without the instances of a part that is contained in them."""
         return Counts(
             self.old - part.old, self.n_old, self.new - part.new, self.n_new, self.same_data
         )
@@ -85,14 +87,16 @@ class Counts:
         return Counts(self.old[places], self.n_old, self.new[places], self.n_new, self.same_data)
 
     def holds(self) -> BoolArray:
-        """Whether each differs on its own account: what folding asks of what is left."""
+        """Whether each difference is significant and large; applied by folding to the remaining
+        counts.
+        """
         if self.same_data:
             return np.asarray(self.difference != 0)
         return np.asarray(self.large & (self.p_value <= FALSE_DISCOVERY_RATE.value))
 
 
 def beyond_floor(ratio: FloatArray) -> BoolArray:
-    """Whether ratios lie at or beyond the effect floor, in either direction."""
+    """Whether ratios reach the least effect size, in either direction."""
     return np.asarray((ratio >= ODDS_RATIO.value) | (ratio <= 1 / ODDS_RATIO.value))
 
 

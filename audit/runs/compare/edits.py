@@ -1,4 +1,4 @@
-"""What was edited in a hierarchy between two runs: nodes added, removed, moved, retitled."""
+"""Edits of a hierarchy between two runs: nodes added, removed, moved, retitled."""
 
 from __future__ import annotations
 
@@ -37,12 +37,12 @@ class Release:
 
     @cached_property
     def nodes(self) -> dict[str, dict[str, object]]:
-        """Row of the run's node table by id."""
+        """Rows of the run's node table, by id."""
         return {row["node"]: row for row in self.run.nodes.iter_rows(named=True)}
 
     @cached_property
     def parents(self) -> dict[str, tuple[str, ...]]:
-        """Parents by node, in node order; a root has none."""
+        """Parents of each node, in node order; empty for a root."""
         found: dict[str, list[str]] = {node: [] for node in self.nodes}
         for child, parent in self.run.edges.sort("child", "parent").iter_rows():
             found[child].append(parent)
@@ -59,20 +59,21 @@ class Release:
         return closure(edge_matrix(ends[0], ends[1], len(index)))
 
     def support(self, node: str) -> int | None:
-        """Instances carrying a node; None where the hierarchy lacks it."""
+        """Number of instances carrying a node; None if the hierarchy does not have it."""
         row = self.nodes.get(node)
         return None if row is None else _whole(row["support"])
 
     @property
     def instances(self) -> int:
-        """Instances of the run."""
+        """Number of instances of the run."""
         return int(self.run.ledger["instances"])
 
 
 def nearest_common(release: Release, node: str, common: Set[str]) -> tuple[str, ...]:
     """The nearest ancestors of a node that both hierarchies have, in node order.
 
-    Where a node is lost, its labels count there: supports are propagated, so they always did.
+    Labels of a node that is removed count at these; supports are propagated, so they did before
+    too.
     """
     found: set[str] = set()
     waiting = list(release.parents[node])
@@ -89,13 +90,17 @@ def nearest_common(release: Release, node: str, common: Set[str]) -> tuple[str, 
 
 
 def hierarchy_edits(old: Release, new: Release) -> pl.DataFrame:
-    """Every edit of the hierarchy: a row an edit, the columns of `EDIT_COLUMNS`.
+    """All edits of the hierarchy: one row per edit, columns `EDIT_COLUMNS`.
 
-    ``old`` and ``new`` hold the parents of a moved node, the title of a retitled one, and whether
-    the node may be a label. A node is moved where its nearest ancestors that both hierarchies have
-    differ: a node put between, or taken from between, moves nothing. A title that one run lacks is
-    no edit, since titles can come from files beside the data. ``from_labels`` marks nodes that
-    stand in no list: a label was given a place of its own by its digits; they stand last.
+    ``old`` and ``new`` hold the parents of a moved node, the titles of a retitled one, or whether
+    the
+    node may be a label. A node counts as moved if its nearest ancestors among the common nodes
+    differ,
+    so inserting or removing an intermediate node moves nothing. A title that one run lacks is not
+    an
+    edit, since titles can come from separate files. ``from_labels`` marks nodes that were not in
+    the
+    hierarchy's list but were created for labels by their digits; they are last.
     """
     common = frozenset(old.nodes) & frozenset(new.nodes)
     rows = [

@@ -1,4 +1,4 @@
-"""Which findings are new, gone, worse or better, check by check."""
+"""Changes of findings (new, gone, worse, better), check by check."""
 
 from __future__ import annotations
 
@@ -19,10 +19,11 @@ CHANGES: tuple[Change, ...] = ("new", "worse", "gone", "better", "same", "not_as
 
 @dataclass(frozen=True, slots=True)
 class FindingChange:
-    """One finding in both releases; None where a release does not have it.
+    """One finding in both releases; None for a release that does not have it.
 
-    ``change`` is ``not_asked`` where the check did not run in the other release. ``effect`` names
-    the main effect: its share or ratio, else the instances touched.
+    ``change`` is ``not_asked`` if the check did not run in the other release. ``effect`` is the
+    name
+    of the main effect: share or ratio, else the instances concerned.
     """
 
     change: Change
@@ -42,7 +43,7 @@ class FindingChange:
 
 @dataclass(frozen=True, slots=True)
 class CheckChange:
-    """One check in both releases; a status is None where the run does not know the check."""
+    """One check in both releases; a status is None if the run does not have the check."""
 
     name: str
     title: str
@@ -54,20 +55,22 @@ class CheckChange:
 
     @property
     def asked(self) -> bool:
-        """Whether it ran in both releases."""
+        """Whether the check ran in both releases."""
         return {self.status_old, self.status_new}.isdisjoint((None, "error", "not_applicable"))
 
     def count(self, change: Change) -> int:
-        """How many findings changed so."""
+        """Number of findings with a kind of change."""
         return sum(finding.change == change for finding in self.findings)
 
 
 def check_changes(old: AuditResult, new: AuditResult) -> tuple[CheckChange, ...]:
-    """Every check of either run in NEW's order, with its findings matched by id.
+    """All checks of either run, in NEW's order, with findings matched by id.
 
-    A finding is new where it stands in NEW and OLD does not know it, not even folded into another;
-    gone is the reverse. It is worse where its effect in NEW lies above the interval of its effect
-    in OLD, better where OLD's lies above the interval of NEW's.
+    A finding is new if it is reported in NEW and OLD does not have it, not even folded into
+    another;
+    gone is the reverse. It is worse if its effect in NEW is above the interval of its effect in
+    OLD,
+    better if the effect in OLD is above the interval in NEW.
     """
     before = {check.name: check for check in old.checks}
     after = {check.name: check for check in new.checks}
@@ -91,7 +94,7 @@ FINDING_COLUMNS: Mapping[str, pl.DataType] = {
 
 
 def finding_frame(checks: tuple[CheckChange, ...]) -> pl.DataFrame:
-    """Every finding of either release: a row a finding, the columns of `FINDING_COLUMNS`."""
+    """All findings of either release: one row per finding, columns `FINDING_COLUMNS`."""
     rows = [
         {
             "check": check.name,

@@ -1,4 +1,4 @@
-"""The folder of a comparison: written beside and renamed when whole, sealed by a manifest."""
+"""The folder of a comparison: written to a temporary folder, renamed when complete, and sealed."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def write_comparison(comparison: Comparison, out: str | Path, *, overwrite: bool
     """Write a comparison without its HTML, for use from Python.
 
     Raises:
-        OutputError: If ``out`` is there and is no comparison, or is one and ``overwrite`` is
+        OutputError: If ``out`` exists and is not a comparison, or is one and ``overwrite`` is
             False.
     """
     out, started = Path(out), datetime.now(UTC)
@@ -34,7 +34,7 @@ def write_comparison(comparison: Comparison, out: str | Path, *, overwrite: bool
 
 
 def write_changes(comparison: Comparison, shared: Mapping[str, Any], folder: Path) -> None:
-    """Write ``comparison.json``, which is the shared view, and the restricted tables."""
+    """Write ``comparison.json`` (the shared view) and the restricted tables."""
     (folder / COMPARISON.content).write_bytes(to_json_bytes(shared))
     restricted = folder / RESTRICTED
     restricted.mkdir()
@@ -56,12 +56,12 @@ def seal_comparison(
     """Write both manifests.
 
     Args:
-        folder: What is sealed.
-        comparison: What it holds.
+        folder: The folder to seal.
+        comparison: The comparison in it.
         runs: Folders of OLD and NEW.
-        command: As typed.
-        started: When the work began.
-        forced: What is broken of the runs, where they are compared in spite of that.
+        command: The command line, as typed.
+        started: When the comparison began.
+        forced: Broken seals of the runs, if they are compared in spite of them.
     """
     write_restricted_manifest(folder, ())
     manifest = _manifest(comparison, runs, command, started)

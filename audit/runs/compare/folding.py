@@ -1,4 +1,4 @@
-"""Few changes: those that another change accounts for are folded into it."""
+"""Folding of changes: a change that another one accounts for is folded into it."""
 
 from __future__ import annotations
 
@@ -15,21 +15,21 @@ def fold_changes(
 ) -> dict[int, int]:
     """Fold changes into those that account for them.
 
-    From the deepest up, a change is folded into the one below it that differs most in the same
-    direction, where what is left without that one's instances has not changed, or the other way.
-    Then, from the top down, a change is folded into the deepest standing one above it, where its
-    share of that one's instances has not changed.
+    From the deepest up, a change is folded into the change below it that differs most in the same
+    direction, if the remaining instances have not changed, or changed in the other direction. Then,
+    from the top down, a change is folded into the deepest unfolded change above it, if its share of
+    that one's instances has not changed.
 
     Args:
-        counts: What changed; an instance that counts for one counts for all above it.
-        order: The changes by place, each before all that lie above it.
-        above: For each change those above it.
+        counts: Counts of the changes; an instance that counts for one counts for all above it.
+        order: Indices of the changes, each before all changes above it.
+        above: The changes above each change.
 
     Returns:
-        For each folded change the standing one that accounts for it.
+        For each folded change, the unfolded one that accounts for it.
 
-    Only one change below can be taken off exactly: how many instances several have together does
-    not stand in the tables.
+    Only one change below can be subtracted exactly: the tables do not hold the number of instances
+    that several changes have in common.
     """
     into: dict[int, int] = {}
     below: dict[int, list[int]] = {change: [] for change in order}
@@ -81,7 +81,8 @@ def _end(into: Mapping[int, int], change: int) -> int:
 
 
 def pairs_above(a: IntArray, b: IntArray, closure: Sparse) -> list[list[int]]:
-    """For each pair the other given pairs at or above it, node by node, in the order given.
+    """For each pair, indices of the other given pairs at or above it node by node, in the given
+    order.
 
     Args:
         a: First nodes, shape (n_pairs,).

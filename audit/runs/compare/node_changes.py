@@ -1,4 +1,4 @@
-"""What changed in the use of each node that both hierarchies have."""
+"""Changes in the use of each node that both hierarchies have."""
 
 from __future__ import annotations
 
@@ -17,12 +17,13 @@ from audit.runs.compare.terms import FALSE_DISCOVERY_RATE
 
 @dataclass(frozen=True, eq=False)
 class NodeChanges:
-    """Every common node in use, and how many of them could be tested.
+    """Changes of all common nodes in use, and the number that could be tested.
 
     ``table`` has the columns ``node, title, depth, branch, support_old, support_new,
     restated_low, restated_high, rate_old, rate_new, difference, low, high, odds_ratio, p_value,
-    q_value, changed, folded_into``. ``restated`` bounds the instances of OLD that would carry the
-    node under NEW's hierarchy; what follows is null where they differ, and ``rate_old`` is of them.
+    q_value, changed, folded_into``. The ``restated`` columns bound the number of instances of OLD
+    that would carry the node under NEW's
+    hierarchy; ``rate_old`` is computed from it. Later columns are null if the two bounds differ.
     """
 
     table: pl.DataFrame
@@ -30,12 +31,12 @@ class NodeChanges:
 
 
 def node_changes(old: Release, new: Release, common: Common, *, same_data: bool) -> NodeChanges:
-    """Compare the supports of the nodes that both hierarchies have, and fold what others explain.
+    """Compare the supports of the common nodes, and fold changes that others explain.
 
     Args:
         old: The earlier run.
         new: The later run.
-        common: What both hierarchies have.
+        common: The nodes that both hierarchies have.
         same_data: Whether both runs counted the same data.
     """
     low, high = restated(old, common)

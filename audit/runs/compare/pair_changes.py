@@ -1,4 +1,4 @@
-"""Which pairs of nodes meet more, or less, often than before, beyond what their nodes explain."""
+"""Changes in how often pairs of nodes occur together, beyond what their nodes explain."""
 
 from __future__ import annotations
 
@@ -17,20 +17,20 @@ from audit.runs.compare.roll_up import Common
 from audit.runs.compare.terms import FALSE_DISCOVERY_RATE, LEAST_EXPECTED
 
 FOLDED_AT_MOST = 20_000
-"""Changed pairs that are searched for those which explain others, the largest differences first."""
+"""Largest number of changed pairs considered for folding, the largest differences first."""
 
 _RATE = FALSE_DISCOVERY_RATE.value
 
 
 @dataclass(frozen=True, eq=False)
 class PairChanges:
-    """Every pair that was tested.
+    """Changes of all tested pairs.
 
     ``table`` has the columns ``a, b, relation, joint_old, joint_new, support_a_old, support_b_old,
     support_a_new, support_b_new, difference, low, high, odds_ratio, p_value, q_value, lift_change,
-    nodes_p_value, nodes_q_value, ratio_old, ratio_new, changed, folded_a, folded_b``. Where both
-    runs tell ``joint_entailed``, joint is without it. ``relation`` and the ratios to what record
-    length let expect stand at changed pairs alone.
+    nodes_p_value, nodes_q_value, ratio_old, ratio_new, changed, folded_a, folded_b``. If both runs
+    have ``joint_entailed``, it is subtracted from the joint counts. ``relation`` and the
+    ratios to the expectation from record length are given for changed pairs only.
     """
 
     table: pl.DataFrame
@@ -55,10 +55,12 @@ class _Pairs:
 def pair_changes(old: Release, new: Release, common: Common, *, same_data: bool) -> PairChanges:
     """Compare the joint counts of pairs of nodes that mean the same in both hierarchies.
 
-    A pair is changed where its rate changed, and where its joint count changed beyond what the
-    supports of its two nodes account for under independence; both at the false-discovery rate
-    within the family, and both by the effect floor. A pair that another changed pair accounts for
-    is folded into that one. Ancestor pairs are left out.
+    A pair is changed if its rate changed, and if its joint count changed beyond what the supports
+    of
+    its two nodes account for under independence; both at the false-discovery rate within the
+    family,
+    and both by the least effect size. A pair that another changed pair accounts for is folded into
+    that one. Ancestor pairs are left out.
     """
     entailed = all("joint_entailed" in _columns(release) for release in (old, new))
     kept = common.as_it_is

@@ -1,4 +1,4 @@
-"""What changed between two runs, and the view of it that may be shared."""
+"""The result of a comparison, and the view of it that may be shared."""
 
 from __future__ import annotations
 
@@ -24,33 +24,33 @@ SCHEMA_VERSION = "2.0"
 
 @dataclass(frozen=True, repr=False, eq=False)
 class Comparison:
-    """What changed from one run to another, and why.
+    """Changes from one run to another, and their possible causes.
 
-    ``shared()`` is the view that may leave the house; the tables are not suppressed.
+    ``shared()`` returns the view that may be published; the tables themselves are not suppressed.
     """
 
     old: AuditResult
     new: AuditResult
     causes: tuple[Cause, ...]
     edits: pl.DataFrame
-    """Every edit of the hierarchy, as `audit.runs.compare.edits.hierarchy_edits` gives them."""
+    """All edits of the hierarchy, from `audit.runs.compare.edits.hierarchy_edits`."""
     node_changes: NodeChanges
     pair_changes: PairChanges
     checks: tuple[CheckChange, ...]
 
     @property
     def nodes(self) -> pl.DataFrame:
-        """Every common node in use; see `NodeChanges`."""
+        """Changes of all common nodes in use; see `NodeChanges`."""
         return self.node_changes.table
 
     @property
     def pairs(self) -> pl.DataFrame:
-        """Every pair that was tested; see `PairChanges`."""
+        """Changes of all tested pairs; see `PairChanges`."""
         return self.pair_changes.table
 
     @property
     def changed(self) -> bool:
-        """Whether anything differs that a comparison can tell."""
+        """Whether the comparison shows any difference."""
         return any(bool(count) for count in self._totals.values())
 
     @cached_property
@@ -73,10 +73,11 @@ class Comparison:
         return max(int(run.policy["min_cell"]) for run in (self.old, self.new))
 
     def shared(self) -> dict[str, Any]:
-        """The view that may be shared: ``comparison.json``, and all that the HTML holds.
+        """The view that may be published: the content of ``comparison.json`` and of the HTML.
 
-        Small cells are suppressed, differences of the two releases included. The same runs give the
-        same bytes.
+        Small cells are suppressed, including differences between the two releases. The same runs
+        give
+        the same bytes.
         """
         view = SharedView(
             self.old, self.new, self.min_cell, nodes=self.nodes, pairs=self.pairs, edits=self.edits

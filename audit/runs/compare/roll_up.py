@@ -1,4 +1,4 @@
-"""Supports of one run under the hierarchy of another, as far as its tables can tell."""
+"""Supports of one run under the hierarchy of another, as far as its tables determine them."""
 
 from __future__ import annotations
 
@@ -14,20 +14,21 @@ from audit.runs.compare.edits import Release, nearest_common
 
 @dataclass(frozen=True, eq=False)
 class Common:
-    """The nodes that both hierarchies have, and what lies below each of them in either."""
+    """The nodes that both hierarchies have, with their ancestor relations in either."""
 
     nodes: tuple[str, ...]
     """In node order."""
     old: Sparse
     """1 where the column is the row or an ancestor of it in OLD, shape (n_common, n_common)."""
     new: Sparse
-    """The same in NEW."""
+    """The same for NEW."""
 
     @property
     def as_it_is(self) -> BoolArray:
         """Whether the same common nodes lie below a node in both, shape (n_common,).
 
-        Its support then means the same in both: what only one hierarchy has below it counts at it.
+        Its support then means the same in both, since nodes of only one hierarchy are rolled up to
+        it.
         """
         differing = abs(self.old - self.new)
         same: BoolArray = np.asarray(differing.sum(axis=0)).ravel() == 0
@@ -35,7 +36,7 @@ class Common:
 
 
 def common_nodes(old: Release, new: Release) -> Common:
-    """What both hierarchies have; nodes that only one has are rolled up to those."""
+    """Determine the common nodes; nodes of only one hierarchy are rolled up to them."""
     nodes = tuple(sorted(old.nodes.keys() & new.nodes.keys()))
     return Common(nodes, _within(old, nodes), _within(new, nodes))
 
@@ -47,12 +48,14 @@ def _within(release: Release, nodes: tuple[str, ...]) -> Sparse:
 
 
 def restated(old: Release, common: Common) -> tuple[IntArray, IntArray]:
-    """Bounds of the instances of OLD that would carry each common node under NEW's hierarchy.
+    """Bounds of the number of OLD's instances that would carry each node under NEW's hierarchy.
 
-    They are equal where the same common nodes lie below, and wherever the joint counts of pairs
-    decide it: a node gained that was whole before, or one lost whose instances carry at most one of
-    the nodes that stay. Else an instance with several labels may or may not still carry the node,
-    and only bounds can be told.
+    The bounds are equal if the same common nodes lie below, or if joint counts of pairs determine
+    the
+    number: for a single gained subtree, or a lost one whose instances carry at most one of the
+    remaining nodes. Otherwise an instance with several labels may or may not still carry the node,
+    so
+    that only bounds are known.
 
     Returns:
         Lower and upper bounds, shape (n_common,) each.

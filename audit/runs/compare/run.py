@@ -1,4 +1,4 @@
-"""Two runs compared: what changed per node, pair and check, and why."""
+"""Compare two runs: changes per node, pair and check, and their causes."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ def compare_runs(old: AuditResult, new: AuditResult) -> Comparison:
     """Compare two runs of one hierarchy.
 
     Args:
-        old: The earlier run, as `audit.read_run` or `audit.run_audit` gives it.
+        old: The earlier run, from `audit.read_run` or `audit.run_audit`.
         new: The later run.
 
     Returns:
-        What changed. Swapping the two negates every difference. Intervals and p-values treat
-        instances as independent, and the two releases as having none in common.
+        The comparison. Swapping the runs negates every difference. Intervals and p values assume
+        independent instances, and that the two releases have none in common.
 
     Raises:
-        InputError: If the runs are of two hierarchies, or one of them has no instances.
+        InputError: If the runs are on different hierarchies, or one of them has no instances.
 
-    Time grows with the pairs of both runs; joint counts alone are held in memory.
+    Time grows with the number of pairs of both runs; only joint counts are held in memory.
     """
     _refuse_incomparable(old, new)
     before, after = Release(old), Release(new)

@@ -1,4 +1,4 @@
-"""Rows of a comparison as they may be shared: no small cell, and no small difference."""
+"""Rows of a comparison, suppressed for sharing: no small cell, no small difference."""
 
 from __future__ import annotations
 
@@ -24,9 +24,11 @@ from audit.results.result import AuditResult
 from audit.runs.compare.finding_changes import CHANGES, CheckChange, FindingChange
 
 SHOWN = 20
-"""Rows of each ranked table, and findings of each check; all stand in the restricted tables."""
+"""Largest number of rows of each ranked table, and of findings per check; the restricted tables
+hold all.
+"""
 SHOWN_EDITS = 50
-"""Edits of the hierarchy that are listed."""
+"""Largest number of edits of the hierarchy that are listed."""
 
 _Row = dict[str, Any]
 _COMMON = ("difference", "low", "high", "odds_ratio", "p_value", "q_value")
@@ -34,7 +36,7 @@ _BEYOND_NODES = ("lift_change", "nodes_q_value", "ratio_old", "ratio_new")
 
 
 class SharedView:
-    """What two runs may show side by side."""
+    """Builder of the rows of a comparison that may be shared."""
 
     def __init__(
         self,
@@ -56,11 +58,11 @@ class SharedView:
         self._told = self._protected(old, "old"), self._protected(new, "new")
 
     def nodes(self) -> list[_Row]:
-        """The changed nodes with the greatest differences, those folded left out."""
+        """The changed nodes with the greatest differences, without folded ones."""
         return withheld_last([self._node(row) for row in self._nodes], "node")
 
     def pairs(self) -> list[_Row]:
-        """The changed pairs with the greatest differences, those folded left out."""
+        """The changed pairs with the greatest differences, without folded ones."""
         return withheld_last([self._pair(row) for row in self._pairs], "a", "b")
 
     def restated(self) -> list[_Row]:
@@ -75,7 +77,7 @@ class SharedView:
         return [self._edit(row) for row in self._edits]
 
     def check(self, check: CheckChange) -> _Row:
-        """A check in both releases, with the findings that are not the same."""
+        """A check in both releases, with the findings that differ."""
         told = [found for found in check.findings if found.change != "same"]
         return {
             "name": check.name,
@@ -246,7 +248,7 @@ def _ranked(rows: pl.DataFrame, *ids: str) -> list[_Row]:
 
 
 def withheld_last(rows: list[_Row], *ids: str) -> list[_Row]:
-    """Rows with what is withheld at the end, in node order, so that their rank tells nothing."""
+    """Move withheld rows to the end, in node order, so that their rank discloses nothing."""
     told = [row for row in rows if row["difference"] is not None]
     withheld = [row for row in rows if row["difference"] is None]
     return told + sorted(withheld, key=lambda row: [row[name] for name in ids])

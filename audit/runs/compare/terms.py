@@ -1,4 +1,4 @@
-"""What counts as a change: the limits that every comparison is made with, and why."""
+"""Criteria of a change: the fixed limits of every comparison, with reasons."""
 
 from __future__ import annotations
 
@@ -41,5 +41,5 @@ TERMS = (FALSE_DISCOVERY_RATE, LEAST_EXPECTED, ODDS_RATIO)
 
 
 def terms() -> list[dict[str, Any]]:
-    """Every term, as ``comparison.json`` lists it."""
+    """All terms, as listed in ``comparison.json``."""
     return [asdict(term) for term in TERMS]
