@@ -1,6 +1,4 @@
-"""The rules that apply to a dataset: those of its policy, and those of its classification's
-notes.
-"""
+"""The rules that apply to a dataset: those of its policy and of its classification's notes."""
 
 from __future__ import annotations
 
