@@ -85,7 +85,7 @@ class Counts:
         return Counts(self.old[places], self.n_old, self.new[places], self.n_new, self.same_data)
 
     def holds(self) -> BoolArray:
-        """Whether each difference is a change of its own; folding asks it of remainders."""
+        """Whether each difference is significant and large; used on remainders in folding."""
         if self.same_data:
             return np.asarray(self.difference != 0)
         return np.asarray(self.large & (self.p_value <= FALSE_DISCOVERY_RATE.value))
