@@ -1,6 +1,4 @@
-"""Measure predictions: decide labels, propagate them, count pairs, compute metrics and
-behaviours.
-"""
+"""Measure predictions: decide labels, propagate, count pairs, compute metrics and behaviours."""
 
 from __future__ import annotations
 

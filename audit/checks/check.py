@@ -20,8 +20,7 @@ TOP_PARTS = 10
 
 @dataclass(frozen=True)
 class Limit:
-    """A threshold on a finding's evidence, so that a stricter one can be applied without
-    recounting.
+    """A threshold on a finding's evidence; a stricter one can be applied without recounting.
 
     Args:
         evidence: Name of the evidence.

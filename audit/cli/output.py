@@ -147,9 +147,7 @@ def summarise(
 
 
 def tell_report(path: Path, unrendered: list[RenderError], *, as_json: bool = False) -> None:
-    """Print the path of the report, or of the tables if there is none, and what could not be
-    rendered.
-    """
+    """Print the path of the report, or of the tables if there is none, and rendering errors."""
     if not as_json:
         typer.echo(f"Report: {path}" if path.exists() else f"Tables: {path.parent}")
     for error in unrendered:

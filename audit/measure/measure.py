@@ -94,9 +94,7 @@ class Measurements:
 
     @property
     def labelled_ancestors(self) -> Literal["fault", "allowed"]:
-        """Whether a label beside its ancestor is a fault: as the policy says, else the
-        hierarchy.
-        """
+        """Whether a label beside its ancestor is a fault: by the policy, else the hierarchy."""
         return self.policy.labelled_ancestors or self.hierarchy.labelled_ancestors
 
     @property
@@ -146,8 +144,7 @@ class Measurements:
         return labels_below(self.model.decided, self.hierarchy.strict_closure, residual)
 
     def vanished_within(self, columns: tuple[str, ...]) -> pl.DataFrame:
-        """Reported pairs (``a, b``) that vanish if the instances are also stratified by the
-        columns.
+        """Reported pairs (``a, b``) that vanish if the columns are used as strata too.
 
         These are the pairs without a related pair in the new report, the strongest first. The pairs
         are tested anew on the first call with these columns; later calls return the same table.

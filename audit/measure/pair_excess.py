@@ -27,8 +27,7 @@ from audit.policy.policy import Policy
 
 @dataclass(frozen=True, eq=False)
 class Excess:
-    """Result of the pair scan: which pairs were tested, and which occur together surprisingly
-    often.
+    """Result of the pair scan: which pairs were tested, and which are surprisingly frequent.
 
     Args:
         family: Number of pairs tested, those without a joint record included.

@@ -196,8 +196,7 @@ class Verdicts:
         return pl.DataFrame(columns, nan_to_null=True).with_columns(rank)
 
     def marked(self, pairs: pl.DataFrame, start: int = 0) -> pl.DataFrame:
-        """Add to a block of the pair table, from line ``start`` on, the columns that `judged`
-        needs.
+        """Add to a block of the pair table, from line ``start``, the columns `judged` needs.
 
         These are ``expected_length``, null for a pair outside the family, and ``excess``, its
         position among the excesses, null if it is not one.

@@ -38,8 +38,7 @@ def fitting(dataset: LabelDataset, person: Person, rule: PersonRule) -> BoolArra
 
 
 def refuse_unread_people(dataset: LabelDataset, person: Person | None) -> None:
-    """Raise an error if the column of sex or age does not hold the values that the policy
-    describes.
+    """Raise an error if the column of sex or age does not hold the values of the policy.
 
     Raises:
         PolicyError: If no instance has a value for female or male, or none has an age.

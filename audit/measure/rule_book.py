@@ -1,6 +1,4 @@
-"""The rules that apply to a dataset: those of its policy, and those of its classification's
-notes.
-"""
+"""The rules that apply to a dataset: those of its policy and of its classification's notes."""
 
 from __future__ import annotations
 
@@ -81,7 +79,7 @@ def _part_of(hierarchy: Hierarchy, nodes: Sequence[str]) -> BoolArray:
 
 
 def refuse_contradictions(policy: Policy, hierarchy: Hierarchy) -> None:
-    """Raise PolicyError if no record could comply with the policy's rules, or a rule covers none.
+    """Raise PolicyError if no record could comply with the policy's rules, or a rule cannot apply.
 
     Args:
         policy: The policy as applied; every node that it names is in the hierarchy.

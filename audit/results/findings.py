@@ -147,9 +147,7 @@ class CheckResult:
 
     @cached_property
     def standing(self) -> tuple[Finding, ...]:
-        """Findings that are not folded into others, in report order: those that are shown and
-        counted.
-        """
+        """Findings that are not folded into others, in report order: those shown and counted."""
         there = [finding for finding in self.in_order() if not finding.judgement.dropped]
         ids = {finding.id for finding in there}
         return tuple(finding for finding in there if ids.isdisjoint(finding.folded_into))

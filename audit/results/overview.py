@@ -151,8 +151,7 @@ def overview(
     instances: int,
     explained: Set[Pair] | None,
 ) -> Overview:
-    """Data of the figures: branches, their pairs, upper hierarchy, strongest pairs, residual
-    shares.
+    """Data of the figures, by figure, ranked and suppressed.
 
     Lists are ranked by published values, so that their order discloses nothing more. The hierarchy
     and

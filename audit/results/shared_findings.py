@@ -27,9 +27,7 @@ from audit.results.wording import filled
 
 
 def withhold_ranks(findings: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Withhold the ranks of all findings of a check if one is withheld: the others would disclose
-    it.
-    """
+    """Withhold the ranks of all findings of a check if one is withheld, as others tell it."""
     if all(finding["evidence"].get("rank", 0) is not None for finding in findings):
         return findings
     return [

@@ -85,8 +85,7 @@ RUN = FolderKind("run", RESULT)
 
 @contextmanager
 def writing_run(out: Path, *, overwrite: bool = False, kind: FolderKind = RUN) -> Iterator[Path]:
-    """Yield a temporary folder beside ``out`` that replaces it when the block ends without an
-    error.
+    """Yield a temporary folder that replaces ``out`` when the block ends without an error.
 
     ``out`` is locked against other audits during the block. Once in place, it survives a loss of
     power.

@@ -26,9 +26,7 @@ from audit.runs.wrong_hierarchy import refuse_wrong_classes, refuse_wrong_hierar
 
 
 def stated_policy(settings: Settings) -> Policy | None:
-    """The policy file, overridden by ``min_cell`` and ``strata``; None if none of these is
-    given.
-    """
+    """The policy file, overridden by ``min_cell`` and ``strata``; None if none is given."""
     stated = load_policy(settings.policy) if settings.policy else None
     said: dict[str, Any] = {} if settings.min_cell is None else {"min_cell": settings.min_cell}
     if settings.strata:

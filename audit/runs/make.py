@@ -40,7 +40,7 @@ COUNTABLE = ("long", "jsonl")
 
 @contextmanager
 def keeping_count(out: Path, engine: Engine) -> Iterator[Path | None]:
-    """Yield the checkpoint folder of a count in batches, beside the run; None if none is kept.
+    """Yield the checkpoint path of a count in batches, beside the run; None if none is kept.
 
     The checkpoint is removed once the block has made the run, or if counting cannot resume from it.
 

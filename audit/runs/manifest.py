@@ -24,7 +24,7 @@ OF_DATA = ("data", "predictions")
 
 
 def with_forced(manifest: Mapping[str, Any], broken: Sequence[str]) -> dict[str, Any]:
-    """Add the broken seals that were overridden to the record of earlier ones."""
+    """Manifest entry on overridden broken seals, earlier ones first."""
     return {"forced": [*manifest.get("forced", ()), *broken]}
 
 

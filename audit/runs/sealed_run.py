@@ -184,9 +184,7 @@ class SealedRun:
         )
 
     def broken(self, key: SealKey | None = None, remade: Collection[str] = ()) -> Iterator[str]:
-        """Describe everything that changed since sealing; yields nothing if no change is
-        detected.
-        """
+        """Describe every detected change since sealing; yields nothing without any."""
         yield from self.faults(restricted=False, remade=remade)
         yield from self.faults(restricted=True)
         if key and not self.keyed_as(key):

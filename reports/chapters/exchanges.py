@@ -25,7 +25,7 @@ _KINDS = {
 
 @dataclass(frozen=True, slots=True)
 class Exchanges:
-    """The table of exchanges, and the figure of those between branches."""
+    """Facts on the number of exchanges, and the figure of those between branches."""
 
     facts: tuple[tuple[str, str], ...]
     figure: Figure | None

@@ -16,9 +16,7 @@ LINES = 24
 
 @dataclass(frozen=True, slots=True)
 class Subtree:
-    """A node, and metrics (by name) of the instances at or below it, all between the same
-    depths.
-    """
+    """A node, and metrics by name of the instances at or below it, between the same depths."""
 
     node: Node
     depth_from: int
@@ -56,9 +54,7 @@ def subtrees(
 
 
 def drawn(found: Sequence[Subtree], name: str) -> list[Subtree]:
-    """Subtrees to draw: those with the most instances for which the metric is defined, ranked by
-    it.
-    """
+    """Subtrees to draw: those with the metric defined and the most instances, ranked by it."""
     defined = [one for one in found if one.metrics[name]["value"] is not None]
     largest = sorted(defined, key=lambda one: (-_instances(one, name), one.node.id))[:LINES]
     return sorted(largest, key=lambda one: (-one.metrics[name]["value"], one.node.id))

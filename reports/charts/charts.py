@@ -75,8 +75,7 @@ def pairs_spec(rows: Rows, measured: str = "instances with both nodes") -> dict[
 
 
 def matrix_spec(rows: Rows, labels: Sequence[str]) -> dict[str, Any]:
-    """The map of branches: a shaded cell with a text for each pair, each branch itself on the
-    diagonal.
+    """The map of branches: a shaded cell with a text for each pair, own cells on the diagonal.
 
     Args:
         rows: ``row, column`` (numbers from 1), ``role`` (of the palette), ``text``.

@@ -30,9 +30,7 @@ class RefusedError(Exception):
 
 
 def main() -> int:
-    """Read the task, typeset it within its limits, and write the answer; returns the exit
-    status.
-    """
+    """Read the task, typeset it within its limits, and answer; returns the exit status."""
     answer = os.dup(1)
     os.dup2(2, 1)  # libraries that print notices do not print them into the file
     sys.stdout = sys.stderr

@@ -56,9 +56,7 @@ class AccuracyAlignment(Measure):
     statistics: ClassVar[tuple[str, ...]] = ("wrong", "recovered", "lost")
 
     def update(self, batch: Batch) -> FloatArray:
-        """Whether each instance is wrong at the fine cut, correct only above, and correct only
-        below.
-        """
+        """Whether each instance is wrong at the fine cut, correct only above, only below."""
         expected = batch.expected_at(self.fine) & batch.expected_at(self.coarse)
         below, above = batch.right_at(self.fine), batch.right_at(self.coarse)
         wrong, lost = expected & ~below, expected & below & ~above

@@ -44,9 +44,7 @@ class HierarchicalScores(Measure):
     )
 
     def update(self, batch: Batch) -> FloatArray:
-        """Sizes of the two sets and their intersection, and precision, recall and F1 of each
-        instance.
-        """
+        """Sizes of both sets and their intersection, and precision, recall and F1 per instance."""
         predicted = _with_ancestors(batch.hierarchy, len(batch), *self._decided(batch))
         given = _with_ancestors(batch.hierarchy, len(batch), *batch.labels)
         sizes = [row_sums(m) for m in (csr_array(predicted * given), predicted, given)]

@@ -40,9 +40,7 @@ class UncertaintyAlignment(Measure):
     )
 
     def update(self, batch: Batch) -> FloatArray:
-        """Whether each instance has mass, its entropies at both cuts, and its mass outside each
-        cut.
-        """
+        """Whether each instance has mass, its entropies at both cuts, its mass outside each."""
         entropies = [batch.entropy(cut) for cut in (self.fine, self.coarse)]
         residuals = [_residual_share(batch, cut) for cut in (self.fine, self.coarse)]
         return np.column_stack([batch.massive, *entropies, *residuals])

@@ -38,8 +38,7 @@ def higher(first: FloatArray, second: FloatArray) -> tuple[int, int]:
 
 
 def among_highest(row: TokenScores, own: BoolArray, k: int) -> tuple[bool, bool]:
-    """Whether a word is among the k highest tokens, and whether that depends on how ties are
-    broken.
+    """Whether a word is among the k highest tokens, and whether only ties decide that.
 
     Args:
         row: The scores of all tokens.

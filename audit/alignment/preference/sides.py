@@ -1,6 +1,4 @@
-"""The sets of words that are compared: an answer, words below or above it, related ones, the
-task's.
-"""
+"""The word sets that are compared: an answer, words below or above it, related ones, all others."""
 
 from __future__ import annotations
 
@@ -54,9 +52,7 @@ class TaskWords:
         return self._sides({plain(question.specific)}, {plain(question.general)})
 
     def subgraphs(self, node: str) -> tuple[Sides, Sides]:
-        """A node and its descendants against its ancestors; related nodes against the rest of the
-        task.
-        """
+        """At or below a node against above it; related to it against the rest of the task."""
         if node not in self._of_node:
             below, above = self._below[node], self._above[node]
             self._of_node[node] = (

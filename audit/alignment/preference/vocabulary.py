@@ -36,9 +36,7 @@ class Vocabulary:
         return self._places
 
     def values(self, row: TokenScores) -> FloatArray:
-        """Highest score of each word's tokens, shape (n_words,); -inf for a word without a
-        score.
-        """
+        """Highest score of each word's tokens, shape (n_words,); -inf if none has a score."""
         places = self.places(row.tokens)
         values = np.full(len(self._position), -np.inf)
         known = places >= 0

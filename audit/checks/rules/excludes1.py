@@ -1,6 +1,4 @@
-"""excludes1: instances with two codes that an Excludes1 note of the classification forbids
-together.
-"""
+"""excludes1: instances with two codes that an Excludes1 note forbids together."""
 
 from __future__ import annotations
 

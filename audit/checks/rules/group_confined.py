@@ -1,6 +1,4 @@
-"""group_confined: nodes used by one site, coder or split only, while others use their parent
-too.
-"""
+"""group_confined: nodes used by one site, coder or split only, though others use their parent."""
 
 from __future__ import annotations
 

@@ -36,8 +36,7 @@ _DATA_USER = (
 
 
 def run(measured: Measurements) -> CheckResult:
-    """Report labels that are a code only with zeros restored, or a code set with no leading 0 at
-    all.
+    """Report labels that are a code only with zeros restored, or a code set without a leading 0.
 
     For labels with several readings, the finding says which one fits the other codes of the
     records;

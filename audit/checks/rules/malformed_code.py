@@ -15,9 +15,7 @@ _TITLE = "Does every label have the shape of a code?"
 
 
 def run(measured: Measurements) -> CheckResult:
-    """Report labels refused for their format; not applicable if the hierarchy has no code
-    format.
-    """
+    """Report labels refused for their format; not applicable without a code format."""
     looked = looked_at(measured)
     return CheckResult(
         name=_NAME,

@@ -21,9 +21,7 @@ _DATA_USER = "Audit the rows of the other version with its own hierarchy; here t
 
 
 def run(measured: Measurements) -> CheckResult:
-    """Report rows marked as another version, and refused labels in the format of another
-    version.
-    """
+    """Report rows marked as another version, and refused labels in its format."""
     integrity, read = integrity_of(measured), measured.ledger.rows_read
     asked = integrity is not None and integrity.other_version is not None
     return CheckResult(

@@ -196,9 +196,7 @@ def _stronger_finding(
 
 
 def cases(measured: Measurements, finding: Finding) -> IntArray:
-    """The instances with only residual predictions below the parent, or with both nodes
-    predicted.
-    """
+    """The instances predicted only residual nodes below the parent, or both nodes of the pair."""
     if measured.model is None:
         return np.empty(0, np.int64)
     nodes = [measured.hierarchy.index(node) for node in finding.nodes]

@@ -33,9 +33,7 @@ ONE_LENGTH = 0.95
 
 @dataclass(frozen=True)
 class Pile:
-    """The greatest length of some instances, with the number expected there from shorter
-    lengths.
-    """
+    """The greatest length of some instances, with the number expected at it."""
 
     length: int
     at: int
@@ -214,9 +212,7 @@ def _ratio_interval(pile: Pile, near: int) -> tuple[float, float | None]:
 
 
 def cases(measured: Measurements, finding: Finding) -> IntArray:
-    """The instances of exactly the capped length, in the release or with the value of the
-    column.
-    """
+    """The instances of exactly that length, in the release or with the column's value."""
     *scope, length = finding.key
     lengths = record_lengths(measured)
     if scope:

@@ -25,8 +25,7 @@ _TITLE = "Are catch-all nodes used where the hierarchy has specific ones?"
 
 
 def run(measured: Measurements) -> CheckResult:
-    """Report parents with a residual share above the policy's limit, and differences; deepest
-    first.
+    """Report parents with a high or differing residual share, deepest first.
 
     A parent is reported if the lower bound of its share is above the limit and its test is
     significant

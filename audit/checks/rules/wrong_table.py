@@ -26,9 +26,7 @@ _MOST = 0.5
 
 
 def run(measured: Measurements) -> CheckResult:
-    """Report labels that are not a code of their table but one of another table, or a whole
-    table.
-    """
+    """Report labels that are a code of another table and not of theirs, or a whole table."""
     by_table = _by_table(measured)
     tables = tuple(by_table)
     read = {table: int(found["rows"].sum()) for table, found in by_table.items()}

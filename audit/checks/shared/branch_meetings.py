@@ -40,9 +40,7 @@ def meeting_apart(measured: Measurements) -> pl.LazyFrame:
 
 
 def lowest_pairs(measured: Measurements) -> pl.LazyFrame:
-    """``a, b`` (indices) and ``joint`` of lowest labels: an instance that carries one is labelled
-    so.
-    """
+    """``a, b`` (indices) and ``joint`` of lowest labels, which instances carry only as labels."""
     labels = (measured.direct_support > 0).astype(np.int64)
     at_or_below = measured.hierarchy.below @ labels
     lowest = np.flatnonzero((labels == 1) & (at_or_below == 1)).tolist()

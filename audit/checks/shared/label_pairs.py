@@ -31,8 +31,7 @@ class LabelPairs:
     joint: Sparse
 
     def of(self, a: int, b: int) -> list[tuple[int, int, int]]:
-        """Pairs of labels at or below two nodes, with their joint instances, the most frequent
-        first.
+        """Pairs of labels at or below two nodes and their joint instances, most frequent first.
 
         A pair above another one with as many instances is left out. At most `TOP_PARTS` pairs.
         """

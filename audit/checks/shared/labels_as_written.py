@@ -209,9 +209,7 @@ def explained(measured: Measurements) -> set[str]:
 
 
 def lines(measured: Measurements, labels: pl.DataFrame, codes: str) -> pl.DataFrame:
-    """``line, label, rows, instances, may_stand_for`` of labels, the last from the column
-    ``codes``.
-    """
+    """``line, label, rows, instances, may_stand_for``, the last from the column ``codes``."""
     hierarchy = measured.hierarchy
     told = [
         " or ".join(hierarchy.describe(hierarchy.index(code)) for code in found)

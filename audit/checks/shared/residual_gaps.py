@@ -17,9 +17,7 @@ _NAME = "residual_overuse"
 
 
 def differing(measured: Measurements) -> tuple[Finding, ...]:
-    """A note for each value of a column whose share differs from the others or from the
-    reference.
-    """
+    """A note for each share that differs between column values or from the reference."""
     policy = measured.policy
     found = residual_differences(measured).filter(
         (pl.col("q_value") <= policy.false_discovery_rate.value)

@@ -26,9 +26,7 @@ class Earlier:
     ranges: Mapping[Cell, tuple[int, int]]
 
     def counted(self, cell: Cell | None) -> int | None:
-        """The exact count of a cell; without a cell, that of all labelled instances. None if
-        unknown.
-        """
+        """The exact count of a cell, or of all labelled instances without one; None if unknown."""
         return self.labelled if cell is None else _counted(cell, self.counts)
 
     @cached_property

@@ -24,8 +24,7 @@ _LABELLED, _ASSERTIONS = Cell(()), Cell((), of_labels=True)
 
 
 def earlier_frame(earlier: Earlier | None) -> pl.DataFrame:
-    """Table of an earlier release: one row per count; ``least`` and ``most`` are null if not
-    published.
+    """Table of an earlier release, a row per count; ``least, most`` are null if not published.
 
     The first two rows are the totals: labelled instances, and their labels. Without an earlier
     release

@@ -127,9 +127,7 @@ def is_small(value: int, min_cell: int) -> bool:
 
 
 def shown_parts(parts: Sequence[int], min_cell: int) -> list[int | str | None]:
-    """Suppress parts of a known total: the smallest become null until no small one can be told
-    apart.
-    """
+    """Suppress parts of a known total: the smallest become null until no small one is disclosed."""
     total, m = sum(parts), min_cell - 1
     shown: list[int | str | None] = [shown_count(part, [total], min_cell) for part in parts]
     small = [i for i, part in enumerate(parts) if is_small(part, min_cell)]

@@ -64,9 +64,7 @@ class Counts:
 
     @property
     def tested(self) -> BoolArray:
-        """Whether each is in the family of tests, by margins; all False if the data are the
-        same.
-        """
+        """Whether each is in the family, by margins; all False if the data are the same."""
         if self.same_data:
             return np.zeros(len(self.old), np.bool_)
         expected = least_expected(self.old, self.n_old, self.new, self.n_new)
@@ -87,9 +85,7 @@ class Counts:
         return Counts(self.old[places], self.n_old, self.new[places], self.n_new, self.same_data)
 
     def holds(self) -> BoolArray:
-        """Whether each difference is significant and large; applied by folding to the remaining
-        counts.
-        """
+        """Whether each difference is significant and large; used on remainders in folding."""
         if self.same_data:
             return np.asarray(self.difference != 0)
         return np.asarray(self.large & (self.p_value <= FALSE_DISCOVERY_RATE.value))

@@ -81,8 +81,7 @@ def _end(into: Mapping[int, int], change: int) -> int:
 
 
 def pairs_above(a: IntArray, b: IntArray, closure: Sparse) -> list[list[int]]:
-    """For each pair, indices of the other given pairs at or above it node by node, in the given
-    order.
+    """For each pair, the indices of the other pairs at or above it node by node, in order.
 
     Args:
         a: First nodes, shape (n_pairs,).
