@@ -158,13 +158,13 @@ def test_counts_each_protected_alone_tell_small_cells(
 @pytest.mark.parametrize(
     ("release", "where", "what"),
     [
-        (BEHIND_AN_EXCESS, "audit.results.result.AuditResult._tells", lambda *_: True),
+        (BEHIND_AN_EXCESS, "audit.results.shared_view.SharedView._tells", lambda *_: True),
         (
             BEHIND_DIGITS,
             "audit.results.overview._ratio_told",
             lambda w, e, _: w and round(w / e, 2),
         ),
-        (BEHIND_A_PART, "audit.results.result.WHOLE", "nothing"),
+        (BEHIND_A_PART, "audit.results.shared_findings.WHOLE", "nothing"),
     ],
 )
 def test_numbers_of_pairs_each_protected_alone_tell_small_cells(

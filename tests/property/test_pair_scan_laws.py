@@ -280,7 +280,7 @@ def test_without_an_effect_nothing_is_found_and_without_strata_much_is(
     labels = independent(rng, 5000, 200, unequal_lengths(rng, 5000))
     measured = audited(two_level(200, 15), labels)
     monkeypatch.setattr(
-        "audit.measure.measure.length_cuts", lambda histogram: np.array([], np.int64)
+        "audit.counting.dataset.length_cuts", lambda histogram: np.array([], np.int64)
     )
     blind = audited(two_level(200, 15), labels)
     common = table(measured).filter(pl.col("expected_length") > 20)

@@ -10,9 +10,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from audit.policy.policy import Policy
-from audit.results import result as results
+from audit.results import shared_findings as results
 from audit.results.disclosure import Quantity, Shown, count, opened_parts, tightened
+from audit.results.findings import Finding
 from audit.results.result import AuditResult, to_json_bytes
+from audit.results.wording import filled
 from audit.runs.audit import run_audit
 from fixtures.labelled import labelled, repeated, tree
 from fixtures.reader import drawn, mimic, out_of_order, read
@@ -48,7 +50,7 @@ def test_the_reader_finds_lines_that_are_each_protected_alone(
 def test_the_reader_finds_an_order_by_exact_numbers(monkeypatch: pytest.MonkeyPatch) -> None:
     ranked = results._ranked_parts
 
-    def exact(finding: results.Finding, *given: object) -> object:
+    def exact(finding: Finding, *given: object) -> object:
         place = {part.nodes: n for n, part in enumerate(finding.parts)}
         return sorted(ranked(finding, *given), key=lambda one: place[one[0].nodes])  # type: ignore[arg-type]
 
@@ -146,10 +148,10 @@ def test_a_headline_of_few_rows_never_passes_them() -> None:
     evidence = {"rows": count(3, 5), "of": Quantity(5)}
 
     told = tightened(evidence, {"rows": "<11", "of": 5})
-    assert results.filled("{rows} of {of} rows", told) == "<6 of 5 rows"
+    assert filled("{rows} of {of} rows", told) == "<6 of 5 rows"
 
 
 def test_a_bound_reads_as_the_least_it_can_be() -> None:
-    assert results.filled("{k} of {n} instances", {"k": 41, "n": ">40"}) == "41 of ≥41 instances"
+    assert filled("{k} of {n} instances", {"k": 41, "n": ">40"}) == "41 of ≥41 instances"
     share: dict[str, Shown] = {"instances": ">96", "of": 100, "share": None}
-    assert results.filled("{instances} of {of} ({share})", share) == "≥97 of 100 (at least 97.0%)"
+    assert filled("{instances} of {of} ({share})", share) == "≥97 of 100 (at least 97.0%)"

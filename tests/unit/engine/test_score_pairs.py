@@ -199,4 +199,4 @@ def test_loops_are_compiled_where_numba_is_there_and_the_work_is_worth_it(
     loops = score_pairs._loops(np.array([5, 4]), None)
     wanted = "score_loops" if WITHOUT_NUMBA else expected
 
-    assert loops.__name__ == f"audit.engine.{wanted}"
+    assert loops.__name__ == f"audit.engine.scores.{wanted}"
