@@ -37,8 +37,8 @@ class Limit:
                 f"at most {most:,} {self.of} are read",
                 found=f"{found:,} or more",
                 where=where,
-                hint=f"the environment variable {self.variable} says another limit, as the memory "
-                "allows",
+                hint=f"set the environment variable {self.variable} to a higher limit, if there is "
+                "memory for it",
             )
 
 

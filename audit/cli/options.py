@@ -81,7 +81,7 @@ Relations: TypeAlias = Annotated[
 UnlistedLabels: TypeAlias = Annotated[
     Unlisted | None,
     typer.Option(
-        help="Labels that the hierarchy lacks; a file refuses them unless told.",
+        help="Refuse labels that the hierarchy lacks (default for a file), or hang them.",
         rich_help_panel=INPUT,
     ),
 ]

@@ -69,7 +69,11 @@ def refuse_wrong_classes(predictions: Predictions, path: Path) -> None:
 
 def _most_frequent(rows: Mapping[str, int]) -> str:
     ordered = sorted(rows, key=lambda label: (-rows[label], label))
-    return f"labels that are none: {first_cases(ordered)}" if ordered else "all by their table"
+    return (
+        f"labels that the hierarchy lacks: {first_cases(ordered)}"
+        if ordered
+        else "all by their table"
+    )
 
 
 def _guess(rows: Mapping[str, int], hierarchy: Hierarchy) -> str:

@@ -70,6 +70,6 @@ def _facts(predictions: Mapping[str, Any], instances: int) -> tuple[tuple[str, s
         ("Labelled, not predicted", number(predictions["labels_without_predictions"])),
         ("Predicted, not labelled", number(predictions["predictions_without_labels"])),
         ("Classes that are nodes", f"{number(predictions['classes_mapped'])} of {number(classes)}"),
-        ("Classes that are none", number(predictions["unknown_classes"])),
+        ("Classes that the hierarchy lacks", number(predictions["unknown_classes"])),
         ("Form", "sets of nodes" if predictions["set_valued"] else "scores"),
     )

@@ -96,7 +96,7 @@ def _in_the_lists(measured: Measurements, integrity: Integrity) -> Iterator[Find
             severity="note",
             statement="{rows} of {of} rows ({share}) {rows|carries|carry} {labels} labels that "
             "{labels|is|are} not "
-            f"assignable in {integrity.editions.get(table, f'the list of {table} at hand')}, which "
+            f"assignable in {integrity.editions.get(table, f'the list of {table} in use')}, which "
             "has more specific codes below {labels|it|them}; {labels|it|they} may have been valid "
             "when coded."
             f"{told_of_not_dated(measured)}",

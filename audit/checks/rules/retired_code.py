@@ -22,9 +22,7 @@ from audit.measure.validity import INVALID
 from audit.results.findings import CheckResult, Finding
 
 _NAME = "retired_code"
-_TITLE = (
-    "Are there codes that were not valid when coded, or that the edition at hand does not list?"
-)
+_TITLE = "Are there codes that were not valid when coded, or that the edition in use does not list?"
 
 
 def run(measured: Measurements) -> CheckResult:

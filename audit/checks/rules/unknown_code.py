@@ -147,7 +147,7 @@ def _hung_classes(measured: Measurements) -> tuple[Finding, ...]:
                 "instances": count(touched, matched),
                 "of": Quantity(matched),
             },
-            curator="Name the hierarchy that the model was trained on: the one at hand lacks these "
+            curator="Name the hierarchy that the model was trained on: this one lacks these "
             "classes.",
             data_user="Trust the nodes above these classes more than the classes: only where "
             "labels have such a code too, an answer can be right.",

@@ -100,7 +100,7 @@ class LookedAt:
 
     @property
     def _beside(self) -> str:
-        return f"{self.beside:,} could not be looked at, for no list of their codes is at hand"
+        return f"{self.beside:,} could not be checked, because there is no list of their codes"
 
 
 def looked_at(measured: Measurements) -> LookedAt:

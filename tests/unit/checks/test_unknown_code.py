@@ -73,8 +73,8 @@ def test_rows_of_a_classification_without_a_list_are_counted_beside_and_never_pa
 
     for result in found:
         assert result.denominator == 2
-        assert result.denominator_unit.startswith("rows; 3 could not be looked at")
+        assert result.denominator_unit.startswith("rows; 3 could not be checked")
     assert [finding.evidence["of"].value for finding in found[1].findings] == [2]
     for result in none:
         assert result.status == "not_applicable"
-        assert result.not_applicable.startswith("3 could not be looked at")
+        assert result.not_applicable.startswith("3 could not be checked")
