@@ -103,7 +103,7 @@ def test_relative_links_lead_somewhere() -> None:
             assert (page.parent / target).exists(), f"{page.name}: {target}"
 
 
-@pytest.mark.parametrize("page", ["CONTRIBUTING.md", "docs/architecture.md"])
+@pytest.mark.parametrize("page", ["CONTRIBUTING.md", "docs/architecture.md", "docs/security.md"])
 def test_paths_that_pages_name_are_there(page: str) -> None:
     named = re.findall(
         r"`((?:audit|reports|tests|fixtures|scripts|docs|benchmarks)/[\w./]+)`",
