@@ -66,9 +66,9 @@ class Column:
 def magnitude(text: str) -> tuple[float, int] | None:
     """The number that a cell begins with; what is below or above a bound lies beside it."""
     word = (text.strip().removeprefix("×").split() or [""])[0]
-    side = -1 if word.startswith("<") else 1 if word.startswith(">") else 0
+    side = -1 if word.startswith("<") else int(word.startswith((">", "≥")))
     try:
-        return float(word.strip("<>%,").replace(",", "").replace("−", "-")), side
+        return float(word.strip("<>≥%,").replace(",", "").replace("−", "-")), side
     except ValueError:
         return None
 
