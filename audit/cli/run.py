@@ -110,6 +110,7 @@ def run(
 ) -> None:
     """Audit a dataset and leave a run: HTML, PDF, JSON and tables."""
     with user_mistakes():
+        _use_threads(jobs)
         from audit.runs.folder import refuse_occupied
 
         started = datetime.now(UTC)
@@ -118,7 +119,6 @@ def run(
         counting = _engine(ctx.params)
         key = key_of(seal_key)
         forced = refuse_broken([run for run in (reference, add_to) if run], None, force)
-        _use_threads(jobs)
         with shown_progress() as progress:
             progress("starting")
             result, unrendered = _audited(ctx.params, counting, key, forced, started, progress)

@@ -18,10 +18,7 @@ from audit.base.disk import exchange, flush, on_disk, working_beside
 from audit.base.errors import InputError, OutputError
 from audit.base.files import read_json
 from audit.results.disclosure.earlier_table import earlier_frame
-from audit.results.result import (
-    AuditResult,
-    to_json_bytes,
-)
+from audit.results.result import AuditResult, to_json_bytes
 from audit.runs.manifest import (
     MANIFEST,
     RESTRICTED,
@@ -39,8 +36,7 @@ POLICY, FINDINGS = "policy.json", "findings.parquet"
 DENOMINATORS = "denominators.json"
 REFERENCE, EARLIER = "reference.json", "earlier.parquet"
 
-
-METRICS: dict[str, Any] = {
+_METRICS: dict[str, Any] = {
     "part": pl.String,
     "name": pl.String,
     "scope": pl.String,
@@ -51,8 +47,7 @@ METRICS: dict[str, Any] = {
     "parameters": pl.String,
 }
 
-
-BEHAVIOURS: dict[str, Any] = {
+_BEHAVIOURS: dict[str, Any] = {
     "name": pl.String,
     "title": pl.String,
     "instances": pl.Int64,
@@ -62,8 +57,7 @@ BEHAVIOURS: dict[str, Any] = {
     "examples": pl.List(pl.String),
 }
 
-
-EXCHANGES: dict[str, Any] = {
+_EXCHANGES: dict[str, Any] = {
     "kind": pl.String,
     "a": pl.String,
     "b": pl.String,
@@ -92,8 +86,7 @@ def writing_run(out: Path, *, overwrite: bool = False, kind: FolderKind = RUN) -
 
     Raises:
         OutputError: If ``out`` exists, at the beginning or at the end, and is not of this kind, or
-            is and
-            ``overwrite`` is False; or if another audit is writing to it.
+            is and ``overwrite`` is False; or if another audit is writing to it.
     """
     refuse_occupied(out, overwrite=overwrite, kind=kind)
     out = out.resolve()
@@ -144,15 +137,20 @@ def refuse_occupied(out: Path, *, overwrite: bool, kind: FolderKind = RUN) -> No
         )
 
 
+def no_run(folder: Path) -> InputError:
+    """The error for a folder that is not a run."""
+    return InputError(
+        "the folder of a run is required",
+        found=f"no {MANIFEST} and {RESULT} in it" if folder.exists() else "nothing there",
+        where=folder,
+        hint="a run is what `audit run` leaves",
+    )
+
+
 def refuse_no_run(folder: Path) -> None:
     """Raise InputError if a folder is not a run."""
     if not is_run(folder):
-        raise InputError(
-            "the folder of a run is required",
-            found=f"no {MANIFEST} and {RESULT} in it" if folder.exists() else "nothing there",
-            where=folder,
-            hint="a run is what `audit run` leaves",
-        )
+        raise no_run(folder)
 
 
 def is_run(folder: Path) -> bool:
@@ -305,12 +303,12 @@ def _metric_frame(result: AuditResult) -> pl.DataFrame:
         for part, metrics in (("metrics", result.metrics), ("beside", result.metrics_beside))
         for metric in metrics
     ]
-    return pl.DataFrame(rows, schema=METRICS)
+    return pl.DataFrame(rows, schema=_METRICS)
 
 
 def _behaviour_frame(result: AuditResult) -> pl.DataFrame:
-    return pl.DataFrame([dict(behaviour) for behaviour in result.behaviours], schema=BEHAVIOURS)
+    return pl.DataFrame([dict(behaviour) for behaviour in result.behaviours], schema=_BEHAVIOURS)
 
 
 def _exchange_frame(result: AuditResult) -> pl.DataFrame:
-    return pl.DataFrame([dict(line) for line in result.exchanges], schema=EXCHANGES)
+    return pl.DataFrame([dict(line) for line in result.exchanges], schema=_EXCHANGES)

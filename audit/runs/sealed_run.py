@@ -19,6 +19,7 @@ from audit.results.result import to_json_bytes
 from audit.results.shared_view import SCHEMA_VERSION
 from audit.runs.compare import COMPARISON
 from audit.runs.compare.result import SCHEMA_VERSION as COMPARISON_VERSION
+from audit.runs.folder import no_run
 from audit.runs.manifest import MANIFEST, RESTRICTED, RESULT, seal_of
 from audit.runs.seal_key import SealKey
 from audit.runs.settings import Judging, Settings
@@ -86,12 +87,7 @@ class SealedRun:
             if path.is_symlink() or not path.is_dir()
         )
         if self.found.isdisjoint((MANIFEST, *VERSIONS)):
-            raise InputError(
-                "the folder of a run is required",
-                found=f"no {MANIFEST} and {RESULT} in it" if folder.exists() else "nothing there",
-                where=folder,
-                hint="a run is what `audit run` leaves",
-            )
+            raise no_run(folder)
         self._refuse_other_version()
 
     def _refuse_other_version(self) -> None:
