@@ -16,7 +16,7 @@ FLOORS: tuple[tuple[str, ...], ...] = (
     ("hierarchies",),
     ("data",),
     ("counting",),
-    ("alignment",),
+    ("alignment", "explanations"),
     ("measure",),
     ("checks",),
     ("runs",),

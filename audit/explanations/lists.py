@@ -1,0 +1,58 @@
+"""Lists of different lengths in one array."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Generic, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from audit.base.dag import IntArray
+
+Value = TypeVar("Value", bound=np.generic)
+
+
+@dataclass(frozen=True, eq=False)
+class Lists(Generic[Value]):
+    """Lists laid end to end: list ``i`` is ``values[starts[i]:starts[i + 1]]``.
+
+    Args:
+        values: All values, list after list.
+        starts: Where each list starts, and where the last one ends: one more than there are lists.
+    """
+
+    values: NDArray[Value]
+    starts: IntArray
+
+    def __len__(self) -> int:
+        return len(self.starts) - 1
+
+    def __getitem__(self, index: int) -> NDArray[Value]:
+        return self.values[self.starts[index] : self.starts[index + 1]]
+
+    @property
+    def lengths(self) -> IntArray:
+        """The number of values of each list."""
+        return np.diff(self.starts)
+
+    @property
+    def owner(self) -> IntArray:
+        """The list that each value belongs to."""
+        return np.repeat(np.arange(len(self)), self.lengths)
+
+    def take(self, indices: IntArray) -> Lists[Value]:
+        """The lists at these places, in this order; a place may recur."""
+        lengths = self.lengths[indices]
+        starts = np.concatenate([[0], np.cumsum(lengths)])
+        places = np.arange(starts[-1]) + np.repeat(self.starts[indices] - starts[:-1], lengths)
+        return Lists(self.values[places], starts)
+
+
+def lists_of(lists: Iterable[Sequence[float]], dtype: type[Value]) -> Lists[Value]:
+    """Lay Python lists end to end."""
+    arrays = [np.asarray(one, dtype=dtype) for one in lists]
+    starts = np.concatenate([[0], np.cumsum([len(one) for one in arrays], dtype=np.int64)])
+    values = np.concatenate(arrays) if arrays else np.empty(0, dtype=dtype)
+    return Lists(values, starts.astype(np.int64))
