@@ -32,9 +32,14 @@ def sha256_of(path: Path) -> str:
         return hashlib.file_digest(stream, "sha256").hexdigest()
 
 
-def refuse_pickle(path: Path) -> None:
-    """Refuse a file that is, or may hold, pickled objects; it is never unpickled."""
-    if path.suffix.lower() in UNPICKLABLE or first_bytes(path)[:1] == b"\x80":
+def refuse_pickle(path: Path, head: bytes) -> None:
+    """Refuse a file that is, or may hold, pickled objects; it is never unpickled.
+
+    Args:
+        path: The file.
+        head: Its `first_bytes`.
+    """
+    if path.suffix.lower() in UNPICKLABLE or head[:1] == b"\x80":
         raise InputError(
             "labels and hierarchies are read from text, JSON or Parquet",
             found="a file of pickled objects, which could run code when read",
@@ -129,12 +134,12 @@ def read_table(path: Path, *, separator: str = ",", header: bool = True) -> pl.D
     return table.rename({name: name.replace('""', '"') for name in table.columns if '""' in name})
 
 
-def column_named(frame: pl.DataFrame, wanted: str, path: Path) -> str:
+def column_named(frame: pl.DataFrame, wanted: str, where: object) -> str:
     """The column of that name, ignoring case; raises SchemaError if there is none."""
-    return name_among(frame.columns, wanted, path)
+    return name_among(frame.columns, wanted, where)
 
 
-def name_among(names: Sequence[str], wanted: str, path: Path, hint: str = "") -> str:
+def name_among(names: Sequence[str], wanted: str, where: object, hint: str = "") -> str:
     """The name as written, else a match that ignores case; raises SchemaError if there is none."""
     same = [name for name in names if name.strip().lower() == wanted.strip().lower()]
     if same:
@@ -142,7 +147,7 @@ def name_among(names: Sequence[str], wanted: str, path: Path, hint: str = "") ->
     raise SchemaError(
         f"a column named {wanted!r} is required",
         found=f"the columns {first_cases(names)}" if names else "no columns",
-        where=path,
+        where=where,
         hint=hint,
     )
 
@@ -212,13 +217,18 @@ def _unpacked(stream: gzip.GzipFile, path: Path) -> bytes:
 
 
 def _stream(path: Path) -> BinaryIO | gzip.GzipFile:
-    with path.open("rb") as stream:
-        packed = stream.read(2) == b"\x1f\x8b"
+    packed = is_gzip(path)
     if path.suffix.lower() == ".gz" and path.stat().st_size == 0:
         raise InputError(
             "a gzip file with content is required", found="a file of 0 bytes", where=path
         )
     return gzip.open(path) if packed else path.open("rb")
+
+
+def is_gzip(path: Path) -> bool:
+    """Whether a file begins as one that gzip packed."""
+    with path.open("rb") as stream:
+        return stream.read(2) == b"\x1f\x8b"
 
 
 class _reading:  # noqa: N801 - reads as the statement it is: with _reading(path)

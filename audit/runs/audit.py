@@ -131,16 +131,18 @@ def _origin_of(
 ) -> _Origin:
     if isinstance(data, LabelDataset):
         inputs = _inputs(data, predictions)
-        tables = () if data.sources else (data.instances, data.assertions)
+        tables = () if data.sources or data.digest else (data.instances, data.assertions)
+        before = data.digest
         format, persons = data.format, data.persons
         lengths = np.diff(data.direct.indptr)
     else:
         coding, counts = data.hierarchy.coding, data.tally.lengths
         inputs = tuple(input_record("data", path) for path in sources)
         tables = () if sources else (data.labels.counts, data.record_frame)
+        before = added_to
         format, persons = COUNTED, coding is not None and coding.persons
         lengths = np.repeat(np.arange(len(counts)), counts)
-    return _Origin(format, _digest(inputs, tables, added_to), persons, lengths, inputs)
+    return _Origin(format, _digest(inputs, tables, before), persons, lengths, inputs)
 
 
 def _policy_of(
@@ -359,7 +361,7 @@ def _identity(hierarchy: Hierarchy, policy: Policy, origin: _Origin) -> dict[str
 def _digest(
     inputs: Iterable[Mapping[str, str]], tables: Iterable[pl.DataFrame], before: str
 ) -> str:
-    """Digest of earlier data, the contents of the data's files in order, and tables."""
+    """Digest of what is known by a digest, the data's files in order, and tables."""
     digest = hashlib.sha256(bytes.fromhex(before))
     for file in inputs:
         if file["role"] == "data":

@@ -18,8 +18,8 @@ from audit.counting.counts import PairCount
 from audit.counting.kept import FOLDER, counted_sources, read_counts, write_counts
 from audit.counting.plan import MEMORY
 from audit.counting.storage.checkpoint import files_beside
-from audit.data.batches import columns_of
-from audit.data.formats import format_of
+from audit.data.formats import FORMATS, batches_of, format_of
+from audit.data.sources import Source
 from audit.hierarchies.hierarchy import Hierarchy
 from audit.hierarchies.titles import read_own_titles, with_titles
 from audit.policy.built_in import policy_for
@@ -33,9 +33,6 @@ from audit.runs.read import read_run
 from audit.runs.sealed_run import SealedRun
 from audit.runs.settings import Engine, Settings
 from audit.runs.wrong_hierarchy import refuse_wrong_hierarchy
-
-COUNTABLE = ("long", "jsonl")
-"""Formats that can be counted without loading them."""
 
 
 @contextmanager
@@ -150,7 +147,7 @@ def _on_counts(
     resume: bool,
     progress: Progress,
 ) -> Audited:
-    sources = _sources(settings)
+    source = _countable(settings)
     progress("reading the hierarchy")
     hierarchy = _hierarchy(settings, policy)
     applied = policy_for(hierarchy.name, policy)
@@ -158,23 +155,24 @@ def _on_counts(
     refuse_reference(hierarchy.name, applied, reference)
     before = _Before.of(settings.add_to, hierarchy) if settings.add_to else None
     if before:
-        _refuse_twice(sources, before)
+        _refuse_twice(source.files, before)
     asked: dict[str, Any] = {
         "policy": policy,
         "added_to": before.count if before else None,
         "progress": progress,
     }
     if settings.engine == "spark":
-        count = _on_spark(settings, hierarchy, asked)
+        count = _on_spark(settings, source, hierarchy, asked)
     else:
-        count = _in_batches(settings, hierarchy, asked | {"checkpoint": checkpoint}, resume)
+        asked |= {"checkpoint": checkpoint, "resume": resume}
+        count = _in_batches(settings, source, hierarchy, asked)
     if not settings.anyway:
         told, nodes = count.labels, count.hierarchy
         refuse_wrong_hierarchy(count.ledger, told.refusals(), nodes, settings.dataset)
     result = run_audit(
         count,
         policy,
-        sources=sources,
+        sources=source.files,
         added_to=before.sha256 if before else "",
         reference=reference,
         today=settings.today,
@@ -218,31 +216,25 @@ def _refuse_changed(run: SealedRun) -> None:
         )
 
 
-def _on_spark(settings: Settings, hierarchy: Hierarchy, asked: Mapping[str, Any]) -> PairCount:
+def _on_spark(
+    settings: Settings, source: Source, hierarchy: Hierarchy, asked: Mapping[str, Any]
+) -> PairCount:
     from audit.data.sources.spark import reading
 
-    with reading(settings.dataset, settings.master, settings.id, settings.label) as read:
+    with reading(source, settings.master, settings.id, settings.label) as read:
         from audit.counting.spark.jobs import count_pairs
 
         return count_pairs(read.rows, hierarchy, instance=read.id, label=read.label, **asked)
 
 
 def _in_batches(
-    settings: Settings, hierarchy: Hierarchy, asked: Mapping[str, Any], resume: bool
+    settings: Settings, source: Source, hierarchy: Hierarchy, asked: Mapping[str, Any]
 ) -> PairCount:
     from audit.counting.file import count_pairs
 
-    dataset, memory = settings.dataset, settings.memory
-    id, label = columns_of(dataset, settings.id, settings.label)
-    return count_pairs(
-        dataset,
-        hierarchy,
-        instance=id,
-        label=label,
-        memory=MEMORY if memory is None else memory,
-        resume=resume,
-        **asked,
-    )
+    id, label = batches_of(source).columns(source, settings.id, settings.label)
+    memory = MEMORY if settings.memory is None else settings.memory
+    return count_pairs(source, hierarchy, instance=id, label=label, memory=memory, **asked)
 
 
 def _hierarchy(settings: Settings, policy: Policy | None) -> Hierarchy:
@@ -252,38 +244,20 @@ def _hierarchy(settings: Settings, policy: Policy | None) -> Hierarchy:
     )
 
 
-def _sources(settings: Settings) -> tuple[Path, ...]:
-    """The files that are counted; none where the dataset is a table of Spark."""
-    dataset = settings.dataset
-    if settings.engine == "stream":
-        _refuse_no_file(dataset)
-        known = format_of(dataset, settings.format).name
-    else:
-        known = settings.format or COUNTABLE[0]
-    if known not in COUNTABLE:
+def _countable(settings: Settings) -> Source:
+    """What is counted; raises InputError if its format does not give batches."""
+    source = settings.source
+    named = settings.format
+    known = format_of(source, named).name if settings.engine == "stream" else named
+    giving = [known.name for known in FORMATS if known.batches]
+    if known is not None and known not in giving:
         raise InputError(
-            f"a dataset in the format {' or '.join(COUNTABLE)} is required where data are counted",
+            f"a dataset in the format {' or '.join(giving)} is required where data are counted",
             found=known,
-            where=dataset,
+            where=source,
             hint="--format long reads it as a plain table of instances and labels",
         )
-    if dataset.is_dir():
-        return tuple(sorted(filter(_is_read, dataset.rglob("*"))))
-    return (dataset,) if dataset.is_file() else ()
-
-
-def _is_read(path: Path) -> bool:
-    """Whether Spark reads a file of a folder."""
-    return path.is_file() and not path.name.startswith((".", "_"))
-
-
-def _refuse_no_file(dataset: Path) -> None:
-    if not dataset.is_file():
-        raise InputError(
-            "one file is required to count in batches",
-            found="a folder" if dataset.is_dir() else "nothing there",
-            where=dataset,
-        )
+    return source
 
 
 def _refuse_what_counts_lack(

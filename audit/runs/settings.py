@@ -6,18 +6,21 @@ from datetime import date
 from pathlib import Path
 from typing import Annotated, Literal, TypeAlias
 
-from pydantic import BaseModel, ConfigDict, PlainSerializer, field_serializer
+from pydantic import BaseModel, BeforeValidator, ConfigDict, PlainSerializer, field_serializer
 
 from audit.data.prediction_formats.transforms import Transform
+from audit.data.sources import Source, source_of
 from audit.hierarchies.coding import Unlisted
 from audit.hierarchies.reading import BUILT_IN
 
 _Path: TypeAlias = Annotated[Path, PlainSerializer(lambda path: str(path.absolute()))]
 """A path as typed; serialised as an absolute path."""
 _Dataset: TypeAlias = Annotated[
-    Path, PlainSerializer(lambda path: str(path.absolute() if path.exists() else path))
+    str,
+    BeforeValidator(str),
+    PlainSerializer(lambda name: str(Path(name).absolute()) if Path(name).exists() else name),
 ]
-"""The same for an existing file; otherwise the name of a table."""
+"""A path as typed, serialised as an absolute one if it is there; or the name of a table."""
 
 Engine: TypeAlias = Literal["memory", "stream", "spark"]
 
@@ -26,7 +29,7 @@ class Settings(BaseModel):
     """The settings of an audit, kept in the manifest of its run so that it can be made again.
 
     Args:
-        dataset: File or folder of labels.
+        dataset: File or folder of labels, or the name of a table that Spark knows.
         hierarchy: Name of a built-in hierarchy, or a path.
         format: Format of the dataset; None to detect it.
         id: Column of the instance id; this and the next three as in `load_labels`.
@@ -82,6 +85,15 @@ class Settings(BaseModel):
     memory: int | None = None
     master: str | None = None
     add_to: _Path | None = None
+
+    @property
+    def source(self) -> Source:
+        """What the dataset names; raises InputError if Spark shall read it and nothing is there."""
+        if self.engine != "spark":
+            return source_of(self.dataset)
+        from audit.data.sources.spark import spark_source
+
+        return spark_source(self.dataset)
 
     @field_serializer("hierarchy")
     def _stored(self, hierarchy: str) -> str:

@@ -238,8 +238,10 @@ def _again(
     settings = run.manifest.settings
     if settings is None:
         return neither("the run was made from Python, which records no settings")
-    moved = settings if data is None else settings.model_copy(update={"dataset": data.absolute()})
-    faults = list(_changed_inputs(run.inputs, settings.dataset, moved.dataset))
+    moved = (
+        settings if data is None else settings.model_copy(update={"dataset": str(data.absolute())})
+    )
+    faults = list(_changed_inputs(run.inputs, Path(settings.dataset), Path(moved.dataset)))
     if faults:
         return (
             Verdict("inputs", FAILS, first_cases(faults)),

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from audit.base.errors import InputError, SchemaError
-from audit.base.files import once, refuse_pickle
+from audit.base.files import first_bytes, once, refuse_pickle
 
 
 def objects(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
@@ -42,7 +42,7 @@ def text_of(record: dict[str, Any], key: str, where: str) -> str:
 
 
 def _lines(path: Path) -> Iterator[bytes]:
-    refuse_pickle(path)
+    refuse_pickle(path, first_bytes(path))
     try:
         with path.open("rb") as file:
             packed = file.read(2) == b"\x1f\x8b"
