@@ -61,6 +61,8 @@ def read_labels(data: object, columns: Columns, format: str | None = None) -> Ra
     """
     source = source_of(data)
     chosen = format_of(source, format)
+    if not chosen.of_folders:
+        source.require_parts()
     digest = "" if source.files else source.digest
     return replace(chosen.read(source, columns), format=chosen.name, digest=digest)
 
@@ -87,13 +89,13 @@ def read_predictions(
         if (known.name == format if format else of_each_part(known, source))
     ]
     if len(matching) == 1:
+        source.require_parts()
         return matching[0].read(source, classes)
     source.refuse_pickle()
     listed = "".join(f"\n  {known.name}: {known.title}" for known in matching or PREDICTION_FORMATS)
-    nothing = f"none named {format!r}" if format else "none that matches"
     raise FormatError(
         "exactly one format must match the predictions",
-        found=", ".join(known.name for known in matching) or nothing,
+        found=", ".join(known.name for known in matching) or _nothing(source, format),
         where=source,
         hint=f"these are known:{listed}",
     )
@@ -121,7 +123,7 @@ def format_of(source: Source, name: str | None) -> LabelFormat:
     listed = "".join(f"\n  {known.name}: {known.title}" for known in matching or FORMATS)
     raise FormatError(
         "exactly one format must match the dataset",
-        found=", ".join(found) or (f"none named {name!r}" if name else "none that matches"),
+        found=", ".join(found) or _nothing(source, name),
         where=source,
         hint="give one of these; a folder is read as one table if all its files are of one format"
         if others and not matching
@@ -148,6 +150,12 @@ def is_of(known: LabelFormat, source: Source) -> bool:
 def of_each_part(known: LabelFormat | PredictionFormat, source: Source) -> bool:
     """Whether each part of a source is of a format; false of a folder that has no parts."""
     return bool(source.parts) and all(map(known.matches, source.parts))
+
+
+def _nothing(source: Source, named: str | None) -> str:
+    if isinstance(source, Folder) and not source.entries:
+        return "an empty folder"
+    return f"none named {named!r}" if named else "none that matches"
 
 
 def _refuse_unreadable(source: Source) -> None:

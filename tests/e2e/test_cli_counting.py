@@ -480,8 +480,10 @@ def test_an_instance_that_comes_back_leaves_nothing(tmp_path: Path, out: Path, r
     assert not out.parent.exists() or left_in(out.parent) == set()
 
 
-@pytest.mark.parametrize(("name", "found"), [("folder", "a folder"), ("gone.csv", "nothing there")])
-def test_batches_are_of_one_file(place: Path, out: Path, name: str, found: str) -> None:
+@pytest.mark.parametrize(
+    ("name", "found"), [("folder", "an empty folder"), ("gone.csv", "nothing there")]
+)
+def test_batches_need_a_file_or_parts(place: Path, out: Path, name: str, found: str) -> None:
     (place / "folder").mkdir(exist_ok=True)
     message = refused(audit(*arguments(place / name, out, "--memory", "1GB")))
 

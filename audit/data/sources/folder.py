@@ -55,16 +55,19 @@ class Folder(Source):
 
     @cached_property
     def head_lines(self) -> list[str]:
-        return self._first.head_lines
+        self.require_parts()
+        return self.parts[0].head_lines
 
     @cached_property
     def schema(self) -> dict[str, pl.DataType]:
         """The columns of every part; raises SchemaError if two parts differ."""
-        schema = self._first.schema
+        self.require_parts()
+        first = self.parts[0]
+        schema = first.schema
         for part in self.parts:
             if list(part.schema.items()) != list(schema.items()):
                 raise SchemaError(
-                    f"every file of a folder must have the columns of {self._first}, with their "
+                    f"every file of a folder must have the columns of {first.name}, with the same "
                     f"types: {_listed(schema)}",
                     found=_listed(part.schema),
                     where=part,
@@ -76,15 +79,13 @@ class Folder(Source):
         _ = self.schema  # the parts must agree before any of them is read
         return pl.concat([part.table(only) for part in self.parts])
 
-    @property
-    def _first(self) -> Source:
+    def require_parts(self) -> None:
         if not self.parts:
             raise InputError(
                 "a folder of files with the same suffix, the parts of one table, is required",
                 found=first_cases(entry.path.name for entry in self.entries) or "an empty folder",
                 where=self,
             )
-        return self.parts[0]
 
 
 def _holds_data(path: Path) -> bool:

@@ -147,6 +147,9 @@ class Source:
         batches = (part.batches(columns, at_once, 0) for part in parts)
         return passed(chain.from_iterable(batches), start)
 
+    def require_parts(self) -> None:
+        """Refuse a folder that does not hold the parts of one table."""
+
     def refuse_pickle(self) -> None:
         """Refuse a file of pickled objects."""
         for part in self.parts:
