@@ -54,6 +54,13 @@ def first_bytes(path: Path) -> bytes:
         return stream.read(SNIFFED_BYTES)
 
 
+def open_bytes(path: Path) -> BinaryIO:
+    """A file's bytes to read from, unpacked if its name ends in ``.gz``; InputError if it fails."""
+    with _reading(path):
+        packed = path.suffix.lower() == ".gz"
+        return io.BytesIO(read_bytes(path)) if packed else path.open("rb")
+
+
 def read_bytes(path: Path) -> bytes:
     """The content of a file, decompressed if it is gzip; raises InputError if it is empty."""
     with _reading(path), _stream(path) as stream:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import gzip
-import io
 from collections.abc import Collection, Iterator
 from functools import cached_property
 from pathlib import Path
@@ -13,7 +12,7 @@ from typing import Any, BinaryIO
 import polars as pl
 
 from audit.base.errors import InputError
-from audit.base.files import first_bytes, is_gzip, read_bytes, read_lines, read_table, read_text
+from audit.base.files import first_bytes, is_gzip, open_bytes, read_lines, read_table, read_text
 from audit.data.sources.source import Line, Source
 
 
@@ -69,8 +68,7 @@ class File(Source):
             ) from None
 
     def open(self) -> BinaryIO:
-        packed = self.path.suffix.lower() == ".gz"
-        return io.BytesIO(read_bytes(self.path)) if packed else self.path.open("rb")
+        return open_bytes(self.path)
 
     def batches(self, columns: list[str], at_once: int, start: int) -> Iterator[Any]:
         from audit.data.sources.arrow import passed, row_groups, text_blocks
