@@ -21,6 +21,7 @@ from polars.testing import assert_frame_equal
 from typer.testing import CliRunner, Result
 
 from audit.cli.app import app
+from audit.runs.verify import verify_run
 from fixtures.sealed_files import reseal
 from fixtures.toy import EDGES
 
@@ -191,6 +192,25 @@ def without_breakdown(check: dict[str, Any]) -> dict[str, Any]:
     if check["name"] != "cross_branch":
         return check
     return check | {"findings": [finding | {"parts": []} for finding in check["findings"]]}
+
+
+@pytest.mark.parametrize(("options", "same"), [((), "loaded"), (("--memory", "1GB"), "counted")])
+def test_a_folder_of_parts_gives_the_same(
+    place: Path, out: Path, tmp_path: Path, options: tuple[str, ...], same: str
+) -> None:
+    folder = tmp_path / "rows"
+    folder.mkdir()
+    for name in ("first", "second"):
+        shutil.copy(place / f"{name}.parquet", folder / f"part-{name}.parquet")
+    run(folder, out, *options)
+
+    assert_same_tables(out, place / same, TABLES)
+    assert result_of(out)["checks"] == result_of(place / same)["checks"]
+    inputs = json.loads((out / "restricted" / "manifest.json").read_text())["inputs"]
+    read = [Path(found["path"]) for found in inputs if found["role"] == "data"]
+    assert read == sorted(folder.iterdir())
+    verified = {verdict.name: verdict for verdict in verify_run(out, recompute=True)}
+    assert verified["recomputation"].outcome == "holds", verified["recomputation"].detail
 
 
 @pytest.mark.parametrize("name", ["rows.csv", "rows.jsonl"])
