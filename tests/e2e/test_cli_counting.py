@@ -198,6 +198,7 @@ def without_breakdown(check: dict[str, Any]) -> dict[str, Any]:
 def test_a_folder_of_parts_gives_the_same(
     place: Path, out: Path, tmp_path: Path, options: tuple[str, ...], same: str
 ) -> None:
+    write_toy(tmp_path)
     folder = tmp_path / "rows"
     folder.mkdir()
     for name in ("first", "second"):
