@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 
@@ -67,9 +67,9 @@ class Folder(Source):
         for part in self.parts:
             if list(part.schema.items()) != list(schema.items()):
                 raise SchemaError(
-                    f"every file of a folder must have the columns of {first.name}, with the same "
-                    f"types: {_listed(schema)}",
-                    found=_listed(part.schema),
+                    f"every file of a folder must have the columns of {first}, in the same order "
+                    "and with the same types",
+                    found=_difference(part.schema, schema),
                     where=part,
                     hint="leave only the parts of one table in the folder, or give a single file",
                 )
@@ -92,8 +92,17 @@ def _holds_data(path: Path) -> bool:
     return not path.name.startswith((".", "_"))
 
 
-def _listed(schema: dict[str, pl.DataType]) -> str:
-    """The columns of a table, with the types of those that are no text."""
-    return first_cases(
-        name if dtype == pl.String else f"{name} ({dtype})" for name, dtype in schema.items()
-    )
+def _difference(schema: Mapping[str, pl.DataType], first: Mapping[str, pl.DataType]) -> str:
+    """How the columns of a part differ from those of the first one."""
+    both = [name for name in first if name in schema]
+    differing = {
+        "lacking": [name for name in first if name not in schema],
+        "further": [name for name in schema if name not in first],
+        "of another type": [
+            f"{name}: {schema[name]}, not {first[name]}"
+            for name in both
+            if schema[name] != first[name]
+        ],
+    }
+    told = [f"{word} {first_cases(names)}" for word, names in differing.items() if names]
+    return "; ".join(told) or "the columns in another order"
