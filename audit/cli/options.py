@@ -121,6 +121,14 @@ ReferenceRun: TypeAlias = Annotated[
         metavar="RUN", help="Earlier run that findings are known from.", rich_help_panel=POLICY
     ),
 ]
+ProtectedWith: TypeAlias = Annotated[
+    list[Path] | None,
+    typer.Option(
+        metavar="RUN",
+        help="Run of the same data whose readers may have this one too; may be repeated.",
+        rich_help_panel=POLICY,
+    ),
+]
 OutFolder: TypeAlias = Annotated[
     Path, typer.Option(help="Folder of the run.", rich_help_panel=OUTPUT)
 ]

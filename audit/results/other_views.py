@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
-from types import MappingProxyType
+from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 from audit.results.disclosure import Earlier, Shown, looser
@@ -25,9 +24,27 @@ class OtherViews:
     """
 
     counts: Earlier
-    numbers: Mapping[NumberId, tuple[int, Shown]] = field(
-        default_factory=lambda: MappingProxyType({})
-    )
+    numbers: Mapping[NumberId, tuple[int, Shown]]
+
+    @classmethod
+    def of(cls, counts: Earlier, numbers: Mapping[str, Any]) -> OtherViews:
+        """Inverse of ``counts`` and `numbers_as_json`."""
+        rows = numbers["numbers"]
+        return cls(
+            counts,
+            {
+                (row["of"], tuple(row["nodes"]), row["name"]): (row["n"], row["told"])
+                for row in rows
+            },
+        )
+
+    def numbers_as_json(self) -> dict[str, Any]:
+        """The numbers as plain data, an object each."""
+        rows = (
+            {"of": of, "nodes": list(nodes), "name": name, "n": n, "told": told}
+            for (of, nodes, name), (n, told) in self.numbers.items()
+        )
+        return {"numbers": list(rows)}
 
     def beside(self, other: OtherViews) -> OtherViews:
         """What whoever has these and other views knows."""

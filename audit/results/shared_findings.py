@@ -76,9 +76,10 @@ def numbers_of(
     """
     told = {tuple(node["id"] for node in part["nodes"]): part for part in shared["parts"]}
     own = {name: one for name, one in finding.evidence.items() if name not in cells}
+    lines: list[tuple[tuple[str, ...], Mapping[str, Quantity], Mapping[str, Shown]]]
     lines = [((), own, shared["evidence"])]
     if finding.check in OF_MODEL or finding.check not in _SEEN_TOGETHER:
-        lines += [(p.nodes, dict(p.evidence), told[p.nodes]["evidence"]) for p in finding.parts]
+        lines += [(p.nodes, p.evidence, told[p.nodes]["evidence"]) for p in finding.parts]
     for nodes, evidence, numbers in lines:
         for name, quantity in evidence.items():
             if quantity.kind == "count":

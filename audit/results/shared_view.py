@@ -323,7 +323,7 @@ class SharedView:
 
     def _denominator(
         self, check: CheckResult, told: Sequence[tuple[Finding, Mapping[str, Any]]]
-    ) -> int | str:
+    ) -> Shown:
         """What a check looked at: a bound where it is a small cell, or a count that is withheld."""
         value, m, ledger = check.denominator, self._min_cell, self.result.ledger
         instances = int(ledger["instances"])
@@ -339,7 +339,6 @@ class SharedView:
         of_instances = check.denominator_unit.startswith(("instances", "groups"))
         alone = shown_count(value, totals if of_instances else (), m) if of_instances else value
         hidden = isinstance(alone, int) and any(withheld) and value >= m
-        told = f">{m - 1}" if hidden else alone
-        if self.result.others is None:
-            return told
-        return self.result.others.no_finer((check.name, (), DENOMINATOR), value, told)
+        own = f">{m - 1}" if hidden else alone
+        others = self.result.others
+        return own if others is None else others.no_finer((check.name, (), DENOMINATOR), value, own)

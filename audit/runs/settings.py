@@ -46,6 +46,7 @@ class Settings(BaseModel):
         policy: Policy file; None for the hierarchy's own policy.
         min_cell: Smallest count shown; overrides the policy.
         reference: Folder of an earlier run.
+        protected_with: Folders of runs of the same data whose shared views readers may have too.
         seed: Seed of the bootstrap behind intervals.
         today: The day that decides whether waivers have expired.
         engine: How to count: in memory, in batches of a file, or on Apache Spark.
@@ -76,6 +77,7 @@ class Settings(BaseModel):
     policy: _Path | None = None
     min_cell: int | None = None
     reference: _Path | None = None
+    protected_with: tuple[_Path, ...] = ()
     seed: int = 0
     today: date
     engine: Engine = "memory"
