@@ -8,7 +8,10 @@ from typing import Annotated, TypeAlias
 
 import typer
 
+from audit.base.limits import LIMITS
+
 INPUT, MODEL, POLICY, OUTPUT, LARGE_DATA = "Input", "Model", "Policy", "Output", "Large data"
+LIMITED = "Limits"
 """Headings of ``audit run --help``."""
 
 
@@ -179,6 +182,16 @@ AddTo: TypeAlias = Annotated[
         metavar="RUN",
         help="Counted run to add the dataset's counts to.",
         rich_help_panel=LARGE_DATA,
+    ),
+]
+Limits: TypeAlias = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--limit",
+        metavar="NAME=NUMBER",
+        help=f"Read more, or less, of unusual input: {', '.join(one.name for one in LIMITS)}; "
+        "`audit list limits` explains. May be repeated.",
+        rich_help_panel=LIMITED,
     ),
 ]
 SparkMaster: TypeAlias = Annotated[

@@ -32,6 +32,7 @@ from audit.cli.options import (
     Jobs,
     KeepInstances,
     LabelColumn,
+    Limits,
     MemorySize,
     MinCell,
     OutFolder,
@@ -109,6 +110,7 @@ def run(
     add_to: AddTo = None,
     master: SparkMaster = None,
     jobs: Jobs = None,
+    limit: Limits = None,
 ) -> None:
     """Audit a dataset and leave a run: HTML, PDF, JSON and tables."""
     with user_mistakes():
@@ -182,6 +184,7 @@ def _settings(options: Mapping[str, Any], counting: Engine) -> Settings:
     """What is asked for, of all options those that decide the numbers."""
     from audit.checks.judging import judging_date
     from audit.cli.sizes import size_of
+    from audit.cli.stated_limits import limits_of
     from audit.runs.settings import Settings
 
     asked = {name: options[name] for name in Settings.model_fields if name in options}
@@ -189,6 +192,7 @@ def _settings(options: Mapping[str, Any], counting: Engine) -> Settings:
     asked |= {name: tuple(options[name] or ()) for name in several}
     asked |= {name: options[name] and options[name].value for name in ("unlisted", "device")}
     asked["transform"] = next((name for name in ("softmax", "sigmoid") if options[name]), None)
+    asked["limits"] = limits_of(options["limit"])
     asked["memory"] = None if options["memory"] is None else size_of(options["memory"])
     return Settings(**asked | {"engine": counting.value, "today": judging_date()})
 

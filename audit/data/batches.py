@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import gzip
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from io import TextIOWrapper
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -15,7 +15,7 @@ import pyarrow.csv
 import pyarrow.parquet as pq
 
 from audit.base.errors import InputError, SchemaError
-from audit.base.files import first_bytes, refuse_pickle
+from audit.base.files import first_bytes, is_gzip, refuse_pickle, unpacked
 from audit.data.columns import (
     column_for,
     id_among,
@@ -166,7 +166,7 @@ def _row_group(file: Any, group: int, columns: list[str], size: int, path: Path)
 
 def _text_table(path: Path, columns: list[str], at_once: int) -> Iterator[pl.DataFrame]:
     try:
-        with pa.input_stream(path, compression=_packed(path)) as stream:
+        with pa.input_stream(unpacked(path) if is_gzip(path) else path) as stream:
             reader = pyarrow.csv.open_csv(
                 stream,
                 read_options=pyarrow.csv.ReadOptions(use_threads=False, block_size=CSV_BLOCK),
@@ -217,10 +217,10 @@ def _json_lines(path: Path, instance: str, label: str, at_once: int) -> Iterator
 
 
 def _lines(path: Path) -> Iterator[tuple[int, str]]:
-    opened = gzip.open if _packed(path) else open
     number = 0
     try:
-        with opened(path, "rt", encoding="utf-8-sig", newline="\n") as stream:
+        content = unpacked(path) if is_gzip(path) else path.open("rb")
+        with TextIOWrapper(content, encoding="utf-8-sig", newline="\n") as stream:
             for number, line in enumerate(stream, start=1):
                 if line.strip():
                     yield number, line
@@ -228,11 +228,6 @@ def _lines(path: Path) -> Iterator[tuple[int, str]]:
         raise InputError(
             "whole lines of UTF-8 text are required", found=str(error), where=f"{path}:{number + 1}"
         ) from None
-
-
-def _packed(path: Path) -> str | None:
-    with path.open("rb") as stream:
-        return "gzip" if stream.read(2) == b"\x1f\x8b" else None
 
 
 def _passed(frames: Iterable[pl.DataFrame], rows: int) -> Iterator[pl.DataFrame]:

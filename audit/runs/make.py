@@ -12,6 +12,7 @@ from typing import Any
 from audit.base.disk import alone_in
 from audit.base.errors import InputError, first_cases
 from audit.base.files import sha256_of
+from audit.base.limits import limits
 from audit.base.progress import Progress, silent
 from audit.checks.judging import refuse_reference, refuse_unknown_checks
 from audit.counting.counts import PairCount
@@ -111,11 +112,12 @@ def audited(
         InputError: If the settings require instances, but the data are only counted.
     """
     beside = _Beside(reference, tuple(protected_with))
-    if settings.engine == "memory":
-        found = _in_memory(settings, policy, beside, keep_instances, progress)
-    else:
-        _refuse_what_counts_lack(settings, policy, keep_instances)
-        found = _on_counts(settings, policy, beside, checkpoint, resume, progress)
+    with limits(**settings.limits):
+        if settings.engine == "memory":
+            found = _in_memory(settings, policy, beside, keep_instances, progress)
+        else:
+            _refuse_what_counts_lack(settings, policy, keep_instances)
+            found = _on_counts(settings, policy, beside, checkpoint, resume, progress)
     result = with_inputs(found.result, deciding_files(settings, policy))
     others = (input_record("protected_with", run / RESULT) for run in settings.protected_with)
     return Audited(replace(result, inputs=(*result.inputs, *others)), found.keep)

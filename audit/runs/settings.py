@@ -52,6 +52,7 @@ class Settings(BaseModel):
         engine: How to count: in memory, in batches of a file, or on Apache Spark.
         memory: Bytes that a count in batches may use; None for `audit.counting.plan.MEMORY`.
         master: URL of the Spark master; None for Spark's own settings.
+        limits: Limits on unusual input by name, where they are not the usual ones.
         add_to: Folder of a run to whose counts those of the dataset are added.
     """
 
@@ -83,6 +84,7 @@ class Settings(BaseModel):
     engine: Engine = "memory"
     memory: int | None = None
     master: str | None = None
+    limits: dict[str, int] = {}
     add_to: _Path | None = None
 
     @field_serializer("hierarchy")
