@@ -298,9 +298,15 @@ def _refuse_no_file(dataset: Path) -> None:
     if not dataset.is_file():
         raise InputError(
             "one file is required to count in batches",
-            found="a folder" if dataset.is_dir() else "nothing there",
+            found=_instead_of_file(dataset),
             where=dataset,
         )
+
+
+def _instead_of_file(dataset: Path) -> str:
+    if dataset.is_dir():
+        return "a folder"
+    return "a pipe or a device, which is read twice" if dataset.exists() else "nothing there"
 
 
 def _refuse_what_counts_lack(

@@ -15,6 +15,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from audit.alignment.preference.json_lines import objects
 from audit.base.dag import edge_matrix, shortest_cycle
 from audit.base.errors import AuditError, HierarchyError, InputError
 from audit.base.limits import Limit, limits, stated_limits
@@ -172,6 +173,9 @@ def test_a_pipe_is_refused_at_once(tmp_path: Path) -> None:
         lambda: read_labels(pipe, Columns()),
         lambda: read_predictions(pipe),
         lambda: load_policy(pipe),
+        lambda: load_hierarchy(pipe),
+        lambda: count_pairs(pipe, chain(3)),
+        lambda: list(objects(pipe)),
     ):
         with pytest.raises(AuditError, match="pipe or a device"):
             read()
