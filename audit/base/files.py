@@ -9,6 +9,8 @@ import io
 import json
 import zlib
 from collections.abc import Iterator, Sequence
+from contextvars import copy_context
+from functools import partial
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -20,8 +22,8 @@ from audit.base.limits import EXPANSION, UNPACKED
 UNPICKLABLE = (".pkl", ".pickle", ".pt", ".pth", ".joblib", ".bin")
 """Suffixes of formats that can run code when they are loaded, such as pickles."""
 
-_AT_ONCE = 2**24
-"""Bytes that are unpacked at a time."""
+_AT_ONCE = 2**20
+"""Bytes that are read at a time."""
 SNIFFED_BYTES = 65_536
 """Number of bytes that `first_bytes` reads."""
 
@@ -64,7 +66,7 @@ def open_bytes(path: Path) -> BinaryIO:
 def read_bytes(path: Path) -> bytes:
     """The content of a file, decompressed if it is gzip; raises InputError if it is empty."""
     with _reading(path), _stream(path) as stream:
-        content = _unpacked(stream, path) if isinstance(stream, gzip.GzipFile) else stream.read()
+        content = b"".join(iter(partial(stream.read, _AT_ONCE), b""))
     if not content.strip():
         raise InputError("a file with content is required", found="an empty file", where=path)
     return content
@@ -213,23 +215,52 @@ def _ragged(path: Path, content: bytes, separator: str) -> SchemaError:
     return SchemaError("a table of separated values is required", where=path)
 
 
-def _unpacked(stream: gzip.GzipFile, path: Path) -> bytes:
-    """All that is packed, some at a time, so that a limit holds before memory is taken."""
-    parts, size, allowed = [], 0, EXPANSION * path.stat().st_size
-    while part := stream.read(_AT_ONCE):
-        size += len(part)
-        UNPACKED.refuse_beyond(size, path, allowed=allowed)
-        parts.append(part)
-    return b"".join(parts)
+def unpacked(path: Path) -> BinaryIO:
+    """The bytes that a gzip file unpacks to, as far as the limit on them allows.
+
+    Reading on raises InputError; the limit is the one stated where the file is opened, whatever
+    thread reads it.
+    """
+    return io.BufferedReader(_Unpacked(path), _AT_ONCE)
 
 
-def _stream(path: Path) -> BinaryIO | gzip.GzipFile:
+class _Unpacked(io.RawIOBase):
+    def __init__(self, path: Path) -> None:
+        self._path, self._size = path, 0
+        self._stream, self._stated = gzip.GzipFile(path), copy_context()
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, into: Any) -> int:
+        """Fill a buffer; 0 at the end."""
+        try:
+            read = self._stream.readinto(into)
+        except zlib.error as error:
+            raise gzip.BadGzipFile(str(error)) from None
+        self._size += read
+        self._stated.run(
+            UNPACKED.refuse_beyond,
+            self._size,
+            self._path,
+            allowed=EXPANSION * self._path.stat().st_size,
+            whole=False,
+        )
+        return read
+
+    def close(self) -> None:
+        """Close the file too."""
+        self._stream.close()
+        super().close()
+
+
+def _stream(path: Path) -> BinaryIO:
     packed = is_gzip(path)
     if path.suffix.lower() == ".gz" and path.stat().st_size == 0:
         raise InputError(
             "a gzip file with content is required", found="a file of 0 bytes", where=path
         )
-    return gzip.open(path) if packed else path.open("rb")
+    return unpacked(path) if packed else path.open("rb")
 
 
 def is_gzip(path: Path) -> bool:

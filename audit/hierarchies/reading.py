@@ -60,7 +60,7 @@ def load_hierarchy(
     for folder in FOLDERS:
         if folder.matches(path, b"") and format in (None, folder.name):
             return _of_file(folder.read(path, relations), unlisted or "refuse")
-    if not path.is_file():
+    if path.is_dir() or not path.exists():
         raise InputError(
             "a built-in hierarchy or a hierarchy file is required",
             found=repr(str(source)),

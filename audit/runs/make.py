@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -12,6 +12,7 @@ from typing import Any
 from audit.base.disk import alone_in
 from audit.base.errors import InputError, first_cases
 from audit.base.files import sha256_of
+from audit.base.limits import limits
 from audit.base.progress import Progress, silent
 from audit.checks.judging import refuse_reference, refuse_unknown_checks
 from audit.counting.counts import PairCount
@@ -28,7 +29,7 @@ from audit.results.result import AuditResult
 from audit.runs.audit import input_record, run_audit, with_inputs
 from audit.runs.inputs import deciding_files, read_data, read_hierarchy
 from audit.runs.instances import instance_frame, write_instances
-from audit.runs.manifest import RESTRICTED
+from audit.runs.manifest import RESTRICTED, RESULT
 from audit.runs.read import read_run
 from audit.runs.sealed_run import SealedRun
 from audit.runs.settings import Engine, Settings
@@ -85,6 +86,7 @@ def audited(
     settings: Settings,
     policy: Policy | None,
     reference: AuditResult | None,
+    protected_with: Sequence[AuditResult] = (),
     *,
     keep_instances: bool = False,
     checkpoint: Path | None = None,
@@ -97,6 +99,7 @@ def audited(
         settings: The settings of the audit.
         policy: The policy, from `stated_policy`.
         reference: The earlier run, from `reference_run`.
+        protected_with: Runs of the same data, from `runs_beside`.
         keep_instances: Whether the run keeps individual instances; not possible with counts.
         checkpoint: Checkpoint folder of a count in batches; None for no checkpoint.
         resume: Whether to resume from the checkpoint.
@@ -105,18 +108,30 @@ def audited(
     Raises:
         InputError: If the settings require instances, but the data are only counted.
     """
-    if settings.engine == "memory":
-        found = _in_memory(settings, policy, reference, keep_instances, progress)
-    else:
-        _refuse_what_counts_lack(settings, policy, keep_instances)
-        found = _on_counts(settings, policy, reference, checkpoint, resume, progress)
-    return Audited(with_inputs(found.result, deciding_files(settings, policy)), found.keep)
+    beside = _Beside(reference, tuple(protected_with))
+    with limits(**settings.limits):
+        if settings.engine == "memory":
+            found = _in_memory(settings, policy, beside, keep_instances, progress)
+        else:
+            _refuse_what_counts_lack(settings, policy, keep_instances)
+            found = _on_counts(settings, policy, beside, checkpoint, resume, progress)
+    result = with_inputs(found.result, deciding_files(settings, policy))
+    others = (input_record("protected_with", run / RESULT) for run in settings.protected_with)
+    return Audited(replace(result, inputs=(*result.inputs, *others)), found.keep)
+
+
+@dataclass(frozen=True, eq=False)
+class _Beside:
+    """Other runs: of an earlier release, and of the same data."""
+
+    reference: AuditResult | None
+    protected_with: tuple[AuditResult, ...]
 
 
 def _in_memory(
     settings: Settings,
     policy: Policy | None,
-    reference: AuditResult | None,
+    beside: _Beside,
     keep_instances: bool,
     progress: Progress,
 ) -> Audited:
@@ -126,7 +141,8 @@ def _in_memory(
         policy=policy,
         predictions=predictions,
         seed=settings.seed,
-        reference=reference,
+        reference=beside.reference,
+        protected_with=beside.protected_with,
         today=settings.today,
         device=settings.device,
         progress=progress,
@@ -142,7 +158,7 @@ def _in_memory(
 def _on_counts(
     settings: Settings,
     policy: Policy | None,
-    reference: AuditResult | None,
+    beside: _Beside,
     checkpoint: Path | None,
     resume: bool,
     progress: Progress,
@@ -152,7 +168,7 @@ def _on_counts(
     hierarchy = _hierarchy(settings, policy)
     applied = policy_for(hierarchy.name, policy)
     refuse_unknown_checks(applied)
-    refuse_reference(hierarchy.name, applied, reference)
+    refuse_reference(hierarchy.name, applied, beside.reference)
     before = _Before.of(settings.add_to, hierarchy) if settings.add_to else None
     if before:
         _refuse_twice(source.files, before)
@@ -174,7 +190,8 @@ def _on_counts(
         policy,
         sources=source.files,
         added_to=before.sha256 if before else "",
-        reference=reference,
+        reference=beside.reference,
+        protected_with=beside.protected_with,
         today=settings.today,
         progress=progress,
     )

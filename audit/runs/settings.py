@@ -49,11 +49,13 @@ class Settings(BaseModel):
         policy: Policy file; None for the hierarchy's own policy.
         min_cell: Smallest count shown; overrides the policy.
         reference: Folder of an earlier run.
+        protected_with: Folders of runs of the same data whose shared views readers may have too.
         seed: Seed of the bootstrap behind intervals.
         today: The day that decides whether waivers have expired.
         engine: How to count: in memory, in batches of a file, or on Apache Spark.
         memory: Bytes that a count in batches may use; None for `audit.counting.plan.MEMORY`.
         master: URL of the Spark master; None for Spark's own settings.
+        limits: Limits on unusual input by name, where they are not the usual ones.
         add_to: Folder of a run to whose counts those of the dataset are added.
     """
 
@@ -79,11 +81,13 @@ class Settings(BaseModel):
     policy: _Path | None = None
     min_cell: int | None = None
     reference: _Path | None = None
+    protected_with: tuple[_Path, ...] = ()
     seed: int = 0
     today: date
     engine: Engine = "memory"
     memory: int | None = None
     master: str | None = None
+    limits: dict[str, int] = {}
     add_to: _Path | None = None
 
     @property

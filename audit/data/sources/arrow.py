@@ -12,7 +12,7 @@ import pyarrow.csv
 import pyarrow.parquet as pq
 
 from audit.base.errors import InputError, SchemaError
-from audit.base.files import is_gzip
+from audit.base.files import is_gzip, unpacked
 
 PARTS_OF_BATCH = 8
 """Number of parts of a Parquet row group that make a batch."""
@@ -53,7 +53,7 @@ def _row_group(file: Any, group: int, columns: list[str], size: int, path: Path)
 def text_blocks(path: Path, columns: list[str], separator: str) -> Iterator[Any]:
     """Blocks of a text table, with values as text."""
     try:
-        with pa.input_stream(path, compression="gzip" if is_gzip(path) else None) as stream:
+        with pa.input_stream(unpacked(path) if is_gzip(path) else path) as stream:
             yield from pyarrow.csv.open_csv(
                 stream,
                 read_options=pyarrow.csv.ReadOptions(use_threads=False, block_size=CSV_BLOCK),

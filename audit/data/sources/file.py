@@ -3,16 +3,24 @@
 from __future__ import annotations
 
 import contextlib
-import gzip
 from collections.abc import Collection, Iterator
 from functools import cached_property
+from io import TextIOWrapper
 from pathlib import Path
 from typing import Any, BinaryIO
 
 import polars as pl
 
 from audit.base.errors import InputError
-from audit.base.files import first_bytes, is_gzip, open_bytes, read_lines, read_table, read_text
+from audit.base.files import (
+    first_bytes,
+    is_gzip,
+    open_bytes,
+    read_lines,
+    read_table,
+    read_text,
+    unpacked,
+)
 from audit.data.sources.source import Line, Source
 
 
@@ -53,10 +61,10 @@ class File(Source):
         return ((f"{self.path}:{number}", line) for number, line in read_lines(self.path))
 
     def streamed_lines(self) -> Iterator[Line]:
-        opened = gzip.open if is_gzip(self.path) else open
         number = 0
         try:
-            with opened(self.path, "rt", encoding="utf-8-sig", newline="\n") as stream:
+            content = unpacked(self.path) if is_gzip(self.path) else self.path.open("rb")
+            with TextIOWrapper(content, encoding="utf-8-sig", newline="\n") as stream:
                 for number, line in enumerate(stream, start=1):
                     if line.strip():
                         yield f"{self.path}:{number}", line

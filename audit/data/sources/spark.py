@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import sys
 from collections.abc import Iterator
@@ -22,6 +23,10 @@ from audit.data.sources import File, Source, source_of
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
+_REFUSED = re.compile(
+    r"^audit\.base\.errors\.\w+: (.+)(?:\nFound: (.+))?(?:\nHint: (.+))?$", re.MULTILINE
+)
+"""An error of ours, as the trace of a task ends with it."""
 _READERS = {".csv": "csv", ".tsv": "csv", ".jsonl": "json", ".ndjson": "json", ".json": "json"}
 
 
@@ -101,7 +106,7 @@ def reading(
         label = label_column(schema, label, source)
         yield Read(rows, id_among(list(schema), id, {label}, source), label)
     except (PySparkException, Py4JError) as error:
-        raise InputError(
+        raise _refusal(error) or InputError(
             "a dataset that Spark can read, and a job that it can end, are required",
             found=_cause(error),
             where=source,
@@ -151,12 +156,23 @@ def _rows(session: SparkSession, source: Source) -> DataFrame:
     return session.read.parquet(source.name)
 
 
-def _cause(error: Exception) -> str:
-    """The line of a Spark error that says what is wrong; for a Python error, after its trace."""
+def _refusal(error: Exception) -> InputError | None:
+    """What a task refused, if that ended the job."""
+    found = _REFUSED.search(_message(error))
+    return InputError(found[1], found=found[2] or "", hint=found[3] or "") if found else None
+
+
+def _message(error: Exception) -> str:
+    """The message of the first cause of a Spark error."""
     java = getattr(error, "java_exception", None)
     while java is not None and java.getCause() is not None:
         java = java.getCause()
-    text = str(error if java is None else java.getMessage())
+    return str(error if java is None else java.getMessage())
+
+
+def _cause(error: Exception) -> str:
+    """The line of a Spark error that says what is wrong; for a Python error, after its trace."""
+    text = _message(error)
     lines = text.partition("Traceback (most recent call last):")[2] or text
     told = (line for line in lines.strip("\n").splitlines() if not line.startswith(" "))
     return next(told, type(error).__name__)
