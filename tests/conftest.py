@@ -9,6 +9,7 @@ from hypothesis import HealthCheck, settings
 from hypothesis.internal.conjecture import providers
 
 from audit.hierarchies.hierarchy import Hierarchy
+from fixtures.once import filled_once
 from fixtures.toy import EDGES, toy
 
 # Hypothesis also draws constants from the source of the modules that are loaded. Which these are
@@ -34,6 +35,14 @@ settings.load_profile("same")
 @pytest.fixture(scope="session")
 def toy_hierarchy() -> Hierarchy:
     return toy()
+
+
+@pytest.fixture(scope="session")
+def sample_runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder of `first`, `second` and `comparison`: audits of the sample data."""
+    from fixtures.sample_runs import write_sample_runs
+
+    return filled_once("sample_runs", write_sample_runs, tmp_path_factory)
 
 
 @pytest.fixture
