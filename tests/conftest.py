@@ -16,7 +16,8 @@ from fixtures.toy import EDGES, toy
 # depends on the folder of the clone and on the tests before, so nobody could repeat an example.
 providers._get_local_constants = providers.Constants
 
-# Everybody draws the same examples; `make explore` draws others, by a seed that it prints.
+# Everybody draws the same examples, `make test` the first few of them; `make explore` draws others,
+# by a seed that it prints.
 settings.register_profile(
     "same",
     deadline=None,
@@ -29,6 +30,7 @@ settings.register_profile(
 settings.register_profile(
     "explore", settings.get_profile("same"), max_examples=200, derandomize=False
 )
+settings.register_profile("few", settings.get_profile("same"), max_examples=10)
 settings.load_profile("same")
 
 
