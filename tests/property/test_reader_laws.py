@@ -58,6 +58,7 @@ def test_the_reader_finds_an_order_by_exact_numbers(monkeypatch: pytest.MonkeyPa
 
 
 @pytest.mark.skipif("AUDIT_DATA" not in os.environ, reason="needs real data: set AUDIT_DATA")
+@pytest.mark.slow
 def test_no_withheld_count_of_real_stays_is_told() -> None:
     result = mimic()
     reader = read(result)
