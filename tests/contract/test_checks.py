@@ -16,7 +16,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-import audit
 from audit.base.plurals import counted
 from audit.checks import ALL_CHECKS, CHECKS, ON_WAIVERS
 from audit.checks.check import Check, WaiverCheck, WaiverUse
@@ -31,6 +30,7 @@ from audit.policy.statements import BranchRule, Threshold, Waiver
 from audit.results.disclosure import BESIDE, WHOLE
 from audit.results.findings import CheckResult, Finding
 from audit.results.wording import filled
+from fixtures.coded import icd9cm
 from fixtures.coded import measured as damaged_in
 from fixtures.counted import counted_of, standing_alone
 from fixtures.labelled import labelled, repeated, tree
@@ -100,7 +100,7 @@ def busy(order: int = 1) -> Measurements:
 def icd() -> Measurements:
     codes = ["4019", "401", "V202", "E8120", "40199", "000", "x", "25000"]
     rows = {f"i{n:02}": codes[n % 5 :] for n in range(50)}
-    dataset = labelled(audit.load_hierarchy("icd9cm"), rows, positions=True, table="diagnoses")
+    dataset = labelled(icd9cm(), rows, positions=True, table="diagnoses")
     return measure(dataset, policy_for("icd9cm"))
 
 
