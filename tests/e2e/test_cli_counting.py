@@ -573,6 +573,7 @@ def test_a_run_is_not_replaced_without_being_asked(place: Path) -> None:
 SPARK = "--conf spark.sql.shuffle.partitions=2 --conf spark.ui.enabled=false pyspark-shell"
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(shutil.which("java") is None, reason="needs Java 17")
 def test_spark_gives_the_same_bytes(place: Path, out: Path) -> None:
     pytest.importorskip("pyspark", reason="needs the extra spark")
