@@ -46,13 +46,30 @@ class Limit:
 
 
 @dataclass(frozen=True)
+class Outcome:
+    """What a rule says: the result of its check without the check's name and title.
+
+    Args:
+        denominator: Number of things examined.
+        denominator_unit: Unit of the denominator.
+        findings: All findings, folded ones included.
+        not_applicable: Why the rule could not be applied; empty if it was.
+    """
+
+    denominator: int
+    denominator_unit: str
+    findings: tuple[Finding, ...] = ()
+    not_applicable: str = ""
+
+
+@dataclass(frozen=True)
 class Check:
     """A check: one rule over measurements.
 
     Args:
         name: What results, policies and ``audit list checks`` call it.
         title: The question it answers, in one line.
-        run: Function that applies the check.
+        rule: Function that looks for findings.
         limits: Thresholds that can be changed for existing findings.
         counts_with: Thresholds used in counting: if they change, the check must run again.
         retest: Function that recomputes the evidence of a run's findings for other limits, from the
@@ -64,24 +81,19 @@ class Check:
 
     name: str
     title: str
-    run: Callable[[Measurements], CheckResult]
+    rule: Callable[[Measurements], Outcome]
     limits: tuple[Limit, ...] = ()
     counts_with: tuple[str, ...] = ()
     retest: Callable[[CheckResult, pl.DataFrame, Policy], CheckResult] | None = None
     needs: Literal["counts", "instances"] = "counts"
     cases: Callable[[Measurements, Finding], IntArray] | None = None
 
-    def apply(self, measured: Measurements) -> CheckResult:
+    def run(self, measured: Measurements) -> CheckResult:
         """Apply the check; not applicable if it needs instances and there are only counts."""
         if self.needs == "counts" or measured.instances is not None:
-            return self.run(measured)
-        return CheckResult(
-            name=self.name,
-            title=self.title,
-            denominator=0,
-            denominator_unit="instances",
-            not_applicable="needs the instances one by one, which a count does not keep",
-        )
+            return _result(self, self.rule(measured))
+        lacking = "needs the instances one by one, which a count does not keep"
+        return _result(self, Outcome(0, "instances", not_applicable=lacking))
 
 
 @dataclass(frozen=True)
@@ -123,9 +135,24 @@ class WaiverCheck:
     Args:
         name: What results, policies and ``audit list checks`` call it.
         title: The question it answers, in one line.
-        run: Function that applies the check.
+        rule: Function that looks for findings.
     """
 
     name: str
     title: str
-    run: Callable[[Sequence[WaiverUse]], CheckResult]
+    rule: Callable[[Sequence[WaiverUse]], Outcome]
+
+    def run(self, uses: Sequence[WaiverUse]) -> CheckResult:
+        """Apply the check."""
+        return _result(self, self.rule(uses))
+
+
+def _result(check: Check | WaiverCheck, outcome: Outcome) -> CheckResult:
+    return CheckResult(
+        name=check.name,
+        title=check.title,
+        denominator=outcome.denominator,
+        denominator_unit=outcome.denominator_unit,
+        findings=outcome.findings,
+        not_applicable=outcome.not_applicable,
+    )

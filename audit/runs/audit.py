@@ -309,7 +309,7 @@ def _all_applied(
 def _applied(check: Check, measured: Measurements, cases: dict[str, CaseNumbers]) -> CheckResult:
     """What a check finds, the instances behind each finding added to the cases."""
     try:
-        result = check.apply(measured)
+        result = check.run(measured)
         if check.cases is not None and measured.instances is not None:
             for finding in result.findings:
                 cases[finding.id] = check.cases(measured, finding).astype(np.uint32)
