@@ -22,7 +22,7 @@ from audit.explanations.human_evidence import (
 from audit.explanations.list_columns import laid_out, lists_in
 from audit.explanations.lists import Lists
 from audit.explanations.row_files import read_rows
-from audit.explanations.sound_rows import NO_TOKENS, REQUIRED, rows_met_once, sound_rows
+from audit.explanations.sound_rows import NO_TOKENS, REQUIRED, rows_in_order, sound_rows
 from audit.explanations.texts import Texts, texts_of
 from audit.explanations.word_pieces import Merging, merging_named
 from audit.explanations.words import ALL_SPECIAL, special_tokens, words_of
@@ -57,13 +57,12 @@ def read_attributions(
         SchemaError: If a required column is missing, or has a wrong type.
     """
     path = Path(path)
-    rows = read_rows(path, REQUIRED)
     choices = Choices.named(word_pieces, special, stop_words, kind)
     if evidence is None:
-        return attributions_of(rows, choices, sources=(path,))
+        return attributions_of(read_rows(path, REQUIRED), choices, sources=(path,))
     evidence = Path(evidence)
     records = _own_records(read_rows(evidence, ("id", "target")), choices, evidence)
-    return attributions_of(rows, choices, records, (path, evidence))
+    return attributions_of(read_rows(path, REQUIRED), choices, records, (path, evidence))
 
 
 @dataclass(frozen=True)
@@ -119,19 +118,24 @@ def attributions_of(
         InputError: If no row is sound, or none of the records given fits.
     """
     where = sources[0] if sources else ""
+    read = rows.height
     sound, faults = sound_rows(rows, where)
+    del rows
     met = _records_among(sound, choices, where) if records is None else records
-    once, repeats = rows_met_once(sound)
-    texts = texts_of(once, choices.special, choices.rule)
+    texts = texts_of(sound, choices.special, choices.rule)
     text = texts.given["text"].gather(texts.of_row)
-    placed = once.with_columns(text=text, given=pl.Series(texts.of_row))
-    kept = placed.drop_nulls("text")
-    empty = {NO_TOKENS: placed.height - kept.height} if kept.height < placed.height else {}
-    ledger = {"rows_read": rows.height, "rows_kept": kept.height, **faults, **empty, **repeats}
+    placed = sound.drop("tokens").with_columns(text=text, given=pl.Series(texts.of_row))
+    del sound
+    kept, repeats = rows_in_order(placed.drop_nulls("text"))
+    empty = {NO_TOKENS: text.null_count()} if text.null_count() else {}
+    ledger = {"rows_read": read, "rows_kept": kept.height, **faults, **empty, **repeats}
     if kept.is_empty():
         raise InputError(
             "a sound row of attributions is required", found=_as_told(ledger), where=where
         )
+    numbers = kept["text"].unique(maintain_order=True)
+    texts = texts.numbered(numbers.to_numpy())
+    kept = kept.with_columns(text=texts.given["text"].gather(kept["given"]))
     made = _assembled(kept, texts, choices.rule, met, ledger)
     if records is not None and made.evidence is None:
         raise InputError(

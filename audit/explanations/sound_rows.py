@@ -39,10 +39,10 @@ is kept.
 
 
 def sound_rows(rows: pl.DataFrame, where: object) -> tuple[pl.DataFrame, dict[str, int]]:
-    """The sound rows in the order of `KEY`, and how many were left out by reason.
+    """The sound rows, and how many were left out by reason.
 
-    Columns that the file lacks are added, and ``gold``, ``predicted`` and ``borrowed`` become
-    true or false; the passage in ``text`` is called ``passage``. Rows may still repeat each other.
+    Columns that the file lacks are added; ``gold``, ``predicted`` and ``borrowed`` become true or
+    false; the passage in ``text`` is called ``passage``. Rows may still repeat each other.
 
     Args:
         rows: As `read_rows` gives them.
@@ -68,42 +68,36 @@ def sound_rows(rows: pl.DataFrame, where: object) -> tuple[pl.DataFrame, dict[st
     )
     faults = full.select(fault).to_series()
     counts = {str(reason): int(count) for reason, count in faults.value_counts().rows()}
-    sound = full.filter(faults.is_null()).drop("fault")
-    return _in_order(sound), {name: counts[name] for name in ROW_REASONS if name in counts}
+    sound = full if faults.null_count() == full.height else full.filter(faults.is_null())
+    return sound.drop("fault"), {name: counts[name] for name in ROW_REASONS if name in counts}
 
 
-def rows_met_once(rows: pl.DataFrame) -> tuple[pl.DataFrame, dict[str, int]]:
-    """The rows without repeats and contradictions, and how many of each were left out.
+def rows_in_order(rows: pl.DataFrame) -> tuple[pl.DataFrame, dict[str, int]]:
+    """Rows in the order of `KEY`, without repeats and contradictions, and the number of each.
 
     Rows that borrow another's explanation are draws: several that differ are no contradiction.
 
     Args:
-        rows: Sound rows in order.
+        rows: Sound rows, with their token list as ``given``.
     """
     if not rows.select(KEY).is_duplicated().any():
-        return rows, {}
-    once = rows.unique(list(_SAME), keep="first", maintain_order=True)
-    clear = once.filter("borrowed" | ~once.select(KEY).is_duplicated())
+        return rows.sort(KEY), {}
+    beside = [pl.col(name).is_null() for name in ("offsets", "passage") if name in rows.columns]
+    once = rows.sort(*_SAME, *beside).unique(list(_SAME), keep="first", maintain_order=True)
+    clear = once.filter(pl.col("borrowed") | ~once.select(KEY).is_duplicated())
     counts = {REPEATED: rows.height - once.height, CONFLICTING: once.height - clear.height}
     return clear, {reason: count for reason, count in counts.items() if count}
 
 
-_SAME = (*KEY, "tokens", "scores", "gold", "predicted", "group")
+_SAME = (*KEY, "scores", "gold", "predicted", "group", "given")
 """Columns in which a row agrees with one that it repeats."""
-
-
-def _in_order(rows: pl.DataFrame) -> pl.DataFrame:
-    """Rows sorted by their key, and those under one key by what they hold."""
-    if not rows.select(KEY).is_duplicated().any():
-        return rows.sort(KEY)
-    beside = [pl.col(name).is_null() for name in ("offsets", "passage") if name in rows.columns]
-    return rows.sort(*_SAME, *beside, maintain_order=True)
 
 
 def _any(flags: pl.Series, starts: IntArray) -> pl.Series:
     """Whether any value of each list has the flag."""
-    totals = np.concatenate([[0], np.cumsum(flags.to_numpy(), dtype=np.int64)])
-    return pl.Series(np.diff(totals[starts]) > 0)
+    flagged = np.zeros(len(starts) - 1, dtype=bool)
+    flagged[np.searchsorted(starts, flags.arg_true().to_numpy(), side="right") - 1] = True
+    return pl.Series(flagged)
 
 
 def _completed(rows: pl.DataFrame, where: object) -> pl.DataFrame:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import polars as pl
@@ -46,6 +46,13 @@ class Texts:
     def sizes(self) -> IntArray:
         """Number of tokens that are left of each given list, words merged."""
         return _sums(self.begins)
+
+    def numbered(self, places: IntArray) -> Texts:
+        """The texts at these places, in this order; lists of another text have none."""
+        numbers = np.full(self.left.height, -1)
+        numbers[places] = np.arange(len(places))
+        text = pl.Series(numbers).replace(-1, None).gather(self.given["text"])
+        return replace(self, given=self.given.with_columns(text=text), left=self.left[places])
 
     def scores(
         self, scores: Lists[np.float64], lists: IntArray, rule: Merging | None
