@@ -32,11 +32,16 @@ def sha256_of(path: Path) -> str:
         return hashlib.file_digest(stream, "sha256").hexdigest()
 
 
-def refuse_pickle(path: Path) -> None:
-    """Refuse a file that is, or may hold, pickled objects; it is never unpickled."""
+def refuse_pickle(path: Path, what: str = "labels and hierarchies") -> None:
+    """Refuse a file that is, or may hold, pickled objects; it is never unpickled.
+
+    Args:
+        path: The file.
+        what: What it should hold, for the message.
+    """
     if path.suffix.lower() in UNPICKLABLE or first_bytes(path)[:1] == b"\x80":
         raise InputError(
-            "labels and hierarchies are read from text, JSON or Parquet",
+            f"{what} are read from text, JSON or Parquet",
             found="a file of pickled objects, which could run code when read",
             where=path,
             hint="export it as CSV or JSON lines",

@@ -69,12 +69,20 @@ def objects(path: Path) -> Iterator[Line]:
     return objects_on(read_lines(path), path)
 
 
-def objects_on(lines: Iterable[tuple[int, str]], path: Path) -> Iterator[Line]:
-    """The objects on numbered lines, none of which is blank; as `objects`."""
+def objects_on(
+    lines: Iterable[tuple[int, str]], path: Path, decoder: json.JSONDecoder | None = None
+) -> Iterator[Line]:
+    """The objects on numbered lines, none of which is blank; as `objects`.
+
+    Args:
+        lines: Numbers from 1 with the text of the line.
+        path: The file, for messages.
+        decoder: Another reader of values than that of `objects`.
+    """
     for number, text in lines:
         where = f"{path}:{number}"
         try:
-            line = _DECODER.decode(text)
+            line = (decoder or _DECODER).decode(text)
         except (ValueError, RecursionError) as error:
             raise InputError(_OBJECT, found=_first_words(error), where=where) from None
         if not isinstance(line, dict):
