@@ -200,10 +200,12 @@ def _layer(module: torch.nn.Module, name: str | None) -> str:
     """The name of the embedding layer."""
     import torch
 
-    names = [path for path, part in module.named_modules() if isinstance(part, torch.nn.Embedding)]
+    names: list[str] = [
+        path for path, part in module.named_modules() if isinstance(part, torch.nn.Embedding)
+    ]
     if name is None and len(names) == 1:
         return names[0]
-    if name not in names:
+    if name is None or name not in names:
         raise InputError(
             "the name of the embedding layer of tokens is required, or a model with only one",
             found=f"{name!r}; embedding layers: {first_cases(names) or 'none'}",

@@ -56,9 +56,8 @@ def mean_gradient(model: EmbeddedModel, batch: Batch, nodes: int = NODES) -> tor
     import torch
 
     points, weights = np.polynomial.legendre.leggauss(nodes)
-    like = {"dtype": batch.vectors.dtype, "device": batch.vectors.device}
-    shares = torch.tensor((points + 1) / 2, **like)
-    weight = torch.tensor(weights / 2, **like)
+    shares = torch.from_numpy((points + 1) / 2).to(batch.vectors)
+    weight = torch.from_numpy(weights / 2).to(batch.vectors)
     way = batch.vectors - batch.baseline
     at_a_time = max(model.tokens_per_pass // (len(batch) * batch.length), 1)
     mean = torch.zeros_like(way)

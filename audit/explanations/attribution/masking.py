@@ -28,7 +28,8 @@ def outputs_of_kept(model: EmbeddedModel, batch: Batch, kept: torch.Tensor) -> t
     at_a_time = max(model.tokens_per_pass // (len(batch) * batch.length), 1)
     results = []
     with torch.no_grad():
-        for some in kept.split(at_a_time):
+        for start in range(0, len(kept), at_a_time):
+            some = kept[start : start + at_a_time]
             vectors = torch.where(some[..., None], batch.vectors, batch.baseline)
             token_ids, columns = batch.copies(len(some))
             outputs = model.outputs(token_ids, vectors.flatten(0, 1), columns)

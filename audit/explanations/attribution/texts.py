@@ -24,6 +24,9 @@ class TokenisedTexts:
         padding: The number of the padding token, which stands where a token is taken away.
         special: Numbers of special tokens, such as those of [CLS] and [SEP]. They stay where they
             are in every baseline, and get no score.
+        passages: The texts themselves, and
+        offsets: per text the first character of each token and the one after its last. Only
+            evidence given as spans of characters needs the two.
 
     Raises:
         SchemaError: If the parts differ in length, or an id occurs twice.
@@ -35,19 +38,19 @@ class TokenisedTexts:
     token_ids: Sequence[Sequence[int]]
     padding: int
     special: frozenset[int] = frozenset()
+    passages: Sequence[str] | None = None
+    offsets: Sequence[Sequence[tuple[int, int]]] | None = None
 
     def __post_init__(self) -> None:
-        if not len(self.ids) == len(self.tokens) == len(self.token_ids):
+        parts = (self.tokens, self.token_ids, self.passages, self.offsets)
+        lengths = [len(part) for part in parts if part is not None]
+        if any(length != len(self.ids) for length in lengths):
             raise SchemaError(
-                "as many ids as lists of tokens and of token numbers are required",
-                found=f"{len(self.ids):,}, {len(self.tokens):,} and {len(self.token_ids):,}",
+                f"tokens, numbers and offsets of {len(self.ids):,} texts are required",
+                found=f"those of {', '.join(f'{length:,}' for length in lengths)}",
             )
-        pairs = zip(self.ids, self.tokens, self.token_ids, strict=True)
-        if unequal := [text for text, tokens, numbers in pairs if len(tokens) != len(numbers)]:
-            raise SchemaError(
-                "one number per token is required",
-                found=f"other numbers of tokens in the texts {first_cases(unequal)}",
-            )
+        self._check_tokens(self.token_ids, "number")
+        self._check_tokens(self.offsets or self.token_ids, "offset")
         if repeated := [text for text, times in Counter(self.ids).items() if times > 1]:
             raise SchemaError(
                 "each text needs an id of its own", found=f"repeated ids: {first_cases(repeated)}"
@@ -58,6 +61,14 @@ class TokenisedTexts:
                 "a text needs a token that is not special",
                 found=f"none in the texts {first_cases(bare)}",
                 hint="leave these texts out",
+            )
+
+    def _check_tokens(self, per_text: Sequence[Sequence[object]], what: str) -> None:
+        pairs = zip(self.ids, self.tokens, per_text, strict=True)
+        if unequal := [text for text, tokens, own in pairs if len(tokens) != len(own)]:
+            raise SchemaError(
+                f"one {what} per token is required",
+                found=f"more or fewer in the texts {first_cases(unequal)}",
             )
 
     @cached_property
