@@ -256,7 +256,7 @@ def _attributions(
         Lists(number.to_numpy().astype(np.int64), starts),
         flat,
         vocabulary,
-        ledger={"rows": len(rows)},
+        ledger={"rows_read": len(rows), "rows_kept": len(rows), "texts": len(used)},
     )
 
 

@@ -51,7 +51,7 @@ def test_the_shortcut_is_seen_in_its_branch_alone(examples: Any) -> None:
 
 def test_attributions_are_faithful_and_depend_on_what_was_learned(examples: Any) -> None:
     for one in examples:
-        means = one.faithfulness.rows.group_by("method").mean()
+        means = one.faithfulness.rows.group_by("method").agg(pl.selectors.float().mean())
         for row in means.iter_rows(named=True):
             assert row["comprehensiveness"] > 2 * row["random_comprehensiveness"]
             assert row["sufficiency"] < row["random_sufficiency"]
@@ -67,8 +67,10 @@ def test_attributions_are_faithful_and_depend_on_what_was_learned(examples: Any)
 def test_a_written_example_has_all_that_an_audit_reads(examples: Any, tmp_path: Path) -> None:
     from fixtures.text_classifier import write_examples
 
-    write_examples(examples: Any, tmp_path)
-    lines = [json.loads(one) for one in (tmp_path / "attributions.jsonl").open(encoding="utf-8")]
+    write_examples(examples, tmp_path)
+    lines = [
+        json.loads(one) for one in (tmp_path / "attributions.jsonl").read_text("utf-8").splitlines()
+    ]
     rows = sum(len(one.explained.attributions.rows) for one in examples)
     assert len(lines) == rows == len(pl.read_ndjson(tmp_path / "faithfulness.jsonl"))
     for line in lines:
