@@ -83,7 +83,7 @@ class Agreement:
         columns = {
             "dynamic": self._values.dynamic,
             "fixed": self._values.fixed(self.k),
-            "chance_sizes": self._values.chance_of_sizes(),
+            "chance_sizes": self._values.chance_of_sizes,
             "chance_permuted": self._values.permuted,
             "chance_fixed": self._values.chance_of_fixed(self.k),
         }
@@ -114,7 +114,7 @@ def measure_agreement(
         most: The largest k of curves; at least `k` and 5 are computed.
         sets: Further sets of methods by name; "human" is the people's marks. The set of all methods
             is always there, if there are more than two.
-        permutations: Permutations of every list of scores; None: as many as about 200 million
+        permutations: Permutations of every list of scores; None: as many as about 150 million
             tokens allow, from 10 to 200.
         seed: Seed of ties and permutations; neither depends on the order of rows.
         compat: "kamp": peaks as in the released code.
@@ -150,7 +150,7 @@ def measure_agreement(
         together=every.filter(pl.col("together").is_not_null()).drop("first", "second"),
         lengths=summary(values, by_length(units), named, np.array(larger or pairs, np.int64)),
         differences=difference(values, models, named, k),
-        gains=gains(values, models, named, units.methods),
+        gains=gains(values, models, named),
         chosen=chosen_tokens(values, models, units.methods, k),
         units=units.frame,
         ledger=units.ledger,

@@ -62,8 +62,8 @@ def by_length(units: Units) -> Parts:
     """
     tokens = units.frame["tokens"].to_numpy()
     shares = np.arange(1, LENGTH_GROUPS) / LENGTH_GROUPS
-    cuts = np.unique(np.quantile(tokens, shares, method="inverted_cdf"))
-    frame = units.frame.with_columns(group=np.searchsorted(cuts, tokens, "left"))
+    cuts = np.sort(tokens)[(shares * len(tokens)).astype(np.int64)] if len(tokens) else tokens
+    frame = units.frame.with_columns(group=np.searchsorted(np.unique(cuts), tokens, "left"))
     limits = {"tokens_from": pl.col("tokens").min(), "tokens_to": pl.col("tokens").max()}
     limited = frame.with_columns(**{name: limit.over("group") for name, limit in limits.items()})
     return _parts(limited, ["model", *limits])
@@ -71,7 +71,9 @@ def by_length(units: Units) -> Parts:
 
 def _parts(frame: pl.DataFrame, columns: Sequence[str]) -> Parts:
     names = frame.select(columns).unique().sort(columns).with_row_index("part")
-    part = frame.join(names, on=columns, how="left", nulls_equal=True, maintain_order="left")["part"]
+    part = frame.join(names, on=columns, how="left", nulls_equal=True, maintain_order="left")[
+        "part"
+    ]
     instance = frame["id"].rank("dense").to_numpy().astype(np.int64)
     return Parts(names.drop("part"), clusters(part.to_numpy().astype(np.int64), instance))
 
@@ -81,13 +83,15 @@ def rules(values: Values) -> Iterator[tuple[str, int | None, FloatArray, FloatAr
 
     If k is fixed, permuting scores gives random sets of k tokens, so that both nulls are the same.
     """
-    yield "dynamic", None, values.dynamic, values.chance_of_sizes(), values.permuted
+    yield "dynamic", None, values.dynamic, values.chance_of_sizes, values.permuted
     for k in range(1, len(values.unions) + 1):
         chance = values.chance_of_fixed(k)
         yield "fixed", k, values.fixed(k), chance, chance
 
 
-def summary(values: Values, parts: Parts, sets: Sequence[MethodSet], kept: IntArray) -> pl.DataFrame:
+def summary(
+    values: Values, parts: Parts, sets: Sequence[MethodSet], kept: IntArray
+) -> pl.DataFrame:
     """Mean agreement by part, set and rule.
 
     Args:
@@ -152,9 +156,7 @@ def difference(values: Values, parts: Parts, sets: Sequence[MethodSet], k: int) 
     )
 
 
-def gains(
-    values: Values, parts: Parts, sets: Sequence[MethodSet], methods: Sequence[str]
-) -> pl.DataFrame:
+def gains(values: Values, parts: Parts, sets: Sequence[MethodSet]) -> pl.DataFrame:
     """Dynamic minus fixed agreement, summed over a method's pairs with the other methods.
 
     Table 1 of *Dynamic Top-k Estimation*. A unit that lacks one of the pairs has no sum.
@@ -163,17 +165,23 @@ def gains(
         Columns that name the part; ``method``, ``pairs`` (their number), ``k``; ``gain, low, high``
         (mean over instances, 95 % interval), ``n`` (instances), ``undefined`` (units).
     """
-    own = [
-        [s for s, one in enumerate(sets) if one.together is None and method in (one.first, one.second)]
-        for method in methods
-    ]
-    own = [[s for s in places if sets[s].second != HUMAN] for places in own]
+    own: dict[str, list[int]] = {}
+    for place, one in enumerate(sets):
+        for method in (one.first, one.second):
+            if one.together is None and one.second != HUMAN and method:
+                own.setdefault(method, []).append(place)
+    names = pl.DataFrame(
+        {"method": sorted(own), "pairs": [len(own[name]) for name in sorted(own)]},
+        schema={"method": pl.String, "pairs": pl.Int64},
+    )
     tables = []
     for k in GAIN_KS:
         gap = values.dynamic - values.fixed(k)
-        sums = np.column_stack([gap[:, places].sum(axis=1) for places in own])
+        sums = np.empty((len(gap), len(own)))
+        for column, name in enumerate(sorted(own)):
+            sums[:, column] = gap[:, own[name]].sum(axis=1)
         mean = instance_means(sums, parts.grouped)
-        table = _crossed(parts, pl.DataFrame({"method": methods, "pairs": [len(p) for p in own]}))
+        table = _crossed(parts, names)
         tables.append(
             table.with_columns(
                 k=pl.lit(k, dtype=pl.Int64),
@@ -196,8 +204,8 @@ def chosen_tokens(values: Values, parts: Parts, methods: Sequence[str], k: int) 
         (share of units whose scores are all equal).
     """
     columns = len(methods) + int(values.present[:, -1].any())
-    absent = np.where(values.present, 0.0, np.nan)[:, :columns]
-    mean = instance_means(values.sizes[:, :columns] + absent, parts.grouped)
+    absent: FloatArray = np.where(values.present, 0.0, np.nan)[:, :columns]
+    mean = instance_means(absent + values.sizes[:, :columns], parts.grouped)
     permuted = np.column_stack([values.permuted_sizes, np.full(len(absent), np.nan)])
     others = {
         "tokens": values.tokens[:, None] + absent,
@@ -207,7 +215,9 @@ def chosen_tokens(values: Values, parts: Parts, methods: Sequence[str], k: int) 
     }
     means = {name: instance_means(of, parts.grouped).value.ravel() for name, of in others.items()}
     return (
-        _crossed(parts, pl.DataFrame({"method": [*methods, HUMAN][:columns]}))
+        _crossed(
+            parts, pl.DataFrame({"method": [*methods, HUMAN][:columns]}, {"method": pl.String})
+        )
         .with_columns(
             n=mean.n.ravel(),
             units=mean.units.ravel(),

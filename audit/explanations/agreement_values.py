@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 import polars as pl
@@ -35,7 +36,7 @@ from audit.explanations.units import Units
 
 HUMAN = "human"
 """Name of the people's marks among the methods."""
-PERMUTED_TOKENS = 200_000_000
+PERMUTED_TOKENS = 150_000_000
 """Number of tokens to permute in all, from which the number of permutations follows."""
 PERMUTATIONS = (10, 200)
 """Least and largest number of permutations."""
@@ -75,30 +76,37 @@ class Values:
 
     def complete(self) -> BoolArray:
         """Whether all members are present, shape (n_units, n_sets)."""
-        return np.column_stack([self.present[:, members].all(axis=1) for members in self.sets])
+        complete = np.zeros(self.dynamic.shape, np.bool_)
+        for column, members in enumerate(self.sets):
+            complete[:, column] = self.present[:, members].all(axis=1)
+        return complete
 
     def fixed(self, k: int) -> FloatArray:
         """Agreement at k, shape (n_units, n_sets); NaN where a member is absent."""
         chosen = np.minimum(self.tokens, k)[:, None]
         union = self.unions[k - 1]
-        defined = self.complete() & (union > 0)
-        return np.divide(chosen, union, out=np.full(union.shape, np.nan), where=defined)
+        value: FloatArray = np.full(union.shape, np.nan)
+        np.divide(chosen, union, out=value, where=self.complete() & (union > 0))
+        return value
 
     def chance_of_fixed(self, k: int) -> FloatArray:
         """Expected agreement of random sets of k tokens, shape (n_units, n_sets)."""
         n, of_unit = np.unique(self.tokens, return_inverse=True)
         chosen = np.minimum(n, k)[:, None]
-        by_width = {
-            width: expected_agreement(np.repeat(chosen, width, axis=1), n)[of_unit]
-            for width in {len(members) for members in self.sets}
-        }
-        chance = np.column_stack([by_width[len(members)] for members in self.sets])
+        chance = np.full(self.dynamic.shape, np.nan)
+        for width in {len(members) for members in self.sets}:
+            columns = [place for place, one in enumerate(self.sets) if len(one) == width]
+            expected = expected_agreement(np.repeat(chosen, width, axis=1), n)
+            chance[:, columns] = expected[of_unit, None]
         return np.where(self.complete(), chance, np.nan)
 
+    @cached_property
     def chance_of_sizes(self) -> FloatArray:
         """Expected agreement of random sets with as many tokens as peaks, (n_units, n_sets)."""
-        columns = [expected_agreement(self.sizes[:, one], self.tokens) for one in self.sets]
-        return np.where(self.complete(), np.column_stack(columns), np.nan)
+        chance = np.full(self.dynamic.shape, np.nan)
+        for column, members in enumerate(self.sets):
+            chance[:, column] = expected_agreement(self.sizes[:, members], self.tokens)
+        return np.where(self.complete(), chance, np.nan)
 
 
 @dataclass(frozen=True, eq=False)
@@ -203,7 +211,7 @@ def _measure(task: _Task, places: IntArray) -> None:
     picked[:, -1] &= scores[:, -1] > 0
     bits = packed(picked)
     values.sizes[places] = sizes(bits)
-    values.dynamic[places] = _agreements(values, bits, present)
+    values.dynamic[places] = _agreements(values.sets, bits, present)
     levels = np.empty_like(order.levels)
     np.put_along_axis(levels, order.order, order.levels[:, -1:] - order.levels, axis=1)
     least = np.where(above_mean(flat), levels, n).min(axis=1)
@@ -224,14 +232,14 @@ def _scores(task: _Task, places: IntArray, n: int) -> FloatArray:
     return scores
 
 
-def _agreements(values: Values, bits: UIntArray, present: BoolArray) -> FloatArray:
+def _agreements(sets: Sequence[Members], bits: UIntArray, present: BoolArray) -> FloatArray:
     """Agreement of every set, shape (..., n_places, n_sets); NaN where a member is absent."""
     counts = sizes(bits)
-    columns = []
-    for members in values.sets:
+    values = np.full((*counts.shape[:-1], len(sets)), np.nan)
+    for column, members in enumerate(sets):
         value = agreement(counts[..., list(members)], union_sizes(bits, members))
-        columns.append(np.where(present[:, members].all(axis=1), value, np.nan))
-    return np.stack(columns, axis=-1)
+        values[..., column] = np.where(present[:, members].all(axis=1), value, np.nan)
+    return values
 
 
 def _permute(
@@ -266,7 +274,7 @@ def _permute(
         bits = np.repeat(observed[None], len(draws), axis=0)
         bits[:, :, :methods] = packed(picked)
         counts += sizes(bits[:, :, :methods]).sum(axis=0)
-        one = _agreements(values, bits, present)
+        one = _agreements(values.sets, bits, present)
         total += np.nansum(one, axis=0)
         defined += (~np.isnan(one)).sum(axis=0)
     values.permuted_sizes[places] = counts / task.permutations

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,7 +28,7 @@ def equal_lengths(lengths: IntArray, width: int = 1) -> Iterator[IntArray]:
     order = np.argsort(lengths, kind="stable")
     ordered = lengths[order]
     bounds = [0, *(np.flatnonzero(np.diff(ordered)) + 1).tolist(), len(order)]
-    for start, end in zip(bounds[:-1], bounds[1:], strict=True):
+    for start, end in pairwise(bounds):
         if start == end or ordered[start] == 0:
             continue
         size = max(AT_ONCE // (int(ordered[start]) * width), 1)
@@ -37,4 +38,5 @@ def equal_lengths(lengths: IntArray, width: int = 1) -> Iterator[IntArray]:
 
 def matrix(lists: Lists[Value], places: IntArray, length: int) -> NDArray[Value]:
     """Lists of one length as an array of shape ``(*places.shape, length)``."""
-    return lists.values[lists.starts[places][..., None] + np.arange(length)]
+    taken: NDArray[Value] = lists.values[lists.starts[places][..., None] + np.arange(length)]
+    return taken

@@ -31,7 +31,8 @@ def packed(chosen: BoolArray) -> UIntArray:
 
 def sizes(bits: UIntArray) -> IntArray:
     """Number of tokens of packed sets, shape (..., n_words) becomes (...)."""
-    return np.bitwise_count(bits).sum(axis=-1, dtype=np.int64)
+    counts: IntArray = np.bitwise_count(bits).sum(axis=-1, dtype=np.int64)
+    return counts
 
 
 def union_sizes(bits: UIntArray, members: Sequence[int]) -> IntArray:
@@ -55,7 +56,9 @@ def agreement(set_sizes: NDArray[np.integer], union: NDArray[np.integer]) -> Flo
         union: Shape (...).
     """
     total = set_sizes.sum(axis=-1, dtype=np.float64) / set_sizes.shape[-1]
-    return np.divide(total, union, out=np.full(total.shape, np.nan), where=union > 0)
+    value: FloatArray = np.full(total.shape, np.nan)
+    np.divide(total, union, out=value, where=union > 0)
+    return value
 
 
 def expected_agreement(set_sizes: IntArray, n_tokens: IntArray) -> FloatArray:

@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-import polars as pl
+from scipy.sparse import csr_array
 from scipy.special import stdtrit
 
-from audit.base.dag import FloatArray, IntArray
+from audit.base.dag import FloatArray, IntArray, Sparse
 from audit.engine.statistics.intervals import LEVEL
 
 
@@ -17,14 +17,13 @@ class Clusters:
     """Units by part, and by instance within it.
 
     Args:
-        order: Units, those of one instance of a part beside each other, shape (n_units,).
-        first: Where each instance begins in the order, shape (n_instances,).
-        first_of_part: The first instance of each part, shape (n_parts,). No part is empty.
+        units: 1 where an instance has a unit, shape (n_instances, n_units); an instance that has
+            units in two parts stands there twice.
+        instances: 1 where a part has an instance, shape (n_parts, n_instances).
     """
 
-    order: IntArray
-    first: IntArray
-    first_of_part: IntArray
+    units: Sparse
+    instances: Sparse
 
 
 def clusters(part: IntArray, instance: IntArray) -> Clusters:
@@ -36,9 +35,16 @@ def clusters(part: IntArray, instance: IntArray) -> Clusters:
     """
     order = np.lexsort((instance, part))
     new_part = np.diff(part[order], prepend=-1) != 0
-    new = new_part | (np.diff(instance[order], prepend=-1) != 0)
-    first = np.flatnonzero(new)
-    return Clusters(order, first, np.flatnonzero(new_part[first]))
+    first = np.flatnonzero(new_part | (np.diff(instance[order], prepend=-1) != 0))
+    first_of_part = np.flatnonzero(new_part[first])
+    return Clusters(_rows(first, order), _rows(first_of_part, np.arange(len(first))))
+
+
+def _rows(first: IntArray, columns: IntArray) -> Sparse:
+    """Rows of ones that begin at these places among the columns."""
+    starts = np.append(first, len(columns))
+    ones = np.ones(len(columns))
+    return csr_array((ones, columns, starts), shape=(len(first), len(columns)))
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,55 +77,26 @@ def instance_means(values: FloatArray, grouped: Clusters) -> Means:
         values: A value of each unit in each column, NaN where undefined, (n_units, n_columns).
         grouped: The units' parts and instances.
     """
-    ordered = values[grouped.order]
-    sums, units = _sums(ordered, grouped.first)
+    sums, units = _sums(values, grouped.units)
     of_instance = np.divide(sums, units, out=np.full(sums.shape, np.nan), where=units > 0)
-    total, n = _sums(of_instance, grouped.first_of_part)
+    total, n = _sums(of_instance, grouped.instances)
     value = np.divide(total, n, out=np.full(total.shape, np.nan), where=n > 0)
-    sizes = np.diff([*grouped.first_of_part.tolist(), len(grouped.first)])
-    squares, _ = _sums((of_instance - np.repeat(value, sizes, axis=0)) ** 2, grouped.first_of_part)
+    of_part = np.repeat(value, np.diff(grouped.instances.indptr), axis=0)
+    squares, _ = _sums((of_instance - of_part) ** 2, grouped.instances)
     freedom = np.maximum(n - 1, 1)
     sd = np.where(n > 1, np.sqrt(squares / freedom), np.nan)
     spread = stdtrit(freedom, (1 + LEVEL) / 2) * sd / np.sqrt(np.maximum(n, 1))
-    given = _counts(units, grouped.first_of_part)
-    all_units = _counts(_sizes(grouped)[:, None], grouped.first_of_part)
-    return Means(value, value - spread, value + spread, sd, n, given, all_units - given)
+    defined = np.asarray(grouped.instances @ units, np.int64)
+    every = np.asarray(grouped.instances @ np.diff(grouped.units.indptr), np.int64)
+    undefined = every[:, None] - defined
+    return Means(value, value - spread, value + spread, sd, n, defined, undefined)
 
 
-def columns_of(means: Means, column: int, *, bounds: tuple[float, float] | None = None) -> pl.DataFrame:
-    """One column of means as a table with a row per part: ``value, low, high, n, units, undefined``.
-
-    Args:
-        means: The means.
-        column: Which column.
-        bounds: Least and largest possible value, which the interval is cut to.
-    """
-    low, high = means.low[:, column], means.high[:, column]
-    if bounds:
-        low, high = np.maximum(low, bounds[0]), np.minimum(high, bounds[1])
-    return pl.DataFrame(
-        {
-            "value": means.value[:, column],
-            "low": low,
-            "high": high,
-            "n": means.n[:, column],
-            "units": means.units[:, column],
-            "undefined": means.undefined[:, column],
-        }
-    ).with_columns(pl.col("value", "low", "high").fill_nan(None))
-
-
-def _sums(values: FloatArray, first: IntArray) -> tuple[FloatArray, IntArray]:
-    """Sums and numbers of the defined values from each first row to the next."""
-    defined = ~np.isnan(values)
-    filled = np.where(defined, values, 0.0)
-    return np.add.reduceat(filled, first, axis=0), _counts(defined.astype(np.int64), first)
-
-
-def _counts(numbers: IntArray, first: IntArray) -> IntArray:
-    counts: IntArray = np.add.reduceat(numbers, first, axis=0)
-    return counts
-
-
-def _sizes(grouped: Clusters) -> IntArray:
-    return np.diff([*grouped.first.tolist(), len(grouped.order)])
+def _sums(values: FloatArray, rows: Sparse) -> tuple[FloatArray, IntArray]:
+    """Sums and numbers of the defined values of each row's columns."""
+    missing = np.isnan(values)
+    if not missing.any():
+        counts = np.repeat(np.diff(rows.indptr)[:, None], values.shape[1], axis=1)
+        return np.asarray(rows @ values), counts.astype(np.int64)
+    sums = np.asarray(rows @ np.where(missing, 0.0, values))
+    return sums, np.asarray(rows @ (~missing).astype(np.float64), np.int64)

@@ -6,6 +6,7 @@ Scores are signed: a token that speaks against the label is not among the highes
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
@@ -121,11 +122,26 @@ class Ranking:
         np.put_along_axis(ranks, self.order, np.arange(self.order.shape[1])[None], axis=1)
         return ranks
 
+    @cached_property
+    def bounds(self) -> tuple[IntArray, IntArray]:
+        """Along the order, the first and the last place with the same score."""
+        n = self.levels.shape[1]
+        places = np.broadcast_to(np.arange(n), self.levels.shape)
+        if not len(self.levels) or self.levels[:, -1].min() == n - 1:
+            return places, places
+        changes = np.diff(self.levels, axis=1) > 0
+        first, last = np.zeros_like(self.levels), np.full_like(self.levels, n - 1)
+        first[:, 1:] = np.where(changes, places[:, 1:], 0)
+        last[:, :-1] = np.where(changes, places[:, :-1], n - 1)
+        first = np.maximum.accumulate(first, axis=1)
+        return first, np.minimum.accumulate(last[:, ::-1], axis=1)[:, ::-1]
+
     def tied_at(self, k: int) -> BoolArray:
         """Whether a key decided which tokens are the k highest, shape (n_rows,)."""
         if not 0 < k < self.levels.shape[1]:
             return np.zeros(len(self.levels), np.bool_)
-        return self.levels[:, k - 1] == self.levels[:, k]
+        tied: BoolArray = self.levels[:, k - 1] == self.levels[:, k]
+        return tied
 
 
 def ranking(scores: FloatArray, keys: UIntArray) -> Ranking:
@@ -148,7 +164,9 @@ def ranking(scores: FloatArray, keys: UIntArray) -> Ranking:
     return Ranking(order, np.cumsum(new, axis=1))
 
 
-def fixed_k(scores: Lists[np.float64], k: int, keys: UIntArray) -> tuple[Lists[np.bool_], BoolArray]:
+def fixed_k(
+    scores: Lists[np.float64], k: int, keys: UIntArray
+) -> tuple[Lists[np.bool_], BoolArray]:
     """The k tokens of each row with the highest scores, all where a row has no more than k.
 
     Args:
@@ -182,8 +200,3 @@ def dynamic_k(scores: Lists[np.float64], compat: Compat = None) -> Lists[np.bool
         places = scores.starts[rows][:, None] + np.arange(length)
         chosen[places] = peaks(scores.values[places], compat)
     return Lists(chosen, scores.starts)
-
-
-def human_peaks(marks: FloatArray, compat: Compat = None) -> BoolArray:
-    """Dynamic k of the shares of annotators that marked a token; one that none marked is no peak."""
-    return peaks(marks, compat) & (marks > 0)
