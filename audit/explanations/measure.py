@@ -92,9 +92,7 @@ def measure_explanations(
     evidence, alignment = attributions.evidence is not None, None
     if evidence or informed:
         progress("comparing with evidence")
-        alignment = importance_alignment(
-            attributions, informed=informed, draws=draws, seed=seed
-        )
+        alignment = importance_alignment(attributions, informed=informed, draws=draws, seed=seed)
     plausibility = measure_plausibility(attributions, seed=seed) if evidence else None
     progress("comparing methods")
     agreement = measure_agreement(attributions, seed=seed)
@@ -177,7 +175,9 @@ def _agreement(agreement: Agreement, rows: pl.DataFrame) -> pl.DataFrame:
     units = agreement.units.join(rows.select(keys).unique(), on=keys)
     several = [one for one in agreement.of_units() if _of_methods(one)]
     sets = [one for one in several if one["together"].is_not_null().any()] or several
-    above = [one.select("unit", value=pl.col("dynamic") - pl.col("chance_permuted")) for one in sets]
+    above = [
+        one.select("unit", value=pl.col("dynamic") - pl.col("chance_permuted")) for one in sets
+    ]
     if len(above) != 1:
         return pl.DataFrame(schema=_VALUES)
     return units.join(above[0], on="unit").select(

@@ -85,9 +85,7 @@ def _folded(
     return into
 
 
-def _still_low(
-    examples: pl.DataFrame, node: str, without: list[str], hierarchy: Hierarchy
-) -> bool:
+def _still_low(examples: pl.DataFrame, node: str, without: list[str], hierarchy: Hierarchy) -> bool:
     left_out = np.logical_or.reduce([_below(examples, one, hierarchy) for one in without])
     rest = examples.filter(~pl.Series(left_out))
     inside = _below(rest, node, hierarchy)

@@ -9,8 +9,8 @@ import polars as pl
 from numpy.typing import NDArray
 
 from audit.base.dag import IntArray
-from audit.explanations.list_columns import laid_out
 from audit.explanations.lists import Lists
+from audit.explanations.reading.list_columns import laid_out
 
 _MOST = 2**31
 """Characters are told apart up to here; no text is longer."""

@@ -11,8 +11,8 @@ import polars as pl
 from audit.base.dag import IntArray
 from audit.base.errors import SchemaError
 from audit.explanations.attributions import ROWS
-from audit.explanations.list_columns import laid_out
-from audit.explanations.row_files import FLAG, FLAGS, NUMBER
+from audit.explanations.reading.list_columns import laid_out
+from audit.explanations.reading.row_files import FLAG, FLAGS, NUMBER
 
 REQUIRED = ("id", "target", "tokens", "scores")
 """Columns that attributions must have."""

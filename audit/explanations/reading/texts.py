@@ -10,9 +10,9 @@ import polars as pl
 from numpy.typing import NDArray
 
 from audit.base.dag import IntArray
-from audit.explanations.list_columns import laid_out, list_column, starts_of
 from audit.explanations.lists import Lists
-from audit.explanations.word_pieces import (
+from audit.explanations.reading.list_columns import laid_out, list_column, starts_of
+from audit.explanations.reading.word_pieces import (
     Merging,
     merged_scores,
     merged_tokens,

@@ -8,21 +8,16 @@ from itertools import combinations
 import numpy as np
 import polars as pl
 
-from audit.base.dag import IntArray
 from audit.explanations.attributions import Attributions, Evidence
-from audit.explanations.correlations import LEAST_TOKENS, pearson
-from audit.explanations.delta_a import Clustering
-from audit.explanations.examples import examples_of
-from audit.explanations.lists import Lists
-from audit.explanations.oracles import (
-    HumanOracle,
+from audit.explanations.importance.examples import examples_of
+from audit.explanations.importance.oracles import (
     Informed,
-    SoftOracle,
     beginnings,
     human_oracle,
     judged_rows,
     soft_oracle,
 )
+from audit.explanations.lists import Lists
 
 AGREEMENT = {
     "method": pl.String,

@@ -15,7 +15,7 @@ from audit.base.errors import InputError, SchemaError, first_cases
 from audit.base.files import once, read_lines, read_table, refuse_pickle
 from audit.data.columns import is_parquet, present, tidy
 from audit.data.label_formats.jsonl import objects_on
-from audit.explanations.list_columns import list_column, starts_of
+from audit.explanations.reading.list_columns import list_column, starts_of
 
 FLAG, NUMBER, LABEL = "flag", "number", "label"
 """What a value of ``gold`` or ``predicted`` was in the file: true or false, a number, or text."""
