@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, TypeAlias
 
 import polars as pl
 
@@ -14,6 +14,7 @@ from audit.policy.policy import Policy
 from audit.policy.statements import ANY_CHECK, Waiver
 from audit.results.findings import CheckResult, Finding
 
+Needs: TypeAlias = Literal["counts", "instances", "explanations"]
 TOP_PARTS = 10
 """Largest number of lines in a finding's breakdown."""
 
@@ -74,7 +75,7 @@ class Check:
         counts_with: Thresholds used in counting: if they change, the check must run again.
         retest: Function that recomputes the evidence of a run's findings for other limits, from the
             run's residual table and the policy; None if no test depends on a limit.
-        needs: Required input: ``counts``, or the individual ``instances``.
+        needs: Required input: ``counts``, the individual ``instances``, or ``explanations``.
         cases: Function that returns the instances behind one finding, as ascending indices into
             the dataset; None if findings are not about instances.
     """
@@ -85,14 +86,17 @@ class Check:
     limits: tuple[Limit, ...] = ()
     counts_with: tuple[str, ...] = ()
     retest: Callable[[CheckResult, pl.DataFrame, Policy], CheckResult] | None = None
-    needs: Literal["counts", "instances"] = "counts"
+    needs: Needs = "counts"
     cases: Callable[[Measurements, Finding], IntArray] | None = None
 
     def run(self, measured: Measurements) -> CheckResult:
-        """Apply the check; not applicable if it needs instances and there are only counts."""
-        if self.needs == "counts" or measured.instances is not None:
+        """Apply the check; not applicable if what it needs was not given."""
+        if self.needs == "instances" and measured.instances is None:
+            lacking = "needs the instances one by one, which a count does not keep"
+        elif self.needs == "explanations" and measured.explanations is None:
+            lacking = "no attributions were given"
+        else:
             return _result(self, self.rule(measured))
-        lacking = "needs the instances one by one, which a count does not keep"
         return _result(self, Outcome(0, "instances", not_applicable=lacking))
 
 

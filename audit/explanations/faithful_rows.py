@@ -9,9 +9,11 @@ import numpy as np
 import polars as pl
 
 from audit.base.errors import InputError, SchemaError, first_cases
+from audit.base.files import read_lines, read_table, refuse_pickle
+from audit.data.columns import is_parquet
+from audit.data.label_formats.jsonl import objects_on
 from audit.explanations.agreement.instance_means import clusters, instance_means
 from audit.explanations.attributions import Attributions
-from audit.explanations.reading.row_files import read_rows
 
 HIGHER = "comprehensiveness"
 LOWER = ("sufficiency", "deletion_area")
@@ -36,15 +38,14 @@ def read_faithfulness(path: Path, attributions: Attributions) -> pl.DataFrame:
         InputError: If no row fits, or a row is there twice.
         SchemaError: If a column is missing.
     """
-    rows = read_rows(path, ("id", "target", "method"))
+    rows = _rows(path)
     needed = [name for metric in METRICS for name in (metric, f"random_{metric}")]
-    lacking = [name for name in needed if name not in rows.columns]
+    lacking = [name for name in (*KEYS[:3], *needed) if name not in rows.columns]
     if lacking:
         raise SchemaError(
-            "columns of faithfulness are required",
-            found=f"no {first_cases(lacking)}",
+            f"the columns {', '.join((*KEYS[:3], *needed))} are required",
+            found=f"no {first_cases(lacking)} among {first_cases(rows.columns)}",
             where=path,
-            hint="the fixtures' faithfulness.jsonl shows all of them",
         )
     defaults = {"model": pl.lit("model"), "seed": pl.lit(0)}
     rows = rows.with_columns(
@@ -64,6 +65,19 @@ def read_faithfulness(path: Path, attributions: Attributions) -> pl.DataFrame:
             where=path,
         )
     return joined
+
+
+def _rows(path: Path) -> pl.DataFrame:
+    refuse_pickle(path, "faithfulness")
+    if is_parquet(path):
+        return read_table(path)
+    lines = [line for _, line in objects_on(read_lines(path), path)]
+    try:
+        return pl.DataFrame(lines, infer_schema_length=None)
+    except (TypeError, ValueError, OverflowError, pl.exceptions.PolarsError):
+        raise SchemaError(
+            "each key must have values of one type", found="several types", where=path
+        ) from None
 
 
 MEANS: dict[str, Any] = {

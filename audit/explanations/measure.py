@@ -15,12 +15,19 @@ from audit.explanations.agreement.run_difference import RunDifference, measure_r
 from audit.explanations.attributions import Attributions
 from audit.explanations.branches import by_node
 from audit.explanations.faithful_rows import faithfulness_means
+from audit.explanations.importance.accuracy_correlation import (
+    CORRELATION,
+    accuracies,
+    correlate_with_accuracy,
+)
 from audit.explanations.importance.examples import Subset
 from audit.explanations.importance.importance import (
     DRAWS,
     ImportanceAlignment,
+    alignment_by_seed,
     importance_alignment,
 )
+from audit.explanations.importance.oracle_agreement import oracle_agreement
 from audit.hierarchies.hierarchy import Hierarchy
 
 ALIGNMENT, MASS, AGREEMENT, FAITHFULNESS = (
@@ -42,6 +49,9 @@ class ExplanationMeasurements:
         attributions: What was read.
         only: The examples that nodes are compared by.
         alignment: Importance alignment; None without evidence and without informed models.
+        oracles: How far oracles agree, columns of `oracle_agreement`; empty without two.
+        accuracy: Delta-A with accuracy, a point per model and seed, columns of
+            `correlate_with_accuracy`.
         agreement: Agreement of methods with each other and with people.
         plausibility: Scores against evidence; None without evidence.
         runs: Differences of runs.
@@ -55,6 +65,8 @@ class ExplanationMeasurements:
     attributions: Attributions
     only: Subset
     alignment: ImportanceAlignment | None
+    oracles: pl.DataFrame
+    accuracy: pl.DataFrame
     agreement: Agreement
     plausibility: Plausibility | None
     runs: RunDifference
@@ -105,6 +117,8 @@ def measure_explanations(
         attributions=attributions,
         only=only,
         alignment=alignment,
+        oracles=oracle_agreement(attributions, informed=informed),
+        accuracy=_accuracy(attributions, alignment, informed),
         agreement=agreement,
         plausibility=plausibility,
         runs=measure_run_difference(attributions),
@@ -112,6 +126,18 @@ def measure_explanations(
         node_of=node_of,
         values=nodes,
         branches=by_node(nodes, hierarchy),
+    )
+
+
+def _accuracy(
+    attributions: Attributions,
+    alignment: ImportanceAlignment | None,
+    informed: Mapping[str, Sequence[str]] | None,
+) -> pl.DataFrame:
+    if alignment is None:
+        return pl.DataFrame(schema=CORRELATION)
+    return correlate_with_accuracy(
+        alignment_by_seed(alignment.rows), accuracies(attributions, informed)
     )
 
 
@@ -175,9 +201,8 @@ def _agreement(agreement: Agreement, rows: pl.DataFrame) -> pl.DataFrame:
     units = agreement.units.join(rows.select(keys).unique(), on=keys)
     several = [one for one in agreement.of_units() if _of_methods(one)]
     sets = [one for one in several if one["together"].is_not_null().any()] or several
-    above = [
-        one.select("unit", value=pl.col("dynamic") - pl.col("chance_permuted")) for one in sets
-    ]
+    gain = pl.col("dynamic") - pl.col("chance_permuted")
+    above = [one.select("unit", value=gain) for one in sets]
     if len(above) != 1:
         return pl.DataFrame(schema=_VALUES)
     return units.join(above[0], on="unit").select(

@@ -52,7 +52,7 @@ SHARED: Mapping[str, SharedTable] = {
         ("examples",),
     ),
     "accuracy": SharedTable(
-        ("method", "oracle", "subset", "points", "absent"), ("correlation", "p"), ()
+        ("method", "oracle", "subset", "n", "models", "absent"), ("r", "low", "high", "p"), ()
     ),
     "agreement": SharedTable(
         ("model", "first", "second", "together", "methods", "rule", "k"), _AGREEMENT, ("n",)
@@ -170,7 +170,7 @@ def _row(
 
 def _number(name: str, value: float | None, min_cell: int) -> float | None:
     """A number without the digits from which the counts behind it could be computed."""
-    if value is None or math.isnan(value):
+    if value is None or not math.isfinite(value):
         return None
     if min_cell <= 1 or value == 0:
         return value

@@ -14,15 +14,11 @@ from audit.data.label_format import INSTANCES, ROWS, RawLabels
 from audit.explanations.attributions import Attributions
 from audit.explanations.faithful_rows import read_faithfulness
 from audit.explanations.measure import ExplanationMeasurements, measure_explanations
-from audit.explanations.oracle_tables import accuracy_table, oracle_table
 from audit.explanations.reading.reading import read_attributions
 from audit.explanations.shown_examples import shown_examples
 from audit.hierarchies.hierarchy import Hierarchy
 from audit.results.explanation_part import ExplanationPart
-from audit.runs.settings import Explaining
-
-ATTRIBUTIONS = "attributions"
-"""Format of a dataset that is the explained labels alone."""
+from audit.runs.settings import ATTRIBUTIONS, Explaining
 
 
 @dataclass(frozen=True, eq=False)
@@ -137,8 +133,8 @@ def _facts(
 def _frames(explained: ExplanationMeasurements) -> Iterator[tuple[str, pl.DataFrame]]:
     if explained.alignment is not None:
         yield "alignment", explained.alignment.summary
-        yield "oracles", oracle_table(explained)
-        yield "accuracy", accuracy_table(explained)
+        yield "oracles", explained.oracles
+        yield "accuracy", explained.accuracy
     agreement = explained.agreement
     both = [agreement.pairs, agreement.together]
     yield "agreement", pl.concat(both, how="diagonal_relaxed")

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import polars as pl
+from scipy.sparse import csr_array
 
 from audit.base.dag import BoolArray, IntArray
 from audit.checks.check import Check, Limit, Outcome
@@ -21,10 +22,10 @@ from audit.results.findings import Finding, Part, finding_id
 
 _NAME = "evidence_ignored"
 _TITLE = "Are there branches where the model looks less at people's evidence than elsewhere?"
-LEAST_GAP = 0.1
-"""Least difference of the mean C - C_R from that of other labels that is a finding."""
-_CHANCE = 0.05
-"""P value up to which a node is still low without the findings below it."""
+LEAST_GAP = 0.2
+"""How much lower the mean C - C_R must be for sure, by its 95 % interval: labels that are named by
+other words always differ a little.
+"""
 
 
 def run(measured: Measurements) -> Outcome:
@@ -57,7 +58,7 @@ def _tested(explained: ExplanationMeasurements) -> pl.DataFrame:
 
 def _findings(measured: Measurements, tested: pl.DataFrame) -> Iterator[Finding]:
     rate = measured.policy.false_discovery_rate.value
-    low = tested.filter((pl.col("q_value") <= rate) & (pl.col("difference") <= -LEAST_GAP))
+    low = tested.filter((pl.col("q_value") <= rate) & (pl.col("difference_high") <= -LEAST_GAP))
     for (model,), rows in low.group_by("model", maintain_order=True):
         examples = mean_examples(measured.explained.values, ALIGNMENT, str(model))
         into = _folded(examples, rows["node"].to_list(), measured.hierarchy)
@@ -92,8 +93,11 @@ def _still_low(examples: pl.DataFrame, node: str, without: list[str], hierarchy:
     if not inside.any() or inside.all():
         return False
     _, cluster = np.unique(rest["id"].to_numpy(), return_inverse=True)
-    means = node_means(rest["value"].to_numpy(), cluster, inside[:, None])
-    return bool(means.difference[0] <= -LEAST_GAP and means.p_less[0] <= _CHANCE)
+    means = node_means(
+        rest["value"].to_numpy(), cluster, csr_array(inside[:, None].astype(np.int64))
+    )
+    _, high = means.interval
+    return bool(high[0] <= -LEAST_GAP)
 
 
 def _below(examples: pl.DataFrame, node: str, hierarchy: Hierarchy) -> BoolArray:
@@ -118,8 +122,8 @@ def _finding(measured: Measurements, row: Mapping[str, Any], into: tuple[str, ..
             "alignment": _rounded(math.tanh(row["mean"])),
             "elsewhere": _rounded(math.tanh(row["rest"])),
             "difference": _rounded(row["difference"]),
-            "low": _rounded(row["difference_low"]),
-            "high": _rounded(row["difference_high"]),
+            "difference_low": _rounded(row["difference_low"]),
+            "difference_high": _rounded(row["difference_high"]),
             "smallest_difference": _rounded(row["smallest"]),
             **_mass(explained, row),
             "q_value": Quantity(float(f"{row['q_value']:.0e}")),

@@ -1,4 +1,4 @@
-"""methods_disagree: attribution methods that choose the same tokens no more often than chance."""
+"""methods_disagree: attribution methods that choose the same tokens hardly more than chance."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from audit.results.disclosure import Quantity, coarse
 from audit.results.findings import Finding
 
 _NAME = "methods_disagree"
-_TITLE = "Do any two attribution methods agree no more than chance?"
+_TITLE = "Do any two attribution methods agree hardly more than chance?"
 MARGIN = 0.05
-"""Agreement above chance that is no agreement, where the interval lies below it."""
+"""Agreement above chance that is hardly any, where the 95 % interval lies below it."""
 
 
 def run(measured: Measurements) -> Outcome:
-    """Report pairs of methods whose peaks agree no more than those of permuted scores."""
+    """Report pairs of methods whose peaks agree hardly more than those of permuted scores."""
     pairs = measured.explained.agreement.pairs.filter(
         (pl.col("rule") == "dynamic")
         & (pl.col("second") != HUMAN)
@@ -49,7 +49,7 @@ def _finding(row: Mapping[str, Any], total: int, several: bool) -> Finding:
         check=_NAME,
         severity="note",
         nodes=(),
-        statement=f"{row['first']} and {row['second']} choose the same tokens no more often than "
+        statement=f"{row['first']} and {row['second']} choose the same tokens hardly more often than "
         f"chance{of_model}: their peaks agree by {{agreement}}, and those of permuted scores by "
         "{chance}, on {instances} instances.",
         evidence={
@@ -57,8 +57,8 @@ def _finding(row: Mapping[str, Any], total: int, several: bool) -> Finding:
             "agreement": Quantity(round(row["agreement"], 3)),
             "chance": Quantity(round(row["chance_permuted"], 3)),
             "above_chance": Quantity(round(row["above_chance"], 3)),
-            "low": Quantity(round(row["above_low"], 3)),
-            "high": Quantity(round(row["above_high"], 3)),
+            "above_low": Quantity(round(row["above_low"], 3)),
+            "above_high": Quantity(round(row["above_high"], 3)),
             "margin": Quantity(MARGIN),
         },
         curator="Find out which of the two follows the model: compare their faithfulness, and "

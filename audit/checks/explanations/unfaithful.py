@@ -51,15 +51,15 @@ def _finding(row: Mapping[str, Any], total: int, several: bool) -> Finding:
         severity="warning",
         nodes=(),
         statement=f"The tokens that {row['method']} puts first matter no more to the "
-        f"answers{of_model} than tokens drawn at random: without them the output falls by {{fall}}, "
-        "without others by {random_fall}, on {instances} instances.",
+        f"answers{of_model} than tokens drawn at random: without them the output falls by "
+        "{fall}, without others by {random_fall}, on {instances} instances.",
         evidence={
             "instances": coarse(row["n"], total),
             "fall": Quantity(round(row["value"], 3)),
             "random_fall": Quantity(round(row["random"], 3)),
             "above_random": Quantity(round(row["above_random"], 3)),
-            "low": Quantity(round(row["above_low"], 3)),
-            "high": Quantity(round(row["above_high"], 3)),
+            "above_low": Quantity(round(row["above_low"], 3)),
+            "above_high": Quantity(round(row["above_high"], 3)),
             "margin": Quantity(MARGIN),
         },
         curator="Leave this method out of what people are shown, or find out why it does not "
