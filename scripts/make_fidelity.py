@@ -23,8 +23,8 @@ from audit.alignment.metrics.preference import subgraph_preference
 from audit.data.dataset import LabelDataset
 from audit.data.predictions import Predictions
 from audit.engine.statistics.resampling import REPLICATES
-from audit.explanations.chosen_sets import expected_agreement
-from audit.explanations.top_tokens import peaks
+from audit.explanations.agreement.chosen_sets import expected_agreement
+from audit.explanations.agreement.top_tokens import peaks
 from audit.results.confused_pairs import most_confused
 from audit.results.result import AuditResult
 

@@ -6,7 +6,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from audit.explanations.run_difference import measure_run_difference
+from audit.explanations.agreement.run_difference import measure_run_difference
 from fixtures.attributed import attributed
 
 SCALARS = {("a", "m", run): [[score]] for run, score in enumerate([0.0, 1.0, 3.0])}
