@@ -12,9 +12,10 @@ import numpy as np
 import polars as pl
 
 from audit.base.errors import InputError, SchemaError, first_cases
-from audit.base.files import once, read_lines, read_table, refuse_pickle
-from audit.data.columns import is_parquet, present, tidy
+from audit.base.files import first_bytes, once, refuse_pickle
+from audit.data.columns import present, tidy
 from audit.data.label_formats.jsonl import objects_on
+from audit.data.sources import source_of
 from audit.explanations.reading.list_columns import list_column, starts_of
 
 FLAG, NUMBER, LABEL = "flag", "number", "label"
@@ -73,8 +74,9 @@ def read_rows(path: Path, required: Iterable[str]) -> pl.DataFrame:
         SchemaError: If a required column is missing, or a column of a Parquet file has a type
             that cannot hold what it should.
     """
-    refuse_pickle(path, "attributions and evidence")
-    rows = _parquet_rows(path, required) if is_parquet(path) else _json_rows(path, required)
+    refuse_pickle(path, first_bytes(path), "attributions and evidence")
+    read = _json_rows if source_of(path).is_text else _parquet_rows
+    rows = read(path, required)
     if rows.is_empty():
         raise InputError("a file with rows is required", found="none", where=path)
     return rows
@@ -92,7 +94,7 @@ def rows_of(objects: Iterable[Mapping[str, Any]]) -> pl.DataFrame:
 
 
 def _json_rows(path: Path, required: Iterable[str]) -> pl.DataFrame:
-    lines = (line for _, line in objects_on(read_lines(path), path, _DECODER))
+    lines = (line for _, line in objects_on(source_of(path).lines(), _DECODER))
     frames, met = [], dict[str, None]()
     while chunk := list(islice(lines, _AT_ONCE)):
         met.update(dict.fromkeys(key for line in chunk for key in line))
@@ -241,7 +243,7 @@ _READ: Mapping[str, Callable[[Any], Any]] = {
 
 
 def _parquet_rows(path: Path, required: Iterable[str]) -> pl.DataFrame:
-    table = read_table(path)
+    table = source_of(path).table()
     _refuse_missing(table.columns, required, path)
     named = {name: present(table, name) for name in COLUMNS}
     columns = {}
@@ -262,7 +264,7 @@ def _typed(column: pl.Series, path: Path) -> pl.Series:
     if not wanted.is_nested():
         if column.name == "text" and column.dtype == pl.String:
             return column
-        return tidy(column.to_frame(), path).to_series()
+        return tidy(column.to_frame(), source_of(path)).to_series()
     depth, inner = _depth(column.dtype)
     deepest, number = _depth(wanted)
     one_annotator = column.name in ("marks", "spans") and depth == deepest - 1
