@@ -8,61 +8,16 @@ import pickle
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import polars as pl
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from audit.base.errors import AuditError, InputError, SchemaError
-from audit.explanations.attributions import Attributions
-from audit.explanations.human_evidence import EVIDENCE_REASONS
 from audit.explanations.reading import read_attributions
-from audit.explanations.sound_rows import ROW_REASONS
 from audit.explanations.writing import write_attributions
+from fixtures.attribution_files import PASSAGE, ROW, adds_up, same, write_seeds, written
 from fixtures.fuzzed import Reader, stumbles
-
-ROW: dict[str, Any] = {
-    "id": "n1",
-    "target": "428.0",
-    "tokens": ["[CLS]", "Heart", "fail", "##ure", ".", "[SEP]"],
-    "scores": [0.5, 0.25, -1, 2, 0, 0.5],
-}
-
-
-def written(folder: Path, *rows: dict[str, Any], name: str = "rows.jsonl") -> Path:
-    path = folder / name
-    path.write_text("\n".join(map(json.dumps, rows)), encoding="utf-8")
-    return path
-
-
-def same(one: Attributions, other: Attributions) -> bool:
-    lists = [(one.scores, other.scores), (one.words, other.words)]
-    if (one.evidence is None) != (other.evidence is None):
-        return False
-    if one.evidence is not None and other.evidence is not None:
-        if one.evidence.kind != other.evidence.kind:
-            return False
-        if not one.evidence.items.equals(other.evidence.items):
-            return False
-        lists += [(one.evidence.words, other.evidence.words)]  # type: ignore[list-item]
-        lists += [(one.evidence.marks, other.evidence.marks)]
-    frames = one.rows.equals(other.rows) and one.tokens.equals(other.tokens)
-    return (
-        frames
-        and one.vocabulary.equals(other.vocabulary)
-        and all(
-            np.array_equal(a.values, b.values) and np.array_equal(a.starts, b.starts)
-            for a, b in lists
-        )
-    )
-
-
-def adds_up(ledger: Any) -> bool:
-    rows = ledger["rows_kept"] + sum(ledger.get(reason, 0) for reason in ROW_REASONS)
-    records = ledger.get("evidence_kept", 0)
-    records += sum(ledger.get(reason, 0) for reason in EVIDENCE_REASONS)
-    return bool(rows == ledger["rows_read"] and records == ledger.get("evidence_read", 0))
 
 
 def test_a_row_with_nothing_but_what_is_required(tmp_path: Path) -> None:
@@ -93,7 +48,9 @@ def test_a_row_with_nothing_but_what_is_required(tmp_path: Path) -> None:
 
 def test_numbers_of_codes_stay_as_they_are_written(tmp_path: Path) -> None:
     path = tmp_path / "rows.jsonl"
-    path.write_text('{"id": 07.0, "target": 428.0, "tokens": [5, "mg"], "scores": [1, 2]}'.replace("07", "7"))
+    path.write_text(
+        '{"id": 07.0, "target": 428.0, "tokens": [5, "mg"], "scores": [1, 2]}'.replace("07", "7")
+    )
     read = read_attributions(path)
     assert read.rows.select("id", "target").rows() == [("7.0", "428.0")]
     assert read.tokens.to_list() == ["5", "mg"]
@@ -310,9 +267,7 @@ def releases(draw: st.DrawFn) -> list[dict[str, Any]]:
                     "gold": draw(st.none() | st.booleans()),
                     "group": draw(st.none() | st.just("g")),
                     "tokens": tokens,
-                    "scores": draw(
-                        st.lists(SCORES, min_size=len(tokens), max_size=len(tokens))
-                    ),
+                    "scores": draw(st.lists(SCORES, min_size=len(tokens), max_size=len(tokens))),
                     **own,
                 }
             )
@@ -353,31 +308,10 @@ def test_the_order_of_rows_does_not_matter(
     assert adds_up(read.ledger)
 
 
-def seeds(folder: Path) -> None:
-    rows = [
-        ROW | {"method": method, "gold": 1, "marks": [[0, 1, 1, 0, 0, 0], [0, 1, 0, 0, 0, 0]]}
-        for method in "ab"
-    ]
-    pl.DataFrame(rows).write_parquet(folder / "marks.parquet")
-    written(folder, *rows, name="marks.jsonl")
-    offsets = [[0, 0], [0, 5], [6, 10], [10, 13], [13, 14], [0, 0]]
-    spans = ROW | {"spans": [[0, 5], [6, 13]], "offsets": offsets, "text": "Heart failure."}
-    written(folder, spans, ROW | {"id": "x"}, name="spans.jsonl")
-    pl.DataFrame([spans]).write_parquet(folder / "spans.parquet")
-    written(folder, ROW | {"explanation": "The heart fails."}, name="free.jsonl")
-
-
-def test_damaged_files_are_read_or_refused(tmp_path: Path) -> None:
-    reader = Reader("attributions", seeds, lambda path: read_attributions(path, word_pieces="mean"))
-    found = stumbles(reader, 400, seed=1, folder=tmp_path)
-    assert [(one.file.name, repr(one.error)) for one in found] == []
-
-
 def test_damaged_evidence_is_read_or_refused(tmp_path: Path) -> None:
     attributions = tmp_path / "rows.jsonl"
-    offsets = [[0, 0], [0, 5], [6, 10], [10, 13], [13, 14], [0, 0]]
-    written(tmp_path, ROW | {"offsets": offsets, "text": "Heart failure."})
-    reader = Reader("evidence", seeds, lambda path: read_attributions(attributions, path))
+    written(tmp_path, ROW | PASSAGE)
+    reader = Reader("evidence", write_seeds, lambda path: read_attributions(attributions, path))
     folder = tmp_path / "damaged"
     folder.mkdir()
     found = stumbles(reader, 300, seed=2, folder=folder)
