@@ -85,7 +85,7 @@ def read_rows(path: Path, required: Iterable[str]) -> pl.DataFrame:
 def rows_of(objects: Iterable[Mapping[str, Any]]) -> pl.DataFrame:
     """Rows as `read_rows` gives them, of mappings with the names of columns as keys.
 
-    Numbers stand as text in all plain columns and as numbers in ``scores``.
+    Numbers are `Number` in all plain columns and numbers in ``scores``.
     """
     chunk = list(objects)
     names = {key for one in chunk for key in one}
@@ -109,14 +109,14 @@ def _json_rows(path: Path, required: Iterable[str]) -> pl.DataFrame:
     return pl.concat(frames, how="diagonal")
 
 
-class _Number(str):
+class Number(str):
     """A number as it is written."""
 
     __slots__ = ()
 
 
 _DECODER = json.JSONDecoder(
-    parse_int=_Number, parse_float=_Number, parse_constant=_Number, object_pairs_hook=once
+    parse_int=Number, parse_float=Number, parse_constant=Number, object_pairs_hook=once
 )
 """Keeps numbers as they are written, since ``428.0`` may be a code, and lets NaN through, which
 Python writes although it is no JSON: a score that is none is counted."""
@@ -186,7 +186,7 @@ def _column(
 def _kind(value: Any) -> str:
     if isinstance(value, bool):
         return FLAG
-    return NUMBER if isinstance(value, (_Number, int, float)) else LABEL
+    return NUMBER if isinstance(value, (Number, int, float)) else LABEL
 
 
 def _read_text(value: Any) -> str | None:
