@@ -95,7 +95,7 @@ def importance_alignment(
         raise InputError("the baseline needs one draw at least", found=f"draws={draws}")
     given = [one for one in (attributions.evidence, *evidence) if one is not None]
     people = [human_oracle(attributions, one) for one in given]
-    _check_names([*(oracle.name for oracle in people), *(["soft"] if informed else [])])
+    _check_names([oracle.name for oracle in people], informed or {})
     row = judged_rows(attributions, informed or {})
     examples = examples_of(attributions.rows)
     judged = attributions.rows[row]
@@ -122,15 +122,20 @@ def importance_alignment(
         **{name: belongs[name] for name in SUBSETS[1:]},
     )
     rows = pl.concat([part.frame().hstack(about) for part in parts])
-    summary = delta_a(_in_subsets(rows), BY)
+    summary = delta_a(in_subsets(rows), BY)
     example = examples.of_row[row]
     tests = pl.concat([_permutation_tests(part, cells, keys, example) for part in parts])
     summary = summary.join(tests, on=BY, how="left", maintain_order="left")
     return ImportanceAlignment(_in_order(_with_q(summary)).with_columns(absent=_absent()), rows)
 
 
-def _check_names(names: Sequence[OracleName]) -> None:
-    if not names:
+def alignment_by_seed(rows: pl.DataFrame) -> pl.DataFrame:
+    """Delta-A per method, model, oracle, subset and seed: `delta_a` of the rows of an alignment."""
+    return delta_a(in_subsets(rows), (*BY, "seed"))
+
+
+def _check_names(names: Sequence[OracleName], informed: Informed) -> None:
+    if not names and not informed:
         raise InputError(
             "importance alignment needs human evidence or explanation-informed models",
             found="neither",
@@ -155,7 +160,7 @@ def _cells(
     return Cells(cell, np.concatenate([row[belongs[name]] for name in SUBSETS]), len(keys)), keys
 
 
-def _in_subsets(rows: pl.DataFrame) -> pl.DataFrame:
+def in_subsets(rows: pl.DataFrame) -> pl.DataFrame:
     """Rows once for each subset that they belong to, in the column ``subset``."""
     return pl.concat(
         [

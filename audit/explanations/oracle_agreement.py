@@ -12,7 +12,7 @@ from audit.base.dag import IntArray
 from audit.explanations.attributions import Attributions, Evidence
 from audit.explanations.correlations import LEAST_TOKENS, pearson
 from audit.explanations.delta_a import Clustering
-from audit.explanations.examples import examples_of
+from audit.explanations.examples import codes, examples_of
 from audit.explanations.lists import Lists
 from audit.explanations.oracles import (
     HumanOracle,
@@ -82,7 +82,7 @@ def oracle_agreement(
     given = [one for one in (attributions.evidence, *evidence) if one is not None]
     people = [human_oracle(attributions, one) for one in given]
     texts = row[np.unique(np.stack(_keys(rows, row)), axis=1, return_index=True)[1]]
-    lines = []
+    lines: list[dict[str, object]] = []
     for one, other in combinations(people, 2):
         both = texts[(one.item[texts] >= 0) & (other.item[texts] >= 0)]
         pair = (_marks(one, both), _marks(other, both))
@@ -102,3 +102,42 @@ def oracle_agreement(
                     marks, size, examples.of_row[pairs.row], examples.cluster
                 )
     return pl.DataFrame(lines, schema=AGREEMENT, nan_to_null=True)
+
+
+def _keys(rows: pl.DataFrame, row: IntArray) -> tuple[IntArray, IntArray]:
+    return rows["text"].to_numpy()[row], codes(rows, ("target",))[row]
+
+
+def _marks(oracle: HumanOracle, row: IntArray) -> Lists[np.float64]:
+    return oracle.evidence.marks.take(oracle.item[row])
+
+
+def _different_texts(attributions: Attributions, oracle: SoftOracle) -> SoftOracle:
+    """One pair for each text, target and row of an informed model that read its own explanation."""
+    own = oracle.only(~oracle.borrowed)
+    keys = np.stack([*_keys(attributions.rows, own.row), own.informed])
+    first = np.zeros(len(own.row), np.bool_)
+    first[np.unique(keys, axis=1, return_index=True)[1]] = True
+    return own.only(first)
+
+
+def _correlations(
+    left: Lists[np.float64], right: Lists[np.float64], example: IntArray, cluster: IntArray
+) -> dict[str, float | int]:
+    """What a line says of two lists of tokens for each of some texts."""
+    together = [Lists(one.values, one.starts[[0, -1]]) for one in (left, right)]
+    within = pearson(ranks(left), ranks(right))
+    within[left.lengths < LEAST_TOKENS] = np.nan
+    one_cell = np.zeros(len(left), np.int64)
+    mean = Clustering(one_cell, example, cluster[example], 1).means(within)
+    low, high = mean.interval()
+    return {
+        "texts": len(left),
+        "tokens": len(left.values),
+        "spearman": float(pearson(*map(ranks, together))[0]),
+        "pearson": float(pearson(*together)[0]),
+        "examples": int(mean.n[0]),
+        "mean_spearman": float(mean.mean[0]),
+        "low": float(low[0]),
+        "high": float(high[0]),
+    }
