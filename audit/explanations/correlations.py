@@ -63,8 +63,9 @@ def is_perfect(r: FloatArray) -> BoolArray:
 
 def ratio(total: NDArray[Any], number: NDArray[Any]) -> FloatArray:
     """Sums over how many they are of; NaN where that is not positive."""
-    result = np.full(total.shape, np.nan)
-    return np.divide(total, number, out=result, where=number > 0)
+    result: FloatArray = np.full(total.shape, np.nan)
+    np.divide(total, number, out=result, where=number > 0)
+    return result
 
 
 def batches(lengths: IntArray, at_once: int = TOKENS_AT_ONCE) -> Iterator[slice]:
