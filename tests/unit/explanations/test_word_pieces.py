@@ -5,10 +5,9 @@ from __future__ import annotations
 import numpy as np
 import polars as pl
 import pytest
+from audit.explanations.word_pieces import merged_scores, merged_tokens, word_starts
 from hypothesis import given
 from hypothesis import strategies as st
-
-from audit.explanations.word_pieces import merged_scores, merged_tokens, word_starts
 
 
 def merged(tokens: list[str]) -> list[str]:

@@ -4,10 +4,6 @@ from __future__ import annotations
 
 import polars as pl
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
-
-from audit.base.errors import InputError
 from audit.explanations.words import (
     ALL_SPECIAL,
     SPECIAL_TOKENS,
@@ -16,6 +12,10 @@ from audit.explanations.words import (
     words_in,
     words_of,
 )
+from hypothesis import given
+from hypothesis import strategies as st
+
+from audit.base.errors import InputError
 
 PIECES = st.text(st.sampled_from("aB#▁Ġ</w>.'é İΣ"), max_size=6)
 
