@@ -224,9 +224,9 @@ def _number(value: float | None) -> str:
 
 
 def _most_confused(result: AuditResult) -> list[dict[str, Any]]:
-    assert result.model_pairs is not None
+    assert result.model is not None
     labelled = result.nodes.filter(pl.col("direct") > 0)["node"]
-    return most_confused(result.model_pairs, labelled).head(5).collect().to_dicts()
+    return most_confused(result.model.pairs, labelled).head(5).collect().to_dicts()
 
 
 def _audioset(folder: Path) -> Iterator[str]:
@@ -264,8 +264,8 @@ def _audioset(folder: Path) -> Iterator[str]:
 
 
 def _side_by_side(result: AuditResult) -> list[dict[str, Any]]:
-    assert result.model_pairs is not None
-    model = result.model_pairs.select("a", "b", "co_predicted")
+    assert result.model is not None
+    model = result.model.pairs.select("a", "b", "co_predicted")
     pairs = result.pairs.filter(pl.col("relation") == "cross_branch")
     both = pairs.join(model, on=["a", "b"], how="left").collect()
     return (

@@ -21,9 +21,11 @@ from audit.results.disclosure import (
     shown,
     shown_count,
 )
+from audit.results.drift_part import DriftPart
 from audit.results.findings import EXCHANGES, CheckResult, Finding, Place, shown_place
-from audit.results.model_overview import confused, confused_counts, model_overview, shared_metrics
+from audit.results.model_overview import confused, confused_counts, model_overview
 from audit.results.overview import Pictured, Told, overview, pictured
+from audit.results.parts import PARTS
 from audit.results.published_cells import (
     UNEXPECTED_PAIR,
     depth_counts,
@@ -69,9 +71,7 @@ class SharedView:
             "status": self.result.status,
             "checks": checks,
             "since_reference": self._since_reference(checks),
-            "metrics": shared_metrics(self.result.metrics, self._min_cell),
-            "metrics_absent": [dict(metric) for metric in self.result.metrics_absent],
-            "metrics_beside": shared_metrics(self.result.metrics_beside, self._min_cell),
+            **self._of_parts,
             "waivers": [dict(waiver) for waiver in self.result.waivers],
             "overview": self._overview,
         }
@@ -102,6 +102,14 @@ class SharedView:
         ids = {check.name: check.ids for check in self.result.checks}
         return since_reference(self.result.reference, checks, ids)
 
+    @property
+    def _of_parts(self) -> dict[str, Any]:
+        entries: dict[str, Any] = {}
+        for kind in PARTS:
+            part = self.result.part(kind)
+            entries |= kind.absent() if part is None else part.shared(self._min_cell)
+        return entries
+
     @cached_property
     def _overview(self) -> dict[str, Any]:
         instances = int(self.result.ledger["instances"])
@@ -109,12 +117,10 @@ class SharedView:
         data = overview(
             self._pictured, self.result.nodes, self.result.edges, self._told, instances, explained
         )
-        model = model_overview(
+        of_model = model_overview(
             self.result.nodes,
             self._confused,
-            self.result.metrics,
-            self.result.behaviours,
-            self.result.exchanges,
+            self.result.model,
             self._told,
             exchanged=self._exchanged,
             instances=instances,
@@ -123,14 +129,9 @@ class SharedView:
             ),
             min_cell=self._min_cell,
         )
-        use = coverage(
-            self.result.nodes,
-            self.result.drift_values,
-            self.result.drift_nodes,
-            min_cell=self._min_cell,
-        )
+        use = coverage(self.result.nodes, self.result.part(DriftPart), min_cell=self._min_cell)
         depths = depths_shown(use["depths"], self._told)
-        return {**data, **model, "coverage": {**use, "depths": depths}}
+        return {**data, **of_model, "coverage": {**use, "depths": depths}}
 
     @cached_property
     def _pictured(self) -> Pictured:
@@ -145,7 +146,7 @@ class SharedView:
 
     @cached_property
     def _confused(self) -> list[dict[str, Any]]:
-        return confused(self.result.nodes, self.result.pairs, self.result.model_pairs)
+        return confused(self.result.nodes, self.result.pairs, self.result.model)
 
     @property
     def _exchanged(self) -> dict[tuple[str, str], int]:

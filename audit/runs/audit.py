@@ -40,7 +40,10 @@ from audit.measure.rule_book import refuse_contradictions
 from audit.measure.validity import days_of
 from audit.policy.built_in import policy_for
 from audit.policy.policy import Policy
+from audit.results.drift_part import DriftPart
 from audit.results.findings import CheckResult
+from audit.results.model_part import ModelPart
+from audit.results.part import ResultPart
 from audit.results.result import BRANCH_PAIRS, COUNTED, STRATA, AuditResult
 from audit.runs.cases import CaseNumbers, case_table
 
@@ -180,8 +183,7 @@ def _result(
         counted_with=policy.model_dump(mode="json") | {"min_cell": min_cell},
         data_sha256=origin.sha256,
         inputs=origin.inputs,
-        **_of_model(measured.model),
-        **_of_drift(measured),
+        parts=_parts(measured),
     )
 
 
@@ -191,11 +193,13 @@ def _branch_pairs(measured: Measurements) -> pl.DataFrame:
     return measured.excess.branches.with_columns(ends).select(*BRANCH_PAIRS)
 
 
-def _of_drift(measured: Measurements) -> dict[str, Any]:
-    if not measured.policy.drift:
-        return {}
-    values, nodes = drift_tables(measured)
-    return {"drift_values": values, "drift_nodes": nodes}
+def _parts(measured: Measurements) -> tuple[ResultPart, ...]:
+    parts: list[ResultPart] = []
+    if measured.model is not None:
+        parts.append(_model_part(measured.model))
+    if measured.policy.drift:
+        parts.append(DriftPart(*drift_tables(measured)))
+    return tuple(parts)
 
 
 def _inputs(
@@ -209,17 +213,15 @@ def _inputs(
     return tuple(input_record(role, path) for role, paths in read.items() for path in paths)
 
 
-def _of_model(model: ModelMeasurements | None) -> dict[str, Any]:
-    if model is None:
-        return {}
-    return {
-        "metrics": model.metrics,
-        "metrics_absent": model.metrics_absent,
-        "metrics_beside": model.metrics_beside,
-        "behaviours": model.behaviours,
-        "exchanges": branch_exchanges(model.predictions.hierarchy, model.exchanges),
-        "model_pairs": model.described(),
-    }
+def _model_part(model: ModelMeasurements) -> ModelPart:
+    return ModelPart(
+        pairs=model.described(),
+        metrics=model.metrics,
+        absent_metrics=model.metrics_absent,
+        beside=model.metrics_beside,
+        behaviours=model.behaviours,
+        exchanges=branch_exchanges(model.predictions.hierarchy, model.exchanges),
+    )
 
 
 def _refuse_other_placing(policy: Policy, hierarchy: Hierarchy) -> None:
