@@ -236,7 +236,7 @@ def test_a_part_with_other_columns_is_named(
     tmp_path: Path, toy_hierarchy: audit.Hierarchy, other: str, told: str, format: str | None
 ) -> None:
     folder = parts(tmp_path / "rows", "instance,label\n1,dog\n", "instance,label\n3,dog\n", other)
-    with pytest.raises(SchemaError, match="must have the columns of .*part-0.csv") as caught:
+    with pytest.raises(SchemaError, match=r"must have the columns of .*part-0.csv") as caught:
         audit.load_labels(folder, toy_hierarchy, format=format)
     assert caught.value.where == str(folder / "part-2.csv")
     assert caught.value.found == told
