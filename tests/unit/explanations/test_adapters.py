@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 from audit.base.errors import InputError
-from audit.explanations.adapters import from_captum, from_ferret
-from audit.explanations.reading import read_attributions
+from audit.explanations.reading.adapters import from_captum, from_ferret
+from audit.explanations.reading.reading import read_attributions
 from fixtures.attribution_files import ROW, same, written
 
 

@@ -8,13 +8,13 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
-from audit.explanations.spans import lists_with_crossing, marked_tokens, spans_in
 from hypothesis import given
 from hypothesis import strategies as st
 
 from audit.base.errors import InputError, SchemaError
 from audit.explanations.attributions import Attributions
-from audit.explanations.reading import read_attributions
+from audit.explanations.reading.reading import read_attributions
+from audit.explanations.reading.spans import lists_with_crossing, marked_tokens, spans_in
 from fixtures.attribution_files import PASSAGE, ROW, adds_up, written
 
 OFFSETS = PASSAGE["offsets"]

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from audit.explanations.oracle_agreement import AGREEMENT, oracle_agreement
 from scipy import stats
 
+from audit.explanations.importance.oracle_agreement import AGREEMENT, oracle_agreement
 from fixtures.importance import Corpus
 
 

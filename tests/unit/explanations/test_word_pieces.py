@@ -5,9 +5,10 @@ from __future__ import annotations
 import numpy as np
 import polars as pl
 import pytest
-from audit.explanations.word_pieces import merged_scores, merged_tokens, word_starts
 from hypothesis import given
 from hypothesis import strategies as st
+
+from audit.explanations.reading.word_pieces import merged_scores, merged_tokens, word_starts
 
 
 def merged(tokens: list[str]) -> list[str]:

@@ -4,7 +4,11 @@ from __future__ import annotations
 
 import polars as pl
 import pytest
-from audit.explanations.words import (
+from hypothesis import given
+from hypothesis import strategies as st
+
+from audit.base.errors import InputError
+from audit.explanations.reading.words import (
     ALL_SPECIAL,
     SPECIAL_TOKENS,
     special_tokens,
@@ -12,10 +16,6 @@ from audit.explanations.words import (
     words_in,
     words_of,
 )
-from hypothesis import given
-from hypothesis import strategies as st
-
-from audit.base.errors import InputError
 
 PIECES = st.text(st.sampled_from("aB#▁Ġ</w>.'é İΣ"), max_size=6)
 
