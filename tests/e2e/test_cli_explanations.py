@@ -122,9 +122,9 @@ def test_a_comparison_of_two_runs_tells_the_finding_that_is_gone(files: Files, a
     write_attributions(attributions, sound)
     options = ("--hierarchy", files.hierarchy, "--no-pdf", "--out", files.folder / "sound")
     assert audit("explanations", sound, *options).exit_code == 0
-    compared = audit(
-        "compare", files.hung("again") and files.folder / "again", files.folder / "sound"
-    )
+    files.hung("again")
+    runs = (files.folder / "again", files.folder / "sound")
+    compared = audit("compare", *runs, "--out", files.folder / "changes")
     assert compared.exit_code == 0, compared.output
     assert "evidence_ignored" in compared.output
 
