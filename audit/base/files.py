@@ -34,16 +34,17 @@ def sha256_of(path: Path) -> str:
         return hashlib.file_digest(stream, "sha256").hexdigest()
 
 
-def refuse_pickle(path: Path, head: bytes) -> None:
+def refuse_pickle(path: Path, head: bytes, what: str = "labels and hierarchies") -> None:
     """Refuse a file that is, or may hold, pickled objects; it is never unpickled.
 
     Args:
         path: The file.
         head: Its `first_bytes`.
+        what: What it should hold, for the message.
     """
     if path.suffix.lower() in UNPICKLABLE or head[:1] == b"\x80":
         raise InputError(
-            "labels and hierarchies are read from text, JSON or Parquet",
+            f"{what} are read from text, JSON or Parquet",
             found="a file of pickled objects, which could run code when read",
             where=path,
             hint="export it as CSV or JSON lines",

@@ -19,7 +19,7 @@ from audit.alignment.measure import ModelMeasurements
 from audit.base.errors import PolicyError, first_cases
 from audit.base.files import sha256_of
 from audit.base.progress import Progress, blocks, silent
-from audit.checks import CHECKS
+from audit.checks import CHECKS, ON_EXPLANATIONS
 from audit.checks.check import Check
 from audit.checks.judging import (
     judged,
@@ -47,6 +47,8 @@ from audit.results.part import ResultPart
 from audit.results.result import BRANCH_PAIRS, COUNTED, STRATA, AuditResult
 from audit.runs.beside import protected_beside, refuse_other_data
 from audit.runs.cases import CaseNumbers, case_table
+from audit.runs.explained import Explanations, explanation_part, measured_explanations
+from audit.runs.settings import ATTRIBUTIONS
 
 DISTRIBUTION = "hierarchy-audit"
 
@@ -56,6 +58,7 @@ def run_audit(
     policy: Policy | None = None,
     *,
     predictions: Predictions | None = None,
+    explanations: Explanations | None = None,
     seed: int = 0,
     sources: Sequence[Path] = (),
     added_to: str = "",
@@ -75,6 +78,7 @@ def run_audit(
         data: Labels mapped to a hierarchy, or their counts from a `count_pairs`.
         policy: The policy; the hierarchy's built-in policy supplies what it does not state.
         predictions: A model's predictions for the dataset's instances.
+        explanations: Attributions of a model for the dataset's instances.
         seed: Seed of the bootstrap behind the intervals of the model's metrics.
         sources: The files that were counted; if empty, the data are identified by the counts.
         added_to: Digest of the data that the counts were added to; empty if there are none.
@@ -111,9 +115,15 @@ def run_audit(
         device=device,
         progress=progress,
     )
+    parts: list[ResultPart] = []
+    if explanations is not None and isinstance(data, LabelDataset):
+        explained = measured_explanations(explanations, data, seed, progress)
+        measured = replace(measured, explanations=explained)
+        parts.append(explanation_part(explained, explanations.settings, data))
     cases: dict[str, CaseNumbers] = {}
     checks = _all_applied(measured, cases, progress)
     found = protected_beside(_result(measured, origin, checks), protected_with)
+    found = replace(found, parts=(*found.parts, *parts))
     result = judged(found, policy, today=today, reference=reference)
     if not isinstance(data, LabelDataset):
         return result
@@ -310,14 +320,24 @@ def with_inputs(result: AuditResult, files: Mapping[str, Path | None]) -> AuditR
 def _all_applied(
     measured: Measurements, cases: dict[str, CaseNumbers], progress: Progress
 ) -> tuple[CheckResult, ...]:
-    each = blocks(progress, "applying checks", range(len(CHECKS)), "checks")
-    return tuple(_applied(CHECKS[place], measured, cases) for place in each)
+    checks = _checks_for(measured)
+    each = blocks(progress, "applying checks", range(len(checks)), "checks")
+    return tuple(_applied(checks[place], measured, cases) for place in each)
+
+
+def _checks_for(measured: Measurements) -> tuple[Check, ...]:
+    """Those of explanations where there are any; those of the data unless labels are all that is
+    known of them.
+    """
+    alone = measured.instances is not None and measured.instances.dataset.format == ATTRIBUTIONS
+    of_explanations = () if measured.explanations is None else ON_EXPLANATIONS
+    return (*of_explanations, *(() if alone else CHECKS))
 
 
 def _applied(check: Check, measured: Measurements, cases: dict[str, CaseNumbers]) -> CheckResult:
     """What a check finds, the instances behind each finding added to the cases."""
     try:
-        result = check.apply(measured)
+        result = check.run(measured)
         if check.cases is not None and measured.instances is not None:
             for finding in result.findings:
                 cases[finding.id] = check.cases(measured, finding).astype(np.uint32)

@@ -19,6 +19,7 @@ from audit.counting.counts import PairCount
 from audit.counting.kept import FOLDER, counted_sources, read_counts, write_counts
 from audit.counting.plan import MEMORY
 from audit.counting.storage.checkpoint import files_beside
+from audit.data.dataset import LabelDataset
 from audit.data.formats import FORMATS, batches_of, format_of
 from audit.data.sources import Source
 from audit.hierarchies.hierarchy import Hierarchy
@@ -27,12 +28,13 @@ from audit.policy.built_in import policy_for
 from audit.policy.policy import Policy
 from audit.results.result import AuditResult
 from audit.runs.audit import input_record, run_audit, with_inputs
+from audit.runs.explained import Explanations, explained_labels, read_explanations
 from audit.runs.inputs import deciding_files, read_data, read_hierarchy
 from audit.runs.instances import instance_frame, write_instances
 from audit.runs.manifest import RESTRICTED, RESULT
 from audit.runs.read import read_run
 from audit.runs.sealed_run import SealedRun
-from audit.runs.settings import Engine, Settings
+from audit.runs.settings import ATTRIBUTIONS, FLAT, Engine, Settings
 from audit.runs.wrong_hierarchy import refuse_wrong_hierarchy
 
 
@@ -135,11 +137,18 @@ def _in_memory(
     keep_instances: bool,
     progress: Progress,
 ) -> Audited:
-    labels, predictions = read_data(settings, policy, progress)
+    explaining, explanations = settings.explaining, None
+    if explaining is not None:
+        explanations = read_explanations(explaining, progress)
+    if explanations is not None and settings.format == ATTRIBUTIONS:
+        labels, predictions = _explained_labels(settings, policy, explanations), None
+    else:
+        labels, predictions = read_data(settings, policy, progress)
     result = run_audit(
         labels,
         policy=policy,
         predictions=predictions,
+        explanations=explanations,
         seed=settings.seed,
         reference=beside.reference,
         protected_with=beside.protected_with,
@@ -153,6 +162,14 @@ def _in_memory(
             write_instances(instance_frame(labels, predictions), folder)
 
     return Audited(result, keep)
+
+
+def _explained_labels(
+    settings: Settings, policy: Policy | None, explanations: Explanations
+) -> LabelDataset:
+    flat = settings.hierarchy == FLAT
+    hierarchy = None if flat else read_hierarchy(settings, policy)
+    return explained_labels(explanations.attributions, hierarchy)
 
 
 def _on_counts(

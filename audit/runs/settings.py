@@ -22,7 +22,39 @@ _Dataset: TypeAlias = Annotated[
 ]
 """A path as typed, serialised as an absolute one if it is there; or the name of a table."""
 
+ATTRIBUTIONS = "attributions"
+"""Format of a dataset that is the explained labels alone."""
+FLAT = "flat"
+"""Name of the hierarchy that has all explained labels below one root."""
 Engine: TypeAlias = Literal["memory", "stream", "spark"]
+
+
+class Explaining(BaseModel):
+    """The settings for auditing explanations.
+
+    Args:
+        attributions: File of attributions.
+        evidence: File of human evidence; None: it stands among the attributions, if anywhere.
+        faithfulness: File of faithfulness; None without one.
+        informed: Per model those that also read the explanation.
+        only: The examples that nodes are compared by.
+        draws: Other explanations that each is held against.
+        word_pieces: How word pieces are merged; None leaves them.
+        stop_words: Name of the list of words that are no evidence.
+        text: Whether words of the source may be shown.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    attributions: _Path
+    evidence: _Path | None = None
+    faithfulness: _Path | None = None
+    informed: dict[str, tuple[str, ...]] = {}
+    only: Literal["all", "right", "wrong", "common"] = "all"
+    draws: int = 10
+    word_pieces: Literal["sum", "mean", "max"] | None = None
+    stop_words: Literal["paper", "clinical"] = "paper"
+    text: bool = False
 
 
 class Settings(BaseModel):
@@ -57,6 +89,7 @@ class Settings(BaseModel):
         master: URL of the Spark master; None for Spark's own settings.
         limits: Limits on unusual input by name, where they are not the usual ones.
         add_to: Folder of a run to whose counts those of the dataset are added.
+        explaining: How explanations are audited; None without them.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -89,6 +122,7 @@ class Settings(BaseModel):
     master: str | None = None
     limits: dict[str, int] = {}
     add_to: _Path | None = None
+    explaining: Explaining | None = None
 
     @property
     def source(self) -> Source:
@@ -101,7 +135,8 @@ class Settings(BaseModel):
 
     @field_serializer("hierarchy")
     def _stored(self, hierarchy: str) -> str:
-        return hierarchy if is_built_in(hierarchy) else str(Path(hierarchy).absolute())
+        named = is_built_in(hierarchy) or hierarchy == FLAT
+        return hierarchy if named else str(Path(hierarchy).absolute())
 
 
 class Judging(BaseModel):

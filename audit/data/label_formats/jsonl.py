@@ -66,7 +66,7 @@ def matches(source: Source) -> bool:
 
 def columns_in_batches(source: Source, instance: str | None, label: str | None) -> tuple[str, str]:
     """The keys of the instance's id and of the labels, from the first `LINES_LOOKED_AT` lines."""
-    lines = list(islice(_objects_on(source.streamed_lines()), LINES_LOOKED_AT))
+    lines = list(islice(objects_on(source.streamed_lines()), LINES_LOOKED_AT))
     names = list(dict.fromkeys(key for _, line in lines for key in line))
     labels = column_for("labels", label or "labels", names, source)
     return id_among(names, instance, {labels, *nested(lines)}, source), labels
@@ -76,7 +76,7 @@ def frames_in_batches(
     source: Source, instance: str, label: str, at_once: int, start: int
 ) -> Iterator[pl.DataFrame]:
     """Frames of ids and lists of labels; a key of the wanted names is looked for in each frame."""
-    lines = _objects_on(source.streamed_lines())
+    lines = objects_on(source.streamed_lines())
     while some := list(islice(lines, at_once)):
         names = list(dict.fromkeys(key for _, line in some for key in line))
         key = column_for("instance", instance, names, source)
@@ -93,13 +93,21 @@ def objects(source: Source) -> Iterator[Line]:
     Raises:
         InputError: If a line is not a JSON object.
     """
-    return _objects_on(source.lines())
+    return objects_on(source.lines())
 
 
-def _objects_on(lines: Iterable[tuple[str, str]]) -> Iterator[Line]:
+def objects_on(
+    lines: Iterable[tuple[str, str]], decoder: json.JSONDecoder | None = None
+) -> Iterator[Line]:
+    """The objects on lines, none of which is blank; as `objects`.
+
+    Args:
+        lines: The place of each line, for messages, with its text.
+        decoder: Another reader of values than that of `objects`.
+    """
     for where, text in lines:
         try:
-            line = _DECODER.decode(text)
+            line = (decoder or _DECODER).decode(text)
         except (ValueError, RecursionError) as error:
             raise InputError(_OBJECT, found=_first_words(error), where=where) from None
         if not isinstance(line, dict):
