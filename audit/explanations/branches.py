@@ -39,6 +39,7 @@ BRANCHES: dict[str, Any] = {
 }
 """Columns of `by_node`."""
 
+
 _SLICE = ("model", "method", "measure")
 
 
@@ -69,6 +70,15 @@ def by_node(values: pl.DataFrame, hierarchy: Hierarchy) -> pl.DataFrame:
     tables = list(_tables(both.sort("id", "target", *_SLICE), hierarchy))
     table = pl.concat(tables) if tables else pl.DataFrame(schema=BRANCHES)
     return _adjusted(table).select(pl.col(name).cast(kind) for name, kind in BRANCHES.items())
+
+
+def mean_examples(values: pl.DataFrame, measure: str, model: str) -> pl.DataFrame:
+    """``id, target, value``: the mean over methods of the means over seeds, of one model."""
+    known = values.filter(
+        (pl.col("measure") == measure) & (pl.col("model") == model) & pl.col("target").is_not_null()
+    ).drop_nulls("value")
+    each = known.group_by("id", "target", "method").agg(pl.col("value").mean())
+    return each.group_by("id", "target").agg(pl.col("value").mean()).sort("id", "target")
 
 
 def _tables(each: pl.DataFrame, hierarchy: Hierarchy) -> Iterator[pl.DataFrame]:
