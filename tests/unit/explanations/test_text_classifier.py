@@ -24,7 +24,7 @@ METHODS = ("integrated_gradients", "occlusion")
 def examples(one_thread: None) -> Any:
     from fixtures.text_classifier import audited_notes, example
 
-    notes = audited_notes(60)
+    notes = audited_notes(50)
     return [example(0, notes, shortcut=shortcut, methods=METHODS) for shortcut in (False, True)]
 
 
