@@ -67,9 +67,7 @@ def agreement(explanations: Mapping[str, Any]) -> Chapter | None:
 
 
 def _pairs(rows: Rows) -> Pairs:
-    return {
-        (row["first"], row["second"]): row for row in rows if row["first"] and row["second"]
-    }
+    return {(row["first"], row["second"]): row for row in rows if row["first"] and row["second"]}
 
 
 def _matrix(
@@ -85,9 +83,7 @@ def _matrix(
     }
     if not known:
         return None
-    cells = [
-        _cell(names, i, j, known, gaps) for i in range(len(names)) for j in range(len(names))
-    ]
+    cells = [_cell(names, i, j, known, gaps) for i in range(len(names)) for j in range(len(names))]
     labels = [f"{line_label(_called(name), 34)} · {place}" for place, name in enumerate(names, 1)]
     most, least = (
         pick(known.items(), key=lambda item: item[1]["above_chance"] or 0.0) for pick in (max, min)
@@ -135,9 +131,7 @@ def _told(pair: tuple[str, str], row: Row) -> str:
     return f"{first} and {second}, {agreed}, {by} against chance"
 
 
-def _cell(
-    names: Sequence[str], i: int, j: int, peaks: Pairs, gaps: Pairs
-) -> dict[str, str] | None:
+def _cell(names: Sequence[str], i: int, j: int, peaks: Pairs, gaps: Pairs) -> dict[str, str] | None:
     place = {"row": str(i + 1), "column": str(j + 1)}
     pair = (names[min(i, j)], names[max(i, j)])
     if i == j or pair not in peaks:

@@ -8,7 +8,7 @@ from itertools import groupby
 from math import tanh
 
 from reports.chapters.explanation_parts import Row, Rows, minus
-from reports.words.parts import Node, Table, column
+from reports.words.parts import Code, Node, Table, column
 from reports.words.words import decimal
 
 MOST_TOKENS = 160
@@ -51,10 +51,19 @@ class Example:
 
 
 @dataclass(frozen=True, slots=True)
+class Group:
+    """The first example of each model, and its further ones."""
+
+    title: str
+    first: tuple[Example, ...]
+    further: tuple[Example, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Examples:
     """The examples that are most and least aligned, and their tokens in a table."""
 
-    groups: tuple[tuple[str, tuple[Example, ...]], ...]
+    groups: tuple[Group, ...]
     shortened: bool
     table: Table
 
@@ -69,12 +78,19 @@ def examples(rows: Rows) -> Examples | None:
     ordered = sorted(rows, key=lambda row: list(_TITLES).index(row["aligned"]))
     return Examples(
         groups=tuple(
-            (_TITLES[aligned], tuple(map(_example, own)))
+            _group(_TITLES[aligned], list(own))
             for aligned, own in groupby(ordered, key=lambda row: row["aligned"])
         ),
         shortened=any(len(row["tokens"]) > MOST_TOKENS for row in rows),
         table=_table(ordered),
     )
+
+
+def _group(title: str, rows: Rows) -> Group:
+    first = {row["model"]: row for row in reversed(rows)}
+    leading = [row for row in rows if first[row["model"]] is row]
+    further = [row for row in rows if first[row["model"]] is not row]
+    return Group(title, tuple(map(_example, leading)), tuple(map(_example, further)))
 
 
 def _example(row: Row) -> Example:
@@ -164,9 +180,9 @@ def _table(rows: Rows) -> Table:
     )
 
 
-def _told(row: Row) -> Iterator[tuple[str | Node, ...]]:
+def _told(row: Row) -> Iterator[tuple[str | Code, ...]]:
     tokens: Sequence[str] = row["tokens"]
-    head = (row["id"], _label(row), row["model"], f"{row['aligned']}, {_aligned(row)}")
+    head = (row["id"], Code(row["target"]), row["model"], f"{row['aligned']}, {_aligned(row)}")
     marked = [token for token, mark in zip(tokens, row["marks"], strict=True) if mark]
     yield *head, "people", ", ".join(marked) or "none"
     views: Mapping[str, Sequence[float | None]] = dict(

@@ -14,7 +14,6 @@ from reports.chapters.explanation_parts import (
     chance,
     chapter,
     count,
-    interval,
     line_label,
     plain,
     several_models,
@@ -173,9 +172,7 @@ def _beside(nodes: Rows, others: Mapping[str, Rows], several: bool) -> Table | N
     """What else was measured of the nodes drawn."""
     if not others:
         return None
-    found = {
-        (name, row["node"], row["model"]): row for name, own in others.items() for row in own
-    }
+    found = {(name, row["node"], row["model"]): row for name, own in others.items() for row in own}
     rows: list[tuple[Cell, ...]] = []
     for node in nodes:
         own = [found.get((name, node["node"], node["model"])) for name in others]

@@ -27,7 +27,8 @@ class Explanations:
     """What the report says of explanations; a chapter is None where there is nothing to say.
 
     Args:
-        facts: What was explained, and by what.
+        facts: What was explained, and by how many.
+        by: Sentences that name methods and models.
         read: What was read of attributions and evidence, and what was left out.
         k: The fixed number of tokens that peaks are compared with.
         draws: Other explanations that each is held against.
@@ -36,6 +37,7 @@ class Explanations:
     """
 
     facts: Facts
+    by: tuple[str, ...]
     read: Table
     k: int
     draws: int
@@ -63,6 +65,7 @@ def explanations(shared: Mapping[str, Any]) -> Explanations | None:
     titles = {row["node"]: row["title"] for row in found["branches"] if row.get("title")}
     return Explanations(
         facts=_facts(facts),
+        by=_by(facts),
         read=_read(facts),
         k=facts["k"],
         draws=facts["draws"],
@@ -72,9 +75,7 @@ def explanations(shared: Mapping[str, Any]) -> Explanations | None:
         where=where(found),
         agreement=agreement(found),
         evidence=against_evidence(found),
-        examples=examples(
-            [{**row, "title": titles.get(row["node"])} for row in found["examples"]]
-        ),
+        examples=examples([{**row, "title": titles.get(row["node"])} for row in found["examples"]]),
     )
 
 
@@ -84,8 +85,8 @@ def _facts(facts: Mapping[str, Any]) -> Facts:
     told = [
         ("Explained instances", number(facts["instances"])),
         ("Explained labels", f"{number(facts['examples'])}, {number(facts['labels'])} different"),
-        (_many("Model", facts["models"]), names(facts["models"])),
-        (_many("Method", facts["methods"]), names(facts["methods"])),
+        ("Models", number(len(facts["models"]))),
+        ("Methods", number(len(facts["methods"]))),
         ("Runs of models", number(facts["seeds"])),
         ("People’s evidence", evidence),
         ("Nodes are compared by", SUBSETS[facts["only"]]),
@@ -100,8 +101,13 @@ def _facts(facts: Mapping[str, Any]) -> Facts:
     return tuple(told)
 
 
-def _many(noun: str, of: list[str]) -> str:
-    return noun if len(of) == 1 else f"{noun}s"
+def _by(facts: Mapping[str, Any]) -> tuple[str, ...]:
+    """Who explained: the methods and models by name."""
+    several = (("method", facts["methods"]), ("model", facts["models"]))
+    return tuple(
+        f"The {noun} is {of[0]}." if len(of) == 1 else f"The {noun}s are {names(of)}."
+        for noun, of in several
+    )
 
 
 def _read(facts: Mapping[str, Any]) -> Table:

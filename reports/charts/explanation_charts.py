@@ -72,8 +72,9 @@ def curves_spec(curves: Sequence[Rows], places: Sequence[str]) -> dict[str, Any]
     """
     x = alt.X("k:O", sort=None, scale=alt.Scale(domain=list(places)), axis=_below())
     scale = alt.Scale(domain=[0, 1])
-    y = alt.Y("value:Q", scale=scale, axis=axis("agreement", "~g"))
-    beside = alt.Y("chance:Q", scale=scale, axis=axis("agreement", "~g"))
+    ticks = axis("agreement", "~g")
+    ticks.titleX = -44
+    y, beside = (alt.Y(f"{name}:Q", scale=scale, axis=ticks) for name in ("value", "chance"))
     layers = []
     for rows, (role, shape, _) in zip(curves, SERIES, strict=False):
         colour = LIGHT[role]
@@ -96,8 +97,8 @@ def curves_spec(curves: Sequence[Rows], places: Sequence[str]) -> dict[str, Any]
                 y=y
             ),
         ]
-    padding = {"left": 60, "right": 20, "top": 8, "bottom": 44}
-    return specification(layers, WIDTH - 80, 250, padding)
+    padding = {"left": 64, "right": 20, "top": 8, "bottom": 44}
+    return specification(layers, WIDTH - 84, 250, padding)
 
 
 def _below() -> alt.Axis:
