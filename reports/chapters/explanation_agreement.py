@@ -50,7 +50,7 @@ def agreement(explanations: Mapping[str, Any]) -> Chapter | None:
     for place, model in enumerate(models):
         own = [row for row in rows if row["model"] == model]
         differences = [row for row in explanations["differences"] if row["model"] == model]
-        of_model = f", of {model}" if len(models) > 1 else ""
+        of_model = f", for {model}" if len(models) > 1 else ""
         table = _pairs_table(own, differences, k, f"agreement-{place}-numbers", of_model)
         matrix = _matrix(own, differences, k, table, f"agreement-{place}", of_model)
         if place < MODELS_DRAWN and matrix is not None:

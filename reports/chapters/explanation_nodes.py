@@ -25,7 +25,7 @@ from reports.charts.svg import draw
 from reports.words.explanation_words import MEASURES
 from reports.words.labels import node_label
 from reports.words.parts import Cell, Figure, Key, Node, Table, column
-from reports.words.words import counted
+from reports.words.words import counted, number
 
 DRAWN = 20
 """Largest number of nodes in the picture."""
@@ -37,8 +37,13 @@ _SAME = ("model", "mean", "low", "high", "rest", "difference", "instances", "exa
 """What nodes with the same examples have in common."""
 
 
-def where(explanations: Mapping[str, Rows]) -> Chapter | None:
-    """Nodes that differ most from the rest; None if no node can be compared with the rest."""
+def where(explanations: Mapping[str, Rows], rate: float) -> Chapter | None:
+    """Nodes that differ most from the rest; None if no node can be compared with the rest.
+
+    Args:
+        explanations: The shared view's explanations.
+        rate: The policy's false discovery rate.
+    """
     rows = [row for row in explanations["branches"] if row["method"] is None]
     of = {name: [row for row in rows if row["measure"] == name] for name in MEASURES}
     main = next((name for name, own in of.items() if ranked(own)), None)
@@ -48,7 +53,7 @@ def where(explanations: Mapping[str, Rows]) -> Chapter | None:
     others = {name: own for name, own in of.items() if name != main and own}
     table = _table(main, nodes, several)
     return chapter(
-        [_figure(main, nodes, several, table)], [_beside(nodes[:DRAWN], others, several)]
+        [_figure(main, nodes, several, table, rate)], [_beside(nodes[:DRAWN], others, several)]
     )
 
 
@@ -77,11 +82,11 @@ def shown(measure: str, row: Row) -> dict[str, float | None]:
     return {name: None if value is None else tanh(value) for name, value in ends.items()}
 
 
-def _figure(measure: str, nodes: Rows, several: bool, table: Table) -> Figure:
+def _figure(measure: str, nodes: Rows, several: bool, table: Table, rate: float) -> Figure:
     title, meaning = MEASURES[measure]
     lines = sorted(nodes[:DRAWN], key=lambda row: (row["difference"], row["node"]))
     least, most = lines[0], lines[-1]
-    below = sum(_below(row) for row in nodes)
+    below = sum(row["q_value"] is not None and row["q_value"] <= rate for row in nodes)
     rest = len(nodes) - len(lines)
     more = f" The table has {counted(rest, 'line')} more." if rest else ""
     return Figure(
@@ -96,8 +101,8 @@ def _figure(measure: str, nodes: Rows, several: bool, table: Table) -> Figure:
         "at or below the node, over all methods; the ring, that of all other examples. The nodes "
         "whose difference from the rest is surest are drawn, those furthest below the rest first; "
         f"of nodes with the same examples, the most specific. Of {counted(len(nodes), 'line')} "
-        f"that were tested, {below} {'lies' if below == 1 else 'lie'} surely below the rest, with "
-        f"a q-value up to 0.05. At the right, the instances with such a label.{more}",
+        f"that were tested, {below} {'lies' if below == 1 else 'lie'} below the rest with a "
+        f"q-value up to {number(rate)}. At the right, the instances with such a label.{more}",
         key_title="Each line",
         key=(
             Key("observed", "below the node, with its 95% interval", "dot"),
@@ -105,10 +110,6 @@ def _figure(measure: str, nodes: Rows, several: bool, table: Table) -> Figure:
         ),
         table=table,
     )
-
-
-def _below(row: Row) -> bool:
-    return row["q_value"] is not None and bool(row["q_value"] <= 0.05)
 
 
 def _line(measure: str, row: Row, several: bool) -> dict[str, object]:

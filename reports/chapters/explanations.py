@@ -19,6 +19,9 @@ from reports.words.words import number, words
 ATTRIBUTIONS = "attributions"
 """Format of data that are the explained labels alone."""
 
+FALSE_DISCOVERIES = "false_discovery_rate"
+"""The policy's threshold that q-values are held against."""
+
 Facts = tuple[tuple[str, str], ...]
 
 
@@ -72,11 +75,16 @@ def explanations(shared: Mapping[str, Any]) -> Explanations | None:
         with_people=any(row["second"] == PEOPLE for row in found["agreement"]),
         nodes_of=SUBSETS[facts["only"]],
         reasons=reasons(found),
-        where=where(found),
+        where=where(found, _rate(shared["policy"])),
         agreement=agreement(found),
         evidence=against_evidence(found),
         examples=examples([{**row, "title": titles.get(row["node"])} for row in found["examples"]]),
     )
+
+
+def _rate(policy: Mapping[str, Any]) -> float:
+    rates = (one["value"] for one in policy["thresholds"] if one["name"] == FALSE_DISCOVERIES)
+    return float(next(rates, 0.05))
 
 
 def _facts(facts: Mapping[str, Any]) -> Facts:

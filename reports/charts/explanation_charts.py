@@ -24,7 +24,11 @@ from reports.charts.parts import (
 
 PEAKS = "peaks"
 """The place on the axis of curves behind every fixed k."""
-SERIES = (("observed", "circle", "dot"), ("model", "diamond", "diamond"), ("limit", "square", ""))
+SERIES = (
+    ("observed", "circle", "dot"),
+    ("model", "diamond", "diamond"),
+    ("expected", "square", ""),
+)
 """Colour role, mark and shape in the key of each curve of a figure, in order."""
 
 
