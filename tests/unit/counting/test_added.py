@@ -104,6 +104,7 @@ def assert_margins_as_in_plain_python(found: PairCount, rows: Rows) -> None:
         assert named[kind] == wanted.get(kind, {})
 
 
+@pytest.mark.slow
 @given(toy_rows, toy_rows, st.booleans())
 @settings(max_examples=15)
 def test_both_together(
@@ -159,6 +160,7 @@ def test_labels_that_bring_new_nodes(
     assert_new_nodes_are_added(icd9, tmp_path if keep else None, seed)
 
 
+@pytest.mark.slow
 def test_so_do_those_of_the_whole_classification(tmp_path: Path) -> None:
     assert_new_nodes_are_added(icd9cm(), tmp_path, 0)
 

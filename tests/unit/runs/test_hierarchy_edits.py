@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 import polars as pl
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -158,6 +159,7 @@ def rolled_up(old: Hierarchy, new: Hierarchy, given: Labels) -> dict[str, set[st
             given.items()}  # fmt: skip
 
 
+@pytest.mark.slow
 @settings(max_examples=40)
 @given(edited())
 def test_what_old_would_count_under_new_lies_within_the_bounds(
