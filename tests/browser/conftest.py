@@ -17,7 +17,7 @@ from typer.testing import CliRunner
 
 import reports
 from audit.cli.app import app
-from fixtures import results
+from fixtures import explanation_results, results
 from tests.browser.pages import Runs, Visit
 
 if TYPE_CHECKING:
@@ -83,7 +83,7 @@ def runs(browser: Browser, tmp_path_factory: pytest.TempPathFactory) -> Runs:
 
 @pytest.fixture(scope="session")
 def made(browser: Browser, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Reports of results made by hand: rich, hostile, empty."""
+    """Reports of results made by hand: rich, hostile, empty, explained."""
     return _once("made", _make, tmp_path_factory)
 
 
@@ -119,9 +119,10 @@ def _make(folder: Path) -> None:
     reports.write_html(results.rich_result(), folder / "rich.html")
     reports.write_html(results.hostile_result(), folder / "hostile.html")
     reports.write_html(results.empty_result(), folder / "empty.html")
+    reports.write_html(explanation_results.explained(), folder / "explained.html")
 
 
-@pytest.fixture(params=["sample", "comparison", "rich", "hostile", "empty"])
+@pytest.fixture(params=["sample", "comparison", "rich", "hostile", "empty", "explained"])
 def document(request: pytest.FixtureRequest) -> Path:
     """Each document in turn."""
     if request.param in ("sample", "comparison"):
