@@ -9,9 +9,9 @@ import numpy as np
 import polars as pl
 
 from audit.base.errors import InputError, SchemaError, first_cases
-from audit.base.files import read_lines, read_table, refuse_pickle
-from audit.data.columns import is_parquet
+from audit.base.files import first_bytes, refuse_pickle
 from audit.data.label_formats.jsonl import objects_on
+from audit.data.sources import source_of
 from audit.explanations.agreement.instance_means import clusters, instance_means
 from audit.explanations.attributions import Attributions
 
@@ -68,10 +68,11 @@ def read_faithfulness(path: Path, attributions: Attributions) -> pl.DataFrame:
 
 
 def _rows(path: Path) -> pl.DataFrame:
-    refuse_pickle(path, "faithfulness")
-    if is_parquet(path):
-        return read_table(path)
-    lines = [line for _, line in objects_on(read_lines(path), path)]
+    refuse_pickle(path, first_bytes(path), "faithfulness")
+    source = source_of(path)
+    if not source.is_text:
+        return source.table()
+    lines = [line for _, line in objects_on(source.lines())]
     try:
         return pl.DataFrame(lines, infer_schema_length=None)
     except (TypeError, ValueError, OverflowError, pl.exceptions.PolarsError):

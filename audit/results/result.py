@@ -15,6 +15,7 @@ from audit.results.changes_since import Remembered
 from audit.results.disclosure import Earlier, Quantity
 from audit.results.findings import OF_WAIVERS, CheckResult, Finding, Status
 from audit.results.model_part import ModelPart
+from audit.results.other_views import OtherViews
 from audit.results.part import ResultPart
 from audit.results.shared_view import SharedView
 
@@ -62,6 +63,9 @@ class AuditResult:
         instances in excess, and the observed and expected label pairs."""
     earlier: Earlier | None = None
     """What readers know from the shared view of the reference run; None without one."""
+    others: OtherViews | None = None
+    """What readers know from other shared views of the same data that this one is protected with;
+    None without any."""
     waivers: tuple[Mapping[str, Any], ...] = ()
     counted_with: Mapping[str, Any] = field(default_factory=dict)
     """The complete policy that the run was counted with, as JSON; empty for the default policy."""

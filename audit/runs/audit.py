@@ -45,6 +45,7 @@ from audit.results.findings import CheckResult
 from audit.results.model_part import ModelPart
 from audit.results.part import ResultPart
 from audit.results.result import BRANCH_PAIRS, COUNTED, STRATA, AuditResult
+from audit.runs.beside import protected_beside, refuse_other_data
 from audit.runs.cases import CaseNumbers, case_table
 from audit.runs.explained import Explanations, explanation_part, measured_explanations
 from audit.runs.settings import ATTRIBUTIONS
@@ -62,6 +63,7 @@ def run_audit(
     sources: Sequence[Path] = (),
     added_to: str = "",
     reference: AuditResult | None = None,
+    protected_with: Sequence[AuditResult] = (),
     today: date | None = None,
     device: str | None = None,
     progress: Progress = silent,
@@ -81,6 +83,8 @@ def run_audit(
         sources: The files that were counted; if empty, the data are identified by the counts.
         added_to: Digest of the data that the counts were added to; empty if there are none.
         reference: An earlier run, read back: findings already in it are marked as known.
+        protected_with: Earlier audits of the same data: whoever has their shared views learns no
+            withheld count from the new one beside them.
         today: The day that decides whether waivers have expired; None for `judging_date`.
         device: PyTorch device that counts pairs of scores, ``cpu`` or ``cuda``; None for NumPy.
         progress: Progress callback.
@@ -92,14 +96,16 @@ def run_audit(
         PolicyError: If the policy names something that the hierarchy or the data lack, contradicts
             itself, asks for a ratchet without a reference, or uses dates in the future as true
             days.
-        InputError: If the reference is of another hierarchy, a day or an age cannot be parsed, or
-            the
-            device is not available.
+        InputError: If the reference is of another hierarchy, a run to protect with is of other
+            data, a day or an age cannot be parsed, or the device is not available.
     """
     if isinstance(data, LabelDataset) and predictions is not None:
         data = data.within(predictions.hierarchy)
     policy, today = _policy_of(data.hierarchy, policy, reference), today or judging_date()
     _refuse_columns(policy, data, today)
+    origin = _origin_of(data, predictions, sources, added_to)
+    for run in protected_with:
+        refuse_other_data(run, origin.sha256, data.hierarchy.sha256)
     measured = measure(
         data,
         policy,
@@ -116,7 +122,7 @@ def run_audit(
         parts.append(explanation_part(explained, explanations.settings, data))
     cases: dict[str, CaseNumbers] = {}
     checks = _all_applied(measured, cases, progress)
-    found = _result(measured, _origin_of(data, predictions, sources, added_to), checks)
+    found = protected_beside(_result(measured, origin, checks), protected_with)
     found = replace(found, parts=(*found.parts, *parts))
     result = judged(found, policy, today=today, reference=reference)
     if not isinstance(data, LabelDataset):
@@ -144,16 +150,18 @@ def _origin_of(
 ) -> _Origin:
     if isinstance(data, LabelDataset):
         inputs = _inputs(data, predictions)
-        tables = () if data.sources else (data.instances, data.assertions)
+        tables = () if data.sources or data.digest else (data.instances, data.assertions)
+        before = data.digest
         format, persons = data.format, data.persons
         lengths = np.diff(data.direct.indptr)
     else:
         coding, counts = data.hierarchy.coding, data.tally.lengths
         inputs = tuple(input_record("data", path) for path in sources)
         tables = () if sources else (data.labels.counts, data.record_frame)
+        before = added_to
         format, persons = COUNTED, coding is not None and coding.persons
         lengths = np.repeat(np.arange(len(counts)), counts)
-    return _Origin(format, _digest(inputs, tables, added_to), persons, lengths, inputs)
+    return _Origin(format, _digest(inputs, tables, before), persons, lengths, inputs)
 
 
 def _policy_of(
@@ -381,7 +389,7 @@ def _identity(hierarchy: Hierarchy, policy: Policy, origin: _Origin) -> dict[str
 def _digest(
     inputs: Iterable[Mapping[str, str]], tables: Iterable[pl.DataFrame], before: str
 ) -> str:
-    """Digest of earlier data, the contents of the data's files in order, and tables."""
+    """Digest of what is known by a digest, the data's files in order, and tables."""
     digest = hashlib.sha256(bytes.fromhex(before))
     for file in inputs:
         if file["role"] == "data":

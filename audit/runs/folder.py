@@ -34,6 +34,7 @@ HTML, PDF = "report.html", "report.pdf"
 POLICY, FINDINGS = "policy.json", "findings.parquet"
 DENOMINATORS = "denominators.json"
 REFERENCE, EARLIER = "reference.json", "earlier.parquet"
+OTHERS, NUMBERS = "protected_with.parquet", "protected_with.json"
 
 
 @dataclass(frozen=True, slots=True)
@@ -246,6 +247,9 @@ def write_tables(result: AuditResult, folder: Path) -> None:
     result.pairs.sink_parquet(restricted / "pairs.parquet")
     if result.cases is not None:
         result.cases.sink_parquet(restricted / "cases.parquet")
+    if result.others is not None:
+        earlier_frame(result.others.counts).write_parquet(restricted / OTHERS)
+        (restricted / NUMBERS).write_bytes(to_json_bytes(result.others.numbers_as_json()))
     for part in result.parts:
         for name, table in part.tables().items():
             _write_table(table, restricted / f"{name}.parquet")

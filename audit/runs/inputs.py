@@ -43,6 +43,11 @@ def reference_run(settings: Settings) -> AuditResult | None:
     return read_run(settings.reference, unsealed=True) if settings.reference else None
 
 
+def runs_beside(settings: Settings) -> tuple[AuditResult, ...]:
+    """The runs of the same data that the new one is protected with."""
+    return tuple(read_run(run, unsealed=True) for run in settings.protected_with)
+
+
 def read_data(
     settings: Settings, policy: Policy | None, progress: Progress = silent
 ) -> tuple[LabelDataset, Predictions | None]:

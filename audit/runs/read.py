@@ -14,11 +14,20 @@ from audit.base.files import read_json, sha256_of
 from audit.results.disclosure import Earlier, Quantity
 from audit.results.disclosure.earlier_table import earlier_of
 from audit.results.findings import CheckResult, Finding, Judgement, Part, Waived
+from audit.results.other_views import OtherViews
 from audit.results.part import ResultPart
 from audit.results.parts import PARTS
 from audit.results.result import COUNTED, AuditResult
 from audit.results.shared_view import SCHEMA_VERSION
-from audit.runs.folder import DENOMINATORS, EARLIER, POLICY, REFERENCE, refuse_no_run
+from audit.runs.folder import (
+    DENOMINATORS,
+    EARLIER,
+    NUMBERS,
+    OTHERS,
+    POLICY,
+    REFERENCE,
+    refuse_no_run,
+)
 from audit.runs.manifest import MANIFEST, RESTRICTED, RESULT
 from audit.runs.sealed_run import broken_of
 
@@ -92,6 +101,7 @@ def _read(folder: Path) -> AuditResult:
         counted_with=_counted_with(folder),
         reference=_read_reference(folder, shared),
         earlier=_read_earlier(folder, shared),
+        others=_read_others(folder),
         inputs=tuple(listed["inputs"]),
         data_sha256=listed["data_sha256"],
         sha256=sha256_of(folder / RESULT),
@@ -131,6 +141,15 @@ def _read_earlier(folder: Path, shared: Mapping[str, Any]) -> Earlier | None:
     if shared["since_reference"] is None:
         return None
     return earlier_of(pl.read_parquet(_restricted_file(folder, EARLIER)))
+
+
+def _read_others(folder: Path) -> OtherViews | None:
+    """What the run is protected with; None for a run that is protected by itself."""
+    if not (folder / RESTRICTED / OTHERS).is_file():
+        return None
+    counts = earlier_of(pl.read_parquet(_restricted_file(folder, OTHERS)))
+    assert counts is not None, "the table has its totals"
+    return OtherViews.of(counts, read_json(_restricted_file(folder, NUMBERS)))
 
 
 def _table_file(folder: Path, name: str) -> Path:

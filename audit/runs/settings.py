@@ -6,18 +6,21 @@ from datetime import date
 from pathlib import Path
 from typing import Annotated, Literal, TypeAlias
 
-from pydantic import BaseModel, ConfigDict, PlainSerializer, field_serializer
+from pydantic import BaseModel, BeforeValidator, ConfigDict, PlainSerializer, field_serializer
 
 from audit.data.prediction_formats.transforms import Transform
+from audit.data.sources import Source, source_of
 from audit.hierarchies.coding import Unlisted
 from audit.hierarchies.reading import BUILT_IN
 
 _Path: TypeAlias = Annotated[Path, PlainSerializer(lambda path: str(path.absolute()))]
 """A path as typed; serialised as an absolute path."""
 _Dataset: TypeAlias = Annotated[
-    Path, PlainSerializer(lambda path: str(path.absolute() if path.exists() else path))
+    str,
+    BeforeValidator(str),
+    PlainSerializer(lambda name: str(Path(name).absolute()) if Path(name).exists() else name),
 ]
-"""The same for an existing file; otherwise the name of a table."""
+"""A path as typed, serialised as an absolute one if it is there; or the name of a table."""
 
 ATTRIBUTIONS = "attributions"
 """Format of a dataset that is the explained labels alone."""
@@ -58,7 +61,7 @@ class Settings(BaseModel):
     """The settings of an audit, kept in the manifest of its run so that it can be made again.
 
     Args:
-        dataset: File or folder of labels.
+        dataset: File or folder of labels, or the name of a table that Spark knows.
         hierarchy: Name of a built-in hierarchy, or a path.
         format: Format of the dataset; None to detect it.
         id: Column of the instance id; this and the next three as in `load_labels`.
@@ -78,11 +81,13 @@ class Settings(BaseModel):
         policy: Policy file; None for the hierarchy's own policy.
         min_cell: Smallest count shown; overrides the policy.
         reference: Folder of an earlier run.
+        protected_with: Folders of runs of the same data whose shared views readers may have too.
         seed: Seed of the bootstrap behind intervals.
         today: The day that decides whether waivers have expired.
         engine: How to count: in memory, in batches of a file, or on Apache Spark.
         memory: Bytes that a count in batches may use; None for `audit.counting.plan.MEMORY`.
         master: URL of the Spark master; None for Spark's own settings.
+        limits: Limits on unusual input by name, where they are not the usual ones.
         add_to: Folder of a run to whose counts those of the dataset are added.
         explaining: How explanations are audited; None without them.
     """
@@ -109,13 +114,24 @@ class Settings(BaseModel):
     policy: _Path | None = None
     min_cell: int | None = None
     reference: _Path | None = None
+    protected_with: tuple[_Path, ...] = ()
     seed: int = 0
     today: date
     engine: Engine = "memory"
     memory: int | None = None
     master: str | None = None
+    limits: dict[str, int] = {}
     add_to: _Path | None = None
     explaining: Explaining | None = None
+
+    @property
+    def source(self) -> Source:
+        """What the dataset names; raises InputError if Spark shall read it and nothing is there."""
+        if self.engine != "spark":
+            return source_of(self.dataset)
+        from audit.data.sources.spark import spark_source
+
+        return spark_source(self.dataset)
 
     @field_serializer("hierarchy")
     def _stored(self, hierarchy: str) -> str:

@@ -13,7 +13,7 @@ from scipy.sparse import csr_array
 from audit.base.dag import BoolArray, IntArray
 from audit.checks.check import Check, Limit, Outcome
 from audit.engine.statistics.cluster_means import node_means
-from audit.explanations.branches import mean_examples
+from audit.explanations.branches import LEAST_INSTANCES, mean_examples
 from audit.explanations.measure import ALIGNMENT, MASS, ExplanationMeasurements
 from audit.hierarchies.hierarchy import Hierarchy
 from audit.measure.measure import Measurements
@@ -71,8 +71,8 @@ def _folded(
 ) -> dict[str, tuple[str, ...]]:
     """The nodes that explain each folded node, the deepest looked at first.
 
-    A node that is still low without the standing nodes below it explains them; else they explain
-    it.
+    A node that is still low without the standing nodes below it explains them, and so does one that
+    several of them leave hardly an instance of; else they explain it.
     """
     standing: list[str] = []
     into: dict[str, tuple[str, ...]] = {}
@@ -90,8 +90,8 @@ def _still_low(examples: pl.DataFrame, node: str, without: list[str], hierarchy:
     left_out = np.logical_or.reduce([_below(examples, one, hierarchy) for one in without])
     rest = examples.filter(~pl.Series(left_out))
     inside = _below(rest, node, hierarchy)
-    if not inside.any() or inside.all():
-        return False
+    if rest.filter(pl.Series(inside))["id"].n_unique() < LEAST_INSTANCES:
+        return len(without) > 1
     _, cluster = np.unique(rest["id"].to_numpy(), return_inverse=True)
     means = node_means(
         rest["value"].to_numpy(), cluster, csr_array(inside[:, None].astype(np.int64))
@@ -179,13 +179,11 @@ def _by_method(explained: ExplanationMeasurements, row: Mapping[str, Any]) -> tu
 
 
 def cases(measured: Measurements, finding: Finding) -> IntArray:
-    """The explained instances with a label at or below the node."""
-    nodes = measured.hierarchy.descendants(finding.nodes[0], with_self=True)
-    values = measured.explained.values.filter(
-        (pl.col("measure") == ALIGNMENT) & pl.col("target").is_in(nodes)
-    )
+    """The instances with a label at or below the node whose alignment with evidence is defined."""
+    examples = mean_examples(measured.explained.values, ALIGNMENT, finding.key[0])
+    below = examples.filter(pl.Series(_below(examples, finding.nodes[0], measured.hierarchy)))
     instances = measured.loaded.dataset.instances["instance"]
-    return np.flatnonzero(instances.is_in(values["id"].unique().implode()).to_numpy())
+    return np.flatnonzero(instances.is_in(below["id"].unique().implode()).to_numpy())
 
 
 CHECK = Check(

@@ -49,9 +49,9 @@ def _finding(row: Mapping[str, Any], total: int, several: bool) -> Finding:
         check=_NAME,
         severity="note",
         nodes=(),
-        statement=f"{row['first']} and {row['second']} choose the same tokens hardly more often than "
-        f"chance{of_model}: their peaks agree by {{agreement}}, and those of permuted scores by "
-        "{chance}, on {instances} instances.",
+        statement=f"{row['first']} and {row['second']} choose the same tokens hardly more often "
+        f"than chance{of_model}: their peaks agree by {{agreement}}, and those of permuted scores "
+        "by {chance}, on {instances} instances.",
         evidence={
             "instances": coarse(row["n"], total),
             "agreement": Quantity(round(row["agreement"], 3)),

@@ -15,6 +15,7 @@ from scipy.special import stdtr, stdtrit
 
 from audit.base.dag import BoolArray, FloatArray, IntArray
 from audit.engine.statistics.intervals import LEVEL
+from audit.explanations.importance.correlations import ratio
 from audit.explanations.importance.examples import codes, pairs_of
 from audit.explanations.importance.row_alignment import REASONS
 
@@ -74,18 +75,18 @@ class Clustering:
         known = ~np.isnan(value)
         of_value, n_examples = self._examples.of_row[known], len(self._examples.left)
         values = np.bincount(of_value, minlength=n_examples)
-        own = _divided(np.bincount(of_value, value[known], minlength=n_examples), values)
+        own = ratio(np.bincount(of_value, value[known], minlength=n_examples), values)
         here = values > 0
         cell, cluster, own = self._examples.left[here], self._clusters.of_row[here], own[here]
         n = np.bincount(cell, minlength=self.n_cells)
-        mean = _divided(np.bincount(cell, own, minlength=self.n_cells), n)
+        mean = ratio(np.bincount(cell, own, minlength=self.n_cells), n)
         used, of_example = np.unique(cluster, return_inverse=True)
         residual = np.bincount(of_example, own - mean[cell], minlength=len(used))
         cell = self._clusters.left[used]
         clusters = np.bincount(cell, minlength=self.n_cells)
         squares = np.bincount(cell, residual**2, minlength=self.n_cells)
-        variance = clusters * _divided(squares, clusters - 1)
-        return ClusteredMeans(n, clusters, mean, _divided(np.sqrt(variance), n))
+        variance = clusters * ratio(squares, clusters - 1)
+        return ClusteredMeans(n, clusters, mean, ratio(np.sqrt(variance), n))
 
 
 def delta_a(rows: pl.DataFrame, by: Sequence[str]) -> pl.DataFrame:
@@ -158,13 +159,9 @@ def _undefined_share(rows: pl.DataFrame, cell: IntArray, n_cells: int) -> FloatA
         np.bincount(cell[defined], rows[name].to_numpy()[defined], minlength=n_cells)
         for name in ("draws", "undefined")
     )
-    return _divided(undefined, draws)
+    return ratio(undefined, draws)
 
 
 def _different(cell: IntArray, value: IntArray, n_cells: int) -> IntArray:
     """Number of different values in each cell."""
     return np.bincount(pairs_of(cell, value).left, minlength=n_cells)
-
-
-def _divided(total: FloatArray, number: IntArray | FloatArray) -> FloatArray:
-    return np.divide(total, number, out=np.full(len(total), np.nan), where=number > 0)

@@ -12,7 +12,7 @@ from audit.base.dag import IntArray
 from audit.explanations.attributions import Attributions, Evidence
 from audit.explanations.importance.correlations import LEAST_TOKENS, pearson
 from audit.explanations.importance.delta_a import Clustering
-from audit.explanations.importance.examples import codes, examples_of
+from audit.explanations.importance.examples import codes, examples_of, pairs_of
 from audit.explanations.importance.oracles import (
     HumanOracle,
     Informed,
@@ -81,7 +81,7 @@ def oracle_agreement(
     examples = examples_of(rows)
     given = [one for one in (attributions.evidence, *evidence) if one is not None]
     people = [human_oracle(attributions, one) for one in given]
-    texts = row[np.unique(np.stack(_keys(rows, row)), axis=1, return_index=True)[1]]
+    texts = row[_first_of_each(codes(rows, ("text", "target"))[row])]
     lines: list[dict[str, object]] = []
     for one, other in combinations(people, 2):
         both = texts[(one.item[texts] >= 0) & (other.item[texts] >= 0)]
@@ -101,11 +101,11 @@ def oracle_agreement(
                 lines[-1] |= _correlations(
                     marks, size, examples.of_row[pairs.row], examples.cluster
                 )
-    return pl.DataFrame(lines, schema=AGREEMENT, nan_to_null=True)
+    return pl.DataFrame(lines, schema=AGREEMENT).with_columns(pl.col(pl.Float64).fill_nan(None))
 
 
-def _keys(rows: pl.DataFrame, row: IntArray) -> tuple[IntArray, IntArray]:
-    return rows["text"].to_numpy()[row], codes(rows, ("target",))[row]
+def _first_of_each(code: IntArray) -> IntArray:
+    return np.unique(code, return_index=True)[1]
 
 
 def _marks(oracle: HumanOracle, row: IntArray) -> Lists[np.float64]:
@@ -115,10 +115,8 @@ def _marks(oracle: HumanOracle, row: IntArray) -> Lists[np.float64]:
 def _different_texts(attributions: Attributions, oracle: SoftOracle) -> SoftOracle:
     """One pair for each text, target and row of an informed model that read its own explanation."""
     own = oracle.only(~oracle.borrowed)
-    keys = np.stack([*_keys(attributions.rows, own.row), own.informed])
-    first = np.zeros(len(own.row), np.bool_)
-    first[np.unique(keys, axis=1, return_index=True)[1]] = True
-    return own.only(first)
+    text = codes(attributions.rows, ("text", "target"))[own.row]
+    return own.only(_first_of_each(pairs_of(text, own.informed).of_row))
 
 
 def _correlations(

@@ -61,7 +61,7 @@ class SoftOracle:
     borrowed: BoolArray
     other_tokens: IntArray
 
-    def only(self, pairs: BoolArray | slice) -> SoftOracle:
+    def only(self, pairs: BoolArray | IntArray | slice) -> SoftOracle:
         """Some of the pairs."""
         return SoftOracle(
             self.row[pairs], self.informed[pairs], self.borrowed[pairs], self.other_tokens
@@ -151,7 +151,7 @@ def soft_oracle(attributions: Attributions, informed: Informed) -> SoftOracle:
     return SoftOracle(
         row=row[begins],
         informed=other[begins],
-        borrowed=pairs["borrowed_informed"].to_numpy()[begins],
+        borrowed=pairs["borrowed"].to_numpy()[begins],
         other_tokens=np.setdiff1d(row, row[begins]),
     )
 

@@ -63,7 +63,7 @@ class WordSets:
         place = np.flatnonzero(signature[task] & bit)
         wanted = item[task[place]] * self.n_words + word[place]
         nearest = np.searchsorted(self.keys, wanted)
-        return place[self.keys[nearest] == wanted]
+        return np.asarray(place[self.keys[nearest] == wanted])
 
 
 def bits(word: IntArray) -> UIntArray:

@@ -17,6 +17,7 @@ from audit.explanations.importance.correlations import (
     fisher,
     is_perfect,
     pearson,
+    ratio,
     varies,
 )
 from audit.explanations.importance.examples import Examples, pairs_of
@@ -216,7 +217,7 @@ def align_with_model(attributions: Attributions, oracle: SoftOracle, row: IntArr
     baseline.draws += np.bincount(oracle.row[~own], minlength=number)
     baseline.defined += np.bincount(oracle.row[~own & known], minlength=number)
     baseline.total += np.bincount(oracle.row[~own & known], c[~own & known], minlength=number)
-    return _alignment("soft", row, _ratio(total, times)[row], reason[row], baseline)
+    return _alignment("soft", row, ratio(total, times)[row], reason[row], baseline)
 
 
 def _correlate(
@@ -248,7 +249,7 @@ class _Baseline:
     @property
     def permuted(self) -> FloatArray:
         """Mean of each reassignment and cell, NaN where none of its rows is defined."""
-        return _ratio(*self._sums)
+        return ratio(*self._sums)
 
     def add(
         self,
@@ -283,14 +284,10 @@ def _alignment(
         oracle=name,
         row=row,
         c=c,
-        c_random=_ratio(total, defined),
-        c_random_zeros=_ratio(total, draws),
+        c_random=ratio(total, defined),
+        c_random_zeros=ratio(total, draws),
         draws=draws,
         undefined=draws - defined,
         reason=np.where((reason < 0) & (defined == 0), REASONS.index("no_baseline"), reason),
         permuted=baseline.permuted,
     )
-
-
-def _ratio(total: FloatArray, number: FloatArray | IntArray) -> FloatArray:
-    return np.divide(total, number, out=np.full(total.shape, np.nan), where=number > 0)

@@ -158,7 +158,8 @@ def _scores(record: Any, number: object, name: str) -> list[float]:
     """One number a token, from a list, an array or a tensor; else raises InputError."""
     values = _array(_part(record, number, name))
     if values.ndim == 1 and values.dtype.kind in "fiu":
-        return values.astype(np.float64).tolist()
+        scores: list[float] = values.astype(np.float64).tolist()
+        return scores
     raise InputError(
         f"{name} must hold one number a token",
         found=f"shape {values.shape} of {values.dtype} in record {number}",

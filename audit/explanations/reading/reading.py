@@ -231,7 +231,7 @@ def _own_records(rows: pl.DataFrame, choices: Choices, path: Path) -> Records:
     if held is None:
         raise SchemaError(
             "a column marks, spans, explanation or explanation_tokens is required",
-            found="none of them with a value",
+            found=f"none with a value, and {int(rows['evidence_fault'].sum()):,} of a wrong type",
             where=path,
         )
     model = pl.col("model") if "model" in rows.columns else pl.lit(None, pl.String)

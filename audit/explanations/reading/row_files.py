@@ -12,9 +12,10 @@ import numpy as np
 import polars as pl
 
 from audit.base.errors import InputError, SchemaError, first_cases
-from audit.base.files import once, read_lines, read_table, refuse_pickle
-from audit.data.columns import is_parquet, present, tidy
+from audit.base.files import first_bytes, once, refuse_pickle
+from audit.data.columns import present, tidy
 from audit.data.label_formats.jsonl import objects_on
+from audit.data.sources import source_of
 from audit.explanations.reading.list_columns import list_column, starts_of
 
 FLAG, NUMBER, LABEL = "flag", "number", "label"
@@ -73,8 +74,9 @@ def read_rows(path: Path, required: Iterable[str]) -> pl.DataFrame:
         SchemaError: If a required column is missing, or a column of a Parquet file has a type
             that cannot hold what it should.
     """
-    refuse_pickle(path, "attributions and evidence")
-    rows = _parquet_rows(path, required) if is_parquet(path) else _json_rows(path, required)
+    refuse_pickle(path, first_bytes(path), "attributions and evidence")
+    read = _json_rows if source_of(path).is_text else _parquet_rows
+    rows = read(path, required)
     if rows.is_empty():
         raise InputError("a file with rows is required", found="none", where=path)
     return rows
@@ -83,7 +85,7 @@ def read_rows(path: Path, required: Iterable[str]) -> pl.DataFrame:
 def rows_of(objects: Iterable[Mapping[str, Any]]) -> pl.DataFrame:
     """Rows as `read_rows` gives them, of mappings with the names of columns as keys.
 
-    Numbers stand as text in all plain columns and as numbers in ``scores``.
+    Numbers are `Number` in all plain columns and numbers in ``scores``.
     """
     chunk = list(objects)
     names = {key for one in chunk for key in one}
@@ -92,7 +94,7 @@ def rows_of(objects: Iterable[Mapping[str, Any]]) -> pl.DataFrame:
 
 
 def _json_rows(path: Path, required: Iterable[str]) -> pl.DataFrame:
-    lines = (line for _, line in objects_on(read_lines(path), path, _DECODER))
+    lines = (line for _, line in objects_on(source_of(path).lines(), _DECODER))
     frames, met = [], dict[str, None]()
     while chunk := list(islice(lines, _AT_ONCE)):
         met.update(dict.fromkeys(key for line in chunk for key in line))
@@ -107,14 +109,14 @@ def _json_rows(path: Path, required: Iterable[str]) -> pl.DataFrame:
     return pl.concat(frames, how="diagonal")
 
 
-class _Number(str):
+class Number(str):
     """A number as it is written."""
 
     __slots__ = ()
 
 
 _DECODER = json.JSONDecoder(
-    parse_int=_Number, parse_float=_Number, parse_constant=_Number, object_pairs_hook=once
+    parse_int=Number, parse_float=Number, parse_constant=Number, object_pairs_hook=once
 )
 """Keeps numbers as they are written, since ``428.0`` may be a code, and lets NaN through, which
 Python writes although it is no JSON: a score that is none is counted."""
@@ -184,7 +186,7 @@ def _column(
 def _kind(value: Any) -> str:
     if isinstance(value, bool):
         return FLAG
-    return NUMBER if isinstance(value, (_Number, int, float)) else LABEL
+    return NUMBER if isinstance(value, (Number, int, float)) else LABEL
 
 
 def _read_text(value: Any) -> str | None:
@@ -241,7 +243,7 @@ _READ: Mapping[str, Callable[[Any], Any]] = {
 
 
 def _parquet_rows(path: Path, required: Iterable[str]) -> pl.DataFrame:
-    table = read_table(path)
+    table = source_of(path).table()
     _refuse_missing(table.columns, required, path)
     named = {name: present(table, name) for name in COLUMNS}
     columns = {}
@@ -262,7 +264,7 @@ def _typed(column: pl.Series, path: Path) -> pl.Series:
     if not wanted.is_nested():
         if column.name == "text" and column.dtype == pl.String:
             return column
-        return tidy(column.to_frame(), path).to_series()
+        return tidy(column.to_frame(), source_of(path)).to_series()
     depth, inner = _depth(column.dtype)
     deepest, number = _depth(wanted)
     one_annotator = column.name in ("marks", "spans") and depth == deepest - 1

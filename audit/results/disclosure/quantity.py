@@ -107,6 +107,22 @@ def most(published: Shown) -> float:
     return float("inf") if published is None else float(published)
 
 
+def looser(first: Shown, second: Shown) -> Shown:
+    """The form of a count that tells no more than either of two.
+
+    >>> looser(20, ">10"), looser("<11", "<5"), looser(7, None), looser("<11", ">4")
+    ('>10', '<11', None, '>0')
+    """
+    if first is None or second is None:
+        return None
+    if not isinstance(first, str) or not isinstance(second, str):
+        return second if isinstance(second, str) else first
+    if first[0] != second[0]:
+        return ">0"
+    bounds = int(first[1:]), int(second[1:])
+    return f"<{max(bounds)}" if first[0] == "<" else f">{min(bounds)}"
+
+
 _OWN = ("instances", "rows")
 """Names of a finding's main count, whose total is called ``of``."""
 

@@ -14,7 +14,12 @@ from scipy.stats import spearmanr
 from audit.base.errors import InputError
 from audit.explanations.attribution.embedded_model import embedded_model
 from audit.explanations.attribution.explain import explain
-from audit.explanations.attribution.faithfulness import CURVE, SHARES, faithfulness
+from audit.explanations.attribution.faithfulness import (
+    CURVE,
+    SHARES,
+    faithfulness,
+    tokens_in_share,
+)
 from audit.explanations.attribution.randomised import randomised, rank_correlations
 from audit.explanations.attribution.texts import TokenisedTexts
 from audit.explanations.attributions import Attributions
@@ -94,6 +99,12 @@ def test_equal_to_a_loop_over_replaced_tokens() -> None:
         curve = measured.curves.filter(pl.col("row") == row["row"])
         assert curve["share"].to_list() == list(CURVE)
         assert curve["output"].to_list() == pytest.approx([without(one) for one in CURVE])
+
+
+def test_a_share_is_rounded_up_from_its_decimals() -> None:
+    percent, tokens = torch.arange(101)[:, None], torch.arange(1, 400)[None, :]
+    number = tokens_in_share(percent.double() / 100, tokens)
+    assert torch.equal(number, -(-percent * tokens // 100))
 
 
 def test_random_orders_are_those_of_shuffled_scores_on_average() -> None:
