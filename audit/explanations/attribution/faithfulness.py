@@ -85,7 +85,7 @@ def faithfulness(
         ranks = _ranks(batch, keys[batch.rows], attributions)
         own[batch.rows] = _outputs(model, batch, ranks)
     if draws:
-        for batch in batches(model, texts, *pairs, progress, "measuring random orders"):
+        for batch in batches(model, texts, pairs[0], pairs[1], progress, "measuring random orders"):
             ranks = _random_ranks(batch, keys[first[batch.rows]], draws)
             random[batch.rows] = _outputs(model, batch, ranks)
     return _summary(attributions, np.concatenate([own, random[pair.ravel()]], axis=1))
