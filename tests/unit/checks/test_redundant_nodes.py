@@ -342,6 +342,7 @@ def test_each_pair_by_the_rules_is_told_or_near_one_that_is(own: Measurements) -
     assert reached == set(there)
 
 
+@pytest.mark.slow
 @given(releases())
 @settings(max_examples=60, deadline=None)
 def test_no_two_told_pairs_carry_the_same_instances_one_above_the_other(own: Measurements) -> None:
@@ -373,6 +374,7 @@ def test_where_no_node_is_above_another_all_pairs_by_the_rules_are_told(counts: 
         assert {(*sorted(key[:2]), key[2]) for key in told(found)} == expected
 
 
+@pytest.mark.slow
 @given(releases())
 @settings(max_examples=40, deadline=None)
 def test_counts_alone_tell_the_same(own: Measurements) -> None:

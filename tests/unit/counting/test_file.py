@@ -342,6 +342,7 @@ def test_an_instance_that_comes_back_after_an_interruption_is_detected(tmp_path:
         count_pairs(path, toy(), batch=2, checkpoint=checkpoint, resume=True)
 
 
+@pytest.mark.slow
 def test_ctrl_c_in_another_process(tmp_path: Path) -> None:
     path, checkpoint = long_file(tmp_path, instances=60), tmp_path / "count"
     program = (

@@ -144,6 +144,7 @@ def test_a_run_from_python_cannot_be_made_again(run: Path) -> None:
 # --- bytes were changed -----------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @given(data=st.data())
 @settings(max_examples=30, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_every_changed_byte_is_found(run: Path, data: st.DataObject) -> None:
