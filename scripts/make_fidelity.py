@@ -18,6 +18,8 @@ import numpy as np
 import polars as pl
 from scipy.sparse import csr_array
 
+sys.path.insert(0, str(Path(__file__).parents[1]))
+
 import audit
 from audit.alignment.metrics.preference import subgraph_preference
 from audit.data.dataset import LabelDataset

@@ -11,13 +11,13 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-import audit
 from audit.hierarchies.hierarchy import Hierarchy
 from audit.policy.policy import Policy
 from audit.policy.statements import BranchRule
 from audit.results.disclosure import count, derived, is_small, shown, shown_count, shown_in_steps
 from audit.results.result import AuditResult
 from audit.runs.audit import run_audit
+from fixtures.coded import icd9cm
 from fixtures.labelled import labelled, repeated, tree
 
 MIN_CELL = 11
@@ -290,7 +290,7 @@ def test_a_share_is_withheld_where_its_whole_nearly_is_the_release() -> None:
 
 
 def test_unlisted_codes_of_few_persons_are_not_counted_out() -> None:
-    hierarchy = audit.load_hierarchy("icd9cm")
+    hierarchy = icd9cm()
     labels = repeated([(4, ["40199"]), (80, ["4019"])])
     shared = run_audit(labelled(hierarchy, labels, table="diagnoses")).shared()
     finding = next(c for c in shared["checks"] if c["name"] == "retired_code")["findings"][0]

@@ -18,6 +18,7 @@ from audit.results.drift_part import DriftPart
 from audit.results.findings import CheckResult
 from audit.runs import audit as module
 from audit.runs.audit import run_audit
+from fixtures.coded import icd9cm
 from fixtures.labelled import labelled
 
 LABELS = {"b": ["dog", "dog", "elf"], "a": ["tool", "cow"], "c": [], "d": ["cow"]}
@@ -116,7 +117,7 @@ def test_the_policy_is_told_as_applied(toy_hierarchy: Hierarchy) -> None:
 
 
 def test_a_built_in_hierarchy_brings_its_policy() -> None:
-    result = run_audit(labelled(audit.load_hierarchy("icd9cm"), {"a": ["4019"]}))
+    result = run_audit(labelled(icd9cm(), {"a": ["4019"]}))
 
     assert result.policy["name"] == "icd9cm"
     assert len(result.policy["branch_rules"]) == 4
