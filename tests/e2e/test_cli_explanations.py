@@ -189,7 +189,7 @@ def test_a_model_that_learned_a_shortcut_is_found_by_its_branch(tmp_path: Path) 
     from fixtures.clinical_notes import SHORTCUT_BRANCH
     from fixtures.text_classifier import audited_notes, example, write_examples
 
-    notes, methods = audited_notes(60), ("gradient_x_input", "occlusion")
+    notes, methods = audited_notes(80), ("integrated_gradients", "occlusion")
     both = [example(0, notes, shortcut=told, methods=methods) for told in (False, True)]
     write_examples(both, tmp_path)
     made = audit(
