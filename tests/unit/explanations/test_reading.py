@@ -78,6 +78,16 @@ def test_methods_that_see_other_special_tokens_share_a_text(tmp_path: Path) -> N
     assert len(read.words) == 1
 
 
+def test_no_word_goes_on_across_texts_or_special_tokens(tmp_path: Path) -> None:
+    row = ROW | {"scores": [1, 2]}
+    texts = (["##a", "##b"], ["##c", "##d"])
+    rows = [row | {"id": str(n), "tokens": tokens} for n, tokens in enumerate(texts)]
+    around = ROW | {"id": "2", "tokens": ["[CLS]", "a", "##b", "[SEP]", "##c", "##d"]}
+    read = read_attributions(written(tmp_path, *rows, around), word_pieces="sum")
+    assert read.tokens.to_list() == ["##ab", "##cd", "ab", "##cd"]
+    assert read.scores.values.tolist() == [3, 3, -0.75, 0.5]
+
+
 def test_token_lists_of_two_models_stay_apart(tmp_path: Path) -> None:
     other = ROW | {"model": "b", "tokens": ["Ġheart", "Ġfailure", "."], "scores": [1, 2, 3]}
     read = read_attributions(written(tmp_path, ROW, other))
@@ -155,6 +165,8 @@ def special_row() -> dict[str, Any]:
         (("True", "False"), [True, False]),
         (("428.0", "486"), [True, False]),
         ((428.0, 486), [True, False]),
+        ((1.0, 0.0, None), [True, False, None]),
+        (("1.0", "428.0"), [False, True]),
         ((None, True), [None, True]),
     ],
 )
