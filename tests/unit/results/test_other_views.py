@@ -129,12 +129,9 @@ def test_two_views_leave_what_both_leave(first: OtherViews, second: OtherViews) 
 
 def test_a_count_that_only_another_view_tells_is_reckoned_with() -> None:
     """The rest of the two that are told there and here is the third, which is small."""
-    supports = {"a": 60, "b": 50, "c": 4}
     own = {carried("b"): 50, carried("c"): 4}
-    of, others = (
-        release(supports, 114),
-        Earlier(114, 114, {carried("a"): 60}, {carried("a"): (60, 60)}),
-    )
+    of = replace(release({"a": 60, "b": 50, "c": 4}, 114), labels={"a": 1, "b": 2, "c": 3})
+    others = Earlier(114, 114, {carried("a"): 60}, {carried("a"): (60, 60)})
 
     assert protected(own, of, 11) == {carried("b"): 50, carried("c"): "<11"}
     assert protected(own, of, 11, others=others) == {carried("b"): ">10", carried("c"): "<11"}
