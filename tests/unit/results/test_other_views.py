@@ -127,6 +127,16 @@ def test_two_views_leave_what_both_leave(first: OtherViews, second: OtherViews) 
                 assert view.no_finer(place, 20, both.numbers[place][1]) == told_there
 
 
+def test_a_count_that_only_another_view_tells_is_reckoned_with() -> None:
+    """The rest of the two that are told there and here is the third, which is small."""
+    own = {carried("b"): 50, carried("c"): 4}
+    of = replace(release({"a": 60, "b": 50, "c": 4}, 114), labels={"a": 1, "b": 2, "c": 3})
+    others = Earlier(114, 114, {carried("a"): 60}, {carried("a"): (60, 60)})
+
+    assert protected(own, of, 11) == {carried("b"): 50, carried("c"): "<11"}
+    assert protected(own, of, 11, others=others) == {carried("b"): ">10", carried("c"): "<11"}
+
+
 def test_what_another_view_tells_is_not_withheld_in_vain() -> None:
     """Every child is told there, so that to withhold one here protects nothing."""
     supports = {"a": 60, "b": 50, "c": 4}
