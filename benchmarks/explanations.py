@@ -28,10 +28,10 @@ from numpy.typing import NDArray
 from scipy.signal import find_peaks
 from scipy.stats import kendalltau
 
-from audit.explanations.agreement import HUMAN, Agreement, measure_agreement
+from audit.explanations.agreement.agreement import HUMAN, Agreement, measure_agreement
+from audit.explanations.agreement.plausibility import Plausibility, measure_plausibility
 from audit.explanations.attributions import ITEMS, ROWS, Attributions, Evidence
 from audit.explanations.lists import Lists
-from audit.explanations.plausibility import Plausibility, measure_plausibility
 
 METHODS = ("gradient", "gradient_x_input", "ig", "ig_plain", "lime", "shap")
 TOKENS = 25

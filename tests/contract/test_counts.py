@@ -183,6 +183,7 @@ def releases(draw: st.DrawFn) -> Release:
     return Release.of_labels(hierarchy, labels, by, cut, draw(st.integers(1, 9)))
 
 
+@pytest.mark.slow
 @given(releases())
 @settings(max_examples=30)
 def test_small_releases(release: Release) -> None:
@@ -213,7 +214,7 @@ def large(seed: int, instances: int = 900) -> tuple[Hierarchy, Mapping[str, list
 
 
 @pytest.mark.parametrize("by", [MUCH, Policy()], ids=["much is told", "default"])
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", [0, *(pytest.param(n, marks=pytest.mark.slow) for n in (1, 2))])
 def test_large_releases(seed: int, by: Policy) -> None:
     excess = measured_alike(Release.of_labels(*large(seed), by, cut=250, batch=700)).excess
 

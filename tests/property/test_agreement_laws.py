@@ -7,9 +7,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from audit.explanations.agreement import measure_agreement
-from audit.explanations.chosen_sets import agreement, expected_agreement, packed, sizes, union_sizes
-from audit.explanations.top_tokens import peaks
+from audit.explanations.agreement.agreement import measure_agreement
+from audit.explanations.agreement.chosen_sets import (
+    agreement,
+    expected_agreement,
+    packed,
+    sizes,
+    union_sizes,
+)
+from audit.explanations.agreement.top_tokens import peaks
 from fixtures.attributed import attributed
 from fixtures.brute_force_agreement import agreement_of, released_peaks
 

@@ -111,6 +111,7 @@ limits = st.builds(
 )
 
 
+@pytest.mark.slow
 @given(releases(), limits)
 @settings(max_examples=60)
 def test_every_pair_is_judged_and_found_as_in_plain_python(

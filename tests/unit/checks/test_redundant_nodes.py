@@ -320,6 +320,7 @@ def surely(k: int, n: int) -> float:
     return low
 
 
+@pytest.mark.slow
 @given(releases())
 @settings(max_examples=150, deadline=None)
 def test_each_pair_by_the_rules_is_told_or_near_one_that_is(own: Measurements) -> None:

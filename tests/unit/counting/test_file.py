@@ -31,8 +31,8 @@ from audit.engine.pairs.pair_counts import support
 from audit.engine.pairs.propagation import aggregate
 from audit.engine.pairs.tally import PairTally
 from audit.hierarchies.hierarchy import Hierarchy
-from audit.hierarchies.reading import load_hierarchy
 from audit.policy.policy import Policy
+from fixtures.coded import icd9cm
 from fixtures.full_disk import full_disk
 from fixtures.toy import toy
 
@@ -110,7 +110,7 @@ def test_every_format_counts_as_in_memory(
 
 
 def test_codes_that_a_classification_lacks_get_a_place(tmp_path: Path) -> None:
-    path, hierarchy = tmp_path / "rows.csv", load_hierarchy("icd9cm")
+    path, hierarchy = tmp_path / "rows.csv", icd9cm()
     codes = ["428.0", "4280", "401.9", "038.97", "V30.00", "nonsense", "99.99"]
     path.write_text("instance,label\n" + "".join(f"a,{c}\nb,{c}\n" for c in codes[:1]))
     path.write_text("instance,label\n" + "".join(f"{i},{c}\n" for i in "ab" for c in codes))
@@ -311,7 +311,7 @@ def written(count: PairCount, path: Path) -> bytes:
 
 
 @pytest.mark.parametrize("stops", [[1], [7, 20, 21], [60, 110], [122]])
-@pytest.mark.parametrize("batch", [1, 5])
+@pytest.mark.parametrize("batch", [pytest.param(1, marks=pytest.mark.slow), 5])
 def test_resumed_counts_have_the_same_bytes(tmp_path: Path, stops: list[int], batch: int) -> None:
     path, checkpoint = long_file(tmp_path), tmp_path / "count"
     handler = signal.getsignal(signal.SIGINT)

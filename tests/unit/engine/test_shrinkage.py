@@ -56,6 +56,7 @@ def integrated(k: np.ndarray, n: np.ndarray) -> Callable[[float, float], tuple[f
     return interval
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("k", "n"),
     [
@@ -75,6 +76,7 @@ def test_intervals_are_those_of_the_posterior_integrated_by_another_way(
         assert prior.interval(counted, of) == pytest.approx(other(counted, of), abs=0.004)
 
 
+@pytest.mark.slow
 def test_on_homogeneous_shares_the_interval_never_collapses() -> None:
     """Of 15 in 30, among parents that all have one share: Wilson's is .337 wide."""
     widths = np.array([_width(_posterior(*alike(seed)).interval(15, 30)) for seed in range(400)])
@@ -169,6 +171,7 @@ def test_posterior_intervals_cover_what_shares_are_drawn_from() -> None:
     assert np.mean(covered) == pytest.approx(0.95, abs=0.02)
 
 
+@pytest.mark.slow
 def test_of_few_parents_they_cover_too() -> None:
     """Twelve parents tell little of how shares are spread; the intervals know."""
     covered = []

@@ -12,9 +12,9 @@ from polars.testing import assert_frame_equal
 from scipy.stats import t
 
 from audit.base.errors import InputError
-from audit.explanations.agreement import Agreement, measure_agreement
-from audit.explanations.chosen_sets import expected_agreement
-from audit.explanations.top_tokens import peaks
+from audit.explanations.agreement.agreement import Agreement, measure_agreement
+from audit.explanations.agreement.chosen_sets import expected_agreement
+from audit.explanations.agreement.top_tokens import peaks
 from fixtures.attributed import attributed
 from fixtures.brute_force_agreement import agreement_of, released_peaks, top_k
 
@@ -236,8 +236,8 @@ def test_neither_order_nor_threads_nor_blocks_change_a_number(
     made = attributed(scores, marks)
     wanted = tables(measure_agreement(made, permutations=7, seed=3))
     order = np.random.default_rng(0).permutation(len(made.rows))
-    monkeypatch.setattr("audit.explanations.blocks.AT_ONCE", 50)
-    monkeypatch.setattr("audit.explanations.agreement_values.AT_ONCE", 50)
+    monkeypatch.setattr("audit.explanations.agreement.blocks.AT_ONCE", 50)
+    monkeypatch.setattr("audit.explanations.agreement.agreement_values.AT_ONCE", 50)
     monkeypatch.setenv("AUDIT_JOBS", "1")
 
     again = tables(measure_agreement(made.of_rows(order), permutations=7, seed=3))

@@ -10,8 +10,8 @@ import pytest
 from scipy.stats import kendalltau
 
 from audit.base.errors import InputError
-from audit.explanations.plausibility import METRICS, WITH_CHANCE, measure_plausibility
-from audit.explanations.top_tokens import peaks
+from audit.explanations.agreement.plausibility import METRICS, WITH_CHANCE, measure_plausibility
+from audit.explanations.agreement.top_tokens import peaks
 from fixtures.attributed import attributed
 from fixtures.brute_force_agreement import (
     average_precision_of,

@@ -9,7 +9,7 @@ import polars as pl
 import pytest
 from scipy.stats import t
 
-from audit.explanations.run_difference import measure_run_difference
+from audit.explanations.agreement.run_difference import measure_run_difference
 from fixtures.attributed import attributed
 
 SCALARS = {("a", "m", run): [[score]] for run, score in enumerate([0.0, 1.0, 3.0])}

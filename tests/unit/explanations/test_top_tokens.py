@@ -7,8 +7,7 @@ import polars as pl
 import pytest
 from scipy.signal import find_peaks
 
-from audit.explanations.lists import lists_of
-from audit.explanations.top_tokens import (
+from audit.explanations.agreement.top_tokens import (
     dynamic_k,
     fixed_k,
     local_maxima,
@@ -16,6 +15,7 @@ from audit.explanations.top_tokens import (
     ranking,
     row_keys,
 )
+from audit.explanations.lists import lists_of
 from fixtures.brute_force_agreement import released_peaks
 
 EXAMPLE = [0.1, 0.5, 0.8, 0.2, 0.3, 0.1, 0.5, 0.6, 0.6, 0.1]

@@ -31,6 +31,7 @@ def ids(report: Report) -> set[str]:
     return lines | {card.id for card in report.leading}
 
 
+@pytest.mark.slow
 def test_every_finding_stands_within_what_a_policy_shows() -> None:
     kept = next(budgets(huge()))
     assert len(ids(kept.report)) == 480
@@ -55,11 +56,13 @@ def test_rows_stand_or_are_counted(budget: Budget) -> None:
     assert len(waivers.rows) + waivers.left_out == 500
 
 
+@pytest.mark.slow
 def test_each_budget_takes_fewer_pages() -> None:
     taken = [pages(printed(huge(), budget)) for budget in BUDGETS]
     assert taken == sorted(taken, reverse=True)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("findings", "length"), [(20, 5), (20, 900), (150, 300)])
 def test_the_last_budget_fits_whatever_comes(findings: int, length: int) -> None:
     *_, last = budgets(huge(findings, length))

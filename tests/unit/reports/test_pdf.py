@@ -96,6 +96,7 @@ def test_every_finding_and_the_digest_stand_in_it(rich: AuditResult, pdf_path: P
     assert hashlib.sha256(to_json_bytes(shared)).hexdigest() in text
 
 
+@pytest.mark.slow
 @needs_pdftotext
 def test_hostile_titles_are_laid_out(tmp_path: Path) -> None:
     path = tmp_path / "hostile.pdf"
@@ -107,6 +108,7 @@ def test_hostile_titles_are_laid_out(tmp_path: Path) -> None:
     assert _outside(path) == []
 
 
+@pytest.mark.slow
 @needs_pdftotext
 def test_a_huge_release_keeps_every_finding_the_pages_and_the_margins(tmp_path: Path) -> None:
     path = tmp_path / "huge.pdf"
@@ -146,6 +148,7 @@ def test_metadata_names_part_and_level(pdf: pikepdf.Pdf) -> None:
     assert pdf.Root.ViewerPreferences.DisplayDocTitle
 
 
+@pytest.mark.slow
 def test_same_bytes_later_elsewhere(
     rich: AuditResult, pdf_path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

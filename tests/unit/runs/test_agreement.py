@@ -37,6 +37,7 @@ def result() -> AuditResult:
     return run_audit(labelled(BODIES["three siblings"], repeated(SETS), persons=True), TELLING)
 
 
+@pytest.mark.slow
 @given(releases())
 @settings(max_examples=40)
 def test_every_audit_agrees_with_itself(

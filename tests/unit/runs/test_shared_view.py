@@ -60,6 +60,7 @@ def small(value: int) -> bool:
 numbers = st.lists(st.integers(0, 400), min_size=len(SETS), max_size=len(SETS))
 
 
+@pytest.mark.slow
 @settings(max_examples=25)
 @given(numbers, numbers)
 def test_no_small_cell_and_no_small_difference_is_shared(old: list[int], new: list[int]) -> None:

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from audit.base.dag import BoolArray, FloatArray, IntArray
 from audit.engine.statistics.resampling import UIntArray, mixed, unit_keys
-from audit.explanations.blocks import equal_lengths, matrix
+from audit.explanations.agreement.blocks import equal_lengths, matrix
 from audit.explanations.lists import Lists
 
 Compat: TypeAlias = Literal["kamp"] | None

@@ -9,9 +9,9 @@ import numpy as np
 import polars as pl
 
 from audit.base.dag import FloatArray, IntArray
-from audit.explanations.agreement_values import HUMAN, Values
-from audit.explanations.instance_means import Clusters, Means, clusters, instance_means
-from audit.explanations.units import Units
+from audit.explanations.agreement.agreement_values import HUMAN, Values
+from audit.explanations.agreement.instance_means import Clusters, Means, clusters, instance_means
+from audit.explanations.agreement.units import Units
 
 GAIN_KS = (1, 2, 3, 4, 5)
 """Values of k that table 1 of *Dynamic Top-k Estimation* compares peaks with."""

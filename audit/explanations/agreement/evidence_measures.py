@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from audit.base.dag import BoolArray, FloatArray, IntArray
-from audit.explanations.top_tokens import Ranking
+from audit.explanations.agreement.top_tokens import Ranking
 
 MATCH = 0.5
 """Least intersection over union at which a chosen span counts as a span of the evidence."""

@@ -14,16 +14,15 @@ from numpy.typing import NDArray
 from audit.base.cores import cores
 from audit.base.dag import BoolArray, FloatArray, IntArray
 from audit.engine.statistics.resampling import UIntArray, mixed
-from audit.explanations.attributions import Attributions, Evidence
-from audit.explanations.blocks import AT_ONCE, equal_lengths, matrix
-from audit.explanations.chosen_sets import (
+from audit.explanations.agreement.blocks import AT_ONCE, equal_lengths, matrix
+from audit.explanations.agreement.chosen_sets import (
     agreement,
     expected_agreement,
     packed,
     sizes,
     union_sizes,
 )
-from audit.explanations.top_tokens import (
+from audit.explanations.agreement.top_tokens import (
     STEP,
     Compat,
     above_mean,
@@ -32,7 +31,8 @@ from audit.explanations.top_tokens import (
     ranking,
     row_keys,
 )
-from audit.explanations.units import Units
+from audit.explanations.agreement.units import Units
+from audit.explanations.attributions import Attributions, Evidence
 
 HUMAN = "human"
 """Name of the people's marks among the methods."""

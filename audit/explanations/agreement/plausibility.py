@@ -13,11 +13,10 @@ from audit.base.cores import cores
 from audit.base.dag import BoolArray, FloatArray, IntArray
 from audit.base.errors import InputError
 from audit.engine.statistics.resampling import UIntArray
-from audit.explanations.agreement import MAIN_K
-from audit.explanations.attributions import Attributions
-from audit.explanations.blocks import equal_lengths, matrix
-from audit.explanations.chosen_sets import expected_agreement
-from audit.explanations.evidence_measures import (
+from audit.explanations.agreement.agreement import MAIN_K
+from audit.explanations.agreement.blocks import equal_lengths, matrix
+from audit.explanations.agreement.chosen_sets import expected_agreement
+from audit.explanations.agreement.evidence_measures import (
     chance_of_precision_at,
     kendall,
     mass_inside,
@@ -26,8 +25,9 @@ from audit.explanations.evidence_measures import (
     set_measures,
     span_f1,
 )
-from audit.explanations.instance_means import clusters, instance_means
-from audit.explanations.top_tokens import Compat, Ranking, peaks, ranking, row_keys
+from audit.explanations.agreement.instance_means import clusters, instance_means
+from audit.explanations.agreement.top_tokens import Compat, Ranking, peaks, ranking, row_keys
+from audit.explanations.attributions import Attributions
 
 MARKED = 0.5
 """Share of annotators from which on a token counts as evidence."""

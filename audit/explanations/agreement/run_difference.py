@@ -16,8 +16,8 @@ from scipy.special import stdtrit
 
 from audit.base.dag import FloatArray, IntArray
 from audit.engine.statistics.intervals import LEVEL
+from audit.explanations.agreement.top_tokens import Compat
 from audit.explanations.attributions import Attributions
-from audit.explanations.top_tokens import Compat
 
 MATCHED = ["id", "target", "method", "text"]
 """What a row of one run has in common with that of another."""

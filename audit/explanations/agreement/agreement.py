@@ -14,7 +14,7 @@ import numpy as np
 import polars as pl
 
 from audit.base.errors import InputError
-from audit.explanations.agreement_tables import (
+from audit.explanations.agreement.agreement_tables import (
     GAIN_KS,
     MethodSet,
     by_length,
@@ -24,10 +24,10 @@ from audit.explanations.agreement_tables import (
     gains,
     summary,
 )
-from audit.explanations.agreement_values import HUMAN, Values, agreement_values
+from audit.explanations.agreement.agreement_values import HUMAN, Values, agreement_values
+from audit.explanations.agreement.top_tokens import Compat
+from audit.explanations.agreement.units import Units, units_of
 from audit.explanations.attributions import Attributions
-from audit.explanations.top_tokens import Compat
-from audit.explanations.units import Units, units_of
 
 MAIN_K = 4
 """The fixed k of figure 3 of *Dynamic Top-k Estimation*."""

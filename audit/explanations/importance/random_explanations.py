@@ -1,0 +1,266 @@
+"""Correlations of attributions with the explanations of other examples (equation 6)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from audit.base.dag import FloatArray, IntArray
+from audit.explanations.attributions import Attributions
+from audit.explanations.importance.correlations import batches, fisher, standardised
+from audit.explanations.importance.derangements import random_derangement, random_reassignment
+from audit.explanations.importance.examples import codes
+from audit.explanations.importance.oracles import HumanOracle
+from audit.explanations.lists import Lists
+
+UIntArray: TypeAlias = NDArray[np.uint64]
+
+
+@dataclass(frozen=True, eq=False)
+class WordSets:
+    """The words that each item of evidence holds, made to be asked for many tokens at once.
+
+    Args:
+        keys: ``item * n_words + word`` of all that is held, ascending, and a last larger one.
+        signature: Per item one bit for each remainder of a word at 64.
+        code: Per place in the vocabulary its number among the words of evidence, -1 if it is in
+            none.
+        n_words: Number of words of evidence.
+    """
+
+    keys: IntArray
+    signature: UIntArray
+    code: IntArray
+    n_words: int
+
+    @classmethod
+    def of(cls, words: Lists[np.int64], vocabulary: int) -> WordSets:
+        """From the words of each item, ascending, and the size of the vocabulary."""
+        used, number = np.unique(words.values, return_inverse=True)
+        code = np.full(vocabulary, -1)
+        code[used] = np.arange(len(used))
+        signature = np.zeros(len(words), np.uint64)
+        np.bitwise_or.at(signature, words.owner, bits(number))
+        keys = np.append(words.owner * len(used) + number, np.iinfo(np.int64).max)
+        return cls(keys, signature, code, len(used))
+
+    def held(self, item: IntArray, task: IntArray, word: IntArray, bit: UIntArray) -> IntArray:
+        """Places of words that are in the item of their task.
+
+        Args:
+            item: The item of each task, -1 for one that holds nothing.
+            task: The task of each word.
+            word: Numbers of words.
+            bit: Their bits in signatures, from `bits`.
+        """
+        signature = np.zeros(len(item), np.uint64)
+        signature[item >= 0] = self.signature[item[item >= 0]]
+        place = np.flatnonzero(signature[task] & bit)
+        wanted = item[task[place]] * self.n_words + word[place]
+        nearest = np.searchsorted(self.keys, wanted)
+        return np.asarray(place[self.keys[nearest] == wanted])
+
+
+def bits(word: IntArray) -> UIntArray:
+    """The bit of each word in the signature of an item that holds it."""
+    return np.uint64(1) << (word % 64).astype(np.uint64)
+
+
+@dataclass(frozen=True, eq=False)
+class ItemsOfExamples:
+    """The evidence of each example as the tokens of each method and model have it.
+
+    Models split a text into other tokens, and evidence goes by tokens, so that an example may have
+    several items. Methods and models with the same items share one tokenisation.
+
+    Args:
+        item: -1 where an example has none, shape (n_tokenisations, n_examples).
+        tokenisation: Per row of the attributions.
+    """
+
+    item: IntArray
+    tokenisation: IntArray
+
+    @classmethod
+    def of(
+        cls, attributions: Attributions, oracle: HumanOracle, row: IntArray, example: IntArray
+    ) -> ItemsOfExamples:
+        """From the rows that are judged, and the example of each row of the attributions."""
+        reader = codes(attributions.rows[row], ("method", "model"))
+        table = np.full((int(reader.max(initial=-1)) + 1, int(example.max(initial=-1)) + 1), -1)
+        table[reader, example[row]] = oracle.item[row]
+        known: dict[bytes, int] = {}
+        number = np.array([known.setdefault(line.tobytes(), len(known)) for line in table], int)
+        _, first = np.unique(number, return_index=True)
+        tokenisation = np.full(len(example), -1)
+        tokenisation[row] = number[reader]
+        return cls(table[first], tokenisation)
+
+    @cached_property
+    def any_item(self) -> IntArray:
+        """An item of each example, -1 if it has none, shape (n_examples,)."""
+        return np.asarray(self.item.max(axis=0, initial=-1))
+
+    def of_donors(self, tokenisation: IntArray, donor: IntArray) -> IntArray:
+        """The item of each donor in a tokenisation, any other if it has none in it."""
+        own = self.item[tokenisation, donor]
+        return np.where(donor < 0, -1, np.where(own < 0, self.any_item[donor], own))
+
+
+@dataclass(frozen=True, eq=False)
+class RowBatch:
+    """Rows of some examples, made to be correlated with one reassigned explanation after another.
+
+    Rows of one text, example and tokenisation meet the same explanations; they are one task.
+
+    Args:
+        row: Rows of the attributions, task by task.
+        first: Per task where its rows start, and where the last end, shape (n_tasks + 1,).
+        example: Per task.
+        tokenisation: Per task.
+        length: Number of tokens of the text, per task.
+        word: Words of the texts that are in some evidence, text after text.
+        bit: Their bits in signatures.
+        task: The task of each such word.
+        step: The place of each such word in its text.
+        importance: Absolute scores per row, less their mean, over their Euclidean length.
+    """
+
+    row: IntArray
+    first: IntArray
+    example: IntArray
+    tokenisation: IntArray
+    length: IntArray
+    word: IntArray
+    bit: UIntArray
+    task: IntArray
+    step: IntArray
+    importance: Lists[np.float64]
+
+    def correlate(self, sets: WordSets, items: ItemsOfExamples, donor: IntArray) -> FloatArray:
+        """Fisher's transform of the correlation of each row with another example's explanation.
+
+        Args:
+            sets: The words of the evidence.
+            items: The evidence of the examples.
+            donor: Per example the one whose explanation it gets, -1 for none.
+
+        Returns:
+            Shape (n_rows,); NaN where no token or every token is in the explanation, or the
+            correlation is 1 or -1.
+        """
+        item = items.of_donors(self.tokenisation, donor[self.example])
+        hit = sets.held(item, self.task, self.word, self.bit)
+        task, step = self.task[hit], self.step[hit]
+        marked = np.bincount(task, minlength=len(self.example))
+        count = np.diff(self.first)
+        n = count[task]
+        row = np.repeat(self.first[task] - np.cumsum(n) + n, n) + np.arange(int(n.sum()))
+        place = self.importance.starts[row] + np.repeat(step, n)
+        covered = np.bincount(row, self.importance.values[place], minlength=len(self.row))
+        spread = marked * (1 - marked / self.length)
+        scale = np.divide(1, np.sqrt(spread), out=np.full(len(spread), np.nan), where=spread > 0)
+        return fisher(covered * np.repeat(scale, count))
+
+
+def row_batches(
+    attributions: Attributions,
+    sets: WordSets,
+    items: ItemsOfExamples,
+    row: IntArray,
+    example: IntArray,
+) -> Iterator[RowBatch]:
+    """Rows in batches, all rows of an example in one; examples in order.
+
+    Args:
+        attributions: Where the rows are from.
+        sets: The words of the evidence.
+        items: The evidence of the examples.
+        row: The rows that are correlated, which have evidence.
+        example: Per row of the attributions.
+    """
+    text = attributions.rows["text"].to_numpy()
+    order = np.lexsort((text[row], items.tokenisation[row], example[row]))
+    row = row[order]
+    starts = np.flatnonzero(np.diff(example[row], prepend=-1))
+    lengths = np.add.reduceat(attributions.scores.lengths[row], starts) if len(row) else starts
+    ends = np.append(starts[1:], len(row))
+    for part in batches(lengths):
+        yield _batch(
+            attributions, sets, items, row[starts[part][0] : ends[part][-1]], text, example
+        )
+
+
+def _batch(
+    attributions: Attributions,
+    sets: WordSets,
+    items: ItemsOfExamples,
+    row: IntArray,
+    text: IntArray,
+    example: IntArray,
+) -> RowBatch:
+    keys = np.stack([example[row], items.tokenisation[row], text[row]])
+    first = np.flatnonzero(np.any(np.diff(keys, axis=1, prepend=-2) != 0, axis=0))
+    leader = row[first]
+    words = attributions.words.take(text[leader])
+    word, task = sets.code[words.values], words.owner
+    known = word >= 0
+    scores = attributions.scores.take(row)
+    return RowBatch(
+        row=row,
+        first=np.append(first, len(row)),
+        example=example[leader],
+        tokenisation=items.tokenisation[leader],
+        length=words.lengths,
+        word=word[known],
+        bit=bits(word[known]),
+        task=task[known],
+        step=(np.arange(len(word)) - words.starts[task])[known],
+        importance=standardised(Lists(np.abs(scores.values), scores.starts)),
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class Donors:
+    """Per draw and example the example whose explanation it gets, -1 for none.
+
+    Args:
+        drawn: Of the baseline: nobody gets their own, or one of their cluster, shape
+            (n_draws, n_examples).
+        permuted: Of the permutation test: clusters get each other's, shape
+            (n_permutations, n_examples).
+    """
+
+    drawn: NDArray[np.int32]
+    permuted: NDArray[np.int32]
+
+    @classmethod
+    def random(
+        cls, member: IntArray, cluster: IntArray, draws: int, permutations: int, seed: int
+    ) -> Donors:
+        """Reassign the explanations of some examples; more draws begin with the same ones.
+
+        Args:
+            member: Examples that have an explanation.
+            cluster: The cluster of each example.
+            draws: Number of draws of the baseline.
+            permutations: Number of permutations.
+            seed: Any integer.
+        """
+        _, group = np.unique(cluster[member], return_inverse=True)
+
+        def donors(number: int, purpose: int) -> NDArray[np.int32]:
+            result = np.full((number, len(cluster)), -1, np.int32)
+            for place in range(number):
+                rng = np.random.default_rng([seed % 2**64, purpose, place])
+                reassign = random_reassignment if purpose else random_derangement
+                other = reassign(group, rng)
+                result[place, member] = np.where(other < 0, -1, member[other])
+            return result
+
+        return cls(donors(draws, 0), donors(permutations, 1))

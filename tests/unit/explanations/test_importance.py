@@ -1,0 +1,417 @@
+"""Importance alignment: numbers by hand, a slow oracle, counts of what drops, simulations."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from math import atanh, tanh
+
+import numpy as np
+import polars as pl
+import pytest
+from scipy import stats
+
+from audit.base.errors import InputError
+from audit.engine.statistics.resampling import poisson_weights, unit_keys
+from audit.explanations.attributions import Attributions
+from audit.explanations.importance.correlations import LEAST_TOKENS
+from audit.explanations.importance.delta_a import Clustering, delta_a
+from audit.explanations.importance.examples import examples_of
+from audit.explanations.importance.importance import (
+    BY,
+    ImportanceAlignment,
+    alignment_by_seed,
+    importance_alignment,
+)
+from audit.explanations.importance.random_explanations import Donors
+from audit.explanations.importance.row_alignment import REASONS
+from fixtures.importance import Corpus, random_corpus
+
+
+def line(result: ImportanceAlignment, **of: str) -> dict[str, object]:
+    return result.summary.row(
+        by_predicate=pl.all_horizontal(
+            *(pl.col(name) == value for name, value in ({"subset": "all"} | of).items())
+        ),
+        named=True,
+    )
+
+
+def two_examples() -> Corpus:
+    """The explanation of B marks the second and the fourth token of A."""
+    corpus = Corpus()
+    a = corpus.text(["a", "b", "c", "d"])
+    corpus.row("A", a, [4, -3, 2, 1], corpus.marked(a, [1, 1, 0, 0]), gold=True, predicted=False)
+    b = corpus.text(["b", "d", "e", "f"])
+    corpus.row("B", b, [1, 2, 2, 1], corpus.marked(b, [1, 1, 0, 0]), gold=True, predicted=True)
+    return corpus
+
+
+def test_one_example_by_hand() -> None:
+    result = importance_alignment(two_examples().attributions())
+    row = result.rows.row(0, named=True)
+    wrong = line(result, subset="wrong")
+
+    assert row["c"] == pytest.approx(1.44364, abs=5e-6)
+    assert row["c_random"] == pytest.approx(-0.48121, abs=5e-6)
+    assert wrong["delta_a"] == pytest.approx(0.95831, abs=5e-6)
+    assert wrong["examples"] == 1
+    assert wrong["low"] is None
+    assert wrong["p_t"] is None
+
+
+def test_delta_a_is_no_difference_of_correlations() -> None:
+    row = importance_alignment(two_examples().attributions()).rows.row(0, named=True)
+    difference = tanh(row["c"]) - tanh(row["c_random"])
+
+    assert difference == pytest.approx(1.34164, abs=5e-6)
+    assert tanh(row["c"] - row["c_random"]) < 1 < difference
+
+
+def test_what_an_exchange_of_two_explanations_can_tell() -> None:
+    p = line(importance_alignment(two_examples().attributions()))["p_permutation"]
+
+    assert p == pytest.approx(0.5, abs=0.05), "of two reassignments one is the observed one"
+
+
+@pytest.mark.parametrize("kind", ["text", "marks"])
+def test_every_row_against_scipy(kind: str) -> None:
+    attributions = random_corpus(
+        25, np.random.default_rng(1), kind=kind, models=("a", "b"), seeds=2, group=3
+    )
+    draws = 4
+    rows = importance_alignment(attributions, draws=draws, permutations=0, seed=7).rows
+    examples = examples_of(attributions.rows)
+    member = np.unique(examples.of_row)
+    donors = Donors.random(member, examples.cluster, draws, 0, 7).drawn
+    item_of = dict(zip(examples.of_row.tolist(), attributions.rows["item"], strict=True))
+    for row in rows.iter_rows(named=True):
+        place, example = row["row"], row["example"]
+        size = np.abs(attributions.scores[place])
+        marks = attributions.evidence.marks[item_of[example]]
+        words = attributions.words[attributions.rows["text"][place]]
+        c = [
+            correlation(size, np.isin(words, attributions.evidence.words[item_of[int(donor)]]))
+            for donor in donors[:, example]
+        ]
+        known = [one for one in c if one is not None]
+
+        assert row["c"] == pytest.approx(correlation(size, marks))
+        assert row["undefined"] == c.count(None)
+        assert row["draws"] == draws
+        assert row["c_random"] == pytest.approx(np.mean(known) if known else None)
+        assert row["difference_zeros"] == pytest.approx(row["c"] - sum(known) / draws)
+
+
+def correlation(left: np.ndarray, right: np.ndarray) -> float | None:
+    """Fisher's transform of Pearson's correlation; None where it is undefined."""
+    if len(set(left.tolist())) == 1 or len(set(right.tolist())) == 1:
+        return None
+    return atanh(stats.pearsonr(left, right.astype(float)).statistic)
+
+
+def test_the_t_test_is_scipys_and_seeds_count_once() -> None:
+    attributions = random_corpus(60, np.random.default_rng(2), effect=0.3, seeds=3)
+    result = importance_alignment(attributions, permutations=0)
+    used = (
+        result.rows.drop_nulls("difference")
+        .group_by("example")
+        .agg(pl.col("difference", "c", "c_random").mean())
+    )
+    wanted = stats.ttest_1samp(used["difference"], 0)
+    low, high = wanted.confidence_interval(0.95)
+    found = line(result)
+
+    assert stats.ttest_rel(used["c"], used["c_random"]).pvalue == pytest.approx(wanted.pvalue)
+    assert (found["examples"], found["seeds"], found["rows_used"]) == (60, 3, 180)
+    assert found["t"] == pytest.approx(wanted.statistic)
+    assert found["p_t"] == pytest.approx(wanted.pvalue)
+    assert found["delta_a"] == pytest.approx(tanh(used["difference"].mean()))
+    assert [found["low"], found["high"]] == pytest.approx([tanh(low), tanh(high)])
+
+
+def test_an_example_is_averaged_over_the_seeds_in_which_it_is_in_the_subset() -> None:
+    attributions = random_corpus(40, np.random.default_rng(3), seeds=3)
+    result = importance_alignment(attributions, permutations=0)
+    wrong = result.rows.filter("wrong").drop_nulls("difference")
+    mean = wrong.group_by("example").agg(pl.col("difference").mean())["difference"].mean()
+
+    assert line(result, subset="wrong")["delta_a"] == pytest.approx(tanh(mean))
+    assert line(result, subset="wrong")["examples"] == wrong["example"].n_unique() > 20
+
+
+def test_subsets() -> None:
+    corpus = Corpus()
+    told = {"x0": "ww", "x1": "wr", "x2": "rr", "x3": "w?"}
+    for name, outcomes in told.items():
+        text = corpus.text([f"{name}a", "b", "c", "d"])
+        item = corpus.marked(text, [1, 0, 0, 0])
+        for model, outcome in zip(("bert", "roberta"), outcomes, strict=True):
+            predicted = {"w": False, "r": True, "?": None}[outcome]
+            corpus.row(name, text, [3, 1, 2, 0], item, model=model, gold=True, predicted=predicted)
+    rows = importance_alignment(corpus.attributions(), permutations=0).rows
+
+    def chosen(subset: str) -> list[str]:
+        kept = rows.filter(subset)
+        return [f"x{e}{m[0]}" for e, m in kept.select("example", "model").iter_rows()]
+
+    assert chosen("wrong") == ["x0b", "x0r", "x1b", "x3b"]
+    assert chosen("right") == ["x1r", "x2b", "x2r"]
+    assert chosen("common") == ["x0b", "x0r"]
+
+
+def test_rows_drop_for_the_first_reason_that_applies_and_are_counted() -> None:
+    corpus = Corpus()
+    text = corpus.text(["a", "b", "c", "d", "e"])
+    short = corpus.text(["a", "b", "c"])
+    alone = corpus.text(["v", "w", "x", "y", "z"])
+    marked = corpus.marked(text, [1, 1, 0, 0, 0])
+    corpus.row("used", text, [5, 4, 3, 2, 2], marked)
+    corpus.row("none", text, [5, 4, 3, 2, 1], None)
+    corpus.row("short", short, [5, 4, 3], corpus.marked(short, [1, 0, 0]))
+    corpus.row("flat", text, [1, -1, 1, -1, 1], marked)
+    corpus.row("empty", text, [5, 4, 3, 2, 1], corpus.marked(text, [0] * 5))
+    corpus.row("whole", text, [5, 4, 3, 2, 1], corpus.marked(text, [1] * 5))
+    corpus.row("perfect", text, [2, 2, 1, 1, 1], marked)
+    corpus.row("alone", alone, [5, 4, 3, 2, 1], corpus.marked(alone, [1, 1, 0, 0, 0]))
+    result = importance_alignment(corpus.attributions())
+    dropped = dict(zip(corpus.attributions().rows["id"], result.rows["dropped"], strict=True))
+    found = line(result)
+
+    assert dropped == {
+        "used": None,
+        "none": "no_evidence",
+        "short": "too_short",
+        "flat": "constant_scores",
+        "empty": "constant_oracle",
+        "whole": "constant_oracle",
+        "perfect": "perfect",
+        "alone": "no_baseline",
+    }
+    assert found["rows"] == 8
+    assert found["rows_used"] + sum(found[f"dropped_{reason}"] for reason in REASONS) == 8
+    assert found["dropped_constant_oracle"] == 2
+
+
+def test_two_tokens_would_always_correlate_perfectly() -> None:
+    r = [stats.pearsonr(pair, [1, 0]).statistic for pair in ([2, 1], [0.1, 7])]
+
+    assert np.abs(r) == pytest.approx([1, 1])
+    assert LEAST_TOKENS == 4
+
+
+def test_undefined_draws_are_left_out_or_zero() -> None:
+    corpus = Corpus()
+    for name, words in (("A", "abcd"), ("B", "bdef"), ("C", "wxyz")):
+        text = corpus.text(list(words))
+        corpus.row(name, text, [4, 3, 2, 1], corpus.marked(text, [1, 1, 0, 0]))
+    result = importance_alignment(corpus.attributions(), draws=200, permutations=0)
+    a = result.rows.row(0, named=True)
+    defined = a["draws"] - a["undefined"]
+
+    assert 0 < a["undefined"] < a["draws"] == 200
+    assert a["c_random"] == pytest.approx(-0.481212, abs=1e-6)
+    assert a["c"] - a["difference_zeros"] == pytest.approx(a["c_random"] * defined / 200)
+    assert line(result)["undefined_share"] == pytest.approx(
+        result.rows["undefined"].sum() / result.rows["draws"].sum()
+    )
+
+
+def test_seeds_and_the_order_of_rows_decide_nothing_else() -> None:
+    attributions = random_corpus(30, np.random.default_rng(4), models=("a", "b"), seeds=2)
+    order = np.random.default_rng(5).permutation(len(attributions.rows))
+    shuffled = attributions.of_rows(order)
+    one, again, other, moved = (
+        importance_alignment(of, permutations=99, seed=seed)
+        for of, seed in ((attributions, 1), (attributions, 1), (attributions, 2), (shuffled, 1))
+    )
+
+    assert one.summary.equals(again.summary)
+    assert one.rows.equals(again.rows)
+    assert not one.rows.equals(other.rows)
+    assert moved.rows["c_random"].to_numpy() == pytest.approx(
+        one.rows["c_random"].to_numpy()[order], nan_ok=True
+    )
+    assert moved.summary["p_permutation"].to_list() == one.summary["p_permutation"].to_list()
+
+
+def test_batches_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    attributions = random_corpus(30, np.random.default_rng(6), models=("a", "b"), seeds=2)
+    whole = importance_alignment(attributions, permutations=19)
+    monkeypatch.setattr("audit.explanations.importance.correlations.batches.__defaults__", (50,))
+    cut = importance_alignment(attributions, permutations=19)
+
+    assert cut.rows.equals(whole.rows)
+    numbers = whole.summary.select(pl.selectors.numeric()).to_numpy()
+    assert cut.summary.select(pl.selectors.numeric()).to_numpy() == pytest.approx(
+        numbers, nan_ok=True
+    )
+
+
+def test_no_example_meets_its_group_or_another_target_of_its_instance() -> None:
+    corpus = Corpus()
+    for place in range(8):
+        text = corpus.text([f"{place}a", f"{place}b", "c", "d"])
+        for target in "tu":
+            item = corpus.marked(text, [1, 0, 0, 1], target)
+            group = "g" if place < 3 else None
+            corpus.row(f"x{place}", text, [3, 2, 1, 0], item, target=target, group=group)
+    examples = examples_of(corpus.attributions().rows)
+    donors = Donors.random(np.arange(16), examples.cluster, 50, 0, 0).drawn
+
+    assert len(set(examples.cluster)) == 6
+    assert (examples.cluster[donors] != examples.cluster).all()
+
+
+def test_the_standard_error_over_groups_is_that_of_a_bootstrap_of_groups() -> None:
+    rng = np.random.default_rng(8)
+    cluster = np.repeat(np.arange(80), rng.integers(1, 6, 80))
+    value = rng.normal(size=80)[cluster] + rng.normal(size=len(cluster))
+    cell = np.zeros(len(value), np.int64)
+    mean = Clustering(cell, np.arange(len(value)), cluster, 1).means(value)
+    weights = poisson_weights(unit_keys([f"{one}" for one in range(80)], 0), 4000)[cluster]
+    bootstrap = (weights * value[:, None]).sum(axis=0) / weights.sum(axis=0)
+    alone = Clustering(cell, np.arange(len(value)), np.arange(len(value)), 1).means(value)
+
+    assert mean.error[0] == pytest.approx(bootstrap.std(), rel=0.06)
+    assert alone.error[0] == pytest.approx(stats.sem(value))
+    assert mean.error[0] > 1.2 * alone.error[0]
+
+
+def test_delta_a_by_seed_and_by_target() -> None:
+    attributions = random_corpus(30, np.random.default_rng(9), seeds=2)
+    result = importance_alignment(attributions, permutations=0)
+    by_seed = alignment_by_seed(result.rows)
+    by_target = delta_a(result.rows, ("oracle", "target"))
+
+    assert by_seed.filter(pl.col("subset") == "all")["seed"].to_list() == [0, 1]
+    assert by_target["delta_a"][0] == pytest.approx(line(result)["delta_a"])
+    assert by_seed.columns[:5] == [*BY, "seed"]
+
+
+def test_q_is_benjamini_hochbergs_over_the_lines_of_a_subset() -> None:
+    attributions = random_corpus(40, np.random.default_rng(10), models=("a", "b", "c"), effect=0.4)
+    summary = importance_alignment(attributions, permutations=0).summary
+    every = summary.filter(pl.col("subset") == "all")
+
+    assert every["family"].to_list() == [3, 3, 3]
+    assert every["q"].to_list() == pytest.approx(
+        stats.false_discovery_control(every["p_t"]).tolist()
+    )
+
+
+def test_permutation_p_is_close_to_the_t_tests() -> None:
+    pairs = []
+    for effect, seed in ((0, 1), (0.05, 2), (0.1, 3), (0.15, 4), (0.4, 5)):
+        attributions = random_corpus(
+            120, np.random.default_rng(seed), effect=effect, tokens=30, vocabulary=20
+        )
+        found = line(importance_alignment(attributions, draws=30))
+        pairs.append((found["p_permutation_two_sided"], found["p_t"]))
+
+    assert [np.sqrt(p) for p, _ in pairs] == pytest.approx([np.sqrt(p) for _, p in pairs], abs=0.1)
+    assert min(p for _, p in pairs) < 0.01 < 0.2 < max(p for _, p in pairs)
+
+
+def shuffled_explanations(attributions: Attributions, rng: np.random.Generator) -> Attributions:
+    """The same texts and scores with the explanations dealt out anew, own ones included."""
+    evidence = attributions.evidence
+    words = evidence.words.take(rng.permutation(len(evidence.words)))
+    held = [
+        np.isin(attributions.words[text], words[item])
+        for item, text in enumerate(evidence.items["text"])
+    ]
+    marks = replace(evidence.marks, values=np.concatenate(held).astype(float))
+    return replace(attributions, evidence=replace(evidence, words=words, marks=marks))
+
+
+def test_shuffled_explanations_align_at_the_rate_of_the_interval() -> None:
+    rng = np.random.default_rng(11)
+    covered = 0
+    for _ in range(500):
+        attributions = shuffled_explanations(random_corpus(24, rng, effect=0.5, tokens=10), rng)
+        found = line(importance_alignment(attributions, draws=5, permutations=0))
+        covered += found["low"] <= 0 <= found["high"]
+
+    assert 0.925 <= covered / 500 <= 0.985
+
+
+@pytest.mark.parametrize("group", [1, 4])
+def test_shuffled_explanations_pass_the_permutation_test_at_its_rate(group: int) -> None:
+    rng = np.random.default_rng(15)
+    p = []
+    for _ in range(150):
+        attributions = shuffled_explanations(random_corpus(16, rng, tokens=10, group=group), rng)
+        p.append(
+            line(importance_alignment(attributions, draws=2, permutations=19))["p_permutation"]
+        )
+
+    assert np.mean(np.array(p) <= 0.05) <= 0.11
+    assert np.mean(np.array(p) <= 0.5) == pytest.approx(0.5, abs=0.12)
+
+
+def test_evidence_is_aligned_and_a_shortcut_is_not() -> None:
+    attributions = random_corpus(80, np.random.default_rng(12), effect=2.0)
+    found = line(importance_alignment(attributions))
+
+    assert found["low"] > 0.1
+    assert found["p_permutation"] == pytest.approx(0.001)
+    assert found["q"] < 1e-6
+
+
+def test_words_that_are_everywhere_raise_the_baseline_too() -> None:
+    corpus = Corpus("text")
+    rng = np.random.default_rng(13)
+    for place in range(60):
+        text = corpus.text(["heart", *(f"w{word}" for word in rng.integers(500, size=11))])
+        item = corpus.explained(text, ["heart", f"elsewhere{place}"])
+        scores = rng.gamma(2, size=12) + 9 * (np.arange(12) == 0)
+        corpus.row(f"x{place:02}", text, scores.tolist(), item)
+    found = line(importance_alignment(corpus.attributions()))
+
+    assert found["correlation"] > 0.8
+    assert found["delta_a"] == pytest.approx(0, abs=1e-9)
+
+
+def test_one_group_leaves_no_baseline() -> None:
+    attributions = random_corpus(10, np.random.default_rng(14), group=10)
+    found = line(importance_alignment(attributions))
+
+    assert found["dropped_no_baseline"] == 10
+    assert found["delta_a"] is None
+    assert found["correlation"] is not None
+    assert found["p_permutation"] is None
+    assert found["absent"] == "no example has both a correlation and a baseline"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"draws": 0}, "the baseline needs one draw"),
+        ({"informed": {"bert": ["m'"]}}, 'no rows of "m\'"'),
+    ],
+)
+def test_bad_arguments(arguments: dict[str, object], message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        importance_alignment(two_examples().attributions(), **arguments)
+
+
+def test_without_any_oracle() -> None:
+    attributions = replace(two_examples().attributions(), evidence=None)
+
+    with pytest.raises(InputError, match="needs human evidence"):
+        importance_alignment(attributions)
+
+
+def test_two_oracles_of_one_kind() -> None:
+    corpus = two_examples()
+
+    with pytest.raises(InputError, match="each kind of oracle"):
+        importance_alignment(corpus.attributions(), evidence=[corpus.evidence()])
+
+
+def test_no_rows() -> None:
+    corpus = Corpus()
+    corpus.marked(corpus.text(["a", "b", "c", "d"]), [1, 0, 0, 0])
+    result = importance_alignment(corpus.attributions())
+
+    assert len(result.summary) == len(result.rows) == 0
