@@ -8,7 +8,7 @@ from itertools import groupby
 from math import tanh
 
 from reports.chapters.explanation_parts import Row, Rows, minus
-from reports.words.parts import Code, Node, Table, column
+from reports.words.parts import Node, Table, column
 from reports.words.words import decimal
 
 MOST_TOKENS = 160
@@ -180,9 +180,9 @@ def _table(rows: Rows) -> Table:
     )
 
 
-def _told(row: Row) -> Iterator[tuple[str | Code, ...]]:
+def _told(row: Row) -> Iterator[tuple[str, ...]]:
     tokens: Sequence[str] = row["tokens"]
-    head = (row["id"], Code(row["target"]), row["model"], f"{row['aligned']}, {_aligned(row)}")
+    head = (row["id"], row["target"], row["model"], f"{row['aligned']}, {_aligned(row)}")
     marked = [token for token, mark in zip(tokens, row["marks"], strict=True) if mark]
     yield *head, "people", ", ".join(marked) or "none"
     views: Mapping[str, Sequence[float | None]] = dict(

@@ -201,7 +201,14 @@ def _read_passage(value: Any) -> str:
 
 
 def _read_flag(value: Any) -> str | None:
-    return str(value).lower() if isinstance(value, bool) else _read_text(value)
+    if isinstance(value, bool):
+        return str(value).lower()
+    text = _read_text(value)
+    return _WHOLE.get(text, text) if text and isinstance(value, Number) else text
+
+
+_WHOLE = {"0.0": "0", "1.0": "1"}
+"""How 0 and 1 are written where a column also has missing values, as pandas writes them."""
 
 
 def _read_list(value: Any) -> list[Any]:

@@ -6,13 +6,14 @@ from collections.abc import Callable
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy.optimize import brentq
 from scipy.stats import beta, betabinom
 
 from audit.engine.statistics.intervals import wilson
 from audit.engine.statistics.shrinkage import LEAST_SHARES, SharePrior, _posterior, share_prior
+from fixtures.examples import examples
 
 
 def drawn(a: float, b: float, sizes: list[int], seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
@@ -130,7 +131,7 @@ def test_shares_of_all_or_none_are_drawn_apart() -> None:
     assert found.interval(60, 60)[0] > 0.9
 
 
-@settings(max_examples=100)
+@examples(100)
 @given(st.floats(0.05, 50), st.floats(0.05, 50), st.integers(0, 500), st.integers(0, 500))
 def test_a_shrunk_share_lies_between_the_share_and_the_prior_s(
     a: float, b: float, k: int, others: int
@@ -143,7 +144,7 @@ def test_a_shrunk_share_lies_between_the_share_and_the_prior_s(
     assert 0 <= low <= high <= 1
 
 
-@settings(max_examples=100)
+@examples(100)
 @given(st.floats(0.05, 5_000), st.floats(0.05, 5_000), st.integers(0, 5_000), st.integers(0, 5_000))
 def test_of_one_component_the_interval_is_that_of_its_beta(
     a: float, b: float, k: int, others: int

@@ -109,6 +109,12 @@ def test_free_text(tmp_path: Path, explanation: Any, shares: list[float], words:
     assert evidence_words(read) == words
 
 
+def test_free_text_on_one_row_is_evidence_for_all_models(tmp_path: Path) -> None:
+    other = ROW | {"model": "b", "tokens": ["heart", "failure"], "scores": [1, 2]}
+    read = read_attributions(written(tmp_path, ROW | {"explanation": "a heart"}, other))
+    assert [marks(read, item) for item in read.rows["item"]] == [[1, 0], [1, 0, 0, 0]]
+
+
 def test_negations_count_only_without_the_papers_stop_words(tmp_path: Path) -> None:
     row = ROW | {"tokens": ["no", "heart", "the"], "scores": [1, 2, 3]}
     told = {"explanation": "No, the heart."}

@@ -10,13 +10,14 @@ from typing import Any
 
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from audit.base.errors import AuditError, InputError, SchemaError
 from audit.explanations.reading.reading import read_attributions
 from audit.explanations.reading.writing import write_attributions
 from fixtures.attribution_files import PASSAGE, ROW, adds_up, same, write_seeds, written
+from fixtures.examples import examples
 from fixtures.fuzzed import Reader, stumbles
 
 
@@ -75,6 +76,16 @@ def test_methods_that_see_other_special_tokens_share_a_text(tmp_path: Path) -> N
     read = read_attributions(written(tmp_path, ROW, bare))
     assert read.rows["text"].to_list() == [0, 0]
     assert len(read.words) == 1
+
+
+def test_no_word_goes_on_across_texts_or_special_tokens(tmp_path: Path) -> None:
+    row = ROW | {"scores": [1, 2]}
+    texts = (["##a", "##b"], ["##c", "##d"])
+    rows = [row | {"id": str(n), "tokens": tokens} for n, tokens in enumerate(texts)]
+    around = ROW | {"id": "2", "tokens": ["[CLS]", "a", "##b", "[SEP]", "##c", "##d"]}
+    read = read_attributions(written(tmp_path, *rows, around), word_pieces="sum")
+    assert read.tokens.to_list() == ["##ab", "##cd", "ab", "##cd"]
+    assert read.scores.values.tolist() == [3, 3, -0.75, 0.5]
 
 
 def test_token_lists_of_two_models_stay_apart(tmp_path: Path) -> None:
@@ -154,6 +165,8 @@ def special_row() -> dict[str, Any]:
         (("True", "False"), [True, False]),
         (("428.0", "486"), [True, False]),
         ((428.0, 486), [True, False]),
+        ((1.0, 0.0, None), [True, False, None]),
+        (("1.0", "428.0"), [False, True]),
         ((None, True), [None, True]),
     ],
 )
@@ -279,7 +292,7 @@ def anchored(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
     return [*rows, ROW | {"id": "anchor"}]
 
 
-@settings(max_examples=40)
+@examples(40)
 @given(rows=releases(), rule=st.sampled_from([None, "sum", "mean", "max"]))
 def test_what_is_written_is_read_again(
     rows: list[dict[str, Any]], rule: str | None, tmp_path_factory: pytest.TempPathFactory
@@ -293,7 +306,7 @@ def test_what_is_written_is_read_again(
         assert adds_up(again.ledger)
 
 
-@settings(max_examples=40)
+@examples(40)
 @given(rows=releases(), draw=st.randoms(use_true_random=False))
 def test_the_order_of_rows_does_not_matter(
     rows: list[dict[str, Any]], draw: Any, tmp_path_factory: pytest.TempPathFactory

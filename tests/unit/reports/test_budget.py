@@ -6,9 +6,10 @@ from functools import cache
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from fixtures.examples import examples
 from reports.chapters.report import Report, build
 from reports.pdf import columns
 from reports.pdf.budget import BUDGETS, PAGES, Budget, budgets, pages, printed
@@ -72,7 +73,7 @@ def test_the_last_budget_fits_whatever_comes(findings: int, length: int) -> None
 words = st.text(st.characters(codec="utf-8", categories=["L", "N", "P", "Zs"]), max_size=400)
 
 
-@settings(max_examples=60)
+@examples(60)
 @given(st.integers(1, 9).flatmap(lambda n: st.lists(st.tuples(*[words] * n), max_size=6)))
 def test_columns_share_the_width_of_the_page(rows: list[tuple[str, ...]]) -> None:
     headings = [f"h{place}" for place in range(len(rows[0]) if rows else 3)]

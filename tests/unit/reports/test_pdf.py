@@ -72,6 +72,7 @@ def test_result_is_attached_byte_for_byte(rich: AuditResult, pdf: pikepdf.Pdf) -
     assert str(pdf.Root.AF[0].AFRelationship) == "/Source"
 
 
+@pytest.mark.slow
 def test_same_result_same_bytes(
     rich: AuditResult, pdf_path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
