@@ -1,26 +1,29 @@
 # Set-up and checks. `make demo` and `make test` need nothing but Python 3.11+ and make.
 .DEFAULT_GOAL := help
-.PHONY: help demo test explore check bench gallery clean
+.PHONY: help demo test test-all explore check bench gallery clean
 SHELL := /bin/sh
 PYTHON ?= python3
 VENV := .venv
 PIP := $(VENV)/bin/python -m pip --disable-pip-version-check --quiet install --constraint constraints.txt
+PYTEST := $(VENV)/bin/python -m pytest --numprocesses=auto --dist=worksteal
 
 help:  ## Show this list
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-9s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 demo: $(VENV)/.demo  ## Audit sample_data/ and say where the report lies
 	@sh scripts/demo.sh $(VENV)/bin/audit
 
-test: $(VENV)/.test  ## Run all tests
-	$(VENV)/bin/python -m pytest --numprocesses=auto $(PYTEST_ARGS)
+test: $(VENV)/.test  ## Run all tests but the slow ones, on fewer examples
+	$(PYTEST) -m 'not slow' --hypothesis-profile=few $(PYTEST_ARGS)
+
+test-all: $(VENV)/.test  ## Run every test on all examples, as CI does
+	$(PYTEST) $(PYTEST_ARGS)
 
 explore: $(VENV)/.test  ## Run the property tests on random examples, by a seed that is printed
 	@seed=$${SEED:-$$($(VENV)/bin/python -c 'import secrets; print(secrets.randbelow(10**9))')}; \
 	repeat="make explore SEED=$$seed PYTEST_ARGS='$(PYTEST_ARGS)'"; \
 	echo "To draw these examples again: $$repeat"; \
-	$(VENV)/bin/python -m pytest --numprocesses=auto -m hypothesis \
-		--hypothesis-profile=explore --hypothesis-seed=$$seed $(PYTEST_ARGS) \
+	$(PYTEST) -m hypothesis --hypothesis-profile=explore --hypothesis-seed=$$seed $(PYTEST_ARGS) \
 	|| { status=$$?; echo "To see this failure again: $$repeat"; exit $$status; }
 
 check: $(VENV)/.test  ## Lint and check types

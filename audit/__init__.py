@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from audit.base.errors import AuditError
+    from audit.base.limits import limits
     from audit.data.dataset import LabelDataset, load_labels
     from audit.data.predictions import Predictions, load_predictions
     from audit.data.weighted_dag import WeightedDag
@@ -34,6 +35,7 @@ __all__ = [
     "Predictions",
     "WeightedDag",
     "compare_runs",
+    "limits",
     "load_hierarchy",
     "load_labels",
     "load_policy",
@@ -56,6 +58,7 @@ _HOME = {
     "Predictions": "audit.data.predictions",
     "WeightedDag": "audit.data.weighted_dag",
     "compare_runs": "audit.runs.compare",
+    "limits": "audit.base.limits",
     "load_hierarchy": "audit.hierarchies.reading",
     "load_labels": "audit.data.dataset",
     "load_policy": "audit.policy.reading",

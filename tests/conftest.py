@@ -9,13 +9,15 @@ from hypothesis import HealthCheck, settings
 from hypothesis.internal.conjecture import providers
 
 from audit.hierarchies.hierarchy import Hierarchy
+from fixtures.once import filled_once
 from fixtures.toy import EDGES, toy
 
 # Hypothesis also draws constants from the source of the modules that are loaded. Which these are
 # depends on the folder of the clone and on the tests before, so nobody could repeat an example.
 providers._get_local_constants = providers.Constants
 
-# Everybody draws the same examples; `make explore` draws others, by a seed that it prints.
+# Everybody draws the same examples, `make test` the first few of them; `make explore` draws others,
+# by a seed that it prints.
 settings.register_profile(
     "same",
     deadline=None,
@@ -28,12 +30,21 @@ settings.register_profile(
 settings.register_profile(
     "explore", settings.get_profile("same"), max_examples=200, derandomize=False
 )
+settings.register_profile("few", settings.get_profile("same"), max_examples=10)
 settings.load_profile("same")
 
 
 @pytest.fixture(scope="session")
 def toy_hierarchy() -> Hierarchy:
     return toy()
+
+
+@pytest.fixture(scope="session")
+def sample_runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder of `first`, `second` and `comparison`: audits of the sample data."""
+    from fixtures.sample_runs import write_sample_runs
+
+    return filled_once("sample_runs", write_sample_runs, tmp_path_factory)
 
 
 @pytest.fixture

@@ -9,6 +9,8 @@ import io
 import json
 import zlib
 from collections.abc import Iterator, Sequence
+from contextvars import copy_context
+from functools import partial
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -20,8 +22,8 @@ from audit.base.limits import EXPANSION, UNPACKED
 UNPICKLABLE = (".pkl", ".pickle", ".pt", ".pth", ".joblib", ".bin")
 """Suffixes of formats that can run code when they are loaded, such as pickles."""
 
-_AT_ONCE = 2**24
-"""Bytes that are unpacked at a time."""
+_AT_ONCE = 2**20
+"""Bytes that are read at a time."""
 SNIFFED_BYTES = 65_536
 """Number of bytes that `first_bytes` reads."""
 
@@ -32,11 +34,17 @@ def sha256_of(path: Path) -> str:
         return hashlib.file_digest(stream, "sha256").hexdigest()
 
 
-def refuse_pickle(path: Path) -> None:
-    """Refuse a file that is, or may hold, pickled objects; it is never unpickled."""
-    if path.suffix.lower() in UNPICKLABLE or first_bytes(path)[:1] == b"\x80":
+def refuse_pickle(path: Path, head: bytes, what: str = "labels and hierarchies") -> None:
+    """Refuse a file that is, or may hold, pickled objects; it is never unpickled.
+
+    Args:
+        path: The file.
+        head: Its `first_bytes`.
+        what: What it should hold, for the message.
+    """
+    if path.suffix.lower() in UNPICKLABLE or head[:1] == b"\x80":
         raise InputError(
-            "labels and hierarchies are read from text, JSON or Parquet",
+            f"{what} are read from text, JSON or Parquet",
             found="a file of pickled objects, which could run code when read",
             where=path,
             hint="export it as CSV or JSON lines",
@@ -49,10 +57,17 @@ def first_bytes(path: Path) -> bytes:
         return stream.read(SNIFFED_BYTES)
 
 
+def open_bytes(path: Path) -> BinaryIO:
+    """A file's bytes to read from, unpacked if its name ends in ``.gz``; InputError if it fails."""
+    with _reading(path):
+        packed = path.suffix.lower() == ".gz"
+        return io.BytesIO(read_bytes(path)) if packed else path.open("rb")
+
+
 def read_bytes(path: Path) -> bytes:
     """The content of a file, decompressed if it is gzip; raises InputError if it is empty."""
     with _reading(path), _stream(path) as stream:
-        content = _unpacked(stream, path) if isinstance(stream, gzip.GzipFile) else stream.read()
+        content = b"".join(iter(partial(stream.read, _AT_ONCE), b""))
     if not content.strip():
         raise InputError("a file with content is required", found="an empty file", where=path)
     return content
@@ -129,12 +144,12 @@ def read_table(path: Path, *, separator: str = ",", header: bool = True) -> pl.D
     return table.rename({name: name.replace('""', '"') for name in table.columns if '""' in name})
 
 
-def column_named(frame: pl.DataFrame, wanted: str, path: Path) -> str:
+def column_named(frame: pl.DataFrame, wanted: str, where: object) -> str:
     """The column of that name, ignoring case; raises SchemaError if there is none."""
-    return name_among(frame.columns, wanted, path)
+    return name_among(frame.columns, wanted, where)
 
 
-def name_among(names: Sequence[str], wanted: str, path: Path, hint: str = "") -> str:
+def name_among(names: Sequence[str], wanted: str, where: object, hint: str = "") -> str:
     """The name as written, else a match that ignores case; raises SchemaError if there is none."""
     same = [name for name in names if name.strip().lower() == wanted.strip().lower()]
     if same:
@@ -142,7 +157,7 @@ def name_among(names: Sequence[str], wanted: str, path: Path, hint: str = "") ->
     raise SchemaError(
         f"a column named {wanted!r} is required",
         found=f"the columns {first_cases(names)}" if names else "no columns",
-        where=path,
+        where=where,
         hint=hint,
     )
 
@@ -201,24 +216,58 @@ def _ragged(path: Path, content: bytes, separator: str) -> SchemaError:
     return SchemaError("a table of separated values is required", where=path)
 
 
-def _unpacked(stream: gzip.GzipFile, path: Path) -> bytes:
-    """All that is packed, some at a time, so that a limit holds before memory is taken."""
-    parts, size, allowed = [], 0, EXPANSION * path.stat().st_size
-    while part := stream.read(_AT_ONCE):
-        size += len(part)
-        UNPACKED.refuse_beyond(size, path, allowed=allowed)
-        parts.append(part)
-    return b"".join(parts)
+def unpacked(path: Path) -> BinaryIO:
+    """The bytes that a gzip file unpacks to, as far as the limit on them allows.
+
+    Reading on raises InputError; the limit is the one stated where the file is opened, whatever
+    thread reads it.
+    """
+    return io.BufferedReader(_Unpacked(path), _AT_ONCE)
 
 
-def _stream(path: Path) -> BinaryIO | gzip.GzipFile:
-    with path.open("rb") as stream:
-        packed = stream.read(2) == b"\x1f\x8b"
+class _Unpacked(io.RawIOBase):
+    def __init__(self, path: Path) -> None:
+        self._path, self._size = path, 0
+        self._stream, self._stated = gzip.GzipFile(path), copy_context()
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, into: Any) -> int:
+        """Fill a buffer; 0 at the end."""
+        try:
+            read = self._stream.readinto(into)
+        except zlib.error as error:
+            raise gzip.BadGzipFile(str(error)) from None
+        self._size += read
+        self._stated.run(
+            UNPACKED.refuse_beyond,
+            self._size,
+            self._path,
+            allowed=EXPANSION * self._path.stat().st_size,
+            whole=False,
+        )
+        return read
+
+    def close(self) -> None:
+        """Close the file too."""
+        self._stream.close()
+        super().close()
+
+
+def _stream(path: Path) -> BinaryIO:
+    packed = is_gzip(path)
     if path.suffix.lower() == ".gz" and path.stat().st_size == 0:
         raise InputError(
             "a gzip file with content is required", found="a file of 0 bytes", where=path
         )
-    return gzip.open(path) if packed else path.open("rb")
+    return unpacked(path) if packed else path.open("rb")
+
+
+def is_gzip(path: Path) -> bool:
+    """Whether a file begins as one that gzip packed."""
+    with path.open("rb") as stream:
+        return stream.read(2) == b"\x1f\x8b"
 
 
 class _reading:  # noqa: N801 - reads as the statement it is: with _reading(path)

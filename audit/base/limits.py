@@ -1,11 +1,16 @@
-"""Limits that keep unusual input from exhausting memory; environment variables change them."""
+"""Limits that keep unusual input from exhausting memory or the disk; a caller may raise them."""
 
 from __future__ import annotations
 
-import os
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass
+from types import MappingProxyType
 
-from audit.base.errors import InputError
+from audit.base.errors import InputError, first_cases
+
+_STATED: ContextVar[Mapping[str, int]] = ContextVar("limits", default=MappingProxyType({}))
 
 
 @dataclass(frozen=True, slots=True)
@@ -13,42 +18,115 @@ class Limit:
     """A limit on how much of something is read.
 
     Args:
-        variable: Environment variable that overrides the limit.
-        most: The limit where the variable is not set.
+        name: Its name for ``--limit`` and `limits`.
+        most: The limit where none is stated.
         of: What is limited, as a plural noun for the message.
+        why: What would be exhausted beyond it.
     """
 
-    variable: str
+    name: str
     most: int
     of: str
+    why: str
 
-    def refuse_beyond(self, found: int, where: object, *, allowed: int = 0) -> None:
+    def in_force(self, allowed: int = 0) -> int:
+        """The stated limit, else the usual one or a larger number that is ``allowed``."""
+        return _STATED.get().get(self.name, max(self.most, allowed))
+
+    def refuse_beyond(
+        self, found: int, where: object, *, allowed: int = 0, whole: bool = True
+    ) -> None:
         """Raise InputError if the limit is exceeded.
 
         Args:
             found: The actual number.
             where: The location, for the message.
-            allowed: A number that is accepted in any case, unless the variable is set.
+            allowed: A number that is accepted in any case, unless a limit is stated.
+            whole: Whether nothing is left to be counted; else the number may be larger.
         """
-        stated = os.environ.get(self.variable, "")
-        most = int(stated) if stated.isdecimal() else max(self.most, allowed)
-        if found > most:
-            raise InputError(
-                f"at most {most:,} {self.of} are read",
-                found=f"{found:,} or more",
-                where=where,
-                hint=f"set the environment variable {self.variable} to a higher limit, if there is "
-                "memory for it",
-            )
+        most = self.in_force(allowed)
+        if found <= most:
+            return
+        enough = found if whole else 2 * found
+        raise InputError(
+            f"at most {most:,} {self.of} are read",
+            found=f"{found:,}" if whole else f"{found:,} or more",
+            where=where,
+            hint=f"--limit {self.name}={enough} raises the limit, if there is room for it; "
+            f"audit.limits({self.name}={enough}) does from Python",
+        )
 
 
-LABELS = Limit("AUDIT_MOST_LABELS", 10_000, "different labels on one instance")
-"""Memory and time grow with the square of this number, because each pair of labels is counted."""
-ANCESTORS = Limit("AUDIT_MOST_ANCESTORS", 10**8, "pairs of a node and one above it")
-"""A chain of n nodes has n * (n - 1) / 2 of them."""
-PARTS = Limit("AUDIT_MOST_PARTS", 1_000, "parts of a dotted path")
-"""Each part adds a node, whose id repeats all parts before it."""
-UNPACKED = Limit("AUDIT_MOST_UNPACKED", 2**30, "bytes that are packed in a file")
-"""Up to `EXPANSION` times the size of the compressed file is read in any case."""
+LABELS = Limit(
+    "labels",
+    10_000,
+    "different labels on one instance",
+    "each pair of them is counted: memory and time grow with the square of the number",
+)
+ANCESTORS = Limit(
+    "ancestors",
+    10**8,
+    "pairs of a node and one above it",
+    "a chain of n nodes has n (n - 1) / 2 of them, each of which is kept in memory",
+)
+PARTS = Limit(
+    "parts",
+    1_000,
+    "parts of a dotted path",
+    "each part adds a node, whose id repeats all parts before it",
+)
+UNPACKED = Limit(
+    "unpacked",
+    2**30,
+    "bytes that are packed in a file",
+    "a small gzip or .npz file can unpack to any size; up to a hundred times the size of the file "
+    "is read in any case, unless a limit is stated",
+)
+LIMITS = (LABELS, ANCESTORS, PARTS, UNPACKED)
+"""All limits, in the order in which they are listed."""
 EXPANSION = 100
-"""Decompressed bytes that each compressed byte may give before the limit applies."""
+"""Decompressed bytes that each compressed byte may give before the limit `UNPACKED` applies."""
+
+
+@contextmanager
+def limits(**most: int) -> Iterator[None]:
+    """Read more, or less, of unusual input within the block.
+
+    Limits hold for the thread that states them, and for the Spark tasks that it starts. What is not
+    named stays as it is outside the block.
+
+    Args:
+        most: A number by the name of its limit, as ``audit list limits`` lists them.
+
+    Raises:
+        InputError: If there is no limit of a name, or a number is below 1.
+
+    >>> with limits(labels=20_000):
+    ...     LABELS.refuse_beyond(15_000, "here")
+    """
+    refuse_unknown(most)
+    before = _STATED.set({**_STATED.get(), **most})
+    try:
+        yield
+    finally:
+        _STATED.reset(before)
+
+
+def refuse_unknown(most: Mapping[str, int]) -> None:
+    """Raise InputError if there is no limit of a name, or a number is below 1."""
+    known = [limit.name for limit in LIMITS]
+    unknown = [name for name in most if name not in known]
+    if unknown:
+        raise InputError(
+            f"a limit is one of {', '.join(known)}",
+            found=first_cases(unknown),
+            hint="`audit list limits` tells what they limit",
+        )
+    least = [f"{name}={number}" for name, number in most.items() if number < 1]
+    if least:
+        raise InputError("a limit is a whole number from 1", found=first_cases(least))
+
+
+def stated_limits() -> dict[str, int]:
+    """The limits that are stated where this is called, by name; what starts tasks hands them on."""
+    return dict(_STATED.get())

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from audit.checks.check import Check, WaiverCheck
+from audit.checks.explanations import evidence_ignored, methods_disagree, unfaithful
 from audit.checks.rules import (
     cross_branch,
     duplicate_instance,
@@ -64,9 +65,19 @@ CHECKS: tuple[Check, ...] = (
     model_confuses.CHECK,
     model_habit.CHECK,
 )
-"""Rules over measurements, in report order."""
+"""Rules over measurements of data and models, in report order."""
+
+ON_EXPLANATIONS: tuple[Check, ...] = (
+    evidence_ignored.CHECK,
+    methods_disagree.CHECK,
+    unfaithful.CHECK,
+)
+"""Rules over explanations, applied before all others where there are any."""
+
+MEASURED: tuple[Check, ...] = (*ON_EXPLANATIONS, *CHECKS)
+"""Both, in report order."""
 
 ON_WAIVERS: tuple[WaiverCheck, ...] = (waiver_expired.CHECK, waiver_unused.CHECK)
 """Rules over the policy's waivers, applied and reported after all others."""
 
-ALL_CHECKS: tuple[Check | WaiverCheck, ...] = (*CHECKS, *ON_WAIVERS)
+ALL_CHECKS: tuple[Check | WaiverCheck, ...] = (*MEASURED, *ON_WAIVERS)

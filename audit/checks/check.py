@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, TypeAlias
 
 import polars as pl
 
@@ -14,6 +14,7 @@ from audit.policy.policy import Policy
 from audit.policy.statements import ANY_CHECK, Waiver
 from audit.results.findings import CheckResult, Finding
 
+Needs: TypeAlias = Literal["counts", "instances", "explanations"]
 TOP_PARTS = 10
 """Largest number of lines in a finding's breakdown."""
 
@@ -46,42 +47,57 @@ class Limit:
 
 
 @dataclass(frozen=True)
+class Outcome:
+    """What a rule says: the result of its check without the check's name and title.
+
+    Args:
+        denominator: Number of things examined.
+        denominator_unit: Unit of the denominator.
+        findings: All findings, folded ones included.
+        not_applicable: Why the rule could not be applied; empty if it was.
+    """
+
+    denominator: int
+    denominator_unit: str
+    findings: tuple[Finding, ...] = ()
+    not_applicable: str = ""
+
+
+@dataclass(frozen=True)
 class Check:
     """A check: one rule over measurements.
 
     Args:
         name: What results, policies and ``audit list checks`` call it.
         title: The question it answers, in one line.
-        run: Function that applies the check.
+        rule: Function that looks for findings.
         limits: Thresholds that can be changed for existing findings.
         counts_with: Thresholds used in counting: if they change, the check must run again.
         retest: Function that recomputes the evidence of a run's findings for other limits, from the
             run's residual table and the policy; None if no test depends on a limit.
-        needs: Required input: ``counts``, or the individual ``instances``.
+        needs: Required input: ``counts``, the individual ``instances``, or ``explanations``.
         cases: Function that returns the instances behind one finding, as ascending indices into
             the dataset; None if findings are not about instances.
     """
 
     name: str
     title: str
-    run: Callable[[Measurements], CheckResult]
+    rule: Callable[[Measurements], Outcome]
     limits: tuple[Limit, ...] = ()
     counts_with: tuple[str, ...] = ()
     retest: Callable[[CheckResult, pl.DataFrame, Policy], CheckResult] | None = None
-    needs: Literal["counts", "instances"] = "counts"
+    needs: Needs = "counts"
     cases: Callable[[Measurements, Finding], IntArray] | None = None
 
-    def apply(self, measured: Measurements) -> CheckResult:
-        """Apply the check; not applicable if it needs instances and there are only counts."""
-        if self.needs == "counts" or measured.instances is not None:
-            return self.run(measured)
-        return CheckResult(
-            name=self.name,
-            title=self.title,
-            denominator=0,
-            denominator_unit="instances",
-            not_applicable="needs the instances one by one, which a count does not keep",
-        )
+    def run(self, measured: Measurements) -> CheckResult:
+        """Apply the check; not applicable if what it needs was not given."""
+        if self.needs == "instances" and measured.instances is None:
+            lacking = "needs the instances one by one, which a count does not keep"
+        elif self.needs == "explanations" and measured.explanations is None:
+            lacking = "no attributions were given"
+        else:
+            return _result(self, self.rule(measured))
+        return _result(self, Outcome(0, "instances", not_applicable=lacking))
 
 
 @dataclass(frozen=True)
@@ -123,9 +139,24 @@ class WaiverCheck:
     Args:
         name: What results, policies and ``audit list checks`` call it.
         title: The question it answers, in one line.
-        run: Function that applies the check.
+        rule: Function that looks for findings.
     """
 
     name: str
     title: str
-    run: Callable[[Sequence[WaiverUse]], CheckResult]
+    rule: Callable[[Sequence[WaiverUse]], Outcome]
+
+    def run(self, uses: Sequence[WaiverUse]) -> CheckResult:
+        """Apply the check."""
+        return _result(self, self.rule(uses))
+
+
+def _result(check: Check | WaiverCheck, outcome: Outcome) -> CheckResult:
+    return CheckResult(
+        name=check.name,
+        title=check.title,
+        denominator=outcome.denominator,
+        denominator_unit=outcome.denominator_unit,
+        findings=outcome.findings,
+        not_applicable=outcome.not_applicable,
+    )

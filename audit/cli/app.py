@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from audit.cli.compare import compare
+from audit.cli.explanations import explanations
 from audit.cli.judge import judge
 from audit.cli.lists import list_
 from audit.cli.preference import preference
@@ -37,6 +38,12 @@ COMMANDS: tuple[tuple[str, Callable[..., None], str, str], ...] = (
         preference,
         "scores.jsonl --hierarchy dict --questions hypernyms.jsonl",
         "scores.jsonl --hierarchy words.csv --questions hypernyms.jsonl --k 5",
+    ),
+    (
+        "explanations",
+        explanations,
+        "attributions.jsonl --evidence spans.jsonl --hierarchy icd9cm",
+        "attributions.parquet --hierarchy icd9cm --labels labels.csv --only wrong",
     ),
     ("list", list_, "checks", "formats"),
 )

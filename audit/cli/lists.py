@@ -1,13 +1,14 @@
-"""``audit list``: list built-in hierarchies, formats, checks or metrics."""
+"""``audit list``: list built-in hierarchies, formats, checks, metrics or limits."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from enum import StrEnum
 from typing import Annotated
 
 import typer
 
+from audit.base.limits import LIMITS
 from audit.cli.output import (
     print_shown,
 )
@@ -20,14 +21,20 @@ class Listed(StrEnum):
     formats = "formats"
     checks = "checks"
     metrics = "metrics"
+    limits = "limits"
+
+
+_HEADINGS: Mapping[Listed, tuple[str, ...]] = {
+    Listed.formats: ("name", "kind", "what it is"),
+    Listed.limits: ("name", "unless stated", "what is limited"),
+}
 
 
 def list_(what: Annotated[Listed, typer.Argument(help="What to list.")]) -> None:
-    """List the built-in hierarchies, the formats, the checks or the metrics."""
+    """List the built-in hierarchies, the formats, the checks, the metrics or the limits."""
     from audit.cli import terminal
 
-    headings = ("name", "kind", "what it is") if what is Listed.formats else ("name", "what")
-    print_shown(terminal.listed(headings, _listed(what)))
+    print_shown(terminal.listed(_HEADINGS.get(what, ("name", "what")), _listed(what)))
 
 
 def _listed(what: Listed) -> Iterator[tuple[str, ...]]:
@@ -40,6 +47,9 @@ def _listed(what: Listed) -> Iterator[tuple[str, ...]]:
         from audit.alignment.metrics import METRICS
 
         yield from ((metric.name, metric.title) for metric in METRICS)
+        return
+    if what is Listed.limits:
+        yield from ((one.name, f"{one.most:,}", f"{one.of}: {one.why}") for one in LIMITS)
         return
     from audit.data import formats as loaders
     from audit.hierarchies import reading as hierarchies

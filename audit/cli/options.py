@@ -8,7 +8,10 @@ from typing import Annotated, TypeAlias
 
 import typer
 
+from audit.base.limits import LIMITS
+
 INPUT, MODEL, POLICY, OUTPUT, LARGE_DATA = "Input", "Model", "Policy", "Output", "Large data"
+LIMITED = "Limits"
 """Headings of ``audit run --help``."""
 
 
@@ -121,6 +124,14 @@ ReferenceRun: TypeAlias = Annotated[
         metavar="RUN", help="Earlier run that findings are known from.", rich_help_panel=POLICY
     ),
 ]
+ProtectedWith: TypeAlias = Annotated[
+    list[Path] | None,
+    typer.Option(
+        metavar="RUN",
+        help="Run of the same data whose readers may have this one too; may be repeated.",
+        rich_help_panel=POLICY,
+    ),
+]
 OutFolder: TypeAlias = Annotated[
     Path, typer.Option(help="Folder of the run.", rich_help_panel=OUTPUT)
 ]
@@ -171,6 +182,16 @@ AddTo: TypeAlias = Annotated[
         metavar="RUN",
         help="Counted run to add the dataset's counts to.",
         rich_help_panel=LARGE_DATA,
+    ),
+]
+Limits: TypeAlias = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--limit",
+        metavar="NAME=NUMBER",
+        help=f"Read more, or less, of unusual input: {', '.join(one.name for one in LIMITS)}; "
+        "`audit list limits` explains. May be repeated.",
+        rich_help_panel=LIMITED,
     ),
 ]
 SparkMaster: TypeAlias = Annotated[

@@ -7,12 +7,15 @@ from typing import Annotated
 
 import typer
 
+from audit.base.limits import limits
+from audit.cli.options import Limits
 from audit.cli.output import (
     print_json,
     print_shown,
     shown_progress,
     user_mistakes,
 )
+from audit.cli.stated_limits import limits_of
 
 
 def preference(
@@ -26,13 +29,15 @@ def preference(
     ] = None,
     k: Annotated[int, typer.Option(min=1, help="Of accuracy among the k highest tokens.")] = 10,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    limit: Limits = None,
 ) -> None:
     """Tell which answers a language model prefers: specific or general, correct or related."""
     with user_mistakes(), shown_progress() as progress:
         from audit.alignment.preference import run_preference
 
         progress("comparing")
-        result = run_preference(predictions, questions, hierarchy, relation=relation, k=k)
+        with limits(**limits_of(limit)):
+            result = run_preference(predictions, questions, hierarchy, relation=relation, k=k)
     if as_json:
         print_json(result.to_dict())
     else:

@@ -32,12 +32,14 @@ from audit.cli.options import (
     Jobs,
     KeepInstances,
     LabelColumn,
+    Limits,
     MemorySize,
     MinCell,
     OutFolder,
     Overwrite,
     PolicyFile,
     PredictionsPath,
+    ProtectedWith,
     ReferenceRun,
     Relations,
     Resume,
@@ -91,6 +93,7 @@ def run(
     device: ScoresDevice = None,
     policy: PolicyFile = None,
     reference: ReferenceRun = None,
+    protected_with: ProtectedWith = None,
     min_cell: MinCell = None,
     seed: Seed = 0,
     fail_on: FailOnSeverity = FailOn.never,
@@ -107,6 +110,7 @@ def run(
     add_to: AddTo = None,
     master: SparkMaster = None,
     jobs: Jobs = None,
+    limit: Limits = None,
 ) -> None:
     """Audit a dataset and leave a run: HTML, PDF, JSON and tables."""
     with user_mistakes():
@@ -118,7 +122,8 @@ def run(
         _refuse_options_of_predictions(ctx.params)
         counting = _engine(ctx.params)
         key = key_of(seal_key)
-        forced = refuse_broken([run for run in (reference, add_to) if run], None, force)
+        others = (reference, add_to, *(protected_with or ()))
+        forced = refuse_broken([run for run in others if run], None, force)
         with shown_progress() as progress:
             progress("starting")
             result, unrendered = _audited(ctx.params, counting, key, forced, started, progress)
@@ -136,7 +141,7 @@ def _audited(
 ) -> tuple[AuditResult, list[RenderError]]:
     """The result of the audit that options ask for, written; and what could not be rendered."""
     from audit.runs.folder import write_tables, writing_run
-    from audit.runs.inputs import reference_run, stated_policy
+    from audit.runs.inputs import reference_run, runs_beside, stated_policy
     from audit.runs.make import audited, keeping_count
     from audit.runs.manifest import seal
     from audit.runs.seal_key import with_keyed_data
@@ -151,6 +156,7 @@ def _audited(
             settings,
             stated_policy(settings),
             reference_run(settings),
+            runs_beside(settings),
             keep_instances=options["keep_instances"],
             checkpoint=checkpoint,
             resume=options["resume"],
@@ -178,12 +184,15 @@ def _settings(options: Mapping[str, Any], counting: Engine) -> Settings:
     """What is asked for, of all options those that decide the numbers."""
     from audit.checks.judging import judging_date
     from audit.cli.sizes import size_of
+    from audit.cli.stated_limits import limits_of
     from audit.runs.settings import Settings
 
     asked = {name: options[name] for name in Settings.model_fields if name in options}
-    asked |= {name: tuple(options[name] or ()) for name in ("strata", "titles", "relations")}
+    several = ("strata", "titles", "relations", "protected_with")
+    asked |= {name: tuple(options[name] or ()) for name in several}
     asked |= {name: options[name] and options[name].value for name in ("unlisted", "device")}
     asked["transform"] = next((name for name in ("softmax", "sigmoid") if options[name]), None)
+    asked["limits"] = limits_of(options["limit"])
     asked["memory"] = None if options["memory"] is None else size_of(options["memory"])
     return Settings(**asked | {"engine": counting.value, "today": judging_date()})
 

@@ -9,14 +9,16 @@ from typing import Annotated
 import typer
 
 from audit.base.errors import InputError, printable
+from audit.base.limits import limits
 from audit.base.plurals import counted
-from audit.cli.options import Force, RunFolder
+from audit.cli.options import Force, Limits, RunFolder
 from audit.cli.output import (
     print_shown,
     user_mistakes,
     write_lines,
 )
 from audit.cli.sealing import refuse_broken
+from audit.cli.stated_limits import limits_of
 
 
 def show(
@@ -26,14 +28,16 @@ def show(
         float, typer.Option(min=0, max=1, help="Leave out nodes below this share of the root.")
     ] = 0.01,
     force: Force = False,
+    limit: Limits = None,
 ) -> None:
     """Draw the weighted DAG of one instance: its labels, and its predictions beside them."""
     with user_mistakes():
         from audit.runs.instances import read_instance
 
         refuse_broken([run], None, force)
-        for title, dag in read_instance(run, instance, unsealed=True).items():
-            typer.echo(f"{title} of {printable(instance)}\n{dag.tree(least=least)}\n")
+        with limits(**limits_of(limit)):
+            for title, dag in read_instance(run, instance, unsealed=True).items():
+                typer.echo(f"{title} of {printable(instance)}\n{dag.tree(least=least)}\n")
 
 
 def cases(

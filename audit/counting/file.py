@@ -1,4 +1,4 @@
-"""Counting the pairs of a file larger than memory, in batches, with checkpoints to resume from."""
+"""Counting the pairs of data larger than memory, in batches, with checkpoints to resume from."""
 
 from __future__ import annotations
 
@@ -37,6 +37,7 @@ from audit.counting.storage.checkpoint import (
 from audit.counting.storage.spill import Arrays
 from audit.data.batches import Rows, rows_of
 from audit.data.mapping import label_counts, summed_counts
+from audit.data.sources import Source, source_of
 from audit.engine.pairs.joint import can_compile
 from audit.hierarchies.hierarchy import Hierarchy
 from audit.hierarchies.reading import load_hierarchy
@@ -53,7 +54,7 @@ SECONDS_BETWEEN = 60.0
 
 
 def count_pairs(
-    path: str | Path,
+    data: object,
     hierarchy: Hierarchy | str | Path,
     *,
     instance: str = "instance",
@@ -67,16 +68,17 @@ def count_pairs(
     resume: bool = False,
     progress: Progress = silent,
 ) -> PairCount:
-    """Count the pairs of a CSV, TSV, Parquet or JSON-lines file without loading it.
+    """Count the pairs of a CSV, TSV, Parquet or JSON-lines file, or folder of them, unloaded.
 
-    The file is read twice: once for its distinct labels, which are mapped as in
+    The data are read twice: once for its distinct labels, which are mapped as in
     `audit.load_labels`, and once to count.
 
     Args:
-        path: The file: one row per assertion, or, in Parquet and JSON lines, one row per instance
-            with a list of labels.
+        data: A file, a folder of the parts of one table, or a frame as in `audit.load_labels`: one
+            row per assertion or, where there are lists, one row per instance with a list of labels.
         hierarchy: A hierarchy, the name of a built-in one, or a hierarchy file.
-        instance: Column, or key, of the instance's id. The rows of an instance must be consecutive.
+        instance: Column, or key, of the instance's id. The rows of an instance must be consecutive,
+            over the parts of a folder in the order of their names, too.
         label: Column, or key, of the label or of the list.
         batch: Number of rows counted at a time; None: as memory allows.
         memory: Bytes that may be used beside the program itself, the result and 8 bytes per
@@ -100,29 +102,29 @@ def count_pairs(
         OutputError: If the disk is full; a checkpoint stays as it was.
     """
     known = hierarchy if isinstance(hierarchy, Hierarchy) else load_hierarchy(hierarchy)
-    asked = Asked(known, policy, memory, added_to)
+    asked, source = Asked(known, policy, memory, added_to), source_of(data)
     at_once = _rows_at_once(batch, memory)
     kept = _Kept(Path(checkpoint), resume) if checkpoint else None
     if not sort:
-        return _count(_Source(Path(path), instance, label, at_once), asked, kept, progress)
+        return _count(_Reading(source, instance, label, at_once), asked, kept, progress)
     with TemporaryDirectory(prefix="audit-sorted-") as folder:
         together = regrouped(
-            Path(path), instance, label, Path(folder), memory=memory // 4, at_once=at_once
+            source, instance, label, Path(folder), memory=memory // 4, at_once=at_once
         )
-        return _count(_Source(together, "instance", "labels", at_once), asked, kept, progress)
+        return _count(_Reading(together, "instance", "labels", at_once), asked, kept, progress)
 
 
 @dataclass(frozen=True)
-class _Source:
-    """A file of labels, read some rows at a time."""
+class _Reading:
+    """A source of labels, read some rows at a time."""
 
-    path: Path
+    source: Source
     instance: str
     label: str
     at_once: int
 
     def rows(self, start: int = 0) -> Iterator[Rows]:
-        return rows_of(self.path, self.instance, self.label, at_once=self.at_once, start=start)
+        return rows_of(self.source, self.instance, self.label, at_once=self.at_once, start=start)
 
 
 @dataclass
@@ -161,15 +163,15 @@ class _Place:
     keep: _Keep
 
 
-def _count(source: _Source, asked: Asked, kept: _Kept | None, progress: Progress) -> PairCount:
+def _count(reading: _Reading, asked: Asked, kept: _Kept | None, progress: Progress) -> PairCount:
     if kept is None:
-        counts, holder = _count_labels(source, progress), PassingFolder()
+        counts, holder = _count_labels(reading, progress), PassingFolder()
         place = _Place(holder.path, holder, {}, _never)
-        return _counted(source, asked, counts, place, progress)
-    identity = _identity(source, asked)
+        return _counted(reading, asked, counts, place, progress)
+    identity = _identity(reading, asked)
     stored = kept.stored(identity)
     labels = stored.get("labels")
-    counts = _count_labels(source, progress) if labels is None else unpacked(labels)
+    counts = _count_labels(reading, progress) if labels is None else unpacked(labels)
     with _interrupts() as stopped:
 
         def keep(state: Callable[[], Arrays], /) -> None:
@@ -180,7 +182,7 @@ def _count(source: _Source, asked: Asked, kept: _Kept | None, progress: Progress
                 raise KeyboardInterrupt
 
         place = _Place(files_beside(kept.path), None, stored, keep)
-        return _counted(source, asked, counts, place, progress)
+        return _counted(reading, asked, counts, place, progress)
 
 
 def _never(state: Callable[[], Arrays], /) -> None:
@@ -188,13 +190,13 @@ def _never(state: Callable[[], Arrays], /) -> None:
 
 
 def _counted(
-    source: _Source,
+    reading: _Reading,
     asked: Asked,
     counts: pl.DataFrame,
     place: _Place,
     progress: Progress,
 ) -> PairCount:
-    plan = planned(asked, counts, place.folder, source.path)
+    plan = planned(asked, counts, place.folder, reading.source)
     with ThreadPoolExecutor(cores()) as threads:
         counting = Counting(plan, threads, within(place.stored, "count"))
 
@@ -202,7 +204,7 @@ def _counted(
             return {"labels": packed(counts), **under("count", counting.state())}
 
         total = int(counts["rows"].sum())
-        for rows in () if counting.ended else source.rows(counting.position):
+        for rows in () if counting.ended else reading.rows(counting.position):
             counting.add(plan.labels.numbered(rows.labels), rows.stop)
             progress("counting pairs", rows.stop, max(total, rows.stop), "rows")
             place.keep(so_far)
@@ -211,25 +213,25 @@ def _counted(
     return count if asked.added_to is None else with_added(count, asked.added_to)
 
 
-def _count_labels(source: _Source, progress: Progress) -> pl.DataFrame:
+def _count_labels(reading: _Reading, progress: Progress) -> pl.DataFrame:
     """Number of assertions of each label; raises InputError if the file has no rows."""
     counts, read = summed_counts([]), 0
-    for rows in source.rows():
+    for rows in reading.rows():
         counts, read = summed_counts([counts, label_counts(rows.labels)]), rows.stop
         progress("reading labels", read, None, "rows")
     if not read:
-        raise InputError("a dataset with rows is required", found="none", where=source.path)
+        raise InputError("a dataset with rows is required", found="none", where=reading.source)
     return counts
 
 
-def _identity(source: _Source, asked: Asked) -> dict[str, Any]:
+def _identity(reading: _Reading, asked: Asked) -> dict[str, Any]:
     """What must be unchanged to resume a count."""
     return identity_of(
-        source.path,
-        rows_at_once=source.at_once,
+        reading.source,
+        rows_at_once=reading.at_once,
         memory=asked.memory,
         hierarchy=asked.hierarchy.sha256,
-        columns=[source.instance, source.label],
+        columns=[reading.instance, reading.label],
         compiled=can_compile(),
         policy=asked.policy and asked.policy.sha256,
         added_to=asked.added_to and asked.added_to.digest,

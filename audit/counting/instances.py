@@ -8,7 +8,9 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from audit.base.dag import IntArray
 from audit.base.errors import SchemaError
+from audit.base.limits import LABELS
 from audit.engine.pairs.record_counts import RecordRows
 
 Hashes = NDArray[np.uint64]
@@ -58,6 +60,7 @@ class Contiguous:
 
     Args:
         where: The source, for messages.
+        node_of: Node of each label by its number; negative: it was refused.
         waiting: Rows of the instance held back, when a count is resumed.
         seen: The complete instances, when a count is resumed.
     """
@@ -65,10 +68,11 @@ class Contiguous:
     def __init__(
         self,
         where: object,
+        node_of: IntArray,
         waiting: pl.DataFrame | None = None,
         seen: Sequence[Hashes] = (),
     ) -> None:
-        self.where = where
+        self.where, self.node_of = where, node_of
         self.waiting = pl.DataFrame(schema=ROWS) if waiting is None else waiting
         self.seen = Seen(seen)
 
@@ -77,6 +81,7 @@ class Contiguous:
 
         Raises:
             SchemaError: If an instance recurs after it was complete.
+            InputError: If an instance has very many different labels.
         """
         rows = pl.concat([self.waiting, rows.drop_nulls("instance")])
         instance = rows["instance"].rle_id()
@@ -91,9 +96,20 @@ class Contiguous:
 
     def _ended(self, rows: pl.DataFrame, instance: pl.Series) -> RecordRows:
         number = instance.to_numpy().astype(np.int64)
+        if len(number) and np.bincount(number).max() > LABELS.in_force():
+            self._refuse_many_labels(rows)
         starts = np.flatnonzero(np.diff(number, prepend=-1))
         self._refuse_return(rows[starts])
         return RecordRows(number, rows["label"].fill_null(-1).to_numpy(), len(starts))
+
+    def _refuse_many_labels(self, rows: pl.DataFrame) -> None:
+        known = rows.drop_nulls("label")
+        kept = known.with_columns(node=self.node_of[known["label"].to_numpy()]).filter(
+            pl.col("node") >= 0
+        )
+        labels = kept.group_by("instance", maintain_order=True).agg(pl.col("node").n_unique())
+        for instance, most in labels.sort("node", descending=True).head(1).iter_rows():
+            LABELS.refuse_beyond(most, f"{self.where}: instance {instance!r}")
 
     def _refuse_return(self, firsts: pl.DataFrame) -> None:
         place = self.seen.first_again(firsts["instance"].hash().to_numpy())

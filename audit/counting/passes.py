@@ -67,7 +67,7 @@ class Counting:
         self.tally = _tally(plan, within(stored, "tally"))
         waiting = unpacked(stored["waiting"]) if stored else None
         seen = [stored[name] for name in sorted(stored) if name.startswith("seen.")]
-        self.instances = Contiguous(plan.where, waiting, seen)
+        self.instances = Contiguous(plan.where, plan.labels.node_of, waiting, seen)
         self._in_order = InOrder(threads, self._take)
 
     def add(self, rows: pl.DataFrame, stop: int) -> None:

@@ -12,9 +12,10 @@ import pyarrow.parquet as pq
 
 from audit.base.disk import written_whole
 from audit.data.batches import rows_of
+from audit.data.sources import File, Source
 
 EXPANSION = 40
-"""Largest number of bytes of memory for each byte of the file, which may be compressed."""
+"""Largest number of bytes of memory for each byte of the data, which may be compressed."""
 MOST_PARTS = 256
 """Largest number of files open at a time."""
 
@@ -25,15 +26,15 @@ _RECORDS = pa.schema({"instance": pa.large_string(), "labels": pa.large_list(pa.
 
 
 def regrouped(
-    path: Path, instance: str, label: str, folder: Path, *, memory: int, at_once: int
-) -> Path:
+    source: Source, instance: str, label: str, folder: Path, *, memory: int, at_once: int
+) -> Source:
     """Write a Parquet file in ``folder`` with one row per instance and the list of its ``labels``.
 
     Instances are distributed over files by the hash of their id, and the rows of each file are
-    grouped in memory. Rows without an instance stay separate. Returns the path of the file.
+    grouped in memory. Rows without an instance stay separate. Returns the file.
 
     Args:
-        path: A file that `audit.data.batches.rows_of` can read.
+        source: What `audit.data.batches.rows_of` can read.
         instance: Column, or key, of the instance's id.
         label: Column, or key, of the label or of the list.
         folder: An empty folder for the files.
@@ -43,24 +44,24 @@ def regrouped(
     Raises:
         OutputError: If the disk is full.
     """
-    parts = min(max(math.ceil(path.stat().st_size * EXPANSION / memory), 1), MOST_PARTS)
+    parts = min(max(math.ceil(source.size * EXPANSION / memory), 1), MOST_PARTS)
     files = [folder / f"part-{number:03d}.parquet" for number in range(parts)]
     together = folder / "together.parquet"
     with written_whole(together) as begun:
-        _spread(path, instance, label, files, at_once)
+        _spread(source, instance, label, files, at_once)
         with pq.ParquetWriter(begun, _RECORDS) as writer:
             for file in files:
                 records = pl.read_parquet(file).group_by("instance", maintain_order=True)
                 listed = records.agg(pl.col("label").filter("counted").alias("labels"))
                 writer.write_table(listed.to_arrow().cast(_RECORDS))
                 file.unlink()
-    return together
+    return File(together)
 
 
-def _spread(path: Path, instance: str, label: str, files: list[Path], at_once: int) -> None:
+def _spread(source: Source, instance: str, label: str, files: list[Path], at_once: int) -> None:
     with ExitStack() as open_files:
         writers = [open_files.enter_context(pq.ParquetWriter(file, _ROWS)) for file in files]
-        for rows in rows_of(path, instance, label, at_once=at_once):
+        for rows in rows_of(source, instance, label, at_once=at_once):
             part = (rows.labels["instance"].hash() % len(files)).fill_null(0)
             for number, writer in enumerate(writers):
                 some = rows.labels.filter(part == number).select(_ROWS.names)

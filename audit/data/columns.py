@@ -1,8 +1,7 @@
-"""Helpers shared by the loaders: first lines of a file, choice of columns, and the raw labels."""
+"""Helpers shared by the loaders: choice of columns, tidy text, and the raw labels."""
 
 from __future__ import annotations
 
-import csv
 from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -11,8 +10,9 @@ import polars as pl
 from polars.datatypes import DataTypeClass
 
 from audit.base.errors import InputError, SchemaError, first_cases
-from audit.base.files import SNIFFED_BYTES, first_bytes, name_among, read_text
+from audit.base.files import name_among
 from audit.data.label_format import INSTANCES, PLACES, ROWS, STRATUM, Columns, RawLabels
+from audit.data.sources import Source
 
 _LISTS = (pl.List, pl.Array)
 _OPTIONS = {"instance": "--id", "label": "--label", "labels": "--label"}
@@ -21,75 +21,23 @@ ID_NAMES = ("id", "instance", "hadm_id")
 """Names of columns that hold the instance's id unless the user names one; case is ignored."""
 
 
-def is_parquet(path: Path) -> bool:
-    """Whether a file is read as Parquet."""
-    return path.suffix.lower() == ".parquet"
-
-
-def head_lines(path: Path, head: bytes) -> list[str]:
-    """The complete, nonblank lines among a text file's first bytes; none for Parquet."""
-    if is_parquet(path):
-        return []
-    lines = head.decode("utf-8-sig", errors="replace").split("\n")
-    if len(head) >= SNIFFED_BYTES and len(lines) > 1:
-        lines.pop()
-    return [line.rstrip("\r") for line in lines if line.strip()]
-
-
-def schema_of(path: Path, head: bytes) -> dict[str, pl.DataType]:
-    """Column names of a table in lower case, with their types; empty if the file is not a table.
-
-    Reads only the schema of a Parquet file, and only the first line of a text file.
-    """
-    if is_parquet(path):
-        return {name.strip().lower(): dtype for name, dtype in _parquet_schema(path).items()}
-    return {name.strip().lower(): pl.String() for name in _first_row(head_lines(path, head))}
-
-
-def table_schema(path: Path) -> dict[str, pl.DataType]:
-    """Column names of a table as written, with their types; in a text file all are text."""
-    if is_parquet(path):
-        return _parquet_schema(path)
-    return {name: pl.String() for name in names_of(path)}
-
-
-def names_of(path: Path) -> list[str]:
-    """Column names of a table as written, without reading its data; empty if it is not a table."""
-    if is_parquet(path):
-        return list(_parquet_schema(path))
-    return _first_row(head_lines(path, first_bytes(path)))
-
-
-def cells(lines: Sequence[str]) -> list[list[str]]:
-    """Fields of the first lines of a table, split at the separator of its header."""
-    try:
-        return list(csv.reader(lines, delimiter=_separator(lines[0])))
-    except csv.Error:
-        return [[line] for line in lines]
-
-
-def separator_of(path: Path) -> str:
-    """The separator of a text table: the tab if its header has one, else the comma."""
-    if is_parquet(path):
-        return ","
-    return _separator("".join(head_lines(path, first_bytes(path))[:1]))
-
-
 def present(frame: pl.DataFrame, name: str) -> str | None:
     """The column of that name, ignoring case; None if there is none."""
     return next((column for column in frame.columns if column.strip().lower() == name), None)
 
 
-def column_for(role: str, wanted: str, names: Sequence[str], path: Path) -> str:
+def column_for(role: str, wanted: str, names: Sequence[str], source: Source) -> str:
     """The column named for a role, ignoring case; raises SchemaError if it does not exist."""
     if role.startswith(STRATUM):
         hint = "--strata, and strata, drift, code_dates and person of the policy, name columns"
-        return name_among(names, wanted, path, hint)
+        return name_among(names, wanted, source, hint)
     hint = f"name another with {_OPTIONS[role]}" if role in _OPTIONS else ""
-    return name_among(names, wanted, path, hint)
+    return name_among(names, wanted, source, hint)
 
 
-def id_among(names: Sequence[str], named: str | None, beside: Collection[str], path: Path) -> str:
+def id_among(
+    names: Sequence[str], named: str | None, beside: Collection[str], source: Source
+) -> str:
     """The column, or key, that holds the instance's id.
 
     It is the one that the user named, else ``id``, ``instance`` or ``hadm_id``, else the only one.
@@ -98,13 +46,13 @@ def id_among(names: Sequence[str], named: str | None, beside: Collection[str], p
         names: All columns.
         named: The column that the user named; None: detect it.
         beside: Columns with another role.
-        path: The file, for the message.
+        source: The dataset, for the message.
 
     Raises:
         SchemaError: If the named one does not exist, or not exactly one qualifies.
     """
     if named is not None:
-        return column_for("instance", named, names, path)
+        return column_for("instance", named, names, source)
     free = [name for name in names if name not in beside]
     candidates = [name for name in free if name.strip().lower() in ID_NAMES] or free
     if len(candidates) == 1:
@@ -112,29 +60,29 @@ def id_among(names: Sequence[str], named: str | None, beside: Collection[str], p
     raise SchemaError(
         "exactly one column must hold the id of the instance",
         found=f"the candidates {first_cases(candidates)}" if candidates else "no candidate",
-        where=path,
+        where=source,
         hint="name it with --id",
     )
 
 
-def pick(frame: pl.DataFrame, path: Path, **columns: str | None) -> pl.DataFrame:
+def pick(frame: pl.DataFrame, source: Source, **columns: str | None) -> pl.DataFrame:
     """Select columns under new names (their roles), as tidy text; roles without one are left out.
 
     Raises:
         SchemaError: If a column does not exist or holds neither plain values nor lists of them.
     """
     found = {
-        role: column_for(role, column, frame.columns, path)
+        role: column_for(role, column, frame.columns, source)
         for role, column in columns.items()
         if column is not None
     }
     lists = [column for role, column in found.items() if role == "labels"]
     chosen = pl.DataFrame({column: frame[column] for column in found.values()})
-    text = tidy(chosen, path, lists)
+    text = tidy(chosen, source, lists)
     return pl.DataFrame([text[column].alias(role) for role, column in found.items()])
 
 
-def tidy(frame: pl.DataFrame, path: Path, lists: Collection[str] = ()) -> pl.DataFrame:
+def tidy(frame: pl.DataFrame, source: Source, lists: Collection[str] = ()) -> pl.DataFrame:
     """Convert every value to stripped text, null if blank; whole floats are written as integers.
 
     Lists stay lists, of such values.
@@ -149,7 +97,7 @@ def tidy(frame: pl.DataFrame, path: Path, lists: Collection[str] = ()) -> pl.Dat
                 f"the column {name!r} must hold plain values"
                 + " or lists of them" * (name in lists),
                 found=str(dtype),
-                where=path,
+                where=source,
             )
     columns = {
         name: frame.select(_text(pl.nth(position), dtype)).to_series()
@@ -158,9 +106,9 @@ def tidy(frame: pl.DataFrame, path: Path, lists: Collection[str] = ()) -> pl.Dat
     return pl.DataFrame(columns)
 
 
-def lines_of(path: Path) -> pl.DataFrame:
+def lines_of(source: Source) -> pl.DataFrame:
     """The nonblank lines of a text file, as ``line`` (number from 1) and ``text``."""
-    lines = pl.DataFrame({"text": read_text(path).split("\n")}).with_row_index("line", offset=1)
+    lines = pl.DataFrame({"text": source.text().split("\n")}).with_row_index("line", offset=1)
     return lines.filter(pl.col("text").str.strip_chars() != "")
 
 
@@ -185,9 +133,9 @@ def exploded(listed: pl.DataFrame) -> pl.DataFrame:
 def raw_labels(
     rows: pl.DataFrame,
     mentions: pl.DataFrame,
-    path: Path,
+    source: Source,
     *,
-    sources: Sequence[Path] = (),
+    files: Sequence[Path] = (),
     titles: Sequence[Path] = (),
     persons: bool = False,
 ) -> RawLabels:
@@ -197,8 +145,8 @@ def raw_labels(
         rows: Columns of `ROWS`; a row without an instance is refused as ``bad_row``.
         mentions: Columns of `INSTANCES` and the strata by role, one row each time an instance
             occurs; with ``labels`` if each row is a record.
-        path: The dataset, for messages.
-        sources: The files that were read; ``path`` where none are given.
+        source: The dataset.
+        files: The files that were read; those of the source where none are given.
         titles: Title dictionaries beside them.
         persons: Whether the format holds persons' records.
 
@@ -207,18 +155,18 @@ def raw_labels(
         SchemaError: If an instance has two groups, or two values of a stratum.
     """
     if mentions.is_empty():
-        raise InputError("a dataset with rows is required", found="none", where=path)
+        raise InputError("a dataset with rows is required", found="none", where=source)
     return RawLabels(
         rows=_rows(rows),
-        instances=_instances(mentions, path),
+        instances=_instances(mentions, source),
         places=_places(rows, mentions),
-        sources=tuple(sources) or (path,),
+        sources=tuple(files) or source.files,
         titles=tuple(titles),
         persons=persons,
     )
 
 
-def refuse_named(columns: Columns, path: Path, *options: str) -> None:
+def refuse_named(columns: Columns, source: Source, *options: str) -> None:
     """Refuse options that name columns (``id``, ``strata`` ...) for a format without columns.
 
     Raises:
@@ -233,26 +181,8 @@ def refuse_named(columns: Columns, path: Path, *options: str) -> None:
         raise SchemaError(
             "columns can be named only where the format has them",
             found=", ".join(given),
-            where=path,
+            where=source,
         )
-
-
-def _first_row(lines: Sequence[str]) -> list[str]:
-    no_table = not lines or lines[0].startswith(("{", "["))
-    return [] if no_table else cells(lines[:1])[0]
-
-
-def _separator(line: str) -> str:
-    return "\t" if "\t" in line else ","
-
-
-def _parquet_schema(path: Path) -> dict[str, pl.DataType]:
-    try:
-        return dict(pl.read_parquet_schema(path))
-    except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError) as error:
-        raise InputError(
-            "a Parquet file is required", found=str(error).split("\n")[0], where=path
-        ) from None
 
 
 def _text(values: pl.Expr, dtype: pl.DataType | DataTypeClass) -> pl.Expr:
@@ -272,7 +202,7 @@ def _rows(rows: pl.DataFrame) -> pl.DataFrame:
     return _completed(rows, ROWS).with_columns(refused=pl.coalesce("refused", homeless))
 
 
-def _instances(mentions: pl.DataFrame, path: Path) -> pl.DataFrame:
+def _instances(mentions: pl.DataFrame, source: Source) -> pl.DataFrame:
     further = [name for name in mentions.columns if name.startswith(STRATUM)]
     distinct = _completed(mentions, INSTANCES | dict.fromkeys(further, pl.String))
     distinct = distinct.drop_nulls("instance").unique(maintain_order=True)
@@ -285,7 +215,7 @@ def _instances(mentions: pl.DataFrame, path: Path) -> pl.DataFrame:
             raise SchemaError(
                 f"an instance must stand in one {name}",
                 found=f"in several: {_torn(torn, role)}",
-                where=path,
+                where=source,
                 hint="name the column that holds the group with --group, or the id with --id"
                 if role == "group"
                 else f"leave {name!r} out of the policy, or name the id with --id",

@@ -19,6 +19,7 @@ from audit.data.columns import pick, raw_labels
 from audit.data.formats import read_labels
 from audit.data.label_format import INSTANCES, Columns, RawLabels
 from audit.data.mapping import Ledger, placed_labels, refused_rows
+from audit.data.sources import Source, source_of
 from audit.data.weighted_dag import WeightedDag
 from audit.hierarchies.hierarchy import Hierarchy
 from audit.hierarchies.reading import load_hierarchy
@@ -52,6 +53,8 @@ class LabelDataset:
     format: str = "rows"
     sources: tuple[Path, ...] = ()
     """The files that the labels were read from."""
+    digest: str = ""
+    """Digest of the frame that they were read from; empty if they were read from files."""
     titles: tuple[Path, ...] = ()
     """The title dictionaries that were read."""
     persons: bool = False
@@ -70,11 +73,12 @@ class LabelDataset:
         present = [role for role in ("group", "split") if role in rows.columns]
         roles = {role: role for role in ("instance", "label", *present)}
         further = Columns(strata=tuple(strata)).further
-        mentions = pick(rows, Path("rows"), **roles, **further)
+        source = Source("rows")
+        mentions = pick(rows, source, **roles, **further)
         unlabelled = pl.col("label").is_null().all().over("instance")
         without = unlabelled & pl.col("instance").is_not_null()
-        raw = raw_labels(mentions.filter(~without), mentions, Path("rows"))
-        return map_labels(replace(raw, sources=()), _loaded(hierarchy))
+        raw = raw_labels(mentions.filter(~without), mentions, source)
+        return map_labels(raw, _loaded(hierarchy))
 
     @property
     def strata(self) -> tuple[str, ...]:
@@ -162,7 +166,7 @@ class LabelDataset:
 
 
 def load_labels(
-    path: str | Path,
+    data: object,
     hierarchy: Hierarchy | str | Path,
     *,
     format: str | None = None,
@@ -177,9 +181,12 @@ def load_labels(
     """Read a dataset and map its labels to a hierarchy.
 
     Args:
-        path: A file or folder in one of ``audit.data.formats.FORMATS``.
+        data: A file or folder in one of ``audit.data.formats.FORMATS``; a folder of parts of one
+            table is read as that table. Or a frame of Polars, lazy or not, of pandas, a table of
+            Arrow, or a dictionary of lists, in the columns of one of the formats. Labels must be
+            text there, as codes that have become numbers have lost their zeros.
         hierarchy: A hierarchy, the name of a built-in one, or a hierarchy file.
-        format: Name of the format; None: detected from folder, suffix and first bytes.
+        format: Name of the format; None: detected from folder, suffix and first bytes, or columns.
         id: Column of the instance id.
         label: Column of the label.
         group: Column of the group of related instances, such as the patient.
@@ -191,16 +198,19 @@ def load_labels(
     Raises:
         FormatError: If not exactly one format matches.
         InputError: If a file cannot be read or holds no instance.
-        SchemaError: If a column is missing, or an instance has two groups or two values of a
-            stratum.
+        SchemaError: If a column is missing, labels of a frame are numbers, the files of a folder
+            have different columns, or an instance has two groups or two values of a stratum.
     """
     names = None if classes is None else Path(classes)
     columns = Columns(
         id=id, label=label, group=group, split=split, classes=names, strata=tuple(strata)
     )
-    raw = read_labels(Path(path), columns, format)
+    source = source_of(data)
+    raw = read_labels(source, columns, format)
     if raw.instances.is_empty():
-        raise InputError("a dataset of at least one instance is required", found="none", where=path)
+        raise InputError(
+            "a dataset of at least one instance is required", found="none", where=source
+        )
     own, titled = tuple(Path(source) for source in titles), _loaded(hierarchy)
     dictionaries = (*own, *raw.titles)
     if dictionaries:
@@ -248,6 +258,7 @@ def map_labels(raw: RawLabels, hierarchy: Hierarchy) -> LabelDataset:
         .drop("instance"),
         format=raw.format,
         sources=raw.sources,
+        digest=raw.digest,
         persons=raw.persons or (hierarchy.coding is not None and hierarchy.coding.persons),
     )
 

@@ -7,8 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from audit.base.errors import AuditError, FormatError, InputError
-from audit.base.files import files_in, first_bytes, read_text, refuse_pickle
-from audit.data.label_format import Columns, LabelFormat, RawLabels
+from audit.data.label_format import Batches, Columns, LabelFormat, RawLabels
 from audit.data.label_formats import caml, grouped, jsonl, long, mimic3, mimic4, npy, psv, wide
 from audit.data.prediction_format import PredictionFormat, RawPredictions
 from audit.data.prediction_formats import (
@@ -20,6 +19,7 @@ from audit.data.prediction_formats import (
     scores_safetensors,
     scores_sets,
 )
+from audit.data.sources import File, Folder, Source, source_of
 
 FORMATS: tuple[LabelFormat, ...] = (
     mimic3.FORMAT,
@@ -46,94 +46,132 @@ PREDICTION_FORMATS: tuple[PredictionFormat, ...] = (
 """All formats of prediction files."""
 
 
-def read_labels(path: Path, columns: Columns, format: str | None = None) -> RawLabels:
-    """Read the raw labels of a file or folder, in the named format or the one that matches.
+def read_labels(data: object, columns: Columns, format: str | None = None) -> RawLabels:
+    """Read the raw labels of a source, in the named format or the one that matches.
+
+    Args:
+        data: What `audit.data.sources.source_of` takes: a path or a frame.
+        columns: The columns that the user names.
+        format: A name from `FORMATS`; None: detected from the source.
 
     Raises:
         FormatError: If not exactly one format matches; the message says how to choose one.
         InputError: If the path does not exist, cannot be read, or holds pickled objects.
+        SchemaError: If a column is missing or of another type, or differs between parts.
     """
-    if not path.exists():
-        raise InputError("a dataset file or folder is required", found="nothing there", where=path)
-    chosen = format_of(path, format)
-    return replace(chosen.read(path, columns), format=chosen.name)
+    source = source_of(data)
+    chosen = format_of(source, format)
+    if not chosen.of_folders:
+        source.require_parts()
+    digest = "" if source.files else source.digest
+    return replace(chosen.read(source, columns), format=chosen.name, digest=digest)
 
 
 def read_predictions(
-    path: Path, classes: Path | None = None, format: str | None = None
+    data: object, classes: Path | None = None, format: str | None = None
 ) -> RawPredictions:
-    """Read the raw scores, or predicted sets, of a file, in the named or the matching format.
+    """Read the raw scores, or predicted sets, of a source, in the named or the matching format.
 
     Args:
-        path: The file.
+        data: What `audit.data.sources.source_of` takes: a path or a frame.
         classes: File with the column names of a matrix that has none, one per line.
-        format: A name from `PREDICTION_FORMATS`; None: detected from the file.
+        format: A name from `PREDICTION_FORMATS`; None: detected from the source.
 
     Raises:
         FormatError: If not exactly one format matches; the message says how to choose one.
         InputError: If the file does not exist, cannot be read, or holds pickled objects.
         SchemaError: If its shape, its names or its values are not as the format requires.
     """
-    head = first_bytes(path)
+    source = source_of(data)
     matching = [
         known
         for known in PREDICTION_FORMATS
-        if (known.name == format if format else known.matches(path, head))
+        if (known.name == format if format else of_each_part(known, source))
     ]
     if len(matching) == 1:
-        return matching[0].read(path, classes)
-    refuse_pickle(path)
+        source.require_parts()
+        return matching[0].read(source, classes)
+    source.refuse_pickle()
     listed = "".join(f"\n  {known.name}: {known.title}" for known in matching or PREDICTION_FORMATS)
-    nothing = f"none named {format!r}" if format else "none that matches"
     raise FormatError(
         "exactly one format must match the predictions",
-        found=", ".join(known.name for known in matching) or nothing,
-        where=path,
+        found=", ".join(known.name for known in matching) or _nothing(source, format),
+        where=source,
         hint=f"these are known:{listed}",
     )
 
 
-def format_of(path: Path, name: str | None) -> LabelFormat:
+def format_of(source: Source, name: str | None) -> LabelFormat:
     """The named format, or the one that matches a dataset.
 
     Raises:
         FormatError: If not exactly one format matches.
         InputError: If the dataset cannot be read, or holds pickled objects.
     """
-    head = b"" if path.is_dir() else _head(path)
+    if not isinstance(source, Folder):
+        _refuse_unreadable(source)
     matching = [
-        known for known in FORMATS if (known.name == name if name else known.matches(path, head))
+        known for known in FORMATS if (known.name == name if name else is_of(known, source))
     ]
-    others = [] if name or path.is_file() else _others_in(path, matching)
+    others = [] if name or not isinstance(source, Folder) else _others_in(source, matching)
     if len(matching) == 1 and not others:
         return matching[0]
-    if not matching and path.suffix.lower() == ".csv":
-        read_text(path)  # what is not UTF-8 is told as that
+    if not matching and source.suffix == ".csv":
+        for part in source.parts:
+            part.text()  # what is not UTF-8 is told as that
     found = [known.name for known in matching] + others
     listed = "".join(f"\n  {known.name}: {known.title}" for known in matching or FORMATS)
     raise FormatError(
         "exactly one format must match the dataset",
-        found=", ".join(found) or (f"none named {name!r}" if name else "none that matches"),
-        where=path,
-        hint="give one of these" if others and not matching else f"--format names one:{listed}",
+        found=", ".join(found) or _nothing(source, name),
+        where=source,
+        hint="give one of these; a folder is read as one table if all its files are of one format"
+        if others and not matching
+        else f"--format names one:{listed}",
     )
 
 
-def _head(path: Path) -> bytes:
-    refuse_pickle(path)
-    head = first_bytes(path)
-    if not head.strip():
-        raise InputError("a dataset with content is required", found="an empty file", where=path)
-    return head
+def batches_of(source: Source) -> Batches:
+    """How a source is counted in batches; what no format recognises is a table, as `long` reads it.
+
+    Raises:
+        InputError: If it holds pickled objects.
+    """
+    source.refuse_pickle()
+    giving = (known.batches for known in FORMATS if known.batches and is_of(known, source))
+    return next(giving, long.BATCHES)
 
 
-def _others_in(folder: Path, own: list[LabelFormat]) -> list[str]:
+def is_of(known: LabelFormat, source: Source) -> bool:
+    """Whether a source is of a format: a folder as a whole, or each of its parts."""
+    return known.matches(source) if known.of_folders else of_each_part(known, source)
+
+
+def of_each_part(known: LabelFormat | PredictionFormat, source: Source) -> bool:
+    """Whether each part of a source is of a format; false of a folder that has no parts."""
+    return bool(source.parts) and all(map(known.matches, source.parts))
+
+
+def _nothing(source: Source, named: str | None) -> str:
+    if isinstance(source, Folder) and not source.entries:
+        return "an empty folder"
+    return f"none named {named!r}" if named else "none that matches"
+
+
+def _refuse_unreadable(source: Source) -> None:
+    source.refuse_pickle()
+    if source.files and not source.head.strip():
+        raise InputError("a dataset with content is required", found="an empty file", where=source)
+
+
+def _others_in(folder: Folder, own: list[LabelFormat]) -> list[str]:
     """Datasets in a folder that are no part of the dataset that the folder itself is."""
     found = []
-    for entry in files_in(folder):
+    for entry in folder.entries:
         with suppress(AuditError):
-            head = b"" if entry.is_dir() else _head(entry)
-            formats = [known for known in FORMATS if known.matches(entry, head)]
+            if isinstance(entry, File):
+                _refuse_unreadable(entry)
+            formats = [known for known in FORMATS if is_of(known, entry)]
             if formats and not set(formats) & set(own):
-                found.append(f"{entry.name} ({', '.join(known.name for known in formats)})")
+                found.append(f"{entry.path.name} ({', '.join(known.name for known in formats)})")
     return found

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -10,6 +10,7 @@ from typing import Any
 import polars as pl
 
 from audit.base.errors import SchemaError, first_cases
+from audit.data.sources import Source
 
 ROWS = {
     "instance": pl.String,
@@ -91,6 +92,7 @@ class RawLabels:
             has the first in code-point order.
         places: Columns `PLACES`; empty if every instance occurs in one place only.
         sources: The files that were read, in a stable order.
+        digest: Digest of the source if it is in no file, else empty.
         titles: Title dictionaries found next to the data.
         persons: Whether the format holds records of persons.
         format: Name of the format that it was read as.
@@ -104,24 +106,44 @@ class RawLabels:
     titles: tuple[Path, ...] = ()
     persons: bool = False
     format: str = "rows"
+    digest: str = ""
     unnamed: pl.DataFrame = field(
         default_factory=lambda: pl.DataFrame(schema={"instance": pl.String})
     )
 
 
 @dataclass(frozen=True)
+class Batches:
+    """How a format gives its rows in batches, so that they are counted without being loaded.
+
+    Args:
+        columns: The columns of the instance's id and of the label, or list of labels, given those
+            that the user named, if any.
+        frames: Frames of the two columns, in that order, about so many rows at a time, after so
+            many rows; frames end at the same rows each time.
+    """
+
+    columns: Callable[[Source, str | None, str | None], tuple[str, str]]
+    frames: Callable[[Source, str, str, int, int], Iterator[pl.DataFrame]]
+
+
+@dataclass(frozen=True)
 class LabelFormat:
-    """One format of label files.
+    """One format of labels.
 
     Args:
         name: What ``--format`` and ``audit list formats`` call it.
         title: What it looks like, in one line.
-        matches: Whether a path is of this format; the bytes are the file's first, empty for a
-            folder.
-        read: Reads the labels of a path.
+        matches: Whether a source is of this format.
+        read: Reads the labels of a source.
+        batches: How it gives batches; None if it does not.
+        of_folders: Whether ``matches`` judges a folder as a whole; else a folder is of the format
+            if each of its parts is.
     """
 
     name: str
     title: str
-    matches: Callable[[Path, bytes], bool]
-    read: Callable[[Path, Columns], RawLabels]
+    matches: Callable[[Source], bool]
+    read: Callable[[Source, Columns], RawLabels]
+    batches: Batches | None = None
+    of_folders: bool = False

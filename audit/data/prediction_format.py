@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from audit.base.dag import Sparse
+from audit.data.sources import Source
 
 
 @dataclass(frozen=True)
@@ -23,6 +24,7 @@ class RawPredictions:
         scores: Shape (n_instances, n_classes); dense for matrices, CSR for listed scores.
         set_valued: Whether the file only says which classes were predicted, without scores.
         sources: The files that were read.
+        name: Name of the source, for messages.
     """
 
     instances: tuple[str, ...]
@@ -30,20 +32,21 @@ class RawPredictions:
     scores: NDArray[np.float64] | Sparse
     set_valued: bool
     sources: tuple[Path, ...]
+    name: str = "predictions"
 
 
 @dataclass(frozen=True)
 class PredictionFormat:
-    """One format of prediction files.
+    """One format of predictions.
 
     Args:
         name: What messages and ``audit list formats`` call it.
         title: What it looks like, in one line.
-        matches: Whether a file is of this format, from its path and its first bytes.
-        read: Reads a file; the second argument is the file of class names, one per line.
+        matches: Whether a source, or each part of a folder, is of this format.
+        read: Reads a source; the second argument is the file of class names, one per line.
     """
 
     name: str
     title: str
-    matches: Callable[[Path, bytes], bool]
-    read: Callable[[Path, Path | None], RawPredictions]
+    matches: Callable[[Source], bool]
+    read: Callable[[Source, Path | None], RawPredictions]

@@ -128,7 +128,7 @@ class Predictions:
 
 
 def load_predictions(
-    path: str | Path,
+    data: object,
     dataset: LabelDataset,
     *,
     classes: str | Path | None = None,
@@ -140,10 +140,11 @@ def load_predictions(
     """Read a model's predictions and join them to a dataset by the ids of its instances.
 
     Args:
-        path: A file in one of ``audit.data.formats.PREDICTION_FORMATS``.
+        data: A file, or a folder of parts, in one of ``audit.data.formats.PREDICTION_FORMATS``, or
+            a frame as in `audit.load_labels` with the columns of one of them.
         dataset: The labels of the same instances.
         classes: File with the column names of a matrix that has none, one per line.
-        format: Name of the format; None: detected from the file.
+        format: Name of the format; None: detected from the file or the columns.
         transform: Function that turns the file's numbers into scores in [0, 1]; None: they are
             scores.
         single_label: Whether each instance has one predicted node even if scores do not sum to one.
@@ -156,7 +157,7 @@ def load_predictions(
     """
     names = None if classes is None else Path(classes)
     return map_predictions(
-        read_predictions(Path(path), names, format),
+        read_predictions(data, names, format),
         dataset,
         transform=transform,
         single_label=single_label,
@@ -185,16 +186,16 @@ def map_predictions(
             to one; if ``single_label`` is given for predicted sets or for an instance without
             scores; or if the policy refuses unmatched instances.
     """
-    policy, path = policy or Policy(), raw.sources[0]
+    policy, where = policy or Policy(), raw.name
     raw = as_scores(raw, transform)
     hierarchy, hung = _with_classes(raw.classes, dataset.hierarchy)
-    nodes = _nodes_of(raw.classes, hierarchy, hung, path)
-    rows, own = _matched(raw.instances, dataset, policy, path)
+    nodes = _nodes_of(raw.classes, hierarchy, hung, where)
+    rows, own = _matched(raw.instances, dataset, policy, where)
     scores = _placed(raw.scores, own, nodes, len(hierarchy))
     without = np.flatnonzero(np.diff(scores.indptr) == 0)
     instances = tuple(raw.instances[i] for i in own)
     if single_label:
-        _require_answers(raw.set_valued, [instances[i] for i in without], path)
+        _require_answers(raw.set_valued, [instances[i] for i in without], where)
     unknown = tuple(name for name, node in zip(raw.classes, nodes, strict=True) if node < 0)
     return Predictions(
         hierarchy=hierarchy,
@@ -202,7 +203,7 @@ def map_predictions(
         rows=rows,
         scores=scores,
         set_valued=raw.set_valued,
-        single_label=single_label or (not raw.set_valued and _sum_to_one(scores, instances, path)),
+        single_label=single_label or (not raw.set_valued and _sum_to_one(scores, instances, where)),
         left_out=rows[_scored(raw.scores, own, np.flatnonzero(nodes < 0))],
         ledger=PredictionLedger(
             classes_read=len(raw.classes),
@@ -240,7 +241,7 @@ def _with_classes(
 
 
 def _nodes_of(
-    classes: tuple[str, ...], hierarchy: Hierarchy, hung: Mapping[str, str], path: Path
+    classes: tuple[str, ...], hierarchy: Hierarchy, hung: Mapping[str, str], where: str
 ) -> IntArray:
     """Node index of each class, -1 where it is no node; a node has one class at most."""
     nodes = np.array([_node_of(name, hierarchy, hung) for name in classes], np.int64)
@@ -248,9 +249,9 @@ def _nodes_of(
         raise SchemaError(
             f"at least one class must be a node of the hierarchy {hierarchy.name}",
             found=f"none of {first_cases(classes)}" if classes else "no class",
-            where=path,
+            where=where,
         )
-    _refuse_shared(classes, nodes, hierarchy, path)
+    _refuse_shared(classes, nodes, hierarchy, where)
     return nodes
 
 
@@ -261,7 +262,7 @@ def _node_of(name: str, hierarchy: Hierarchy, hung: Mapping[str, str]) -> int:
 
 
 def _refuse_shared(
-    classes: tuple[str, ...], nodes: IntArray, hierarchy: Hierarchy, path: Path
+    classes: tuple[str, ...], nodes: IntArray, hierarchy: Hierarchy, where: str
 ) -> None:
     found, times = np.unique(nodes[nodes >= 0], return_counts=True)
     shared = found[times > 1]
@@ -274,12 +275,12 @@ def _refuse_shared(
         raise SchemaError(
             "every node may have one class",
             found=f"several: {first_cases(cases, len(shared))}",
-            where=path,
+            where=where,
         )
 
 
 def _matched(
-    instances: tuple[str, ...], dataset: LabelDataset, policy: Policy, path: Path
+    instances: tuple[str, ...], dataset: LabelDataset, policy: Policy, where: str
 ) -> tuple[IntArray, IntArray]:
     """Rows of the dataset, ascending, and of the file, of the instances that both have."""
     known = dataset.instances["instance"].to_list()
@@ -289,7 +290,7 @@ def _matched(
         raise SchemaError(
             "predictions and labels must share instances",
             found=f"predictions of {first_cases(instances)}; labels of {first_cases(known)}",
-            where=path,
+            where=where,
             hint="both need the same ids; --id names the column of the labels' ids",
         )
     if policy.unmatched_instances == "refuse" and not len(both) == len(known) == len(instances):
@@ -298,7 +299,7 @@ def _matched(
             "predictions and labels must be of the same instances",
             found=f"without labels: {_told(instances, matched)}; without predictions: "
             f"{_told(known, matched)}",
-            where=path,
+            where=where,
             hint='unmatched_instances = "count" in the policy leaves them out and counts them',
         )
     rows, columns = np.array(both, np.int64).T
@@ -360,7 +361,7 @@ def _stored(scores: FloatArray, rows: IntArray, columns: IntArray) -> Stored:
     return data, column, indptr
 
 
-def _sum_to_one(scores: Sparse, instances: Sequence[str], path: Path) -> bool:
+def _sum_to_one(scores: Sparse, instances: Sequence[str], where: str) -> bool:
     """Whether each instance's scores do; a few that do not, among nearly all that do, are refused.
 
     Scores of 0 and 1 alone are answers already, and may be several.
@@ -373,22 +374,22 @@ def _sum_to_one(scores: Sparse, instances: Sequence[str], path: Path) -> bool:
             "the scores of each instance must sum to one, as nearly all here do",
             found=f"{len(wrong):,} of {len(sums):,} instances do not: "
             + first_cases(instances[i] for i in wrong.tolist()),
-            where=path,
+            where=where,
             hint="mend them, or say --single-label where the highest score is the answer anyway",
         )
     return len(wrong) == 0
 
 
-def _require_answers(set_valued: bool, without: list[str], path: Path) -> None:
+def _require_answers(set_valued: bool, without: list[str], where: str) -> None:
     if set_valued:
         raise SchemaError(
             "--single-label needs scores, the highest of which is the answer",
             found="predicted sets",
-            where=path,
+            where=where,
         )
     if without:
         raise SchemaError(
             "--single-label needs a score above 0 of every instance",
             found=f"none: {first_cases(without)}",
-            where=path,
+            where=where,
         )

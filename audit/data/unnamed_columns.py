@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator
-from pathlib import Path
 
 import polars as pl
 
 from audit.data.columns import pick
 from audit.data.label_format import INSTANCES, STRATUM
+from audit.data.sources import Source
 
 MOST_VALUES = 20
 """Largest number of values of a column that is a possible stratum."""
@@ -37,7 +37,7 @@ def candidates(frame: pl.DataFrame, taken: Collection[str]) -> list[str]:
 
 
 def unnamed_columns(
-    frame: pl.DataFrame, instance: str, taken: Collection[str], path: Path
+    frame: pl.DataFrame, instance: str, taken: Collection[str], source: Source
 ) -> pl.DataFrame:
     """A frame of ``instance`` and each possible stratum of a table, one row per instance.
 
@@ -48,10 +48,10 @@ def unnamed_columns(
         frame: The table as read, with one or more rows per instance.
         instance: Column of the instance's id.
         taken: Columns that have a role.
-        path: The file, for messages.
+        source: The dataset, for messages.
     """
     named = {f"{STRATUM}{name}": name for name in candidates(frame, (instance, *taken))}
-    picked = pick(frame, path, instance=instance, **named).drop_nulls("instance")
+    picked = pick(frame, source, instance=instance, **named).drop_nulls("instance")
     by_instance = picked.group_by("instance", maintain_order=True)
     first, last = by_instance.min(), by_instance.max()
     parting = [role for role in named if _parts(first[role], last[role])]

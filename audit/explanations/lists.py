@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from audit.base.dag import IntArray
 
@@ -50,8 +50,8 @@ class Lists(Generic[Value]):
         return Lists(self.values[places], starts)
 
 
-def lists_of(lists: Iterable[Sequence[float]], dtype: type[Value]) -> Lists[Value]:
-    """Lay Python lists end to end."""
+def lists_of(lists: Iterable[ArrayLike], dtype: type[Value]) -> Lists[Value]:
+    """Lay lists end to end."""
     arrays = [np.asarray(one, dtype=dtype) for one in lists]
     starts = np.concatenate([[0], np.cumsum([len(one) for one in arrays], dtype=np.int64)])
     values = np.concatenate(arrays) if arrays else np.empty(0, dtype=dtype)

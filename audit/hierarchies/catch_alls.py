@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Literal, TypeAlias, get_args
 
 from audit.base.dag import row
@@ -72,6 +73,7 @@ class Title:
         return "other" if self.others > min(one.others for one in siblings) else "unspecified"
 
 
+@lru_cache(maxsize=1 << 17)
 def read_title(title: str) -> Title:
     """Divide a title into what it names and its catch-all words.
 

@@ -60,14 +60,15 @@ def load_hierarchy(
     for folder in FOLDERS:
         if folder.matches(path, b"") and format in (None, folder.name):
             return _of_file(folder.read(path, relations), unlisted or "refuse")
-    if not path.is_file():
+    if path.is_dir() or not path.exists():
         raise InputError(
             "a built-in hierarchy or a hierarchy file is required",
             found=repr(str(source)),
             hint=f"built in: {', '.join(built_in.name for built_in in BUILT_IN)}",
         )
-    refuse_pickle(path)
-    chosen = _format_of(path, format)
+    head = first_bytes(path)
+    refuse_pickle(path, head)
+    chosen = _format_of(path, head, format)
     if relations and chosen is not obo.FORMAT:
         _refuse_relations(chosen.name)
     return _of_file(chosen.read(path, relations), unlisted or "refuse")
@@ -96,8 +97,7 @@ def _refuse_relations(name: str) -> NoReturn:
     )
 
 
-def _format_of(path: Path, name: str | None) -> HierarchyFormat:
-    head = first_bytes(path)
+def _format_of(path: Path, head: bytes, name: str | None) -> HierarchyFormat:
     if not head.strip():
         raise InputError("a hierarchy file with content is required", found="nothing", where=path)
     matching = [

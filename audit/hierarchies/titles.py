@@ -55,8 +55,9 @@ def read_titles(path: Path) -> TitleList:
         InputError: If the file is missing, empty, or not UTF-8 (the CMS files may be cp1252).
         SchemaError: If a table has no column of codes or of titles.
     """
-    refuse_pickle(path)
-    fixed = _FIXED.match(first_bytes(path))
+    head = first_bytes(path)
+    refuse_pickle(path, head)
+    fixed = _FIXED.match(head)
     titles = _read_fixed(path) if fixed else _read_table(path)
     titles = titles.drop_nulls("code").unique("code", keep="first", maintain_order=True)
     return TitleList(_table_of(path), titles, path)

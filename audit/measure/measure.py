@@ -21,6 +21,7 @@ from audit.data.dataset import LabelDataset
 from audit.data.mapping import Ledger
 from audit.data.predictions import Predictions
 from audit.engine.pairs.below import LabelsBelow, labels_below
+from audit.explanations.measure import ExplanationMeasurements
 from audit.hierarchies.hierarchy import Hierarchy
 from audit.hierarchies.icd.reviewed_residuals import reviewed
 from audit.measure.pair_excess import Excess, judge_pairs
@@ -60,6 +61,8 @@ class Measurements:
     """The residual table of an earlier run to compare with, if any."""
     model: ModelMeasurements | None
     """Measurements of a model; None without predictions."""
+    explanations: ExplanationMeasurements | None = None
+    """Measurements of explanations; None without attributions."""
 
     @property
     def loaded(self) -> Instances:
@@ -71,6 +74,17 @@ class Measurements:
         if self.instances is None:
             raise ValueError("the instances themselves are required, and only counts are there")
         return self.instances
+
+    @property
+    def explained(self) -> ExplanationMeasurements:
+        """The measurements of explanations.
+
+        Raises:
+            ValueError: Without attributions.
+        """
+        if self.explanations is None:
+            raise ValueError("explanations are required, and none were measured")
+        return self.explanations
 
     @property
     def hierarchy(self) -> Hierarchy:

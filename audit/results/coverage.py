@@ -7,6 +7,7 @@ from typing import Any, TypeAlias
 import polars as pl
 
 from audit.results.disclosure import is_small, shown_parts
+from audit.results.drift_part import DriftPart
 
 Coverage: TypeAlias = dict[str, Any]
 
@@ -20,8 +21,7 @@ NODES_A_VALUE = 5
 
 def coverage(
     nodes: pl.DataFrame,
-    drift_values: pl.DataFrame | None,
-    drift_nodes: pl.DataFrame | None,
+    drift: DriftPart | None,
     *,
     min_cell: int,
 ) -> Coverage:
@@ -29,8 +29,7 @@ def coverage(
 
     Args:
         nodes: The run's node table.
-        drift_values: One row per value of a drift column; None without drift columns.
-        drift_nodes: One row per value and tested node; None without drift columns.
+        drift: Use by the values of drift columns; None without such columns.
         min_cell: Smallest count that may be shown.
 
     Returns:
@@ -41,9 +40,7 @@ def coverage(
         "branches": _branches(nodes),
         "depths": _depths(nodes, min_cell),
         "tail": _tail(nodes, min_cell),
-        "drift": []
-        if drift_values is None or drift_nodes is None
-        else _drift(nodes, drift_values, drift_nodes, min_cell),
+        "drift": [] if drift is None else _drift(nodes, drift, min_cell),
     }
 
 
@@ -101,15 +98,14 @@ def _tail(nodes: pl.DataFrame, min_cell: int) -> dict[str, Any]:
     }
 
 
-def _drift(
-    nodes: pl.DataFrame, values: pl.DataFrame, judged: pl.DataFrame, min_cell: int
-) -> list[dict[str, Any]]:
+def _drift(nodes: pl.DataFrame, drift: DriftPart, min_cell: int) -> list[dict[str, Any]]:
+    judged = drift.nodes
     titles = dict(nodes.select("node", "title").iter_rows())
     withheld = pl.col("smallest").is_between(1, min_cell - 1)
     size = pl.when(~withheld).then(pl.col("difference").abs()).otherwise(-1.0)
     differing = judged.filter("differs").sort([size, "node"], descending=[True, False])
     rows = list[dict[str, Any]]()
-    for (column,), own in values.group_by("column", maintain_order=True):
+    for (column,), own in drift.values.group_by("column", maintain_order=True):
         shown = shown_parts(own["instances"].to_list(), min_cell)
         for row, instances in zip(own.iter_rows(named=True), shown, strict=True):
             there = differing.filter(column=column, value=row["value"])

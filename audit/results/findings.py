@@ -203,7 +203,9 @@ def shown_place(finding: Finding, evidence: Mapping[str, Shown]) -> Place:
     """
     if all(evidence[name] == quantity.value for name, quantity in finding.evidence.items()):
         return _place(finding, finding.touched * finding.strength)
-    counts = (name for name, quantity in finding.evidence.items() if quantity.kind == "count")
+    counts = (
+        name for name, quantity in finding.evidence.items() if quantity.kind in ("count", "coarse")
+    )
     return _place(finding, float(least(evidence.get(next(counts, "")))))
 
 

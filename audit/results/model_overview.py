@@ -10,15 +10,14 @@ import polars as pl
 
 from audit.results.confused_pairs import most_confused
 from audit.results.disclosure import Cell, carried, is_small, shown_count, shown_parts, together
+from audit.results.model_part import ModelPart
 from audit.results.overview import Overview, Told
 
 
 def model_overview(
     nodes: pl.DataFrame,
     beside: Sequence[Mapping[str, Any]],
-    metrics: Sequence[Mapping[str, Any]],
-    behaviours: Sequence[Mapping[str, Any]],
-    exchanges: Sequence[Mapping[str, Any]],
+    model: ModelPart | None,
     told: Told,
     *,
     exchanged: Mapping[tuple[str, str], int],
@@ -31,9 +30,7 @@ def model_overview(
     Args:
         nodes: The run's node table.
         beside: The pairs that the model confuses most, from `confused`.
-        metrics: The run's metrics.
-        behaviours: The run's behaviours.
-        exchanges: The run's exchanges.
+        model: What was measured of the model; None without predictions.
         told: The data's counts as they may be shown, by cell.
         exchanged: Number of exchanges of each pair of labels that a finding reports.
         instances: Number of instances.
@@ -45,6 +42,9 @@ def model_overview(
     """
     titles = dict(nodes.select("node", "title").iter_rows())
     depths = dict(nodes.select("node", "depth").iter_rows())
+    metrics, behaviours, exchanges = (
+        ((), (), ()) if model is None else (model.metrics, model.behaviours, model.exchanges)
+    )
     scopes = sorted({metric["scope"] for metric in metrics} - {"all"})
     return {
         "scopes": [
@@ -71,73 +71,6 @@ def _withheld_last(rows: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
     return [row for row in told if row["confusion"] is not None] + sorted(
         withheld, key=lambda row: (row["a"], row["b"])
     )
-
-
-SHARES = ("accuracy", "accuracy_alignment", "recovered", "lost")
-"""Metrics that are a count divided by n, so that the value discloses a count."""
-NET = ("accuracy_alignment", "recovered", "lost")
-"""Metrics of which two disclose the third."""
-
-
-def shared_metrics(metrics: Sequence[Mapping[str, Any]], min_cell: int) -> list[dict[str, Any]]:
-    """Metrics as published: withheld if n, or a count that the value discloses, is small."""
-    torn = {_of_one_move(metric) for metric in metrics if _gives_away(metric, min_cell)}
-    close = _close_accuracies(metrics, min_cell)
-    return [
-        _withheld(metric, min_cell)
-        if _gives_away(metric, min_cell)
-        or place in close
-        or (metric["name"] in NET and _of_one_move(metric) in torn)
-        else dict(metric)
-        for place, metric in enumerate(metrics)
-    ]
-
-
-def _close_accuracies(metrics: Sequence[Mapping[str, Any]], min_cell: int) -> set[int]:
-    """Places of accuracies with few right answers less than the next shown one of their scope.
-
-    What is right at one cut is right at every coarser one, so that a difference is a cell.
-    """
-    right = [
-        (metric["scope"], metric["n"], -round(metric["value"] * metric["n"]), place)
-        for place, metric in enumerate(metrics)
-        if metric["name"] == "accuracy"
-        and metric["value"] is not None
-        and not _gives_away(metric, min_cell)
-    ]
-    close, shown = set[int](), dict[tuple[str, int], int]()
-    for scope, n, less, place in sorted(right):
-        before = shown.get((scope, n))
-        if before is not None and is_small(before + less, min_cell):
-            close.add(place)
-        else:
-            shown[scope, n] = -less
-    return close
-
-
-def _of_one_move(metric: Mapping[str, Any]) -> tuple[object, ...]:
-    parameters = metric["parameters"]
-    family = "net" if metric["name"] in NET else metric["name"]
-    return family, metric["scope"], *sorted(parameters.items())
-
-
-def _gives_away(metric: Mapping[str, Any], min_cell: int) -> bool:
-    value, n = metric["value"], metric["n"]
-    if is_small(n, min_cell):
-        return True
-    if value is None:
-        return False
-    if metric["name"] == "ties":
-        return is_small(round(value), min_cell)
-    if metric["name"] not in SHARES:
-        return False
-    counted = round(abs(value) * n)
-    return is_small(counted, min_cell) or is_small(n - counted, min_cell)
-
-
-def _withheld(metric: Mapping[str, Any], min_cell: int) -> dict[str, Any]:
-    hidden = dict.fromkeys(("value", "low", "high"))
-    return {**metric, **hidden, "n": shown_count(metric["n"], [], min_cell)}
 
 
 def _behaviour(behaviour: Mapping[str, Any], min_cell: int) -> dict[str, Any]:
@@ -236,22 +169,22 @@ def _told_by_line(
 
 
 def confused(
-    nodes: pl.DataFrame, pairs: pl.LazyFrame, model_pairs: pl.LazyFrame | None
+    nodes: pl.DataFrame, pairs: pl.LazyFrame, model: ModelPart | None
 ) -> list[dict[str, Any]]:
     """The unrelated pairs of labels that the model confuses most, with their counts in the data.
 
     Args:
         nodes: The run's node table.
         pairs: The run's pair table.
-        model_pairs: The pair table of the predictions; None without predictions.
+        model: What was measured of the model; None without predictions.
 
     Returns:
-        Rows of ``model_pairs`` with ``joint_data``; empty without predictions.
+        Rows of the model's pair table with ``joint_data``; empty without predictions.
     """
-    if model_pairs is None:
+    if model is None:
         return []
     labelled = nodes.filter(pl.col("direct") > 0)["node"]
-    top = most_confused(model_pairs, labelled)
+    top = most_confused(model.pairs, labelled)
     data = pairs.select("a", "b", pl.col("joint").alias("joint_data"))
     joined = top.join(data, on=["a", "b"], how="left", maintain_order="left")
     return joined.with_columns(pl.col("joint_data").fill_null(0)).collect().to_dicts()

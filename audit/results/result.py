@@ -6,21 +6,22 @@ import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from functools import cached_property
-from typing import Any
+from typing import Any, TypeVar
 
 import polars as pl
 
 from audit.base.plurals import counted
 from audit.results.changes_since import Remembered
-from audit.results.disclosure import (
-    Earlier,
-    Quantity,
-)
+from audit.results.disclosure import Earlier, Quantity
 from audit.results.findings import OF_WAIVERS, CheckResult, Finding, Status
+from audit.results.model_part import ModelPart
+from audit.results.other_views import OtherViews
+from audit.results.part import ResultPart
 from audit.results.shared_view import SharedView
 
 COUNTED = "counted"
 """Format of data that were counted in batches, so that individual instances are not available."""
+Kind = TypeVar("Kind", bound=ResultPart)
 STRATA = {"most_labels": pl.Int64}
 BRANCH_PAIRS: dict[str, Any] = {
     "a": pl.String,
@@ -48,17 +49,8 @@ class AuditResult:
     edges: pl.DataFrame
     pairs: pl.LazyFrame
     residuals: pl.DataFrame
-    metrics: tuple[Mapping[str, Any], ...] = ()
-    metrics_absent: tuple[Mapping[str, str], ...] = ()
-    """``name, reason`` of each metric that cannot be computed from these predictions."""
-    metrics_beside: tuple[Mapping[str, Any], ...] = ()
-    """Rows as in ``metrics``: tied answers (``ties``), and mass under no node of a cut."""
-    behaviours: tuple[Mapping[str, Any], ...] = ()
-    """``name, title, instances, of, low, high, examples`` of each behaviour of the model."""
-    exchanges: tuple[Mapping[str, Any], ...] = ()
-    """``kind, a, b, observed, expected``: exchanges of labels, in total and by pair of branches."""
-    model_pairs: pl.LazyFrame | None = None
-    """The pair table of the predictions, with ``co_predicted``; None without predictions."""
+    parts: tuple[ResultPart, ...] = ()
+    """What else was measured, such as a model; all kinds stand in `audit.results.parts`."""
     cases: pl.LazyFrame | None = None
     """``finding`` (id) and ``instance``: one row per instance behind each finding, in report order;
         never shared. None if the data were only counted."""
@@ -69,12 +61,11 @@ class AuditResult:
     branch_pairs: pl.DataFrame = field(default_factory=lambda: pl.DataFrame(schema=BRANCH_PAIRS))
     """The map of branches: reported pairs between two branches (within one if ``a = b``), their
         instances in excess, and the observed and expected label pairs."""
-    drift_values: pl.DataFrame | None = None
-    """One row per value of the policy's drift columns; None without drift columns."""
-    drift_nodes: pl.DataFrame | None = None
-    """One row per value and node tested for drift; None without drift columns."""
     earlier: Earlier | None = None
     """What readers know from the shared view of the reference run; None without one."""
+    others: OtherViews | None = None
+    """What readers know from other shared views of the same data that this one is protected with;
+    None without any."""
     waivers: tuple[Mapping[str, Any], ...] = ()
     counted_with: Mapping[str, Any] = field(default_factory=dict)
     """The complete policy that the run was counted with, as JSON; empty for the default policy."""
@@ -90,6 +81,20 @@ class AuditResult:
     """
     sha256: str | None = None
     """Digest of the ``result.json`` that it was read from; None if it was not read from a run."""
+
+    @property
+    def model(self) -> ModelPart | None:
+        """What was measured of a model; None without predictions."""
+        return self.part(ModelPart)
+
+    @property
+    def metrics(self) -> tuple[Mapping[str, Any], ...]:
+        """``name, scope, value, low, high, n, parameters`` of the model's metrics, if any."""
+        return () if self.model is None else self.model.metrics
+
+    def part(self, kind: type[Kind]) -> Kind | None:
+        """The part of a kind; None if the result has none."""
+        return next((part for part in self.parts if isinstance(part, kind)), None)
 
     @cached_property
     def findings(self) -> pl.DataFrame:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
@@ -18,6 +18,7 @@ from audit.results.disclosure import (
     tightened,
 )
 from audit.results.findings import OF_MODEL, Finding, Part
+from audit.results.other_views import NumberId, OtherViews
 from audit.results.published_cells import (
     UNEXPECTED_PAIR,
     evidence_cells,
@@ -63,12 +64,35 @@ def counts_of(release: Release, finding: Finding) -> Iterator[tuple[Cell, Quanti
             yield cell, numbers[name]
 
 
+def numbers_of(
+    finding: Finding, shared: Mapping[str, Any], cells: Collection[str]
+) -> Iterator[tuple[NumberId, tuple[int, Shown]]]:
+    """Counts that a finding tells in a shared view, and that no program protects there.
+
+    Args:
+        finding: The finding.
+        shared: The same in the shared view.
+        cells: Names of its evidence that are counts of nodes and pairs, which programs protect.
+    """
+    told = {tuple(node["id"] for node in part["nodes"]): part for part in shared["parts"]}
+    own = {name: one for name, one in finding.evidence.items() if name not in cells}
+    lines: list[tuple[tuple[str, ...], Mapping[str, Quantity], Mapping[str, Shown]]]
+    lines = [((), own, shared["evidence"])]
+    if finding.check in OF_MODEL or finding.check not in _SEEN_TOGETHER:
+        lines += [(p.nodes, p.evidence, told[p.nodes]["evidence"]) for p in finding.parts]
+    for nodes, evidence, numbers in lines:
+        for name, quantity in evidence.items():
+            if quantity.kind == "count":
+                yield (finding.id, nodes, name), (int(quantity.value or 0), numbers[name])
+
+
 def shared_finding(
     finding: Finding,
     min_cell: int,
     titles: Mapping[str, str | None],
     told: Sequence[Mapping[str, Shown]] = (),
     instances: int = 0,
+    others: OtherViews | None = None,
 ) -> dict[str, Any]:
     """Make a finding for the shared view: suppressed evidence, and the statement filled in with it.
 
@@ -79,12 +103,15 @@ def shared_finding(
         told: Counts as they are shown elsewhere, by name of evidence: those of the finding, then
             of each part; empty if none is.
         instances: Number of instances, which is printed too; 0 if not known.
+        others: What other views tell, so that no count is told finer than there.
 
     Parts are ranked by published values, ties by their nodes.
     """
     known, *of_parts = told or [{}] * (1 + len(finding.parts))
     if min_cell > 1:
         known, *of_parts = _beside_each_other(finding, min_cell, known, of_parts)
+        if others is not None:
+            known, *of_parts = _no_finer(finding, min_cell, [known, *of_parts], others)
     evidence = tightened(finding.evidence, shown(finding.evidence, min_cell, known), instances)
     of_parts = [{WHOLE: evidence.get("instances", 0), **part} for part in of_parts]
     parts = _ranked_parts(finding, min_cell, of_parts)
@@ -103,6 +130,24 @@ def shared_finding(
         "waiver": asdict(finding.judgement.waiver) if finding.judgement.waiver else None,
         "known": finding.judgement.known,
     }
+
+
+def _no_finer(
+    finding: Finding, min_cell: int, told: Sequence[Mapping[str, Shown]], others: OtherViews
+) -> list[Mapping[str, Shown]]:
+    """Counts as they are shown, those told in other views no finer than there."""
+    lines = [((), finding.evidence), *((part.nodes, part.evidence) for part in finding.parts)]
+    return [
+        {
+            **known,
+            **{
+                name: others.no_finer((finding.id, nodes, name), evidence[name].value, one)
+                for name, one in shown(evidence, min_cell, known).items()
+                if evidence[name].kind == "count"
+            },
+        }
+        for (nodes, evidence), known in zip(lines, told, strict=True)
+    ]
 
 
 _SEEN_TOGETHER = ("cross_branch", "residual_overuse", UNEXPECTED_PAIR, *OF_MODEL)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -21,9 +22,12 @@ from audit.results.disclosure import (
     shown,
     shown_count,
 )
+from audit.results.drift_part import DriftPart
 from audit.results.findings import EXCHANGES, CheckResult, Finding, Place, shown_place
-from audit.results.model_overview import confused, confused_counts, model_overview, shared_metrics
+from audit.results.model_overview import confused, confused_counts, model_overview
+from audit.results.other_views import DENOMINATOR, NumberId, OtherViews
 from audit.results.overview import Pictured, Told, overview, pictured
+from audit.results.parts import PARTS
 from audit.results.published_cells import (
     UNEXPECTED_PAIR,
     depth_counts,
@@ -36,6 +40,7 @@ from audit.results.published_cells import (
 from audit.results.shared_findings import (
     cells_of,
     counts_of,
+    numbers_of,
     of_residual,
     shared_finding,
     withhold_ranks,
@@ -69,9 +74,7 @@ class SharedView:
             "status": self.result.status,
             "checks": checks,
             "since_reference": self._since_reference(checks),
-            "metrics": shared_metrics(self.result.metrics, self._min_cell),
-            "metrics_absent": [dict(metric) for metric in self.result.metrics_absent],
-            "metrics_beside": shared_metrics(self.result.metrics_beside, self._min_cell),
+            **self._of_parts,
             "waivers": [dict(waiver) for waiver in self.result.waivers],
             "overview": self._overview,
         }
@@ -86,14 +89,39 @@ class SharedView:
             != later.result.identity["hierarchy"]["sha256"]
         ):
             return None
+        told = self._read
+        if self.result.others is not None:
+            told = told.beside(self.result.others.counts)
+        if self._release.residual == later._release.residual:
+            return told
+        counts = {cell: count for cell, count in told.counts.items() if not of_residual(cell)}
+        ranges = {cell: ends for cell, ends in told.ranges.items() if not of_residual(cell)}
+        return replace(told, counts=counts, ranges=ranges)
+
+    def as_other_view(self) -> OtherViews:
+        """What readers of another view of the same data know of it from this one.
+
+        That is also what they know from the views that this one is protected with.
+        """
+        numbers = dict[NumberId, tuple[int, Shown]]()
+        checks = zip(self.result.checks, self.as_dict()["checks"], strict=True)
+        for check, told in checks:
+            numbers[check.name, (), DENOMINATOR] = check.denominator, told["denominator"]
+            findings = {finding.id: finding for finding in check.standing}
+            for one in told["findings"]:
+                finding = findings[one["id"]]
+                numbers |= numbers_of(finding, one, cells_of(self._release, finding)[0])
+        own = OtherViews(self._read.renamed(self._release), numbers)
+        return own if self.result.others is None else self.result.others.beside(own)
+
+    @cached_property
+    def _read(self) -> Earlier:
+        """The counts of nodes and pairs, with what the published ones leave possible."""
         release = self._release
         known = known_counts(self.result.nodes, self.result.pairs, self.result.residuals, release)
-        counts = dict(known) | self._counts
         told = self._told if self._min_cell > 1 else self._counts
         ranges = left_possible(told, release, self._min_cell, self._shares)
-        if release.residual != later._release.residual:
-            counts = {cell: count for cell, count in counts.items() if not of_residual(cell)}
-            ranges = {cell: ends for cell, ends in ranges.items() if not of_residual(cell)}
+        counts = dict(known) | self._counts
         return Earlier(release.labelled, release.assertions, counts, ranges)
 
     def _since_reference(self, checks: Sequence[Mapping[str, Any]]) -> dict[str, Any] | None:
@@ -102,6 +130,14 @@ class SharedView:
         ids = {check.name: check.ids for check in self.result.checks}
         return since_reference(self.result.reference, checks, ids)
 
+    @property
+    def _of_parts(self) -> dict[str, Any]:
+        entries: dict[str, Any] = {}
+        for kind in PARTS:
+            part = self.result.part(kind)
+            entries |= kind.absent() if part is None else part.shared(self._min_cell)
+        return entries
+
     @cached_property
     def _overview(self) -> dict[str, Any]:
         instances = int(self.result.ledger["instances"])
@@ -109,12 +145,10 @@ class SharedView:
         data = overview(
             self._pictured, self.result.nodes, self.result.edges, self._told, instances, explained
         )
-        model = model_overview(
+        of_model = model_overview(
             self.result.nodes,
             self._confused,
-            self.result.metrics,
-            self.result.behaviours,
-            self.result.exchanges,
+            self.result.model,
             self._told,
             exchanged=self._exchanged,
             instances=instances,
@@ -123,14 +157,9 @@ class SharedView:
             ),
             min_cell=self._min_cell,
         )
-        use = coverage(
-            self.result.nodes,
-            self.result.drift_values,
-            self.result.drift_nodes,
-            min_cell=self._min_cell,
-        )
+        use = coverage(self.result.nodes, self.result.part(DriftPart), min_cell=self._min_cell)
         depths = depths_shown(use["depths"], self._told)
-        return {**data, **model, "coverage": {**use, "depths": depths}}
+        return {**data, **of_model, "coverage": {**use, "depths": depths}}
 
     @cached_property
     def _pictured(self) -> Pictured:
@@ -145,7 +174,7 @@ class SharedView:
 
     @cached_property
     def _confused(self) -> list[dict[str, Any]]:
-        return confused(self.result.nodes, self.result.pairs, self.result.model_pairs)
+        return confused(self.result.nodes, self.result.pairs, self.result.model)
 
     @property
     def _exchanged(self) -> dict[tuple[str, str], int]:
@@ -174,6 +203,7 @@ class SharedView:
             self._shares,
             beside,
             self.result.earlier,
+            None if self.result.others is None else self.result.others.counts,
         )
 
     @cached_property
@@ -271,6 +301,7 @@ class SharedView:
                     titles,
                     self._told_of(finding),
                     int(self.result.ledger["instances"]),
+                    self.result.others,
                 ),
             )
             for finding in kept
@@ -292,7 +323,7 @@ class SharedView:
 
     def _denominator(
         self, check: CheckResult, told: Sequence[tuple[Finding, Mapping[str, Any]]]
-    ) -> int | str:
+    ) -> Shown:
         """What a check looked at: a bound where it is a small cell, or a count that is withheld."""
         value, m, ledger = check.denominator, self._min_cell, self.result.ledger
         instances = int(ledger["instances"])
@@ -307,4 +338,7 @@ class SharedView:
         )
         of_instances = check.denominator_unit.startswith(("instances", "groups"))
         alone = shown_count(value, totals if of_instances else (), m) if of_instances else value
-        return f">{m - 1}" if isinstance(alone, int) and any(withheld) and value >= m else alone
+        hidden = isinstance(alone, int) and any(withheld) and value >= m
+        own = f">{m - 1}" if hidden else alone
+        others = self.result.others
+        return own if others is None else others.no_finer((check.name, (), DENOMINATOR), value, own)

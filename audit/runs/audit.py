@@ -19,7 +19,7 @@ from audit.alignment.measure import ModelMeasurements
 from audit.base.errors import PolicyError, first_cases
 from audit.base.files import sha256_of
 from audit.base.progress import Progress, blocks, silent
-from audit.checks import CHECKS
+from audit.checks import CHECKS, ON_EXPLANATIONS
 from audit.checks.check import Check
 from audit.checks.judging import (
     judged,
@@ -40,9 +40,15 @@ from audit.measure.rule_book import refuse_contradictions
 from audit.measure.validity import days_of
 from audit.policy.built_in import policy_for
 from audit.policy.policy import Policy
+from audit.results.drift_part import DriftPart
 from audit.results.findings import CheckResult
+from audit.results.model_part import ModelPart
+from audit.results.part import ResultPart
 from audit.results.result import BRANCH_PAIRS, COUNTED, STRATA, AuditResult
+from audit.runs.beside import protected_beside, refuse_other_data
 from audit.runs.cases import CaseNumbers, case_table
+from audit.runs.explained import Explanations, explanation_part, measured_explanations
+from audit.runs.settings import ATTRIBUTIONS
 
 DISTRIBUTION = "hierarchy-audit"
 
@@ -52,10 +58,12 @@ def run_audit(
     policy: Policy | None = None,
     *,
     predictions: Predictions | None = None,
+    explanations: Explanations | None = None,
     seed: int = 0,
     sources: Sequence[Path] = (),
     added_to: str = "",
     reference: AuditResult | None = None,
+    protected_with: Sequence[AuditResult] = (),
     today: date | None = None,
     device: str | None = None,
     progress: Progress = silent,
@@ -70,10 +78,13 @@ def run_audit(
         data: Labels mapped to a hierarchy, or their counts from a `count_pairs`.
         policy: The policy; the hierarchy's built-in policy supplies what it does not state.
         predictions: A model's predictions for the dataset's instances.
+        explanations: Attributions of a model for the dataset's instances.
         seed: Seed of the bootstrap behind the intervals of the model's metrics.
         sources: The files that were counted; if empty, the data are identified by the counts.
         added_to: Digest of the data that the counts were added to; empty if there are none.
         reference: An earlier run, read back: findings already in it are marked as known.
+        protected_with: Earlier audits of the same data: whoever has their shared views learns no
+            withheld count from the new one beside them.
         today: The day that decides whether waivers have expired; None for `judging_date`.
         device: PyTorch device that counts pairs of scores, ``cpu`` or ``cuda``; None for NumPy.
         progress: Progress callback.
@@ -85,14 +96,16 @@ def run_audit(
         PolicyError: If the policy names something that the hierarchy or the data lack, contradicts
             itself, asks for a ratchet without a reference, or uses dates in the future as true
             days.
-        InputError: If the reference is of another hierarchy, a day or an age cannot be parsed, or
-            the
-            device is not available.
+        InputError: If the reference is of another hierarchy, a run to protect with is of other
+            data, a day or an age cannot be parsed, or the device is not available.
     """
     if isinstance(data, LabelDataset) and predictions is not None:
         data = data.within(predictions.hierarchy)
     policy, today = _policy_of(data.hierarchy, policy, reference), today or judging_date()
     _refuse_columns(policy, data, today)
+    origin = _origin_of(data, predictions, sources, added_to)
+    for run in protected_with:
+        refuse_other_data(run, origin.sha256, data.hierarchy.sha256)
     measured = measure(
         data,
         policy,
@@ -102,9 +115,15 @@ def run_audit(
         device=device,
         progress=progress,
     )
+    parts: list[ResultPart] = []
+    if explanations is not None and isinstance(data, LabelDataset):
+        explained = measured_explanations(explanations, data, seed, progress)
+        measured = replace(measured, explanations=explained)
+        parts.append(explanation_part(explained, explanations.settings, data))
     cases: dict[str, CaseNumbers] = {}
     checks = _all_applied(measured, cases, progress)
-    found = _result(measured, _origin_of(data, predictions, sources, added_to), checks)
+    found = protected_beside(_result(measured, origin, checks), protected_with)
+    found = replace(found, parts=(*found.parts, *parts))
     result = judged(found, policy, today=today, reference=reference)
     if not isinstance(data, LabelDataset):
         return result
@@ -131,16 +150,18 @@ def _origin_of(
 ) -> _Origin:
     if isinstance(data, LabelDataset):
         inputs = _inputs(data, predictions)
-        tables = () if data.sources else (data.instances, data.assertions)
+        tables = () if data.sources or data.digest else (data.instances, data.assertions)
+        before = data.digest
         format, persons = data.format, data.persons
         lengths = np.diff(data.direct.indptr)
     else:
         coding, counts = data.hierarchy.coding, data.tally.lengths
         inputs = tuple(input_record("data", path) for path in sources)
         tables = () if sources else (data.labels.counts, data.record_frame)
+        before = added_to
         format, persons = COUNTED, coding is not None and coding.persons
         lengths = np.repeat(np.arange(len(counts)), counts)
-    return _Origin(format, _digest(inputs, tables, added_to), persons, lengths, inputs)
+    return _Origin(format, _digest(inputs, tables, before), persons, lengths, inputs)
 
 
 def _policy_of(
@@ -180,8 +201,7 @@ def _result(
         counted_with=policy.model_dump(mode="json") | {"min_cell": min_cell},
         data_sha256=origin.sha256,
         inputs=origin.inputs,
-        **_of_model(measured.model),
-        **_of_drift(measured),
+        parts=_parts(measured),
     )
 
 
@@ -191,11 +211,13 @@ def _branch_pairs(measured: Measurements) -> pl.DataFrame:
     return measured.excess.branches.with_columns(ends).select(*BRANCH_PAIRS)
 
 
-def _of_drift(measured: Measurements) -> dict[str, Any]:
-    if not measured.policy.drift:
-        return {}
-    values, nodes = drift_tables(measured)
-    return {"drift_values": values, "drift_nodes": nodes}
+def _parts(measured: Measurements) -> tuple[ResultPart, ...]:
+    parts: list[ResultPart] = []
+    if measured.model is not None:
+        parts.append(_model_part(measured.model))
+    if measured.policy.drift:
+        parts.append(DriftPart(*drift_tables(measured)))
+    return tuple(parts)
 
 
 def _inputs(
@@ -209,17 +231,15 @@ def _inputs(
     return tuple(input_record(role, path) for role, paths in read.items() for path in paths)
 
 
-def _of_model(model: ModelMeasurements | None) -> dict[str, Any]:
-    if model is None:
-        return {}
-    return {
-        "metrics": model.metrics,
-        "metrics_absent": model.metrics_absent,
-        "metrics_beside": model.metrics_beside,
-        "behaviours": model.behaviours,
-        "exchanges": branch_exchanges(model.predictions.hierarchy, model.exchanges),
-        "model_pairs": model.described(),
-    }
+def _model_part(model: ModelMeasurements) -> ModelPart:
+    return ModelPart(
+        pairs=model.described(),
+        metrics=model.metrics,
+        absent_metrics=model.metrics_absent,
+        beside=model.metrics_beside,
+        behaviours=model.behaviours,
+        exchanges=branch_exchanges(model.predictions.hierarchy, model.exchanges),
+    )
 
 
 def _refuse_other_placing(policy: Policy, hierarchy: Hierarchy) -> None:
@@ -300,14 +320,24 @@ def with_inputs(result: AuditResult, files: Mapping[str, Path | None]) -> AuditR
 def _all_applied(
     measured: Measurements, cases: dict[str, CaseNumbers], progress: Progress
 ) -> tuple[CheckResult, ...]:
-    each = blocks(progress, "applying checks", range(len(CHECKS)), "checks")
-    return tuple(_applied(CHECKS[place], measured, cases) for place in each)
+    checks = _checks_for(measured)
+    each = blocks(progress, "applying checks", range(len(checks)), "checks")
+    return tuple(_applied(checks[place], measured, cases) for place in each)
+
+
+def _checks_for(measured: Measurements) -> tuple[Check, ...]:
+    """Those of explanations where there are any; those of the data unless labels are all that is
+    known of them.
+    """
+    alone = measured.instances is not None and measured.instances.dataset.format == ATTRIBUTIONS
+    of_explanations = () if measured.explanations is None else ON_EXPLANATIONS
+    return (*of_explanations, *(() if alone else CHECKS))
 
 
 def _applied(check: Check, measured: Measurements, cases: dict[str, CaseNumbers]) -> CheckResult:
     """What a check finds, the instances behind each finding added to the cases."""
     try:
-        result = check.apply(measured)
+        result = check.run(measured)
         if check.cases is not None and measured.instances is not None:
             for finding in result.findings:
                 cases[finding.id] = check.cases(measured, finding).astype(np.uint32)
@@ -359,7 +389,7 @@ def _identity(hierarchy: Hierarchy, policy: Policy, origin: _Origin) -> dict[str
 def _digest(
     inputs: Iterable[Mapping[str, str]], tables: Iterable[pl.DataFrame], before: str
 ) -> str:
-    """Digest of earlier data, the contents of the data's files in order, and tables."""
+    """Digest of what is known by a digest, the data's files in order, and tables."""
     digest = hashlib.sha256(bytes.fromhex(before))
     for file in inputs:
         if file["role"] == "data":

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import shutil
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -35,35 +34,7 @@ HTML, PDF = "report.html", "report.pdf"
 POLICY, FINDINGS = "policy.json", "findings.parquet"
 DENOMINATORS = "denominators.json"
 REFERENCE, EARLIER = "reference.json", "earlier.parquet"
-
-_METRICS: dict[str, Any] = {
-    "part": pl.String,
-    "name": pl.String,
-    "scope": pl.String,
-    "value": pl.Float64,
-    "low": pl.Float64,
-    "high": pl.Float64,
-    "n": pl.Int64,
-    "parameters": pl.String,
-}
-
-_BEHAVIOURS: dict[str, Any] = {
-    "name": pl.String,
-    "title": pl.String,
-    "instances": pl.Int64,
-    "of": pl.Int64,
-    "low": pl.Float64,
-    "high": pl.Float64,
-    "examples": pl.List(pl.String),
-}
-
-_EXCHANGES: dict[str, Any] = {
-    "kind": pl.String,
-    "a": pl.String,
-    "b": pl.String,
-    "observed": pl.Int64,
-    "expected": pl.Float64,
-}
+OTHERS, NUMBERS = "protected_with.parquet", "protected_with.json"
 
 
 @dataclass(frozen=True, slots=True)
@@ -276,14 +247,19 @@ def write_tables(result: AuditResult, folder: Path) -> None:
     result.pairs.sink_parquet(restricted / "pairs.parquet")
     if result.cases is not None:
         result.cases.sink_parquet(restricted / "cases.parquet")
-    if result.drift_values is not None and result.drift_nodes is not None:
-        result.drift_values.write_parquet(restricted / "drift_values.parquet")
-        result.drift_nodes.write_parquet(restricted / "drift_nodes.parquet")
-    if result.model_pairs is not None:
-        result.model_pairs.sink_parquet(restricted / "model_pairs.parquet")
-        _metric_frame(result).write_parquet(restricted / "metrics.parquet")
-        _behaviour_frame(result).write_parquet(restricted / "behaviours.parquet")
-        _exchange_frame(result).write_parquet(restricted / "exchanges.parquet")
+    if result.others is not None:
+        earlier_frame(result.others.counts).write_parquet(restricted / OTHERS)
+        (restricted / NUMBERS).write_bytes(to_json_bytes(result.others.numbers_as_json()))
+    for part in result.parts:
+        for name, table in part.tables().items():
+            _write_table(table, restricted / f"{name}.parquet")
+
+
+def _write_table(table: pl.DataFrame | pl.LazyFrame, path: Path) -> None:
+    if isinstance(table, pl.LazyFrame):
+        table.sink_parquet(path)
+    else:
+        table.write_parquet(path)
 
 
 def _write_judged(result: AuditResult, restricted: Path) -> None:
@@ -294,21 +270,3 @@ def _write_judged(result: AuditResult, restricted: Path) -> None:
     if result.reference is not None:
         (restricted / REFERENCE).write_bytes(to_json_bytes(result.reference))
         earlier_frame(result.earlier).write_parquet(restricted / EARLIER)
-
-
-def _metric_frame(result: AuditResult) -> pl.DataFrame:
-    """``part, name, scope, value, low, high, n, parameters``; the last as JSON."""
-    rows = [
-        {**metric, "part": part, "parameters": json.dumps(metric["parameters"])}
-        for part, metrics in (("metrics", result.metrics), ("beside", result.metrics_beside))
-        for metric in metrics
-    ]
-    return pl.DataFrame(rows, schema=_METRICS)
-
-
-def _behaviour_frame(result: AuditResult) -> pl.DataFrame:
-    return pl.DataFrame([dict(behaviour) for behaviour in result.behaviours], schema=_BEHAVIOURS)
-
-
-def _exchange_frame(result: AuditResult) -> pl.DataFrame:
-    return pl.DataFrame([dict(line) for line in result.exchanges], schema=_EXCHANGES)

@@ -21,7 +21,7 @@ from audit.results.result import AuditResult
 from audit.runs.audit import with_inputs
 from audit.runs.manifest import RESULT
 from audit.runs.read import read_run
-from audit.runs.settings import Judging, Settings, is_built_in
+from audit.runs.settings import Explaining, Judging, Settings, is_built_in
 from audit.runs.wrong_hierarchy import refuse_wrong_classes, refuse_wrong_hierarchy
 
 
@@ -41,6 +41,11 @@ def stated_policy(settings: Settings) -> Policy | None:
 def reference_run(settings: Settings) -> AuditResult | None:
     """The earlier run; None if none is named."""
     return read_run(settings.reference, unsealed=True) if settings.reference else None
+
+
+def runs_beside(settings: Settings) -> tuple[AuditResult, ...]:
+    """The runs of the same data that the new one is protected with."""
+    return tuple(read_run(run, unsealed=True) for run in settings.protected_with)
 
 
 def read_data(
@@ -97,12 +102,18 @@ def deciding_files(settings: Settings, policy: Policy | None) -> Mapping[str, Pa
     dates = policy.code_dates if policy else None
     return {
         "hierarchy": None if is_built_in(settings.hierarchy) else Path(settings.hierarchy),
+        **_explaining_files(settings.explaining),
         "policy": settings.policy,
         "code_dates": settings.policy.parent / dates.file if settings.policy and dates else None,
         "classes": settings.classes,
         "reference": settings.reference and settings.reference / RESULT,
         "added_to": settings.add_to and settings.add_to / RESULT,
     }
+
+
+def _explaining_files(explaining: Explaining | None) -> Mapping[str, Path | None]:
+    names = ("attributions", "evidence", "faithfulness")
+    return {} if explaining is None else {name: getattr(explaining, name) for name in names}
 
 
 def judge_again(judging: Judging, found: AuditResult) -> AuditResult:

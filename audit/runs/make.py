@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -12,30 +12,30 @@ from typing import Any
 from audit.base.disk import alone_in
 from audit.base.errors import InputError, first_cases
 from audit.base.files import sha256_of
+from audit.base.limits import limits
 from audit.base.progress import Progress, silent
 from audit.checks.judging import refuse_reference, refuse_unknown_checks
 from audit.counting.counts import PairCount
 from audit.counting.kept import FOLDER, counted_sources, read_counts, write_counts
 from audit.counting.plan import MEMORY
 from audit.counting.storage.checkpoint import files_beside
-from audit.data.batches import columns_of
-from audit.data.formats import format_of
+from audit.data.dataset import LabelDataset
+from audit.data.formats import FORMATS, batches_of, format_of
+from audit.data.sources import Source
 from audit.hierarchies.hierarchy import Hierarchy
 from audit.hierarchies.titles import read_own_titles, with_titles
 from audit.policy.built_in import policy_for
 from audit.policy.policy import Policy
 from audit.results.result import AuditResult
 from audit.runs.audit import input_record, run_audit, with_inputs
+from audit.runs.explained import Explanations, explained_labels, read_explanations
 from audit.runs.inputs import deciding_files, read_data, read_hierarchy
 from audit.runs.instances import instance_frame, write_instances
-from audit.runs.manifest import RESTRICTED
+from audit.runs.manifest import RESTRICTED, RESULT
 from audit.runs.read import read_run
 from audit.runs.sealed_run import SealedRun
-from audit.runs.settings import Engine, Settings
+from audit.runs.settings import ATTRIBUTIONS, FLAT, Engine, Settings
 from audit.runs.wrong_hierarchy import refuse_wrong_hierarchy
-
-COUNTABLE = ("long", "jsonl")
-"""Formats that can be counted without loading them."""
 
 
 @contextmanager
@@ -88,6 +88,7 @@ def audited(
     settings: Settings,
     policy: Policy | None,
     reference: AuditResult | None,
+    protected_with: Sequence[AuditResult] = (),
     *,
     keep_instances: bool = False,
     checkpoint: Path | None = None,
@@ -100,6 +101,7 @@ def audited(
         settings: The settings of the audit.
         policy: The policy, from `stated_policy`.
         reference: The earlier run, from `reference_run`.
+        protected_with: Runs of the same data, from `runs_beside`.
         keep_instances: Whether the run keeps individual instances; not possible with counts.
         checkpoint: Checkpoint folder of a count in batches; None for no checkpoint.
         resume: Whether to resume from the checkpoint.
@@ -108,28 +110,48 @@ def audited(
     Raises:
         InputError: If the settings require instances, but the data are only counted.
     """
-    if settings.engine == "memory":
-        found = _in_memory(settings, policy, reference, keep_instances, progress)
-    else:
-        _refuse_what_counts_lack(settings, policy, keep_instances)
-        found = _on_counts(settings, policy, reference, checkpoint, resume, progress)
-    return Audited(with_inputs(found.result, deciding_files(settings, policy)), found.keep)
+    beside = _Beside(reference, tuple(protected_with))
+    with limits(**settings.limits):
+        if settings.engine == "memory":
+            found = _in_memory(settings, policy, beside, keep_instances, progress)
+        else:
+            _refuse_what_counts_lack(settings, policy, keep_instances)
+            found = _on_counts(settings, policy, beside, checkpoint, resume, progress)
+    result = with_inputs(found.result, deciding_files(settings, policy))
+    others = (input_record("protected_with", run / RESULT) for run in settings.protected_with)
+    return Audited(replace(result, inputs=(*result.inputs, *others)), found.keep)
+
+
+@dataclass(frozen=True, eq=False)
+class _Beside:
+    """Other runs: of an earlier release, and of the same data."""
+
+    reference: AuditResult | None
+    protected_with: tuple[AuditResult, ...]
 
 
 def _in_memory(
     settings: Settings,
     policy: Policy | None,
-    reference: AuditResult | None,
+    beside: _Beside,
     keep_instances: bool,
     progress: Progress,
 ) -> Audited:
-    labels, predictions = read_data(settings, policy, progress)
+    explaining, explanations = settings.explaining, None
+    if explaining is not None:
+        explanations = read_explanations(explaining, progress)
+    if explanations is not None and settings.format == ATTRIBUTIONS:
+        labels, predictions = _explained_labels(settings, policy, explanations), None
+    else:
+        labels, predictions = read_data(settings, policy, progress)
     result = run_audit(
         labels,
         policy=policy,
         predictions=predictions,
+        explanations=explanations,
         seed=settings.seed,
-        reference=reference,
+        reference=beside.reference,
+        protected_with=beside.protected_with,
         today=settings.today,
         device=settings.device,
         progress=progress,
@@ -142,41 +164,51 @@ def _in_memory(
     return Audited(result, keep)
 
 
+def _explained_labels(
+    settings: Settings, policy: Policy | None, explanations: Explanations
+) -> LabelDataset:
+    flat = settings.hierarchy == FLAT
+    hierarchy = None if flat else read_hierarchy(settings, policy)
+    return explained_labels(explanations.attributions, hierarchy)
+
+
 def _on_counts(
     settings: Settings,
     policy: Policy | None,
-    reference: AuditResult | None,
+    beside: _Beside,
     checkpoint: Path | None,
     resume: bool,
     progress: Progress,
 ) -> Audited:
-    sources = _sources(settings)
+    source = _countable(settings)
     progress("reading the hierarchy")
     hierarchy = _hierarchy(settings, policy)
     applied = policy_for(hierarchy.name, policy)
     refuse_unknown_checks(applied)
-    refuse_reference(hierarchy.name, applied, reference)
+    refuse_reference(hierarchy.name, applied, beside.reference)
     before = _Before.of(settings.add_to, hierarchy) if settings.add_to else None
     if before:
-        _refuse_twice(sources, before)
+        _refuse_twice(source.files, before)
     asked: dict[str, Any] = {
         "policy": policy,
         "added_to": before.count if before else None,
         "progress": progress,
     }
     if settings.engine == "spark":
-        count = _on_spark(settings, hierarchy, asked)
+        count = _on_spark(settings, source, hierarchy, asked)
     else:
-        count = _in_batches(settings, hierarchy, asked | {"checkpoint": checkpoint}, resume)
+        asked |= {"checkpoint": checkpoint, "resume": resume}
+        count = _in_batches(settings, source, hierarchy, asked)
     if not settings.anyway:
         told, nodes = count.labels, count.hierarchy
         refuse_wrong_hierarchy(count.ledger, told.refusals(), nodes, settings.dataset)
     result = run_audit(
         count,
         policy,
-        sources=sources,
+        sources=source.files,
         added_to=before.sha256 if before else "",
-        reference=reference,
+        reference=beside.reference,
+        protected_with=beside.protected_with,
         today=settings.today,
         progress=progress,
     )
@@ -218,31 +250,25 @@ def _refuse_changed(run: SealedRun) -> None:
         )
 
 
-def _on_spark(settings: Settings, hierarchy: Hierarchy, asked: Mapping[str, Any]) -> PairCount:
+def _on_spark(
+    settings: Settings, source: Source, hierarchy: Hierarchy, asked: Mapping[str, Any]
+) -> PairCount:
     from audit.data.sources.spark import reading
 
-    with reading(settings.dataset, settings.master, settings.id, settings.label) as read:
+    with reading(source, settings.master, settings.id, settings.label) as read:
         from audit.counting.spark.jobs import count_pairs
 
         return count_pairs(read.rows, hierarchy, instance=read.id, label=read.label, **asked)
 
 
 def _in_batches(
-    settings: Settings, hierarchy: Hierarchy, asked: Mapping[str, Any], resume: bool
+    settings: Settings, source: Source, hierarchy: Hierarchy, asked: Mapping[str, Any]
 ) -> PairCount:
     from audit.counting.file import count_pairs
 
-    dataset, memory = settings.dataset, settings.memory
-    id, label = columns_of(dataset, settings.id, settings.label)
-    return count_pairs(
-        dataset,
-        hierarchy,
-        instance=id,
-        label=label,
-        memory=MEMORY if memory is None else memory,
-        resume=resume,
-        **asked,
-    )
+    id, label = batches_of(source).columns(source, settings.id, settings.label)
+    memory = MEMORY if settings.memory is None else settings.memory
+    return count_pairs(source, hierarchy, instance=id, label=label, memory=memory, **asked)
 
 
 def _hierarchy(settings: Settings, policy: Policy | None) -> Hierarchy:
@@ -252,38 +278,20 @@ def _hierarchy(settings: Settings, policy: Policy | None) -> Hierarchy:
     )
 
 
-def _sources(settings: Settings) -> tuple[Path, ...]:
-    """The files that are counted; none where the dataset is a table of Spark."""
-    dataset = settings.dataset
-    if settings.engine == "stream":
-        _refuse_no_file(dataset)
-        known = format_of(dataset, settings.format).name
-    else:
-        known = settings.format or COUNTABLE[0]
-    if known not in COUNTABLE:
+def _countable(settings: Settings) -> Source:
+    """What is counted; raises InputError if its format does not give batches."""
+    source = settings.source
+    named = settings.format
+    known = format_of(source, named).name if settings.engine == "stream" else named
+    giving = [known.name for known in FORMATS if known.batches]
+    if known is not None and known not in giving:
         raise InputError(
-            f"a dataset in the format {' or '.join(COUNTABLE)} is required where data are counted",
+            f"a dataset in the format {' or '.join(giving)} is required where data are counted",
             found=known,
-            where=dataset,
+            where=source,
             hint="--format long reads it as a plain table of instances and labels",
         )
-    if dataset.is_dir():
-        return tuple(sorted(filter(_is_read, dataset.rglob("*"))))
-    return (dataset,) if dataset.is_file() else ()
-
-
-def _is_read(path: Path) -> bool:
-    """Whether Spark reads a file of a folder."""
-    return path.is_file() and not path.name.startswith((".", "_"))
-
-
-def _refuse_no_file(dataset: Path) -> None:
-    if not dataset.is_file():
-        raise InputError(
-            "one file is required to count in batches",
-            found="a folder" if dataset.is_dir() else "nothing there",
-            where=dataset,
-        )
+    return source
 
 
 def _refuse_what_counts_lack(

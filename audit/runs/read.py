@@ -14,9 +14,20 @@ from audit.base.files import read_json, sha256_of
 from audit.results.disclosure import Earlier, Quantity
 from audit.results.disclosure.earlier_table import earlier_of
 from audit.results.findings import CheckResult, Finding, Judgement, Part, Waived
+from audit.results.other_views import OtherViews
+from audit.results.part import ResultPart
+from audit.results.parts import PARTS
 from audit.results.result import COUNTED, AuditResult
 from audit.results.shared_view import SCHEMA_VERSION
-from audit.runs.folder import DENOMINATORS, EARLIER, POLICY, REFERENCE, refuse_no_run
+from audit.runs.folder import (
+    DENOMINATORS,
+    EARLIER,
+    NUMBERS,
+    OTHERS,
+    POLICY,
+    REFERENCE,
+    refuse_no_run,
+)
 from audit.runs.manifest import MANIFEST, RESTRICTED, RESULT
 from audit.runs.sealed_run import broken_of
 
@@ -85,12 +96,12 @@ def _read(folder: Path) -> AuditResult:
         strata=tables["strata"],
         branch_pairs=tables["branch_pairs"],
         cases=_read_cases(folder, shared),
-        **_read_model(folder, shared),
-        **_read_drift(folder, shared),
+        parts=_read_parts(folder, shared),
         waivers=tuple(shared["waivers"]),
         counted_with=_counted_with(folder),
         reference=_read_reference(folder, shared),
         earlier=_read_earlier(folder, shared),
+        others=_read_others(folder),
         inputs=tuple(listed["inputs"]),
         data_sha256=listed["data_sha256"],
         sha256=sha256_of(folder / RESULT),
@@ -104,25 +115,12 @@ def _read_cases(folder: Path, shared: Mapping[str, Any]) -> pl.LazyFrame | None:
     return pl.scan_parquet(_table_file(folder, "cases"))
 
 
-def _read_model(folder: Path, shared: Mapping[str, Any]) -> dict[str, Any]:
-    """What a result holds of a model; nothing for a run without predictions."""
-    if shared["ledger"]["predictions"] is None:
-        return {}
-    rows = pl.read_parquet(_table_file(folder, "metrics")).iter_rows(named=True)
-    metrics: dict[str, list[dict[str, Any]]] = {"metrics": [], "beside": []}
-    for row in rows:
-        row["parameters"] = json.loads(row["parameters"])
-        metrics[row.pop("part")].append(row)
-    behaviours = pl.read_parquet(_table_file(folder, "behaviours"))
-    exchanges = pl.read_parquet(_table_file(folder, "exchanges"))
-    return {
-        "metrics": tuple(metrics["metrics"]),
-        "metrics_beside": tuple(metrics["beside"]),
-        "metrics_absent": tuple(shared["metrics_absent"]),
-        "behaviours": tuple(behaviours.iter_rows(named=True)),
-        "exchanges": tuple(exchanges.iter_rows(named=True)),
-        "model_pairs": pl.scan_parquet(_table_file(folder, "model_pairs")),
-    }
+def _read_parts(folder: Path, shared: Mapping[str, Any]) -> tuple[ResultPart, ...]:
+    def table(name: str) -> pl.LazyFrame:
+        return pl.scan_parquet(_table_file(folder, name))
+
+    read = (kind.read(table, shared) for kind in PARTS)
+    return tuple(part for part in read if part is not None)
 
 
 def _counted_with(folder: Path) -> dict[str, Any]:
@@ -145,12 +143,13 @@ def _read_earlier(folder: Path, shared: Mapping[str, Any]) -> Earlier | None:
     return earlier_of(pl.read_parquet(_restricted_file(folder, EARLIER)))
 
 
-def _read_drift(folder: Path, shared: Mapping[str, Any]) -> dict[str, Any]:
-    """The tables of drift; nothing for a run without drift columns."""
-    if not shared["overview"]["coverage"]["drift"]:
-        return {}
-    names = ("drift_values", "drift_nodes")
-    return {name: pl.read_parquet(_table_file(folder, name)) for name in names}
+def _read_others(folder: Path) -> OtherViews | None:
+    """What the run is protected with; None for a run that is protected by itself."""
+    if not (folder / RESTRICTED / OTHERS).is_file():
+        return None
+    counts = earlier_of(pl.read_parquet(_restricted_file(folder, OTHERS)))
+    assert counts is not None, "the table has its totals"
+    return OtherViews.of(counts, read_json(_restricted_file(folder, NUMBERS)))
 
 
 def _table_file(folder: Path, name: str) -> Path:

@@ -6,27 +6,62 @@ from datetime import date
 from pathlib import Path
 from typing import Annotated, Literal, TypeAlias
 
-from pydantic import BaseModel, ConfigDict, PlainSerializer, field_serializer
+from pydantic import BaseModel, BeforeValidator, ConfigDict, PlainSerializer, field_serializer
 
 from audit.data.prediction_formats.transforms import Transform
+from audit.data.sources import Source, source_of
 from audit.hierarchies.coding import Unlisted
 from audit.hierarchies.reading import BUILT_IN
 
 _Path: TypeAlias = Annotated[Path, PlainSerializer(lambda path: str(path.absolute()))]
 """A path as typed; serialised as an absolute path."""
 _Dataset: TypeAlias = Annotated[
-    Path, PlainSerializer(lambda path: str(path.absolute() if path.exists() else path))
+    str,
+    BeforeValidator(str),
+    PlainSerializer(lambda name: str(Path(name).absolute()) if Path(name).exists() else name),
 ]
-"""The same for an existing file; otherwise the name of a table."""
+"""A path as typed, serialised as an absolute one if it is there; or the name of a table."""
 
+ATTRIBUTIONS = "attributions"
+"""Format of a dataset that is the explained labels alone."""
+FLAT = "flat"
+"""Name of the hierarchy that has all explained labels below one root."""
 Engine: TypeAlias = Literal["memory", "stream", "spark"]
+
+
+class Explaining(BaseModel):
+    """The settings for auditing explanations.
+
+    Args:
+        attributions: File of attributions.
+        evidence: File of human evidence; None: it stands among the attributions, if anywhere.
+        faithfulness: File of faithfulness; None without one.
+        informed: Per model those that also read the explanation.
+        only: The examples that nodes are compared by.
+        draws: Other explanations that each is held against.
+        word_pieces: How word pieces are merged; None leaves them.
+        stop_words: Name of the list of words that are no evidence.
+        text: Whether words of the source may be shown.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    attributions: _Path
+    evidence: _Path | None = None
+    faithfulness: _Path | None = None
+    informed: dict[str, tuple[str, ...]] = {}
+    only: Literal["all", "right", "wrong", "common"] = "all"
+    draws: int = 10
+    word_pieces: Literal["sum", "mean", "max"] | None = None
+    stop_words: Literal["paper", "clinical"] = "paper"
+    text: bool = False
 
 
 class Settings(BaseModel):
     """The settings of an audit, kept in the manifest of its run so that it can be made again.
 
     Args:
-        dataset: File or folder of labels.
+        dataset: File or folder of labels, or the name of a table that Spark knows.
         hierarchy: Name of a built-in hierarchy, or a path.
         format: Format of the dataset; None to detect it.
         id: Column of the instance id; this and the next three as in `load_labels`.
@@ -46,12 +81,15 @@ class Settings(BaseModel):
         policy: Policy file; None for the hierarchy's own policy.
         min_cell: Smallest count shown; overrides the policy.
         reference: Folder of an earlier run.
+        protected_with: Folders of runs of the same data whose shared views readers may have too.
         seed: Seed of the bootstrap behind intervals.
         today: The day that decides whether waivers have expired.
         engine: How to count: in memory, in batches of a file, or on Apache Spark.
         memory: Bytes that a count in batches may use; None for `audit.counting.plan.MEMORY`.
         master: URL of the Spark master; None for Spark's own settings.
+        limits: Limits on unusual input by name, where they are not the usual ones.
         add_to: Folder of a run to whose counts those of the dataset are added.
+        explaining: How explanations are audited; None without them.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -76,16 +114,29 @@ class Settings(BaseModel):
     policy: _Path | None = None
     min_cell: int | None = None
     reference: _Path | None = None
+    protected_with: tuple[_Path, ...] = ()
     seed: int = 0
     today: date
     engine: Engine = "memory"
     memory: int | None = None
     master: str | None = None
+    limits: dict[str, int] = {}
     add_to: _Path | None = None
+    explaining: Explaining | None = None
+
+    @property
+    def source(self) -> Source:
+        """What the dataset names; raises InputError if Spark shall read it and nothing is there."""
+        if self.engine != "spark":
+            return source_of(self.dataset)
+        from audit.data.sources.spark import spark_source
+
+        return spark_source(self.dataset)
 
     @field_serializer("hierarchy")
     def _stored(self, hierarchy: str) -> str:
-        return hierarchy if is_built_in(hierarchy) else str(Path(hierarchy).absolute())
+        named = is_built_in(hierarchy) or hierarchy == FLAT
+        return hierarchy if named else str(Path(hierarchy).absolute())
 
 
 class Judging(BaseModel):

@@ -19,7 +19,7 @@ from audit.results.result import AuditResult, to_json_bytes
 from audit.results.shared_view import SCHEMA_VERSION
 from audit.runs.agreement import disagreements
 from audit.runs.folder import HTML, PDF, POLICY
-from audit.runs.inputs import judge_again, reference_run, stated_policy
+from audit.runs.inputs import judge_again, reference_run, runs_beside, stated_policy
 from audit.runs.make import audited
 from audit.runs.manifest import MANIFEST, RESTRICTED, RESULT
 from audit.runs.read import read_run
@@ -238,8 +238,10 @@ def _again(
     settings = run.manifest.settings
     if settings is None:
         return neither("the run was made from Python, which records no settings")
-    moved = settings if data is None else settings.model_copy(update={"dataset": data.absolute()})
-    faults = list(_changed_inputs(run.inputs, settings.dataset, moved.dataset))
+    moved = (
+        settings if data is None else settings.model_copy(update={"dataset": str(data.absolute())})
+    )
+    faults = list(_changed_inputs(run.inputs, Path(settings.dataset), Path(moved.dataset)))
     if faults:
         return (
             Verdict("inputs", FAILS, first_cases(faults)),
@@ -296,14 +298,15 @@ def _keyed_as_before(run: SealedRun, result: AuditResult, key: SealKey | None) -
 
 def _audited_again(settings: Settings) -> AuditResult:
     policy = stated_policy(settings)
-    return audited(settings, policy, reference_run(settings)).result
+    return audited(settings, policy, reference_run(settings), runs_beside(settings)).result
 
 
 def _judged_again(run: SealedRun, settings: Settings, judging: Judging) -> AuditResult:
     """Counted by the policy that the run keeps, then judged as it was judged last."""
     counted = Policy.model_validate_json(run.content(f"{RESTRICTED}/{POLICY}"))
     counted = counted.model_copy(update={"ratchet": False})
-    return judge_again(judging, audited(settings, counted, reference_run(settings)).result)
+    made = audited(settings, counted, reference_run(settings), runs_beside(settings))
+    return judge_again(judging, made.result)
 
 
 def _apart(run: SealedRun, given: bytes) -> str:

@@ -23,7 +23,7 @@ _OF_TABLES = ("other_version", "no_hierarchy")
 
 
 def refuse_wrong_hierarchy(
-    ledger: Ledger, refusals: pl.DataFrame, hierarchy: Hierarchy, dataset: Path
+    ledger: Ledger, refusals: pl.DataFrame, hierarchy: Hierarchy, dataset: str
 ) -> None:
     """Raise InputError if more than half of the rows are refused because of their label.
 
@@ -31,7 +31,7 @@ def refuse_wrong_hierarchy(
         ledger: Ledger of the rows read; rows without a label are not counted.
         refusals: The refusals, as in `audit.data.dataset.LabelDataset.refusals`.
         hierarchy: The hierarchy that the labels were mapped to.
-        dataset: Path of the dataset, for the message.
+        dataset: Name of the dataset, for the message.
 
     Time grows with the number of different labels and of nodes.
     """

@@ -5,25 +5,20 @@ Where either is missing these tests skip.
 
 from __future__ import annotations
 
-import fcntl
-import os
 import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from typer.testing import CliRunner
 
 import reports
-from audit.cli.app import app
 from fixtures import results
+from fixtures.once import filled_once
 from tests.browser.pages import Runs, Visit
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page, Route
-
-SAMPLE_DATA = Path(__file__).parents[2] / "sample_data"
 
 
 @pytest.fixture(scope="session")
@@ -77,42 +72,14 @@ def _complaint(message: ConsoleMessage) -> list[str]:
 
 
 @pytest.fixture(scope="session")
-def runs(browser: Browser, tmp_path_factory: pytest.TempPathFactory) -> Runs:
-    return Runs(_once("runs", _run, tmp_path_factory))
+def runs(browser: Browser, sample_runs: Path) -> Runs:
+    return Runs(sample_runs)
 
 
 @pytest.fixture(scope="session")
 def made(browser: Browser, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Reports of results made by hand: rich, hostile, empty."""
-    return _once("made", _make, tmp_path_factory)
-
-
-def _once(name: str, fill: Callable[[Path], None], factory: pytest.TempPathFactory) -> Path:
-    """A folder that is filled once, also where several processes share the tests."""
-    shared = factory.getbasetemp()
-    if "PYTEST_XDIST_WORKER" in os.environ:
-        shared = shared.parent
-    folder = shared / name
-    with (shared / f"{name}.lock").open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        if not folder.exists():
-            filled = factory.mktemp(name)
-            fill(filled)
-            filled.rename(folder)
-    return folder
-
-
-def _run(folder: Path) -> None:
-    hierarchy = ("--hierarchy", "icd9cm", "--no-pdf")
-    model = ("--predictions", SAMPLE_DATA / "predictions.psv", "--reference", folder / "old")
-    _audit("run", SAMPLE_DATA / "release_1", *hierarchy, "--out", folder / "old")
-    _audit("run", SAMPLE_DATA / "release_2", *hierarchy, *model, "--out", folder / "new")
-    _audit("compare", folder / "old", folder / "new", "--out", folder / "compared")
-
-
-def _audit(*arguments: object) -> None:
-    done = CliRunner().invoke(app, [str(argument) for argument in arguments])
-    assert done.exit_code == 0, done.output
+    return filled_once("made", _make, tmp_path_factory)
 
 
 def _make(folder: Path) -> None:

@@ -25,13 +25,15 @@ class Runs:
 
     @property
     def report(self) -> Path:
-        return self.folder / "new" / "report.html"
+        return self.folder / "second" / "report.html"
 
     @property
     def shared(self) -> dict[str, Any]:
-        view: dict[str, Any] = json.loads((self.folder / "new" / "result.json").read_text("utf-8"))
+        view: dict[str, Any] = json.loads(
+            (self.folder / "second" / "result.json").read_text("utf-8")
+        )
         return view
 
     @property
     def comparison(self) -> Path:
-        return self.folder / "compared" / "comparison.html"
+        return self.folder / "comparison" / "comparison.html"

@@ -21,8 +21,11 @@ MANNERS: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
 on a phone only they do not."""
 
 
+LARGE = pytest.param("sample", marks=pytest.mark.slow)
+
+
 @pytest.mark.parametrize("manner", MANNERS)
-@pytest.mark.parametrize("document", ["sample", "comparison", "hostile", "empty"], indirect=True)
+@pytest.mark.parametrize("document", [LARGE, "comparison", "hostile", "empty"], indirect=True)
 def test_no_violation_of_wcag_2_2_aa(document: Path, visit: Visit, manner: str) -> None:
     axe = pytest.importorskip(
         "axe_playwright_python.sync_playwright", reason="needs axe-playwright-python"

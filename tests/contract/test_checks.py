@@ -16,7 +16,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-import audit
 from audit.base.plurals import counted
 from audit.checks import ALL_CHECKS, CHECKS, ON_WAIVERS
 from audit.checks.check import Check, WaiverCheck, WaiverUse
@@ -31,6 +30,7 @@ from audit.policy.statements import BranchRule, Threshold, Waiver
 from audit.results.disclosure import BESIDE, WHOLE
 from audit.results.findings import CheckResult, Finding
 from audit.results.wording import filled
+from fixtures.coded import icd9cm
 from fixtures.coded import measured as damaged_in
 from fixtures.counted import counted_of, standing_alone
 from fixtures.labelled import labelled, repeated, tree
@@ -81,6 +81,7 @@ PERSON = Person(sex="sex", female="F", male="M")
 OF_WOMEN = PersonRule(nodes="lung", sex="female", source="A {book}.")
 
 
+@cache
 def busy(order: int = 1) -> Measurements:
     labels = dict(list(repeated(COUNTS).items())[::order])
     reordered = {instance: given[::order] for instance, given in labels.items()}
@@ -95,13 +96,15 @@ def busy(order: int = 1) -> Measurements:
     return measure(labelled(BUSY, reordered, strata=sexes, persons=True), policy)
 
 
+@cache
 def icd() -> Measurements:
     codes = ["4019", "401", "V202", "E8120", "40199", "000", "x", "25000"]
     rows = {f"i{n:02}": codes[n % 5 :] for n in range(50)}
-    dataset = labelled(audit.load_hierarchy("icd9cm"), rows, positions=True, table="diagnoses")
+    dataset = labelled(icd9cm(), rows, positions=True, table="diagnoses")
     return measure(dataset, policy_for("icd9cm"))
 
 
+@cache
 def damaged() -> Measurements:
     """Codes that lost a zero, stand in the wrong table, are retired, of another version, first."""
     labels = ["42", "3893", "25094", "J189", "0414", "4111", "389", "0389", "4019"]
@@ -114,6 +117,7 @@ def damaged() -> Measurements:
 LEAVES = ("asthma", "hammer", "attack", "other_lung", "other_heart", "saw")
 
 
+@cache
 def modelled(order: int = 1) -> Measurements:
     """Two nodes taken for each other, a catch-all repeated, two branches brought together."""
     said = [
@@ -131,6 +135,7 @@ def modelled(order: int = 1) -> Measurements:
     return measure(dataset, Policy(), predicted(dataset, scores, set_valued=True))
 
 
+@cache
 def parted(order: int = 1) -> Measurements:
     """Records cut at five labels, entered twice, in both splits; a node of one site."""
     five = ["asthma", "other_lung", "attack", "other_heart", "saw"]
@@ -147,6 +152,7 @@ def parted(order: int = 1) -> Measurements:
     return measure(dataset, Policy())
 
 
+@cache
 def associated(order: int = 1) -> Measurements:
     """Specific labels beside specific ones at one site, catch-alls beside catch-alls at another."""
     said = [
@@ -195,10 +201,13 @@ def check(request: pytest.FixtureRequest) -> Check:
     return chosen
 
 
-def results() -> Iterator[CheckResult]:
-    for make in (busy, icd, damaged, modelled, parted, associated):
-        measured = make()
-        yield from (check.run(measured) for check in CHECKS)
+RICH = (busy, icd, damaged, modelled, parted, associated)
+"""Datasets that make checks find something; each is measured once for all tests."""
+
+
+@cache
+def results() -> tuple[CheckResult, ...]:
+    return tuple(check.run(make()) for make in RICH for check in CHECKS)
 
 
 def found() -> Iterator[Finding]:
@@ -257,7 +266,7 @@ def tables_of(measured: Measurements) -> tuple[pl.DataFrame, ...]:
 
 
 def test_it_does_not_modify_what_it_looks_at(check: Check) -> None:
-    measured = busy()
+    measured = busy.__wrapped__()
     before = [table.clone() for table in tables_of(measured)]
     values = measured.loaded.aggregated.toarray()
     check.run(measured)
@@ -442,7 +451,7 @@ def test_there_are_as_many_cases_as_a_finding_tells_instances(name: str) -> None
 
 def test_cases_are_those_that_a_finding_touches_unless_it_compares_or_counts_rows() -> None:
     """A residual share that differs touches all below the parent; its cases are the residual."""
-    for make in (busy, icd, damaged, modelled, parted, associated):
+    for make in RICH:
         for finding, cases in with_cases(make()):
             compares = finding.check == "residual_overuse" and bool(finding.key)
             assert compares or "rows" in finding.evidence or finding.touched == len(cases)
@@ -578,7 +587,7 @@ def test_of_any_release_there_are_as_many_cases_as_a_finding_tells(measured: Mea
 @pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.name)
 def test_what_needs_the_instances_says_so_on_counts_and_nothing_else_does(check: Check) -> None:
     counted = both_ways("busy")[1]
-    result = check.apply(counted)
+    result = check.run(counted)
 
     if check.needs == "counts":
         assert result == check.run(counted)

@@ -183,6 +183,7 @@ def releases(draw: st.DrawFn) -> Release:
     return Release.of_labels(hierarchy, labels, by, cut, draw(st.integers(1, 9)))
 
 
+@pytest.mark.slow
 @given(releases())
 @settings(max_examples=30)
 def test_small_releases(release: Release) -> None:

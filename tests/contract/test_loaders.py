@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from audit.base.errors import AuditError
 from audit.data.formats import FORMATS, read_labels
 from audit.data.label_format import INSTANCES, ROWS, Columns, LabelFormat
+from audit.data.sources import source_of
 from fixtures.broken import BROKEN, BrokenFile
 from fixtures.label_files import WRITERS, LabelWriter, Record, records_of
 
@@ -96,7 +97,7 @@ def test_a_broken_file_is_told_with_its_path(
 ) -> None:
     path = broken.write(tmp_path)
     with pytest.raises(AuditError) as caught:
-        known.read(path, Columns())
+        known.read(source_of(path), Columns())
     assert str(path) in str(caught.value)
     assert caught.value.exit_status == 2
 

@@ -14,6 +14,7 @@ from audit.base.errors import AuditError, FormatError, InputError
 from audit.data.formats import PREDICTION_FORMATS, read_predictions
 from audit.data.prediction_format import PredictionFormat, RawPredictions
 from audit.data.prediction_formats.transforms import as_scores
+from audit.data.sources import source_of
 from fixtures.broken import BrokenFile
 from fixtures.broken_predictions import BROKEN
 from fixtures.prediction_files import WRITERS, PredictionWriter, Scored, cells_of
@@ -58,7 +59,7 @@ def numbered(writer: PredictionWriter, scored: Scored) -> Scored:
 def told(known: PredictionFormat, path: Path) -> str | None:
     """What a reader says of a file that it refuses."""
     try:
-        known.read(path, None)
+        known.read(source_of(path), None)
     except AuditError as error:
         return str(error)
     return None
@@ -94,8 +95,8 @@ def test_a_written_file_is_of_exactly_its_format(writer: PredictionWriter, tmp_p
     scored = SETS if writer.set_valued else SCORED
     raw = read_back(writer, scored, tmp_path / writer.file)
 
-    head = (tmp_path / writer.file).read_bytes()
-    matching = [known.name for known in PREDICTION_FORMATS if known.matches(raw.sources[0], head)]
+    source = source_of(tmp_path / writer.file)
+    matching = [known.name for known in PREDICTION_FORMATS if known.matches(source)]
     assert matching == [writer.format]
     assert raw.instances == numbered(writer, scored).instances
     assert raw.classes == scored.classes
@@ -180,7 +181,7 @@ def test_another_number_of_names_is_told_with_both(
 
 @each_format
 def test_nothing_there_and_a_folder_are_told(known: PredictionFormat, tmp_path: Path) -> None:
-    for path, found in ((tmp_path / "nothing", "nothing there"), (tmp_path, "a folder")):
+    for path, found in ((tmp_path / "nothing", "nothing there"), (tmp_path, "an empty folder")):
         with pytest.raises(InputError, match=found):
             read_predictions(path, None, known.name)
 

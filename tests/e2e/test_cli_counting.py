@@ -21,6 +21,7 @@ from polars.testing import assert_frame_equal
 from typer.testing import CliRunner, Result
 
 from audit.cli.app import app
+from audit.runs.verify import verify_run
 from fixtures.sealed_files import reseal
 from fixtures.toy import EDGES
 
@@ -191,6 +192,26 @@ def without_breakdown(check: dict[str, Any]) -> dict[str, Any]:
     if check["name"] != "cross_branch":
         return check
     return check | {"findings": [finding | {"parts": []} for finding in check["findings"]]}
+
+
+@pytest.mark.parametrize(("options", "same"), [((), "loaded"), (("--memory", "1GB"), "counted")])
+def test_a_folder_of_parts_gives_the_same(
+    place: Path, out: Path, tmp_path: Path, options: tuple[str, ...], same: str
+) -> None:
+    write_toy(tmp_path)
+    folder = tmp_path / "rows"
+    folder.mkdir()
+    for name in ("first", "second"):
+        shutil.copy(place / f"{name}.parquet", folder / f"part-{name}.parquet")
+    run(folder, out, *options)
+
+    assert_same_tables(out, place / same, TABLES)
+    assert result_of(out)["checks"] == result_of(place / same)["checks"]
+    inputs = json.loads((out / "restricted" / "manifest.json").read_text())["inputs"]
+    read = [Path(found["path"]) for found in inputs if found["role"] == "data"]
+    assert read == sorted(folder.iterdir())
+    verified = {verdict.name: verdict for verdict in verify_run(out, recompute=True)}
+    assert verified["recomputation"].outcome == "holds", verified["recomputation"].detail
 
 
 @pytest.mark.parametrize("name", ["rows.csv", "rows.jsonl"])
@@ -451,6 +472,52 @@ def test_what_cannot_be_is_one_message_and_leaves_nothing(
     assert not out.parent.exists()
 
 
+def most_labels(place: Path) -> int:
+    """Different nodes that the richest instance of the rows is labelled with."""
+    nodes = [label for label in LABELS if label and label.strip() not in ("unicorn",)]
+    rows = pl.read_parquet(place / "rows.parquet").filter(pl.col("label").is_in(nodes))
+    stripped = rows.with_columns(pl.col("label").str.strip_chars()).drop_nulls("instance")
+    return int(stripped.group_by("instance").agg(pl.col("label").n_unique())["label"].max())  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    "engine", [(), ("--memory", SMALL), ("--engine", "spark", "--master", "local[2]")]
+)
+def test_the_message_names_the_limit_that_lets_the_data_pass(
+    place: Path, out: Path, engine: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if "spark" in engine:
+        pytest.importorskip("pyspark", reason="needs the extra spark")
+        if shutil.which("java") is None:
+            pytest.skip("needs Java 17")
+        monkeypatch.setenv("PYSPARK_SUBMIT_ARGS", SPARK)
+    rows, most = place / "rows.parquet", most_labels(place)
+    message = refused(audit(*arguments(rows, out, *engine, "--limit", f"labels={most - 1}")))
+
+    assert f"at most {most - 1} different labels on one instance are read" in message
+    assert f"Hint: --limit labels={most} raises the limit" in message
+    assert not out.exists()
+    run(rows, out, *engine, "--limit", f"labels={most}")
+    assert json.loads((out / "manifest.json").read_text())["settings"]["limits"] == {"labels": most}
+    told = json.loads(audit("verify", out, "--recompute", "--json").stdout)["verdicts"]
+    assert {one["name"]: one["outcome"] for one in told}["recomputation"] == "holds"
+
+
+def test_a_limit_changes_no_number(place: Path, out: Path) -> None:
+    run(place / "rows.parquet", out, "--memory", "1GB", "--limit", "labels=1MB")
+
+    assert (out / "result.json").read_bytes() == (place / "counted/result.json").read_bytes()
+
+
+def test_limits_are_listed() -> None:
+    listed, help_ = audit("list", "limits").stdout, audit("run", "--help").stdout
+
+    for name in ("labels", "ancestors", "parts", "unpacked"):
+        assert name in listed
+        assert name in help_
+    assert "AUDIT_MOST" not in listed + help_
+
+
 def damaged(data: Path, path: Path, group: int) -> None:
     """The file with the labels of a row group overwritten."""
     column = pq.ParquetFile(data).metadata.row_group(group).column(1)
@@ -480,8 +547,10 @@ def test_an_instance_that_comes_back_leaves_nothing(tmp_path: Path, out: Path, r
     assert not out.parent.exists() or left_in(out.parent) == set()
 
 
-@pytest.mark.parametrize(("name", "found"), [("folder", "a folder"), ("gone.csv", "nothing there")])
-def test_batches_are_of_one_file(place: Path, out: Path, name: str, found: str) -> None:
+@pytest.mark.parametrize(
+    ("name", "found"), [("folder", "an empty folder"), ("gone.csv", "nothing there")]
+)
+def test_batches_need_a_file_or_parts(place: Path, out: Path, name: str, found: str) -> None:
     (place / "folder").mkdir(exist_ok=True)
     message = refused(audit(*arguments(place / name, out, "--memory", "1GB")))
 
@@ -504,6 +573,7 @@ def test_a_run_is_not_replaced_without_being_asked(place: Path) -> None:
 SPARK = "--conf spark.sql.shuffle.partitions=2 --conf spark.ui.enabled=false pyspark-shell"
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(shutil.which("java") is None, reason="needs Java 17")
 def test_spark_gives_the_same_bytes(place: Path, out: Path) -> None:
     pytest.importorskip("pyspark", reason="needs the extra spark")

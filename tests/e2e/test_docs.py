@@ -36,6 +36,7 @@ def shell_lines() -> list[str]:
     ]
 
 
+@pytest.mark.slow
 def test_readme_commands_run_in_order(clone: Path) -> None:
     commands = [line for line in shell_lines() if line.startswith("audit ")]
     assert commands
@@ -57,6 +58,7 @@ def test_readme_make_targets_exist() -> None:
     assert all(re.search(rf"^{target}:", makefile, re.M) for target in targets)
 
 
+@pytest.mark.slow
 def test_readme_python_runs(clone: Path) -> None:
     for block in blocks(ROOT / "README.md", "python"):
         subprocess.run([sys.executable, "-W", "error", "-c", block], cwd=clone, check=True)

@@ -11,6 +11,7 @@ import pytest
 ROOT = Path(__file__).parents[2]
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform != "linux", reason="forks a program that has threads")
 def test_a_fault_at_any_write_loses_nothing() -> None:
     ended = subprocess.run(

@@ -124,6 +124,7 @@ BEHIND_A_PART = (
 """The share that a pair of labels has of a pair, whose own count is withheld."""
 
 
+@pytest.mark.slow
 @given(releases())
 @example(LAST_CHILD)
 @example(NEITHER)

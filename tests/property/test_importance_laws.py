@@ -8,11 +8,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from audit.explanations.correlations import batches, fisher, pearson
-from audit.explanations.derangements import random_derangement, random_reassignment
+from audit.explanations.importance.correlations import batches, fisher, pearson
+from audit.explanations.importance.derangements import random_derangement, random_reassignment
+from audit.explanations.importance.oracle_agreement import ranks
+from audit.explanations.importance.random_explanations import Donors
 from audit.explanations.lists import lists_of
-from audit.explanations.oracle_agreement import ranks
-from audit.explanations.random_explanations import Donors
 
 seeds = st.integers(0, 2**32)
 groups = st.lists(st.integers(0, 12), max_size=60).map(

@@ -88,6 +88,7 @@ def narrowed(
     return list(of_both(before, after, min_cell).broken(min_cell))
 
 
+@pytest.mark.slow
 @given(releases())
 @example(FEW_CAME)
 @example(FEW_CAME_WITHOUT)

@@ -39,10 +39,12 @@ def measured() -> Measured:
     return measure(RELEASES, 0, scenes=0, scene_guards=0, processes=2)
 
 
+@pytest.mark.slow
 def test_goals_are_met(measured: Measured) -> None:
     assert measured.missed_goals() == []
 
 
+@pytest.mark.slow
 def test_what_is_planted_is_found(measured: Measured) -> None:
     recall = measured.recall()
     every = sum(recall.values(), Share(0, 0))
@@ -60,6 +62,7 @@ def test_a_scene_is_told_as_it_was_drawn(name: str) -> None:
     assert not told.false
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("guard", SCENE_GUARDS, ids=lambda guard: guard.name)
 def test_each_guard_of_a_check_is_at_work(guard: SceneGuard) -> None:
     on, off = seen(guard.scene, 0), without(guard, 0)
@@ -101,6 +104,7 @@ def test_what_was_found_explains_the_pairs_above_it() -> None:
     assert len(off.told) > 2 * len(on.told)
 
 
+@pytest.mark.slow
 def test_a_goal_that_is_missed_is_told(measured: Measured) -> None:
     blind = [
         replace(outcome, found=dict.fromkeys(outcome.found, False)) for outcome in measured.planted
@@ -123,6 +127,7 @@ def test_goals_of_pairs_follow_from_what_was_found() -> None:
     assert not worlds_beyond([seeing])
 
 
+@pytest.mark.slow
 def test_the_page_says_in_words_what_its_numbers_say(measured: Measured) -> None:
     def text(found: Outcome) -> str:
         return "\n".join(truth.synthetic(measured, [found]))

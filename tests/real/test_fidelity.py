@@ -13,6 +13,7 @@ ROOT = Path(__file__).parents[2]
 PAGE = ROOT / "docs" / "fidelity.md"
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(
     not os.environ.get("AUDIT_DATA"), reason="AUDIT_DATA names no folder with the real data"
 )

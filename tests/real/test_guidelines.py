@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 
-import audit
 from audit.checks.check import Check
 from audit.checks.rules import missing_companion, sibling_exclusive
 from audit.measure.measure import Measurements, measure
 from audit.policy.built_in import policy_for
+from fixtures.coded import icd9cm
 from fixtures.guideline_cases import APART, MISSING, admissions, with_planted
 from fixtures.labelled import labelled
 
@@ -27,7 +27,7 @@ def records() -> dict[str, list[str]]:
 
 @cache
 def measured() -> Measurements:
-    hierarchy = audit.load_hierarchy("icd9cm")
+    hierarchy = icd9cm()
     dataset = labelled(hierarchy, records(), positions=True, table="diagnoses")
     return measure(dataset, policy_for("icd9cm"))
 

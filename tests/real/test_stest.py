@@ -155,6 +155,7 @@ def links(relation: str, up: bool) -> dict[str, set[str]]:
     return found
 
 
+@pytest.mark.slow
 @each_task
 def test_every_metric_equals_plain_python(predicate: str) -> None:
     rows = {row.metric: row for row in result(predicate).rows}

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gzip
 import json
 import zlib
 from collections.abc import Iterator
@@ -10,7 +9,7 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from audit.base.errors import InputError, SchemaError
-from audit.base.files import once, refuse_pickle
+from audit.base.files import first_bytes, is_gzip, once, refuse_pickle, unpacked
 
 
 def objects(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
@@ -42,12 +41,10 @@ def text_of(record: dict[str, Any], key: str, where: str) -> str:
 
 
 def _lines(path: Path) -> Iterator[bytes]:
-    refuse_pickle(path)
+    refuse_pickle(path, first_bytes(path))
     try:
-        with path.open("rb") as file:
-            packed = file.read(2) == b"\x1f\x8b"
-            file.seek(0)
-            yield from gzip.GzipFile(fileobj=file) if packed else file
+        with unpacked(path) if is_gzip(path) else path.open("rb") as stream:
+            yield from stream
     except (OSError, EOFError, zlib.error) as error:
         raise InputError("a readable file is required", found=str(error), where=path) from None
 

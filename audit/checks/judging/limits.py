@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
-from audit.checks import CHECKS
+from audit.checks import MEASURED
 from audit.checks.check import Check, Limit
 from audit.checks.judging.ratchet import number
 from audit.policy.policy import Policy
@@ -42,7 +42,8 @@ class Bound:
 
 def bounds_of(counted: Policy, wanted: Policy) -> dict[str, tuple[Bound, ...]]:
     """The limits of each check that has any, by name of the check."""
-    return {check.name: tuple(_bounds(check, counted, wanted)) for check in CHECKS if check.limits}
+    limited = [check for check in MEASURED if check.limits]
+    return {check.name: tuple(_bounds(check, counted, wanted)) for check in limited}
 
 
 def _bounds(check: Check, counted: Policy, wanted: Policy) -> Iterator[Bound]:
@@ -90,8 +91,8 @@ def _refused_threshold(
     if before == after:
         return
     applied = {check.name for check in result.checks if not check.not_applicable}
-    limits = [limit for check in CHECKS for limit in check.limits if limit.threshold == key]
-    if not limits or any(key in c.counts_with for c in CHECKS if c.name in applied):
+    limits = [limit for check in MEASURED for limit in check.limits if limit.threshold == key]
+    if not limits or any(key in c.counts_with for c in MEASURED if c.name in applied):
         yield f"{key} is {after:g}, where the run was counted with {before:g}"
     elif not all(limit.tightens(before, after) for limit in limits):
         yield f"{key} is {after:g}, looser than the {before:g} that the run was counted with"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection
 
 from audit.base.errors import InputError, PolicyError, first_cases
-from audit.checks import ALL_CHECKS, CHECKS
+from audit.checks import ALL_CHECKS, MEASURED
 from audit.policy.policy import Policy, refuse_unknown_nodes
 from audit.results.result import AuditResult
 
@@ -24,7 +24,7 @@ def refuse_unknown_names(policy: Policy, nodes: Collection[str], hierarchy: str)
 
 def refuse_unknown_checks(policy: Policy) -> None:
     """Raise PolicyError if a policy names an unknown check."""
-    names = {"severities": [c.name for c in ALL_CHECKS], "waivers": [c.name for c in CHECKS]}
+    names = {"severities": [c.name for c in ALL_CHECKS], "waivers": [c.name for c in MEASURED]}
     unknown = [f"{key}: {name}" for key, name in policy.checks_named() if name not in names[key]]
     if unknown:
         raise PolicyError(

@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 
 from audit.base.dag import BoolArray, IntArray, Sparse, row
-from audit.checks.check import Check
+from audit.checks.check import Check, Outcome
 from audit.checks.shared.branch_meetings import (
     Meeting,
     lowest_pairs,
@@ -22,13 +22,13 @@ from audit.checks.shared.carriers import carrying_both, labelled_below_both
 from audit.measure.measure import Measurements
 from audit.policy.statements import BranchRule
 from audit.results.disclosure import Quantity, count, derived
-from audit.results.findings import CheckResult, Finding, Part
+from audit.results.findings import Finding, Part
 
 _NAME = "cross_branch"
 _TITLE = "Do instances carry nodes of branches that were meant to exclude each other?"
 
 
-def run(measured: Measurements) -> CheckResult:
+def run(measured: Measurements) -> Outcome:
     """Report each pair of branches that instances combine against the policy, broken down.
 
     Only pairs of branches with a rule are reported; the map of branches shows all others. An
@@ -42,9 +42,7 @@ def run(measured: Measurements) -> CheckResult:
     used = [int(i) for i in measured.hierarchy.branches if measured.support[i]]
     apart = [pair for pair in combinations(used, 2) if not _nested(measured, *pair)]
     ruled = [(pair, rule) for pair in apart if (rule := _rule(measured, *pair))]
-    return CheckResult(
-        name=_NAME,
-        title=_TITLE,
+    return Outcome(
         denominator=len(ruled),
         denominator_unit="pairs of branches in use that the policy speaks of",
         findings=tuple(_findings(measured, ruled)),

@@ -9,11 +9,11 @@ import numpy as np
 import polars as pl
 
 from audit.base.dag import IntArray
-from audit.checks.check import Check
+from audit.checks.check import Check, Outcome
 from audit.checks.shared.carriers import distinct
 from audit.measure.measure import Measurements
 from audit.results.disclosure import Quantity, count, derived
-from audit.results.findings import CheckResult, Finding
+from audit.results.findings import Finding
 
 _NAME = "duplicate_instance"
 _TITLE = "Does one record stand in the data twice?"
@@ -23,15 +23,13 @@ LEAST_LABELS = 5
 """Least number of labels for two equal sets within a group not to be a coincidence."""
 
 
-def run(measured: Measurements) -> CheckResult:
+def run(measured: Measurements) -> Outcome:
     """Report ids that occur twice with equal labels, and equal long label sets within a group.
 
     Equal sets of different groups are no finding: two patients may have the same conditions.
     """
     labelled = measured.n_instances - measured.ledger.instances_without_labels
-    return CheckResult(
-        name=_NAME,
-        title=_TITLE,
+    return Outcome(
         denominator=labelled,
         denominator_unit="instances with labels",
         findings=(*_places_finding(measured, labelled), *_group_finding(measured, labelled)),

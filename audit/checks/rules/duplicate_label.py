@@ -8,12 +8,12 @@ import numpy as np
 import polars as pl
 
 from audit.base.dag import IntArray
-from audit.checks.check import TOP_PARTS, Check
+from audit.checks.check import TOP_PARTS, Check, Outcome
 from audit.checks.rules.duplicate_instance import met_twice
 from audit.checks.shared.carriers import distinct
 from audit.measure.measure import Measurements
 from audit.results.disclosure import Quantity, count, derived
-from audit.results.findings import CheckResult, Finding, Part
+from audit.results.findings import Finding, Part
 
 _NAME = "duplicate_label"
 _TITLE = "Does an instance carry the same label more than once?"
@@ -30,14 +30,12 @@ class _Repeats:
     """Instances by the label that they repeat, shape (n_nodes,)."""
 
 
-def run(measured: Measurements) -> CheckResult:
+def run(measured: Measurements) -> Outcome:
     """Report all repeated labels in one finding, with those repeated on the most instances.
 
     Instances that occur in two places with equal labels are left to ``duplicate_instance``.
     """
-    return CheckResult(
-        name=_NAME,
-        title=_TITLE,
+    return Outcome(
         denominator=measured.labelled,
         denominator_unit="instances with labels",
         findings=_finding(measured, _repeats(measured)),

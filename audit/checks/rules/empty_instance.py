@@ -7,12 +7,12 @@ from collections.abc import Iterator
 import numpy as np
 
 from audit.base.dag import IntArray
-from audit.checks.check import TOP_PARTS, Check
+from audit.checks.check import TOP_PARTS, Check, Outcome
 from audit.checks.shared.carriers import distinct
 from audit.data.mapping import REASONS
 from audit.measure.measure import Measurements
 from audit.results.disclosure import Quantity, count, derived
-from audit.results.findings import CheckResult, Finding, Part
+from audit.results.findings import Finding, Part
 
 _NAME = "empty_instance"
 _TITLE = "Does every instance have a label?"
@@ -20,12 +20,10 @@ _REFUSED = ("refused",)
 """Key of the finding on instances whose labels were all refused."""
 
 
-def run(measured: Measurements) -> CheckResult:
+def run(measured: Measurements) -> Outcome:
     """Report instances whose labels were all refused, and separately those without any row."""
     read = measured.ledger.rows_read
-    return CheckResult(
-        name=_NAME,
-        title=_TITLE,
+    return Outcome(
         denominator=measured.n_instances,
         denominator_unit="instances",
         findings=tuple(_findings(measured)) if read else (),

@@ -10,13 +10,13 @@ import polars as pl
 from scipy.sparse import csr_array
 
 from audit.base.dag import IntArray, Sparse
-from audit.checks.check import TOP_PARTS, Check
+from audit.checks.check import TOP_PARTS, Check, Outcome
 from audit.checks.shared.carriers import carrying_both
 from audit.hierarchies.hierarchy import Hierarchy
 from audit.hierarchies.notes import Exclusion, Exclusions
 from audit.measure.measure import Measurements
 from audit.results.disclosure import count, derived
-from audit.results.findings import CheckResult, Finding, Part, finding_id
+from audit.results.findings import Finding, Part, finding_id
 
 _NAME = "excludes1"
 _TITLE = "Do instances carry two codes that an Excludes1 note keeps apart?"
@@ -34,7 +34,7 @@ class _Sides:
     """1 at each node that it excludes."""
 
 
-def run(measured: Measurements) -> CheckResult:
+def run(measured: Measurements) -> Outcome:
     """Report each violated note once, with its most frequent pairs of labels.
 
     A note applies to all codes at or below its node. A pair of labels that several notes exclude is
@@ -43,18 +43,14 @@ def run(measured: Measurements) -> CheckResult:
     exclusions = measured.hierarchy.exclusions
     several = int((measured.loaded.dataset.direct.sum(axis=1) > 1).sum())
     if exclusions is None or not several:
-        return CheckResult(
-            name=_NAME,
-            title=_TITLE,
+        return Outcome(
             denominator=several,
             denominator_unit=_INSTANCES,
             not_applicable=_why_not(exclusions),
         )
     sides = _sides(exclusions, measured.hierarchy)
     conflicts = _conflicts(measured, sides)
-    return CheckResult(
-        name=_NAME,
-        title=_TITLE,
+    return Outcome(
         denominator=several,
         denominator_unit=f"{_INSTANCES} ({_told_of(exclusions)})",
         findings=tuple(

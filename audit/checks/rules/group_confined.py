@@ -10,13 +10,13 @@ from scipy.sparse import csr_array
 from scipy.special import gammaln
 
 from audit.base.dag import BoolArray, IntArray, Sparse, row
-from audit.checks.check import Check, Limit
+from audit.checks.check import Check, Limit, Outcome
 from audit.checks.shared.carriers import carrying
 from audit.engine.statistics.fdr import benjamini_hochberg
 from audit.engine.statistics.intervals import FloatArray, wilson
 from audit.measure.measure import Measurements
 from audit.results.disclosure import Quantity, count, derived
-from audit.results.findings import CheckResult, Finding
+from audit.results.findings import Finding
 
 _NAME = "group_confined"
 _TITLE = "Is a node used by one site, coder or split alone, though its parent is not?"
@@ -61,7 +61,7 @@ class _Confined:
     p_value: float
 
 
-def run(measured: Measurements) -> CheckResult:
+def run(measured: Measurements) -> Outcome:
     """Report nodes confined to one value of a column; of nested ones, the most general.
 
     A node is tested if enough units carry it, and each of its parents occurs with several values,
@@ -74,9 +74,7 @@ def run(measured: Measurements) -> CheckResult:
     confined = [found for column in columns for found in _confined(measured, column)]
     q_values = benjamini_hochberg(np.array([found.p_value for found in confined]), judged)
     rate = measured.policy.false_discovery_rate.value
-    return CheckResult(
-        name=_NAME,
-        title=_TITLE,
+    return Outcome(
         denominator=judged,
         denominator_unit="nodes judged, in each column that tells instances apart",
         findings=tuple(

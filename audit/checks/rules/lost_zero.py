@@ -6,7 +6,7 @@ import numpy as np
 import polars as pl
 
 from audit.base.dag import IntArray
-from audit.checks.check import Check
+from audit.checks.check import Check, Outcome
 from audit.checks.shared.carriers import written_with
 from audit.checks.shared.fitting_readings import fits_best
 from audit.checks.shared.label_findings import finding_of_labels, label_parts
@@ -20,7 +20,7 @@ from audit.checks.shared.labels_as_written import (
 from audit.hierarchies.integrity import Integrity
 from audit.measure.measure import Measurements
 from audit.results.disclosure import Quantity, count
-from audit.results.findings import CheckResult, Finding
+from audit.results.findings import Finding
 
 _NAME = "lost_zero"
 _TITLE = "Have codes lost zeros at their ends?"
@@ -35,7 +35,7 @@ _DATA_USER = (
 )
 
 
-def run(measured: Measurements) -> CheckResult:
+def run(measured: Measurements) -> Outcome:
     """Report labels that are a code only with zeros restored, or a code set without a leading 0.
 
     For labels with several readings, the finding says which one fits the other codes of the
@@ -44,9 +44,7 @@ def run(measured: Measurements) -> CheckResult:
     """
     integrity = integrity_of(measured)
     why_not = _why_not(measured, integrity)
-    return CheckResult(
-        name=_NAME,
-        title=_TITLE,
+    return Outcome(
         denominator=measured.ledger.rows_read,
         denominator_unit="rows",
         findings=() if why_not or integrity is None else _findings(measured, integrity),

@@ -3,23 +3,21 @@
 from __future__ import annotations
 
 from audit.base.dag import IntArray
-from audit.checks.check import Check
+from audit.checks.check import Check, Outcome
 from audit.checks.shared.carriers import written_with
 from audit.checks.shared.label_findings import finding_of_labels
 from audit.checks.shared.labels_as_written import looked_at, refused_for
 from audit.measure.measure import Measurements
-from audit.results.findings import CheckResult, Finding
+from audit.results.findings import Finding
 
 _NAME = "malformed_code"
 _TITLE = "Does every label have the shape of a code?"
 
 
-def run(measured: Measurements) -> CheckResult:
+def run(measured: Measurements) -> Outcome:
     """Report labels refused for their format; not applicable without a code format."""
     looked = looked_at(measured)
-    return CheckResult(
-        name=_NAME,
-        title=_TITLE,
+    return Outcome(
         denominator=looked.rows,
         denominator_unit=looked.unit,
         findings=finding_of_labels(

@@ -10,14 +10,14 @@ import numpy as np
 import polars as pl
 
 from audit.base.dag import BoolArray, IntArray
-from audit.checks.check import Check
+from audit.checks.check import Check, Outcome
 from audit.checks.shared.rule_carriers import carrying_any, named, parts_of
 from audit.measure.measure import Measurements
 from audit.measure.rule_book import at_or_below, companion_rules
 from audit.measure.validity import days_of
 from audit.policy.rules import Companion, Severity
 from audit.results.disclosure import count, derived
-from audit.results.findings import CheckResult, Finding
+from audit.results.findings import Finding
 
 _NAME = "missing_companion"
 _TITLE = "Do instances lack a code that a rule asks for beside another?"
@@ -51,7 +51,7 @@ class _Asked:
         return (*self.rule.key, kind) + (() if self.dated else (_UNDATED,))
 
 
-def run(measured: Measurements) -> CheckResult:
+def run(measured: Measurements) -> Outcome:
     """Report each violated rule once, with the labels that require the companion.
 
     A rule with a first or last day is applied to instances whose true day is known; instances
@@ -61,9 +61,7 @@ def run(measured: Measurements) -> CheckResult:
     rules = companion_rules(measured.hierarchy, measured.policy)
     groups = [group for rule in rules for group in _groups(measured, rule)]
     asked = np.unique(np.concatenate([np.empty(0, np.int64), *(one.asked for one in groups)]))
-    return CheckResult(
-        name=_NAME,
-        title=_TITLE,
+    return Outcome(
         denominator=len(asked),
         denominator_unit=_unit(measured, len(rules)),
         findings=tuple(finding for group in groups for finding in _findings(measured, group)),

@@ -8,11 +8,11 @@ import numpy as np
 import polars as pl
 
 from audit.base.dag import IntArray
-from audit.checks.check import Check
+from audit.checks.check import Check, Outcome
 from audit.checks.shared.carriers import carrying_both
 from audit.measure.measure import Measurements
 from audit.results.disclosure import Quantity, count
-from audit.results.findings import CheckResult, Finding
+from audit.results.findings import Finding
 
 _NAME = "missing_stratum"
 _TITLE = "Are pairs of nodes reported that a column of the instances explains?"
@@ -22,7 +22,7 @@ LEAST_PAIRS = 2
 """Least number of pairs that must vanish."""
 
 
-def run(measured: Measurements) -> CheckResult:
+def run(measured: Measurements) -> Outcome:
     """Report columns, and all of them together, within which reported pairs vanish.
 
     Every column of the instances that is not a stratum is tried: the instances are stratified by it
@@ -30,9 +30,7 @@ def run(measured: Measurements) -> CheckResult:
     addition to the policy's strata, and the pairs are tested again.
     """
     pairs, tried = len(measured.excess.found), _tried(measured)
-    return CheckResult(
-        name=_NAME,
-        title=_TITLE,
+    return Outcome(
         denominator=len(tried) if pairs else 0,
         denominator_unit="columns of the instances, and all of them together",
         findings=tuple(_findings(measured, tried)) if pairs else (),

@@ -5,12 +5,12 @@ from __future__ import annotations
 import polars as pl
 
 from audit.base.dag import IntArray
-from audit.checks.check import Check
+from audit.checks.check import Check, Outcome
 from audit.checks.shared.carriers import written_with
 from audit.checks.shared.label_findings import finding_of_labels
 from audit.checks.shared.labels_as_written import integrity_of, refused_for, written
 from audit.measure.measure import Measurements
-from audit.results.findings import CheckResult, Finding
+from audit.results.findings import Finding
 
 _NAME = "mixed_versions"
 _TITLE = "Are rows coded in another version of the classification?"
@@ -20,13 +20,11 @@ _CURATOR = "Publish the versions apart, or with a column that says which version
 _DATA_USER = "Audit the rows of the other version with its own hierarchy; here they count nowhere."
 
 
-def run(measured: Measurements) -> CheckResult:
+def run(measured: Measurements) -> Outcome:
     """Report rows marked as another version, and refused labels in its format."""
     integrity, read = integrity_of(measured), measured.ledger.rows_read
     asked = integrity is not None and integrity.other_version is not None
-    return CheckResult(
-        name=_NAME,
-        title=_TITLE,
+    return Outcome(
         denominator=read,
         denominator_unit="rows",
         findings=() if integrity is None else (*_marked(measured), *_shaped(measured)),

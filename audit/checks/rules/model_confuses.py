@@ -11,7 +11,7 @@ from scipy.special import gammainc, gammaincinv
 
 from audit.alignment.measure import ModelMeasurements
 from audit.base.dag import IntArray
-from audit.checks.check import Check, Limit
+from audit.checks.check import Check, Limit, Outcome
 from audit.engine.pairs.pair_counts import support
 from audit.engine.scores.exchanges import Exchanges, mistakes
 from audit.engine.statistics.association import TAIL
@@ -19,7 +19,7 @@ from audit.engine.statistics.fdr import benjamini_hochberg
 from audit.hierarchies.relations import RELATIONS, relate
 from audit.measure.measure import Measurements
 from audit.results.disclosure import Quantity, count, derived
-from audit.results.findings import CheckResult, Finding
+from audit.results.findings import Finding
 
 _NAME = "model_confuses"
 _TITLE = "Which labels does the model answer in place of each other?"
@@ -33,7 +33,7 @@ LEAST_LABELS = 4
 """Least number of labels among the mistakes: with fewer, margins determine every exchange."""
 
 
-def run(measured: Measurements) -> CheckResult:
+def run(measured: Measurements) -> Outcome:
     """Report pairs of labels exchanged more often than their numbers of mistakes let expect.
 
     Neither label is an ancestor of the other. Pairs are ordered by the lower bound of their excess.
@@ -45,9 +45,7 @@ def run(measured: Measurements) -> CheckResult:
     if model is not None and not why_not:
         family = model.exchanges.family_size(measured.hierarchy.closure)
         findings = tuple(_findings(measured, model, family))
-    return CheckResult(
-        name=_NAME,
-        title=_TITLE,
+    return Outcome(
         denominator=family,
         denominator_unit="pairs of labels that could be exchanged",
         findings=findings,

@@ -9,7 +9,7 @@ import numpy as np
 
 from audit.alignment.measure import ModelMeasurements
 from audit.base.dag import IntArray
-from audit.checks.check import TOP_PARTS, Check, Limit
+from audit.checks.check import TOP_PARTS, Check, Limit, Outcome
 from audit.checks.rules.residual_overuse import standing_parents
 from audit.engine.pairs.amplified import Together
 from audit.engine.pairs.phenomena import told_by
@@ -18,13 +18,13 @@ from audit.hierarchies.relations import RELATIONS, relate
 from audit.measure.measure import Measurements
 from audit.measure.residual_use import residual_share
 from audit.results.disclosure import Quantity, count, derived
-from audit.results.findings import CheckResult, Finding, Part, finding_id
+from audit.results.findings import Finding, Part, finding_id
 
 _NAME = "model_habit"
 _TITLE = "Has the model learned the data's habits?"
 
 
-def run(measured: Measurements) -> CheckResult:
+def run(measured: Measurements) -> Outcome:
     """Report catch-alls that the model overuses like the data, and co-labelling that it amplifies.
 
     A parent whose residual share is reported for the data is reported if the share in the
@@ -43,10 +43,8 @@ def run(measured: Measurements) -> CheckResult:
     return _result(looked_at, findings, "" if looked_at else "the data has no such habit")
 
 
-def _result(looked_at: int, findings: tuple[Finding, ...], why_not: str) -> CheckResult:
-    return CheckResult(
-        name=_NAME,
-        title=_TITLE,
+def _result(looked_at: int, findings: tuple[Finding, ...], why_not: str) -> Outcome:
+    return Outcome(
         denominator=looked_at,
         denominator_unit="parents with a high residual share, and pairs across branches, "
         "in the data",

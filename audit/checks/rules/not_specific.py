@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import polars as pl
 
 from audit.base.dag import IntArray
-from audit.checks.check import Check
+from audit.checks.check import Check, Outcome
 from audit.checks.shared.dated_codes import (
     ON_THEIR_DAY,
     among_not_dated,
@@ -27,7 +27,7 @@ from audit.checks.shared.uninformative_labels import (
 from audit.hierarchies.integrity import Integrity
 from audit.measure.measure import Measurements
 from audit.measure.validity import HEADING
-from audit.results.findings import CheckResult, Finding
+from audit.results.findings import Finding
 
 _NAME = "not_specific"
 _TITLE = "Are there labels that say too little, with more specific nodes below them?"
@@ -38,7 +38,7 @@ _DATA_USER = (
 )
 
 
-def run(measured: Measurements) -> CheckResult:
+def run(measured: Measurements) -> Outcome:
     """Report labels that were headings on their day, by the code dates that the policy names.
 
     For rows without a date, report labels at headings of the code sets that are listed completely.
@@ -48,9 +48,7 @@ def run(measured: Measurements) -> CheckResult:
     listed = integrity is not None and bool(measured.hierarchy.complete_tables)
     can_tell = listed or measured.policy.code_dates is not None
     open_nodes = bool(measured.hierarchy.uninformative.any())
-    return CheckResult(
-        name=_NAME,
-        title=_TITLE,
+    return Outcome(
         denominator=read,
         denominator_unit="rows",
         findings=(

@@ -6,21 +6,19 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from audit.base.dag import IntArray
-from audit.checks.check import TOP_PARTS, Check
+from audit.checks.check import TOP_PARTS, Check, Outcome
 from audit.measure.measure import Measurements
 from audit.results.disclosure import Quantity, count, derived
-from audit.results.findings import CheckResult, Finding, Part
+from audit.results.findings import Finding, Part
 
 _NAME = "parent_and_child"
 _TITLE = "Is an instance labelled with a node and with its own ancestor?"
 
 
-def run(measured: Measurements) -> CheckResult:
+def run(measured: Measurements) -> Outcome:
     """Report such instances in one finding, with the most frequent pairs."""
     allowed = measured.labelled_ancestors == "allowed"
-    return CheckResult(
-        name=_NAME,
-        title=_TITLE,
+    return Outcome(
         denominator=measured.labelled,
         denominator_unit="instances with labels",
         findings=() if allowed else _findings(measured),

@@ -7,27 +7,25 @@ from collections.abc import Mapping
 import polars as pl
 
 from audit.base.dag import IntArray
-from audit.checks.check import TOP_PARTS, Check
+from audit.checks.check import TOP_PARTS, Check, Outcome
 from audit.checks.shared.carriers import distinct
 from audit.checks.shared.labels_as_written import integrity_of
 from audit.hierarchies.integrity import Integrity
 from audit.measure.measure import Measurements
 from audit.results.disclosure import Quantity, count, derived
-from audit.results.findings import CheckResult, Finding, Part
+from audit.results.findings import Finding, Part
 
 _NAME = "principal_position"
 _TITLE = "Do codes stand first that may never be the principal diagnosis?"
 
 
-def run(measured: Measurements) -> CheckResult:
+def run(measured: Measurements) -> Outcome:
     """Report instances with an external cause or a manifestation in first place."""
     integrity = integrity_of(measured)
     first = _first(measured)
     ordered = first["instance"].n_unique()
     asked = integrity is not None and integrity.never_first is not None
-    return CheckResult(
-        name=_NAME,
-        title=_TITLE,
+    return Outcome(
         denominator=ordered,
         denominator_unit="instances with a label in first place",
         findings=() if integrity is None else _findings(measured, integrity, first),

@@ -9,13 +9,13 @@ import numpy as np
 import polars as pl
 
 from audit.base.dag import IntArray
-from audit.checks.check import Check
+from audit.checks.check import Check, Outcome
 from audit.checks.shared.carriers import distinct
 from audit.engine.statistics.fdr import benjamini_hochberg
 from audit.engine.statistics.intervals import wilson
 from audit.measure.measure import Measurements
 from audit.results.disclosure import Quantity, count, derived
-from audit.results.findings import CheckResult, Finding
+from audit.results.findings import Finding
 
 _NAME = "record_cap"
 _TITLE = "Do records pile up at a greatest length?"
@@ -58,7 +58,7 @@ class _Scope:
         return int(self.counts.sum())
 
 
-def run(measured: Measurements) -> CheckResult:
+def run(measured: Measurements) -> Outcome:
     """Report a greatest length with more instances than expected from the shorter lengths.
 
     The check covers the release, and each value of the split and the strata, since a form may have
@@ -69,9 +69,7 @@ def run(measured: Measurements) -> CheckResult:
     """
     scopes = list(_scopes(measured))
     judged = [(scope, pile) for scope in scopes if (pile := pile_of(scope.counts))]
-    return CheckResult(
-        name=_NAME,
-        title=_TITLE,
+    return Outcome(
         denominator=scopes[0].total,
         denominator_unit="instances with labels",
         findings=tuple(_findings(measured, judged)),

@@ -8,7 +8,7 @@ import numpy as np
 import polars as pl
 
 from audit.base.dag import IntArray
-from audit.checks.check import Check
+from audit.checks.check import Check, Outcome
 from audit.checks.shared.carriers import carrying_both
 from audit.checks.shared.damaged_nodes import damage_told
 from audit.engine.pairs.apart import apart_pairs, in_common
@@ -17,7 +17,7 @@ from audit.engine.pairs.rows import stored
 from audit.measure.measure import Measurements
 from audit.measure.rule_book import associations, first_association
 from audit.results.disclosure import Quantity, count, derived
-from audit.results.findings import CheckResult, Finding
+from audit.results.findings import Finding
 
 _NAME = "redundant_nodes"
 _TITLE = "Are two nodes used as one label, or one never without the other?"
@@ -25,14 +25,14 @@ _UNIT = "pairs of frequent nodes, neither above the other, with no node in use b
 _COUNTS = ("instances", "support_a", "support_b")
 
 
-def run(measured: Measurements) -> CheckResult:
+def run(measured: Measurements) -> Outcome:
     """Report pairs of nodes used as one, and nodes that rarely occur without another."""
     hierarchy, support = measured.hierarchy, measured.support
     common = in_common(hierarchy.edges, hierarchy.closure, support, LEAST_SUPPORT)
     family = apart_pairs(common, support, LEAST_SUPPORT)
     why_not = _why_not(measured, family)
     if why_not:
-        return CheckResult(_NAME, _TITLE, family, _UNIT, not_applicable=why_not)
+        return Outcome(family, _UNIT, not_applicable=why_not)
     least, places = measured.policy.redundant_jaccard.value, Places(hierarchy.closure, support)
     pairs = _pairs(measured)
     kept = ~stored(common, pairs.a, pairs.b)
@@ -42,9 +42,7 @@ def run(measured: Measurements) -> CheckResult:
     required = first_association(hierarchy, known, pairs.a, pairs.b) >= 0
     left_out = int((required & (pairs.as_one(least) | pairs.beside())).sum())
     found = told(pairs, places, least, required)
-    return CheckResult(
-        name=_NAME,
-        title=_TITLE,
+    return Outcome(
         denominator=family - left_out,
         denominator_unit=_UNIT
         + (f"; {left_out} that rules ask for or the policy expects left out" * (left_out > 0)),

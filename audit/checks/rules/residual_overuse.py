@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 
 from audit.base.dag import IntArray, row
-from audit.checks.check import TOP_PARTS, Check, Limit
+from audit.checks.check import TOP_PARTS, Check, Limit, Outcome
 from audit.checks.shared.residual_gaps import differing, where_told
 from audit.engine.statistics.fdr import benjamini_hochberg, threshold
 from audit.engine.statistics.shrinkage import SharePrior
@@ -24,7 +24,7 @@ _NAME = "residual_overuse"
 _TITLE = "Are catch-all nodes used where the hierarchy has specific ones?"
 
 
-def run(measured: Measurements) -> CheckResult:
+def run(measured: Measurements) -> Outcome:
     """Report parents with a high or differing residual share, deepest first.
 
     A parent is reported if the lower bound of its share is above the limit and its test is
@@ -40,9 +40,7 @@ def run(measured: Measurements) -> CheckResult:
     judged = _judged(measured)
     high = judged.high
     explained = _explained(measured, judged)
-    return CheckResult(
-        name=_NAME,
-        title=_TITLE,
+    return Outcome(
         denominator=len(judged.table),
         denominator_unit="parents with residual and specific nodes below and enough instances",
         findings=(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import polars as pl
 
 from audit.base.dag import IntArray
-from audit.checks.check import Check
+from audit.checks.check import Check, Outcome
 from audit.checks.shared.dated_codes import (
     ON_THEIR_DAY,
     among_not_dated,
@@ -19,13 +19,13 @@ from audit.checks.shared.label_findings import finding_of_labels
 from audit.checks.shared.labels_as_written import explained, integrity_of, unexplained
 from audit.measure.measure import Measurements
 from audit.measure.validity import INVALID
-from audit.results.findings import CheckResult, Finding
+from audit.results.findings import Finding
 
 _NAME = "retired_code"
 _TITLE = "Are there codes that were not valid when coded, or that the edition in use does not list?"
 
 
-def run(measured: Measurements) -> CheckResult:
+def run(measured: Measurements) -> Outcome:
     """Report codes that were not valid on their day, by the code dates that the policy names.
 
     For rows without a date, report codes below a known category that are missing from the complete
@@ -33,9 +33,7 @@ def run(measured: Measurements) -> CheckResult:
     """
     integrity, read = integrity_of(measured), measured.ledger.rows_read
     listed = integrity is not None and bool(integrity.editions)
-    return CheckResult(
-        name=_NAME,
-        title=_TITLE,
+    return Outcome(
         denominator=read,
         denominator_unit="rows",
         findings=(*_on_their_day(measured), *_in_no_list(measured)),

@@ -8,13 +8,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from audit.base.dag import IntArray
-from audit.checks.check import Check
+from audit.checks.check import Check, Outcome
 from audit.checks.shared.rule_carriers import carrying_any, named, parts_of
 from audit.measure.measure import Measurements
 from audit.measure.people import GREATEST_AGE, fitting, known
 from audit.policy.rules import Person, PersonRule, Severity
 from audit.results.disclosure import count, derived
-from audit.results.findings import CheckResult, Finding
+from audit.results.findings import Finding
 
 _NAME = "sex_age_conflict"
 _TITLE = "Do codes fit the sex and the age of the person?"
@@ -43,7 +43,7 @@ class _Judged:
         return np.setdiff1d(self.carrying, self.known, assume_unique=True)
 
 
-def run(measured: Measurements) -> CheckResult:
+def run(measured: Measurements) -> Outcome:
     """Report each violated rule on sex or age once, with its labels.
 
     Sex and age are read from the columns that the policy names. Instances with an unknown value are
@@ -51,9 +51,7 @@ def run(measured: Measurements) -> CheckResult:
     """
     judged = _judged(measured)
     carrying = np.unique(np.concatenate([np.empty(0, np.int64), *(one.carrying for one in judged)]))
-    return CheckResult(
-        name=_NAME,
-        title=_TITLE,
+    return Outcome(
         denominator=len(carrying),
         denominator_unit=_unit(measured, len(judged)),
         findings=tuple(finding for one in judged for finding in _findings(measured, one)),

@@ -8,11 +8,11 @@ import numpy as np
 from scipy.sparse import csr_array, triu
 
 from audit.base.dag import BoolArray, IntArray, row
-from audit.checks.check import TOP_PARTS, Check
+from audit.checks.check import TOP_PARTS, Check, Outcome
 from audit.measure.measure import Measurements
 from audit.policy.rules import Exclusive
 from audit.results.disclosure import Quantity, count, derived
-from audit.results.findings import CheckResult, Finding, Part
+from audit.results.findings import Finding, Part
 
 _NAME = "sibling_exclusive"
 _TITLE = "Do instances carry nodes that the policy declares mutually exclusive?"
@@ -28,7 +28,7 @@ class _Group:
     carrying: IntArray
 
 
-def run(measured: Measurements) -> CheckResult:
+def run(measured: Measurements) -> Outcome:
     """Report each violated group once, with its most frequent pairs of labels.
 
     An instance counts if it has two different labels on different sides; a single label below two
@@ -37,9 +37,7 @@ def run(measured: Measurements) -> CheckResult:
     groups = [_group(measured, declared) for declared in measured.policy.exclusive]
     carrying = {int(i) for group in groups for i in group.carrying}
     found = (_finding(measured, group) for group in groups)
-    return CheckResult(
-        name=_NAME,
-        title=_TITLE,
+    return Outcome(
         denominator=len(carrying),
         denominator_unit="instances with a node of a declared group",
         findings=tuple(finding for finding in found if finding is not None),

@@ -9,13 +9,13 @@ import polars as pl
 from scipy.sparse import csr_array
 
 from audit.base.dag import BoolArray, IntArray
-from audit.checks.check import TOP_PARTS, Check
+from audit.checks.check import TOP_PARTS, Check, Outcome
 from audit.checks.shared.carriers import distinct
 from audit.engine.pairs.pair_counts import support
 from audit.engine.statistics.random_split import chance_of_unseen, unseen_by_chance
 from audit.measure.measure import Measurements
 from audit.results.disclosure import Quantity, count, derived
-from audit.results.findings import CheckResult, Finding, Part
+from audit.results.findings import Finding, Part
 
 _NAME = "split_leak"
 _TITLE = "Are the splits apart, and does training see every label?"
@@ -28,7 +28,7 @@ _INSTANCE, _GROUP = ("instance",), ("group",)
 """Keys of the findings on instances and groups in several splits."""
 
 
-def run(measured: Measurements) -> CheckResult:
+def run(measured: Measurements) -> Outcome:
     """Report instances and groups in several splits, and labels missing from the training split.
 
     Unseen labels are reported if there are more than expected in a random split of the same size.
@@ -36,9 +36,7 @@ def run(measured: Measurements) -> CheckResult:
     """
     splits = measured.loaded.dataset.splits
     several = splits["split"].n_unique() > 1
-    return CheckResult(
-        name=_NAME,
-        title=_TITLE,
+    return Outcome(
         denominator=splits["instance"].n_unique(),
         denominator_unit="instances with a split",
         findings=tuple(_findings(measured)) if several else (),

@@ -6,13 +6,13 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from audit.base.dag import IntArray
-from audit.checks.check import Check
+from audit.checks.check import Check, Outcome
 from audit.checks.shared.carriers import carrying_both, labelled_below_both
 from audit.checks.shared.damaged_nodes import damage_told
 from audit.checks.shared.label_pairs import LabelPairs, label_pairs_below
 from audit.measure.measure import Measurements
 from audit.results.disclosure import BESIDE, WHOLE, Quantity, count, derived
-from audit.results.findings import CheckResult, Finding, Part
+from audit.results.findings import Finding, Part
 
 _NAME = "unexpected_pair"
 _TITLE = "Which pairs of nodes stand together more often than the length of records explains?"
@@ -24,12 +24,10 @@ MOST_NAMED = 3
 """Largest number of earlier finds named in a sentence as explaining part of a pair."""
 
 
-def run(measured: Measurements) -> CheckResult:
+def run(measured: Measurements) -> Outcome:
     """Report the pairs found by the pair scan, the strongest first."""
     excess, left_out = measured.excess, sum(measured.excess.as_expected)
-    return CheckResult(
-        name=_NAME,
-        title=_TITLE,
+    return Outcome(
         denominator=excess.family,
         denominator_unit=_UNIT
         + f"; {left_out} found that are known, and left out" * (left_out > 0),

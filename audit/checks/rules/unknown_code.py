@@ -6,13 +6,13 @@ import numpy as np
 import polars as pl
 
 from audit.base.dag import IntArray
-from audit.checks.check import TOP_PARTS, Check
+from audit.checks.check import TOP_PARTS, Check, Outcome
 from audit.checks.shared.carriers import written_with
 from audit.checks.shared.label_findings import finding_of_labels
 from audit.checks.shared.labels_as_written import looked_at, refused_for, unexplained
 from audit.measure.measure import Measurements
 from audit.results.disclosure import Quantity, count
-from audit.results.findings import CheckResult, Finding, Part
+from audit.results.findings import Finding, Part
 
 _NAME = "unknown_code"
 _TITLE = "Is every label a node of the hierarchy?"
@@ -24,15 +24,13 @@ _HUNG_CLASSES = "classes hung"
 """Key of the finding on model classes that were added below a known node."""
 
 
-def run(measured: Measurements) -> CheckResult:
+def run(measured: Measurements) -> Outcome:
     """Report refused labels, codes added below a known node, and model classes left out or added.
 
     If the edition is known, `retired_code` reports the codes missing from it.
     """
     looked = looked_at(measured)
-    return CheckResult(
-        name=_NAME,
-        title=_TITLE,
+    return Outcome(
         denominator=looked.rows,
         denominator_unit=looked.unit,
         findings=(

@@ -6,25 +6,23 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from audit.base.dag import IntArray, Sparse, row
-from audit.checks.check import TOP_PARTS, Check
+from audit.checks.check import TOP_PARTS, Check, Outcome
 from audit.measure.measure import Measurements
 from audit.results.disclosure import Quantity, count, derived
-from audit.results.findings import CheckResult, Finding, Part
+from audit.results.findings import Finding, Part
 
 _NAME = "unspecific_beside_specific"
 _TITLE = "Does an unspecified label stand beside a specific sibling of its own?"
 
 
-def run(measured: Measurements) -> CheckResult:
+def run(measured: Measurements) -> Outcome:
     """Report such instances in one finding, with the most frequent pairs.
 
     Descendants of a sibling count as the sibling. A catch-all of kind ``other`` may name a further
     condition, and is no fault beside a sibling unless it covers unspecified ones too.
     """
     beside, of = _siblings(measured), int(np.count_nonzero(_labels(measured).sum(axis=1)))
-    return CheckResult(
-        name=_NAME,
-        title=_TITLE,
+    return Outcome(
         denominator=of,
         denominator_unit="instances with an unspecified label",
         findings=_finding(measured, beside, of) if of else (),

@@ -4,19 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from audit.checks.check import WaiverCheck, WaiverUse
+from audit.checks.check import Outcome, WaiverCheck, WaiverUse
 from audit.results.disclosure import Quantity
-from audit.results.findings import CheckResult, Finding
+from audit.results.findings import Finding
 
 _NAME = "waiver_expired"
 _TITLE = "Does every waiver of the policy still hold?"
 
 
-def run(uses: Sequence[WaiverUse]) -> CheckResult:
+def run(uses: Sequence[WaiverUse]) -> Outcome:
     """Report each waiver that has expired."""
-    return CheckResult(
-        name=_NAME,
-        title=_TITLE,
+    return Outcome(
         denominator=len(uses),
         denominator_unit="waivers",
         findings=tuple(_finding(use) for use in uses if use.expired),

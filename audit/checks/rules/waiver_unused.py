@@ -4,20 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from audit.checks.check import WaiverCheck, WaiverUse
+from audit.checks.check import Outcome, WaiverCheck, WaiverUse
 from audit.results.disclosure import Quantity
-from audit.results.findings import CheckResult, Finding
+from audit.results.findings import Finding
 
 _NAME = "waiver_unused"
 _TITLE = "Does every waiver that holds cover a finding?"
 
 
-def run(uses: Sequence[WaiverUse]) -> CheckResult:
+def run(uses: Sequence[WaiverUse]) -> Outcome:
     """Report each valid waiver that covers no finding."""
     holding = [use for use in uses if not use.expired]
-    return CheckResult(
-        name=_NAME,
-        title=_TITLE,
+    return Outcome(
         denominator=len(holding),
         denominator_unit="waivers in force",
         findings=tuple(_finding(use) for use in holding if not use.findings),

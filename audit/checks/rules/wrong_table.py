@@ -5,7 +5,7 @@ from __future__ import annotations
 import polars as pl
 
 from audit.base.dag import IntArray
-from audit.checks.check import Check
+from audit.checks.check import Check, Outcome
 from audit.checks.shared.carriers import written_with
 from audit.checks.shared.label_findings import finding_of_labels
 from audit.checks.shared.labels_as_written import (
@@ -16,7 +16,7 @@ from audit.checks.shared.labels_as_written import (
     read_again,
 )
 from audit.measure.measure import Measurements
-from audit.results.findings import CheckResult, Finding
+from audit.results.findings import Finding
 
 _NAME = "wrong_table"
 _TITLE = "Do codes of one code set stand in the table of another?"
@@ -25,14 +25,12 @@ _MOST = 0.5
 """Share of a table's misplaced rows above which the table is reported instead of its rows."""
 
 
-def run(measured: Measurements) -> CheckResult:
+def run(measured: Measurements) -> Outcome:
     """Report labels that are a code of another table and not of theirs, or a whole table."""
     by_table = _by_table(measured)
     tables = tuple(by_table)
     read = {table: int(found["rows"].sum()) for table, found in by_table.items()}
-    return CheckResult(
-        name=_NAME,
-        title=_TITLE,
+    return Outcome(
         denominator=sum(read.values()),
         denominator_unit="rows of a known table",
         findings=tuple(

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, TypeAlias
 import polars as pl
 import pyarrow as pa
 
+from audit.base.limits import limits, stated_limits
 from audit.base.progress import Progress, silent
 from audit.counting.added import with_added
 from audit.counting.counts import PairCount
@@ -93,11 +94,14 @@ def _cores(df: DataFrame) -> int:
 
 
 def _mapped(df: DataFrame, task: Task, schema: pa.Schema) -> DataFrame:
-    """The rows that a task makes of those of each partition."""
+    """The rows that a task makes of those of each partition, within the limits stated here."""
+
+    stated = stated_limits()
 
     def run(parts: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        for frame in task(pl.DataFrame(pl.from_arrow(part)) for part in parts):
-            yield from frame.to_arrow().select(schema.names).cast(schema).to_batches()
+        with limits(**stated):
+            for frame in task(pl.DataFrame(pl.from_arrow(part)) for part in parts):
+                yield from frame.to_arrow().select(schema.names).cast(schema).to_batches()
 
     return df.mapInArrow(run, ", ".join(f"{field.name} {_SPARK[field.type]}" for field in schema))
 

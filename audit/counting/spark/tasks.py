@@ -27,6 +27,7 @@ from audit.counting.storage.spill import LAST
 from audit.counting.storage.sums_file import packed_sums, unpacked_sums
 from audit.data.batches import batched, labels_of
 from audit.data.mapping import LabelNodes, label_counts, summed_counts
+from audit.data.sources import Source
 from audit.engine.pairs.pair_counts import PairCounts
 from audit.engine.pairs.record_counts import KINDS, RecordCounts
 from audit.engine.pairs.sums import NOTHING, SortedTail, Sums, counts_by_place, summed
@@ -34,7 +35,7 @@ from audit.engine.pairs.tally import Batch, PairTally
 
 Frames: TypeAlias = Iterator[pl.DataFrame]
 
-WHERE = Path("rows")
+WHERE = Source("rows")
 """Name of the source in messages about rows of a frame."""
 DIRECT, SUPPORT, ENTAILED, PAIRS = "direct", "support", "entailed", "pair"
 """Kinds of sums in addition to those of whole instances."""

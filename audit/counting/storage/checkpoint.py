@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from audit.base.disk import flush, on_disk, written_whole
 from audit.base.errors import InputError
 from audit.counting.storage.spill import Arrays
+from audit.data.sources import Source
 
 ENDS = 2**20
 """Number of bytes at each end of a file that identify it, which include a Parquet file's schema."""
@@ -30,14 +31,18 @@ def files_beside(checkpoint: Path) -> Path:
     return checkpoint.with_name(f"{checkpoint.name}.files")
 
 
-def identity_of(path: Path, **counted: object) -> dict[str, Any]:
-    """What must be unchanged to resume a count: size and ends of the file, and the settings."""
-    size = path.stat().st_size
-    with path.open("rb") as stream:
-        digest = hashlib.sha256(stream.read(ENDS))
-        stream.seek(max(size - ENDS, 0))
-        digest.update(stream.read())
-    return {"size": size, "ends": digest.hexdigest(), "polars": pl.__version__, **counted}
+def identity_of(source: Source, **counted: object) -> dict[str, Any]:
+    """What must be unchanged to resume a count: size and ends of each file, and the settings.
+
+    Data in no file are known by their digest.
+    """
+    digest = hashlib.sha256(b"" if source.files else bytes.fromhex(source.digest))
+    for path in source.files:
+        with path.open("rb") as stream:
+            digest.update(stream.read(ENDS))
+            stream.seek(max(path.stat().st_size - ENDS, 0))
+            digest.update(stream.read())
+    return {"size": source.size, "ends": digest.hexdigest(), "polars": pl.__version__, **counted}
 
 
 def write_checkpoint(path: Path, identity: Mapping[str, Any], arrays: Arrays) -> None:

@@ -29,13 +29,13 @@ def read_classes(path: Path) -> tuple[str, ...]:
     return distinct(names, "class", path)
 
 
-def classes_for(columns: int, file: Path | None, path: Path) -> tuple[str, ...]:
+def classes_for(columns: int, file: Path | None, where: object) -> tuple[str, ...]:
     """Column names of a matrix, from the file that holds them.
 
     Args:
         columns: Number of columns of the matrix.
         file: The file of names.
-        path: The matrix, for messages.
+        where: The matrix, for messages.
 
     Raises:
         SchemaError: If no file is given, or it does not hold one name per column.
@@ -44,31 +44,33 @@ def classes_for(columns: int, file: Path | None, path: Path) -> tuple[str, ...]:
         raise SchemaError(
             f"the names of the {columns:,} columns are required",
             found="none",
-            where=path,
+            where=where,
             hint=_HINT,
         )
-    return as_many(read_classes(file), columns, path, f" in {file}")
+    return as_many(read_classes(file), columns, where, f" in {file}")
 
 
-def as_many(names: tuple[str, ...], columns: int, path: Path, place: str = "") -> tuple[str, ...]:
+def as_many(
+    names: tuple[str, ...], columns: int, where: object, place: str = ""
+) -> tuple[str, ...]:
     """Return the names if there is one per column; else raise SchemaError with both numbers."""
     if len(names) != columns:
         raise SchemaError(
             f"a name is required for each of the {columns:,} columns",
             found=f"{len(names):,} names{place}",
-            where=path,
+            where=where,
             hint=_HINT,
         )
     return names
 
 
-def distinct(names: Sequence[str], what: str, path: Path) -> tuple[str, ...]:
+def distinct(names: Sequence[str], what: str, where: object) -> tuple[str, ...]:
     """Return the names if they are distinct; else raise SchemaError with the first repeated."""
     if len(set(names)) != len(names):
         again = [name for name, times in Counter(names).items() if times > 1]
         raise SchemaError(
             f"each {what} may stand once",
             found=f"repeated: {first_cases(again)}",
-            where=path,
+            where=where,
         )
     return tuple(names)

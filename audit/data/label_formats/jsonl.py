@@ -5,21 +5,25 @@ from __future__ import annotations
 import json
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import replace
-from pathlib import Path
+from itertools import islice
 from typing import Any, NoReturn
 
 import polars as pl
 
 from audit.base.errors import InputError, SchemaError
-from audit.base.files import once, read_lines
-from audit.data.columns import column_for, exploded, head_lines, id_among, pick, raw_labels
-from audit.data.label_format import Columns, LabelFormat, RawLabels
+from audit.base.files import once
+from audit.data.columns import column_for, exploded, id_among, pick, raw_labels
+from audit.data.label_format import Batches, Columns, LabelFormat, RawLabels
+from audit.data.sources import Source
 from audit.data.unnamed_columns import MOST_VALUES, unnamed_columns
 
-Line = tuple[int, dict[str, Any]]
+Line = tuple[str, dict[str, Any]]
+"""Where a line is, for messages, and its object."""
+LINES_LOOKED_AT = 1_000
+"""Number of JSON lines from which the keys of the id and the labels are detected in batches."""
 
 
-def read(path: Path, columns: Columns) -> RawLabels:
+def read(source: Source, columns: Columns) -> RawLabels:
     """Read one list of labels per line; null or an empty list is an instance without labels.
 
     Numbers become text as they are written. The id is the named key, else ``id``, ``instance`` or
@@ -29,30 +33,30 @@ def read(path: Path, columns: Columns) -> RawLabels:
         InputError: If a line is not a JSON object.
         SchemaError: If a key is missing, or holds a value that is not allowed there.
     """
-    lines = list(objects(path))
+    lines = list(objects(source))
     names = list(dict.fromkeys(key for _, line in lines for key in line))
-    labels = column_for("labels", columns.label or "labels", names, path)
+    labels = column_for("labels", columns.label or "labels", names, source)
     roles = {
-        role: column_for(role, name, names, path)
+        role: column_for(role, name, names, source)
         for role, name in columns.beside.items()
         if name is not None
     }
     beside = {labels, *roles.values(), *nested(lines)}
-    roles["instance"] = id_among(names, columns.id, beside, path)
-    frame = frame_of(lines, labels, roles, path)
-    listed = pick(frame, path, labels="labels", **{role: role for role in roles})
-    raw = raw_labels(exploded(listed), listed, path)
+    roles["instance"] = id_among(names, columns.id, beside, source)
+    frame = frame_of(lines, labels, roles, source)
+    listed = pick(frame, source, labels="labels", **{role: role for role in roles})
+    raw = raw_labels(exploded(listed), listed, source)
     others = _few_valued(lines, set(names) - beside - {roles["instance"]})
     table = pl.DataFrame([listed["instance"].alias(roles["instance"]), *others])
-    return replace(raw, unnamed=unnamed_columns(table, roles["instance"], (), path))
+    return replace(raw, unnamed=unnamed_columns(table, roles["instance"], (), source))
 
 
-def matches(path: Path, head: bytes) -> bool:
+def matches(source: Source) -> bool:
     """Whether the first line is a JSON object, or begins as one in a file with that suffix."""
-    first = "".join(head_lines(path, head)[:1]).strip()
+    first = "".join(source.head_lines[:1]).strip()
     if not first.startswith("{"):
         return False
-    if {".jsonl", ".ndjson"} & {suffix.lower() for suffix in path.suffixes[-2:]}:
+    if source.suffix in (".jsonl", ".ndjson"):
         return True
     try:
         return isinstance(_DECODER.decode(first), dict)
@@ -60,26 +64,55 @@ def matches(path: Path, head: bytes) -> bool:
         return False
 
 
-def objects(path: Path) -> Iterator[Line]:
-    """The object on each nonblank line with its line number from 1; numbers stay as written.
+def columns_in_batches(source: Source, instance: str | None, label: str | None) -> tuple[str, str]:
+    """The keys of the instance's id and of the labels, from the first `LINES_LOOKED_AT` lines."""
+    lines = list(islice(objects_on(source.streamed_lines()), LINES_LOOKED_AT))
+    names = list(dict.fromkeys(key for _, line in lines for key in line))
+    labels = column_for("labels", label or "labels", names, source)
+    return id_among(names, instance, {labels, *nested(lines)}, source), labels
+
+
+def frames_in_batches(
+    source: Source, instance: str, label: str, at_once: int, start: int
+) -> Iterator[pl.DataFrame]:
+    """Frames of ids and lists of labels; a key of the wanted names is looked for in each frame."""
+    lines = objects_on(source.streamed_lines())
+    while some := list(islice(lines, at_once)):
+        names = list(dict.fromkeys(key for _, line in some for key in line))
+        key = column_for("instance", instance, names, source)
+        labels = column_for("labels", label, names, source)
+        frame = frame_of(some, labels, {"instance": key}, source).select("instance", "labels")
+        if start < frame.height:
+            yield frame[start:]
+        start = max(start - frame.height, 0)
+
+
+def objects(source: Source) -> Iterator[Line]:
+    """The object on each line that is not blank; numbers stay as written.
 
     Raises:
         InputError: If a line is not a JSON object.
     """
-    return objects_on(read_lines(path), path)
+    return objects_on(source.lines())
 
 
-def objects_on(lines: Iterable[tuple[int, str]], path: Path) -> Iterator[Line]:
-    """The objects on numbered lines, none of which is blank; as `objects`."""
-    for number, text in lines:
-        where = f"{path}:{number}"
+def objects_on(
+    lines: Iterable[tuple[str, str]], decoder: json.JSONDecoder | None = None
+) -> Iterator[Line]:
+    """The objects on lines, none of which is blank; as `objects`.
+
+    Args:
+        lines: The place of each line, for messages, with its text.
+        decoder: Another reader of values than that of `objects`.
+    """
+    for where, text in lines:
         try:
-            line = _DECODER.decode(text)
+            line = (decoder or _DECODER).decode(text)
         except (ValueError, RecursionError) as error:
             raise InputError(_OBJECT, found=_first_words(error), where=where) from None
         if not isinstance(line, dict):
             raise InputError(_OBJECT, found=_shown(line), where=where)
-        yield number, line
+        yield where, line
 
 
 _OBJECT = "every line must be a JSON object"
@@ -124,23 +157,23 @@ def _is_few(values: Iterable[Any]) -> bool:
     return True
 
 
-def frame_of(lines: list[Line], labels: str, roles: dict[str, str], path: Path) -> pl.DataFrame:
+def frame_of(lines: list[Line], labels: str, roles: dict[str, str], source: Source) -> pl.DataFrame:
     """A frame with ``labels``, a list of text, and a text column for each role; one row per line.
 
     Raises:
         SchemaError: If a line lacks the key of the labels, or a value is not allowed there.
     """
     columns: dict[str, list[Any]] = {"labels": [], **{role: [] for role in roles}}
-    for number, line in lines:
-        columns["labels"].append(_labels(line, labels, f"{path}:{number}"))
+    for where, line in lines:
+        columns["labels"].append(_labels(line, labels, where))
         for role, key in roles.items():
-            columns[role].append(plain(line.get(key), key, f"{path}:{number}"))
+            columns[role].append(plain(line.get(key), key, where))
     schema = {name: pl.List(pl.String) if name == "labels" else pl.String for name in columns}
     try:
         return pl.DataFrame(columns, schema=schema)
     except UnicodeEncodeError as error:
         raise InputError(
-            "text must be Unicode", found=f"half a character: {error.object!r}", where=path
+            "text must be Unicode", found=f"half a character: {error.object!r}", where=source
         ) from None
 
 
@@ -177,4 +210,5 @@ FORMAT = LabelFormat(
     title="JSON lines with a key for the id and a list in labels",
     matches=matches,
     read=read,
+    batches=Batches(columns_in_batches, frames_in_batches),
 )

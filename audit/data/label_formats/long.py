@@ -2,28 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
-from pathlib import Path
 
 import polars as pl
 
 from audit.base.errors import SchemaError, first_cases
-from audit.base.files import read_table
-from audit.data.columns import (
-    column_for,
-    exploded,
-    id_among,
-    pick,
-    raw_labels,
-    schema_of,
-    separator_of,
-)
-from audit.data.label_format import Columns, LabelFormat, RawLabels
+from audit.data.columns import column_for, exploded, id_among, pick, raw_labels
+from audit.data.label_format import Batches, Columns, LabelFormat, RawLabels
+from audit.data.sources import Source
 from audit.data.unnamed_columns import unnamed_columns
 
 
-def read(path: Path, columns: Columns) -> RawLabels:
+def read(source: Source, columns: Columns) -> RawLabels:
     """Read a table with ``instance`` and ``label``, or Parquet with a list in ``labels``.
 
     An empty or null list is an instance without labels.
@@ -31,27 +22,47 @@ def read(path: Path, columns: Columns) -> RawLabels:
     Raises:
         SchemaError: If a column is missing, or several could be meant.
     """
-    frame = read_table(path, separator=separator_of(path))
-    label = label_column(frame.schema, columns.label, path)
+    frame = source.table()
+    label = label_column(frame.schema, columns.label, source)
     listed = _is_list(frame.schema[label])
     roles = columns.beside
     named = {role: name for role, name in roles.items() if name}
-    taken = {label, *(column_for(role, name, frame.columns, path) for role, name in named.items())}
-    instance = id_among(frame.columns, columns.id, taken, path)
+    taken = {
+        label,
+        *(column_for(role, name, frame.columns, source) for role, name in named.items()),
+    }
+    instance = id_among(frame.columns, columns.id, taken, source)
+    source.refuse_numbers(instance, label)
     picked = pick(
-        frame, path, instance=instance, **{"labels" if listed else "label": label}, **roles
+        frame, source, instance=instance, **{"labels" if listed else "label": label}, **roles
     )
-    raw = raw_labels(exploded(picked) if listed else picked, picked, path)
-    return replace(raw, unnamed=unnamed_columns(frame, instance, taken, path))
+    raw = raw_labels(exploded(picked) if listed else picked, picked, source)
+    return replace(raw, unnamed=unnamed_columns(frame, instance, taken, source))
 
 
-def matches(path: Path, head: bytes) -> bool:
+def matches(source: Source) -> bool:
     """Whether the table has a column ``label``, or a column ``labels`` that holds lists."""
-    schema = schema_of(path, head)
-    return "label" in schema or _is_list(schema.get("labels"))
+    return "label" in source.columns or _is_list(source.columns.get("labels"))
 
 
-def label_column(schema: Mapping[str, pl.DataType], named: str | None, path: Path) -> str:
+def columns_in_batches(source: Source, instance: str | None, label: str | None) -> tuple[str, str]:
+    """The columns of the instance's id and of the labels, as `read` finds them."""
+    label = label_column(source.schema, label, source)
+    instance = id_among(list(source.schema), instance, {label}, source)
+    source.refuse_numbers(instance, label)
+    return instance, label
+
+
+def frames_in_batches(
+    source: Source, instance: str, label: str, at_once: int, start: int
+) -> Iterator[pl.DataFrame]:
+    """Frames of the two columns, whose names ignore case."""
+    wanted, names = {"instance": instance, "label": label}, list(source.schema)
+    columns = [column_for(role, name, names, source) for role, name in wanted.items()]
+    return source.frames(columns, at_once, start)
+
+
+def label_column(schema: Mapping[str, pl.DataType], named: str | None, source: Source) -> str:
     """The column of labels, or lists of labels: the one that the user named, else the only one.
 
     Raises:
@@ -62,10 +73,10 @@ def label_column(schema: Mapping[str, pl.DataType], named: str | None, path: Pat
         raise SchemaError(
             "exactly one column must hold the labels",
             found=f"the candidates {first_cases(found)}",
-            where=path,
+            where=source,
             hint="name it with --label",
         )
-    return column_for("label", named or "".join(found) or "label", list(schema), path)
+    return column_for("label", named or "".join(found) or "label", list(schema), source)
 
 
 def _holds_labels(name: str, dtype: pl.DataType) -> bool:
@@ -77,10 +88,14 @@ def _is_list(dtype: pl.DataType | None) -> bool:
     return isinstance(dtype, (pl.List, pl.Array))
 
 
+BATCHES = Batches(columns_in_batches, frames_in_batches)
+"""How a table whose columns are known is read in batches, whatever else it may look like."""
+
 FORMAT = LabelFormat(
     name="long",
     title="CSV, TSV or Parquet with the columns instance and label, or Parquet with lists in"
     " labels",
     matches=matches,
     read=read,
+    batches=BATCHES,
 )

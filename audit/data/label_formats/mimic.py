@@ -10,10 +10,11 @@ from pathlib import Path
 import polars as pl
 
 from audit.base.errors import InputError, first_cases
-from audit.base.files import files_in, first_bytes
-from audit.data.columns import pick, present, raw_labels, schema_of
+from audit.base.files import files_in
+from audit.data.columns import pick, present, raw_labels
 from audit.data.label_format import Columns, RawLabels
-from audit.data.label_formats.mimic_beside import KEYS, columns_beside, unnamed_beside
+from audit.data.label_formats.mimic_beside import KEYS, columns_beside, folders_of, unnamed_beside
+from audit.data.sources import File, Folder, Source
 from audit.data.unnamed_columns import candidates, together, unnamed_columns
 
 _SUFFIX = r"\.(?:csv|csv\.gz|parquet)"
@@ -22,61 +23,68 @@ _UNNAMED = "unnamed:"
 _DICTIONARY = re.compile(rf"d_icd_(?:diagnoses|procedures){_SUFFIX}", re.IGNORECASE)
 
 
-def matcher(required: Collection[str], *subfolders: str) -> Callable[[Path, bytes], bool]:
+def matcher(required: Collection[str], *subfolders: str) -> Callable[[Source], bool]:
     """A function that says whether a table, or one found in a folder, has the required columns."""
 
-    def matches(path: Path, head: bytes) -> bool:
-        if path.is_file():
-            return set(required) <= schema_of(path, head).keys()
-        return any(
-            set(required) <= schema_of(table, first_bytes(table)).keys()
-            for table in _named_tables(path, subfolders)
-        )
+    def matches(source: Source) -> bool:
+        if isinstance(source, Folder):
+            tables = _named_tables(source, subfolders)
+            return any(map(matches, tables)) if tables else _are_tables(source, required)
+        return set(required) <= source.columns.keys()
 
     return matches
 
 
-def tables_of(path: Path, *subfolders: str) -> list[Path]:
+def _are_tables(folder: Folder, required: Collection[str]) -> bool:
+    """Whether the parts of a folder all have the required columns."""
+    return bool(folder.parts) and all(set(required) <= part.columns.keys() for part in folder.parts)
+
+
+def tables_of(source: Source, *subfolders: str) -> list[Source]:
     """The table itself, or the diagnoses and procedures that a folder holds.
+
+    A folder with neither, but with parts of a table that has admissions, is that table.
 
     Raises:
         InputError: If the folder holds neither table, or one of them twice.
     """
-    if path.is_file():
-        return [path]
-    tables = _named_tables(path, subfolders)
+    if not isinstance(source, Folder):
+        return [source]
+    tables = _named_tables(source, subfolders)
+    if not tables and _are_tables(source, {"hadm_id"}):
+        return [source]
     if not tables:
         raise InputError(
             "a folder with DIAGNOSES_ICD or PROCEDURES_ICD (.csv, .csv.gz, .parquet) is required",
-            found=first_cases(entry.name for entry in files_in(path)) or "an empty folder",
-            where=path,
+            found=first_cases(entry.path.name for entry in source.entries) or "an empty folder",
+            where=source,
         )
     for kind in ("diagnoses", "procedures"):
         same = [table for table in tables if kind_of(table) == kind]
         if len(same) > 1:
             raise InputError(
                 f"a folder must hold the table of {kind} once",
-                found=first_cases(str(table.relative_to(path)) for table in same),
-                where=path,
+                found=first_cases(str(table.path.relative_to(source.path)) for table in same),
+                where=source,
                 hint="keep one of them",
             )
-    return tables
+    return [*tables]
 
 
-def _dictionaries_beside(tables: Collection[Path]) -> list[Path]:
+def _dictionaries_beside(tables: Collection[Source]) -> list[Path]:
     """Title dictionaries, D_ICD_DIAGNOSES and D_ICD_PROCEDURES, in the folders of the tables."""
-    folders = sorted({table.parent for table in tables})
-    return [entry for folder in folders for entry in files_in(folder) if _named(entry, _DICTIONARY)]
+    entries = [entry for folder in folders_of(tables) for entry in files_in(folder)]
+    return [entry for entry in entries if _named(entry, _DICTIONARY)]
 
 
-def kind_of(table: Path) -> str | None:
+def kind_of(table: Source) -> str | None:
     """``diagnoses`` or ``procedures``, according to the file name; None if it says neither."""
-    name = table.name.lower()
+    name = Path(table.name).name.lower()
     return next((kind for kind in ("diagnoses", "procedures") if kind in name), None)
 
 
 def coded_rows(
-    frame: pl.DataFrame, table: Path, columns: Columns, code: str, **more: str
+    frame: pl.DataFrame, table: Source, columns: Columns, code: str, **more: str
 ) -> pl.DataFrame:
     """The rows of one table of codes, with the admission as instance and the patient as group.
 
@@ -92,12 +100,13 @@ def coded_rows(
         **{role: present(frame, str(name).lower()) for role, name in columns.further.items()},
         **more,
     }
+    table.refuse_numbers(columns.id or "hadm_id", columns.label or code)
     others = candidates(frame, [name for name in roles.values() if name])
     return _tidied(pick(frame, table, **roles, **{f"{_UNNAMED}{name}": name for name in others}))
 
 
 def labels_of(
-    rows: Sequence[pl.DataFrame], path: Path, tables: Sequence[Path], columns: Columns
+    rows: Sequence[pl.DataFrame], source: Source, tables: Sequence[Source], columns: Columns
 ) -> RawLabels:
     """The raw labels of all tables, with dictionaries and strata from the files beside them.
 
@@ -109,23 +118,24 @@ def labels_of(
     beside, found_in = columns_beside(every, absent, tables)
     taken = [name for name in (columns.id, *columns.beside.values()) if name]
     unnamed, looked_at = unnamed_beside(every, taken, tables)
+    read = (*tables, *found_in, *looked_at)
     raw = raw_labels(
         every,
         pl.concat([every, *beside], how="diagonal"),
-        path,
-        sources=tuple(dict.fromkeys((*tables, *found_in, *looked_at))),
+        source,
+        files=tuple(dict.fromkeys(file for table in read for file in table.files)),
         titles=_dictionaries_beside(tables),
         persons=True,
     )
-    return replace(raw, unnamed=together([_unnamed_among(every, path), *unnamed]))
+    return replace(raw, unnamed=together([_unnamed_among(every, source), *unnamed]))
 
 
-def _unnamed_among(rows: pl.DataFrame, path: Path) -> pl.DataFrame:
+def _unnamed_among(rows: pl.DataFrame, source: Source) -> pl.DataFrame:
     """Columns of the tables of codes that nobody named and that part the instances."""
     roles = [role for role in rows.columns if role.startswith(_UNNAMED)]
     named = {role: role.removeprefix(_UNNAMED) for role in roles}
     table = rows.select("instance", *roles).rename(named)
-    return unnamed_columns(table, "instance", (), path)
+    return unnamed_columns(table, "instance", (), source)
 
 
 def _tidied(rows: pl.DataFrame) -> pl.DataFrame:
@@ -145,15 +155,13 @@ def _tidied(rows: pl.DataFrame) -> pl.DataFrame:
     )
 
 
-def _named_tables(folder: Path, subfolders: Collection[str]) -> list[Path]:
-    entries = files_in(folder)
-    for entry in list(entries):
-        if entry.is_dir() and entry.name.lower() in subfolders:
-            entries += files_in(entry)
-    return sorted(
-        (entry for entry in entries if _named(entry, _TABLE)),
-        key=lambda table: (str(kind_of(table)), table),
-    )
+def _named_tables(folder: Folder, subfolders: Collection[str]) -> list[File]:
+    entries = list(folder.entries)
+    for entry in folder.entries:
+        if isinstance(entry, Folder) and entry.path.name.lower() in subfolders:
+            entries += entry.entries
+    named = (entry for entry in entries if isinstance(entry, File) and _named(entry.path, _TABLE))
+    return sorted(named, key=lambda table: (str(kind_of(table)), table.path))
 
 
 def _named(entry: Path, name: re.Pattern[str]) -> bool:

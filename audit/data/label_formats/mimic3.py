@@ -2,23 +2,21 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import polars as pl
 
-from audit.base.files import read_table
 from audit.data.label_format import Columns, LabelFormat, RawLabels
 from audit.data.label_formats.mimic import coded_rows, kind_of, labels_of, matcher, tables_of
+from audit.data.sources import Source
 
 
-def read(path: Path, columns: Columns) -> RawLabels:
+def read(source: Source, columns: Columns) -> RawLabels:
     """Read the tables of a folder, or one table; the group is the patient by default."""
-    tables = tables_of(path)
-    return labels_of([_rows(table, columns) for table in tables], path, tables, columns)
+    tables = tables_of(source)
+    return labels_of([_rows(table, columns) for table in tables], source, tables, columns)
 
 
-def _rows(table: Path, columns: Columns) -> pl.DataFrame:
-    rows = coded_rows(read_table(table), table, columns, "icd9_code")
+def _rows(table: Source, columns: Columns) -> pl.DataFrame:
+    rows = coded_rows(table.table(), table, columns, "icd9_code")
     return rows.with_columns(table=pl.lit(kind_of(table), pl.String))
 
 
@@ -27,4 +25,5 @@ FORMAT = LabelFormat(
     title="a folder with DIAGNOSES_ICD or PROCEDURES_ICD, or such a table with HADM_ID, ICD9_CODE",
     matches=matcher({"hadm_id", "icd9_code"}),
     read=read,
+    of_folders=True,
 )

@@ -2,28 +2,26 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import polars as pl
 
-from audit.base.files import read_table
 from audit.data.columns import present
 from audit.data.label_format import Columns, LabelFormat, RawLabels
 from audit.data.label_formats.mimic import coded_rows, kind_of, labels_of, matcher, tables_of
+from audit.data.sources import Source
 
 
-def read(path: Path, columns: Columns) -> RawLabels:
+def read(source: Source, columns: Columns) -> RawLabels:
     """Read the tables of a folder or its ``hosp`` subfolder, or one table; groups are patients.
 
     ``table`` is ``diagnoses`` or ``procedures`` for ICD-9, ``diagnoses-10`` or ``procedures-10``
     for ICD-10; a row of any other version is refused as ``bad_row``.
     """
-    tables = tables_of(path, "hosp")
-    return labels_of([_rows(table, columns) for table in tables], path, tables, columns)
+    tables = tables_of(source, "hosp")
+    return labels_of([_rows(table, columns) for table in tables], source, tables, columns)
 
 
-def _rows(table: Path, columns: Columns) -> pl.DataFrame:
-    frame = read_table(table)
+def _rows(table: Source, columns: Columns) -> pl.DataFrame:
+    frame = table.table()
     rows = coded_rows(frame, table, columns, "icd_code", version="icd_version")
     kind = kind_of(table) or ("procedures" if present(frame, "chartdate") else "diagnoses")
     return _versioned(rows, kind)
@@ -43,4 +41,5 @@ FORMAT = LabelFormat(
     " icd_version",
     matches=matcher({"hadm_id", "icd_code", "icd_version"}, "hosp"),
     read=read,
+    of_folders=True,
 )

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 
 import polars as pl
 
 from audit.base.errors import SchemaError, first_cases
-from audit.base.files import files_in, read_table
-from audit.data.columns import names_of, pick
+from audit.base.files import files_in
+from audit.data.columns import pick
 from audit.data.label_format import STRATUM
+from audit.data.sources import File, Folder, Source
 from audit.data.unnamed_columns import candidates, unnamed_columns
 
 KEYS = ("hadm_id", "subject_id")
@@ -24,8 +25,8 @@ _TABLES = {
 
 
 def columns_beside(
-    rows: pl.DataFrame, wanted: Mapping[str, str | None], tables: Sequence[Path]
-) -> tuple[list[pl.DataFrame], list[Path]]:
+    rows: pl.DataFrame, wanted: Mapping[str, str | None], tables: Sequence[Source]
+) -> tuple[list[pl.DataFrame], list[File]]:
     """Look up columns of the instances in the tables beside the tables of codes.
 
     Args:
@@ -45,8 +46,8 @@ def columns_beside(
 
 
 def unnamed_beside(
-    rows: pl.DataFrame, taken: Collection[str], tables: Sequence[Path]
-) -> tuple[list[pl.DataFrame], list[Path]]:
+    rows: pl.DataFrame, taken: Collection[str], tables: Sequence[Source]
+) -> tuple[list[pl.DataFrame], list[File]]:
     """Possible strata, from the tables beside the tables of codes, that the user did not name.
 
     Args:
@@ -63,8 +64,8 @@ def unnamed_beside(
     return [_unnamed_in(file, key, rows, taken) for key, file in read], [file for _, file in read]
 
 
-def _unnamed_in(file: Path, key: str, rows: pl.DataFrame, taken: Collection[str]) -> pl.DataFrame:
-    table = read_table(file)
+def _unnamed_in(file: File, key: str, rows: pl.DataFrame, taken: Collection[str]) -> pl.DataFrame:
+    table = file.table()
     few = candidates(table, (*KEYS, *taken))
     values = pick(table, file, key=key, **{f"{STRATUM}{name}": name for name in few})
     joined = rows.select("instance", key).unique().join(values, left_on=key, right_on="key")
@@ -72,37 +73,43 @@ def _unnamed_in(file: Path, key: str, rows: pl.DataFrame, taken: Collection[str]
     return unnamed_columns(joined.drop(key).rename(named), "instance", (), file)
 
 
-def _has(name: str, file: Path) -> bool:
-    return name.lower() in (column.strip().lower() for column in names_of(file))
+def _has(name: str, file: File) -> bool:
+    return name.lower() in file.columns
 
 
-def _place_of(name: str, tables: Sequence[Path], keys: Sequence[str]) -> tuple[str, Path]:
+def _place_of(name: str, tables: Sequence[Source], keys: Sequence[str]) -> tuple[str, File]:
     """Key and file of the first table beside the codes that has a column of that name."""
     beside = _beside(tables)
     for key, file in beside:
         if key in keys and _has(name, file):
             return key, file
-    searched = first_cases(file.name for file in (*tables, *(file for _, file in beside)))
+    read = (*tables, *(file for _, file in beside))
+    searched = first_cases(Path(source.name).name for source in read)
     raise SchemaError(
         f"a column named {name!r} is required",
         found=f"none in {searched}",
-        where=tables[0].parent,
+        where=next(iter(folders_of(tables)), tables[0]),
         hint="strata, drift, code_dates and person of the policy name columns of the tables of "
         "codes, of ADMISSIONS or of PATIENTS",
     )
 
 
-def _beside(tables: Sequence[Path]) -> list[tuple[str, Path]]:
-    folders = sorted({table.parent for table in tables})
+def folders_of(tables: Iterable[Source]) -> list[Path]:
+    """The folders that tables lie in, sorted; none for tables that are in no file."""
+    paths = (table.path for table in tables if isinstance(table, (File, Folder)))
+    return sorted({path.parent for path in paths})
+
+
+def _beside(tables: Sequence[Source]) -> list[tuple[str, File]]:
     return [
-        (key, entry)
+        (key, File(entry))
         for key in KEYS
-        for folder in folders
+        for folder in folders_of(tables)
         for entry in files_in(folder)
         if _TABLES[key].fullmatch(entry.name) and entry.is_file()
     ]
 
 
-def _joined(rows: pl.DataFrame, role: str, name: str, key: str, file: Path) -> pl.DataFrame:
-    values = pick(read_table(file), file, **{key: key, role: name})
+def _joined(rows: pl.DataFrame, role: str, name: str, key: str, file: File) -> pl.DataFrame:
+    values = pick(file.table(), file, **{key: key, role: name})
     return rows.select("instance", key).unique().join(values, on=key, how="inner").drop(key)

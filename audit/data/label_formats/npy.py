@@ -14,9 +14,10 @@ from audit.data.columns import raw_labels, refuse_named
 from audit.data.label_format import Columns, LabelFormat, RawLabels
 from audit.data.label_formats.arrays import NPY_MAGIC, AnyArray, first_of, read_npy
 from audit.data.label_formats.classes import classes_for, read_classes
+from audit.data.sources import Source
 
 
-def read(path: Path, columns: Columns) -> RawLabels:
+def read(source: Source, columns: Columns) -> RawLabels:
     """Read class numbers, shape (n,), or 0 and 1, shape (n, n_classes); ids are row numbers from 0.
 
     Names come from ``columns.classes``, one per line: the first name is that of the number 0, or of
@@ -26,21 +27,21 @@ def read(path: Path, columns: Columns) -> RawLabels:
         InputError: If it is not a NumPy file, or holds pickled objects or no instance.
         SchemaError: If names are missing, a number has no name, or the array is of another kind.
     """
-    refuse_named(columns, path, "id", "label", "group", "split", "strata")
-    array = read_npy(path)
-    row, number, names = _carried(array, columns.classes, path)
+    refuse_named(columns, source, "id", "label", "group", "split", "strata")
+    array = read_npy(source)
+    row, number, names = _carried(array, columns.classes, source)
     rows = pl.DataFrame(
         {"instance": row, "label": np.array(names, dtype=object)[number].tolist()},
         schema_overrides={"label": pl.String},
     )
     instances = pl.DataFrame({"instance": np.arange(len(array))})
-    sources = (path, *([columns.classes] if columns.classes else []))
-    return raw_labels(_as_text(rows), _as_text(instances), path, sources=sources)
+    files = (*source.files, *([columns.classes] if columns.classes else []))
+    return raw_labels(_as_text(rows), _as_text(instances), source, files=files)
 
 
-def matches(path: Path, head: bytes) -> bool:
+def matches(source: Source) -> bool:
     """Whether the first bytes are those of an ``.npy`` file of whole numbers or booleans."""
-    return head.startswith(NPY_MAGIC) and _WHOLE_NUMBERS.search(head) is not None
+    return source.head.startswith(NPY_MAGIC) and _WHOLE_NUMBERS.search(source.head) is not None
 
 
 _WHOLE_NUMBERS = re.compile(rb"'descr': '[<>|]?[biu]\d")
@@ -50,40 +51,40 @@ Carried = tuple[NDArray[np.int64], NDArray[np.int64], tuple[str, ...]]
 """Row and class number of each label, in row order, and the names of all classes."""
 
 
-def _carried(array: AnyArray, classes: Path | None, path: Path) -> Carried:
+def _carried(array: AnyArray, classes: Path | None, source: Source) -> Carried:
     if array.ndim == 1 and array.dtype.kind in "iu":
-        return _numbered(array, classes, path)
+        return _numbered(array, classes, source)
     if array.ndim == 2 and array.dtype.kind in "biu":
-        return _flagged(array, classes, path)
+        return _flagged(array, classes, source)
     raise SchemaError(
         "labels must be class numbers, shape (n,), or 0 and 1, shape (n, n_classes)",
         found=f"{array.dtype} of shape {array.shape}",
-        where=path,
+        where=source,
         hint="scores of a model are given with --predictions" * (array.ndim == 2),
     )
 
 
-def _numbered(array: AnyArray, classes: Path | None, path: Path) -> Carried:
+def _numbered(array: AnyArray, classes: Path | None, source: Source) -> Carried:
     seen = int(array.max()) + 1 if array.size else 0
-    names = read_classes(classes) if classes else classes_for(seen, None, path)
+    names = read_classes(classes) if classes else classes_for(seen, None, source)
     outside = np.flatnonzero((array < 0) | (array >= len(names)))
     if len(outside):
         raise SchemaError(
             f"class numbers must lie from 0 to {len(names) - 1}, as {classes} names them",
             found=first_of(outside, array[outside]),
-            where=path,
+            where=source,
         )
     return np.arange(len(array)), array.astype(np.int64), names
 
 
-def _flagged(array: AnyArray, classes: Path | None, path: Path) -> Carried:
-    names = classes_for(array.shape[1], classes, path)
+def _flagged(array: AnyArray, classes: Path | None, source: Source) -> Carried:
+    names = classes_for(array.shape[1], classes, source)
     row, column = np.nonzero((array != 0) & (array != 1))
     if len(row):
         raise SchemaError(
             "a matrix of labels must hold 0 and 1",
             found=first_of(row, array[row, column]),
-            where=path,
+            where=source,
         )
     row, column = np.nonzero(array)
     return row, column, names

@@ -2,53 +2,57 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import polars as pl
 
 from audit.base.errors import SchemaError
-from audit.data.columns import exploded, head_lines, lines_of, parts, pick, raw_labels, refuse_named
+from audit.data.columns import exploded, lines_of, parts, pick, raw_labels, refuse_named
 from audit.data.label_format import Columns, LabelFormat, RawLabels
+from audit.data.sources import Source
 
 
-def read(path: Path, columns: Columns) -> RawLabels:
+def read(source: Source, columns: Columns) -> RawLabels:
     """Read lines of an id and its labels; an id alone is an instance without labels.
 
     Raises:
         SchemaError: If an id holds a comma or a tab, as in a table, or the user named a column.
     """
-    refuse_named(columns, path, "id", "label", "group", "split", "strata")
-    text = pl.col("text").str.splitn("|", 2)
-    listed = lines_of(path).select(
-        "line",
-        instance=text.struct.field("field_0"),
-        labels=parts(text.struct.field("field_1"), "|"),
-    )
-    _require_ids(listed, path)
-    listed = pick(listed, path, instance="instance", labels="labels")
-    return raw_labels(exploded(listed), listed, path)
+    refuse_named(columns, source, "id", "label", "group", "split", "strata")
+    split = pl.concat([_split(part) for part in source.parts])
+    listed = pick(split, source, instance="instance", labels="labels")
+    return raw_labels(exploded(listed), listed, source)
 
 
-def matches(path: Path, head: bytes) -> bool:
+def matches(source: Source) -> bool:
     """Whether every line begins with an id and some line has a pipe, or the suffix says so."""
-    lines = head_lines(path, head)
+    lines = source.head_lines
     ids = [line.partition("|")[0].strip() for line in lines]
-    named = ".psv" in (suffix.lower() for suffix in path.suffixes[-2:])
     return (
         bool(lines)
-        and (named or any("|" in line for line in lines))
+        and (source.suffix == ".psv" or any("|" in line for line in lines))
         and all(ids)
         and not any(set("\t,{ \0") & set(instance) for instance in ids)
     )
 
 
-def _require_ids(listed: pl.DataFrame, path: Path) -> None:
+def _split(source: Source) -> pl.DataFrame:
+    """Ids and lists of labels on the lines of a text."""
+    text = pl.col("text").str.splitn("|", 2)
+    listed = lines_of(source).select(
+        "line",
+        instance=text.struct.field("field_0"),
+        labels=parts(text.struct.field("field_1"), "|"),
+    )
+    _require_ids(listed, source)
+    return listed
+
+
+def _require_ids(listed: pl.DataFrame, source: Source) -> None:
     others = listed.filter(pl.col("instance").str.contains(r"[\t,{\x00]"))
     if not others.is_empty():
         raise SchemaError(
             "every line must be an id and labels, separated by pipes",
             found=repr(others["instance"][0][:60]),
-            where=f"{path}:{others['line'][0]}",
+            where=f"{source}:{others['line'][0]}",
         )
 
 

@@ -5,28 +5,22 @@ from __future__ import annotations
 import csv
 import io
 import re
-from pathlib import Path
 
 import polars as pl
 
 from audit.base.errors import SchemaError, first_cases
-from audit.base.files import read_table, read_text
 from audit.data.columns import (
     ID_NAMES,
-    cells,
     column_for,
     exploded,
-    head_lines,
     id_among,
-    is_parquet,
     pick,
     raw_labels,
     refuse_named,
-    schema_of,
-    separator_of,
     tidy,
 )
 from audit.data.label_format import Columns, LabelFormat, RawLabels
+from audit.data.sources import Source
 
 _REPEATED = re.compile(r"_duplicated_\d+$")
 _CARRIED = {"row": pl.UInt32, "label": pl.String}
@@ -34,7 +28,7 @@ _YES, _NO = ("1", "true"), ("0", "false")
 _OTHER_SHAPES = {"label", "labels", "parent", "icd9_code", "icd_code"}
 
 
-def read(path: Path, columns: Columns) -> RawLabels:
+def read(source: Source, columns: Columns) -> RawLabels:
     """Read a table in which every column is a node, except the id, group, split and strata.
 
     Values are 0, 1, true, false or blank, which is 0. The id is the column that the user named,
@@ -43,40 +37,37 @@ def read(path: Path, columns: Columns) -> RawLabels:
     Raises:
         SchemaError: If a column is missing or occurs twice, or a value is not one of these.
     """
-    refuse_named(columns, path, "label")
-    frame = read_table(path, separator=separator_of(path))
-    _refuse_repeated(frame.columns, path)
+    refuse_named(columns, source, "label")
+    frame = source.table()
+    _refuse_repeated(frame.columns, source)
     roles = columns.beside
     named = {role: name for role, name in roles.items() if name}
-    others = {column_for(role, name, frame.columns, path) for role, name in named.items()}
-    instance = _id_column(frame, columns.id, others, path)
+    others = {column_for(role, name, frame.columns, source) for role, name in named.items()}
+    instance = _id_column(frame, columns.id, others, source)
     nodes = [name for name in frame.columns if name not in {instance, *others}]
     if not nodes:
-        raise SchemaError("a column of 0 and 1 a node is required", found="none", where=path)
-    mentions = pick(frame, path, instance=instance, **roles)
+        raise SchemaError("a column of 0 and 1 a node is required", found="none", where=source)
+    source.refuse_numbers(instance)
+    mentions = pick(frame, source, instance=instance, **roles)
     flags = pl.DataFrame([frame[node] for node in nodes])
-    listed = mentions.with_columns(labels=_labels(flags, path))
-    return raw_labels(exploded(listed), listed, path)
+    listed = mentions.with_columns(labels=_labels(flags, source))
+    return raw_labels(exploded(listed), listed, source)
 
 
-def matches(path: Path, head: bytes) -> bool:
+def matches(source: Source) -> bool:
     """Whether most values after the first column are 0 or 1, and no other format's column is."""
-    schema = schema_of(path, head)
-    if len(schema) < 2 or _OTHER_SHAPES & schema.keys():
+    kinds = list(source.columns.values())[1:]
+    if not kinds or _OTHER_SHAPES & source.columns.keys():
         return False
-    if is_parquet(path):
-        kinds = list(schema.values())[1:]
-        return 2 * sum(kind == pl.Boolean or kind.is_numeric() for kind in kinds) > len(kinds)
+    if 2 * sum(kind == pl.Boolean or kind.is_numeric() for kind in kinds) > len(kinds):
+        return True
     values = [
-        value.strip().lower()
-        for row in cells(head_lines(path, head))[1:]
-        for value in row[1:]
-        if value.strip()
+        value.strip().lower() for row in source.head_rows[1:] for value in row[1:] if value.strip()
     ]
     return 2 * sum(value in _YES + _NO for value in values) > len(values)
 
 
-def _refuse_repeated(names: list[str], path: Path) -> None:
+def _refuse_repeated(names: list[str], source: Source) -> None:
     repeated = [
         name for name in names if _REPEATED.sub("", name) in names and _REPEATED.search(name)
     ]
@@ -84,18 +75,18 @@ def _refuse_repeated(names: list[str], path: Path) -> None:
         raise SchemaError(
             "every column must have its own name",
             found=f"repeated: {first_cases(_REPEATED.sub('', name) for name in repeated)}",
-            where=path,
+            where=source,
         )
 
 
-def _id_column(frame: pl.DataFrame, named: str | None, others: set[str], path: Path) -> str:
+def _id_column(frame: pl.DataFrame, named: str | None, others: set[str], source: Source) -> str:
     usual = [name for name in frame.columns if name.strip().lower() in ID_NAMES]
-    return id_among(frame.columns if named else usual or frame.columns[:1], named, others, path)
+    return id_among(frame.columns if named else usual or frame.columns[:1], named, others, source)
 
 
-def _labels(flags: pl.DataFrame, path: Path) -> pl.Series:
-    flags = tidy(flags, path).select(pl.all().str.to_lowercase())
-    _require_flags(flags, path)
+def _labels(flags: pl.DataFrame, source: Source) -> pl.Series:
+    flags = tidy(flags, source).select(pl.all().str.to_lowercase())
+    _require_flags(flags, source)
     carried = [
         pl.DataFrame({"row": rows, "label": [node.strip()] * len(rows)}, schema=_CARRIED)
         for node in flags.columns
@@ -107,7 +98,7 @@ def _labels(flags: pl.DataFrame, path: Path) -> pl.Series:
     return every.join(by_row, on="row", how="left", maintain_order="left")["label"]
 
 
-def _require_flags(flags: pl.DataFrame, path: Path) -> None:
+def _require_flags(flags: pl.DataFrame, source: Source) -> None:
     wrong = flags.select((~pl.all().is_in(_YES + _NO)).any()).row(0)
     for node, is_wrong in zip(flags.columns, wrong, strict=True):
         if is_wrong:
@@ -115,21 +106,20 @@ def _require_flags(flags: pl.DataFrame, path: Path) -> None:
             raise SchemaError(
                 f"the column {node!r} must hold 0, 1, true, false or nothing",
                 found=first_cases(others.unique(maintain_order=True)),
-                where=_place(path, node),
+                where=_place(source, node),
                 hint="a column that is no node is named with --id, --group or --split, "
                 "or as one of the policy's strata",
             )
 
 
-def _place(path: Path, node: str) -> str:
-    """The first line whose value in a column is no flag; for Parquet only the path."""
-    if is_parquet(path):
-        return str(path)
-    rows = csv.DictReader(io.StringIO(read_text(path)), delimiter=separator_of(path))
-    for row in rows:
-        if str(row.get(node) or "0").strip().lower() not in {*_YES, *_NO, ""}:
-            return f"{path}:{rows.line_num}"
-    return str(path)
+def _place(source: Source, node: str) -> str:
+    """The first line of a text whose value in a column is no flag; else only the source."""
+    for part in source.parts if source.is_text else ():
+        rows = csv.DictReader(io.StringIO(part.text()), delimiter=part.separator)
+        for row in rows:
+            if str(row.get(node) or "0").strip().lower() not in {*_YES, *_NO, ""}:
+                return f"{part}:{rows.line_num}"
+    return str(source)
 
 
 FORMAT = LabelFormat(

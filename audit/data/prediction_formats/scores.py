@@ -14,13 +14,14 @@ from audit.data.label_format import RawLabels
 from audit.data.label_formats.arrays import AnyArray, texts_of
 from audit.data.label_formats.classes import as_many, classes_for, distinct
 from audit.data.prediction_format import RawPredictions
+from audit.data.sources import Source
 
 SCORE_NAMES = ("scores", "logits")
 """Names of the array of scores in a file of several arrays."""
 
 
 def matrix_among(
-    arrays: Mapping[str, AnyArray], classes: Path | None, path: Path
+    arrays: Mapping[str, AnyArray], classes: Path | None, source: Source
 ) -> RawPredictions:
     """Predictions of a file of named arrays.
 
@@ -38,13 +39,13 @@ def matrix_among(
         raise SchemaError(
             "exactly one array of scores is required",
             found=first_cases(listed) if listed else "no array",
-            where=path,
+            where=source,
             hint="call it scores",
         )
     return matrix(
         arrays[chosen[0]],
         classes,
-        path,
+        source,
         own_classes=arrays.get("classes"),
         instances=arrays.get("instances"),
     )
@@ -53,7 +54,7 @@ def matrix_among(
 def matrix(
     scores: AnyArray,
     classes: Path | None,
-    path: Path,
+    source: Source,
     *,
     own_classes: AnyArray | None = None,
     instances: AnyArray | None = None,
@@ -63,7 +64,7 @@ def matrix(
     Args:
         scores: Numbers of any precision, or booleans.
         classes: The file of column names; not read if ``own_classes`` is given.
-        path: The file of the matrix.
+        source: What the matrix was read from.
         own_classes: Column names in the file itself, shape (n_classes,).
         instances: Ids in the file itself, shape (n_instances,); None: row numbers from 0.
 
@@ -71,39 +72,40 @@ def matrix(
         SchemaError: If the matrix has another shape or type or is empty, or if names are missing,
             repeated, too few or too many.
     """
-    _require_matrix(scores, path)
+    _require_matrix(scores, source)
     rows, columns = scores.shape
     if own_classes is None:
-        names = classes_for(columns, classes, path)
+        names = classes_for(columns, classes, source)
     else:
         names = as_many(
-            distinct(texts_of(own_classes, "classes", path), "class", path), columns, path
+            distinct(texts_of(own_classes, "classes", source), "class", source), columns, source
         )
     beside = [classes] if classes is not None and own_classes is None else []
     return RawPredictions(
-        instances=_ids(rows, instances, path),
+        instances=_ids(rows, instances, source),
         classes=names,
         scores=scores.astype(np.float64, copy=False),
         set_valued=scores.dtype.kind in "biu" and bool(((scores == 0) | (scores == 1)).all()),
-        sources=(path, *beside),
+        sources=(*source.files, *beside),
+        name=source.name,
     )
 
 
 def listed(
-    scores: pl.DataFrame, instances: pl.Series, path: Path, *, set_valued: bool = False
+    scores: pl.DataFrame, instances: pl.Series, source: Source, *, set_valued: bool = False
 ) -> RawPredictions:
     """Predictions of a list of scores; scores that are not listed are 0.
 
     Args:
         scores: ``instance, node, score``, without nulls.
         instances: Every instance once, in file order, including those without scores.
-        path: The file.
+        source: What they were read from.
         set_valued: Whether the scores only say that a node was predicted.
 
     Raises:
         SchemaError: If an instance has two scores for a node.
     """
-    _refuse_repeated(scores, path)
+    _refuse_repeated(scores, source)
     nodes = scores["node"].unique(maintain_order=True)
     row = _positions(scores["instance"], instances)
     column = _positions(scores["node"], nodes)
@@ -113,11 +115,12 @@ def listed(
         classes=tuple(nodes),
         scores=csr_array((scores["score"].to_numpy(), (row, column)), shape=shape),
         set_valued=set_valued,
-        sources=(path,),
+        sources=source.files,
+        name=source.name,
     )
 
 
-def predicted_sets(raw: RawLabels, path: Path) -> RawPredictions:
+def predicted_sets(raw: RawLabels, source: Source) -> RawPredictions:
     """Predictions from raw labels: every label is predicted, with score 1.
 
     A repeated label counts once.
@@ -132,38 +135,38 @@ def predicted_sets(raw: RawLabels, path: Path) -> RawPredictions:
         raise SchemaError(
             "every prediction must have an instance and a node",
             found=first_cases(cases, incomplete.height),
-            where=path,
+            where=source,
         )
     scores = rows.unique(maintain_order=True).select(
         "instance", pl.col("label").alias("node"), pl.lit(1.0).alias("score")
     )
-    return listed(scores, raw.instances["instance"], path, set_valued=True)
+    return listed(scores, raw.instances["instance"], source, set_valued=True)
 
 
-def _require_matrix(scores: AnyArray, path: Path) -> None:
+def _require_matrix(scores: AnyArray, source: Source) -> None:
     if scores.ndim != 2 or scores.dtype.kind not in "biuf":
         raise SchemaError(
             "scores must be a matrix of numbers, a row an instance and a column a class",
             found=f"{scores.dtype} of shape {scores.shape}",
-            where=path,
+            where=source,
         )
     if scores.size == 0:
         raise SchemaError(
             "a matrix of at least one row and one column is required",
             found=f"shape {scores.shape}",
-            where=path,
+            where=source,
         )
 
 
-def _ids(rows: int, instances: AnyArray | None, path: Path) -> tuple[str, ...]:
+def _ids(rows: int, instances: AnyArray | None, source: Source) -> tuple[str, ...]:
     if instances is None:
         return tuple(str(row) for row in range(rows))
-    ids = distinct(texts_of(instances, "instances", path), "instance", path)
+    ids = distinct(texts_of(instances, "instances", source), "instance", source)
     if len(ids) != rows:
         raise SchemaError(
             f"an id is required for each of the {rows:,} rows",
             found=f"{len(ids):,} ids",
-            where=path,
+            where=source,
         )
     return ids
 
@@ -175,7 +178,7 @@ def _positions(values: pl.Series, among: pl.Series) -> AnyArray:
     return asked.join(known, on="value", how="left", maintain_order="left")["position"].to_numpy()
 
 
-def _refuse_repeated(scores: pl.DataFrame, path: Path) -> None:
+def _refuse_repeated(scores: pl.DataFrame, source: Source) -> None:
     pairs = scores.select("instance", "node")
     repeated = pairs.filter(pairs.is_duplicated()).unique(maintain_order=True)
     if not repeated.is_empty():
@@ -183,5 +186,5 @@ def _refuse_repeated(scores: pl.DataFrame, path: Path) -> None:
         raise SchemaError(
             "an instance may have one score for a node",
             found=f"several: {first_cases(cases, repeated.height)}",
-            where=path,
+            where=source,
         )

@@ -16,9 +16,10 @@ from audit.data.label_formats.classes import distinct
 from audit.data.label_formats.jsonl import Line
 from audit.data.prediction_format import PredictionFormat, RawPredictions
 from audit.data.prediction_formats.scores import listed, predicted_sets
+from audit.data.sources import Source
 
 
-def read(path: Path, classes: Path | None) -> RawPredictions:
+def read(source: Source, classes: Path | None) -> RawPredictions:
     """Read ``{"id": ..., "scores": {node: score}}``, ``{node: score}`` or a list in ``labels``.
 
     The first line decides which. The id is the key ``id``, ``instance`` or ``hadm_id``, else the
@@ -30,20 +31,20 @@ def read(path: Path, classes: Path | None) -> RawPredictions:
         SchemaError: If a line has another form than the first, a score is not a number, or an id
             is missing or occurs twice.
     """
-    lines = list(jsonl.objects(path))
+    lines = list(jsonl.objects(source))
     first = lines[0][1]
     if "labels" in first and "scores" not in first:
-        return predicted_sets(jsonl.read(path, Columns()), path)
+        return predicted_sets(jsonl.read(source, Columns()), source)
     nested = "scores" in first
-    ids = _ids(lines, path) if nested else _row_numbers(lines)
-    return _listed(ids, [_scores(line, nested, f"{path}:{number}") for number, line in lines], path)
+    ids = _ids(lines, source) if nested else _row_numbers(lines)
+    return _listed(ids, [_scores(line, nested, where) for where, line in lines], source)
 
 
 Scores: TypeAlias = list[tuple[str, float]]
 """Nodes of one line with their scores."""
 
 
-def _listed(ids: tuple[str, ...], scores: list[Scores], path: Path) -> RawPredictions:
+def _listed(ids: tuple[str, ...], scores: list[Scores], source: Source) -> RawPredictions:
     triples = [
         (instance, node, score)
         for instance, own in zip(ids, scores, strict=True)
@@ -51,10 +52,10 @@ def _listed(ids: tuple[str, ...], scores: list[Scores], path: Path) -> RawPredic
     ]
     try:
         frame = pl.DataFrame(triples, schema=_SCORES, orient="row")
-        return listed(frame, pl.Series("instance", ids, pl.String), path)
+        return listed(frame, pl.Series("instance", ids, pl.String), source)
     except UnicodeEncodeError as error:
         raise InputError(
-            "text must be Unicode", found=f"half a character: {error.object!r}", where=path
+            "text must be Unicode", found=f"half a character: {error.object!r}", where=source
         ) from None
 
 
@@ -65,15 +66,13 @@ def _row_numbers(lines: list[Line]) -> tuple[str, ...]:
     return tuple(str(row) for row in range(len(lines)))
 
 
-def _ids(lines: list[Line], path: Path) -> tuple[str, ...]:
+def _ids(lines: list[Line], source: Source) -> tuple[str, ...]:
     names = list(dict.fromkeys(key for _, line in lines for key in line))
     beside = {"scores", *jsonl.nested(lines)}
     if not set(names) - beside:
         return _row_numbers(lines)
-    key = id_among(names, None, beside, path)
-    return distinct(
-        [_id(line, key, f"{path}:{number}") for number, line in lines], "instance", path
-    )
+    key = id_among(names, None, beside, source)
+    return distinct([_id(line, key, where) for where, line in lines], "instance", source)
 
 
 def _id(line: dict[str, Any], key: str, where: str) -> str:

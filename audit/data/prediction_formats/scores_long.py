@@ -7,13 +7,14 @@ from pathlib import Path
 import polars as pl
 
 from audit.base.errors import SchemaError, first_cases
-from audit.base.files import column_named, read_table
-from audit.data.columns import id_among, pick, schema_of, separator_of
+from audit.base.files import column_named
+from audit.data.columns import id_among, pick
 from audit.data.prediction_format import PredictionFormat, RawPredictions
 from audit.data.prediction_formats.scores import listed
+from audit.data.sources import Source
 
 
-def read(path: Path, classes: Path | None) -> RawPredictions:
+def read(source: Source, classes: Path | None) -> RawPredictions:
     """Read the columns ``instance, node, score``; a node that is not listed has score 0.
 
     The id is ``id``, ``instance`` or ``hadm_id``, else the only further column.
@@ -23,46 +24,47 @@ def read(path: Path, classes: Path | None) -> RawPredictions:
         SchemaError: If a column is missing, a value is blank, a score is not a number, or an
             instance has two scores for a node.
     """
-    frame = read_table(path, separator=separator_of(path))
-    node, score = (column_named(frame, name, path) for name in ("node", "score"))
-    instance = id_among(frame.columns, None, {node, score}, path)
-    scores = pick(frame, path, instance=instance, node=node)
-    scores = scores.with_columns(_numbers(frame[score], path))
-    _require_rows(scores, path)
-    return listed(scores, scores["instance"].unique(maintain_order=True), path)
+    frame = source.table()
+    node, score = (column_named(frame, name, source) for name in ("node", "score"))
+    instance = id_among(frame.columns, None, {node, score}, source)
+    source.refuse_numbers(instance, node)
+    scores = pick(frame, source, instance=instance, node=node)
+    scores = scores.with_columns(_numbers(frame[score], source))
+    _require_rows(scores, source)
+    return listed(scores, scores["instance"].unique(maintain_order=True), source)
 
 
-def matches(path: Path, head: bytes) -> bool:
+def matches(source: Source) -> bool:
     """Whether the table has the columns ``node`` and ``score``."""
-    return {"node", "score"} <= schema_of(path, head).keys()
+    return {"node", "score"} <= source.columns.keys()
 
 
-def _numbers(written: pl.Series, path: Path) -> pl.Series:
+def _numbers(written: pl.Series, source: Source) -> pl.Series:
     """Scores as float64, null where blank."""
     if written.dtype != pl.String:
-        return _cast(written, written, path)
+        return _cast(written, written, source)
     text = written.str.strip_chars()
-    return _cast(text.replace("", None), written, path)
+    return _cast(text.replace("", None), written, source)
 
 
-def _cast(values: pl.Series, written: pl.Series, path: Path) -> pl.Series:
+def _cast(values: pl.Series, written: pl.Series, source: Source) -> pl.Series:
     if values.dtype != pl.String and not values.dtype.is_numeric():
         raise SchemaError(
-            "the column 'score' must hold numbers", found=str(values.dtype), where=path
+            "the column 'score' must hold numbers", found=str(values.dtype), where=source
         )
     numbers = values.cast(pl.Float64, strict=False).alias("score")
     wrong = (numbers.is_null() & values.is_not_null()).arg_true()
     if len(wrong):
         cases = [f"{written[row]} in row {row + 1}" for row in wrong.head(5)]
         raise SchemaError(
-            "every score must be a number", found=first_cases(cases, len(wrong)), where=path
+            "every score must be a number", found=first_cases(cases, len(wrong)), where=source
         )
     return numbers
 
 
-def _require_rows(scores: pl.DataFrame, path: Path) -> None:
+def _require_rows(scores: pl.DataFrame, source: Source) -> None:
     if scores.is_empty():
-        raise SchemaError("a table with scores is required", found="no row", where=path)
+        raise SchemaError("a table with scores is required", found="no row", where=source)
     for name in scores.columns:
         blank = scores[name].is_null().arg_true()
         if len(blank):
@@ -70,7 +72,7 @@ def _require_rows(scores: pl.DataFrame, path: Path) -> None:
             raise SchemaError(
                 f"every row must have a value in the column of the {name}",
                 found=f"none in {first_cases(cases, len(blank))}",
-                where=path,
+                where=source,
             )
 
 

@@ -7,21 +7,22 @@ from pathlib import Path
 from audit.data.label_formats.arrays import NPY_MAGIC, read_npy
 from audit.data.prediction_format import PredictionFormat, RawPredictions
 from audit.data.prediction_formats.scores import matrix
+from audit.data.sources import Source
 
 
-def read(path: Path, classes: Path | None) -> RawPredictions:
+def read(source: Source, classes: Path | None) -> RawPredictions:
     """Read a matrix whose column names are in ``classes``; ids are row numbers from 0.
 
     Raises:
         InputError: If it is not a NumPy file, is truncated, or holds pickled objects.
         SchemaError: As in `audit.data.prediction_formats.scores.matrix`.
     """
-    return matrix(read_npy(path), classes, path)
+    return matrix(read_npy(source), classes, source)
 
 
-def matches(path: Path, head: bytes) -> bool:
+def matches(source: Source) -> bool:
     """Whether the first bytes are those of an ``.npy`` file."""
-    return head.startswith(NPY_MAGIC)
+    return source.head.startswith(NPY_MAGIC)
 
 
 FORMAT = PredictionFormat(

@@ -7,9 +7,10 @@ from pathlib import Path
 from audit.data.label_formats.arrays import ZIP_MAGIC, read_npz
 from audit.data.prediction_format import PredictionFormat, RawPredictions
 from audit.data.prediction_formats.scores import matrix_among
+from audit.data.sources import Source
 
 
-def read(path: Path, classes: Path | None) -> RawPredictions:
+def read(source: Source, classes: Path | None) -> RawPredictions:
     """Read the array ``scores``, or the only matrix, with ``classes`` and ``instances``, if any.
 
     Names in the archive take precedence over those of the file ``classes``.
@@ -18,12 +19,12 @@ def read(path: Path, classes: Path | None) -> RawPredictions:
         InputError: If it is not such an archive, is truncated, or holds pickled objects.
         SchemaError: As in `audit.data.prediction_formats.scores.matrix_among`.
     """
-    return matrix_among(read_npz(path), classes, path)
+    return matrix_among(read_npz(source), classes, source)
 
 
-def matches(path: Path, head: bytes) -> bool:
+def matches(source: Source) -> bool:
     """Whether the suffix is ``.npz`` and the first bytes are those of an archive."""
-    return path.suffix.lower() == ".npz" and head.startswith(ZIP_MAGIC)
+    return source.suffix == ".npz" and source.head.startswith(ZIP_MAGIC)
 
 
 FORMAT = PredictionFormat(

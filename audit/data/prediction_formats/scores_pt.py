@@ -11,15 +11,15 @@ from typing import Any
 import numpy as np
 
 from audit.base.errors import InputError, SchemaError
-from audit.base.files import first_bytes
 from audit.data.label_formats.arrays import AnyArray
 from audit.data.prediction_format import PredictionFormat, RawPredictions
 from audit.data.prediction_formats.scores import matrix, matrix_among
+from audit.data.sources import Source
 
 _SUFFIXES = (".pt", ".pth")
 
 
-def read(path: Path, classes: Path | None) -> RawPredictions:
+def read(source: Source, classes: Path | None) -> RawPredictions:
     """Read a tensor, or a dictionary with ``scores`` or ``logits``.
 
     ``classes`` and ``instances`` of the dictionary, lists or tensors, name columns and rows.
@@ -30,51 +30,51 @@ def read(path: Path, classes: Path | None) -> RawPredictions:
         SchemaError: If it holds no tensor, or as in
             `audit.data.prediction_formats.scores.matrix_among`.
     """
-    content = _loaded(path)
+    content = _loaded(source)
     if isinstance(content, dict):
-        return matrix_among(content, classes, path)
+        return matrix_among(content, classes, source)
     if isinstance(content, np.ndarray):
-        return matrix(content, classes, path)
+        return matrix(content, classes, source)
     raise SchemaError(
         "a tensor, or a dictionary with the key scores or logits, is required",
         found=type(content).__name__,
-        where=path,
+        where=source,
     )
 
 
-def matches(path: Path, head: bytes) -> bool:
+def matches(source: Source) -> bool:
     """Whether the suffix is ``.pt`` or ``.pth``."""
-    return path.suffix.lower() in _SUFFIXES
+    return source.suffix in _SUFFIXES
 
 
-def _loaded(path: Path) -> object:
+def _loaded(source: Source) -> object:
     """A tensor as an array, or a dictionary of arrays by key; anything else as it is."""
-    if not first_bytes(path):
-        raise InputError("a PyTorch file is required", found="an empty file", where=path)
+    if not source.head:
+        raise InputError("a PyTorch file is required", found="an empty file", where=source)
     if importlib.util.find_spec("torch") is None:
         raise InputError(
             "PyTorch is required to read this file",
             found="it is not installed",
-            where=path,
+            where=source,
             hint='pip install "hierarchy-audit[model]", or write the scores as .npy',
         )
     try:
-        return _arrays(_content(path))
+        return _arrays(_content(source))
     except Exception as error:  # the reader of a broken file may raise anything
         raise InputError(
             "a whole PyTorch file of tensors, without pickled objects, is required",
             found=_told(error),
-            where=path,
-            hint="save the tensor alone: torch.save(scores.cpu(), path)",
+            where=source,
+            hint="save the tensor alone: torch.save(scores.cpu(), source)",
         ) from None
 
 
-def _content(path: Path) -> Any:
+def _content(source: Source) -> Any:
     """Load the file with PyTorch without executing code; its warnings are suppressed."""
     torch = importlib.import_module("torch")
-    with warnings.catch_warnings():
+    with source.open() as stream, warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        return torch.load(path, map_location="cpu", weights_only=True)
+        return torch.load(stream, map_location="cpu", weights_only=True)
 
 
 def _arrays(content: Any) -> object:

@@ -11,10 +11,11 @@ from typing import Any
 import numpy as np
 
 from audit.base.errors import InputError
-from audit.base.files import once, read_bytes
+from audit.base.files import once
 from audit.data.label_formats.arrays import AnyArray
 from audit.data.prediction_format import PredictionFormat, RawPredictions
 from audit.data.prediction_formats.scores import matrix_among
+from audit.data.sources import Source
 
 _LENGTH_BYTES = 8
 _TYPES = {
@@ -40,7 +41,7 @@ class _Tensor:
     end: int
 
 
-def read(path: Path, classes: Path | None) -> RawPredictions:
+def read(source: Source, classes: Path | None) -> RawPredictions:
     """Read the tensor ``scores``, else ``logits``, else the only one with two dimensions.
 
     An optional tensor ``instances`` of whole numbers holds the ids.
@@ -49,52 +50,53 @@ def read(path: Path, classes: Path | None) -> RawPredictions:
         InputError: If header and numbers do not match, or the file is truncated.
         SchemaError: As in `audit.data.prediction_formats.scores.matrix_among`.
     """
-    content = read_bytes(path)
-    header, start = _header(content, path)
-    tensors = {name: _tensor(name, entry, path) for name, entry in header.items()}
+    with source.open() as stream:
+        content = stream.read()
+    header, start = _header(content, source)
+    tensors = {name: _tensor(name, entry, source) for name, entry in header.items()}
     arrays = {
-        name: _array(tensor, content, start, path)
+        name: _array(tensor, content, start, source)
         for name, tensor in tensors.items()
         if tensor.dtype in _TYPES
     }
-    return matrix_among(arrays, classes, path)
+    return matrix_among(arrays, classes, source)
 
 
-def matches(path: Path, head: bytes) -> bool:
+def matches(source: Source) -> bool:
     """Whether the suffix is ``.safetensors``."""
-    return path.suffix.lower() == ".safetensors"
+    return source.suffix == ".safetensors"
 
 
-def _header(content: bytes, path: Path) -> tuple[dict[str, Any], int]:
+def _header(content: bytes, source: Source) -> tuple[dict[str, Any], int]:
     """Entries of the tensors, and where their numbers begin."""
     start = _LENGTH_BYTES + int.from_bytes(content[:_LENGTH_BYTES], "little")
     if len(content) < _LENGTH_BYTES or start > len(content):
-        raise _broken(f"a header of {start - _LENGTH_BYTES:,} bytes in {len(content):,}", path)
+        raise _broken(f"a header of {start - _LENGTH_BYTES:,} bytes in {len(content):,}", source)
     try:
         header = json.loads(content[_LENGTH_BYTES:start], object_pairs_hook=once)
     except (ValueError, RecursionError) as error:
-        raise _broken(f"a header that is no JSON: {error}", path) from None
+        raise _broken(f"a header that is no JSON: {error}", source) from None
     if not isinstance(header, dict):
-        raise _broken("a header that is no JSON object", path)
+        raise _broken("a header that is no JSON object", source)
     return {name: entry for name, entry in header.items() if name != "__metadata__"}, start
 
 
-def _tensor(name: str, entry: Any, path: Path) -> _Tensor:
+def _tensor(name: str, entry: Any, source: Source) -> _Tensor:
     match entry:
         case {"dtype": str(dtype), "shape": [*shape], "data_offsets": [int(begin), int(end)]}:
             if all(type(length) is int and length >= 0 for length in shape):
                 return _Tensor(dtype, tuple(shape), begin, end)
-    raise _broken(f"no type, shape and place of the tensor {name!r}", path)
+    raise _broken(f"no type, shape and place of the tensor {name!r}", source)
 
 
-def _array(tensor: _Tensor, content: bytes, start: int, path: Path) -> AnyArray:
+def _array(tensor: _Tensor, content: bytes, start: int, source: Source) -> AnyArray:
     dtype, count = np.dtype(_TYPES[tensor.dtype]), prod(tensor.shape)
     size, room = tensor.end - tensor.begin, len(content) - start
     if not 0 <= tensor.begin <= tensor.end <= room or size != count * dtype.itemsize:
         raise _broken(
             f"shape {tensor.shape} of {tensor.dtype} at bytes {tensor.begin} to {tensor.end}"
             f" of {room}",
-            path,
+            source,
         )
     numbers = np.frombuffer(content, dtype, count, start + tensor.begin).reshape(tensor.shape)
     if tensor.dtype == "BF16":
@@ -102,8 +104,8 @@ def _array(tensor: _Tensor, content: bytes, start: int, path: Path) -> AnyArray:
     return numbers
 
 
-def _broken(found: str, path: Path) -> InputError:
-    return InputError("a whole safetensors file is required", found=found, where=path)
+def _broken(found: str, source: Source) -> InputError:
+    return InputError("a whole safetensors file is required", found=found, where=source)
 
 
 FORMAT = PredictionFormat(

@@ -8,16 +8,17 @@ from audit.data.label_format import Columns, LabelFormat
 from audit.data.label_formats import caml, grouped, psv
 from audit.data.prediction_format import PredictionFormat, RawPredictions
 from audit.data.prediction_formats.scores import predicted_sets
+from audit.data.sources import Source
 
 
 def _of(known: LabelFormat) -> PredictionFormat:
     """A format of labels as one of predictions, under the same name."""
 
-    def read(path: Path, classes: Path | None) -> RawPredictions:
-        return predicted_sets(known.read(path, Columns()), path)
+    def read(source: Source, classes: Path | None) -> RawPredictions:
+        return predicted_sets(known.read(source, Columns()), source)
 
-    def matches(path: Path, head: bytes) -> bool:
-        return b"\0" not in head and known.matches(path, head)
+    def matches(source: Source) -> bool:
+        return b"\0" not in source.head and known.matches(source)
 
     return PredictionFormat(known.name, f"predicted sets: {known.title}", matches, read)
 

@@ -44,7 +44,7 @@ def as_scores(raw: RawPredictions, transform: Transform | None) -> RawPrediction
         raise SchemaError(
             f"--{transform} needs numbers that say how strongly a node is predicted",
             found="predicted sets",
-            where=raw.sources[0],
+            where=raw.name,
         )
     return _over(raw, expit) if transform == "sigmoid" else _softmax(raw)
 
@@ -83,7 +83,7 @@ def _softmax(raw: RawPredictions) -> RawPredictions:
         raise SchemaError(
             f"--softmax needs all {len(raw.classes):,} classes of every instance",
             found=first_cases(cases, len(short)),
-            where=raw.sources[0],
+            where=raw.name,
             hint="list them all, or write the softmax itself",
         )
     return replace(raw, scores=softmax(raw.scores.toarray(), axis=1))
@@ -96,9 +96,7 @@ def _refuse(raw: RawPredictions, wrong: _Function, required: str, hint: str = ""
     found = np.flatnonzero(wrong(numbers))
     if len(found):
         cases = [f"{numbers[at]:g} for {_cell(raw, int(at))}" for at in found[:5]]
-        raise SchemaError(
-            required, found=first_cases(cases, len(found)), where=raw.sources[0], hint=hint
-        )
+        raise SchemaError(required, found=first_cases(cases, len(found)), where=raw.name, hint=hint)
 
 
 def _cell(raw: RawPredictions, at: int) -> str:

@@ -1,11 +1,12 @@
-"""Sessions of Apache Spark, and datasets read in them."""
+"""Sessions of Apache Spark, the tables that it knows by name, and datasets read in them."""
 
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib.util import find_spec
@@ -17,11 +18,40 @@ import polars as pl
 from audit.base.errors import InputError
 from audit.data.columns import id_among
 from audit.data.label_formats.long import label_column
+from audit.data.sources import File, Source, source_of
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
+_REFUSED = re.compile(
+    r"^audit\.base\.errors\.\w+: (.+)(?:\nFound: (.+))?(?:\nHint: (.+))?$", re.MULTILINE
+)
+"""An error of ours, as the trace of a task ends with it."""
 _READERS = {".csv": "csv", ".tsv": "csv", ".jsonl": "json", ".ndjson": "json", ".json": "json"}
+
+
+class Table(Source):
+    """A table that Spark knows by its name; its rows are reached in a session alone."""
+
+    kind = "a table of Spark"
+
+
+def spark_source(named: str) -> Source:
+    """The file or folder of that path, or else the table of that name.
+
+    Raises:
+        InputError: If nothing is there, and it cannot be the name of a table.
+    """
+    path = Path(named)
+    if path.exists():
+        return source_of(path)
+    if len(path.parts) > 1 or File(path).suffix in (*_READERS, ".parquet"):
+        raise InputError(
+            "a file, a folder or the name of a table is required",
+            found="nothing there",
+            where=path,
+        )
+    return Table(named)
 
 
 @dataclass(frozen=True)
@@ -40,11 +70,13 @@ class Read:
 
 
 @contextmanager
-def reading(dataset: Path, master: str | None, id: str | None, label: str | None) -> Iterator[Read]:
+def reading(
+    source: Source, master: str | None, id: str | None, label: str | None
+) -> Iterator[Read]:
     """Read a dataset in the active Spark session, or in one that ends with the block.
 
     Args:
-        dataset: A file or folder of Parquet, CSV, TSV or JSON lines, or the name of a table.
+        source: A file or folder of Parquet, CSV, TSV or JSON lines, or a `Table`.
         master: Master URL of Spark; None: as its own settings say.
         id: Column of the instance's id; None: detected as in `audit.load_labels`.
         label: Column of the label, or of an array of labels; None: detected likewise.
@@ -54,7 +86,6 @@ def reading(dataset: Path, master: str | None, id: str | None, label: str | None
         SchemaError: If a column does not exist, or there are several candidates.
     """
     _refuse_missing()
-    _refuse_nothing_there(dataset)
     from py4j.protocol import Py4JError
     from pyspark.errors import PySparkException
     from pyspark.sql import SparkSession
@@ -70,15 +101,15 @@ def reading(dataset: Path, master: str | None, id: str | None, label: str | None
             hint="--master local[2] runs it on two cores of this machine",
         ) from None
     try:
-        rows = _rows(session, dataset)
+        rows = _rows(session, source)
         schema = _columns(rows)
-        label = label_column(schema, label, dataset)
-        yield Read(rows, id_among(list(schema), id, {label}, dataset), label)
+        label = label_column(schema, label, source)
+        yield Read(rows, id_among(list(schema), id, {label}, source), label)
     except (PySparkException, Py4JError) as error:
-        raise InputError(
+        raise _refusal(error) or InputError(
             "a dataset that Spark can read, and a job that it can end, are required",
             found=_cause(error),
-            where=dataset,
+            where=source,
         ) from None
     finally:
         if active is None:
@@ -101,17 +132,6 @@ def _refuse_missing() -> None:
         )
 
 
-def _refuse_nothing_there(dataset: Path) -> None:
-    """Refuse what is no file, no folder, and cannot be the name of a table."""
-    of_a_file = len(dataset.parts) > 1 or _suffix(dataset) in (*_READERS, ".parquet")
-    if of_a_file and not dataset.exists():
-        raise InputError(
-            "a file, a folder or the name of a table is required",
-            found="nothing there",
-            where=dataset,
-        )
-
-
 def _session(master: str | None) -> SparkSession:
     from pyspark.sql import SparkSession
 
@@ -122,33 +142,37 @@ def _session(master: str | None) -> SparkSession:
     return session
 
 
-def _rows(session: SparkSession, dataset: Path) -> DataFrame:
-    if not dataset.exists():
-        return session.table(str(dataset))
-    suffix = _suffix(dataset)
+def _rows(session: SparkSession, source: Source) -> DataFrame:
+    if isinstance(source, Table):
+        return session.table(source.name)
+    suffix = File(source.files[0]).suffix if source.files else ""
     whole = session.read.option("mode", "FAILFAST")
     match _READERS.get(suffix):
         case "csv":
             separator = "\t" if suffix == ".tsv" else ","
-            return whole.csv(str(dataset), header=True, sep=separator, quote='"', escape='"')
+            return whole.csv(source.name, header=True, sep=separator, quote='"', escape='"')
         case "json":
-            return whole.json(str(dataset))
-    return session.read.parquet(str(dataset))
+            return whole.json(source.name)
+    return session.read.parquet(source.name)
 
 
-def _suffix(dataset: Path) -> str:
-    """The suffix of the dataset's name, or of the first file in its folder."""
-    found: Iterable[Path] = sorted(dataset.rglob("[!._]*")) if dataset.is_dir() else [dataset]
-    names = (path.name.lower().removesuffix(".gz") for path in found if not path.is_dir())
-    return Path(next(names, "")).suffix
+def _refusal(error: Exception) -> InputError | None:
+    """What a task refused, if that ended the job."""
+    found = _REFUSED.search(_message(error))
+    return InputError(found[1], found=found[2] or "", hint=found[3] or "") if found else None
+
+
+def _message(error: Exception) -> str:
+    """The message of the first cause of a Spark error."""
+    java = getattr(error, "java_exception", None)
+    while java is not None and java.getCause() is not None:
+        java = java.getCause()
+    return str(error if java is None else java.getMessage())
 
 
 def _cause(error: Exception) -> str:
     """The line of a Spark error that says what is wrong; for a Python error, after its trace."""
-    java = getattr(error, "java_exception", None)
-    while java is not None and java.getCause() is not None:
-        java = java.getCause()
-    text = str(error if java is None else java.getMessage())
+    text = _message(error)
     lines = text.partition("Traceback (most recent call last):")[2] or text
     told = (line for line in lines.strip("\n").splitlines() if not line.startswith(" "))
     return next(told, type(error).__name__)

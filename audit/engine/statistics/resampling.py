@@ -53,10 +53,14 @@ def poisson_weights(keys: UIntArray, replicates: int = REPLICATES) -> FloatArray
         Whole numbers, shape (n, replicates).
     """
     steps = np.arange(1, replicates + 1, dtype=np.uint64) * np.uint64(_STEP)
-    return np.searchsorted(_THRESHOLDS, _mixed(keys[:, None] + steps), "right").astype(np.float64)
+    return np.searchsorted(_THRESHOLDS, mixed(keys[:, None] + steps), "right").astype(np.float64)
 
 
-def _mixed(state: UIntArray) -> UIntArray:
+def mixed(state: UIntArray) -> UIntArray:
+    """Numbers that look random, from numbers that may be close to each other (SplitMix64).
+
+    The array is overwritten; different numbers stay different.
+    """
     for shift, factor in _MIX:
         state ^= state >> np.uint64(shift)
         state *= np.uint64(factor)

@@ -1,9 +1,9 @@
-"""An earlier release: what readers of a new release know of it."""
+"""Another shared view: what readers of a new one know of its release."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 from audit.results.disclosure.cells import Cell, Release, carried
@@ -11,7 +11,9 @@ from audit.results.disclosure.cells import Cell, Release, carried
 
 @dataclass(frozen=True)
 class Earlier:
-    """Totals of an earlier release, its counts, and the ranges that its published counts allow.
+    """Totals of a release, its counts, and the ranges that its published counts allow.
+
+    The release is earlier than the one that is being published, or the same under another policy.
 
     Args:
         labelled: Number of instances with a label.
@@ -42,6 +44,14 @@ class Earlier:
     def total(self, cell: Cell) -> int:
         """What a cell is part of: all labels, or all instances with one."""
         return self.assertions if cell.of_labels else self.labelled
+
+    def beside(self, other: Earlier) -> Earlier:
+        """What whoever has two views of one release knows: every range of both."""
+        ranges = dict(self.ranges)
+        for cell, (low, high) in other.ranges.items():
+            least, most = ranges.get(cell, (low, high))
+            ranges[cell] = max(low, least), min(high, most)
+        return replace(self, counts={**self.counts, **other.counts}, ranges=ranges)
 
     def renamed(self, release: Release) -> Earlier:
         """The same, with cells in the canonical form of a new release."""

@@ -37,6 +37,7 @@ def protected(
     shares: Collection[tuple[Cell, Cell]] = (),
     beside: Mapping[Cell, Collection[int]] = MappingProxyType({}),
     earlier: Earlier | None = None,
+    others: Earlier | None = None,
 ) -> dict[Cell, int | str]:
     """Suppress published counts so that all of them together disclose no small cell.
 
@@ -60,6 +61,8 @@ def protected(
             differs from it by a small cell is shown as a bound. If this release can contain it,
             sums
             over its instances, and over the added ones, are protected like those over all.
+        others: Counts of this release that the same readers have from other views of it. They are
+            as if published here, but cannot be withheld.
 
     Returns:
         Each count itself; ``<m`` if it is small; ``>n-m`` if all but few of a total n are in it
@@ -77,7 +80,10 @@ def protected(
         totals.setdefault(release.same(cell), set()).update(written)
     before = None if earlier is None else earlier.renamed(release)
     known = dict(sorted(same.items()))
-    return _Protection(release, min_cell, known, tuple(shares), totals, before).of(counts)
+    beside_it = Earlier(0, 0, {}, {}) if others is None else others.renamed(release)
+    return _Protection(release, min_cell, known, tuple(shares), totals, before, beside_it).of(
+        counts
+    )
 
 
 def left_possible(
@@ -101,13 +107,14 @@ class _Protection:
     shares: tuple[tuple[Cell, Cell], ...]
     beside: Mapping[Cell, Collection[int]]
     earlier: Earlier | None
+    others: Earlier
     told: dict[Cell, int | str] = field(default_factory=dict)
 
     def of(self, asked: Mapping[Cell, int]) -> dict[Cell, int | str]:
         self.told = {cell: self._alone(cell) for cell in self.counts}
         for form in self._small_forms(NEW):
             self._protect(form, NEW, None)
-        if self.earlier and self.earlier.lies_within(self.counts, self.release):
+        if self.earlier and self.earlier.lies_within(self._published, self.release):
             for part in PARTS:
                 for form in self._small_forms(part):
                     self._protect(form, part, self.earlier)
@@ -161,8 +168,9 @@ class _Protection:
         """Withhold the smallest label of a depth where one alone is hidden: the sum is known."""
         labels = [label for label, its in self.release.labels.items() if its == depth]
         cells = [Cell((self.release.at(label),)) for label in labels]
-        shown = [cell for cell in cells if isinstance(self.told.get(cell), int)]
-        if len(cells) - len(shown) == 1 and shown:
+        known = {cell for cell in cells if self.others.exact(cell) is not None}
+        shown = [c for c in cells if isinstance(self.told.get(c), int) and c not in known]
+        if len(cells) - len(shown) - len(known) == 1 and shown:
             chosen = min(shown, key=lambda cell: (self.counts[cell], cell))
             self.told[chosen] = f">{self.min_cell - 1}"
 
@@ -171,13 +179,18 @@ class _Protection:
         return [form for form in self._forms if is_small(self._value(form, part), self.min_cell)]
 
     @cached_property
+    def _published(self) -> Mapping[Cell, int]:
+        """Every count that is published here or in another view."""
+        return {**self.others.published, **self.counts}
+
+    @cached_property
     def _forms(self) -> tuple[Form, ...]:
         """All sums that are protected where they are small."""
         every = map(carried, self.release.supports) if seen_whole(self.release) else ()
         return tuple(
             dict.fromkeys(
                 form
-                for cell in (*self.counts, *every)
+                for cell in (*self._published, *every)
                 for form in (*self._of_cell(cell), *self._of_children(cell))
             )
         )
@@ -191,9 +204,9 @@ class _Protection:
         sides = _sides(cell)
         if len(cell.label_sets) > 1:
             for side in sides:
-                if side in self.counts:
+                if side in self._published:
                     yield (1, side), (-1, cell)
-        if len(sides) == 2 and all(side in self.counts for side in sides):
+        if len(sides) == 2 and all(side in self._published for side in sides):
             yield (1, None), (-1, sides[0]), (-1, sides[1]), (1, cell)
 
     def _of_children(self, cell: Cell) -> Iterator[Form]:
@@ -202,12 +215,12 @@ class _Protection:
             return
         node = cell.meets[0][1]
         within = Cell((("strictly_below", node),))
-        if within in self.counts:
+        if within in self._published:
             yield (1, cell), (-1, within)
         children = [carried(child) for child in self.release.children.get(node, ())]
-        unpublished = [child for child in children if child not in self.counts]
+        unpublished = [child for child in children if child not in self._published]
         if len(unpublished) > FEW and not seen_whole(self.release):
-            children = [child for child in children if child in self.counts]
+            children = [child for child in children if child in self._published]
         for child in children:
             yield (1, cell), (-1, child)
             yield ((1, child),)
@@ -227,12 +240,12 @@ class _Protection:
     def _counted(self, cell: Cell | None) -> int:
         if cell is None:
             return self.release.labelled
-        if cell in self.counts:
-            return self.counts[cell]
+        if cell in self._published:
+            return self._published[cell]
         return self.release.supports[cell.meets[0][1]]
 
     def _protect(self, form: Form, part: Part, earlier: Earlier | None) -> None:
-        sight = Sight.of(form, self.release, self.counts, earlier)
+        sight = Sight.of(form, self.release, self._published, earlier, self.others.ranges)
         for sign, wanted in ((1, 1), (-1, self.min_cell - 1)):
             while not sight.reaches(form, part, sign, wanted, self._read, self.min_cell):
                 found, leaning = sight.least(form, part, sign, self._read, self.min_cell)
@@ -248,7 +261,7 @@ class _Protection:
         self, sight: Sight, form: Form, part: Part, sign: int, found: float
     ) -> Cell | None:
         """A count to withhold where the dual names none; None where totals alone are as narrow."""
-        seen = [cell for cell in sight.cells if self.counts[cell]]
+        seen = [cell for cell in sight.cells if self.counts.get(cell)]
         least = _without_shares(self.told | dict.fromkeys(seen, ">0"), self.shares)
         free, _ = sight.least(form, part, sign, least, self.min_cell)
         return None if sign * (found - free) <= SLACK else self._to_withhold(seen)
@@ -260,10 +273,16 @@ class _Protection:
 
     def _to_withhold(self, leaning: list[Cell]) -> Cell | None:
         """An exact count before a bound, and the smallest first; None where all is withheld."""
-        open_ = [c for c in leaning if self.counts[c] and self.told[c] != ">0"]
+        open_ = [c for c in leaning if self.counts.get(c) and self._tells_more(c)]
         return min(
             open_, key=lambda c: (isinstance(self.told[c], str), self.counts[c], c), default=None
         )
+
+    def _tells_more(self, cell: Cell) -> bool:
+        """Whether a count tells more here than that it is not 0, and than other views tell."""
+        low, high = possible(self.told[cell], self.release.total(cell), self.min_cell)
+        least, most = self.others.ranges.get(cell, (0, high))
+        return self.told[cell] != ">0" and (least < low or high < most)
 
     def _withheld(self, cell: Cell) -> str:
         floor = f">{self.min_cell - 1}"

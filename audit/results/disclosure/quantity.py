@@ -23,14 +23,15 @@ class Quantity:
     Args:
         value: The number itself.
         kind: ``count`` of instances or groups; ``derived`` from counts; ``exempt`` (rows of the
-            ledger, totals of the release, limits of the policy).
+            ledger, totals of the release, limits of the policy); ``coarse``, a count that is shown
+            in steps of ``min_cell`` (`shown_in_steps`).
         totals: For a count: totals that it is part of; the remainders are protected as cells too.
         sources: For a derived value: names in the same evidence of the counts that could be
             reconstructed from it; `BESIDE` and `WHOLE` are counts shown elsewhere.
     """
 
     value: int | float | str | None
-    kind: Literal["count", "derived", "exempt"] = "exempt"
+    kind: Literal["count", "derived", "exempt", "coarse"] = "exempt"
     totals: tuple[int, ...] = ()
     sources: tuple[str, ...] = ()
 
@@ -43,6 +44,29 @@ def count(value: int, *totals: int) -> Quantity:
 def derived(value: float | None, *sources: str) -> Quantity:
     """A quantity computed from the named counts of the same evidence."""
     return Quantity(None if value is None else float(value), "derived", sources=sources)
+
+
+def coarse(value: int, total: int) -> Quantity:
+    """A quantity that counts instances of one group among groups that contain each other."""
+    return Quantity(int(value), "coarse", (int(total),))
+
+
+def shown_in_steps(value: int, total: int, min_cell: int) -> Shown:
+    """A count as a bound in steps of ``min_cell``, so that no difference of two is a small count.
+
+    Two counts in steps differ by anything from 0 to twice a step, whatever is shown of them. The
+    bound leaves at least a step to the total, which is shown exactly; a total below two steps
+    leaves nothing to show.
+
+    >>> shown_in_steps(37, 100, 11), shown_in_steps(95, 100, 11), shown_in_steps(37, 100, 1)
+    ('>32', '>87', 37)
+    """
+    if min_cell <= 1 or value == total:
+        return value
+    steps = min(value // min_cell, max(0, (total - min_cell) // min_cell))
+    if steps:
+        return f">{steps * min_cell - 1}"
+    return f"<{min_cell}" if total >= 2 * min_cell else None
 
 
 def shown_count(value: int, totals: Iterable[int], min_cell: int) -> int | str:
@@ -81,6 +105,22 @@ def most(published: Shown) -> float:
     if isinstance(published, str):
         return float(published[1:]) - 1 if published[0] == "<" else float("inf")
     return float("inf") if published is None else float(published)
+
+
+def looser(first: Shown, second: Shown) -> Shown:
+    """The form of a count that tells no more than either of two.
+
+    >>> looser(20, ">10"), looser("<11", "<5"), looser(7, None), looser("<11", ">4")
+    ('>10', '<11', None, '>0')
+    """
+    if first is None or second is None:
+        return None
+    if not isinstance(first, str) or not isinstance(second, str):
+        return second if isinstance(second, str) else first
+    if first[0] != second[0]:
+        return ">0"
+    bounds = int(first[1:]), int(second[1:])
+    return f"<{max(bounds)}" if first[0] == "<" else f">{min(bounds)}"
 
 
 _OWN = ("instances", "rows")
@@ -166,6 +206,8 @@ def shown(
 
 
 def _alone(quantity: Quantity, min_cell: int) -> Shown:
+    if quantity.kind == "coarse" and quantity.value is not None:
+        return shown_in_steps(int(quantity.value), quantity.totals[0], min_cell)
     if quantity.kind != "count" or quantity.value is None:
         return quantity.value
     return shown_count(int(quantity.value), quantity.totals, min_cell)

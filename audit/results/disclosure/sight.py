@@ -55,6 +55,7 @@ class Sight:
             is unlabelled.
         cells: The published counts that depend on these sets only.
         before: The same of the earlier release.
+        known: Ranges of counts of this release that other shared views of it tell.
         rests: Bit of the union of a node's other children, by these children.
     """
 
@@ -65,10 +66,16 @@ class Sight:
     cells: tuple[Cell, ...]
     before: tuple[Cell, ...]
     rests: Mapping[tuple[Cell, ...], int]
+    known: Mapping[Cell, tuple[int, int]]
 
     @classmethod
     def of(
-        cls, form: Form, release: Release, counts: Mapping[Cell, int], earlier: Earlier | None
+        cls,
+        form: Form,
+        release: Release,
+        counts: Mapping[Cell, int],
+        earlier: Earlier | None,
+        known: Mapping[Cell, tuple[int, int]],
     ) -> Sight:
         """Build the program around the label sets of a form."""
         then = earlier.published if earlier else {}
@@ -84,7 +91,7 @@ class Sight:
             return seen_whole(release) if cell.by_label else all(s in sets for s in cell.label_sets)
 
         cells, before = (tuple(filter(seen, published)) for published in (counts, then))
-        return cls(release, earlier, sets, _kinds(codes), cells, before, rests)
+        return cls(release, earlier, sets, _kinds(codes), cells, before, rests, known)
 
     def least(
         self, form: Form, part: Part, sign: int, told: Mapping[Cell, int | str], min_cell: int
@@ -171,15 +178,21 @@ class Sight:
         release, earlier = self.release, self.earlier
         return [
             *self._totals(release),
-            *(possible(told.get(cell), release.total(cell), min_cell) for cell in self.cells),
+            *(self._range(cell, told, min_cell) for cell in self.cells),
             *((0, self._most(cells, told, min_cell)) for cells in self.rests),
             *(self._totals(earlier) if earlier else ()),
             *(earlier.ranges[cell] for cell in self.before if earlier),
         ]
 
+    def _range(self, cell: Cell, told: Mapping[Cell, int | str], min_cell: int) -> tuple[int, int]:
+        """Least and most of a count, as it is told here and in other views."""
+        low, high = possible(told.get(cell), self.release.total(cell), min_cell)
+        least, most = self.known.get(cell, (low, high))
+        return max(low, least), min(high, most)
+
     def _most(self, cells: tuple[Cell, ...], told: Mapping[Cell, int | str], min_cell: int) -> int:
         """What the union of cells is at most."""
-        return sum(possible(told.get(c), self.release.labelled, min_cell)[1] for c in cells)
+        return sum(self._range(cell, told, min_cell)[1] for cell in cells)
 
     def _totals(self, release: Release | Earlier) -> list[tuple[int, int]]:
         """Instances with labels, and their labels where every one is seen."""

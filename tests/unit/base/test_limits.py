@@ -1,25 +1,35 @@
-"""Odd input is refused in a message before it takes all memory, and read where a variable says."""
+"""Odd input is refused in a message before it takes all memory, and read where that is stated."""
 
 from __future__ import annotations
 
 import gzip
 import os
+import re
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import numpy as np
 import polars as pl
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from audit.base import limits
+from audit.alignment.preference.json_lines import objects
 from audit.base.dag import edge_matrix, shortest_cycle
 from audit.base.errors import AuditError, HierarchyError, InputError
-from audit.base.limits import Limit
+from audit.base.limits import Limit, limits, stated_limits
+from audit.cli.stated_limits import limits_of
+from audit.counting.file import count_pairs
 from audit.data.dataset import load_labels
 from audit.data.formats import read_labels, read_predictions
 from audit.data.label_format import Columns
 from audit.hierarchies.hierarchy import Hierarchy
 from audit.hierarchies.reading import load_hierarchy
 from audit.policy.reading import load_policy
+from fixtures.task_counts import counted_by_tasks
+
+Reader = Callable[[Path, Hierarchy], object]
 
 
 def chain(length: int) -> Hierarchy:
@@ -27,28 +37,68 @@ def chain(length: int) -> Hierarchy:
     return Hierarchy.build(pl.DataFrame({"child": nodes[1:], "parent": nodes[:-1]}), name="chain")
 
 
-@pytest.mark.parametrize(("stated", "most"), [("", 5), ("7", 7), ("3", 3), ("x", 5)])
-def test_a_variable_says_another_limit(
-    monkeypatch: pytest.MonkeyPatch, stated: str, most: int
-) -> None:
-    monkeypatch.setenv("AUDIT_MOST", stated)
-    limit = Limit("AUDIT_MOST", 5, "things")
-    limit.refuse_beyond(most, "here")
-    with pytest.raises(InputError, match=f"here: at most {most} things") as caught:
-        limit.refuse_beyond(most + 1, "here")
-    assert "AUDIT_MOST" in str(caught.value)
+LIMIT = Limit("labels", 5, "things", "there is no room for more")
+
+
+@given(st.integers(1, 20), st.integers(0, 40), st.integers(0, 20))
+def test_a_stated_limit_holds_instead_of_the_usual_one(most: int, found: int, allowed: int) -> None:
+    def refused() -> bool:
+        try:
+            LIMIT.refuse_beyond(found, "here", allowed=allowed)
+        except InputError:
+            return True
+        return False
+
+    assert refused() == (found > max(5, allowed))
+    with limits(labels=most):
+        assert refused() == (found > most)
+        with limits(parts=3):
+            assert refused() == (found > most)
+    assert refused() == (found > max(5, allowed))
+
+
+@given(st.integers(6, 10**9))
+def test_the_message_names_the_option_that_lets_it_pass(found: int) -> None:
+    with pytest.raises(InputError, match="here: at most 5 things") as caught:
+        LIMIT.refuse_beyond(found, "here")
+    option = re.search(r"--limit (\S+) ", str(caught.value))
+    assert option
+
+    with limits(**limits_of([option[1]])):
+        LIMIT.refuse_beyond(found, "here")
+
+
+@pytest.mark.parametrize(
+    ("stated", "told"),
+    [
+        (["label=3"], "a limit is one of labels, ancestors, parts, unpacked"),
+        (["labels"], "a name and a number"),
+        (["labels=x"], "--limit labels takes a whole number"),
+        (["labels=0"], "a whole number from 1"),
+        (["labels=3", "labels=4"], "twice: 'labels'"),
+    ],
+)
+def test_what_is_no_limit_is_refused(stated: list[str], told: str) -> None:
+    with pytest.raises(InputError, match=told):
+        limits_of(stated)
+
+
+def test_a_limit_holds_where_it_is_stated_alone() -> None:
+    with limits(labels=3), ThreadPoolExecutor(1) as threads:
+        assert threads.submit(stated_limits).result() == {}
+        assert stated_limits() == {"labels": 3}
 
 
 def test_a_chain_of_very_many_nodes() -> None:
-    with pytest.raises(InputError, match="AUDIT_MOST_ANCESTORS"):
+    with pytest.raises(InputError, match="--limit ancestors=4999950000"):
         _ = chain(100_000).closure
 
 
-def test_a_hierarchy_as_deep_as_the_limit(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv(limits.ANCESTORS.variable, "45")
-    assert chain(10).closure.nnz == 55
-    with pytest.raises(InputError):
-        _ = chain(11).closure
+def test_a_hierarchy_as_deep_as_the_limit() -> None:
+    with limits(ancestors=45):
+        assert chain(10).closure.nnz == 55
+        with pytest.raises(InputError, match="--limit ancestors=55"):
+            _ = chain(11).closure
 
 
 def test_a_cycle_of_very_many_nodes() -> None:
@@ -72,33 +122,48 @@ def test_a_path_of_very_many_parts(tmp_path: Path) -> None:
     path.write_text("a.b\n" + ".".join("p" * 50_000) + "\n")
     with pytest.raises(InputError, match=f"{path}:2: at most 1,000 parts"):
         load_hierarchy(path, format="dotted")
+    with limits(parts=2), pytest.raises(InputError, match=f"{path}:2: at most 2 parts"):
+        load_hierarchy(path, format="dotted")
 
 
-def test_an_instance_of_very_many_labels(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv(limits.LABELS.variable, "3")
+def counted_by_tasks_of_a_file(path: Path, hierarchy: Hierarchy) -> object:
+    return counted_by_tasks(pl.read_csv(path), hierarchy, n_tasks=2)
+
+
+@pytest.mark.parametrize("how", [load_labels, count_pairs, counted_by_tasks_of_a_file])
+def test_an_instance_of_very_many_labels(how: Reader, tmp_path: Path) -> None:
     path = tmp_path / "labels.csv"
     for most, refused in ((3, False), (4, True)):
         labels = [*range(most), 0, 0]
-        path.write_text("instance,label\n" + "".join(f"x,n{n}\ny,n1\n" for n in labels))
-        if refused:
-            with pytest.raises(InputError, match="instance 'x'"):
-                load_labels(path, chain(9))
-        else:
-            load_labels(path, chain(9))
+        rows = "".join(f"{i},n{n}\n" for i in "xy" for n in (labels if i == "x" else [1, 1]))
+        path.write_text(f"instance,label\n{rows}z,elf\n")
+        with limits(labels=3):
+            if refused:
+                with pytest.raises(InputError, match=r"(?s)instance 'x'.*--limit labels=4"):
+                    how(path, chain(9))
+            else:
+                how(path, chain(9))
 
 
-def test_a_file_that_unpacks_to_very_much(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_file_that_unpacks_to_very_much(tmp_path: Path) -> None:
     path = tmp_path / "labels.csv.gz"
     path.write_bytes(gzip.compress(b"instance,label\n" + b"a,b\n" * 1_000_000))
     read_labels(path, Columns())
-    monkeypatch.setenv(limits.UNPACKED.variable, "1000000")
-    with pytest.raises(InputError, match="AUDIT_MOST_UNPACKED"):
-        read_labels(path, Columns())
+    count_pairs(path, chain(3))
+    with limits(unpacked=1_000_000):
+        with pytest.raises(InputError, match="--limit unpacked="):
+            read_labels(path, Columns())
+        with pytest.raises(InputError, match="--limit unpacked="):
+            count_pairs(path, chain(3))
 
     scores = tmp_path / "scores.npz"
     np.savez_compressed(scores, scores=np.zeros((1000, 1000)))
-    with pytest.raises(InputError, match="AUDIT_MOST_UNPACKED"):
+    with limits(unpacked=1_000_000), pytest.raises(InputError, match="--limit unpacked="):
         read_predictions(scores)
+    lines = tmp_path / "labels.jsonl.gz"
+    lines.write_bytes(gzip.compress(b'{"id": "a", "labels": ["n1"]}\n' * 100_000))
+    with limits(unpacked=1_000_000), pytest.raises(InputError, match="--limit unpacked="):
+        count_pairs(lines, chain(3), instance="id", label="labels")
 
 
 def test_a_pipe_is_refused_at_once(tmp_path: Path) -> None:
@@ -108,6 +173,9 @@ def test_a_pipe_is_refused_at_once(tmp_path: Path) -> None:
         lambda: read_labels(pipe, Columns()),
         lambda: read_predictions(pipe),
         lambda: load_policy(pipe),
+        lambda: load_hierarchy(pipe),
+        lambda: count_pairs(pipe, chain(3)),
+        lambda: list(objects(pipe)),
     ):
         with pytest.raises(AuditError, match="pipe or a device"):
             read()

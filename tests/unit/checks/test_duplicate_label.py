@@ -8,13 +8,13 @@ import polars as pl
 from hypothesis import given
 from hypothesis import strategies as st
 
-import audit
 from audit.checks.rules.duplicate_label import CHECK
 from audit.data.dataset import LabelDataset
 from audit.hierarchies.hierarchy import Hierarchy
 from audit.measure.measure import measure
 from audit.policy.policy import Policy
 from audit.results.findings import CheckResult
+from fixtures.coded import icd9cm
 from fixtures.labelled import labelled
 from fixtures.toy import toy
 
@@ -38,7 +38,7 @@ def test_it_is_one_note_with_its_labels() -> None:
 
 
 def test_a_code_written_in_two_ways_is_one_label() -> None:
-    dataset = labelled(audit.load_hierarchy("icd9cm"), {"a": ["4019", "401.9"]}, table="diagnoses")
+    dataset = labelled(icd9cm(), {"a": ["4019", "401.9"]}, table="diagnoses")
 
     assert CHECK.run(measure(dataset, Policy())).status == "note"
 

@@ -10,7 +10,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-import audit
 from audit.checks.rules.excludes1 import CHECK
 from audit.hierarchies.hierarchy import Hierarchy
 from audit.hierarchies.notes import Exclusion, Exclusions
@@ -19,6 +18,7 @@ from audit.policy.built_in import policy_for
 from audit.policy.policy import Policy
 from audit.results.findings import CheckResult
 from audit.results.shared_findings import shared_finding
+from fixtures.coded import icd10cm
 from fixtures.labelled import labelled, repeated, tree
 
 PLAIN = tree(
@@ -243,20 +243,13 @@ def test_every_conflict_is_told_and_nothing_else(
     assert all(set(finding.folded_into) <= ids for finding in found.findings)
 
 
-@pytest.fixture(scope="module")
-def icd10cm() -> Hierarchy:
-    return audit.load_hierarchy("icd10cm")
-
-
-def test_a_planted_conflict_of_icd10cm_is_found_and_plain_comorbidity_is_not(
-    icd10cm: Hierarchy,
-) -> None:
+def test_a_planted_conflict_of_icd10cm_is_found_and_plain_comorbidity_is_not() -> None:
     planted = [
         (30, ["R739", "E119"]),
         (20, ["E119", "I10", "N179"]),
         (15, ["K5000", "K5190", "I10"]),
     ]
-    dataset = labelled(icd10cm, repeated(planted), table="diagnoses-10")
+    dataset = labelled(icd10cm(), repeated(planted), table="diagnoses-10")
     found = CHECK.run(measure(dataset, policy_for("icd10cm")))
 
     assert told(found) == {("R73", "E08-E13"): 30, ("K50", "K51"): 15}

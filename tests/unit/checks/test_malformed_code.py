@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-import audit
 from audit.checks.rules.malformed_code import CHECK
 from audit.hierarchies.hierarchy import Hierarchy
 from audit.measure.measure import measure
 from audit.policy.policy import Policy
+from fixtures.coded import icd9cm
 from fixtures.labelled import labelled
 
 
 def test_labels_without_the_shape_of_a_code_are_one_error() -> None:
     labels = {"a": ["4019", "40I9"], "b": ["hypertension", "000.0"], "c": ["40I9"]}
-    found = CHECK.run(
-        measure(labelled(audit.load_hierarchy("icd9cm"), labels, table="diagnoses"), Policy())
-    )
+    found = CHECK.run(measure(labelled(icd9cm(), labels, table="diagnoses"), Policy()))
     (finding,) = found.findings
 
     assert found.status == "fail"
@@ -25,7 +23,7 @@ def test_labels_without_the_shape_of_a_code_are_one_error() -> None:
 
 
 def test_codes_in_their_shape_pass() -> None:
-    dataset = labelled(audit.load_hierarchy("icd9cm"), {"a": ["4019", "V202", "E8120"]})
+    dataset = labelled(icd9cm(), {"a": ["4019", "V202", "E8120"]})
 
     assert CHECK.run(measure(dataset, Policy())).status == "pass"
 

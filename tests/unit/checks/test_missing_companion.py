@@ -14,7 +14,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-import audit
 from audit.checks.rules.missing_companion import CHECK
 from audit.checks.rules.sibling_exclusive import CHECK as EXCLUSIVE
 from audit.hierarchies.notes import Companions
@@ -28,6 +27,7 @@ from audit.policy.statements import CodeDates
 from audit.results.findings import CheckResult
 from audit.results.shared_findings import shared_finding
 from audit.results.wording import filled
+from fixtures.coded import icd9cm, icd10cm
 from fixtures.guideline_cases import APART, BEGINS, BROKEN, MISSING, NEAR, admissions, with_planted
 from fixtures.labelled import labelled, repeated, tree
 
@@ -249,7 +249,7 @@ def records() -> dict[str, list[str]]:
 
 @cache
 def guideline_audit() -> Measurements:
-    hierarchy = audit.load_hierarchy("icd9cm")
+    hierarchy = icd9cm()
     dataset = labelled(hierarchy, records(), positions=True, table="diagnoses")
     return measure(dataset, policy_for("icd9cm"))
 
@@ -314,7 +314,7 @@ def test_codes_that_the_guidelines_keep_apart_are_found(beginning: str) -> None:
         "491,492,493:496": (["496", "49121"], ["490", "496"]),
         "250.0:": (["25000", "25060", "3572"], ["25000", "24900"]),
     }[beginning]
-    dataset = labelled(audit.load_hierarchy("icd9cm"), dict(zip("ab", planted, strict=True)))
+    dataset = labelled(icd9cm(), dict(zip("ab", planted, strict=True)))
     told = [f.id for f in EXCLUSIVE.run(measure(dataset, policy_for("icd9cm"))).findings]
     meant = f"sibling_exclusive:{beginning}".replace(",", "%2C")
 
@@ -335,7 +335,7 @@ def dated_cases() -> Iterator[tuple[str, str, bool]]:
 @pytest.mark.parametrize(("node", "day", "holds"), list(dated_cases()))
 def test_a_record_before_the_rule_keeps_to_it(node: str, day: str, holds: bool) -> None:
     records = {f"i{n}": codes for n, codes in enumerate(BROKEN[node])}
-    hierarchy = audit.load_hierarchy("icd9cm")
+    hierarchy = icd9cm()
     day_of_codes = DATES.model_copy(update={"spells": (Spell("401.9", None, None),)})
     dataset = labelled(
         hierarchy, records, table="diagnoses", strata={"day": dict.fromkeys(records, day)}
@@ -356,7 +356,7 @@ def test_each_guideline_stands_in_its_finding_with_its_section() -> None:
 
 
 def test_icd10cm_asks_for_the_stage_and_for_what_underlies() -> None:
-    hierarchy = audit.load_hierarchy("icd10cm")
+    hierarchy = icd10cm()
     records = {
         "a": ["I129", "E119"],
         "b": ["I129", "N183"],

@@ -10,7 +10,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-import audit
 from audit import run_audit
 from audit.base.errors import AuditError, PolicyError, SchemaError
 from audit.checks.rules.sex_age_conflict import CHECK
@@ -22,6 +21,7 @@ from audit.policy.rules import Person, PersonRule
 from audit.results.disclosure import shown
 from audit.results.findings import CheckResult
 from audit.results.wording import filled
+from fixtures.coded import icd9cm
 from fixtures.labelled import labelled, repeated, tree
 
 BODY = tree("a b c < top", "a1 a2 < a", "b1 b2 < b", "both < a1", "both < b1")
@@ -253,7 +253,7 @@ def audited_codes(codes: Mapping[str, Sequence[str]], people: Any) -> set[tuple[
     """First label told, kind and instance of each finding on codes of ICD-9-CM."""
     names = ("sex", "age")
     strata = {name: {i: told[n] for i, told in people.items()} for n, name in enumerate(names)}
-    dataset = labelled(audit.load_hierarchy("icd9cm"), codes, strata=strata)
+    dataset = labelled(icd9cm(), codes, strata=strata)
     policy = policy_for("icd9cm").model_copy(update={"person": PERSON})
     result = run_audit(dataset, policy)
     data = measure(dataset, policy)
@@ -285,7 +285,7 @@ def test_the_rules_of_icd9cm_tell_codes_of_the_other_sex_and_of_other_ages() -> 
 
 def test_every_code_of_a_rule_of_icd9cm_says_so_in_its_title_or_that_of_a_heading() -> None:
     """Words of the other sex are the oracle: no code for women speaks of men, nor the reverse."""
-    hierarchy = audit.load_hierarchy("icd9cm")
+    hierarchy = icd9cm()
     other = {
         "female": r"\bmale|prostat|testi[cs]|penis|scrot|sperma",
         "male": r"female|uter[ui]|ovar|vagina\b|cervix|pregnan",

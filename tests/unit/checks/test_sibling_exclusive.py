@@ -10,7 +10,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-import audit
 from audit.base.errors import PolicyError
 from audit.checks.rules.sibling_exclusive import CHECK
 from audit.measure.measure import measure
@@ -20,6 +19,7 @@ from audit.policy.rules import Exclusive
 from audit.results.findings import CheckResult
 from audit.results.shared_findings import shared_finding
 from audit.runs.audit import run_audit
+from fixtures.coded import icd9cm
 from fixtures.labelled import labelled, repeated, tree
 
 TYPES = tree("one two none < sugar", "one_a one_b < one", "two_a both < two", "both < one")
@@ -102,7 +102,7 @@ def test_the_severity_is_the_group_s() -> None:
 def test_icd9cm_declares_hypertension_and_the_types_of_diabetes(
     codes: list[str], severities: list[str]
 ) -> None:
-    dataset = labelled(audit.load_hierarchy("icd9cm"), {"a": codes})
+    dataset = labelled(icd9cm(), {"a": codes})
     found = CHECK.run(measure(dataset, policy_for("icd9cm")))
 
     assert [finding.severity for finding in found.findings] == severities

@@ -18,10 +18,10 @@ from audit.counting.file import count_pairs
 from audit.counting.kept import read_counts, write_counts
 from audit.hierarchies.hierarchy import Hierarchy
 from audit.hierarchies.icd.icd9 import ICD9
-from audit.hierarchies.reading import load_hierarchy
 from audit.policy.policy import Policy
 from fixtures import brute_force as plain
 from fixtures.brute_force_counts import Rows, Spelled, record_counts
+from fixtures.coded import icd9cm
 from fixtures.labelled import tree
 from fixtures.named_counts import (
     LABEL,
@@ -160,7 +160,7 @@ def test_labels_that_bring_new_nodes(
 
 
 def test_so_do_those_of_the_whole_classification(tmp_path: Path) -> None:
-    assert_new_nodes_are_added(load_hierarchy("icd9cm"), tmp_path, 0)
+    assert_new_nodes_are_added(icd9cm(), tmp_path, 0)
 
 
 def assert_new_nodes_are_added(icd9: Hierarchy, folder: Path | None, seed: int) -> None:

@@ -31,8 +31,8 @@ from audit.engine.pairs.pair_counts import support
 from audit.engine.pairs.propagation import aggregate
 from audit.engine.pairs.tally import PairTally
 from audit.hierarchies.hierarchy import Hierarchy
-from audit.hierarchies.reading import load_hierarchy
 from audit.policy.policy import Policy
+from fixtures.coded import icd9cm
 from fixtures.full_disk import full_disk
 from fixtures.toy import toy
 
@@ -110,7 +110,7 @@ def test_every_format_counts_as_in_memory(
 
 
 def test_codes_that_a_classification_lacks_get_a_place(tmp_path: Path) -> None:
-    path, hierarchy = tmp_path / "rows.csv", load_hierarchy("icd9cm")
+    path, hierarchy = tmp_path / "rows.csv", icd9cm()
     codes = ["428.0", "4280", "401.9", "038.97", "V30.00", "nonsense", "99.99"]
     path.write_text("instance,label\n" + "".join(f"a,{c}\nb,{c}\n" for c in codes[:1]))
     path.write_text("instance,label\n" + "".join(f"{i},{c}\n" for i in "ab" for c in codes))

@@ -6,11 +6,11 @@ import numpy as np
 import polars as pl
 import pytest
 
-import audit
 from audit.counting.residual_nodes import residual_nodes
 from audit.hierarchies.hierarchy import Hierarchy
 from audit.hierarchies.icd.icd9 import ICD9
 from audit.policy.policy import Policy
+from fixtures.coded import icd9cm
 from fixtures.labelled import tree
 
 
@@ -97,7 +97,7 @@ def test_a_reviewed_decision_overrules_a_title_and_a_policy_overrules_both() -> 
 
 
 def test_icd9cm_has_residual_codes_and_no_residual_heading() -> None:
-    hierarchy = audit.load_hierarchy("icd9cm")
+    hierarchy = icd9cm()
     found = residual_nodes(hierarchy, Policy())
 
     assert hierarchy.assignable[list(found)].all()

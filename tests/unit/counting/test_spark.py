@@ -26,6 +26,7 @@ from audit.hierarchies.hierarchy import Hierarchy
 
 pyspark = pytest.importorskip("pyspark", reason="needs the extra spark")
 pytestmark = [
+    pytest.mark.slow,
     pytest.mark.skipif(shutil.which("java") is None, reason="needs Java 17"),
     pytest.mark.filterwarnings("ignore::ResourceWarning"),
     pytest.mark.filterwarnings("ignore::DeprecationWarning"),

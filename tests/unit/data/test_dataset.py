@@ -8,11 +8,11 @@ import numpy as np
 import polars as pl
 import pytest
 
-import audit
 from audit.base.errors import InputError, SchemaError
 from audit.data.dataset import LabelDataset, load_labels
 from audit.data.mapping import REASONS
 from audit.hierarchies.hierarchy import Hierarchy
+from fixtures.coded import icd9cm
 from fixtures.labelled import labelled
 
 LABELS = {
@@ -82,7 +82,7 @@ def test_groups_are_counted_once(toy_hierarchy: Hierarchy) -> None:
 
 
 def test_a_code_below_a_known_category_grows_the_hierarchy() -> None:
-    hierarchy = audit.load_hierarchy("icd9cm")
+    hierarchy = icd9cm()
     dataset = labelled(hierarchy, {"a": ["40199"], "b": ["4019"]}, table="diagnoses")
 
     assert "401.99" in dataset.hierarchy
@@ -96,7 +96,7 @@ def test_a_code_below_a_known_category_grows_the_hierarchy() -> None:
 
 
 def test_icd_codes_are_persons_records(toy_hierarchy: Hierarchy) -> None:
-    assert labelled(audit.load_hierarchy("icd9cm"), {"a": ["4019"]}).persons
+    assert labelled(icd9cm(), {"a": ["4019"]}).persons
     assert not labelled(toy_hierarchy, {"a": ["cow"]}).persons
 
 

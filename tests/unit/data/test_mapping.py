@@ -11,7 +11,7 @@ from polars.testing import assert_frame_equal
 from audit.data.dataset import LabelDataset
 from audit.data.mapping import LABELS, REASONS, LabelNodes, label_counts, label_nodes, summed_counts
 from audit.hierarchies.hierarchy import Hierarchy
-from audit.hierarchies.reading import load_hierarchy
+from fixtures.coded import icd9cm
 from fixtures.toy import toy
 
 Row = tuple[str | None, str | None]
@@ -102,7 +102,7 @@ def test_tables_are_those_of_a_dataset(found: list[Row]) -> None:
 
 
 def test_codes_that_a_classification_lacks_hang_where_a_dataset_hangs_them() -> None:
-    given_one = load_hierarchy("icd9cm")
+    given_one = icd9cm()
     found: list[Row] = [(i, code) for i in "ab" for code in CODES]
     dataset = LabelDataset.from_rows(frame(found).select("instance", "label"), given_one)
     labels = mapped(found, given_one)

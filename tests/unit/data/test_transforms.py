@@ -29,6 +29,7 @@ def raw(
         scores=csr_array(scores) if listed else scores,
         set_valued=set_valued,
         sources=(Path("scores.npy"),),
+        name="scores.npy",
     )
 
 

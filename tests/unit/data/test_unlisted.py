@@ -216,7 +216,7 @@ def test_hung_classes_are_told_with_their_nodes_and_instances(file: Path) -> Non
     assert CHECK.cases is not None
     assert CHECK.cases(measured, finding).tolist() == [0, 2]
     assert "unknown_code:classes" in told
-    assert result.model_pairs is not None
+    assert result.model is not None
     assert "250.09" in result.nodes["node"]
     direct = dict(result.nodes.select("node", "direct").iter_rows())
     assert (direct["250.09"], direct["250.01"]) == (0, 3)

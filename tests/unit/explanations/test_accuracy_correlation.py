@@ -7,8 +7,8 @@ import polars as pl
 import pytest
 from scipy import stats
 
-from audit.explanations.accuracy_correlation import accuracies, correlate_with_accuracy
-from audit.explanations.importance import alignment_by_seed, importance_alignment
+from audit.explanations.importance.accuracy_correlation import accuracies, correlate_with_accuracy
+from audit.explanations.importance.importance import alignment_by_seed, importance_alignment
 from fixtures.importance import random_corpus
 
 KEY = {"method": "ig", "oracle": "hard", "subset": "all"}

@@ -13,17 +13,17 @@ from scipy import stats
 from audit.base.errors import InputError
 from audit.engine.statistics.resampling import poisson_weights, unit_keys
 from audit.explanations.attributions import Attributions
-from audit.explanations.correlations import LEAST_TOKENS
-from audit.explanations.delta_a import Clustering, delta_a
-from audit.explanations.examples import examples_of
-from audit.explanations.importance import (
+from audit.explanations.importance.correlations import LEAST_TOKENS
+from audit.explanations.importance.delta_a import Clustering, delta_a
+from audit.explanations.importance.examples import examples_of
+from audit.explanations.importance.importance import (
     BY,
     ImportanceAlignment,
     alignment_by_seed,
     importance_alignment,
 )
-from audit.explanations.random_explanations import Donors
-from audit.explanations.row_alignment import REASONS
+from audit.explanations.importance.random_explanations import Donors
+from audit.explanations.importance.row_alignment import REASONS
 from fixtures.importance import Corpus, random_corpus
 
 
@@ -237,7 +237,7 @@ def test_seeds_and_the_order_of_rows_decide_nothing_else() -> None:
 def test_batches_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     attributions = random_corpus(30, np.random.default_rng(6), models=("a", "b"), seeds=2)
     whole = importance_alignment(attributions, permutations=19)
-    monkeypatch.setattr("audit.explanations.correlations.batches.__defaults__", (50,))
+    monkeypatch.setattr("audit.explanations.importance.correlations.batches.__defaults__", (50,))
     cut = importance_alignment(attributions, permutations=19)
 
     assert cut.rows.equals(whole.rows)
@@ -324,6 +324,7 @@ def shuffled_explanations(attributions: Attributions, rng: np.random.Generator) 
     return replace(attributions, evidence=replace(evidence, words=words, marks=marks))
 
 
+@pytest.mark.slow
 def test_shuffled_explanations_align_at_the_rate_of_the_interval() -> None:
     rng = np.random.default_rng(11)
     covered = 0
@@ -335,6 +336,7 @@ def test_shuffled_explanations_align_at_the_rate_of_the_interval() -> None:
     assert 0.925 <= covered / 500 <= 0.985
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("group", [1, 4])
 def test_shuffled_explanations_pass_the_permutation_test_at_its_rate(group: int) -> None:
     rng = np.random.default_rng(15)

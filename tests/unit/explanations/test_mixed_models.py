@@ -9,7 +9,7 @@ import polars as pl
 import pytest
 
 from audit.base.errors import InputError
-from audit.explanations.mixed_models import MixedModel, fit_mixed_model, mixed_model_data
+from audit.explanations.importance.mixed_models import MixedModel, fit_mixed_model, mixed_model_data
 
 KINDS = {f"{kind}-{size}": (kind, size) for kind in ("bert", "roberta") for size in ("b", "l")}
 

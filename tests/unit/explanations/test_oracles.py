@@ -10,8 +10,8 @@ import pytest
 from scipy import stats
 
 from audit.base.errors import InputError
-from audit.explanations.importance import importance_alignment
-from audit.explanations.oracles import human_oracle, judged_rows, soft_oracle
+from audit.explanations.importance.importance import importance_alignment
+from audit.explanations.importance.oracles import human_oracle, judged_rows, soft_oracle
 from fixtures.importance import Corpus
 
 TEXT = ["a", "b", "c", "d", "e"]

@@ -11,10 +11,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-import audit
 from audit.counting.residual_nodes import residual_nodes
 from audit.hierarchies.catch_alls import CatchAlls, read_title
 from audit.policy.policy import Policy
+from fixtures.coded import icd9cm
 from fixtures.labelled import tree
 
 
@@ -179,14 +179,14 @@ CATCH_ALLS = {
 
 
 def test_codes_of_icd9cm_that_name_something_are_specific() -> None:
-    hierarchy = audit.load_hierarchy("icd9cm")
+    hierarchy = icd9cm()
     found = residual_nodes(hierarchy, Policy())
 
     assert [code for code in MISREAD if hierarchy.index(code) in found] == []
 
 
 def test_codes_of_icd9cm_that_leave_open_what_their_siblings_tell_are_residual() -> None:
-    hierarchy = audit.load_hierarchy("icd9cm")
+    hierarchy = icd9cm()
     found = residual_nodes(hierarchy, Policy())
 
     assert {code: found[hierarchy.index(code)].kind for code in CATCH_ALLS} == CATCH_ALLS
@@ -196,7 +196,7 @@ def test_codes_of_icd9cm_that_leave_open_what_their_siblings_tell_are_residual()
 def test_the_titles_of_headings_change_little() -> None:
     """The built-in headings have no titles: with them, nearly all codes are judged the same."""
     path = Path(os.environ["AUDIT_DATA"]) / "icd9cm" / "ICD9_descriptions"
-    built_in = audit.load_hierarchy("icd9cm")
+    built_in = icd9cm()
     titles = pl.read_csv(
         path, separator="\t", has_header=False, new_columns=["node", "title"], quote_char=None
     )

@@ -6,10 +6,10 @@ from typing import get_args
 
 import pytest
 
-import audit
 from audit.hierarchies.catch_alls import CatchAlls
 from audit.hierarchies.icd.icd9 import ICD9
 from audit.hierarchies.icd.reviewed_residuals import Decision, Review, reviewed, reviews
+from fixtures.coded import icd9cm
 from fixtures.labelled import tree
 
 
@@ -21,7 +21,7 @@ def test_a_decision_has_a_reason_and_a_place(review: Review) -> None:
 
 
 def test_every_decision_on_diagnoses_changes_what_a_title_says() -> None:
-    hierarchy = audit.load_hierarchy("icd9cm")
+    hierarchy = icd9cm()
     by_title, needed = CatchAlls(hierarchy), set[str]()
     for index, review in reviewed(hierarchy).items():
         if (by_title.kind(index) or "specific") != review.decision:
@@ -32,7 +32,7 @@ def test_every_decision_on_diagnoses_changes_what_a_title_says() -> None:
 
 
 def test_every_diagnosis_named_is_a_node() -> None:
-    hierarchy = audit.load_hierarchy("icd9cm")
+    hierarchy = icd9cm()
     named = [node for review in reviews() for node in review.nodes]
 
     assert [node for node in named if node not in hierarchy and len(node.split(".")[0]) != 2] == []
@@ -47,6 +47,6 @@ def test_it_speaks_of_icd9_alone() -> None:
 
 
 def test_a_heading_is_never_decided_on() -> None:
-    hierarchy = audit.load_hierarchy("icd9cm")
+    hierarchy = icd9cm()
 
     assert hierarchy.assignable[list(reviewed(hierarchy))].all()

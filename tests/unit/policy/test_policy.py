@@ -20,6 +20,7 @@ from audit.policy.policy import Policy
 from audit.policy.reading import line_of, load_policy, policy_schema
 from audit.policy.rules import Exclusive, Expected
 from audit.policy.statements import BranchRule, CodeDates, Threshold, Waiver
+from fixtures.coded import icd9cm
 
 
 def rule(*branches: str, kind: str = "expected") -> BranchRule:
@@ -171,9 +172,8 @@ def test_icd9cm_says_which_branches_may_meet(a: str, b: str, expected: str) -> N
 
 
 def test_icd9cm_rules_speak_of_branches_and_nodes_that_exist() -> None:
-    from audit import load_hierarchy
 
-    hierarchy = load_hierarchy("icd9cm")
+    hierarchy = icd9cm()
     branches = {hierarchy.nodes[i] for i in hierarchy.branches}
     for each in ICD9CM_POLICY.branch_rules:
         assert set(each.branches) <= branches | {"*"}

@@ -107,6 +107,7 @@ def test_hostile_titles_are_laid_out(tmp_path: Path) -> None:
     assert _outside(path) == []
 
 
+@pytest.mark.slow
 @needs_pdftotext
 def test_a_huge_release_keeps_every_finding_the_pages_and_the_margins(tmp_path: Path) -> None:
     path = tmp_path / "huge.pdf"

@@ -15,6 +15,7 @@ from audit.measure.measure import measure
 from audit.policy.policy import Policy
 from audit.results.coverage import coverage
 from audit.results.disclosure import shown_parts
+from audit.results.drift_part import DriftPart
 from fixtures import brute_force as plain
 from fixtures.labelled import labelled, tree
 from fixtures.strategies import hierarchies, label_sets
@@ -32,7 +33,7 @@ def many(counts: dict[str, int]) -> dict[str, list[str]]:
 
 
 def test_branches_count_assignable_nodes_in_use() -> None:
-    found = coverage(nodes_of(many({"asthma": 3, "saw": 1})), None, None, min_cell=1)
+    found = coverage(nodes_of(many({"asthma": 3, "saw": 1})), None, min_cell=1)
 
     assert [(b["node"], b["assignable"], b["in_use"]) for b in found["branches"]] == [
         ("body", 3, 1),
@@ -43,8 +44,8 @@ def test_branches_count_assignable_nodes_in_use() -> None:
 
 def test_the_tail_counts_rare_nodes_and_the_share_of_the_most_used() -> None:
     nodes = nodes_of(many({"asthma": 30, "saw": 1, "attack": 10}))
-    tail = coverage(nodes, None, None, min_cell=1)["tail"]
-    shared = coverage(nodes, None, None, min_cell=11)["tail"]
+    tail = coverage(nodes, None, min_cell=1)["tail"]
+    shared = coverage(nodes, None, min_cell=11)["tail"]
 
     assert tail == {
         "assignable": 5, "in_use": 3, "rare_below": 2, "rare": 1, "most_used": 3,
@@ -58,13 +59,13 @@ def test_the_share_of_the_most_used_is_withheld_where_it_tells_a_small_cell() ->
     flat = tree(" ".join(leaves) + " < top")
     nodes = nodes_of(many({leaf: 2 if leaf == "n21" else 20 for leaf in leaves[1:]}), flat)
 
-    assert coverage(nodes, None, None, min_cell=11)["tail"]["most_used_share"] is None
-    assert coverage(nodes, None, None, min_cell=1)["tail"]["most_used_share"] == 400 / 402
+    assert coverage(nodes, None, min_cell=11)["tail"]["most_used_share"] is None
+    assert coverage(nodes, None, min_cell=1)["tail"]["most_used_share"] == 400 / 402
 
 
 def test_depths_hide_a_small_cell_and_the_next_smallest() -> None:
     nodes = nodes_of(many({"asthma": 200, "saw": 5, "lung": 40, "body": 90}))
-    shown = coverage(nodes, None, None, min_cell=11)["depths"]
+    shown = coverage(nodes, None, min_cell=11)["depths"]
 
     assert [(row["depth"], row["labels"], row["share"]) for row in shown] == [
         (1, 90, 90 / 335),
@@ -72,7 +73,7 @@ def test_depths_hide_a_small_cell_and_the_next_smallest() -> None:
         (3, 200, 200 / 335),
     ]
     nodes = nodes_of(many({"asthma": 200, "saw": 5, "body": 90}))
-    shown = coverage(nodes, None, None, min_cell=11)["depths"]
+    shown = coverage(nodes, None, min_cell=11)["depths"]
     assert [(row["labels"], row["share"]) for row in shown] == [
         (None, None), ("<11", None), (200, 200 / 295),
     ]  # fmt: skip
@@ -82,7 +83,7 @@ def test_depths_hide_a_small_cell_and_the_next_smallest() -> None:
 def test_depths_and_branches_equal_counting(drawn: tuple[Hierarchy, list[frozenset[str]]]) -> None:
     hierarchy, sets = drawn
     labels = {f"i{n}": sorted(own) for n, own in enumerate(sets)}
-    found = coverage(nodes_of(labels, hierarchy), None, None, min_cell=1)
+    found = coverage(nodes_of(labels, hierarchy), None, min_cell=1)
     given_labels = [label for own in sets for label in own]
 
     assert sum(row["labels"] for row in found["depths"]) == len(given_labels)
@@ -106,7 +107,7 @@ def shown(counts: dict[str, dict[str, int]], min_cell: int) -> list[dict[str, ob
     labels, site = drifting(counts)
     measured = measure(labelled(BODY, labels, strata={"site": site}), Policy(drift=("site",)))
     found: list[dict[str, object]] = coverage(
-        measured.nodes, *drift_tables(measured), min_cell=min_cell
+        measured.nodes, DriftPart(*drift_tables(measured)), min_cell=min_cell
     )["drift"]
     return found
 

@@ -8,16 +8,16 @@ from typing import Any
 
 import polars as pl
 import pytest
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
-import audit
 from audit.hierarchies.hierarchy import Hierarchy
 from audit.policy.policy import Policy
 from audit.policy.statements import BranchRule
-from audit.results.disclosure import count, derived, is_small, shown, shown_count
+from audit.results.disclosure import count, derived, is_small, shown, shown_count, shown_in_steps
 from audit.results.result import AuditResult
 from audit.runs.audit import run_audit
+from fixtures.coded import icd9cm
 from fixtures.labelled import labelled, repeated, tree
 
 MIN_CELL = 11
@@ -290,7 +290,7 @@ def test_a_share_is_withheld_where_its_whole_nearly_is_the_release() -> None:
 
 
 def test_unlisted_codes_of_few_persons_are_not_counted_out() -> None:
-    hierarchy = audit.load_hierarchy("icd9cm")
+    hierarchy = icd9cm()
     labels = repeated([(4, ["40199"]), (80, ["4019"])])
     shared = run_audit(labelled(hierarchy, labels, table="diagnoses")).shared()
     finding = next(c for c in shared["checks"] if c["name"] == "retired_code")["findings"][0]
@@ -304,3 +304,23 @@ def test_restricted_tables_are_not_suppressed(toy_hierarchy: Hierarchy) -> None:
 
     assert result.nodes.filter(pl.col("node") == "cow")["support"].to_list() == [1]
     assert result.pairs.collect()["joint"].min() == 1
+
+
+@given(st.integers(1, 60), st.integers(0, 60), st.integers(0, 60), st.integers(2, 12))
+def test_two_counts_in_steps_never_tell_a_small_difference(
+    child: int, more: int, rest: int, min_cell: int
+) -> None:
+    """Where the two and the total allow a small remainder, they allow 0 or one that is not."""
+    parent = child + more
+    total = parent + rest
+    assume(total >= min_cell)
+    shown = tuple(shown_in_steps(value, total, min_cell) for value in (child, parent))
+    fits = {
+        (c, p)
+        for p in range(total + 1)
+        for c in range(p + 1)
+        if tuple(shown_in_steps(value, total, min_cell) for value in (c, p)) == shown
+    }
+    assert (child, parent) in fits
+    for differences in ({p - c for c, p in fits}, {total - p for _, p in fits}):
+        assert not all(0 < value < min_cell for value in differences)

@@ -14,9 +14,11 @@ from audit.hierarchies.hierarchy import Hierarchy
 from audit.measure.measure import Measurements
 from audit.policy.policy import Policy
 from audit.policy.rules import Expected
+from audit.results.drift_part import DriftPart
 from audit.results.findings import CheckResult
 from audit.runs import audit as module
 from audit.runs.audit import run_audit
+from fixtures.coded import icd9cm
 from fixtures.labelled import labelled
 
 LABELS = {"b": ["dog", "dog", "elf"], "a": ["tool", "cow"], "c": [], "d": ["cow"]}
@@ -115,7 +117,7 @@ def test_the_policy_is_told_as_applied(toy_hierarchy: Hierarchy) -> None:
 
 
 def test_a_built_in_hierarchy_brings_its_policy() -> None:
-    result = run_audit(labelled(audit.load_hierarchy("icd9cm"), {"a": ["4019"]}))
+    result = run_audit(labelled(icd9cm(), {"a": ["4019"]}))
 
     assert result.policy["name"] == "icd9cm"
     assert len(result.policy["branch_rules"]) == 4
@@ -167,6 +169,7 @@ def test_drift_is_measured_where_the_policy_names_a_column(toy_hierarchy: Hierar
     dataset = labelled(toy_hierarchy, LABELS, strata={"site": {"a": "x", "b": "y", "c": "y"}})
     result = run_audit(dataset, Policy(drift=("site",)))
 
-    assert result.drift_values is not None
-    assert result.drift_values["instances"].to_list() == [1, 2]
-    assert run_audit(dataset).drift_values is None
+    drift = result.part(DriftPart)
+    assert drift is not None
+    assert drift.values["instances"].to_list() == [1, 2]
+    assert run_audit(dataset).part(DriftPart) is None

@@ -14,6 +14,7 @@ from audit.base.errors import InputError, OutputError
 from audit.base.files import sha256_of
 from audit.hierarchies.hierarchy import Hierarchy
 from audit.policy.policy import Policy
+from audit.results.drift_part import DriftPart
 from audit.results.result import AuditResult, to_json_bytes
 from audit.runs import folder as run_folder
 from audit.runs.audit import run_audit
@@ -89,10 +90,11 @@ def test_drift_is_read_back_and_absent_without_it(
 
     assert back.shared() == drifting.shared()
     assert [row["value"] for row in back.shared()["overview"]["coverage"]["drift"]] == ["a", "b"]
-    assert back.drift_nodes is not None
-    assert drifting.drift_nodes is not None
-    assert back.drift_nodes.equals(drifting.drift_nodes)
-    assert without.drift_nodes is None
+    kept, before = back.part(DriftPart), drifting.part(DriftPart)
+    assert kept is not None
+    assert before is not None
+    assert kept.nodes.equals(before.nodes)
+    assert without.part(DriftPart) is None
 
 
 def test_a_run_written_again_has_the_same_bytes(result: AuditResult, tmp_path: Path) -> None:

@@ -13,6 +13,7 @@ from audit.hierarchies.hierarchy import Hierarchy
 from audit.runs.audit import run_audit
 from audit.runs.compare.edits import Release, hierarchy_edits
 from audit.runs.compare.roll_up import common_nodes, restated
+from fixtures.coded import icd9cm
 from fixtures.labelled import labelled, repeated, tree
 
 Labels = Mapping[str, Sequence[str]]
@@ -176,9 +177,8 @@ def test_what_old_would_count_under_new_lies_within_the_bounds(
 
 
 def test_codes_that_only_labels_name_are_told_apart() -> None:
-    from audit.hierarchies.reading import load_hierarchy
 
-    icd = load_hierarchy("icd9cm")
+    icd = icd9cm()
     plain = release(icd, {"i1": ["401.9"]})
     grown = release(icd, {"i1": ["401.9"], "i2": ["428.7"]})
     table = hierarchy_edits(plain, grown)

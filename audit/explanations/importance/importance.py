@@ -17,16 +17,16 @@ from audit.base.dag import BoolArray, IntArray
 from audit.base.errors import InputError
 from audit.engine.statistics.fdr import benjamini_hochberg
 from audit.explanations.attributions import Attributions, Evidence
-from audit.explanations.delta_a import delta_a
-from audit.explanations.examples import SUBSETS, Subset, codes, examples_of, members
-from audit.explanations.oracles import (
+from audit.explanations.importance.delta_a import delta_a
+from audit.explanations.importance.examples import SUBSETS, Subset, codes, examples_of, members
+from audit.explanations.importance.oracles import (
     Informed,
     OracleName,
     human_oracle,
     judged_rows,
     soft_oracle,
 )
-from audit.explanations.row_alignment import (
+from audit.explanations.importance.row_alignment import (
     Cells,
     RowAlignment,
     align_with_model,

@@ -12,11 +12,11 @@ from numpy.typing import NDArray
 
 from audit.base.dag import FloatArray, IntArray
 from audit.explanations.attributions import Attributions
-from audit.explanations.correlations import batches, fisher, standardised
-from audit.explanations.derangements import random_derangement, random_reassignment
-from audit.explanations.examples import codes
+from audit.explanations.importance.correlations import batches, fisher, standardised
+from audit.explanations.importance.derangements import random_derangement, random_reassignment
+from audit.explanations.importance.examples import codes
+from audit.explanations.importance.oracles import HumanOracle
 from audit.explanations.lists import Lists
-from audit.explanations.oracles import HumanOracle
 
 UIntArray: TypeAlias = NDArray[np.uint64]
 

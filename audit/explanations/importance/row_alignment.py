@@ -11,7 +11,7 @@ from scipy.sparse import csr_array
 
 from audit.base.dag import FloatArray, IntArray
 from audit.explanations.attributions import Attributions
-from audit.explanations.correlations import (
+from audit.explanations.importance.correlations import (
     LEAST_TOKENS,
     batches,
     fisher,
@@ -20,21 +20,21 @@ from audit.explanations.correlations import (
     ratio,
     varies,
 )
-from audit.explanations.examples import Examples, pairs_of
-from audit.explanations.lists import Lists
-from audit.explanations.oracles import (
+from audit.explanations.importance.examples import Examples, pairs_of
+from audit.explanations.importance.oracles import (
     HumanOracle,
     OracleName,
     SoftOracle,
     soft_scores,
 )
-from audit.explanations.random_explanations import (
+from audit.explanations.importance.random_explanations import (
     Donors,
     ItemsOfExamples,
     RowBatch,
     WordSets,
     row_batches,
 )
+from audit.explanations.lists import Lists
 
 Reason = Literal[
     "no_evidence",

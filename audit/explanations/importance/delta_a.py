@@ -15,9 +15,9 @@ from scipy.special import stdtr, stdtrit
 
 from audit.base.dag import BoolArray, FloatArray, IntArray
 from audit.engine.statistics.intervals import LEVEL
-from audit.explanations.correlations import ratio
-from audit.explanations.examples import codes, pairs_of
-from audit.explanations.row_alignment import REASONS
+from audit.explanations.importance.correlations import ratio
+from audit.explanations.importance.examples import codes, pairs_of
+from audit.explanations.importance.row_alignment import REASONS
 
 
 @dataclass(frozen=True, eq=False)

@@ -18,8 +18,8 @@ import polars as pl
 from audit.base.dag import BoolArray, IntArray
 from audit.base.errors import InputError, first_cases
 from audit.explanations.attributions import Attributions, Evidence
-from audit.explanations.correlations import sums
-from audit.explanations.examples import pairs_of
+from audit.explanations.importance.correlations import sums
+from audit.explanations.importance.examples import pairs_of
 from audit.explanations.lists import Lists, Value
 
 OracleName = Literal["hard", "soft", "expert"]

@@ -10,11 +10,10 @@ import polars as pl
 
 from audit.base.dag import IntArray
 from audit.explanations.attributions import Attributions, Evidence
-from audit.explanations.correlations import LEAST_TOKENS, pearson
-from audit.explanations.delta_a import Clustering
-from audit.explanations.examples import codes, examples_of, pairs_of
-from audit.explanations.lists import Lists
-from audit.explanations.oracles import (
+from audit.explanations.importance.correlations import LEAST_TOKENS, pearson
+from audit.explanations.importance.delta_a import Clustering
+from audit.explanations.importance.examples import codes, examples_of, pairs_of
+from audit.explanations.importance.oracles import (
     HumanOracle,
     Informed,
     SoftOracle,
@@ -23,6 +22,7 @@ from audit.explanations.oracles import (
     judged_rows,
     soft_oracle,
 )
+from audit.explanations.lists import Lists
 
 AGREEMENT = {
     "method": pl.String,

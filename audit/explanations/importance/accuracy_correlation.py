@@ -8,7 +8,7 @@ from scipy.special import ndtri, stdtr
 
 from audit.engine.statistics.intervals import LEVEL
 from audit.explanations.attributions import Attributions
-from audit.explanations.oracles import Informed, judged_rows
+from audit.explanations.importance.oracles import Informed, judged_rows
 
 LEAST_POINTS = 3
 """Fewest points that a correlation is computed from: two always give 1 or -1."""

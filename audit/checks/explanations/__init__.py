@@ -1,0 +1,1 @@
+"""Rules on explanations, one per file: applied where a run has them."""

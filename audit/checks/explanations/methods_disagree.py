@@ -1,0 +1,73 @@
+"""methods_disagree: attribution methods that choose the same tokens hardly more than chance."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import polars as pl
+
+from audit.checks.check import Check, Outcome
+from audit.explanations.agreement.agreement_values import HUMAN
+from audit.explanations.branches import LEAST_INSTANCES
+from audit.measure.measure import Measurements
+from audit.results.disclosure import Quantity, coarse
+from audit.results.findings import Finding
+
+_NAME = "methods_disagree"
+_TITLE = "Do any two attribution methods agree hardly more than chance?"
+MARGIN = 0.05
+"""Agreement above chance that is hardly any, where the 95 % interval lies below it."""
+
+
+def run(measured: Measurements) -> Outcome:
+    """Report pairs of methods whose peaks agree hardly more than those of permuted scores."""
+    pairs = measured.explained.agreement.pairs.filter(
+        (pl.col("rule") == "dynamic")
+        & (pl.col("second") != HUMAN)
+        & (pl.col("n") >= LEAST_INSTANCES)
+        & pl.col("above_high").is_not_null()
+    )
+    return Outcome(
+        denominator=len(pairs),
+        denominator_unit="pairs of attribution methods on ten instances or more, by model",
+        findings=tuple(_findings(measured, pairs)),
+        not_applicable="" if len(pairs) else "no two methods explain ten instances alike",
+    )
+
+
+def _findings(measured: Measurements, pairs: pl.DataFrame) -> Iterator[Finding]:
+    values = measured.explained.values
+    total, several = values["id"].n_unique(), values["model"].n_unique() > 1
+    for row in pairs.filter(pl.col("above_high") <= MARGIN).iter_rows(named=True):
+        yield _finding(row, total, several)
+
+
+def _finding(row: Mapping[str, Any], total: int, several: bool) -> Finding:
+    of_model = f", for {row['model']}" if several else ""
+    return Finding(
+        check=_NAME,
+        severity="note",
+        nodes=(),
+        statement=f"{row['first']} and {row['second']} choose the same tokens hardly more often "
+        f"than chance{of_model}: their peaks agree by {{agreement}}, and those of permuted scores "
+        "by {chance}, on {instances} instances.",
+        evidence={
+            "instances": coarse(row["n"], total),
+            "agreement": Quantity(round(row["agreement"], 3)),
+            "chance": Quantity(round(row["chance_permuted"], 3)),
+            "above_chance": Quantity(round(row["above_chance"], 3)),
+            "above_low": Quantity(round(row["above_low"], 3)),
+            "above_high": Quantity(round(row["above_high"], 3)),
+            "margin": Quantity(MARGIN),
+        },
+        curator="Find out which of the two follows the model: compare their faithfulness, and "
+        "leave the other one out.",
+        data_user="Do not show either alone as the reason for an answer.",
+        touched=row["n"],
+        strength=max(0.0, MARGIN - row["above_chance"]),
+        key=(row["model"], row["first"], row["second"]),
+    )
+
+
+CHECK = Check(_NAME, _TITLE, run, needs="explanations")

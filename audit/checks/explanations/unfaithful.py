@@ -1,0 +1,74 @@
+"""unfaithful: attribution methods whose first tokens matter no more to the model than others."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import polars as pl
+
+from audit.checks.check import Check, Outcome
+from audit.explanations.branches import LEAST_INSTANCES
+from audit.explanations.faithful_rows import HIGHER
+from audit.measure.measure import Measurements
+from audit.results.disclosure import Quantity, coarse
+from audit.results.findings import Finding
+
+_NAME = "unfaithful"
+_TITLE = "Is there a method whose first tokens matter no more to the model than random ones?"
+MARGIN = 0.01
+"""Comprehensiveness above that of random tokens that is none, where the interval lies below it."""
+
+
+def run(measured: Measurements) -> Outcome:
+    """Report methods whose first tokens change the output no more than tokens drawn at random."""
+    means = measured.explained.faithfulness
+    if means is None:
+        return Outcome(0, "attribution methods, by model", not_applicable=_WITHOUT)
+    tested = means.filter((pl.col("metric") == HIGHER) & (pl.col("n") >= LEAST_INSTANCES))
+    return Outcome(
+        denominator=len(tested),
+        denominator_unit="attribution methods, by model",
+        findings=tuple(_findings(measured, tested)),
+        not_applicable="" if len(tested) else "no method was tried on ten instances",
+    )
+
+
+_WITHOUT = "no faithfulness was given; --faithfulness names a file of it"
+
+
+def _findings(measured: Measurements, tested: pl.DataFrame) -> Iterator[Finding]:
+    values = measured.explained.values
+    total, several = values["id"].n_unique(), values["model"].n_unique() > 1
+    for row in tested.filter(pl.col("above_high") <= MARGIN).iter_rows(named=True):
+        yield _finding(row, total, several)
+
+
+def _finding(row: Mapping[str, Any], total: int, several: bool) -> Finding:
+    of_model = f" of {row['model']}" if several else ""
+    return Finding(
+        check=_NAME,
+        severity="warning",
+        nodes=(),
+        statement=f"The tokens that {row['method']} puts first matter no more to the "
+        f"answers{of_model} than tokens drawn at random: without them the output falls by "
+        "{fall}, without others by {random_fall}, on {instances} instances.",
+        evidence={
+            "instances": coarse(row["n"], total),
+            "fall": Quantity(round(row["value"], 3)),
+            "random_fall": Quantity(round(row["random"], 3)),
+            "above_random": Quantity(round(row["above_random"], 3)),
+            "above_low": Quantity(round(row["above_low"], 3)),
+            "above_high": Quantity(round(row["above_high"], 3)),
+            "margin": Quantity(MARGIN),
+        },
+        curator="Leave this method out of what people are shown, or find out why it does not "
+        "follow the model: a wrong layer, a wrong baseline, or scores of another model.",
+        data_user="Do not read these scores as the model’s reasons.",
+        touched=row["n"],
+        strength=max(0.0, MARGIN - row["above_random"]),
+        key=(row["model"], row["method"]),
+    )
+
+
+CHECK = Check(_NAME, _TITLE, run, needs="explanations")

@@ -1,0 +1,186 @@
+"""Source: what a dataset is read from, wherever it lies."""
+
+from __future__ import annotations
+
+import csv
+import hashlib
+from collections.abc import Collection, Iterator, Sequence
+from functools import cached_property
+from itertools import chain
+from pathlib import Path
+from typing import Any, BinaryIO, TypeAlias
+
+import polars as pl
+
+from audit.base.errors import InputError
+from audit.base.files import SNIFFED_BYTES, refuse_pickle, sha256_of
+
+Line: TypeAlias = tuple[str, str]
+"""Where a line of text is, for messages, and its text."""
+
+
+class Source:
+    """What labels or predictions are read from: a file, a folder of parts, a frame, a table.
+
+    A format knows nothing else of where data lie. What formats are recognised by is read once.
+    A source that lacks what it is asked for, as a frame lacks bytes, raises InputError.
+    """
+
+    kind = "no data"
+    """What it is, for messages."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def __str__(self) -> str:
+        return self.name
+
+    @cached_property
+    def is_text(self) -> bool:
+        """Whether its values are written as text, so that a table of it has no types."""
+        return False
+
+    @cached_property
+    def suffix(self) -> str:
+        """The suffix of its name in lower case, with the dot, that of packing left out."""
+        return ""
+
+    @cached_property
+    def files(self) -> tuple[Path, ...]:
+        """The files that hold the data, in order; empty if no file does."""
+        return ()
+
+    @cached_property
+    def parts(self) -> Sequence[Source]:
+        """Sources whose rows, one after the other, are those of this one."""
+        return (self,)
+
+    @cached_property
+    def digest(self) -> str:
+        """SHA-256 of the contents; empty if they are not known without a query."""
+        digests = [bytes.fromhex(sha256_of(path)) for path in self.files]
+        return hashlib.sha256(b"".join(digests)).hexdigest() if digests else ""
+
+    @cached_property
+    def size(self) -> int:
+        """Number of bytes that the data take where they lie."""
+        return sum(path.stat().st_size for path in self.files)
+
+    @cached_property
+    def head(self) -> bytes:
+        """The first bytes, unpacked; empty if it is not one file."""
+        return b""
+
+    @cached_property
+    def head_lines(self) -> list[str]:
+        """The complete, nonblank lines among the first bytes; none if it is not text."""
+        if not self.is_text:
+            return []
+        lines = self.head.decode("utf-8-sig", errors="replace").split("\n")
+        if len(self.head) >= SNIFFED_BYTES and len(lines) > 1:
+            lines.pop()
+        return [line.rstrip("\r") for line in lines if line.strip()]
+
+    @cached_property
+    def head_rows(self) -> list[list[str]]:
+        """The first rows of a table as text, the names of its columns before them."""
+        return cells(self.head_lines) if self.head_lines else []
+
+    @cached_property
+    def schema(self) -> dict[str, pl.DataType]:
+        """Names of columns as written, with types; in text all are text; empty if no table."""
+        lines = self.head_lines
+        no_table = not lines or lines[0].startswith(("{", "["))
+        return {} if no_table else dict.fromkeys(cells(lines[:1])[0], pl.String())
+
+    @cached_property
+    def columns(self) -> dict[str, pl.DataType]:
+        """The schema with names in lower case, without blanks around them."""
+        return {name.strip().lower(): dtype for name, dtype in self.schema.items()}
+
+    @property
+    def separator(self) -> str:
+        """The separator of a text table: the tab if its header has one, else the comma."""
+        return _separator("".join(self.head_lines[:1]))
+
+    def table(self, only: Collection[str] | None = None) -> pl.DataFrame:
+        """All rows of a table; values of text stay text, empty ones are null.
+
+        Args:
+            only: Names of the columns to keep, as written; None: all.
+        """
+        raise self._lacking("a table")
+
+    def text(self) -> str:
+        """All of it as text, with lines ended by a line feed."""
+        raise self._lacking("a file of text")
+
+    def lines(self) -> Iterator[Line]:
+        """The lines that are not blank, from the whole text."""
+        return chain.from_iterable(part.lines() for part in self._several("a file of text"))
+
+    def streamed_lines(self) -> Iterator[Line]:
+        """As `lines`, without holding the text in memory."""
+        return chain.from_iterable(part.streamed_lines() for part in self._several("a text"))
+
+    def open(self) -> BinaryIO:
+        """The bytes of a file, unpacked."""
+        raise self._lacking("a file")
+
+    def frames(self, columns: list[str], at_once: int, start: int = 0) -> Iterator[pl.DataFrame]:
+        """Some columns of a table, about so many rows at a time.
+
+        Args:
+            columns: Names as written, in the order of the result.
+            at_once: Number of rows; frames end at the same rows each time.
+            start: Number of rows to skip; must be the end of a frame of an earlier reading.
+        """
+        from audit.data.sources.arrow import gathered
+
+        return gathered(self.batches(columns, at_once, start), at_once)
+
+    def batches(self, columns: list[str], at_once: int, start: int) -> Iterator[Any]:
+        """What `frames` are made of: Arrow batches, smaller than a frame."""
+        from audit.data.sources.arrow import passed
+
+        parts = self._several("a table")
+        batches = (part.batches(columns, at_once, 0) for part in parts)
+        return passed(chain.from_iterable(batches), start)
+
+    def require_parts(self) -> None:
+        """Refuse a folder that does not hold the parts of one table."""
+
+    def refuse_pickle(self) -> None:
+        """Refuse a file of pickled objects."""
+        for part in self.parts:
+            for path in part.files:
+                refuse_pickle(path, part.head)
+
+    def refuse_numbers(self, instance: str, label: str | None = None) -> None:
+        """Refuse labels and ids that have become numbers, where the source can tell.
+
+        Args:
+            instance: Column of the ids; case is ignored, and a column that is not there.
+            label: Column of the labels, likewise.
+        """
+
+    def _several(self, required: str) -> Sequence[Source]:
+        """Parts that are others than the source itself."""
+        if self.parts == (self,):
+            raise self._lacking(required)
+        return self.parts
+
+    def _lacking(self, required: str) -> InputError:
+        return InputError(f"{required} is required", found=self.kind, where=self)
+
+
+def cells(lines: Sequence[str]) -> list[list[str]]:
+    """Fields of the first lines of a table, split at the separator of its header."""
+    try:
+        return list(csv.reader(lines, delimiter=_separator(lines[0])))
+    except csv.Error:
+        return [[line] for line in lines]
+
+
+def _separator(line: str) -> str:
+    return "\t" if "\t" in line else ","

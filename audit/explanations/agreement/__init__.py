@@ -1,0 +1,1 @@
+"""Agreement of attribution methods with each other and with people."""

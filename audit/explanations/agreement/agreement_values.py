@@ -1,0 +1,283 @@
+"""Agreement of each unit: as observed, of random sets, and of permuted scores."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from audit.base.cores import cores
+from audit.base.dag import BoolArray, FloatArray, IntArray
+from audit.engine.statistics.resampling import UIntArray, mixed
+from audit.explanations.agreement.blocks import AT_ONCE, equal_lengths, matrix
+from audit.explanations.agreement.chosen_sets import (
+    agreement,
+    expected_agreement,
+    packed,
+    sizes,
+    union_sizes,
+)
+from audit.explanations.agreement.top_tokens import (
+    STEP,
+    Compat,
+    above_mean,
+    local_maxima,
+    peaks,
+    ranking,
+    row_keys,
+)
+from audit.explanations.agreement.units import Units
+from audit.explanations.attributions import Attributions, Evidence
+
+HUMAN = "human"
+"""Name of the people's marks among the methods."""
+PERMUTED_TOKENS = 150_000_000
+"""Number of tokens to permute in all, from which the number of permutations follows."""
+PERMUTATIONS = (10, 200)
+"""Least and largest number of permutations."""
+
+Members = tuple[int, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class Values:
+    """Agreement of each unit, for several sets of methods.
+
+    Args:
+        sets: Places of the members of each set; the human's place is after the last method.
+        tokens: Number of tokens of each unit, shape (n_units,).
+        present: Whether each method, and the human last, has scores, (n_units, n_methods + 1).
+        dynamic: Agreement of the peaks, shape (n_units, n_sets); NaN where undefined.
+        permuted: Mean agreement of the peaks of permuted scores, same shape.
+        sizes: Number of peaks, shape (n_units, n_methods + 1); 0 where absent.
+        permuted_sizes: Mean number of peaks of permuted scores, shape (n_units, n_methods).
+        unions: Number of tokens that any member has among its k highest, for k = 1, 2, ...,
+            shape (n_ks, n_units, n_sets).
+        tied: Whether hashed keys decided which tokens are the k highest for the main k, shape
+            (n_units, n_methods + 1).
+        constant: Whether all scores are equal, same shape.
+    """
+
+    sets: tuple[Members, ...]
+    tokens: IntArray
+    present: BoolArray
+    dynamic: FloatArray
+    permuted: FloatArray
+    sizes: IntArray
+    permuted_sizes: FloatArray
+    unions: NDArray[np.unsignedinteger]
+    tied: BoolArray
+    constant: BoolArray
+
+    def complete(self) -> BoolArray:
+        """Whether all members are present, shape (n_units, n_sets)."""
+        complete = np.zeros(self.dynamic.shape, np.bool_)
+        for column, members in enumerate(self.sets):
+            complete[:, column] = self.present[:, members].all(axis=1)
+        return complete
+
+    def fixed(self, k: int) -> FloatArray:
+        """Agreement at k, shape (n_units, n_sets); NaN where a member is absent."""
+        chosen = np.minimum(self.tokens, k)[:, None]
+        union = self.unions[k - 1]
+        value: FloatArray = np.full(union.shape, np.nan)
+        np.divide(chosen, union, out=value, where=self.complete() & (union > 0))
+        return value
+
+    def chance_of_fixed(self, k: int) -> FloatArray:
+        """Expected agreement of random sets of k tokens, shape (n_units, n_sets)."""
+        n, of_unit = np.unique(self.tokens, return_inverse=True)
+        chosen = np.minimum(n, k)[:, None]
+        chance = np.full(self.dynamic.shape, np.nan)
+        for width in {len(members) for members in self.sets}:
+            columns = [place for place, one in enumerate(self.sets) if len(one) == width]
+            expected = expected_agreement(np.repeat(chosen, width, axis=1), n)
+            chance[:, columns] = expected[of_unit, None]
+        return np.where(self.complete(), chance, np.nan)
+
+    @cached_property
+    def chance_of_sizes(self) -> FloatArray:
+        """Expected agreement of random sets with as many tokens as peaks, (n_units, n_sets)."""
+        chance = np.full(self.dynamic.shape, np.nan)
+        for column, members in enumerate(self.sets):
+            chance[:, column] = expected_agreement(self.sizes[:, members], self.tokens)
+        return np.where(self.complete(), chance, np.nan)
+
+
+@dataclass(frozen=True, eq=False)
+class _Task:
+    """What is measured of every block; results are written into the values."""
+
+    attributions: Attributions
+    units: Units
+    evidence: Evidence | None
+    keys: UIntArray
+    values: Values
+    k: int
+    permutations: int
+    compat: Compat
+
+
+def agreement_values(
+    attributions: Attributions,
+    units: Units,
+    sets: Sequence[Members],
+    *,
+    k: int,
+    most: int,
+    permutations: int | None,
+    seed: int,
+    compat: Compat,
+) -> Values:
+    """Measure agreement of every unit and set.
+
+    Args:
+        attributions: The scores.
+        units: Their rows, side by side.
+        sets: Members of each set; the human's place is after the last method.
+        k: The main k.
+        most: The largest k of curves, at least `k`.
+        permutations: Number of permutations; None: so many that about `PERMUTED_TOKENS` tokens are
+            permuted, within `PERMUTATIONS`.
+        seed: Seed of ties and permutations, which depend only on it and on what names a row.
+        compat: The rule of peaks.
+    """
+    tokens = units.frame["tokens"].to_numpy().astype(np.int64)
+    values = _empty(units, tuple(sets), tokens, most)
+    if permutations is None:
+        load = max(int(tokens.sum()) * len(units.methods), 1)
+        permutations = int(np.clip(PERMUTED_TOKENS // load, *PERMUTATIONS))
+    task = _Task(
+        attributions,
+        units,
+        attributions.evidence,
+        _keys(attributions, units, seed),
+        values,
+        k,
+        permutations,
+        compat,
+    )
+    blocks = list(equal_lengths(tokens, width=len(units.methods) + 1))
+    with ThreadPoolExecutor(cores()) as threads:
+        list(threads.map(lambda places: _measure(task, places), blocks))
+    return values
+
+
+def _empty(units: Units, sets: tuple[Members, ...], tokens: IntArray, most: int) -> Values:
+    n, columns = len(tokens), len(units.methods) + 1
+    item = units.frame["item"].is_not_null().to_numpy()
+    small = np.min_scalar_type(int(tokens.max(initial=0)))
+    return Values(
+        sets=sets,
+        tokens=tokens,
+        present=np.column_stack([units.rows >= 0, item]),
+        dynamic=np.full((n, len(sets)), np.nan),
+        permuted=np.full((n, len(sets)), np.nan),
+        sizes=np.zeros((n, columns), np.int64),
+        permuted_sizes=np.zeros((n, columns - 1)),
+        unions=np.zeros((most, n, len(sets)), small),
+        tied=np.zeros((n, columns), np.bool_),
+        constant=np.zeros((n, columns), np.bool_),
+    )
+
+
+def _keys(attributions: Attributions, units: Units, seed: int) -> UIntArray:
+    """A key of each unit and method, and of the human last, shape (n_units, n_methods + 1)."""
+    of_rows = row_keys(attributions.rows, seed)
+    people = row_keys(units.frame.with_columns(method=pl.lit(HUMAN)), seed)
+    return np.column_stack([of_rows[np.maximum(units.rows, 0)], people])
+
+
+def _measure(task: _Task, places: IntArray) -> None:
+    """Measure units of one length."""
+    values, n = task.values, int(task.values.tokens[places[0]])
+    scores = _scores(task, places, n)
+    flat = scores.reshape(-1, n)
+    order = ranking(flat, task.keys[places].reshape(-1))
+    shape, present = scores.shape[:2], values.present[places]
+    ranks = order.ranks.reshape(scores.shape)
+    for k in range(1, len(values.unions) + 1):
+        chosen = packed(ranks < k)
+        for column, members in enumerate(values.sets):
+            values.unions[k - 1, places, column] = union_sizes(chosen, members)
+    values.tied[places] = order.tied_at(task.k).reshape(shape) & present
+    values.constant[places] = (order.levels[:, -1] == 0).reshape(shape) & present
+    picked = peaks(scores, task.compat) & present[..., None]
+    picked[:, -1] &= scores[:, -1] > 0
+    bits = packed(picked)
+    values.sizes[places] = sizes(bits)
+    values.dynamic[places] = _agreements(values.sets, bits, present)
+    levels = np.empty_like(order.levels)
+    np.put_along_axis(levels, order.order, order.levels[:, -1:] - order.levels, axis=1)
+    least = np.where(above_mean(flat), levels, n).min(axis=1)
+    _permute(task, places, levels.reshape(scores.shape), least.reshape(shape), bits)
+
+
+def _scores(task: _Task, places: IntArray, n: int) -> FloatArray:
+    """Scores of all methods and the marks last; zeros where absent, (n_places, n_columns, n)."""
+    rows = task.units.rows[places]
+    scores = np.zeros((*rows.shape[:1], rows.shape[1] + 1, n))
+    some_row = np.where(rows < 0, rows.max(axis=1, keepdims=True), rows)
+    scores[:, :-1] = matrix(task.attributions.scores, some_row, n)
+    scores[:, :-1][rows < 0] = 0.0
+    marked = np.flatnonzero(task.values.present[places, -1])
+    if task.evidence is not None and len(marked):
+        items = task.units.frame["item"].gather(places[marked]).to_numpy().astype(np.int64)
+        scores[marked, -1] = matrix(task.evidence.marks, items, n)
+    return scores
+
+
+def _agreements(sets: Sequence[Members], bits: UIntArray, present: BoolArray) -> FloatArray:
+    """Agreement of every set, shape (..., n_places, n_sets); NaN where a member is absent."""
+    counts = sizes(bits)
+    values = np.full((*counts.shape[:-1], len(sets)), np.nan)
+    for column, members in enumerate(sets):
+        value = agreement(counts[..., list(members)], union_sizes(bits, members))
+        values[..., column] = np.where(present[:, members].all(axis=1), value, np.nan)
+    return values
+
+
+def _permute(
+    task: _Task, places: IntArray, levels: IntArray, least: IntArray, observed: UIntArray
+) -> None:
+    """Means over permutations of every method's scores; the human's marks stay.
+
+    A random number whose last bits are a token's level is sorted, so that levels come in random
+    order; which levels reach the mean does not depend on their order.
+    """
+    values, (units, columns, n) = task.values, levels.shape
+    methods = columns - 1
+    mask = np.uint64((1 << max(n - 1, 1).bit_length()) - 1)
+    level = levels[:, :methods].astype(np.uint64)
+    small = np.min_scalar_type(n)
+    reached = least[:, :methods, None].astype(small)
+    present = values.present[places]
+    state = mixed(task.keys[places][:, :methods] + STEP)[..., None] + (
+        np.arange(1, n + 1, dtype=np.uint64) * STEP
+    )
+    total, defined = np.zeros((2, units, len(values.sets)))
+    counts = np.zeros((units, methods), np.int64)
+    batch = max(AT_ONCE // levels.size, 1)
+    for first in range(0, task.permutations, batch):
+        draws = np.arange(first, min(first + batch, task.permutations), dtype=np.uint64)
+        random = mixed(state + (draws << np.uint64(32))[:, None, None, None])
+        random &= ~mask
+        random |= level
+        random.sort(axis=-1)
+        shuffled = (random & mask).astype(small)
+        picked = local_maxima(shuffled, task.compat) & (shuffled >= reached)
+        bits = np.repeat(observed[None], len(draws), axis=0)
+        bits[:, :, :methods] = packed(picked)
+        counts += sizes(bits[:, :, :methods]).sum(axis=0)
+        one = _agreements(values.sets, bits, present)
+        total += np.nansum(one, axis=0)
+        defined += (~np.isnan(one)).sum(axis=0)
+    values.permuted_sizes[places] = counts / task.permutations
+    values.permuted[places] = np.divide(
+        total, defined, out=np.full(total.shape, np.nan), where=defined > 0
+    )

@@ -1,0 +1,102 @@
+"""Means over instances with intervals, where an instance may have several values."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.sparse import csr_array
+from scipy.special import stdtrit
+
+from audit.base.dag import FloatArray, IntArray, Sparse
+from audit.engine.statistics.intervals import LEVEL
+
+
+@dataclass(frozen=True, eq=False)
+class Clusters:
+    """Units by part, and by instance within it.
+
+    Args:
+        units: 1 where an instance has a unit, shape (n_instances, n_units); an instance that has
+            units in two parts stands there twice.
+        instances: 1 where a part has an instance, shape (n_parts, n_instances).
+    """
+
+    units: Sparse
+    instances: Sparse
+
+
+def clusters(part: IntArray, instance: IntArray) -> Clusters:
+    """Sort units by part and instance.
+
+    Args:
+        part: Part of each unit, numbered from 0 without gaps, shape (n_units,).
+        instance: Any number that tells instances apart, shape (n_units,).
+    """
+    order = np.lexsort((instance, part))
+    new_part = np.diff(part[order], prepend=-1) != 0
+    first = np.flatnonzero(new_part | (np.diff(instance[order], prepend=-1) != 0))
+    first_of_part = np.flatnonzero(new_part[first])
+    return Clusters(_rows(first, order), _rows(first_of_part, np.arange(len(first))))
+
+
+def _rows(first: IntArray, columns: IntArray) -> Sparse:
+    """Rows of ones that begin at these places among the columns."""
+    starts = np.append(first, len(columns))
+    ones = np.ones(len(columns))
+    return csr_array((ones, columns, starts), shape=(len(first), len(columns)))
+
+
+@dataclass(frozen=True, eq=False)
+class Means:
+    """Means of columns in each part, each array of shape (n_parts, n_columns).
+
+    Args:
+        value: Mean over instances of the mean over an instance's units; NaN without any.
+        low: Lower bound of the 95 % interval (Student's, over instances); NaN below two instances.
+        high: Upper bound.
+        sd: Standard deviation over instances; NaN below two.
+        n: Number of instances with a value.
+        units: Number of units with a value.
+        undefined: Number of units without one.
+    """
+
+    value: FloatArray
+    low: FloatArray
+    high: FloatArray
+    sd: FloatArray
+    n: IntArray
+    units: IntArray
+    undefined: IntArray
+
+
+def instance_means(values: FloatArray, grouped: Clusters) -> Means:
+    """Means over instances of each part.
+
+    Args:
+        values: A value of each unit in each column, NaN where undefined, (n_units, n_columns).
+        grouped: The units' parts and instances.
+    """
+    sums, units = _sums(values, grouped.units)
+    of_instance = np.divide(sums, units, out=np.full(sums.shape, np.nan), where=units > 0)
+    total, n = _sums(of_instance, grouped.instances)
+    value = np.divide(total, n, out=np.full(total.shape, np.nan), where=n > 0)
+    of_part = np.repeat(value, np.diff(grouped.instances.indptr), axis=0)
+    squares, _ = _sums((of_instance - of_part) ** 2, grouped.instances)
+    freedom = np.maximum(n - 1, 1)
+    sd = np.where(n > 1, np.sqrt(squares / freedom), np.nan)
+    spread = stdtrit(freedom, (1 + LEVEL) / 2) * sd / np.sqrt(np.maximum(n, 1))
+    defined = np.asarray(grouped.instances @ units, np.int64)
+    every = np.asarray(grouped.instances @ np.diff(grouped.units.indptr), np.int64)
+    undefined = every[:, None] - defined
+    return Means(value, value - spread, value + spread, sd, n, defined, undefined)
+
+
+def _sums(values: FloatArray, rows: Sparse) -> tuple[FloatArray, IntArray]:
+    """Sums and numbers of the defined values of each row's columns."""
+    missing = np.isnan(values)
+    if not missing.any():
+        counts = np.repeat(np.diff(rows.indptr)[:, None], values.shape[1], axis=1)
+        return np.asarray(rows @ values), counts.astype(np.int64)
+    sums = np.asarray(rows @ np.where(missing, 0.0, values))
+    return sums, np.asarray(rows @ (~missing).astype(np.float64), np.int64)

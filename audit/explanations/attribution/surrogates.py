@@ -1,0 +1,188 @@
+"""LIME through captum and Partition SHAP through shap, on masks of tokens."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from audit.explanations.attribution.embedded_model import EmbeddedModel
+from audit.explanations.attribution.masking import outputs_of_kept
+from audit.explanations.attribution.packages import require_package
+from audit.explanations.attribution.rows import Batch
+
+if TYPE_CHECKING:
+    import torch
+
+FloatArray: TypeAlias = NDArray[np.float64]
+OfMasks: TypeAlias = Callable[[NDArray[np.bool_]], FloatArray]
+"""Outputs of one row for masks over its open tokens, shape (masks, open tokens)."""
+
+LIME = "lime"
+PARTITION_SHAP = "partition_shap"
+SURROGATES = (LIME, PARTITION_SHAP)
+"""Methods that other packages compute."""
+
+SAMPLES = 500
+"""Number of masked texts that LIME fits its line to."""
+EVALUATIONS = 500
+"""Number of masked texts that Partition SHAP may look at before it stops halving the text."""
+KERNEL_WIDTH = 0.25
+"""Width of LIME's kernel over the cosine distance of masks, as its authors have it for texts."""
+RIDGE = 1.0
+"""Penalty of the squared coefficients of LIME's line, as its authors have it."""
+
+
+def lime_scores(outputs: OfMasks, tokens: int, seed: int, samples: int = SAMPLES) -> FloatArray:
+    """The coefficients of a line fitted to the outputs of randomly masked texts, shape (tokens,).
+
+    "Why Should I Trust You?" (Ribeiro, Singh and Guestrin), computed by captum: each token is kept
+    with probability 1/2, a mask weighs exp(-d^2 / (2 w^2)) with d its cosine distance from the
+    whole text and w `KERNEL_WIDTH`, and the line is fitted by ridge regression.
+
+    Args:
+        outputs: The model on masks.
+        tokens: Number of tokens.
+        seed: Any integer from 0 on; equal seeds draw equal masks.
+        samples: Number of masks.
+
+    Raises:
+        InputError: If captum or scikit-learn is not installed.
+    """
+    require_package("captum", "to compute LIME")
+    require_package("sklearn", "to compute LIME")
+    import torch
+    from captum._utils.models.linear_model import SkLearnRidge
+    from captum.attr import Lime
+    from captum.attr._core.lime import get_exp_kernel_similarity_function
+
+    def masked(masks: torch.Tensor) -> torch.Tensor:
+        return torch.from_numpy(outputs(masks.numpy().astype(bool)))
+
+    method = Lime(
+        masked,
+        interpretable_model=SkLearnRidge(alpha=RIDGE),
+        similarity_func=get_exp_kernel_similarity_function("cosine", KERNEL_WIDTH),
+    )
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(seed)
+        scores = method.attribute(
+            torch.ones(1, tokens, dtype=torch.float64),
+            baselines=torch.zeros(1, tokens, dtype=torch.float64),
+            n_samples=samples,
+            perturbations_per_eval=samples,
+        )
+    return np.asarray(scores[0].numpy(), dtype=np.float64)
+
+
+def partition_shap_scores(
+    outputs: OfMasks, tokens: int, seed: int, evaluations: int = EVALUATIONS
+) -> FloatArray:
+    """Owen values over a tree that halves the text, shape (tokens,), computed by shap.
+
+    Their sum is the output on the whole text less that on the baseline. Where the evaluations are
+    spent before single tokens are reached, a part of the text shares its value equally.
+
+    Args:
+        outputs: The model on masks.
+        tokens: Number of tokens.
+        seed: Of the order in which parts of equal weight are halved.
+        evaluations: Number of masks that may be looked at.
+
+    Raises:
+        InputError: If shap is not installed.
+    """
+    require_package("shap", "to compute Partition SHAP")
+    import shap
+
+    if tokens == 1:
+        away, whole = outputs(np.array([[False], [True]]))
+        return np.array([whole - away])
+    explainer = shap.PartitionExplainer(outputs, _Masks(tokens))
+    state = np.random.get_state()  # shap draws from NumPy's global generator
+    try:
+        np.random.seed(seed % 2**32)
+        explained = explainer(
+            np.ones((1, tokens)), max_evals=evaluations, batch_size=evaluations, silent=True
+        )
+    finally:
+        np.random.set_state(state)
+    return np.asarray(explained.values[0], dtype=np.float64)
+
+
+class _Masks:
+    """What shap calls a masker: gives each mask itself."""
+
+    def __init__(self, tokens: int) -> None:
+        self.shape = (1, tokens)
+        self.clustering = halving_tree(tokens)
+
+    def __call__(self, mask: NDArray[np.bool_], _: object) -> tuple[NDArray[np.bool_], ...]:
+        return (mask[None, :],)
+
+
+def halving_tree(tokens: int) -> FloatArray:
+    """A tree that halves a text down to its tokens, as `scipy.cluster.hierarchy` writes trees.
+
+    Each row is a part of the text, small parts first: its two halves (below ``tokens`` a token,
+    from there on an earlier row), a distance, which is its number of tokens, and that number.
+
+    >>> halving_tree(3)
+    array([[1., 2., 2., 2.],
+           [0., 3., 3., 3.]])
+    """
+    rows: list[tuple[int, int, int, int]] = []
+
+    def part(start: int, stop: int) -> int:
+        if stop - start == 1:
+            return start
+        middle = (start + stop) // 2
+        rows.append((part(start, middle), part(middle, stop), stop - start, stop - start))
+        return tokens + len(rows) - 1
+
+    part(0, tokens)
+    return np.array(rows, dtype=np.float64).reshape(-1, 4)
+
+
+def surrogate_scores(
+    model: EmbeddedModel,
+    batch: Batch,
+    method: str,
+    keys: NDArray[np.uint64],
+    *,
+    samples: int = SAMPLES,
+    evaluations: int = EVALUATIONS,
+) -> torch.Tensor:
+    """Scores by a method of `SURROGATES`, shape (rows, tokens); special tokens have 0.
+
+    Args:
+        keys: A seed per row, shape (rows,).
+    """
+    import torch
+
+    scores = torch.zeros(batch.open.shape, dtype=torch.float64)
+    for row, key in enumerate(keys):
+        outputs, open_places = _outputs_of_row(model, batch, row), batch.open[row].cpu()
+        tokens, seed = int(open_places.sum()), int(key >> np.uint64(1))
+        values = (
+            lime_scores(outputs, tokens, seed, samples)
+            if method == LIME
+            else partition_shap_scores(outputs, tokens, seed, evaluations)
+        )
+        scores[row, open_places] = torch.from_numpy(values)
+    return scores
+
+
+def _outputs_of_row(model: EmbeddedModel, batch: Batch, row: int) -> OfMasks:
+    import torch
+
+    single = batch.row(row)
+
+    def outputs(masks: NDArray[np.bool_]) -> Any:
+        kept = torch.ones((len(masks), 1, batch.length), dtype=torch.bool, device=model.device)
+        kept[:, 0, single.open[0]] = torch.from_numpy(masks).to(model.device)
+        return outputs_of_kept(model, single, kept)[:, 0].double().cpu().numpy()
+
+    return outputs

@@ -1,0 +1,135 @@
+"""Faithfulness of attributions as a model's owner measured it: what tokens change in the output."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from audit.base.errors import InputError, SchemaError, first_cases
+from audit.base.files import first_bytes, refuse_pickle
+from audit.data.label_formats.jsonl import objects_on
+from audit.data.sources import source_of
+from audit.explanations.agreement.instance_means import clusters, instance_means
+from audit.explanations.attributions import Attributions
+
+HIGHER = "comprehensiveness"
+LOWER = ("sufficiency", "deletion_area")
+"""Measures of which a low value is faithful."""
+METRICS = (HIGHER, *LOWER)
+KEYS = ["id", "target", "method", "model", "seed"]
+
+
+def read_faithfulness(path: Path, attributions: Attributions) -> pl.DataFrame:
+    """Read faithfulness, one row per row of attributions.
+
+    Args:
+        path: JSON lines or Parquet: ``id, target, method, model, seed``, and measures of `METRICS`,
+            each beside ``random_`` and its name: the same for tokens in random order.
+        attributions: The rows that it is of.
+
+    Returns:
+        `KEYS`, ``row`` (place in the attributions), the measures; rows that attributions lack are
+        left out.
+
+    Raises:
+        InputError: If no row fits, or a row is there twice.
+        SchemaError: If a column is missing.
+    """
+    rows = _rows(path)
+    needed = [name for metric in METRICS for name in (metric, f"random_{metric}")]
+    lacking = [name for name in (*KEYS[:3], *needed) if name not in rows.columns]
+    if lacking:
+        raise SchemaError(
+            f"the columns {', '.join((*KEYS[:3], *needed))} are required",
+            found=f"no {first_cases(lacking)} among {first_cases(rows.columns)}",
+            where=path,
+        )
+    defaults = {"model": pl.lit("model"), "seed": pl.lit(0)}
+    rows = rows.with_columns(
+        **{name: value for name, value in defaults.items() if name not in rows.columns}
+    ).select(
+        *(pl.col(name).cast(attributions.rows.schema[name]) for name in KEYS),
+        *(pl.col(name).cast(pl.Float64) for name in needed),
+    )
+    if rows.select(KEYS).is_duplicated().any():
+        raise InputError("each row of faithfulness may be there once", found="repeated", where=path)
+    own = attributions.rows.select(KEYS).with_row_index("row")
+    joined = own.join(rows, on=KEYS).sort("row")
+    if joined.is_empty():
+        raise InputError(
+            "faithfulness of the attributions that are audited is required",
+            found="no row with the id, target, method, model and seed of one of them",
+            where=path,
+        )
+    return joined
+
+
+def _rows(path: Path) -> pl.DataFrame:
+    refuse_pickle(path, first_bytes(path), "faithfulness")
+    source = source_of(path)
+    if not source.is_text:
+        return source.table()
+    lines = [line for _, line in objects_on(source.lines())]
+    try:
+        return pl.DataFrame(lines, infer_schema_length=None)
+    except (TypeError, ValueError, OverflowError, pl.exceptions.PolarsError):
+        raise SchemaError(
+            "each key must have values of one type", found="several types", where=path
+        ) from None
+
+
+MEANS: dict[str, Any] = {
+    "method": pl.String,
+    "model": pl.String,
+    "metric": pl.String,
+    "value": pl.Float64,
+    "low": pl.Float64,
+    "high": pl.Float64,
+    "random": pl.Float64,
+    "above_random": pl.Float64,
+    "above_low": pl.Float64,
+    "above_high": pl.Float64,
+    "n": pl.Int64,
+}
+
+
+def faithfulness_means(rows: pl.DataFrame) -> pl.DataFrame:
+    """Means over instances by method, model and metric, beside tokens in random order.
+
+    Returns:
+        Columns `MEANS`; ``above_random`` with its 95 % interval is positive where the method is
+        more faithful than a random order.
+    """
+    keys = rows.select("model", "method").unique().sort("model", "method")
+    part = rows.select("model", "method").join(
+        keys.with_row_index("part"), on=["model", "method"], how="left", maintain_order="left"
+    )["part"]
+    _, instance = np.unique(rows["id"].to_numpy(), return_inverse=True)
+    grouped = clusters(part.to_numpy().astype(np.int64), instance.astype(np.int64))
+    value = rows.select(METRICS).to_numpy()
+    random = rows.select(f"random_{metric}" for metric in METRICS).to_numpy()
+    sign = np.array([1.0 if metric == HIGHER else -1.0 for metric in METRICS])
+    own, base, above = (
+        instance_means(of, grouped) for of in (value, random, sign * (value - random))
+    )
+    tables = [
+        keys.with_columns(
+            metric=pl.lit(metric),
+            value=own.value[:, column],
+            low=own.low[:, column],
+            high=own.high[:, column],
+            random=base.value[:, column],
+            above_random=above.value[:, column],
+            above_low=above.low[:, column],
+            above_high=above.high[:, column],
+            n=above.n[:, column],
+        )
+        for column, metric in enumerate(METRICS)
+    ]
+    return pl.concat(tables).select(
+        pl.col(name).cast(kind).fill_nan(None) if kind == pl.Float64 else pl.col(name).cast(kind)
+        for name, kind in MEANS.items()
+    )

@@ -1,0 +1,1 @@
+"""Importance alignment: whether what a model looks at is what people point to."""

@@ -1,0 +1,219 @@
+"""Measure explanations: with people, with each other, with the model, and by node."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import polars as pl
+
+from audit.base.progress import Progress, silent
+from audit.explanations.agreement.agreement import Agreement, measure_agreement
+from audit.explanations.agreement.plausibility import Plausibility, measure_plausibility
+from audit.explanations.agreement.run_difference import RunDifference, measure_run_difference
+from audit.explanations.attributions import Attributions
+from audit.explanations.branches import by_node
+from audit.explanations.faithful_rows import faithfulness_means
+from audit.explanations.importance.accuracy_correlation import (
+    CORRELATION,
+    accuracies,
+    correlate_with_accuracy,
+)
+from audit.explanations.importance.examples import Subset
+from audit.explanations.importance.importance import (
+    DRAWS,
+    ImportanceAlignment,
+    alignment_by_seed,
+    importance_alignment,
+)
+from audit.explanations.importance.oracle_agreement import oracle_agreement
+from audit.hierarchies.hierarchy import Hierarchy
+
+ALIGNMENT, MASS, AGREEMENT, FAITHFULNESS = (
+    "importance_alignment",
+    "mass_in_evidence",
+    "agreement",
+    "comprehensiveness",
+)
+"""What nodes are compared by: C - C_R; the share of absolute scores inside the evidence, less the
+share of tokens; agreement of all methods above its null; comprehensiveness above that of tokens in
+random order."""
+
+
+@dataclass(frozen=True, eq=False)
+class ExplanationMeasurements:
+    """Everything that checks and reports may read of explanations.
+
+    Args:
+        attributions: What was read.
+        only: The examples that nodes are compared by.
+        alignment: Importance alignment; None without evidence and without informed models.
+        oracles: How far oracles agree, columns of `oracle_agreement`; empty without two.
+        accuracy: Delta-A with accuracy, a point per model and seed, columns of
+            `correlate_with_accuracy`.
+        agreement: Agreement of methods with each other and with people.
+        plausibility: Scores against evidence; None without evidence.
+        runs: Differences of runs.
+        faithfulness: Means of the faithfulness that was read; None without it.
+        node_of: The node of each target that has one.
+        values: ``id, target, model, method, measure, value``: what `branches` is made of; targets
+            are nodes.
+        branches: Results by node, columns `audit.explanations.branches.BRANCHES`.
+    """
+
+    attributions: Attributions
+    only: Subset
+    alignment: ImportanceAlignment | None
+    oracles: pl.DataFrame
+    accuracy: pl.DataFrame
+    agreement: Agreement
+    plausibility: Plausibility | None
+    runs: RunDifference
+    faithfulness: pl.DataFrame | None
+    node_of: Mapping[str, str]
+    values: pl.DataFrame
+    branches: pl.DataFrame
+
+
+def measure_explanations(
+    attributions: Attributions,
+    hierarchy: Hierarchy,
+    node_of: Mapping[str, str],
+    *,
+    faithful: pl.DataFrame | None = None,
+    informed: Mapping[str, Sequence[str]] | None = None,
+    only: Subset = "all",
+    draws: int = DRAWS,
+    seed: int = 0,
+    progress: Progress = silent,
+) -> ExplanationMeasurements:
+    """Measure attributions, and compare the nodes of the hierarchy.
+
+    Args:
+        attributions: Scores of tokens.
+        hierarchy: The hierarchy of the targets.
+        node_of: The node of each target; others take no part in the comparison of nodes.
+        faithful: One row per row of attributions, from `read_faithfulness`.
+        informed: Per model those that also read the explanation.
+        only: The examples that nodes are compared by.
+        draws: Other explanations that each is held against.
+        seed: Seed of draws, ties and permutations.
+        progress: Progress callback.
+    """
+    evidence, alignment = attributions.evidence is not None, None
+    if evidence or informed:
+        progress("comparing with evidence")
+        alignment = importance_alignment(attributions, informed=informed, draws=draws, seed=seed)
+    plausibility = measure_plausibility(attributions, seed=seed) if evidence else None
+    progress("comparing methods")
+    agreement = measure_agreement(attributions, seed=seed)
+    values = _values(attributions, only, alignment, agreement, plausibility, faithful)
+    nodes = values.with_columns(
+        pl.col("target").replace_strict(node_of, default=None, return_dtype=pl.String)
+    )
+    progress("comparing nodes")
+    return ExplanationMeasurements(
+        attributions=attributions,
+        only=only,
+        alignment=alignment,
+        oracles=oracle_agreement(attributions, informed=informed),
+        accuracy=_accuracy(attributions, alignment, informed),
+        agreement=agreement,
+        plausibility=plausibility,
+        runs=measure_run_difference(attributions),
+        faithfulness=None if faithful is None else faithfulness_means(faithful),
+        node_of=node_of,
+        values=nodes,
+        branches=by_node(nodes, hierarchy),
+    )
+
+
+def _accuracy(
+    attributions: Attributions,
+    alignment: ImportanceAlignment | None,
+    informed: Mapping[str, Sequence[str]] | None,
+) -> pl.DataFrame:
+    if alignment is None:
+        return pl.DataFrame(schema=CORRELATION)
+    return correlate_with_accuracy(
+        alignment_by_seed(alignment.rows), accuracies(attributions, informed)
+    )
+
+
+_VALUES: dict[str, Any] = {
+    "id": pl.String,
+    "target": pl.String,
+    "model": pl.String,
+    "method": pl.String,
+    "measure": pl.String,
+    "value": pl.Float64,
+}
+
+
+def _values(
+    attributions: Attributions,
+    only: Subset,
+    alignment: ImportanceAlignment | None,
+    agreement: Agreement,
+    plausibility: Plausibility | None,
+    faithful: pl.DataFrame | None,
+) -> pl.DataFrame:
+    rows = attributions.rows.with_row_index("row").with_columns(pl.col("row").cast(pl.Int64))
+    of_rows: dict[str, pl.DataFrame] = {}
+    if alignment is not None:
+        people = alignment.rows.filter(pl.col("oracle") != "soft")
+        of_rows[ALIGNMENT] = people.select("row", value="difference")
+    if plausibility is not None:
+        share = pl.col("mass_absolute") - pl.col("evidence") / pl.col("tokens")
+        of_rows[MASS] = plausibility.rows.select("row", value=share)
+    if faithful is not None:
+        gain = pl.col("comprehensiveness") - pl.col("random_comprehensiveness")
+        of_rows[FAITHFULNESS] = faithful.select("row", value=gain)
+    kept = rows.filter(_chosen(only))
+    tables = [
+        kept.join(values.with_columns(pl.col("row").cast(pl.Int64)), on="row").with_columns(
+            measure=pl.lit(name)
+        )
+        for name, values in of_rows.items()
+    ]
+    tables += [_agreement(agreement, kept)]
+    return pl.concat([pl.DataFrame(schema=_VALUES), *(one.select(*_VALUES) for one in tables)])
+
+
+def _chosen(only: Subset) -> pl.Expr:
+    """Rows of the subset; where nothing is known of a row, it is in ``all`` alone."""
+    wrong = (pl.col("gold") != pl.col("predicted")).fill_null(False)
+    right = (pl.col("gold") == pl.col("predicted")).fill_null(False)
+    models = pl.col("model").n_unique()
+    chosen = {
+        "all": pl.lit(True),
+        "right": right,
+        "wrong": wrong,
+        "common": wrong.all().over("id", "target") & (models.over("id", "target") == models),
+    }
+    return chosen[only] & ~pl.col("borrowed").fill_null(False)
+
+
+def _agreement(agreement: Agreement, rows: pl.DataFrame) -> pl.DataFrame:
+    """Agreement of all methods, or of the one pair that there is, above its null."""
+    keys = ["id", "target", "model", "seed"]
+    units = agreement.units.join(rows.select(keys).unique(), on=keys)
+    several = [one for one in agreement.of_units() if _of_methods(one)]
+    sets = [one for one in several if one["together"].is_not_null().any()] or several
+    gain = pl.col("dynamic") - pl.col("chance_permuted")
+    above = [one.select("unit", value=gain) for one in sets]
+    if len(above) != 1:
+        return pl.DataFrame(schema=_VALUES)
+    return units.join(above[0], on="unit").select(
+        "id",
+        "target",
+        "model",
+        method=pl.lit("all methods"),
+        measure=pl.lit(AGREEMENT),
+        value="value",
+    )
+
+
+def _of_methods(one: pl.DataFrame) -> bool:
+    return not one.is_empty() and one["second"][0] != "human"

@@ -1,0 +1,1 @@
+"""Reading of attributions and of the human evidence for them."""

@@ -1,0 +1,295 @@
+"""Attributions from files, with the texts that they share and the human evidence for these."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+
+from audit.base.dag import IntArray
+from audit.base.errors import InputError, SchemaError
+from audit.explanations.attributions import ROWS, Attributions, Evidence, EvidenceKind
+from audit.explanations.lists import Lists
+from audit.explanations.reading.human_evidence import (
+    PAYLOADS,
+    Records,
+    evidence_of,
+    explanation_words,
+    places_in,
+)
+from audit.explanations.reading.list_columns import laid_out, lists_in
+from audit.explanations.reading.row_files import read_rows
+from audit.explanations.reading.sound_rows import NO_TOKENS, REQUIRED, rows_in_order, sound_rows
+from audit.explanations.reading.texts import Texts, texts_of
+from audit.explanations.reading.word_pieces import Merging, merging_named
+from audit.explanations.reading.words import ALL_SPECIAL, special_tokens, words_of
+from audit.explanations.reading.words import stop_words as stop_words_named
+
+
+def read_attributions(
+    path: Path | str,
+    evidence: Path | str | None = None,
+    *,
+    word_pieces: str | None = None,
+    special: str | Collection[str] = ALL_SPECIAL,
+    stop_words: str = "paper",
+    kind: EvidenceKind | None = None,
+) -> Attributions:
+    """Read attributions, and the human evidence for the same texts, from JSON lines or Parquet.
+
+    A row is an instance, target label, method, model and seed. Rows are sorted by these, so that
+    their order in the file does not matter.
+
+    Args:
+        path: The attributions: ``id, target, tokens, scores``, and further columns.
+        evidence: A file of evidence: ``id, target`` and ``marks``, ``spans`` or ``explanation``.
+            Evidence that stands among the attributions is not read then.
+        word_pieces: Merge the pieces of words: ``sum``, ``mean`` or ``max``.
+        special: Tokens that are left out, or the name of a list of them.
+        stop_words: The list of words that explanations do not hold: ``paper`` or ``clinical``.
+        kind: The evidence to read, where there are several kinds.
+
+    Raises:
+        InputError: If a file is empty, holds no sound row, or no evidence fits the attributions.
+        SchemaError: If a required column is missing, or has a wrong type.
+    """
+    path = Path(path)
+    choices = Choices.named(word_pieces, special, stop_words, kind)
+    if evidence is None:
+        return attributions_of(read_rows(path, REQUIRED), choices, sources=(path,))
+    evidence = Path(evidence)
+    records = _own_records(read_rows(evidence, ("id", "target")), choices, evidence)
+    return attributions_of(read_rows(path, REQUIRED), choices, records, (path, evidence))
+
+
+@dataclass(frozen=True)
+class Choices:
+    """How attributions are read.
+
+    Args:
+        rule: How word pieces are merged; None leaves them.
+        special: Tokens that are left out.
+        stop: Words that explanations do not hold.
+        kind: The evidence to read; None where there is one kind.
+    """
+
+    rule: Merging | None
+    special: frozenset[str]
+    stop: frozenset[str]
+    kind: EvidenceKind | None
+
+    @classmethod
+    def named(
+        cls,
+        word_pieces: str | None,
+        special: str | Collection[str],
+        stop_words: str,
+        kind: EvidenceKind | None,
+    ) -> Choices:
+        """The choices of these names; raises InputError if one does not exist."""
+        if kind is not None and kind not in PAYLOADS:
+            raise InputError(
+                "a kind of evidence is required",
+                found=repr(kind),
+                hint=f"the kinds are {', '.join(PAYLOADS)}",
+            )
+        rule, tokens = merging_named(word_pieces), special_tokens(special)
+        return cls(rule, tokens, stop_words_named(stop_words), kind)
+
+
+def attributions_of(
+    rows: pl.DataFrame,
+    choices: Choices,
+    records: Records | None = None,
+    sources: tuple[Path, ...] = (),
+) -> Attributions:
+    """Attributions of rows as `read_rows` gives them.
+
+    Args:
+        rows: The rows, with evidence among them unless records are given.
+        choices: How they are read.
+        records: Evidence from a file of its own.
+        sources: The files that were read, the attributions first.
+
+    Raises:
+        InputError: If no row is sound, or none of the records given fits.
+    """
+    where = sources[0] if sources else ""
+    read = rows.height
+    sound, faults = sound_rows(rows, where)
+    del rows
+    met = _records_among(sound, choices, where) if records is None else records
+    texts = texts_of(sound, choices.special, choices.rule)
+    text = texts.given["text"].gather(texts.of_row)
+    placed = sound.drop("tokens").with_columns(text=text, given=pl.Series(texts.of_row))
+    del sound
+    kept, repeats = rows_in_order(placed.drop_nulls("text"))
+    empty = {NO_TOKENS: text.null_count()} if text.null_count() else {}
+    ledger = {"rows_read": read, "rows_kept": kept.height, **faults, **empty, **repeats}
+    if kept.is_empty():
+        raise InputError(
+            "a sound row of attributions is required", found=_as_told(ledger), where=where
+        )
+    numbers = kept["text"].unique(maintain_order=True)
+    texts = texts.numbered(numbers.to_numpy())
+    kept = kept.with_columns(text=texts.given["text"].gather(kept["given"]))
+    made = _assembled(kept, texts, choices.rule, met, ledger)
+    if records is not None and made.evidence is None:
+        raise InputError(
+            "evidence that fits the attributions is required",
+            found=_as_told(made.ledger, "evidence_"),
+            where=sources[-1],
+            hint="evidence is joined by id and target, and masks also by their length",
+        )
+    return replace(made, sources=sources)
+
+
+def _assembled(
+    rows: pl.DataFrame,
+    texts: Texts,
+    rule: Merging | None,
+    records: Records | None,
+    ledger: dict[str, int],
+) -> Attributions:
+    """Attributions of rows that are kept, each with its ``text`` and ``given`` list."""
+    tokens, starts = laid_out(texts.left["tokens"])
+    vocabulary, places = _vocabulary(tokens, records)
+    words = Lists(places, starts)
+    scores = texts.scores(lists_in(rows["scores"], np.float64), rows["given"].to_numpy(), rule)
+    found: dict[str, int] = {}
+    evidence = None
+    if records is not None:
+        pairs = rows.select("text", "target").unique().sort("text", "target")
+        offsets = _offsets(rows, texts.given.height)
+        evidence, found = evidence_of(records, pairs, texts, words, vocabulary, offsets)
+    linked = _linked(rows, evidence)
+    return Attributions(
+        rows=linked.select(*ROWS).cast(pl.Schema(ROWS)),
+        scores=scores,
+        words=words,
+        tokens=tokens.alias("token"),
+        vocabulary=vocabulary.alias("word"),
+        evidence=evidence,
+        ledger={
+            **ledger,
+            "texts": texts.left.height,
+            "special_tokens": int((~texts.kept.values).sum()),
+            "rows_of_one_token": int((scores.lengths == 1).sum()),
+            **found,
+            "rows_without_evidence": linked["item"].null_count(),
+        },
+    )
+
+
+def _vocabulary(tokens: pl.Series, records: Records | None) -> tuple[pl.Series, IntArray]:
+    """All words in order, those of explanations among them, and the place of each token's word."""
+    distinct = tokens.unique()
+    words = words_of(distinct)
+    told = (
+        [] if records is None or records.kind != "text" else [laid_out(records.frame["words"])[0]]
+    )
+    vocabulary = pl.concat([words, *told]).unique().sort()
+    by_token = pl.Series(places_in(words, vocabulary))
+    places = tokens.replace_strict(distinct, by_token, return_dtype=pl.Int64)
+    return vocabulary, places.to_numpy()
+
+
+def _linked(rows: pl.DataFrame, evidence: Evidence | None) -> pl.DataFrame:
+    """The rows with the place of their evidence in ``item``, null where there is none."""
+    if evidence is None:
+        return rows.with_columns(item=pl.lit(None, pl.Int64))
+    items = evidence.items.select("text", "target").with_columns(item=pl.int_range(pl.len()))
+    return rows.join(items, on=["text", "target"], how="left", maintain_order="left")
+
+
+def _offsets(rows: pl.DataFrame, lists: int) -> pl.DataFrame:
+    """``offsets`` of the tokens of each given list, and the ``length`` of its passage, if known.
+
+    Both are null where rows with the same tokens differ in them.
+    """
+    known: dict[str, tuple[str, pl.Expr, pl.DataType]] = {
+        "offsets": ("offsets", pl.col("offsets"), pl.List(pl.List(pl.Int64))),
+        "length": ("passage", pl.col("passage").str.len_chars().cast(pl.Int64), pl.Int64()),
+    }
+    places = pl.DataFrame({"given": pl.int_range(lists, eager=True)})
+    for name, (column, value, dtype) in known.items():
+        if column not in rows.columns:
+            places = places.with_columns(pl.lit(None, dtype).alias(name))
+            continue
+        once = rows.select("given", value.alias(name)).drop_nulls().unique()
+        clear = once.filter(~once["given"].is_duplicated())
+        places = places.join(clear, on="given", how="left", maintain_order="left")
+    return places
+
+
+def _own_records(rows: pl.DataFrame, choices: Choices, path: Path) -> Records:
+    """The evidence in a file of its own; raises SchemaError if it has no column of evidence."""
+    held = _held(rows, choices.kind, path)
+    if held is None:
+        raise SchemaError(
+            "a column marks, spans, explanation or explanation_tokens is required",
+            found=f"none with a value, and {int(rows['evidence_fault'].sum()):,} of a wrong type",
+            where=path,
+        )
+    model = pl.col("model") if "model" in rows.columns else pl.lit(None, pl.String)
+    wrong = pl.col("fault") | pl.col("evidence_fault")
+    return _records(rows.with_columns(model=model, wrong_type=wrong), *held, choices.stop)
+
+
+def _records_among(rows: pl.DataFrame, choices: Choices, where: object) -> Records | None:
+    """The evidence that stands among attributions, each once; None if there is none.
+
+    Masks are about the tokens of their row, so about its model; spans and explanations are about
+    the text.
+    """
+    held = _held(rows, choices.kind, where)
+    if held is None:
+        return None
+    kind, column = held
+    told = rows.filter(pl.col(column).is_not_null() | pl.col("evidence_fault"))
+    model = pl.col("model") if kind == "marks" else pl.lit(None, pl.String)
+    records = told.select("id", "target", column, model=model, wrong_type="evidence_fault")
+    return _records(records.unique(maintain_order=True), kind, column, choices.stop)
+
+
+def _records(rows: pl.DataFrame, kind: EvidenceKind, column: str, stop: frozenset[str]) -> Records:
+    payload = pl.col(column) if kind != "text" else pl.lit(explanation_words(rows[column], stop))
+    name = "words" if kind == "text" else kind
+    return Records(kind, rows.select("id", "target", "model", "wrong_type", payload.alias(name)))
+
+
+def _held(
+    rows: pl.DataFrame, kind: EvidenceKind | None, where: object
+) -> tuple[EvidenceKind, str] | None:
+    """The kind of evidence that the rows hold, and its column; None if there is none.
+
+    Raises:
+        InputError: If there are several kinds and none is named, or the named one is not there.
+    """
+    filled = [name for name in rows.columns if rows[name].null_count() < rows.height]
+    columns = {one: [name for name in PAYLOADS[one] if name in filled] for one in PAYLOADS}
+    kinds = [one for one in PAYLOADS if columns[one]]
+    if kind is not None and kind not in kinds:
+        raise InputError(
+            f"evidence of the kind {kind!r} is required",
+            found=f"the kinds {', '.join(kinds)}" if kinds else "none",
+            where=where,
+        )
+    if kind is None and len(kinds) > 1:
+        raise InputError(
+            "one kind of evidence is read at a time",
+            found=", ".join(kinds),
+            where=where,
+            hint="name the kind that is meant",
+        )
+    chosen = kind or next(iter(kinds), None)
+    return (chosen, columns[chosen][0]) if chosen else None
+
+
+def _as_told(ledger: Mapping[str, int], of: str = "") -> str:
+    """Counts of the ledger for a message: those whose names begin so."""
+    told = [f"{count:,} {name}" for name, count in ledger.items() if name.startswith(of) and count]
+    return ", ".join(told)

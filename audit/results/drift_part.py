@@ -1,0 +1,46 @@
+"""The part of a result on how labels drift with the policy's columns."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar, Self
+
+import polars as pl
+
+from audit.results.part import ReadTable, Tables
+
+
+@dataclass(frozen=True, eq=False)
+class DriftPart:
+    """Use of nodes by the values of drift columns; its overview stands in ``coverage``.
+
+    Args:
+        values: One row per value of a drift column.
+        nodes: One row per value and node tested.
+    """
+
+    name: ClassVar[str] = "drift"
+
+    values: pl.DataFrame
+    nodes: pl.DataFrame
+
+    def tables(self) -> Tables:
+        """``drift_values`` and ``drift_nodes``."""
+        return {"drift_values": self.values, "drift_nodes": self.nodes}
+
+    def shared(self, min_cell: int) -> Mapping[str, Any]:
+        """Nothing of its own: `coverage` shows drift beside the nodes in use."""
+        return {}
+
+    @classmethod
+    def absent(cls) -> Mapping[str, Any]:
+        """Nothing."""
+        return {}
+
+    @classmethod
+    def read(cls, table: ReadTable, shared: Mapping[str, Any]) -> Self | None:
+        """The part of a run with drift columns."""
+        if not shared["overview"]["coverage"]["drift"]:
+            return None
+        return cls(table("drift_values").collect(), table("drift_nodes").collect())

@@ -1,0 +1,150 @@
+"""Explanations in a run: read, measured, and made a part of the result."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import polars as pl
+
+from audit.base.progress import Progress, silent
+from audit.data.dataset import LabelDataset, map_labels
+from audit.data.label_format import INSTANCES, ROWS, RawLabels
+from audit.explanations.attributions import Attributions
+from audit.explanations.faithful_rows import read_faithfulness
+from audit.explanations.measure import ExplanationMeasurements, measure_explanations
+from audit.explanations.reading.reading import read_attributions
+from audit.explanations.shown_examples import shown_examples
+from audit.hierarchies.hierarchy import Hierarchy
+from audit.results.explanation_part import ExplanationPart
+from audit.runs.settings import ATTRIBUTIONS, Explaining
+
+
+@dataclass(frozen=True, eq=False)
+class Explanations:
+    """Attributions as read, and how they are to be measured."""
+
+    attributions: Attributions
+    faithful: pl.DataFrame | None
+    settings: Explaining
+
+
+def read_explanations(settings: Explaining, progress: Progress = silent) -> Explanations:
+    """Read attributions, evidence and faithfulness."""
+    progress("reading attributions")
+    attributions = read_attributions(
+        settings.attributions,
+        settings.evidence,
+        word_pieces=settings.word_pieces,
+        stop_words=settings.stop_words,
+    )
+    faithful = None
+    if settings.faithfulness is not None:
+        faithful = read_faithfulness(settings.faithfulness, attributions)
+    return Explanations(attributions, faithful, settings)
+
+
+def explained_labels(attributions: Attributions, hierarchy: Hierarchy | None) -> LabelDataset:
+    """The explained labels as a dataset; without a hierarchy, all of them are below one root."""
+    pairs = attributions.rows.select("id", "target").unique().sort("id", "target")
+    rows = pairs.select(
+        instance="id",
+        label="target",
+        **{name: pl.lit(None, kind) for name, kind in ROWS.items() if name not in _OWN},
+    )
+    instances = pairs.select(
+        pl.col("id").unique(maintain_order=True).alias("instance")
+    ).with_columns(pl.lit(None, pl.String).alias(name) for name in INSTANCES if name != "instance")
+    raw = RawLabels(rows, instances, attributions.sources[:1], format=ATTRIBUTIONS)
+    if hierarchy is None:
+        hierarchy = _flat(pairs["target"].unique().sort())
+    return map_labels(raw, hierarchy)
+
+
+_OWN = ("instance", "label")
+
+
+def _flat(labels: pl.Series) -> Hierarchy:
+    root = "all labels"
+    while root in labels:
+        root = f"({root})"
+    edges = pl.DataFrame({"child": labels, "parent": [root] * len(labels)})
+    return Hierarchy.build(edges, name="labels without a hierarchy")
+
+
+def measured_explanations(
+    explanations: Explanations, labels: LabelDataset, seed: int, progress: Progress
+) -> ExplanationMeasurements:
+    """Measure explanations of labels that are nodes."""
+    settings = explanations.settings
+    return measure_explanations(
+        explanations.attributions,
+        labels.hierarchy,
+        dict(labels.mappings.select("label", "node").iter_rows()),
+        faithful=explanations.faithful,
+        informed=settings.informed or None,
+        only=settings.only,
+        draws=settings.draws,
+        seed=seed,
+        progress=progress,
+    )
+
+
+def explanation_part(
+    explained: ExplanationMeasurements, settings: Explaining, labels: LabelDataset
+) -> ExplanationPart:
+    """What a run keeps of explanations."""
+    return ExplanationPart(
+        facts=_facts(explained, settings, labels),
+        frames=dict(_frames(explained)),
+        examples=shown_examples(explained),
+    )
+
+
+def _facts(
+    explained: ExplanationMeasurements, settings: Explaining, labels: LabelDataset
+) -> Mapping[str, Any]:
+    attributions = explained.attributions
+    rows, ledger = attributions.rows, dict(attributions.ledger)
+    read, kept = ledger.pop("rows_read", len(rows)), ledger.pop("rows_kept", len(rows))
+    known = rows["id"].is_in(labels.instances["instance"].implode())
+    evidence = attributions.evidence
+    return {
+        "rows_read": read,
+        "rows": kept,
+        "left_out": ledger,
+        "instances": rows["id"].n_unique(),
+        "examples": rows.select("id", "target").n_unique(),
+        "instances_without_labels": rows.filter(~known)["id"].n_unique(),
+        "labels": rows["target"].n_unique(),
+        "methods": rows["method"].unique().sort().to_list(),
+        "models": rows["model"].unique().sort().to_list(),
+        "seeds": rows.select("model", "seed").n_unique(),
+        "evidence": None if evidence is None else evidence.kind,
+        "annotators": None if evidence is None else evidence.items["annotators"].max(),
+        "only": settings.only,
+        "draws": settings.draws,
+        "k": explained.agreement.k,
+        "show_text": settings.text,
+    }
+
+
+def _frames(explained: ExplanationMeasurements) -> Iterator[tuple[str, pl.DataFrame]]:
+    if explained.alignment is not None:
+        yield "alignment", explained.alignment.summary
+        yield "oracles", explained.oracles
+        yield "accuracy", explained.accuracy
+    agreement = explained.agreement
+    both = [agreement.pairs, agreement.together]
+    yield "agreement", pl.concat(both, how="diagonal_relaxed")
+    yield "lengths", agreement.lengths
+    yield "differences", agreement.differences
+    yield "gains", agreement.gains
+    yield "chosen", agreement.chosen
+    yield "runs", explained.runs.runs
+    if explained.plausibility is not None:
+        yield "plausibility", explained.plausibility.means
+    if explained.faithfulness is not None:
+        yield "faithfulness", explained.faithfulness
+    yield "branches", explained.branches

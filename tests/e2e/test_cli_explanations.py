@@ -1,0 +1,183 @@
+"""``audit explanations`` from files to a run: findings, tables, what is shared, and mistakes."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+from jsonschema import Draft202012Validator
+from typer.testing import CliRunner, Result
+
+from audit.cli.app import app
+from audit.explanations.reading.writing import write_attributions
+from audit.results.result import to_json_bytes
+from audit.runs.read import read_run
+from fixtures.explained_releases import explained_release, thirty_nodes
+
+ROOT = Path(__file__).parents[2]
+BODY = thirty_nodes()
+
+
+def audit(*arguments: object) -> Result:
+    return CliRunner().invoke(app, [str(argument) for argument in arguments])
+
+
+class Files:
+    """Attributions with a branch whose evidence is ignored, the hierarchy, and the labels."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.attributions, dataset = explained_release(1, hierarchy=BODY, ignored="b")
+        self.path = folder / "attributions.parquet"
+        write_attributions(self.attributions, self.path)
+        self.hierarchy = folder / "tree.csv"
+        BODY.edge_frame().write_csv(self.hierarchy)
+        labels = dataset.assertions.select(
+            dataset.instances["instance"].gather(dataset.assertions["instance"]),
+            pl.Series("label", [BODY.nodes[node] for node in dataset.assertions["node"]]),
+        )
+        self.labels = folder / "labels.csv"
+        labels.write_csv(self.labels)
+
+    def run(self, out: str, *options: object) -> Any:
+        made = audit("explanations", self.path, "--no-pdf", "--out", self.folder / out, *options)
+        assert made.exit_code == 0, made.output
+        return json.loads((self.folder / out / "result.json").read_bytes())
+
+    def hung(self, out: str, *options: object) -> Any:
+        return self.run(out, "--hierarchy", self.hierarchy, *options)
+
+
+@pytest.fixture(scope="module")
+def files(tmp_path_factory: pytest.TempPathFactory) -> Files:
+    return Files(tmp_path_factory.mktemp("explanations"))
+
+
+@pytest.fixture(scope="module")
+def alone(files: Files) -> Any:
+    return files.hung("alone")
+
+
+def names(shared: Any) -> list[str]:
+    return [check["name"] for check in shared["checks"]]
+
+
+def test_the_planted_branch_is_the_finding(alone: Any) -> None:
+    (found,) = alone["checks"][0]["findings"]
+    assert [node["id"] for node in found["nodes"]] == ["b"]
+    assert "Below b" in found["statement"]
+
+
+def test_without_a_dataset_no_check_of_a_dataset_is_there(alone: Any) -> None:
+    assert names(alone) == [
+        "evidence_ignored", "methods_disagree", "unfaithful", "waiver_expired", "waiver_unused",
+    ]  # fmt: skip
+    assert alone["identity"]["data"]["format"] == "attributions"
+    assert alone["ledger"]["instances"] == 240
+
+
+def test_the_result_is_as_its_schema_says(alone: Any) -> None:
+    schema = json.loads((ROOT / "audit/results/result.schema.json").read_bytes())
+    Draft202012Validator(schema).validate(alone)
+
+
+def test_with_the_labels_the_dataset_is_audited_too(files: Files) -> None:
+    both = files.hung("both", "--labels", files.labels)
+    assert names(both)[:3] == ["evidence_ignored", "methods_disagree", "unfaithful"]
+    assert "unexpected_pair" in names(both)
+    assert both["identity"]["data"]["format"] == "long"
+
+
+def test_without_a_hierarchy_labels_are_below_one_root(files: Files) -> None:
+    flat = files.run("flat")
+    assert flat["identity"]["hierarchy"]["depth"] == 1
+
+
+def test_the_run_reads_back_to_the_same_bytes(files: Files, alone: Any) -> None:
+    folder = files.folder / "alone"
+    assert to_json_bytes(read_run(folder).shared()) == (folder / "result.json").read_bytes()
+
+
+def test_verify_report_and_judge_work_on_the_run(files: Files, alone: Any) -> None:
+    folder = files.folder / "alone"
+    assert audit("verify", folder, "--recompute").exit_code == 0
+    assert audit("report", folder, "--no-pdf").exit_code == 0
+    policy = files.folder / "strict.toml"
+    policy.write_text(
+        '[[waivers]]\ncheck = "evidence_ignored"\nnode = "b"\nowner = "me"\nreason = "Known."\n'
+        "expires = 2999-01-01\n"
+    )
+    assert audit("judge", folder, "--policy", policy, "--no-pdf").exit_code == 0
+    judged = json.loads((folder / "result.json").read_bytes())
+    assert judged["checks"][0]["status"] == "pass"
+    assert judged["explanations"] == alone["explanations"]
+
+
+def test_a_comparison_of_two_runs_tells_the_finding_that_is_gone(files: Files, alone: Any) -> None:
+    attributions, _ = explained_release(1, hierarchy=BODY)
+    sound = files.folder / "sound.parquet"
+    write_attributions(attributions, sound)
+    options = ("--hierarchy", files.hierarchy, "--no-pdf", "--out", files.folder / "sound")
+    assert audit("explanations", sound, *options).exit_code == 0
+    files.hung("again")
+    runs = (files.folder / "again", files.folder / "sound")
+    compared = audit("compare", *runs, "--out", files.folder / "changes")
+    assert compared.exit_code == 0, compared.output
+    assert "evidence_ignored" in compared.output
+
+
+def test_a_smallest_count_hides_counts_and_the_digits_that_tell_them(files: Files) -> None:
+    shared = files.hung("hidden", "--min-cell", "11")["explanations"]
+    counts = [row["instances"] for row in shared["branches"]]
+    assert all(isinstance(count, str) or count == 240 for count in counts)
+    small = [row for row in shared["branches"] if row["instances"] == "<11"]
+    assert all(row["mean"] is None for row in small)
+    numbers = [row["delta_a"] for row in shared["alignment"] if row["delta_a"] is not None]
+    assert numbers
+    assert all(round(number, 3) == number for number in numbers)
+
+
+def test_words_are_shown_only_where_it_is_asked_for(files: Files, alone: Any) -> None:
+    shown = files.hung("shown", "--text")["explanations"]["examples"]
+    assert alone["explanations"]["examples"] == []
+    assert {row["aligned"] for row in shown} == {"most", "least"}
+    hidden = files.hung("withheld", "--text", "--min-cell", "11")
+    assert hidden["explanations"]["examples"] == []
+
+
+def test_the_same_files_give_the_same_bytes(files: Files, alone: Any) -> None:
+    assert files.hung("twice") == files.hung("thrice")
+
+
+def test_wrong_answers_alone_are_compared_on_request(files: Files) -> None:
+    wrong = files.hung("wrong", "--only", "wrong")
+    assert wrong["explanations"]["facts"]["only"] == "wrong"
+    assert wrong["explanations"]["branches"] == []
+    assert wrong["checks"][0]["status"] == "not_applicable"
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (("--label", "code"), "--label goes with --labels"),
+        (("--labels", "labels.csv"), "--labels goes with --hierarchy"),
+        (("--informed", "m"), "--informed must be MODEL=NAME"),
+        (("--evidence", "nothing.jsonl"), "nothing.jsonl"),
+        (("--faithfulness", "nothing.jsonl"), "nothing.jsonl"),
+    ],
+)
+def test_a_mistake_is_one_message(files: Files, options: tuple[str, ...], message: str) -> None:
+    made = audit("explanations", files.path, "--out", files.folder / "none", *options)
+    assert made.exit_code == 2
+    assert message in made.output
+    assert not (files.folder / "none").exists()
+
+
+def test_an_id_that_the_labels_lack_is_counted(files: Files) -> None:
+    half = files.folder / "half.csv"
+    half.write_text("".join(files.labels.read_text().splitlines(keepends=True)[:200]))
+    shared = files.hung("half", "--labels", half)
+    assert shared["explanations"]["facts"]["instances_without_labels"] > 0

@@ -1,0 +1,80 @@
+"""The tests that `make test` leaves out are run by CI, on all examples."""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+OF_MAKE = ("MAKEFLAGS", "MAKELEVEL", "MFLAGS", "MAKEOVERRIDES", "PYTEST_ARGS")
+"""What `make` tells a `make` below it."""
+TESTS = """\
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+
+def test_quick():
+    print("\\nran quick")
+
+
+@pytest.mark.slow
+def test_slow():
+    print("\\nran slow")
+
+
+@given(st.integers())
+def test_law(number):
+    print("\\nran example")
+"""
+
+
+def pytest_of(target: str) -> list[str]:
+    """What a target of the Makefile gives to pytest."""
+    make = shutil.which("make")
+    if make is None:
+        pytest.skip("needs make")
+    own = {name: value for name, value in os.environ.items() if name not in OF_MAKE}
+    command = [make, "--dry-run", target, "PYTEST_ARGS="]
+    dry = subprocess.run(command, cwd=ROOT, env=own, capture_output=True, text=True, check=True)
+    (given,) = re.findall(r"^\S+ -m pytest\b(.*)$", dry.stdout, re.M)
+    return shlex.split(given)
+
+
+def ran(target: str, folder: Path) -> dict[str, int]:
+    """How many quick and slow tests, and examples of a law, a target runs."""
+    (folder / "test_three.py").write_text(TESTS, "utf-8")
+    options = ["-p", "tests.conftest", *pytest_of(target), "--numprocesses=0", "-s"]
+    done = subprocess.run(
+        [sys.executable, "-m", "pytest", *options, str(folder / "test_three.py")],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    lines = done.stdout.splitlines()
+    return {what: lines.count(f"ran {what}") for what in ("quick", "slow", "example")}
+
+
+def test_the_slow_ones_are_left_out_of_make_test_alone(tmp_path: Path) -> None:
+    some, every = ran("test", tmp_path), ran("test-all", tmp_path)
+
+    assert (some["quick"], some["slow"]) == (1, 0)
+    assert (every["quick"], every["slow"]) == (1, 1)
+    assert 0 < some["example"] < every["example"]
+    assert every["example"] >= 50
+
+
+def test_ci_runs_every_test() -> None:
+    script = (ROOT / ".ci" / "run").read_text("utf-8")
+
+    assert "make test-all" in script.splitlines(), "at the start of a line: on no condition"
+    assert "set -euo pipefail" in script.splitlines()
+    assert "PYTEST_ADDOPTS" not in script

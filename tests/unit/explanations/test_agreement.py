@@ -1,0 +1,285 @@
+"""Agreement of methods: hand-made cases, loops from the definitions, and both nulls."""
+
+from __future__ import annotations
+
+from itertools import combinations
+
+import numpy as np
+import polars as pl
+import pytest
+from polars.testing import assert_frame_equal
+
+from audit.base.errors import InputError
+from audit.explanations.agreement.agreement import Agreement, measure_agreement
+from audit.explanations.agreement.top_tokens import peaks
+from fixtures.attributed import attributed
+from fixtures.brute_force_agreement import agreement_of, released_peaks, top_k
+
+METHODS = ("grad", "ig", "lime", "shap")
+
+
+def drawn(units: int, seed: int = 0, low: int = 1, high: int = 30) -> dict[str, list[list[float]]]:
+    """Scores that partly agree, without ties."""
+    draw = np.random.default_rng(seed)
+    lengths = draw.integers(low, high, units)
+    common = [draw.normal(size=n) for n in lengths]
+    return {
+        method: [(one + draw.normal(size=len(one))).tolist() for one in common]
+        for method in METHODS
+    }
+
+
+def value(table: pl.DataFrame, column: str, **where: object) -> float:
+    rows = table.filter(*(pl.col(name).eq_missing(pl.lit(of)) for name, of in where.items()))
+    assert len(rows) == 1, rows
+    return float(rows[column].item())
+
+
+def test_every_value_is_that_of_loops_over_the_definition() -> None:
+    scores = drawn(40)
+    found = measure_agreement(attributed(scores), k=3, permutations=2)
+    lengths = [len(text) for text in scores["ig"]]
+
+    for one in found.of_units():
+        members = [m for m in METHODS if m in (one["first"][0], one["second"][0])] or METHODS
+        order = found.units["text"].to_list()
+        sets = {m: [top_k(scores[m][text], 3) for text in order] for m in members}
+        fixed = [
+            agreement_of([sets[m][u] for m in members], lengths[t]) for u, t in enumerate(order)
+        ]
+        top = {
+            m: [set(np.flatnonzero(peaks(np.array(scores[m][t])))) for t in order] for m in members
+        }
+        dynamic = [
+            agreement_of([top[m][u] for m in members], lengths[t]) for u, t in enumerate(order)
+        ]
+        assert one["fixed"].to_list() == pytest.approx(fixed)
+        assert one["dynamic"].to_list() == pytest.approx(dynamic)
+
+
+def test_means_and_curves_are_means_of_the_units() -> None:
+    scores = drawn(50)
+    found = measure_agreement(attributed(scores), permutations=2)
+
+    for k in (1, 4, 10):
+        for first, second in combinations(METHODS, 2):
+            sets = [
+                (top_k(a, k), top_k(b, k))
+                for a, b in zip(scores[first], scores[second], strict=True)
+            ]
+            wanted = np.mean([agreement_of(both, 40) for both in sets])
+            pair = {"first": first, "second": second, "rule": "fixed", "k": k}
+            assert value(found.pairs, "agreement", **pair) == pytest.approx(wanted)
+
+
+def test_the_released_rule_leaves_units_undefined_and_counts_them() -> None:
+    texts = [[5.0], [0.0, 0.0], [0.0, 1.0, 0.0, 2.0]]
+    found = measure_agreement(attributed({"a": texts, "b": texts}), compat="kamp", permutations=2)
+    dynamic = {"first": "a", "second": "b", "rule": "dynamic"}
+
+    assert [released_peaks(text) for text in texts] == [set(), set(), {1, 3}]
+    assert value(found.pairs, "undefined", **dynamic) == 2
+    assert value(found.pairs, "n", **dynamic) == 1
+    assert value(found.pairs, "agreement", **dynamic) == 1
+
+
+def test_people_choose_by_their_marks() -> None:
+    scores = {"a": [[9.0, 1.0, 2.0, 8.0, 0.0]]}
+    found = measure_agreement(attributed(scores, [[1, 0, 0, 2 / 3, 0]]), k=2, permutations=2)
+    pair = {"first": "a", "second": "human"}
+
+    assert value(found.pairs, "agreement", **pair, rule="fixed", k=2) == 1
+    assert value(found.pairs, "agreement", **pair, rule="dynamic") == 1
+    assert value(found.chosen, "peaks", method="human") == 2
+    assert value(found.chosen, "tied", method="human") == 0
+    assert found.chosen.filter(method="human")["permuted_peaks"].item() is None
+
+
+def test_marks_of_none_choose_no_peak() -> None:
+    scores = {"a": [[9.0, 1.0, 2.0]]}
+    found = measure_agreement(attributed(scores, [[0, 0, 0]]), permutations=2)
+
+    assert value(found.chosen, "peaks", method="human") == 0
+    assert value(found.chosen, "constant", method="human") == 1
+    pair = {"first": "a", "second": "human", "rule": "dynamic"}
+    assert value(found.pairs, "agreement", **pair) == 0.5
+
+
+def test_a_text_without_evidence_has_no_value_with_people() -> None:
+    scores = {"a": [[1.0, 2.0], [2.0, 1.0]], "b": [[1.0, 2.0], [2.0, 1.0]]}
+    found = measure_agreement(attributed(scores, [None, [1, 0]]), permutations=2)
+
+    assert value(found.pairs, "undefined", first="a", second="human", rule="dynamic") == 1
+    assert value(found.pairs, "undefined", first="a", second="b", rule="dynamic") == 0
+
+
+def test_instances_count_once_however_many_targets_they_have() -> None:
+    scores = {"a": [[2.0, 1.0]] * 4, "b": [[2.0, 1.0], [1.0, 2.0], [1.0, 2.0], [2.0, 1.0]]}
+    found = measure_agreement(
+        attributed(scores, ids=["x", "x", "x", "y"]), k=1, permutations=2
+    ).pairs.filter(rule="fixed", k=1)
+
+    assert found["agreement"].item() == pytest.approx(((1 + 0.5 + 0.5) / 3 + 1) / 2)
+    assert found.select("n", "units").row(0) == (2, 4)
+
+
+def test_methods_with_other_tokens_are_other_units() -> None:
+    made = attributed({"a": [[2.0, 1.0], [1.0, 2.0]], "b": [[2.0, 1.0], [1.0, 2.0]]})
+    apart = made.rows.with_columns(
+        id=pl.lit("x"), text=pl.when(pl.col("method") == "a").then(0).otherwise(1)
+    ).filter(pl.col("target") == "t")
+    found = measure_agreement(
+        made.of_rows(np.array([0, 3])).__class__(
+            apart[[0, 3]],
+            made.scores.take(np.array([0, 3])),
+            made.words,
+            made.tokens,
+            made.vocabulary,
+        ),
+        permutations=2,
+    )
+
+    assert found.ledger["units"] == 2
+    assert found.ledger["one_method"] == 2
+    assert value(found.pairs, "undefined", rule="dynamic") == 2
+    assert found.pairs.filter(rule="dynamic")["agreement"].item() is None
+
+
+def test_rows_left_out_are_counted() -> None:
+    made = attributed({"a": [[2.0, 1.0]], "b": [[2.0, 1.0]]})
+    twice = made.of_rows(np.array([0, 1, 1, 0]))
+    borrowed = twice.rows.with_columns(borrowed=pl.Series([False, False, False, True]))
+    found = measure_agreement(
+        type(made)(borrowed, twice.scores, made.words, made.tokens, made.vocabulary), permutations=2
+    )
+
+    assert found.ledger == {"rows": 4, "borrowed": 1, "repeated": 1, "units": 1, "one_method": 0}
+
+
+def test_differences_and_gains_are_those_of_the_tables() -> None:
+    found = measure_agreement(attributed(drawn(60)), permutations=2)
+    pairs = found.pairs.select("first", "second", "rule", "k", "agreement")
+    dynamic = pairs.filter(rule="dynamic").drop("rule", "k")
+
+    for k in (1, 5):
+        fixed = pairs.filter(rule="fixed", k=k).drop("rule", "k")
+        both = dynamic.join(fixed, on=["first", "second"], suffix="_fixed")
+        for method in METHODS:
+            own = both.filter((pl.col("first") == method) | (pl.col("second") == method))
+            gain = (own["agreement"] - own["agreement_fixed"]).sum()
+            assert value(found.gains, "gain", method=method, k=k) == pytest.approx(gain)
+    assert found.gains["pairs"].unique().to_list() == [3]
+    cells = found.differences.join(dynamic, on=["first", "second"])
+    assert cells["dynamic"].to_list() == pytest.approx(cells["agreement"].to_list())
+    assert cells["difference"].to_list() == pytest.approx(
+        (cells["dynamic"] - cells["fixed"]).to_list()
+    )
+
+
+def test_gains_leave_people_out() -> None:
+    scores = drawn(5)
+    marks = [[1.0, *[0.0] * (len(text) - 1)] for text in scores["ig"]]
+    found = measure_agreement(attributed(scores, marks), permutations=2)
+
+    assert found.gains["pairs"].unique().to_list() == [3]
+    assert "human" not in found.gains["method"].to_list()
+
+
+def test_groups_of_lengths_cover_all_units() -> None:
+    found = measure_agreement(attributed(drawn(200)), permutations=2)
+    groups = found.lengths.filter(rule="dynamic").sort("tokens_from")
+
+    assert groups["units"].sum() == 200
+    assert len(groups) == 4
+    assert (groups["tokens_from"].to_numpy()[1:] > groups["tokens_to"].to_numpy()[:-1]).all()
+
+
+def tables(found: Agreement) -> list[pl.DataFrame]:
+    return [
+        found.pairs,
+        found.together,
+        found.lengths,
+        found.differences,
+        found.gains,
+        found.chosen,
+    ]
+
+
+def test_neither_order_nor_threads_nor_blocks_change_a_number(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    scores = {m: [[round(x) for x in text] for text in lists] for m, lists in drawn(30).items()}
+    marks = [[float(x > 1) for x in text] for text in scores["ig"]]
+    made = attributed(scores, marks)
+    wanted = tables(measure_agreement(made, permutations=7, seed=3))
+    order = np.random.default_rng(0).permutation(len(made.rows))
+    monkeypatch.setattr("audit.explanations.agreement.blocks.AT_ONCE", 50)
+    monkeypatch.setattr("audit.explanations.agreement.agreement_values.AT_ONCE", 50)
+    monkeypatch.setenv("AUDIT_JOBS", "1")
+
+    again = tables(measure_agreement(made.of_rows(order), permutations=7, seed=3))
+    for found, before in zip(again, wanted, strict=True):
+        assert_frame_equal(found, before, abs_tol=1e-12)
+    other = tables(measure_agreement(made, permutations=7, seed=4))
+    assert not other[0].equals(wanted[0])
+
+
+def test_noise_agrees_as_its_permutations_do_and_the_ramp_does_not_keep_its_peaks() -> None:
+    draw = np.random.default_rng(4)
+    noise = {m: draw.normal(size=(3_000, 21)).tolist() for m in ("a", "b")}
+    found = measure_agreement(attributed(noise), permutations=10)
+    dynamic = {"rule": "dynamic"}
+
+    low, high = (value(found.pairs, f"above_{end}", **dynamic) for end in ("low", "high"))
+    assert low < 0 < high
+    assert value(found.chosen, "permuted_peaks", method="a") == pytest.approx(6.4, abs=0.05)
+    ramp = {m: [list(map(float, range(21)))] * 50 for m in ("a", "b")}
+    steps = measure_agreement(attributed(ramp), permutations=200)
+    assert value(steps.chosen, "peaks", method="a") == 1
+    assert value(steps.chosen, "permuted_peaks", method="a") == pytest.approx(6.5, abs=0.1)
+    assert value(steps.pairs, "agreement", **dynamic) == 1
+
+
+def test_the_permuted_null_is_that_of_shuffled_scores() -> None:
+    draw = np.random.default_rng(5)
+    a, b = draw.exponential(size=(2, 12)), draw.integers(0, 3, (2, 12)).astype(float)
+    made = attributed({"a": a.tolist(), "b": b.tolist()})
+    found = next(measure_agreement(made, permutations=20_000).of_units())
+
+    for unit in range(2):
+        first, second = (
+            peaks(draw.permuted(np.tile(x[unit], (20_000, 1)), axis=1)) for x in (a, b)
+        )
+        union = (first | second).sum(axis=1)
+        shuffled = (first.sum(axis=1) + second.sum(axis=1)) / 2 / union
+        assert found["chance_permuted"][unit] == pytest.approx(shuffled.mean(), abs=0.004)
+
+
+def test_wrong_input_is_refused() -> None:
+    made = attributed({"a": [[1.0]], "b": [[1.0]]})
+
+    with pytest.raises(InputError, match="at least 1"):
+        measure_agreement(made, k=0)
+    with pytest.raises(InputError, match="every member of the set 'x'"):
+        measure_agreement(made, sets={"x": ["a", "human"]})
+    with pytest.raises(InputError, match="may be named 'human'"):
+        measure_agreement(attributed({"human": [[1.0]]}))
+
+
+def test_a_single_method_and_no_rows_give_empty_tables() -> None:
+    one = measure_agreement(attributed({"a": [[1.0, 2.0]]}))
+    none = measure_agreement(attributed({"a": [[1.0, 2.0]]}).of_rows(np.arange(0)))
+
+    assert [len(table) for table in tables(one)] == [0, 0, 0, 0, 0, 1]
+    assert [len(table) for table in tables(none)] == [0] * 6
+
+
+def test_further_sets_may_hold_people() -> None:
+    scores = drawn(4)
+    marks = [[1.0, *[0.0] * (len(text) - 1)] for text in scores["ig"]]
+    found = measure_agreement(
+        attributed(scores, marks), sets={"gradients": ["grad", "ig", "human"]}, permutations=2
+    )
+
+    assert found.together["together"].unique().sort().to_list() == ["all methods", "gradients"]
+    assert set(found.together["methods"].to_list()) == {3, 4}

@@ -1,0 +1,83 @@
+"""The worked example: a sound model points to the evidence, one with a shortcut does not."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+
+from audit.explanations.attribution.explain import explain
+from audit.explanations.attribution.randomised import randomised, rank_correlations
+from fixtures.clinical_notes import SHORTCUT_BRANCH
+
+pytest.importorskip("torch")
+pytestmark = pytest.mark.usefixtures("one_thread")
+
+METHODS = ("integrated_gradients", "occlusion")
+
+
+@pytest.fixture(scope="module")
+def examples(one_thread: None) -> Any:
+    from fixtures.text_classifier import audited_notes, example
+
+    notes = audited_notes(60)
+    return [example(0, notes, shortcut=shortcut, methods=METHODS) for shortcut in (False, True)]
+
+
+def test_both_models_answer_rightly(examples: Any) -> None:
+    from fixtures.text_classifier import f1
+
+    assert all(f1(one.classifier, one.notes) > 0.97 for one in examples)
+
+
+def test_the_shortcut_is_seen_in_its_branch_alone(examples: Any) -> None:
+    from fixtures.text_classifier import mass_in_evidence
+
+    sound, twin = (
+        mass_in_evidence(one.notes, one.explained.attributions).drop("model") for one in examples
+    )
+    both = sound.join(twin, on=["method", "branch"], suffix="_twin", validate="1:1")
+    assert len(both) == 5 * len(METHODS)
+    for row in both.iter_rows(named=True):
+        if row["branch"] == SHORTCUT_BRANCH:
+            assert row["share_twin"] < 0.5 * row["share"]
+        else:
+            assert abs(row["share_twin"] - row["share"]) < 0.2 * row["share"]
+
+
+def test_attributions_are_faithful_and_depend_on_what_was_learned(examples: Any) -> None:
+    for one in examples:
+        means = one.faithfulness.rows.group_by("method").agg(pl.selectors.float().mean())
+        for row in means.iter_rows(named=True):
+            assert row["comprehensiveness"] > 2 * row["random_comprehensiveness"]
+            assert row["sufficiency"] < row["random_sufficiency"]
+            assert row["deletion_area"] < row["random_deletion_area"]
+
+    sound = examples[0]
+    texts, record = sound.classifier.texts(sound.notes), sound.explained.attributions
+    targets = record.rows.filter(pl.col("method") == METHODS[0]).select("id", "target")
+    random = explain(randomised(sound.classifier.embedded()), texts, targets, METHODS)
+    assert rank_correlations(record, random.attributions)["correlation"].mean() < 0.2
+
+
+def test_a_written_example_has_all_that_an_audit_reads(examples: Any, tmp_path: Path) -> None:
+    from fixtures.text_classifier import write_examples
+
+    write_examples(examples, tmp_path)
+    lines = [
+        json.loads(one) for one in (tmp_path / "attributions.jsonl").read_text("utf-8").splitlines()
+    ]
+    rows = sum(len(one.explained.attributions.rows) for one in examples)
+    assert len(lines) == rows == len(pl.read_ndjson(tmp_path / "faithfulness.jsonl"))
+    for line in lines:
+        assert len(line["tokens"]) == len(line["scores"]) == len(line["offsets"])
+        words = [line["text"][start:stop] for start, stop in line["offsets"]]
+        assert words == line["tokens"]
+        assert np.isfinite(line["scores"]).all()
+    assert {line["model"] for line in lines} == {"sound", "shortcut"}
+    labels = (tmp_path / "labels.csv").read_text("utf-8").splitlines()
+    assert len(labels) == 1 + sum(len(note.codes) for note in examples[0].notes)
