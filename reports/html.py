@@ -39,7 +39,10 @@ def html_text(shared: Mapping[str, Any]) -> str:
 def _screen(report: Report) -> str:
     template = environment().get_template("screen.html.jinja")
     return template.render(
-        report=report, sections=sections(report, paper=False), css=style("screen"), paper=False
+        report=report,
+        sections=sections(report, paper=False),
+        css=style("screen", explained=report.explanations is not None),
+        paper=False,
     )
 
 
@@ -61,9 +64,14 @@ def environment() -> jinja2.Environment:
 
 
 @cache
-def style(medium: str) -> str:
-    """The concatenated style sheets of a medium, in cascading order."""
-    names = ("base", "parts", medium)
+def style(medium: str, *, explained: bool = False) -> str:
+    """The concatenated style sheets of a medium, in cascading order.
+
+    Args:
+        medium: Name of its sheet.
+        explained: Whether there are explanations, which have a sheet of their own.
+    """
+    names = ("base", "parts", *(("explanations",) if explained else ()), medium)
     sheets = [
         files("reports").joinpath("styles", f"{name}.css").read_text("utf-8") for name in names
     ]

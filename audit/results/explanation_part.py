@@ -32,6 +32,7 @@ class SharedTable(NamedTuple):
     counts: tuple[str, ...]
 
 
+_COMPARED = ("model", "first", "second", "together", "methods", "rule", "k")
 _AGREEMENT = (
     "agreement", "low", "high", "chance_sizes", "chance_permuted", "above_chance", "above_low",
     "above_high", "corrected_sizes", "corrected_permuted",
@@ -55,12 +56,10 @@ SHARED: Mapping[str, SharedTable] = {
         ("method", "oracle", "subset", "n", "models", "absent"), ("r", "low", "high", "p"), ()
     ),
     "agreement": SharedTable(
-        ("model", "first", "second", "together", "methods", "rule", "k"), _AGREEMENT, ("n",)
+        _COMPARED, _AGREEMENT, ("n",)
     ),
     "lengths": SharedTable(
-        ("tokens_from", "tokens_to", "first", "second", "together", "methods", "rule", "k"),
-        _AGREEMENT,
-        ("n",),
+        ("tokens_from", "tokens_to", *_COMPARED), _AGREEMENT, ("n",)
     ),
     "differences": SharedTable(
         ("model", "first", "second", "k"),
@@ -85,7 +84,7 @@ SHARED: Mapping[str, SharedTable] = {
         ("n",),
     ),
     "branches": SharedTable(
-        ("node", "depth", "model", "method", "measure", "family"),
+        ("node", "title", "depth", "model", "method", "measure", "family"),
         (
             "mean", "low", "high", "rest", "difference", "difference_low", "difference_high",
             "smallest", "p_value", "q_value",

@@ -97,7 +97,7 @@ def explanation_part(
     """What a run keeps of explanations."""
     return ExplanationPart(
         facts=_facts(explained, settings, labels),
-        frames=dict(_frames(explained)),
+        frames=dict(_frames(explained, labels.hierarchy)),
         examples=shown_examples(explained),
     )
 
@@ -130,7 +130,9 @@ def _facts(
     }
 
 
-def _frames(explained: ExplanationMeasurements) -> Iterator[tuple[str, pl.DataFrame]]:
+def _frames(
+    explained: ExplanationMeasurements, hierarchy: Hierarchy
+) -> Iterator[tuple[str, pl.DataFrame]]:
     if explained.alignment is not None:
         yield "alignment", explained.alignment.summary
         yield "oracles", explained.oracles
@@ -147,4 +149,12 @@ def _frames(explained: ExplanationMeasurements) -> Iterator[tuple[str, pl.DataFr
         yield "plausibility", explained.plausibility.means
     if explained.faithfulness is not None:
         yield "faithfulness", explained.faithfulness
-    yield "branches", explained.branches
+    titles = {
+        node: title or None for node, title in zip(hierarchy.nodes, hierarchy.titles, strict=True)
+    }
+    yield (
+        "branches",
+        explained.branches.with_columns(
+            title=pl.col("node").replace_strict(titles, default=None, return_dtype=pl.String)
+        ),
+    )

@@ -4,13 +4,19 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from audit.results.result import COUNTED, AuditResult, to_json_bytes
 from reports.chapters import tables
 from reports.chapters.cards import cards, introduction, leading, more
 from reports.chapters.coverage import Coverage, coverage
+from reports.chapters.explanations import (
+    ATTRIBUTIONS,
+    Explanations,
+    explained_ledger_facts,
+    explanations,
+)
 from reports.chapters.model import Model, model
 from reports.chapters.since_reference import SinceReference, since_reference
 from reports.chapters.verdict import verdict
@@ -64,11 +70,14 @@ class Report:
     more: tuple[More, ...]
     introduction: str
     figures: tuple[Figure, ...]
-    coverage: Coverage
+    coverage: Coverage | None
     checks: Table
     not_applicable: int
     counted: bool
     model: Model | None
+    explanations: Explanations | None
+    explained_alone: bool
+    """Whether the explained labels are all the data there are: there is no release beside them."""
     since_reference: SinceReference | None
     ledger: Table
     ledger_facts: tuple[tuple[str, str], ...]
@@ -82,8 +91,10 @@ class Report:
 
     @property
     def all_figures(self) -> tuple[Figure, ...]:
-        """Pictures of the hierarchy, then those of the model."""
-        return (*self.figures, *(self.model.figures if self.model else ()))
+        """Pictures of explanations, then those of the hierarchy and of the model."""
+        chapters = (self.explanations, self.model)
+        own, of_model = (chapter.figures if chapter else () for chapter in chapters)
+        return (*own, *self.figures, *of_model)
 
 
 def shared_view(result: AuditResult | Mapping[str, Any]) -> Mapping[str, Any]:
@@ -100,6 +111,10 @@ def build(shared: Mapping[str, Any]) -> Report:
     first, rest = leading(cards(checks, thresholds))
     tool = f"{identity['tool']['name']} {identity['tool']['version']}"
     release, counted = _release(shared), identity["data"]["format"] == COUNTED
+    explained = explanations(shared)
+    alone = explained is not None and identity["data"]["format"] == ATTRIBUTIONS
+    if explained is not None and alone:
+        release = _of_explanations(release, explained, shared)
     return Report(
         title=release.title,
         verdict=verdict(shared),
@@ -107,18 +122,26 @@ def build(shared: Mapping[str, Any]) -> Report:
         leading=first,
         more=more(rest),
         introduction=introduction(checks, len(first), len(rest)),
-        figures=figures(shared["overview"], thresholds.get(RESIDUAL_LIMIT), _unjudged(checks)),
-        coverage=coverage(shared),
+        figures=()
+        if alone
+        else figures(shared["overview"], thresholds.get(RESIDUAL_LIMIT), _unjudged(checks)),
+        coverage=None if alone else coverage(shared),
         checks=tables.checks_table(checks),
         not_applicable=sum(check["status"] == "not_applicable" for check in checks),
         counted=counted,
         model=model(shared),
+        explanations=explained,
+        explained_alone=alone,
         since_reference=since_reference(shared),
         ledger=tables.ledger_table(shared["ledger"]),
-        ledger_facts=tables.ledger_facts(shared["ledger"]),
+        ledger_facts=(explained_ledger_facts if alone else tables.ledger_facts)(shared["ledger"]),
         waivers=tables.waivers_table(shared["waivers"]),
         policy=_policy(shared["policy"]),
-        fixed=fixed_table(model=shared["ledger"]["predictions"] is not None),
+        fixed=fixed_table(
+            release=not alone,
+            model=shared["ledger"]["predictions"] is not None,
+            explanations=explained is not None,
+        ),
         provenance=tables.provenance_table(identity, sha256),
         tool=tool,
         schema_version=shared["schema_version"],
@@ -156,6 +179,19 @@ def _release(shared: Mapping[str, Any]) -> Release:
         title=data["title"] or f"Release labelled with {hierarchy['name']}",
         facts=tuple(facts),
         digests=tuple((name, tables.short(digest)) for name, digest in tables.digests(identity)),
+    )
+
+
+def _of_explanations(
+    release: Release, explained: Explanations, shared: Mapping[str, Any]
+) -> Release:
+    """What was audited, where explained labels alone are the data."""
+    hierarchy = shared["identity"]["hierarchy"]
+    kept = ("Hierarchy", "Normaliser", "Policy", "Smallest count shown")
+    return replace(
+        release,
+        title=shared["identity"]["data"]["title"] or f"Explanations of labels: {hierarchy['name']}",
+        facts=(*explained.facts, *(fact for fact in release.facts if fact[0] in kept)),
     )
 
 

@@ -26,6 +26,30 @@ def _beside(report: Report) -> bool:
     return report.model is not None and report.model.beside is not None
 
 
+def _of_release(report: Report) -> bool:
+    return not report.explained_alone
+
+
+def _reasons(report: Report) -> bool:
+    return report.explanations is not None and report.explanations.reasons is not None
+
+
+def _where(report: Report) -> bool:
+    return report.explanations is not None and report.explanations.where is not None
+
+
+def _agreement(report: Report) -> bool:
+    return report.explanations is not None and report.explanations.agreement is not None
+
+
+def _evidence(report: Report) -> bool:
+    return report.explanations is not None and report.explanations.evidence is not None
+
+
+def _examples(report: Report) -> bool:
+    return report.explanations is not None and report.explanations.examples is not None
+
+
 @dataclass(frozen=True, slots=True)
 class Section:
     """A part of the report with its own heading.
@@ -49,10 +73,16 @@ class Section:
 
 
 SECTIONS = (
-    Section("release", "The release"),
+    Section("release", "The release", _of_release),
+    Section("explained", "What was explained", lambda report: report.explanations is not None),
     Section("findings", "Findings that matter"),
-    Section("pictures", "The hierarchy in use"),
-    Section("coverage", "Coverage"),
+    Section("reasons", "Do the reasons align?", _reasons),
+    Section("where", "Where the reasons differ", _where),
+    Section("agreement", "Do the methods agree?", _agreement),
+    Section("against", "Against the evidence, and in the model", _evidence),
+    Section("examples", "Examples", _examples),
+    Section("pictures", "The hierarchy in use", _of_release),
+    Section("coverage", "Coverage", lambda report: report.coverage is not None),
     Section("checks", "Checks"),
     Section("model", "The model", lambda report: report.model is not None),
     Section("behaviour", "How the model behaves", _behaves),

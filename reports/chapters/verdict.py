@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from audit.results.findings import OF_MODEL
+from reports.chapters.explanations import ATTRIBUTIONS
 from reports.words.parts import Badge, Verdict
 from reports.words.words import TONE, counted, listed
 
@@ -51,7 +52,9 @@ def _model_not_judged(shared: Mapping[str, Any]) -> str:
 def _sentence(shared: Mapping[str, Any]) -> str:
     checks = shared["checks"]
     applied = [check for check in checks if check["status"] != "not_applicable"]
-    instances = counted(shared["ledger"]["instances"], "instance")
+    alone = shared["identity"]["data"]["format"] == ATTRIBUTIONS
+    noun = "explained instance" if alone else "instance"
+    instances = counted(shared["ledger"]["instances"], noun)
     if not applied:
         return f"No check could be applied to the {instances} read."
     if shared["status"] == "not_applicable":

@@ -74,14 +74,15 @@ def pairs_spec(rows: Rows, measured: str = "instances with both nodes") -> dict[
     return ranked(layers, len(rows), left=330, right=150)
 
 
-def matrix_spec(rows: Rows, labels: Sequence[str]) -> dict[str, Any]:
+def matrix_spec(rows: Rows, labels: Sequence[str], largest: int = 44) -> dict[str, Any]:
     """The map of branches: a shaded cell with a text for each pair, own cells on the diagonal.
 
     Args:
         rows: ``row, column`` (numbers from 1), ``role`` (of the palette), ``text``.
         labels: Label of each branch, in order.
+        largest: Greatest side of a cell in pixels.
     """
-    side = min(44, 440 // max(len(labels), 1))
+    side = min(largest, 440 // max(len(labels), 1))
     order = [str(place + 1) for place in range(len(labels))]
     named = [{"row": place, "label": label} for place, label in zip(order, labels, strict=True)]
     band = alt.Scale(domain=order, paddingInner=0.06, paddingOuter=0)

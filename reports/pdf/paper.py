@@ -30,7 +30,7 @@ def paper(kept: Printed, created: str) -> str:
             kept=kept,
             most_pages=PAGES,
             sections=sections(kept.report, paper=True),
-            css=style("paper"),
+            css=style("paper", explained=kept.report.explanations is not None),
             paper=True,
             created=created,
         )

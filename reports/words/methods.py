@@ -144,13 +144,46 @@ OF_MODELS = (
 """Thresholds used only by the chapters on a model."""
 
 
-def fixed_table(*, model: bool) -> Table:
+OF_EXPLANATIONS = (
+    Fixed("Explanations by node", 10, "instances below a node, and as many elsewhere, at least",
+          "On fewer, the test of two means does not hold.",
+          "audit.explanations.branches.LEAST_INSTANCES"),
+    Fixed("Reassignments of explanations", 999, "at most",
+          "The smallest p-value is then 0.001.",
+          "audit.explanations.importance.importance.PERMUTATIONS"),
+    Fixed("Correlation with accuracy", 3, "points at least", "Two always correlate fully.",
+          "audit.explanations.importance.accuracy_correlation.LEAST_POINTS"),
+    Fixed("Evidence", 0.5, "share of annotators, from which on a token counts as marked",
+          "Half of them at least.", "audit.explanations.agreement.plausibility.MARKED"),
+    Fixed("Agreement by length", 4, "groups of texts, about equally large",
+          "More would leave few texts in each.",
+          "audit.explanations.agreement.agreement_tables.LENGTH_GROUPS"),
+    Fixed("methods_disagree", 0.05, "agreement above chance, below which it is hardly any",
+          "The upper bound of the interval must lie below it.",
+          "audit.checks.explanations.methods_disagree.MARGIN"),
+    Fixed("evidence_ignored", 0.2, "difference on the scale of Fisher’s transform, at least",
+          "Labels differ by less for other reasons, such as the words that name them.",
+          "audit.checks.explanations.evidence_ignored.LEAST_GAP"),
+    Fixed("unfaithful", 0.01, "comprehensiveness above random tokens, below which it is none",
+          "The upper bound of the interval must lie below it.",
+          "audit.checks.explanations.unfaithful.MARGIN"),
+)  # fmt: skip
+"""Thresholds used only by the chapters on explanations."""
+
+
+def fixed_table(*, model: bool, release: bool = True, explanations: bool = False) -> Table:
     """Table of all fixed thresholds that the report relies on.
 
     Args:
         model: Whether it has chapters on a model.
+        release: Whether it has chapters on a release; intervals are in every report.
+        explanations: Whether it has chapters on explanations.
     """
-    relied_on = (*FIXED, *(OF_MODELS if model else ()))
+    relied_on = (
+        *(FIXED if release else FIXED[:1]),
+        *(OF_MODELS if model else ()),
+        *(OF_EXPLANATIONS if explanations else ()),
+    )
     return Table(
         id="fixed-table",
         caption="Thresholds that are part of a method",

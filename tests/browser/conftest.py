@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 import reports
-from fixtures import results
+from fixtures import explanation_results, results
 from fixtures.once import filled_once
 from tests.browser.pages import Runs, Visit
 
@@ -78,7 +78,7 @@ def runs(browser: Browser, sample_runs: Path) -> Runs:
 
 @pytest.fixture(scope="session")
 def made(browser: Browser, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Reports of results made by hand: rich, hostile, empty."""
+    """Reports of results made by hand: rich, hostile, empty, explained."""
     return filled_once("made", _make, tmp_path_factory)
 
 
@@ -86,9 +86,10 @@ def _make(folder: Path) -> None:
     reports.write_html(results.rich_result(), folder / "rich.html")
     reports.write_html(results.hostile_result(), folder / "hostile.html")
     reports.write_html(results.empty_result(), folder / "empty.html")
+    reports.write_html(explanation_results.explained(), folder / "explained.html")
 
 
-@pytest.fixture(params=["sample", "comparison", "rich", "hostile", "empty"])
+@pytest.fixture(params=["sample", "comparison", "rich", "hostile", "empty", "explained"])
 def document(request: pytest.FixtureRequest) -> Path:
     """Each document in turn."""
     if request.param in ("sample", "comparison"):

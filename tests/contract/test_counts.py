@@ -11,7 +11,7 @@ from unittest.mock import patch
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from polars.testing import assert_frame_equal
 
@@ -26,6 +26,7 @@ from audit.measure.measure import Measurements, measure
 from audit.measure.pair_excess import Excess
 from audit.policy.policy import Policy
 from audit.policy.statements import Threshold
+from fixtures.examples import examples
 from fixtures.labelled import tree
 from fixtures.strategies import hierarchies, label_sets, trees
 from fixtures.synthetic import (
@@ -185,7 +186,7 @@ def releases(draw: st.DrawFn) -> Release:
 
 @pytest.mark.slow
 @given(releases())
-@settings(max_examples=30)
+@examples(30)
 def test_small_releases(release: Release) -> None:
     measured_alike(release)
 
@@ -214,7 +215,7 @@ def large(seed: int, instances: int = 900) -> tuple[Hierarchy, Mapping[str, list
 
 
 @pytest.mark.parametrize("by", [MUCH, Policy()], ids=["much is told", "default"])
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", [0, *(pytest.param(n, marks=pytest.mark.slow) for n in (1, 2))])
 def test_large_releases(seed: int, by: Policy) -> None:
     excess = measured_alike(Release.of_labels(*large(seed), by, cut=250, batch=700)).excess
 

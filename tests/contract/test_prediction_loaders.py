@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from audit.base.errors import AuditError, FormatError, InputError
@@ -17,6 +17,7 @@ from audit.data.prediction_formats.transforms import as_scores
 from audit.data.sources import source_of
 from fixtures.broken import BrokenFile
 from fixtures.broken_predictions import BROKEN
+from fixtures.examples import examples
 from fixtures.prediction_files import WRITERS, PredictionWriter, Scored, cells_of
 
 SCORED = Scored(
@@ -78,7 +79,7 @@ def scored_files(draw: st.DrawFn, set_valued: bool) -> Scored:
 
 @each_writer
 @given(data=st.data())
-@settings(max_examples=15)
+@examples(15)
 def test_reads_what_was_written(
     writer: PredictionWriter, tmp_path_factory: pytest.TempPathFactory, data: st.DataObject
 ) -> None:

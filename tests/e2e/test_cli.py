@@ -142,6 +142,7 @@ def test_a_summary_that_is_piped_is_plain(toy_files: Files, out: Path) -> None:
     assert all(len(line) <= 80 and line == line.rstrip() for line in table_lines(done.stdout))
 
 
+@pytest.mark.slow
 def test_who_stops_reading_gets_no_message_and_a_whole_run(toy_files: Files, out: Path) -> None:
     reading, writing = os.pipe()
     os.close(reading)
@@ -154,6 +155,7 @@ def test_who_stops_reading_gets_no_message_and_a_whole_run(toy_files: Files, out
     assert (out / "manifest.json").is_file()
 
 
+@pytest.mark.slow
 def test_a_title_that_the_output_cannot_spell_is_no_error(tmp_path: Path, out: Path) -> None:
     labels, hierarchy = tmp_path / "labels.csv", tmp_path / "toy.csv"
     labels.write_text("instance,label\na,kü\na,😀\n", "utf-8")
@@ -223,6 +225,7 @@ def test_result_json_is_the_shared_view_and_validates(toy_files: Files, out: Pat
     assert read_run(out).shared() == shared
 
 
+@pytest.mark.slow
 def test_the_same_input_later_gives_the_same_bytes(
     toy_files: Files, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -406,6 +409,7 @@ def test_a_terminal_obeys_no_id_and_no_title(tmp_path: Path) -> None:
     assert "x\\x1b[2J \\x9b1m" in shown[1].stdout
 
 
+@pytest.mark.slow
 def test_an_instance_is_drawn_however_deep_its_label_lies(tmp_path: Path) -> None:
     labels, hierarchy, out = (tmp_path / name for name in ("labels.csv", "chain.csv", "run"))
     hierarchy.write_text("child,parent\n" + "".join(f"n{n + 1},n{n}\n" for n in range(1200)))

@@ -130,6 +130,7 @@ def test_a_changed_table_is_told_by_verify_and_refused_by_judge(place: Path) -> 
     assert "code_dates differs from the run's" in " ".join(judged.stderr.split())
 
 
+@pytest.mark.slow
 def test_a_judged_run_is_made_again_with_its_dates(place: Path, tmp_path: Path) -> None:
     desk = tmp_path / "desk"
     (desk / "dates").mkdir(parents=True)

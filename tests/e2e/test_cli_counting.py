@@ -221,6 +221,7 @@ def test_each_format_gives_the_same(place: Path, out: Path, name: str) -> None:
     assert_same_tables(out, place / "counted", TABLES)
 
 
+@pytest.mark.slow
 def test_little_memory_and_one_thread_give_the_same_bytes(place: Path, out: Path) -> None:
     with installed(place / "rows.parquet", out, "--memory", SMALL, "--jobs", "1") as child:
         _, told = child.communicate()
@@ -371,6 +372,7 @@ def wait_for(file: Path, child: subprocess.Popen[str]) -> None:
         time.sleep(0.002)
 
 
+@pytest.mark.slow
 def test_an_interrupted_count_goes_on_to_the_same_bytes(long: Path, out: Path) -> None:
     data, options = long / "rows.parquet", ("--memory", SMALL)
     with keeping_itself(data, out, *options) as child:

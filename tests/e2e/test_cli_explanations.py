@@ -181,3 +181,27 @@ def test_an_id_that_the_labels_lack_is_counted(files: Files) -> None:
     half.write_text("".join(files.labels.read_text().splitlines(keepends=True)[:200]))
     shared = files.hung("half", "--labels", half)
     assert shared["explanations"]["facts"]["instances_without_labels"] > 0
+
+
+@pytest.mark.slow
+def test_a_model_that_learned_a_shortcut_is_found_by_its_branch(tmp_path: Path) -> None:
+    pytest.importorskip("torch")
+    from fixtures.clinical_notes import SHORTCUT_BRANCH
+    from fixtures.text_classifier import audited_notes, example, write_examples
+
+    notes, methods = audited_notes(60), ("gradient_x_input", "occlusion")
+    both = [example(0, notes, shortcut=told, methods=methods) for told in (False, True)]
+    write_examples(both, tmp_path)
+    made = audit(
+        "explanations", tmp_path / "attributions.jsonl",
+        "--evidence", tmp_path / "evidence.jsonl",
+        "--faithfulness", tmp_path / "faithfulness.jsonl",
+        "--hierarchy", "icd9cm", "--no-pdf", "--out", tmp_path / "run",
+    )  # fmt: skip
+    assert made.exit_code == 0, made.output
+    shared = json.loads((tmp_path / "run" / "result.json").read_bytes())
+    found = {check["name"]: check["findings"] for check in shared["checks"]}
+    assert [finding["id"] for finding in found["evidence_ignored"]] == [
+        f"evidence_ignored:shortcut:{SHORTCUT_BRANCH}"
+    ]
+    assert found["unfaithful"] == []

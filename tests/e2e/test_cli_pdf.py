@@ -8,6 +8,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 from audit.runs.verify import verify_run
 
 ROOT = Path(__file__).parents[2]
@@ -15,6 +17,7 @@ EDGES = "child,parent\na,top\nb,top\na1,a\na2,a\nb1,b\n"
 LABELS = "id,label\n" + "".join(f"{n},{('a1', 'a2', 'b1')[n % 3]}\n" for n in range(60))
 
 
+@pytest.mark.slow
 def test_a_crash_of_the_typesetter_leaves_a_whole_run(tmp_path: Path) -> None:
     (tmp_path / "weasyprint.py").write_text("import os; os.abort()", "utf-8")
     (tmp_path / "edges.csv").write_text(EDGES, "utf-8")

@@ -83,7 +83,7 @@ def release(tmp_path: Path) -> Path:
     return folder
 
 
-@pytest.mark.parametrize("columns", [80, 120])
+@pytest.mark.parametrize("columns", [80, pytest.param(120, marks=pytest.mark.slow)])
 def test_the_summary_has_colour_and_fits(toy_files: Files, out: Path, columns: int) -> None:
     terminal = audited(toy_files, out, columns=columns)
     status = terminal.read()
@@ -96,6 +96,7 @@ def test_the_summary_has_colour_and_fits(toy_files: Files, out: Path, columns: i
     assert all(len(line) <= columns for line in lines if not line.startswith("Report: "))
 
 
+@pytest.mark.slow
 def test_no_color_is_honoured(toy_files: Files, out: Path) -> None:
     terminal = audited(toy_files, out, NO_COLOR="1")
 
@@ -116,6 +117,7 @@ def test_steps_are_shown_while_they_run_and_are_gone_at_the_end(
     assert "reading labels" not in CONTROL.sub("", summary(terminal.text))
 
 
+@pytest.mark.slow
 def test_a_terminal_that_cannot_move_its_cursor_shows_no_steps(toy_files: Files, out: Path) -> None:
     terminal = audited(toy_files, out, TERM="dumb")
 
@@ -123,7 +125,12 @@ def test_a_terminal_that_cannot_move_its_cursor_shows_no_steps(toy_files: Files,
     assert "applying checks" not in terminal.text
 
 
-@pytest.mark.parametrize("step", ["reading the hierarchy", "counting pairs", "writing report.html"])
+LATER = [
+    pytest.param(one, marks=pytest.mark.slow) for one in ("counting pairs", "writing report.html")
+]
+
+
+@pytest.mark.parametrize("step", ["reading the hierarchy", *LATER])
 def test_ctrl_c_ends_with_130_and_leaves_what_was_there(
     out: Path, release: Path, step: str
 ) -> None:

@@ -190,6 +190,7 @@ def test_a_dataset_that_moved_is_found_where_it_lies_now(audited: Path, tmp_path
     assert "data changed" in other.stdout
 
 
+@pytest.mark.slow
 def test_a_folder_that_moved_is_found_where_it_lies_now(tmp_path: Path) -> None:
     root = Path(__file__).parents[2]
     data, moved = tmp_path / "release", tmp_path / "moved"

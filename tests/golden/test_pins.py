@@ -37,6 +37,7 @@ def test_what_is_written_stays_the_same(
     golden(f"pins/{name}.txt", "\n".join(_digests(sample_runs / name)) + "\n")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["batches", "added"])
 def test_what_is_written_of_counts_stays_the_same(
     name: str, counted_runs: Path, golden: Callable[[str, str], None]

@@ -8,9 +8,9 @@ from collections.abc import Callable
 
 import pytest
 
-from fixtures import results
+from fixtures import explanation_results, results
 from reports.chapters.report import Report, build
-from reports.charts import charts, model_charts
+from reports.charts import charts, explanation_charts, model_charts
 from reports.charts.palette import variables_css
 from reports.html import environment
 from tests.unit.reports.document import Document
@@ -26,6 +26,11 @@ def report() -> Report:
 @pytest.fixture(scope="module")
 def hostile() -> Report:
     return build(results.hostile_result().shared())
+
+
+@pytest.fixture(scope="module")
+def explained() -> Report:
+    return build(explanation_results.explained())
 
 
 def test_card(report: Report, golden: Golden) -> None:
@@ -79,11 +84,31 @@ def test_beside_specification(golden: Golden) -> None:
 
 @pytest.mark.parametrize("chapter", ["model", "behaviour", "exchanges", "beside"])
 def test_chapter_on_a_model(report: Report, golden: Golden, chapter: str) -> None:
-    template = environment().get_template(f"sections/{chapter}.html.jinja")
-    source = template.render(report=report, paper=True)
-    document = Document(re.sub(r"<svg class=\"chart.*?</svg>", "", source, flags=re.DOTALL))
-    lines = [re.sub(r"\s+", " ", piece).strip() for piece in document.pieces]
-    golden(f"{chapter}.txt", "\n".join(filter(None, lines)) + "\n")
+    golden(f"{chapter}.txt", _words(f"sections/{chapter}.html.jinja", report))
+
+
+@pytest.mark.parametrize(
+    "chapter", ["explained", "reasons", "where", "agreement", "against", "examples", "ledger"]
+)
+def test_chapter_on_explanations(explained: Report, golden: Golden, chapter: str) -> None:
+    golden(f"explanations_{chapter}.txt", _words(f"sections/{chapter}.html.jinja", explained))
+
+
+@pytest.mark.parametrize("part", ["methods", "limits"])
+def test_what_is_said_of_explanations(explained: Report, golden: Golden, part: str) -> None:
+    name = f"explanation_{part}"
+    golden(f"{name}.txt", _words(f"parts/{name}.html.jinja", explained))
+
+
+def test_curves_specification(golden: Golden) -> None:
+    ends = {"low": 0.55, "high": 0.65}
+    curve = [
+        {"k": "1", "value": 0.6, "chance": 0.5, **ends},
+        {"k": "peaks", "value": 0.6, "chance": 0.5, **ends},
+    ]
+    specification = explanation_charts.curves_spec([curve], ["1", "peaks"])
+    specification.pop("$schema")
+    golden("curves_spec.json", json.dumps(specification, indent=1, ensure_ascii=False) + "\n")
 
 
 def test_descriptions_of_the_pictures(report: Report, golden: Golden) -> None:
@@ -95,6 +120,14 @@ def test_descriptions_of_the_pictures(report: Report, golden: Golden) -> None:
 
 def test_colours(golden: Golden) -> None:
     golden("colours.css", variables_css() + "\n")
+
+
+def _words(template: str, report: Report) -> str:
+    """The text of a part of the printed report, a line for each piece, without its pictures."""
+    source = environment().get_template(template).render(report=report, paper=True)
+    document = Document(re.sub(r"<svg class=\"chart.*?</svg>", "", source, flags=re.DOTALL))
+    lines = [re.sub(r"\s+", " ", piece).strip() for piece in document.pieces]
+    return "\n".join(filter(None, lines)) + "\n"
 
 
 def _macro(template: str, name: str, *arguments: object) -> str:

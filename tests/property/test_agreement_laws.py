@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from audit.explanations.agreement.agreement import measure_agreement
@@ -18,6 +18,7 @@ from audit.explanations.agreement.chosen_sets import (
 from audit.explanations.agreement.top_tokens import peaks
 from fixtures.attributed import attributed
 from fixtures.brute_force_agreement import agreement_of, released_peaks
+from fixtures.examples import examples
 
 sets = st.integers(1, 90).flatmap(
     lambda n: st.tuples(
@@ -113,7 +114,7 @@ def measured_in(order: list[int], scores: list[list[int]], rule: str) -> list[fl
     return found.pairs.filter(rule=rule)["agreement"].to_list()
 
 
-@settings(max_examples=30, deadline=None)
+@examples(30)
 @given(texts)
 def test_the_order_of_tokens_changes_no_agreement_at_k(
     case: tuple[list[list[int]], list[int]],

@@ -8,7 +8,7 @@ from typing import Any
 
 import polars as pl
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from audit.alignment.metrics.confusion import ConfusionStream, concept_confusion, pair_confusions
@@ -16,11 +16,12 @@ from audit.base.errors import SchemaError
 from audit.hierarchies.hierarchy import Hierarchy
 from fixtures import brute_force as plain
 from fixtures import brute_force_scores as brute
+from fixtures.examples import examples
 from fixtures.strategies import hierarchies
 from fixtures.toy import toy
 from tests.property.test_metric_laws import matrix
 
-MODEST = settings(max_examples=50)
+MODEST = examples(50)
 THRESHOLD = 0.05
 
 Lines = list[dict[str, float]]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import assume, example, given, settings
+from hypothesis import assume, example, given
 from hypothesis import strategies as st
 from scipy.optimize import linprog
 
@@ -13,6 +13,7 @@ from audit.policy.statements import Threshold
 from audit.results.disclosure import protection, shown_change
 from audit.runs.audit import run_audit
 from fixtures.attack import BODIES, Labels, Row, attack
+from fixtures.examples import examples
 from fixtures.labelled import labelled, repeated
 
 
@@ -139,7 +140,7 @@ BEHIND_A_PART = (
 @example(BEHIND_AN_EXCESS)
 @example(BEHIND_DIGITS)
 @example(BEHIND_A_PART)
-@settings(max_examples=60)
+@examples(60)
 def test_everything_published_leaves_each_small_cell_possible(
     release: tuple[str, list[tuple[int, list[str]]], int],
 ) -> None:

@@ -9,7 +9,7 @@ from itertools import pairwise
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy.sparse import csr_array
 
@@ -33,10 +33,11 @@ from audit.engine.scores.cuts import Cut, atom_mass, cut_at, depth_cut, entropy,
 from audit.hierarchies.hierarchy import Hierarchy
 from fixtures import brute_force as plain
 from fixtures import brute_force_metrics as oracle
+from fixtures.examples import examples
 from fixtures.strategies import hierarchies, trees
 
 CLOSE = {"rel": 1e-12, "abs": 1e-12}
-MODEST = settings(max_examples=40)
+MODEST = examples(40)
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ from random import Random
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from audit.counting.pair_table import JUDGED, described
@@ -23,6 +23,7 @@ from audit.policy.policy import Policy
 from audit.policy.statements import Threshold
 from fixtures import brute_force_scan as oracle
 from fixtures.brute_force import Pair
+from fixtures.examples import examples
 from fixtures.labelled import labelled
 from fixtures.planted_pairs import COLUMNS, NAMES, Planted, planted
 
@@ -112,7 +113,7 @@ limits = st.builds(
 
 
 @given(releases(), limits)
-@settings(max_examples=60)
+@examples(60)
 def test_every_pair_is_judged_and_found_as_in_plain_python(
     release: Planted, stated: oracle.Limits
 ) -> None:
@@ -146,7 +147,7 @@ def test_a_release_on_which_one_rule_decides_is_scanned_as_in_plain_python(
 
 
 @given(releases(tree=False), st.randoms(use_true_random=False))
-@settings(max_examples=20)
+@examples(20)
 def test_names_that_keep_their_order_and_another_order_of_records_change_nothing(
     release: Planted, random: Random
 ) -> None:
@@ -159,7 +160,7 @@ def test_names_that_keep_their_order_and_another_order_of_records_change_nothing
 
 
 @given(releases(tree=True), st.randoms(use_true_random=False))
-@settings(max_examples=20)
+@examples(20)
 def test_other_names_of_a_tree_permute_all_that_no_tie_decides(
     release: Planted, random: Random
 ) -> None:
@@ -190,7 +191,7 @@ def assert_same_but_for_names(before: Planted, after: Planted, node: Mapping[str
 
 
 @given(releases(), st.data())
-@settings(max_examples=20)
+@examples(20)
 def test_an_unused_leaf_changes_no_other_node(release: Planted, data: st.DataObject) -> None:
     parent = data.draw(st.sampled_from(release.nodes))
     leaf = data.draw(st.sampled_from(["a0", "d0", "z0"]))
@@ -206,7 +207,7 @@ def test_an_unused_leaf_changes_no_other_node(release: Planted, data: st.DataObj
 
 
 @given(releases(), limits)
-@settings(max_examples=20)
+@examples(20)
 def test_comparable_pairs_are_never_judged(release: Planted, stated: oracle.Limits) -> None:
     further = {"strata": COLUMNS} if release.categories else {}
     pairs = table(measure(release.dataset(), policy(stated, **further)))

@@ -39,6 +39,7 @@ def _records(made: Release) -> dict[str, set[str]]:
     return found
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", COUNTED)
 def test_planted_pairs_meet_as_often_as_the_world_says(name: str) -> None:
     met = due = wide = 0.0
@@ -99,6 +100,7 @@ def test_names_are_told_apart_and_null_worlds_plant_nothing() -> None:
         assert bool(release(one, 0).planted) != one.null
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("one", quick_worlds(), ids=lambda one: one.name)
 def test_no_finding_is_false_and_null_releases_have_none(one: World) -> None:
     for number in range(2):

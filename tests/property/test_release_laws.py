@@ -6,13 +6,14 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 import pytest
-from hypothesis import assume, example, given, settings
+from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
 from audit.policy.policy import Policy
 from audit.results.result import AuditResult
 from audit.runs.audit import run_audit
 from fixtures.attack import BODIES, Labels, attack, of_both
+from fixtures.examples import examples
 from fixtures.labelled import labelled, repeated
 
 Counted = list[tuple[int, list[str]]]
@@ -88,12 +89,11 @@ def narrowed(
     return list(of_both(before, after, min_cell).broken(min_cell))
 
 
-@pytest.mark.slow
 @given(releases())
 @example(FEW_CAME)
 @example(FEW_CAME_WITHOUT)
 @example(NEW_NODE)
-@settings(max_examples=30)
+@examples(30)
 def test_both_views_leave_each_small_difference_possible(found: Releases) -> None:
     assert narrowed(*found) == []
 

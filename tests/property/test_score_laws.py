@@ -7,7 +7,7 @@ from typing import TypeAlias
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
@@ -16,6 +16,7 @@ from audit.engine.pairs.pair_counts import PairCounts, count_pairs
 from audit.engine.scores import score_pairs
 from audit.engine.scores.score_pairs import count_score_pairs
 from fixtures import brute_force_scores as brute
+from fixtures.examples import examples
 
 Table: TypeAlias = NDArray[np.float64]
 THRESHOLD = 1e-5
@@ -153,7 +154,7 @@ def test_another_order_of_nodes_moves_the_pairs_and_their_numbers(
     assert same_sums(sums, by_pair(before, "confusion_sum"), len(table))
 
 
-@settings(max_examples=25)
+@examples(25)
 @given(tables(), tables())
 def test_instances_of_two_lots_add_up(first: Table, second: Table) -> None:
     width = min(first.shape[1], second.shape[1])

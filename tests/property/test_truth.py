@@ -54,6 +54,7 @@ def test_what_is_planted_is_found(measured: Measured) -> None:
     assert every.value >= RECALL
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", SHORT)
 def test_a_scene_is_told_as_it_was_drawn(name: str) -> None:
     told = seen(name, 0)
@@ -75,6 +76,7 @@ def _guard(name: str) -> Guard:
     return next(guard for guard in GUARDS if guard.name == name)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", AT_WORK)
 def test_each_guard_holds_false_findings_back(name: str) -> None:
     on = outcome(*AT_WORK[name])

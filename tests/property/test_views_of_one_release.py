@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from audit.data.dataset import LabelDataset
@@ -15,6 +15,7 @@ from audit.results.disclosure import looser
 from audit.results.result import AuditResult
 from audit.runs.audit import run_audit
 from fixtures.attack import BODIES, Labels, attack, of_one_release
+from fixtures.examples import examples
 from fixtures.labelled import labelled, repeated
 from fixtures.reader import drawn_twice, mimic, told_together
 
@@ -108,7 +109,7 @@ def narrowed(release: Release, *views: AuditResult) -> set[str]:
 
 
 @given(st.data(), releases())
-@settings(max_examples=20)
+@examples(20)
 def test_views_protected_together_leave_each_small_cell_possible(
     data: st.DataObject, release: Release
 ) -> None:

@@ -18,9 +18,10 @@ from audit.data.dataset import LabelDataset
 from audit.results.result import AuditResult
 
 DATA = os.environ.get("AUDIT_DATA", "")
-pytestmark = pytest.mark.skipif(
-    not DATA, reason="AUDIT_DATA names no folder with the real releases"
-)
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(not DATA, reason="AUDIT_DATA names no folder with the real releases"),
+]
 
 
 @dataclass(frozen=True)

@@ -165,6 +165,7 @@ def test_every_metric_equals_plain_python(predicate: str) -> None:
     assert all(row.n > 100 for row in rows.values())
 
 
+@pytest.mark.slow
 @each_task
 def test_nearly_every_question_has_a_node(predicate: str) -> None:
     found, asked = result(predicate), questions(predicate)
@@ -175,6 +176,7 @@ def test_nearly_every_question_has_a_node(predicate: str) -> None:
     assert answered / len(asked) > 0.89
 
 
+@pytest.mark.slow
 @each_task
 def test_unscored_questions_are_told(predicate: str) -> None:
     found = result(predicate)

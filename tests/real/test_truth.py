@@ -14,6 +14,7 @@ DATA = os.environ.get("AUDIT_DATA", "")
 pytestmark = pytest.mark.skipif(not DATA, reason="AUDIT_DATA names no folder with the releases")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("source", SOURCES, ids=lambda source: source.name)
 def test_every_top_finding_is_counted_again_and_judged(source: Source) -> None:
     found = examined(source, Path(DATA))

@@ -7,6 +7,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 ROOT = Path(__file__).parents[2]
 CONSTANTS = f"NUMBERS = {list(range(70_000, 70_200))}\n"
 DRAWS = """\
@@ -50,6 +52,7 @@ def test_without_options_everybody_draws_the_same(tmp_path: Path) -> None:
     assert len(of_two_people((), tmp_path)) >= 50
 
 
+@pytest.mark.slow
 def test_a_seed_explores_the_same_for_everybody_and_another_seed_does_not(tmp_path: Path) -> None:
     explore = "--hypothesis-profile=explore"
     one = of_two_people((explore, "--hypothesis-seed=1"), tmp_path)

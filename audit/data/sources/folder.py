@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import cached_property
+from itertools import chain
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 
 from audit.base.errors import InputError, SchemaError, first_cases
 from audit.base.files import files_in
 from audit.data.sources.file import File
-from audit.data.sources.source import Source
+from audit.data.sources.source import Line, Source
 
 
 class Folder(Source):
@@ -78,6 +80,18 @@ class Folder(Source):
     def table(self, only: Collection[str] | None = None) -> pl.DataFrame:
         _ = self.schema  # the parts must agree before any of them is read
         return pl.concat([part.table(only) for part in self.parts])
+
+    def lines(self) -> Iterator[Line]:
+        return chain.from_iterable(part.lines() for part in self.parts)
+
+    def streamed_lines(self) -> Iterator[Line]:
+        return chain.from_iterable(part.streamed_lines() for part in self.parts)
+
+    def batches(self, columns: list[str], at_once: int, start: int) -> Iterator[Any]:
+        from audit.data.sources.arrow import passed
+
+        batches = (part.batches(columns, at_once, 0) for part in self.parts)
+        return passed(chain.from_iterable(batches), start)
 
     def require_parts(self) -> None:
         if not self.parts:

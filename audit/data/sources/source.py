@@ -6,7 +6,6 @@ import csv
 import hashlib
 from collections.abc import Collection, Iterator, Sequence
 from functools import cached_property
-from itertools import chain
 from pathlib import Path
 from typing import Any, BinaryIO, TypeAlias
 
@@ -117,11 +116,11 @@ class Source:
 
     def lines(self) -> Iterator[Line]:
         """The lines that are not blank, from the whole text."""
-        return chain.from_iterable(part.lines() for part in self._several("a file of text"))
+        raise self._lacking("a file of text")
 
     def streamed_lines(self) -> Iterator[Line]:
         """As `lines`, without holding the text in memory."""
-        return chain.from_iterable(part.streamed_lines() for part in self._several("a text"))
+        raise self._lacking("a file of text")
 
     def open(self) -> BinaryIO:
         """The bytes of a file, unpacked."""
@@ -141,11 +140,7 @@ class Source:
 
     def batches(self, columns: list[str], at_once: int, start: int) -> Iterator[Any]:
         """What `frames` are made of: Arrow batches, smaller than a frame."""
-        from audit.data.sources.arrow import passed
-
-        parts = self._several("a table")
-        batches = (part.batches(columns, at_once, 0) for part in parts)
-        return passed(chain.from_iterable(batches), start)
+        raise self._lacking("a table")
 
     def require_parts(self) -> None:
         """Refuse a folder that does not hold the parts of one table."""
@@ -163,12 +158,6 @@ class Source:
             instance: Column of the ids; case is ignored, and a column that is not there.
             label: Column of the labels, likewise.
         """
-
-    def _several(self, required: str) -> Sequence[Source]:
-        """Parts that are others than the source itself."""
-        if self.parts == (self,):
-            raise self._lacking(required)
-        return self.parts
 
     def _lacking(self, required: str) -> InputError:
         return InputError(f"{required} is required", found=self.kind, where=self)

@@ -36,6 +36,7 @@ from audit.explanations.attribution.surrogates import (
 from audit.explanations.attribution.texts import TokenisedTexts
 from audit.explanations.attributions import ROWS, Attributions
 from audit.explanations.lists import Lists, lists_of
+from audit.explanations.reading.words import words_of
 
 if TYPE_CHECKING:
     import torch
@@ -246,7 +247,7 @@ def _attributions(
         for one in used
     ]
     flat = pl.Series("token", [token for one in tokens for token in one], dtype=pl.String)
-    words = compared_words(flat)
+    words = words_of(flat)
     vocabulary = words.unique(maintain_order=True).sort()
     number = words.replace_strict(vocabulary, pl.Series(range(len(vocabulary)), dtype=pl.Int64))
     starts = np.cumsum([0, *(len(one) for one in tokens)], dtype=np.int64)
@@ -303,8 +304,3 @@ def _check_gaps(completeness: pl.DataFrame, limit: float, epsilon: float) -> Non
             hint="take more nodes; if that does not help, the output jumps along the path, "
             "and occlusion is the method to use",
         )
-
-
-def compared_words(tokens: pl.Series) -> pl.Series:
-    """Tokens as words to compare: lower case, without the markers of word pieces."""
-    return tokens.str.to_lowercase().str.replace(r"^(##|▁|Ġ)", "")

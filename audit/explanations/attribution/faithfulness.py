@@ -76,11 +76,19 @@ def faithfulness(
     """
     text, column = _places(model, texts, attributions)
     keys = _keys(attributions, seed)
-    values = np.zeros((len(text), 1 + draws, 2 * len(SHARES) + len(CURVE)))
+    pairs, first, pair = np.unique(
+        np.stack([text, column]), axis=1, return_index=True, return_inverse=True
+    )
+    points = 2 * len(SHARES) + len(CURVE)
+    own, random = np.zeros((len(text), 1, points)), np.zeros((len(first), draws, points))
     for batch in batches(model, texts, text, column, progress, "measuring faithfulness"):
-        ranks = _ranks(batch, attributions, keys[batch.rows], draws)
-        values[batch.rows] = _outputs(model, batch, ranks)
-    return _summary(attributions, values)
+        ranks = _ranks(batch, keys[batch.rows], attributions)
+        own[batch.rows] = _outputs(model, batch, ranks)
+    if draws:
+        for batch in batches(model, texts, pairs[0], pairs[1], progress, "measuring random orders"):
+            ranks = _random_ranks(batch, keys[first[batch.rows]], draws)
+            random[batch.rows] = _outputs(model, batch, ranks)
+    return _summary(attributions, np.concatenate([own, random[pair.ravel()]], axis=1))
 
 
 def _outputs(model: EmbeddedModel, batch: Batch, ranks: NDArray[np.int64]) -> NDArray[np.float64]:
@@ -145,18 +153,25 @@ def _mean(draws: NDArray[np.float64]) -> NDArray[np.float64]:
     return draws.mean(axis=1) if draws.shape[1] else empty
 
 
-def _ranks(
-    batch: Batch, attributions: Attributions, keys: NDArray[np.uint64], draws: int
-) -> NDArray[np.int64]:
-    """Ranks of tokens by score and in random orders, from 0; special tokens come last and stay."""
-    open_places = batch.open.cpu().numpy()
-    ranks = np.full((len(batch), 1 + draws, batch.length), batch.length, dtype=np.int64)
-    for row, (place, key) in enumerate(zip(batch.rows, keys, strict=True)):
-        scores = attributions.scores[int(place)]
-        drawn = np.random.default_rng(int(key)).random((1 + draws, len(scores)))
-        order = np.argsort(drawn, axis=1)
-        order[0] = np.lexsort((drawn[0], -scores))
-        ranks[row][:, open_places[row]] = np.argsort(order, axis=1)
+def _ranks(batch: Batch, keys: NDArray[np.uint64], attributions: Attributions) -> NDArray[np.int64]:
+    """Ranks of tokens by score, shape (rows, 1, tokens), from 0.
+
+    Special tokens come last, so that they stay.
+    """
+    ranks = np.full((len(batch), 1, batch.length), batch.length, dtype=np.int64)
+    for row, open_places in enumerate(batch.open.cpu().numpy()):
+        scores = attributions.scores[int(batch.rows[row])]
+        ties = np.random.default_rng([0, int(keys[row])]).random(len(scores))
+        ranks[row][:, open_places] = np.argsort(np.lexsort((ties, -scores)))
+    return ranks
+
+
+def _random_ranks(batch: Batch, keys: NDArray[np.uint64], draws: int) -> NDArray[np.int64]:
+    """Ranks in random orders, shape (rows, draws, tokens)."""
+    ranks = np.full((len(batch), draws, batch.length), batch.length, dtype=np.int64)
+    for row, open_places in enumerate(batch.open.cpu().numpy()):
+        drawn = np.random.default_rng([1, int(keys[row])]).random((draws, open_places.sum()))
+        ranks[row][:, open_places] = np.argsort(np.argsort(drawn, axis=1), axis=1)
     return ranks
 
 

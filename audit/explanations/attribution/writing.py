@@ -1,4 +1,4 @@
-"""Attributions as JSON lines."""
+"""Attributions as JSON lines, with the passages that they are about."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ from audit.explanations.attributions import Attributions
 FIELDS = ("id", "target", "method", "model", "seed", "gold", "predicted", "group")
 
 
-def write_attributions(
-    attributions: Attributions, path: Path, texts: TokenisedTexts | None = None
-) -> None:
-    """Write a line per row: its fields as far as they are known, its tokens and its scores.
+def write_with_passages(attributions: Attributions, texts: TokenisedTexts, path: Path) -> None:
+    """Write a line per row: its known fields, tokens, scores, passage and offsets of the tokens.
+
+    Evidence that comes as spans of characters can be joined to such a file;
+    `audit.explanations.reading.writing.write_attributions` keeps a record with its own evidence.
 
     Args:
         attributions: From `audit.explanations.attribution.explain.explain`.
+        texts: The texts of the rows; passages and offsets are written as far as they have them.
         path: The file; it is replaced.
-        texts: The texts of the rows. Each line then holds the passage and the offsets of its
-            tokens as well, as far as they are there, so that spans can be found in it.
     """
     starts, tokens = attributions.words.starts, attributions.tokens
     lists = [tokens[int(start) : int(stop)].to_list() for start, stop in pairwise(starts)]
@@ -31,7 +31,7 @@ def write_attributions(
             line = {field: row[field] for field in FIELDS if row[field] is not None}
             line["tokens"] = lists[row["text"]]
             line["scores"] = attributions.scores[place].tolist()
-            line |= _passage(texts, row["id"]) if texts else {}
+            line |= _passage(texts, row["id"])
             file.write(json.dumps(line, ensure_ascii=False) + "\n")
 
 

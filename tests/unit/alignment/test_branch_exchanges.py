@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy.sparse import csr_array
 
@@ -18,6 +18,7 @@ from audit.policy.policy import Policy
 from audit.results.result import AuditResult
 from audit.runs.audit import run_audit
 from fixtures import brute_force_scores as brute
+from fixtures.examples import examples
 from fixtures.labelled import labelled, tree
 from fixtures.predicted import predicted
 from fixtures.strategies import hierarchies
@@ -34,7 +35,7 @@ def exchanges_of(labels: Sets, decided: Sets, width: int) -> Exchanges:
     return count_exchanges(csr_array(dense[0]), csr_array(dense[1]))
 
 
-@settings(max_examples=40)
+@examples(40)
 @given(hierarchies(max_nodes=6), st.data())
 def test_lines_equal_plain_python(hierarchy: Hierarchy, data: st.DataObject) -> None:
     width = len(hierarchy)

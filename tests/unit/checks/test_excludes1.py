@@ -243,6 +243,7 @@ def test_every_conflict_is_told_and_nothing_else(
     assert all(set(finding.folded_into) <= ids for finding in found.findings)
 
 
+@pytest.mark.slow
 def test_a_planted_conflict_of_icd10cm_is_found_and_plain_comorbidity_is_not() -> None:
     planted = [
         (30, ["R739", "E119"]),

@@ -129,6 +129,7 @@ def test_the_chance_equals_counting_every_draw(by_value: tuple[int, ...], units:
     assert _chance(np.array(by_value), units) == pytest.approx(expected, abs=1e-12)
 
 
+@pytest.mark.slow
 def test_without_effect_few_releases_have_a_finding() -> None:
     leaves = [f"n{i:02}" for i in range(20)]
     flat = tree(" ".join(leaves) + " < top")

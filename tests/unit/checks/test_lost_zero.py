@@ -298,6 +298,7 @@ def test_of_1064_codes_read_as_numbers_398_are_no_code_and_are_found(
     assert unexplained(asked).is_empty()
 
 
+@pytest.mark.slow
 def test_zeros_planted_in_a_synthetic_release_are_found_where_no_code_is_left(
     published: pl.DataFrame,
 ) -> None:

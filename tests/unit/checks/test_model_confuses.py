@@ -193,6 +193,7 @@ def several_at_random(seed: int, n: int = 6000) -> Said:
     ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("error", [0.1, 0.9])
 def test_mistakes_at_random_are_found_no_oftener_than_stated(error: float) -> None:
     found = [bool(checked(at_random(seed, error)).findings) for seed in range(20)]
@@ -200,6 +201,7 @@ def test_mistakes_at_random_are_found_no_oftener_than_stated(error: float) -> No
     assert sum(found) <= BY_CHANCE
 
 
+@pytest.mark.slow
 def test_misses_and_false_answers_at_random_are_found_no_oftener_than_stated() -> None:
     found = [bool(checked(several_at_random(seed)).findings) for seed in range(20)]
 

@@ -47,6 +47,7 @@ def one_each(codes: pl.Series) -> dict[str, list[str]]:
     return {f"i{number:05}": [code] for number, code in enumerate(codes)}
 
 
+@pytest.mark.slow
 def test_no_assignable_code_of_the_list_is_ever_found(published: pl.DataFrame) -> None:
     codes = published.filter(pl.col("assignable") == "true")["node"]
 

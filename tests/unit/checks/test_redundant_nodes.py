@@ -20,6 +20,7 @@ from audit.policy.statements import Threshold
 from audit.results.findings import CheckResult
 from audit.results.shared_findings import shared_finding
 from fixtures.counted import counted_of
+from fixtures.examples import examples
 from fixtures.labelled import labelled, repeated, tree
 from fixtures.strategies import hierarchies
 
@@ -320,8 +321,9 @@ def surely(k: int, n: int) -> float:
     return low
 
 
+@pytest.mark.slow
 @given(releases())
-@settings(max_examples=150, deadline=None)
+@examples(150)
 def test_each_pair_by_the_rules_is_told_or_near_one_that_is(own: Measurements) -> None:
     loops, found = Loops(own), CHECK.run(own)
     if found.not_applicable:
@@ -342,7 +344,7 @@ def test_each_pair_by_the_rules_is_told_or_near_one_that_is(own: Measurements) -
 
 
 @given(releases())
-@settings(max_examples=60, deadline=None)
+@examples(60)
 def test_no_two_told_pairs_carry_the_same_instances_one_above_the_other(own: Measurements) -> None:
     loops = Loops(own)
     pairs = [(key[0], key[1]) for key in told(CHECK.run(own))]
@@ -373,6 +375,6 @@ def test_where_no_node_is_above_another_all_pairs_by_the_rules_are_told(counts: 
 
 
 @given(releases())
-@settings(max_examples=40, deadline=None)
+@examples(40)
 def test_counts_alone_tell_the_same(own: Measurements) -> None:
     assert CHECK.run(counted_of(own)) == CHECK.run(own)

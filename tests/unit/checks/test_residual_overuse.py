@@ -268,6 +268,7 @@ def release(seed: int, shares: Sequence[float], groups: bool = False) -> CheckRe
     return replace(judged, findings=tuple(f for f in judged.findings if f.nodes != ("top",)))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("groups", [False, True])
 def test_parents_exactly_at_the_limit_are_hardly_ever_found(groups: bool) -> None:
     """The rate is one release in twenty; without the family it would be three parents in each."""
@@ -277,6 +278,7 @@ def test_parents_exactly_at_the_limit_are_hardly_ever_found(groups: bool) -> Non
     assert sum(len(one.findings) for one in releases) <= 8
 
 
+@pytest.mark.slow
 def test_of_high_parents_among_many_at_the_limit_most_are_found_and_few_others() -> None:
     shares = [0.9] * 10 + [0.5] * 110
     flagged_in = [flagged(release(seed, shares)) for seed in range(20)]

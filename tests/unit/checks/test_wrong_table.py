@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from audit.checks.rules.wrong_table import CHECK
 from audit.hierarchies.hierarchy import Hierarchy
 from audit.measure.measure import measure
@@ -103,6 +105,7 @@ def test_a_code_that_only_labels_speak_for_is_not_valid() -> None:
     assert CHECK.run(measured(tables)).status == "pass"
 
 
+@pytest.mark.slow
 def test_rows_planted_in_a_synthetic_release_are_found_where_they_do_not_fit() -> None:
     hierarchy = with_procedures(icd9cm())
     usage = icd9cm_usage(hierarchy, seed=5, diagnoses=1500)

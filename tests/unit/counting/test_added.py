@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from polars.testing import assert_frame_equal
 
@@ -22,6 +22,7 @@ from audit.policy.policy import Policy
 from fixtures import brute_force as plain
 from fixtures.brute_force_counts import Rows, Spelled, record_counts
 from fixtures.coded import icd9cm
+from fixtures.examples import examples
 from fixtures.labelled import tree
 from fixtures.named_counts import (
     LABEL,
@@ -104,8 +105,9 @@ def assert_margins_as_in_plain_python(found: PairCount, rows: Rows) -> None:
         assert named[kind] == wanted.get(kind, {})
 
 
+@pytest.mark.slow
 @given(toy_rows, toy_rows, st.booleans())
-@settings(max_examples=15)
+@examples(15)
 def test_both_together(
     earlier: list[list[str | None]], later: list[list[str | None]], keep: bool
 ) -> None:
@@ -159,6 +161,7 @@ def test_labels_that_bring_new_nodes(
     assert_new_nodes_are_added(icd9, tmp_path if keep else None, seed)
 
 
+@pytest.mark.slow
 def test_so_do_those_of_the_whole_classification(tmp_path: Path) -> None:
     assert_new_nodes_are_added(icd9cm(), tmp_path, 0)
 

@@ -15,7 +15,7 @@ import numpy as np
 import polars as pl
 import pyarrow.parquet as pq
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from polars.testing import assert_frame_equal
 
@@ -33,6 +33,7 @@ from audit.engine.pairs.tally import PairTally
 from audit.hierarchies.hierarchy import Hierarchy
 from audit.policy.policy import Policy
 from fixtures.coded import icd9cm
+from fixtures.examples import examples
 from fixtures.full_disk import full_disk
 from fixtures.toy import toy
 
@@ -93,7 +94,7 @@ def assert_counts_the_file(found: PairCount, path: Path, hierarchy: Hierarchy) -
 
 @pytest.mark.parametrize("kind", FORMATS)
 @given(records, st.integers(1, 9), st.booleans())
-@settings(max_examples=4)
+@examples(4)
 def test_every_format_counts_as_in_memory(
     tmp_path_factory: pytest.TempPathFactory,
     kind: str,
@@ -311,7 +312,7 @@ def written(count: PairCount, path: Path) -> bytes:
 
 
 @pytest.mark.parametrize("stops", [[1], [7, 20, 21], [60, 110], [122]])
-@pytest.mark.parametrize("batch", [1, 5])
+@pytest.mark.parametrize("batch", [pytest.param(1, marks=pytest.mark.slow), 5])
 def test_resumed_counts_have_the_same_bytes(tmp_path: Path, stops: list[int], batch: int) -> None:
     path, checkpoint = long_file(tmp_path), tmp_path / "count"
     handler = signal.getsignal(signal.SIGINT)
@@ -342,6 +343,7 @@ def test_an_instance_that_comes_back_after_an_interruption_is_detected(tmp_path:
         count_pairs(path, toy(), batch=2, checkpoint=checkpoint, resume=True)
 
 
+@pytest.mark.slow
 def test_ctrl_c_in_another_process(tmp_path: Path) -> None:
     path, checkpoint = long_file(tmp_path, instances=60), tmp_path / "count"
     program = (

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from polars.testing import assert_frame_equal
 
@@ -22,6 +22,7 @@ from audit.hierarchies.icd.icd9 import ICD9
 from audit.measure.measure import measure
 from audit.policy.policy import Policy
 from fixtures.brute_force_counts import Rows
+from fixtures.examples import examples
 from fixtures.full_disk import full_disk
 from fixtures.labelled import tree
 from fixtures.named_counts import LABEL, write_rows
@@ -84,7 +85,7 @@ rows_of_toy = st.lists(st.lists(st.sampled_from(LABELS), max_size=6), min_size=1
 
 
 @given(rows_of_toy)
-@settings(max_examples=15)
+@examples(15)
 def test_what_was_written_is_read_back(rows: list[list[str | None]]) -> None:
     wanted = count({f"i{n}": own for n, own in enumerate(rows)}, toy())
     with tempfile.TemporaryDirectory() as folder:

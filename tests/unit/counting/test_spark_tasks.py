@@ -5,13 +5,14 @@ from __future__ import annotations
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from audit.counting.spark import tasks
 from audit.hierarchies.hierarchy import Hierarchy
 from fixtures import brute_force as plain
 from fixtures.brute_force_counts import Spelled, entailed, in_line, record_counts
+from fixtures.examples import examples
 from fixtures.named_counts import (
     confusion_of_count,
     pairs_of_count,
@@ -39,7 +40,7 @@ def frame_of(rows: list[Row]) -> pl.DataFrame:
     st.lists(st.tuples(st.integers(0, 9), st.integers(0, 6)), min_size=1, max_size=60),
     st.integers(1, 4),
 )
-@settings(max_examples=15, deadline=None)
+@examples(15)
 def test_counts_do_not_depend_on_how_many_tasks_count(rows: list[Row], n_tasks: int) -> None:
     hierarchy = toy()
     parents = plain.parents_of(hierarchy.nodes, hierarchy.edge_frame().iter_rows())

@@ -10,12 +10,13 @@ from unittest.mock import patch
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from audit.base.errors import InputError
 from audit.counting.storage.sums_file import SumsFile, packed_sums, unpacked_sums, write_sums
 from audit.engine.pairs.sums import NOTHING, Sums
+from fixtures.examples import examples
 
 Row = tuple[int, int, float]
 
@@ -38,7 +39,7 @@ def rows_of(sums: Sums) -> list[Row]:
     st.integers(1, 9),
     st.booleans(),
 )
-@settings(max_examples=40)
+@examples(40)
 def test_what_was_written_is_read_back(
     keys: set[int], ends: list[int], first: int, stop: int, at_once: int, confusion: bool
 ) -> None:

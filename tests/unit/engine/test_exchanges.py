@@ -6,13 +6,14 @@ from itertools import combinations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy.sparse import csr_array
 
 from audit.engine.scores.exchanges import Exchanges, count_exchanges, mistakes
 from audit.hierarchies.hierarchy import Hierarchy
 from fixtures import brute_force_scores as brute
+from fixtures.examples import examples
 from fixtures.labelled import tree
 from fixtures.strategies import hierarchies
 
@@ -65,7 +66,7 @@ def test_both_directions_equal_plain_python(case: tuple[Sets, Sets, int]) -> Non
     assert found.forth.dtype == found.back.dtype == np.int64
 
 
-@settings(max_examples=40)
+@examples(40)
 @given(labelled_and_decided())
 def test_the_expectation_equals_plain_python(case: tuple[Sets, Sets, int]) -> None:
     labels, decided, width = case

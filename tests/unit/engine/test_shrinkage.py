@@ -6,13 +6,14 @@ from collections.abc import Callable
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy.optimize import brentq
 from scipy.stats import beta, betabinom
 
 from audit.engine.statistics.intervals import wilson
 from audit.engine.statistics.shrinkage import LEAST_SHARES, SharePrior, _posterior, share_prior
+from fixtures.examples import examples
 
 
 def drawn(a: float, b: float, sizes: list[int], seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
@@ -56,6 +57,7 @@ def integrated(k: np.ndarray, n: np.ndarray) -> Callable[[float, float], tuple[f
     return interval
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("k", "n"),
     [
@@ -75,6 +77,7 @@ def test_intervals_are_those_of_the_posterior_integrated_by_another_way(
         assert prior.interval(counted, of) == pytest.approx(other(counted, of), abs=0.004)
 
 
+@pytest.mark.slow
 def test_on_homogeneous_shares_the_interval_never_collapses() -> None:
     """Of 15 in 30, among parents that all have one share: Wilson's is .337 wide."""
     widths = np.array([_width(_posterior(*alike(seed)).interval(15, 30)) for seed in range(400)])
@@ -128,7 +131,7 @@ def test_shares_of_all_or_none_are_drawn_apart() -> None:
     assert found.interval(60, 60)[0] > 0.9
 
 
-@settings(max_examples=100)
+@examples(100)
 @given(st.floats(0.05, 50), st.floats(0.05, 50), st.integers(0, 500), st.integers(0, 500))
 def test_a_shrunk_share_lies_between_the_share_and_the_prior_s(
     a: float, b: float, k: int, others: int
@@ -141,7 +144,7 @@ def test_a_shrunk_share_lies_between_the_share_and_the_prior_s(
     assert 0 <= low <= high <= 1
 
 
-@settings(max_examples=100)
+@examples(100)
 @given(st.floats(0.05, 5_000), st.floats(0.05, 5_000), st.integers(0, 5_000), st.integers(0, 5_000))
 def test_of_one_component_the_interval_is_that_of_its_beta(
     a: float, b: float, k: int, others: int
@@ -169,6 +172,7 @@ def test_posterior_intervals_cover_what_shares_are_drawn_from() -> None:
     assert np.mean(covered) == pytest.approx(0.95, abs=0.02)
 
 
+@pytest.mark.slow
 def test_of_few_parents_they_cover_too() -> None:
     """Twelve parents tell little of how shares are spread; the intervals know."""
     covered = []

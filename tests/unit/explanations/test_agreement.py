@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import combinations
 
 import numpy as np
 import polars as pl
 import pytest
 from polars.testing import assert_frame_equal
+from scipy.stats import t
 
 from audit.base.errors import InputError
 from audit.explanations.agreement.agreement import Agreement, measure_agreement
+from audit.explanations.agreement.chosen_sets import expected_agreement
 from audit.explanations.agreement.top_tokens import peaks
 from fixtures.attributed import attributed
 from fixtures.brute_force_agreement import agreement_of, released_peaks, top_k
@@ -125,19 +128,9 @@ def test_instances_count_once_however_many_targets_they_have() -> None:
 
 def test_methods_with_other_tokens_are_other_units() -> None:
     made = attributed({"a": [[2.0, 1.0], [1.0, 2.0]], "b": [[2.0, 1.0], [1.0, 2.0]]})
-    apart = made.rows.with_columns(
-        id=pl.lit("x"), text=pl.when(pl.col("method") == "a").then(0).otherwise(1)
-    ).filter(pl.col("target") == "t")
-    found = measure_agreement(
-        made.of_rows(np.array([0, 3])).__class__(
-            apart[[0, 3]],
-            made.scores.take(np.array([0, 3])),
-            made.words,
-            made.tokens,
-            made.vocabulary,
-        ),
-        permutations=2,
-    )
+    apart = made.of_rows(np.array([0, 3]))
+    renamed = apart.rows.with_columns(id=pl.lit("x"))
+    found = measure_agreement(replace(apart, rows=renamed), permutations=2)
 
     assert found.ledger["units"] == 2
     assert found.ledger["one_method"] == 2
@@ -145,15 +138,44 @@ def test_methods_with_other_tokens_are_other_units() -> None:
     assert found.pairs.filter(rule="dynamic")["agreement"].item() is None
 
 
-def test_rows_left_out_are_counted() -> None:
-    made = attributed({"a": [[2.0, 1.0]], "b": [[2.0, 1.0]]})
-    twice = made.of_rows(np.array([0, 1, 1, 0]))
-    borrowed = twice.rows.with_columns(borrowed=pl.Series([False, False, False, True]))
-    found = measure_agreement(
-        type(made)(borrowed, twice.scores, made.words, made.tokens, made.vocabulary), permutations=2
+def test_rows_left_out_are_counted_and_the_first_of_two_is_kept() -> None:
+    scores = {"a": [[2.0, 1.0]], "b": [[2.0, 1.0]], "c": [[1.0, 2.0]], "d": [[2.0, 1.0]]}
+    made = attributed(scores)
+    named = made.rows.with_columns(
+        method=pl.Series(["a", "b", "b", "a"]), borrowed=pl.Series([False, False, False, True])
     )
+    found = measure_agreement(replace(made, rows=named), k=1, permutations=2)
 
     assert found.ledger == {"rows": 4, "borrowed": 1, "repeated": 1, "units": 1, "one_method": 0}
+    assert value(found.pairs, "agreement", rule="fixed", k=1) == 1
+
+
+def test_what_is_above_chance_is_above_the_permuted_null() -> None:
+    found = measure_agreement(attributed(drawn(80)), permutations=3)
+    units = [one["dynamic"] - one["chance_permuted"] for one in found.of_units()]
+    dynamic = pl.concat([found.pairs, found.together], how="diagonal").filter(rule="dynamic")
+
+    for row, above in zip(dynamic.iter_rows(named=True), units, strict=True):
+        gap = row["agreement"] - row["chance_permuted"]
+        spread = t.ppf(0.975, 79) * above.std() / 80**0.5
+        assert row["chance_permuted"] != row["chance_sizes"]
+        assert row["above_chance"] == pytest.approx(gap)
+        assert row["above_low"] == pytest.approx(gap - spread)
+        for null in ("sizes", "permuted"):
+            chance = row[f"chance_{null}"]
+            corrected = (row["agreement"] - chance) / (1 - chance)
+            assert row[f"corrected_{null}"] == pytest.approx(corrected)
+
+
+def test_the_null_of_sizes_is_that_of_each_units_sizes() -> None:
+    scores = drawn(10, low=8)
+    found = measure_agreement(attributed(scores), permutations=1)
+    one = next(found.of_units())
+
+    for place, text in enumerate(found.units["text"].to_list()):
+        k = [int(peaks(np.array(scores[method][text])).sum()) for method in ("grad", "ig")]
+        wanted = expected_agreement(np.array([k]), np.array([len(scores["ig"][text])]))
+        assert one["chance_sizes"][place] == pytest.approx(wanted[0])
 
 
 def test_differences_and_gains_are_those_of_the_tables() -> None:
@@ -191,6 +213,7 @@ def test_groups_of_lengths_cover_all_units() -> None:
 
     assert groups["units"].sum() == 200
     assert len(groups) == 4
+    assert groups["units"].is_between(35, 65).all()
     assert (groups["tokens_from"].to_numpy()[1:] > groups["tokens_to"].to_numpy()[:-1]).all()
 
 

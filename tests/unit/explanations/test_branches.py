@@ -7,11 +7,12 @@ from collections.abc import Sequence
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from audit.explanations.branches import BRANCHES, by_node
 from audit.hierarchies.hierarchy import Hierarchy
+from fixtures.examples import examples
 from fixtures.labelled import tree
 
 BODY = tree("a b < left", "c d < right", "left right < top")
@@ -54,7 +55,7 @@ def test_undefined_values_and_unknown_targets_are_left_out() -> None:
     assert table.schema == pl.Schema(BRANCHES)
 
 
-@settings(max_examples=30)
+@examples(30)
 @given(st.integers(0, 10_000))
 def test_a_node_that_is_lower_is_told_and_the_p_value_is_one_sided(seed: int) -> None:
     rng = np.random.default_rng(seed)

@@ -10,13 +10,14 @@ from typing import Any
 
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from audit.base.errors import AuditError, InputError, SchemaError
 from audit.explanations.reading.reading import read_attributions
 from audit.explanations.reading.writing import write_attributions
 from fixtures.attribution_files import PASSAGE, ROW, adds_up, same, write_seeds, written
+from fixtures.examples import examples
 from fixtures.fuzzed import Reader, stumbles
 
 
@@ -279,7 +280,7 @@ def anchored(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
     return [*rows, ROW | {"id": "anchor"}]
 
 
-@settings(max_examples=40)
+@examples(40)
 @given(rows=releases(), rule=st.sampled_from([None, "sum", "mean", "max"]))
 def test_what_is_written_is_read_again(
     rows: list[dict[str, Any]], rule: str | None, tmp_path_factory: pytest.TempPathFactory
@@ -293,7 +294,7 @@ def test_what_is_written_is_read_again(
         assert adds_up(again.ledger)
 
 
-@settings(max_examples=40)
+@examples(40)
 @given(rows=releases(), draw=st.randoms(use_true_random=False))
 def test_the_order_of_rows_does_not_matter(
     rows: list[dict[str, Any]], draw: Any, tmp_path_factory: pytest.TempPathFactory

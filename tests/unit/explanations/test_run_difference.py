@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import polars as pl
 import pytest
+from scipy.stats import t
 
 from audit.explanations.agreement.run_difference import measure_run_difference
 from fixtures.attributed import attributed
@@ -64,6 +67,20 @@ def test_rows_are_filled_up_with_zeros_to_the_longest_text() -> None:
     assert (found["difference"] < found["high"]).all()
 
 
+def test_the_interval_is_students_over_instances() -> None:
+    draw = np.random.default_rng(1)
+    runs = draw.normal(size=(2, 12, 4))
+    scores = {("a", "m", seed): runs[seed].tolist() for seed in (0, 1)}
+    apart = np.abs(runs[0] - runs[1]).mean(axis=1)
+    wanted = t.interval(0.95, 11, apart.mean(), apart.std(ddof=1) / 12**0.5)
+    once = measure_run_difference(attributed(scores)).runs
+    doubled = {(m, "m", seed): runs[seed].tolist() for seed in (0, 1) for m in ("a", "b")}
+    twice = measure_run_difference(attributed(doubled)).runs
+
+    assert once.select("low", "high").row(0) == pytest.approx(wanted)
+    assert twice.select("low", "high").row(0) == pytest.approx(wanted)
+
+
 def test_rows_that_a_run_lacks_and_models_of_one_run_are_counted() -> None:
     made = attributed({**SCALARS, ("b", "m", 0): [[9.0]], ("a", "other", 0): [[1.0]]})
     borrowed = made.rows.with_columns(borrowed=pl.col("model") == "other")
@@ -72,8 +89,7 @@ def test_rows_that_a_run_lacks_and_models_of_one_run_are_counted() -> None:
     assert found.runs["difference"].to_list() == pytest.approx([2, 1.5, 2.5])
     assert found.runs["rows"].to_list() == [1, 1, 1]
     assert found.ledger == {"rows": 5, "borrowed": 0, "repeated": 0, "one_run": 1, "unmatched": 1}
-    left = type(made)(borrowed, made.scores, made.words, made.tokens, made.vocabulary)
-    assert measure_run_difference(left).ledger["borrowed"] == 1
+    assert measure_run_difference(replace(made, rows=borrowed)).ledger["borrowed"] == 1
 
 
 def test_runs_without_a_row_in_common_have_no_difference() -> None:

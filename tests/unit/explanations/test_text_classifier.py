@@ -12,6 +12,7 @@ import pytest
 
 from audit.explanations.attribution.explain import explain
 from audit.explanations.attribution.randomised import randomised, rank_correlations
+from audit.explanations.reading.reading import read_attributions
 from fixtures.clinical_notes import SHORTCUT_BRANCH
 
 pytest.importorskip("torch")
@@ -24,7 +25,7 @@ METHODS = ("integrated_gradients", "occlusion")
 def examples(one_thread: None) -> Any:
     from fixtures.text_classifier import audited_notes, example
 
-    notes = audited_notes(60)
+    notes = audited_notes(50)
     return [example(0, notes, shortcut=shortcut, methods=METHODS) for shortcut in (False, True)]
 
 
@@ -81,3 +82,29 @@ def test_a_written_example_has_all_that_an_audit_reads(examples: Any, tmp_path: 
     assert {line["model"] for line in lines} == {"sound", "shortcut"}
     labels = (tmp_path / "labels.csv").read_text("utf-8").splitlines()
     assert len(labels) == 1 + sum(len(note.codes) for note in examples[0].notes)
+
+
+def test_what_is_written_is_read_again(examples: Any, tmp_path: Path) -> None:
+    from fixtures.text_classifier import marks_of, write_examples
+
+    write_examples(examples, tmp_path)
+    read = read_attributions(tmp_path / "attributions.jsonl", tmp_path / "evidence.jsonl")
+    notes = {note.id: note for note in examples[0].notes}
+    assert len(read.rows) == sum(len(one.explained.attributions.rows) for one in examples)
+    evidence = read.evidence
+    assert evidence is not None
+    for row in read.rows.unique(["id", "target"]).iter_rows(named=True):
+        marks = marks_of(notes[row["id"]], row["target"])
+        assert (evidence.marks[row["item"]] == marks).all() if row["gold"] else True
+
+    keys = ["id", "target", "method", "model", "seed"]
+    for one in examples:
+        own = one.explained.attributions
+        theirs = read.rows.with_row_index("place").filter(pl.col("model") == one.name)
+        places = own.rows.select(keys).join(theirs, on=keys, maintain_order="left")["place"]
+        again = read.scores.take(places.to_numpy().astype(np.int64))
+        assert again.values.tolist() == own.scores.values.tolist()
+        first = read.rows["text"][int(places[0])]
+        assert read.vocabulary.gather(read.words[first]).equals(
+            own.vocabulary.gather(own.words[own.rows["text"][0]]), check_names=False
+        )

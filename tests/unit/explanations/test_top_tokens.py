@@ -134,3 +134,9 @@ def test_keys_depend_on_names_and_seed_alone() -> None:
 
     assert row_keys(rows(["c", "a"]), 1).tolist() == keys[[2, 0]].tolist()
     assert len({*keys.tolist(), *row_keys(rows(["a", "b", "c"]), 2).tolist()}) == 6
+
+
+def test_names_in_other_columns_give_other_keys() -> None:
+    both = rows(["x", "y"]).with_columns(target=pl.Series(["y", "x"]))
+
+    assert len(set(row_keys(both, 1).tolist())) == 2

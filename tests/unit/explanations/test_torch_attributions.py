@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from audit.base.errors import InputError, SchemaError
@@ -17,6 +17,7 @@ from audit.explanations.attribution.explain import METHODS, OWN_METHODS, Explain
 from audit.explanations.attribution.gradients import GRADIENTS
 from audit.explanations.attribution.packages import EXTRAS, require_package
 from audit.explanations.attribution.texts import TokenisedTexts
+from fixtures.examples import examples
 
 torch = pytest.importorskip("torch")
 pytestmark = pytest.mark.usefixtures("one_thread")
@@ -119,7 +120,7 @@ def test_sigmoid_of_three_inputs() -> None:
 
 
 @given(st.integers(0, 1_000), st.sampled_from(["identity", "sigmoid", "softmax"]))
-@settings(max_examples=10)
+@examples(10)
 def test_integrated_gradients_are_complete(seed: int, link: Any) -> None:
     module = Smooth(seed)
     explained = explain(

@@ -165,6 +165,7 @@ def test_without_nltk_the_install_line_is_told(folder: Path) -> None:
         load_hierarchy(folder)
 
 
+@pytest.mark.slow
 @real
 def test_wordnet_3_0_is_read_as_it_lies() -> None:
     notions = real_nouns().hierarchy("hypernym")
@@ -177,6 +178,7 @@ def test_wordnet_3_0_is_read_as_it_lies() -> None:
     assert notions.edges.nnz == 84_427
 
 
+@pytest.mark.slow
 @real
 def test_the_holonyms_of_wordnet_3_0_have_no_cycle() -> None:
     wholes = real_nouns().hierarchy("holonym")
@@ -188,6 +190,7 @@ def test_the_holonyms_of_wordnet_3_0_have_no_cycle() -> None:
     assert wholes.edges.nnz - tops == 22_187
 
 
+@pytest.mark.slow
 @real
 def test_senses_come_by_frequency() -> None:
     senses = real_nouns().senses

@@ -130,6 +130,7 @@ def test_groups_alike_in_themselves_widen_the_interval() -> None:
     assert of_alike["p_value"].item() > 0.05 > alone["p_value"].item()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("grouped", [False, True])
 def test_without_drift_few_releases_have_a_finding(grouped: bool) -> None:
     found = 0

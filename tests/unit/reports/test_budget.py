@@ -6,9 +6,10 @@ from functools import cache
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from fixtures.examples import examples
 from reports.chapters.report import Report, build
 from reports.pdf import columns
 from reports.pdf.budget import BUDGETS, PAGES, Budget, budgets, pages, printed
@@ -31,6 +32,7 @@ def ids(report: Report) -> set[str]:
     return lines | {card.id for card in report.leading}
 
 
+@pytest.mark.slow
 def test_every_finding_stands_within_what_a_policy_shows() -> None:
     kept = next(budgets(huge()))
     assert len(ids(kept.report)) == 480
@@ -55,11 +57,13 @@ def test_rows_stand_or_are_counted(budget: Budget) -> None:
     assert len(waivers.rows) + waivers.left_out == 500
 
 
+@pytest.mark.slow
 def test_each_budget_takes_fewer_pages() -> None:
     taken = [pages(printed(huge(), budget)) for budget in BUDGETS]
     assert taken == sorted(taken, reverse=True)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("findings", "length"), [(20, 5), (20, 900), (150, 300)])
 def test_the_last_budget_fits_whatever_comes(findings: int, length: int) -> None:
     *_, last = budgets(huge(findings, length))
@@ -69,7 +73,7 @@ def test_the_last_budget_fits_whatever_comes(findings: int, length: int) -> None
 words = st.text(st.characters(codec="utf-8", categories=["L", "N", "P", "Zs"]), max_size=400)
 
 
-@settings(max_examples=60)
+@examples(60)
 @given(st.integers(1, 9).flatmap(lambda n: st.lists(st.tuples(*[words] * n), max_size=6)))
 def test_columns_share_the_width_of_the_page(rows: list[tuple[str, ...]]) -> None:
     headings = [f"h{place}" for place in range(len(rows[0]) if rows else 3)]

@@ -72,6 +72,7 @@ def test_result_is_attached_byte_for_byte(rich: AuditResult, pdf: pikepdf.Pdf) -
     assert str(pdf.Root.AF[0].AFRelationship) == "/Source"
 
 
+@pytest.mark.slow
 def test_same_result_same_bytes(
     rich: AuditResult, pdf_path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -96,6 +97,7 @@ def test_every_finding_and_the_digest_stand_in_it(rich: AuditResult, pdf_path: P
     assert hashlib.sha256(to_json_bytes(shared)).hexdigest() in text
 
 
+@pytest.mark.slow
 @needs_pdftotext
 def test_hostile_titles_are_laid_out(tmp_path: Path) -> None:
     path = tmp_path / "hostile.pdf"
@@ -147,6 +149,7 @@ def test_metadata_names_part_and_level(pdf: pikepdf.Pdf) -> None:
     assert pdf.Root.ViewerPreferences.DisplayDocTitle
 
 
+@pytest.mark.slow
 def test_same_bytes_later_elsewhere(
     rich: AuditResult, pdf_path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -47,6 +47,7 @@ def test_a_finding_left_out_of_the_result_is_missed(rich: AuditResult, html: str
     assert read_html(html).keys() - read_json(to_json_bytes(cut)).keys() == {left_out}
 
 
+@pytest.mark.slow
 def test_a_finding_left_out_on_paper_is_missed(rich: AuditResult, tmp_path: Path) -> None:
     whole, cut, left_out = without_one(rich, 0)
     reports.write_pdf(cut, tmp_path / "cut.pdf")

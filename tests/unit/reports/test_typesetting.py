@@ -96,6 +96,7 @@ def test_notices_of_libraries_are_no_part_of_the_file(
         typeset(task(), Limits())
 
 
+@pytest.mark.slow
 def test_nothing_is_fetched() -> None:
     for url in ("https://example.org/x.svg", "file:///etc/hostname", "data:text/plain,x"):
         with pytest.raises(RenderError, match="Error fetching") as caught:

@@ -84,6 +84,7 @@ def test_findings_of_the_data_are_told_beside_a_model_that_was_not_judged() -> N
     assert told(noted, NO_POWER, model=True)[0] == "Data pass with warnings, model not judged"
 
 
+@pytest.mark.slow
 def test_a_thousand_labels_in_thousands_of_mistakes_are_judged() -> None:
     names = [f"n{place:04}" for place in range(1000)]
     flat = tree(f"{' '.join(names)} < top")

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 
 from audit.policy.policy import Policy
 from audit.policy.statements import Threshold
@@ -16,6 +16,7 @@ from audit.results.result import AuditResult
 from audit.runs.agreement import disagreements
 from audit.runs.audit import run_audit
 from fixtures.attack import BODIES
+from fixtures.examples import examples
 from fixtures.labelled import labelled, repeated
 from tests.property.test_disclosure_laws import releases
 
@@ -38,7 +39,7 @@ def result() -> AuditResult:
 
 
 @given(releases())
-@settings(max_examples=40)
+@examples(40)
 def test_every_audit_agrees_with_itself(
     release: tuple[str, list[tuple[int, list[str]]], int],
 ) -> None:

@@ -262,6 +262,7 @@ def test_between_releases_of_one_distribution_false_changes_stay_within_the_rate
     assert false / 400 <= 0.05 + 3 * np.sqrt(0.05 * 0.95 / 400)
 
 
+@pytest.mark.slow
 def test_whole_comparisons_of_one_distribution_rarely_tell_a_change() -> None:
     told = 0
     for seed in range(12):

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 import polars as pl
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from audit.hierarchies.hierarchy import Hierarchy
@@ -14,6 +14,7 @@ from audit.runs.audit import run_audit
 from audit.runs.compare.edits import Release, hierarchy_edits
 from audit.runs.compare.roll_up import common_nodes, restated
 from fixtures.coded import icd9cm
+from fixtures.examples import examples
 from fixtures.labelled import labelled, repeated, tree
 
 Labels = Mapping[str, Sequence[str]]
@@ -158,7 +159,7 @@ def rolled_up(old: Hierarchy, new: Hierarchy, given: Labels) -> dict[str, set[st
             given.items()}  # fmt: skip
 
 
-@settings(max_examples=40)
+@examples(40)
 @given(edited())
 def test_what_old_would_count_under_new_lies_within_the_bounds(
     drawn: tuple[Hierarchy, Hierarchy, dict[str, list[str]]],

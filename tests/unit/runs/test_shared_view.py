@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 
@@ -16,6 +16,7 @@ from audit.results.result import to_json_bytes
 from audit.runs.audit import run_audit
 from audit.runs.compare import compare_runs
 from audit.runs.compare.shared_view import withheld_last
+from fixtures.examples import examples
 from fixtures.labelled import labelled, repeated, tree
 
 SCHEMA = json.loads(Path("docs/comparison.schema.json").read_text("utf-8"))
@@ -60,7 +61,7 @@ def small(value: int) -> bool:
 numbers = st.lists(st.integers(0, 400), min_size=len(SETS), max_size=len(SETS))
 
 
-@settings(max_examples=25)
+@examples(25)
 @given(numbers, numbers)
 def test_no_small_cell_and_no_small_difference_is_shared(old: list[int], new: list[int]) -> None:
     old[0], new[0] = old[0] + 1, new[0] + 1

@@ -27,6 +27,7 @@ from audit.runs.read import read_run
 from audit.runs.rendered import comparable
 from audit.runs.sealed_run import schema
 from audit.runs.verify import Verdict, verify_run
+from fixtures.examples import examples
 from fixtures.labelled import labelled, repeated, tree
 from fixtures.sealed_files import reseal, write_manifest
 
@@ -144,8 +145,9 @@ def test_a_run_from_python_cannot_be_made_again(run: Path) -> None:
 # --- bytes were changed -----------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @given(data=st.data())
-@settings(max_examples=30, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(examples(30), suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_every_changed_byte_is_found(run: Path, data: st.DataObject) -> None:
     paths = sorted(path for path in run.rglob("*") if path.is_file())
     path = data.draw(st.sampled_from(paths))

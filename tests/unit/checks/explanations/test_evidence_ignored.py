@@ -8,11 +8,10 @@ from functools import cache
 import pytest
 
 from audit.checks.explanations.evidence_ignored import CHECK, LEAST_GAP
-from audit.explanations.measure import measure_explanations
 from audit.measure.measure import Measurements, measure
 from audit.policy.policy import Policy
 from audit.results.findings import CheckResult, Finding
-from fixtures.explained_releases import explained_release, thirty_nodes
+from fixtures.explained_releases import explained_release, measured_release, thirty_nodes
 
 BODY = thirty_nodes()
 
@@ -22,10 +21,7 @@ def measured(seed: int, ignored: str = "", instances: int = 240) -> Measurements
     attributions, dataset = explained_release(
         seed, hierarchy=BODY, ignored=ignored, instances=instances
     )
-    explained = measure_explanations(
-        attributions, BODY, {node: node for node in BODY.nodes}, draws=3
-    )
-    return replace(measure(dataset, Policy()), explanations=explained)
+    return measured_release(attributions, dataset)
 
 
 def standing(result: CheckResult) -> list[tuple[str, ...]]:
@@ -91,7 +87,5 @@ def test_without_explanations_it_does_not_apply() -> None:
 
 def test_without_evidence_it_does_not_apply() -> None:
     attributions, dataset = explained_release(1, hierarchy=BODY, instances=30)
-    bare = replace(attributions, evidence=None)
-    explained = measure_explanations(bare, BODY, {})
-    result = CHECK.run(replace(measure(dataset, Policy()), explanations=explained))
+    result = CHECK.run(measured_release(replace(attributions, evidence=None), dataset))
     assert result.not_applicable == "no human evidence was given"

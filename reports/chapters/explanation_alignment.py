@@ -1,0 +1,115 @@
+"""The chapter on importance alignment: do models decide for the reasons that people give?"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from reports.chapters.explanation_parts import (
+    UNDEFINED,
+    Chapter,
+    Row,
+    Rows,
+    bounds,
+    chance,
+    chapter,
+    count,
+    in_order,
+    interval,
+    line_label,
+    missing,
+    named,
+    plain,
+    several_models,
+)
+from reports.charts.explanation_charts import means_spec
+from reports.charts.svg import draw
+from reports.words.explanation_words import ORACLES, SUBSETS
+from reports.words.parts import Cell, Figure, Key, Table, column
+from reports.words.words import counted, percent
+
+
+def reasons(explanations: Mapping[str, Rows]) -> Chapter | None:
+    """Delta-A of all models and methods: a picture for each oracle; None without evidence."""
+    rows = explanations.get("alignment", ())
+    oracles = [name for name in ORACLES if any(row["oracle"] == name for row in rows)]
+    of_oracles = [(name, [row for row in rows if row["oracle"] == name]) for name in oracles]
+    tables = {name: _alignment_table(name, own) for name, own in of_oracles}
+    figures = {name: _alignment_figure(name, own, tables[name]) for name, own in of_oracles}
+    undrawn = (tables[name] for name in oracles if figures[name] is None)
+    return chapter(figures.values(), undrawn)
+
+
+def _alignment_figure(oracle: str, rows: Rows, table: Table) -> Figure | None:
+    main = [row for row in rows if row["subset"] == "all" and row["delta_a"] is not None]
+    if not main:
+        return None
+    several, drawn = several_models(rows), in_order(main)
+    first, last = (pick(main, key=lambda row: row["delta_a"]) for pick in (max, min))
+    clear = sum((row["low"] or 0) > 0 for row in main)
+    return Figure(
+        id=f"alignment-{oracle}",
+        title=ORACLES[oracle][0],
+        drawing=draw(
+            means_spec(
+                [
+                    {
+                        "label": line_label(named(row, several)),
+                        "value": row["delta_a"],
+                        **bounds(row),
+                        "beside": None,
+                        "counts": f"{plain(row, 'delta_a', 2)} on {count(row, 'clusters')}",
+                    }
+                    for row in drawn
+                ],
+                "Delta-A",
+            )
+        ),
+        alt=f"Dot plot of {counted(len(main), 'line')}, one for each method and model: Delta-A "
+        f"from {plain(last, 'delta_a', 2)} ({named(last, several)}) to "
+        f"{plain(first, 'delta_a', 2)} ({named(first, several)}). The intervals of {clear} lie "
+        "above zero.",
+        caption="How much better the scores of tokens fit the explanation of their own example "
+        "than those of others. Zero is what the explanation of another example, drawn at random, "
+        f"fits as well; 1 is the most. Of a token, this oracle says {ORACLES[oracle][1]}. At the "
+        "right, Delta-A and the number of independent instances, or of groups of them.",
+        key_title="Each line",
+        key=(Key("observed", "Delta-A, with its 95% interval", "dot"),),
+        table=table,
+    )
+
+
+def _alignment_table(oracle: str, rows: Rows) -> Table:
+    order = list(SUBSETS)
+    several = several_models(rows)
+    absent = any(row["absent"] for row in rows)
+    ranked = sorted(in_order(rows), key=lambda row: order.index(row["subset"]))
+    return Table(
+        id=f"alignment-{oracle}-numbers",
+        caption=f"Importance alignment. {ORACLES[oracle][0]}",
+        columns=column(
+            "Method" if not several else "Model and method", "Examples", "Delta-A",
+            "95% interval", "p by permutation", "q", "Tested together", "Undefined draws",
+            "Instances",
+            *(["Why there is none"] if absent else []),
+            numeric="  nnnnnnn",
+        ),
+        rows=tuple(
+            (*_alignment_row(row, several), *([row["absent"] or UNDEFINED] if absent else []))
+            for row in ranked
+        ),
+    )  # fmt: skip
+
+
+def _alignment_row(row: Row, several: bool) -> tuple[Cell, ...]:
+    share = row["undefined_share"]
+    return (
+        named(row, several),
+        SUBSETS[row["subset"]],
+        plain(row, "delta_a"),
+        interval(row),
+        chance(row, "p_permutation"),
+        chance(row, "q"),
+        str(row["family"]),
+        missing(row) if share is None else percent(share),
+        count(row, "clusters"),
+    )

@@ -1,0 +1,302 @@
+"""The chapters on explanations show the shared view's numbers, and what is missing as missing."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import fields, is_dataclass
+from math import tanh
+from typing import Any
+
+import pytest
+
+from audit.results.explanation_part import SHARED
+from audit.runs.settings import ATTRIBUTIONS as FORMAT
+from fixtures import explanation_results, results
+from reports.chapters.explanation_agreement import agreement
+from reports.chapters.explanation_examples import MOST_TOKENS, examples
+from reports.chapters.explanation_nodes import ranked, where
+from reports.chapters.explanations import ATTRIBUTIONS, Explanations, explanations
+from reports.chapters.report import Report, build
+from reports.chapters.sections import sections
+from reports.html import html_text
+from reports.words.parts import Cell, Code, Figure, Node, Table
+from tests.unit.reports.document import Document
+
+_PLACED = re.compile(r'transform="translate\(([\d.]+),([\d.]+)\)"[^>]*>(−?0\.\d\d)<')
+_NUMBER = re.compile(r"[+−]?\d[\d,]*\.?\d*%?")
+
+
+@pytest.fixture(scope="module")
+def shared() -> dict[str, Any]:
+    return explanation_results.explained()
+
+
+@pytest.fixture(scope="module")
+def report(shared: dict[str, Any]) -> Report:
+    return build(shared)
+
+
+@pytest.fixture(scope="module")
+def small() -> Report:
+    return build(explanation_results.with_small_cells())
+
+
+def test_every_number_of_a_table_stands_in_the_shared_view(
+    shared: dict[str, Any], report: Report
+) -> None:
+    assert report.explanations is not None
+    written = _written(shared["explanations"])
+    tables = [one for one in _tables(report.explanations) if one.id != "examples-numbers"]
+    assert len(tables) >= 15
+    for table in tables:
+        for row in table.rows:
+            for cell, heading in zip(row, table.columns, strict=True):
+                if heading.numeric:
+                    unknown = set(_NUMBER.findall(_text(cell))) - written
+                    assert not unknown, (table.id, heading.heading, unknown)
+
+
+def test_every_picture_of_explanations_is_drawn_and_described(report: Report) -> None:
+    assert report.explanations is not None
+    ids = {figure.id for figure in report.all_figures}
+    drawn = {"alignment-expert", "explained-nodes", "plausibility", "faithfulness"}
+    assert drawn | {"agreement-0", "agreement-1", "curves-0", "curves-1"} == ids
+    for figure in report.all_figures:
+        assert "<path" in figure.drawing.markup
+        assert figure.table.rows
+        assert figure.alt.endswith(".")
+
+
+def test_alignment_is_drawn_where_it_was_measured(shared: dict[str, Any], report: Report) -> None:
+    figure = _figure(report, "alignment-expert")
+    main = [row for row in shared["explanations"]["alignment"] if row["subset"] == "all"]
+    assert all(f"{row['delta_a']:.2f} on 187" in figure.drawing.markup for row in main)
+
+
+def test_a_node_is_shown_as_delta_a_and_compared_on_the_scale_of_fisher(report: Report) -> None:
+    row = _figure(report, "explained-nodes").table.rows[0]
+    node, model, below, elsewhere, difference, *_ = row
+    assert isinstance(node, Node)
+    assert (node.id, model) == ("390-459", "first")
+    mean = 0.7 - 0.33
+    assert str(below).startswith(f"{tanh(mean):.3f} ({tanh(mean - 0.05):.3f} to ")
+    assert elsewhere == f"{tanh(0.717):.3f}"
+    assert str(difference).startswith("−0.347 (")
+
+
+def test_nodes_with_the_same_examples_are_told_once_by_the_deepest(shared: dict[str, Any]) -> None:
+    rows = [
+        row
+        for row in shared["explanations"]["branches"]
+        if row["method"] is None and row["measure"] == "importance_alignment"
+    ]
+    below = {**rows[0], "node": "393-398", "depth": 3}
+    kept = [row["node"] for row in ranked([*rows, below]) if row["model"] == rows[0]["model"]]
+    assert "393-398" in kept
+    assert "390-459" not in kept
+
+
+def test_without_evidence_nodes_are_compared_by_what_there_is(shared: dict[str, Any]) -> None:
+    rows = shared["explanations"]["branches"]
+    alone = [row for row in rows if row["measure"] == "agreement"]
+    chapter = where({"branches": alone}, 0.05)
+    assert chapter is not None
+    assert "agreement of methods" in chapter.figures[0].title.lower()
+    assert chapter.tables == ()
+    assert where({"branches": []}, 0.05) is None
+
+
+def test_the_matrix_tells_peaks_below_and_the_difference_above(report: Report) -> None:
+    markup = _figure(report, "agreement-0").drawing.markup
+    placed = [(float(x), float(y), text) for x, y, text in _PLACED.findall(markup)]
+    above = sorted(text for x, y, text in placed if x > y)
+    below = sorted(text for x, y, text in placed if x < y)
+    assert above == ["−0.06"] * 6  # six pairs, people among them
+    assert below == sorted(f"{0.5512 + 0.03 * place:.2f}" for place in range(6))
+    assert "people" in markup
+
+
+def test_many_models_and_methods_are_drawn_in_part_and_told_in_full() -> None:
+    found = explanation_results.explained()["explanations"]
+    models = [f"model {place}" for place in range(9)]
+    for name in ("agreement", "differences"):
+        own = [row for row in found[name] if row["model"] == "first"]
+        found[name] = [{**row, "model": model} for model in models for row in own]
+    chapter = agreement(found)
+    assert chapter is not None
+    assert sum(figure.id.startswith("agreement") for figure in chapter.figures) == 6
+    told = {table.id for table in _tables(chapter)}
+    assert {f"agreement-{place}-numbers" for place in range(9)} <= told
+
+
+def test_withheld_numbers_are_told_as_withheld_and_not_drawn(small: Report) -> None:
+    assert small.explanations is not None
+    cells = [_text(c) for t in _tables(small.explanations) for row in t.rows for c in row]
+    assert "withheld" in cells
+    assert "<11" in cells
+    assert "≥44" in cells
+    first = _figure(small, "alignment-expert")
+    assert "first · gradient" not in first.drawing.markup
+    assert small.explanations.examples is None
+
+
+def test_no_bound_is_drawn_as_a_number(small: Report) -> None:
+    assert all("NaN" not in figure.drawing.markup for figure in small.all_figures)
+
+
+def test_what_is_not_there_has_no_chapter() -> None:
+    report = build(explanation_results.bare())
+    assert report.explanations is not None
+    ids = [section.id for section in sections(report, paper=False)]
+    assert "explained" in ids
+    assert not {"reasons", "where", "agreement", "against", "examples"} & set(ids)
+    assert ("People’s evidence", "none") in report.explanations.facts
+
+
+def test_why_there_is_no_alignment_stands_in_its_row(report: Report) -> None:
+    table = _figure(report, "alignment-expert").table
+    reasons = {row[-1] for row in table.rows}
+    assert reasons == {"–", "no example has both a correlation and a baseline"}
+
+
+def test_one_reason_for_no_correlation_is_told_once(report: Report) -> None:
+    assert report.explanations is not None
+    table = next(t for t in _tables(report.explanations) if t.id == "accuracy-numbers")
+    assert len(table.rows) == 1
+    assert table.rows[0][-1] == "2 points, and 3 are needed"
+
+
+def test_explained_labels_alone_have_no_chapters_on_a_release(report: Report) -> None:
+    ids = [section.id for section in sections(report, paper=True)]
+    assert not {"release", "pictures", "coverage", "model"} & set(ids)
+    assert "explained instances" in report.verdict.sentence
+    assert report.release.facts[0] == ("Explained instances", "212")
+
+
+def test_beside_a_dataset_both_are_told() -> None:
+    report = build(explanation_results.explained(alone=False))
+    ids = [section.id for section in sections(report, paper=False)]
+    assert {"release", "pictures", "coverage", "model", "explained", "reasons"} <= set(ids)
+
+
+def test_without_explanations_nothing_is_said_of_them() -> None:
+    page = html_text(results.rich_result().shared())
+    assert "Delta-A" not in page
+    assert "example-head" not in page
+
+
+def test_the_format_of_explained_labels_is_that_of_runs() -> None:
+    assert ATTRIBUTIONS == FORMAT
+
+
+def test_a_page_is_sound_and_obeys_no_token(shared: dict[str, Any]) -> None:
+    page = html_text(shared)
+    document = Document(page)
+    ids = [attributes["id"] for _, attributes in document.elements if "id" in attributes]
+    assert len(ids) == len(set(ids))
+    assert not document.unbalanced
+    assert len(document.of("script")) == 1
+    assert explanation_results.HOSTILE.replace(" ", "") in document.text
+
+
+def test_marks_and_scores_of_an_example(shared: dict[str, Any]) -> None:
+    found = examples(shared["explanations"]["examples"])
+    assert found is not None
+    most, least = found.groups
+    assert [one.model for one in most.first] == ["first", "second"]
+    assert [one.value for one in (*most.first[:1], *most.further[:1], *least.first[:1])] == [
+        f"{tanh(1.3):.2f}",
+        f"{tanh(1.1):.2f}",
+        f"−{tanh(0.2):.2f}",
+    ]
+    people, _, _, occlusion = most.first[0].lines
+    assert [(run.text, run.marked) for run in people.runs if run.marked] == [
+        ("heart failure", True)
+    ]
+    assert [(run.text, run.shade) for run in occlusion.runs if run.shade] == [
+        ("has", 2),
+        ("heart", 4),
+        ("failure", 3),
+    ]
+    words = {_text(row[-1]) for row in found.table.rows}
+    assert "heart 2.42, failure 1.5, has −0.62" in words
+
+
+def test_of_a_long_text_the_tokens_that_matter_are_shown() -> None:
+    n = 10 * MOST_TOKENS
+    row = explanation_results.explained()["explanations"]["examples"][0] | {
+        "tokens": [f"t{place}" for place in range(n)],
+        "marks": [float(place == 700) for place in range(n)],
+        "methods": ["lime"],
+        "scores": [[float(place == 40) for place in range(n)]],
+    }
+    found = examples([row])
+    assert found is not None
+    assert found.shortened
+    for line in found.groups[0].first[0].lines:
+        text = " ".join(run.text for run in line.runs)
+        assert {"t40", "t700", "t35", "t705"} <= set(text.split())
+        left_out = [int(run.text.split()[0][1:].replace(",", "")) for run in line.runs
+                    if run.left_out]  # fmt: skip
+        shown = sum(len(run.text.split()) for run in line.runs if not run.left_out)
+        assert sum(left_out) + shown == n
+
+
+def test_every_shared_table_is_told(shared: dict[str, Any]) -> None:
+    """A table of the shared view changes the report, except what no figure or table uses."""
+    page = html_text(shared)
+    for name in SHARED:
+        tables = shared["explanations"]
+        less = {**shared, "explanations": {**tables, name: []}}
+        assert html_text(less) != page, name
+
+
+def _written(value: Any) -> set[str]:
+    """Every form in which a number of the shared view may be written."""
+    texts: set[str] = set()
+    for number in _numbers(value):
+        for one in (number, tanh(number)):
+            for places in (1, 2, 3):
+                text = f"{one:,.{places}f}".replace("-", "−")
+                texts |= {text, f"+{text}", text.removeprefix("−")}
+        texts |= {f"{number:,.0f}", f"{number:.1%}", f"{number:g}", f"{round(number, 3):g}"}
+    return texts | {"0.0001"}  # “below 0.0001”
+
+
+def _numbers(value: Any) -> Iterator[float]:
+    if isinstance(value, dict):
+        for inner in value.values():
+            yield from _numbers(inner)
+    elif isinstance(value, list):
+        for inner in value:
+            yield from _numbers(inner)
+    elif isinstance(value, int | float):
+        yield float(value)
+
+
+def _tables(value: Any) -> Iterator[Table]:
+    if isinstance(value, Table):
+        yield value
+    elif isinstance(value, tuple):
+        for one in value:
+            yield from _tables(one)
+    elif is_dataclass(value):
+        for field in fields(value):
+            yield from _tables(getattr(value, field.name))
+
+
+def _figure(report: Report, id_: str) -> Figure:
+    return next(figure for figure in report.all_figures if figure.id == id_)
+
+
+def _text(cell: Cell) -> str:
+    if isinstance(cell, str):
+        return cell
+    return cell.text if isinstance(cell, Node | Code) else str(cell)
+
+
+def test_the_chapters_are_of_the_view_alone(shared: dict[str, Any]) -> None:
+    found = explanations(shared)
+    assert isinstance(found, Explanations)
+    assert explanations(results.rich_result().shared()) is None
