@@ -324,6 +324,7 @@ def shuffled_explanations(attributions: Attributions, rng: np.random.Generator) 
     return replace(attributions, evidence=replace(evidence, words=words, marks=marks))
 
 
+@pytest.mark.slow
 def test_shuffled_explanations_align_at_the_rate_of_the_interval() -> None:
     rng = np.random.default_rng(11)
     covered = 0
@@ -335,6 +336,7 @@ def test_shuffled_explanations_align_at_the_rate_of_the_interval() -> None:
     assert 0.925 <= covered / 500 <= 0.985
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("group", [1, 4])
 def test_shuffled_explanations_pass_the_permutation_test_at_its_rate(group: int) -> None:
     rng = np.random.default_rng(15)
