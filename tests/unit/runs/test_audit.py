@@ -23,6 +23,8 @@ from fixtures.labelled import labelled
 
 LABELS = {"b": ["dog", "dog", "elf"], "a": ["tool", "cow"], "c": [], "d": ["cow"]}
 
+OF_DATA = (*CHECKS, *ON_WAIVERS)
+
 
 def boom(measured: Measurements) -> CheckResult:
     raise ZeroDivisionError("no instances to divide by")
