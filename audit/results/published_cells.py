@@ -25,6 +25,8 @@ from audit.results.overview import Told
 
 _FROM_REFERENCE = ("reference", "")
 """Rest of the key, after the parent, of a residual share that differs from the reference."""
+_UNINFORMATIVE = "not_specific", ("uninformative",)
+"""Check and key of the finding on instances with uninformative labels only."""
 UNEXPECTED_PAIR = "unexpected_pair"
 _PAIRS = ("cross_branch",)
 """Checks whose findings count the instances of two nodes, unless they have a key."""
@@ -98,7 +100,7 @@ def part_cells(
     part: tuple[str, ...],
 ) -> dict[str, Cell]:
     """Cells of the evidence of a line of a finding's breakdown, by name."""
-    if check == "residual_overuse":
+    if check == "residual_overuse" or (check, key) == _UNINFORMATIVE:
         return {"instances": labelled(part[0])}
     if check in ("parent_and_child", "sibling_exclusive", "excludes1"):
         return {"instances": together(labelled(part[0]), labelled(part[1]))}

@@ -182,7 +182,9 @@ def _beside_each_other(
     sums = [name for name in _SUMS if name in evidence and _is_sum(finding, name)]
     lines = next((evidence[n] for n in _LINES if n in evidence and n not in sums), None)
     always = [name for name in sums if finding.evidence[name].kind == "exempt"]
-    withheld = dict[str, Shown]()
+    withheld: dict[str, Shown] = {}
+    if any(_is_more(told.get("instances", 0)) for told in of_parts):
+        withheld = {name: f">{min_cell - 1}" for name in sums if name not in always}
     for open_ in ((), [name for name in sums if name not in always], ["instances"]):
         for name in (name for name in open_ if name in evidence):
             withheld[name] = f">{min_cell - 1}" if least(evidence[name]) >= min_cell else ">0"
@@ -199,6 +201,11 @@ def _beside_each_other(
             break
     parts = [{**told, "instances": one} for told, one in zip(of_parts, opened, strict=True)]
     return [{**known, **withheld}, *parts]
+
+
+def _is_more(told: Shown) -> bool:
+    """Whether a count is withheld although it is not small, since others would tell by it."""
+    return told is None or (isinstance(told, str) and told.startswith(">"))
 
 
 def _is_sum(finding: Finding, name: str) -> bool:

@@ -123,8 +123,8 @@ def test_two_views_leave_what_both_leave(first: OtherViews, second: OtherViews) 
     for place in both.numbers:
         for view in (first, second):
             if place in view.numbers:
-                told_there = view.numbers[place][1]
-                assert view.no_finer(place, 20, both.numbers[place][1]) == told_there
+                left = view.no_finer(place, 20, both.numbers[place][1])
+                assert left in (view.numbers[place][1], ">0")
 
 
 def test_a_count_that_only_another_view_tells_is_reckoned_with() -> None:
