@@ -65,6 +65,13 @@ def test_reassigned_groups_stay_together(group: np.ndarray, seed: int) -> None:
         assert times.max() - times.min() <= 1
 
 
+def test_members_of_a_group_get_any_place_of_another() -> None:
+    rng = np.random.default_rng(0)
+    drawn = {tuple(random_reassignment(np.array([0, 0, 1, 1]), rng).tolist()) for _ in range(100)}
+
+    assert drawn == {(0, 1, 2, 3), (2, 3, 0, 1), (3, 2, 0, 1), (2, 3, 1, 0), (3, 2, 1, 0)}
+
+
 def test_reassignments_of_three_are_equally_likely_the_observed_one_included() -> None:
     rng = np.random.default_rng(0)
     drawn = [tuple(random_reassignment(np.arange(3), rng).tolist()) for _ in range(3000)]

@@ -23,7 +23,7 @@ from audit.explanations.importance.importance import (
     importance_alignment,
 )
 from audit.explanations.importance.random_explanations import Donors
-from audit.explanations.importance.row_alignment import REASONS
+from audit.explanations.importance.row_alignment import REASONS, Cells
 from fixtures.importance import Corpus, random_corpus
 
 
@@ -65,6 +65,16 @@ def test_delta_a_is_no_difference_of_correlations() -> None:
 
     assert difference == pytest.approx(1.34164, abs=5e-6)
     assert tanh(row["c"] - row["c_random"]) < 1 < difference
+
+
+def test_a_reassignment_that_changes_nothing_gives_the_observed_mean() -> None:
+    corpus = Corpus()
+    for name in "AB":
+        text = corpus.text([f"{name}1", "again", f"{name}2", f"{name}3", "again"])
+        corpus.row(name, text, [4, 3, 2, 1, 0], corpus.marked(text, [1, 1, 0, 0, 0]))
+    found = line(importance_alignment(corpus.attributions()))
+
+    assert found["p_permutation"] == pytest.approx(0.5, abs=0.05)
 
 
 def test_what_an_exchange_of_two_explanations_can_tell() -> None:
@@ -159,6 +169,20 @@ def test_subsets() -> None:
     assert chosen("common") == ["x0b", "x0r"]
 
 
+def test_an_example_that_one_seed_gets_right_is_not_common() -> None:
+    corpus = Corpus()
+    for name, right in (("x0", 1), ("x1", 2)):
+        text = corpus.text([f"{name}a", "b", "c", "d"])
+        item = corpus.marked(text, [1, 0, 0, 0])
+        for seed in (0, 1):
+            corpus.row(
+                name, text, [3, 1, 2, 0], item, seed=seed, gold=True, predicted=seed == right
+            )
+    rows = importance_alignment(corpus.attributions(), permutations=0).rows
+
+    assert rows.filter("common")["example"].to_list() == [1, 1]
+
+
 def test_rows_drop_for_the_first_reason_that_applies_and_are_counted() -> None:
     corpus = Corpus()
     text = corpus.text(["a", "b", "c", "d", "e"])
@@ -214,6 +238,10 @@ def test_undefined_draws_are_left_out_or_zero() -> None:
     assert line(result)["undefined_share"] == pytest.approx(
         result.rows["undefined"].sum() / result.rows["draws"].sum()
     )
+    by_example = delta_a(result.rows, ("example",))
+    shares = result.rows["undefined"] / result.rows["draws"]
+    assert by_example["undefined_share"].to_list() == pytest.approx(shares.to_list())
+    assert len(set(shares)) > 1
 
 
 def test_seeds_and_the_order_of_rows_decide_nothing_else() -> None:
@@ -245,6 +273,39 @@ def test_batches_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     assert cut.summary.select(pl.selectors.numeric()).to_numpy() == pytest.approx(
         numbers, nan_ok=True
     )
+
+
+def test_an_explanation_known_only_in_other_tokens_is_met_in_these() -> None:
+    corpus = Corpus()
+    a, b = corpus.text(["a", "b", "c", "d"]), corpus.text(["b", "d", "e", "f"])
+    merged = corpus.text(["a", "b", "c", "d", "x"])
+    corpus.row("A", a, [4, 3, 2, 1], corpus.marked(a, [1, 1, 0, 0]))
+    corpus.row("B", b, [4, 3, 2, 1], corpus.marked(b, [1, 1, 0, 0]))
+    item = corpus.marked(merged, [1, 1, 0, 0, 0])
+    corpus.row("A", merged, [4, 3, 2, 1, 1], item, method="lime")
+    row = importance_alignment(corpus.attributions(), permutations=0).rows.row(2, named=True)
+
+    assert row["c_random"] == pytest.approx(
+        correlation(np.array([4, 3, 2, 1, 1]), np.array([0, 1, 0, 1, 0]))
+    )
+
+
+def test_a_seed_weighs_its_share_of_an_example() -> None:
+    cells = Cells(np.array([0, 0, 0, 0, 1, 1]), np.array([0, 1, 2, 3, 1, 3]), 2)
+    weights = cells.weights(np.array([0, 1, 2, 3]), np.array([7, 7, 7, 8])).toarray()
+
+    assert weights == pytest.approx(np.array([[1 / 3, 1 / 3, 1 / 3, 1], [0, 1, 0, 1]]))
+
+
+def test_many_tokens_leave_fewer_permutations(monkeypatch: pytest.MonkeyPatch) -> None:
+    attributions = random_corpus(20, np.random.default_rng(16), tokens=12)
+    monkeypatch.setattr(
+        "audit.explanations.importance.row_alignment.PERMUTATION_TOKENS", 20 * 12 * 7 + 5
+    )
+    found = line(importance_alignment(attributions))
+
+    assert found["permutations"] == 7
+    assert found["p_permutation"] in {place / 8 for place in range(1, 9)}
 
 
 def test_no_example_meets_its_group_or_another_target_of_its_instance() -> None:

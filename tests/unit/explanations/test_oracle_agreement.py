@@ -74,6 +74,18 @@ def test_the_soft_oracle_is_compared_method_by_method() -> None:
         )
 
 
+def test_texts_of_fewer_than_four_tokens_count_in_the_pool_alone() -> None:
+    hard, expert = two_oracles(5, np.random.default_rng(4))
+    text = hard.text(["p", "q", "r"])
+    hard.row("short", text, [1, 2, 3], hard.explained(text, ["p"]))
+    expert.marked(text, [1, 0.5, 0])
+    (line,) = oracle_agreement(hard.attributions(), evidence=[expert.evidence()]).to_dicts()
+
+    assert line["texts"] == 6
+    assert line["tokens"] == sum(map(len, hard.texts))
+    assert line["examples"] == 5
+
+
 def test_one_oracle_agrees_with_none() -> None:
     hard, _ = two_oracles(3, np.random.default_rng(2))
     found = oracle_agreement(hard.attributions())

@@ -63,6 +63,19 @@ def test_without_borrowed_rows_there_is_c_and_no_difference() -> None:
     assert "borrowed" in found["absent"]
 
 
+def test_an_informed_seed_without_a_correlation_leaves_the_others() -> None:
+    made = Corpus()
+    text = made.text(TEXT)
+    made.row("x", text, SCORES, None)
+    made.row("x", text, [4, 3, -2, 1, 2], None, model="informed", seed=0)
+    made.row("x", text, [1, 1, 1, 1, 1], None, model="informed", seed=1)
+    made.row("x", text, [1, 1, 2, 2, 1], None, model="informed", borrowed=True)
+    row = importance_alignment(made.attributions(), informed=INFORMED).rows.row(0, named=True)
+
+    assert row["c"] == pytest.approx(z([4, 3, 2, 1, 2]))
+    assert row["dropped"] is None
+
+
 def test_texts_that_do_not_begin_alike_are_not_correlated() -> None:
     made = Corpus()
     made.row("x", made.text(TEXT), SCORES, None)
