@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import polars as pl
 
 from audit.base.progress import Progress, silent
-from audit.explanations.agreement.agreement import Agreement, measure_agreement
+from audit.explanations.agreement.agreement import ALL, Agreement, measure_agreement
+from audit.explanations.agreement.agreement_values import HUMAN
 from audit.explanations.agreement.plausibility import Plausibility, measure_plausibility
 from audit.explanations.agreement.run_difference import RunDifference, measure_run_difference
 from audit.explanations.attributions import Attributions
@@ -20,7 +22,7 @@ from audit.explanations.importance.accuracy_correlation import (
     accuracies,
     correlate_with_accuracy,
 )
-from audit.explanations.importance.examples import Subset
+from audit.explanations.importance.examples import Subset, examples_of, members
 from audit.explanations.importance.importance import (
     DRAWS,
     ImportanceAlignment,
@@ -74,6 +76,16 @@ class ExplanationMeasurements:
     node_of: Mapping[str, str]
     values: pl.DataFrame
     branches: pl.DataFrame
+
+    @cached_property
+    def instances(self) -> int:
+        """Number of instances with a value."""
+        return self.values["id"].n_unique()
+
+    @cached_property
+    def several_models(self) -> bool:
+        """Whether the values are of more than one model."""
+        return self.values["model"].n_unique() > 1
 
 
 def measure_explanations(
@@ -160,6 +172,7 @@ def _values(
     faithful: pl.DataFrame | None,
 ) -> pl.DataFrame:
     rows = attributions.rows.with_row_index("row").with_columns(pl.col("row").cast(pl.Int64))
+    own = rows.filter(~pl.col("borrowed").fill_null(False))
     of_rows: dict[str, pl.DataFrame] = {}
     if alignment is not None:
         people = alignment.rows.filter(pl.col("oracle") != "soft")
@@ -170,7 +183,7 @@ def _values(
     if faithful is not None:
         gain = pl.col("comprehensiveness") - pl.col("random_comprehensiveness")
         of_rows[FAITHFULNESS] = faithful.select("row", value=gain)
-    kept = rows.filter(_chosen(only))
+    kept = own.filter(members(own, examples_of(own).of_row)[only])
     tables = [
         kept.join(values.with_columns(pl.col("row").cast(pl.Int64)), on="row").with_columns(
             measure=pl.lit(name)
@@ -181,39 +194,20 @@ def _values(
     return pl.concat([pl.DataFrame(schema=_VALUES), *(one.select(*_VALUES) for one in tables)])
 
 
-def _chosen(only: Subset) -> pl.Expr:
-    """Rows of the subset; where nothing is known of a row, it is in ``all`` alone."""
-    wrong = (pl.col("gold") != pl.col("predicted")).fill_null(False)
-    right = (pl.col("gold") == pl.col("predicted")).fill_null(False)
-    models = pl.col("model").n_unique()
-    chosen = {
-        "all": pl.lit(True),
-        "right": right,
-        "wrong": wrong,
-        "common": wrong.all().over("id", "target") & (models.over("id", "target") == models),
-    }
-    return chosen[only] & ~pl.col("borrowed").fill_null(False)
-
-
 def _agreement(agreement: Agreement, rows: pl.DataFrame) -> pl.DataFrame:
     """Agreement of all methods, or of the one pair that there is, above its null."""
+    which = pl.col("together") == ALL if len(agreement.methods) > 2 else pl.col("second") != HUMAN
+    tables = (one.filter(which) for one in agreement.of_units())
+    chosen = next((one for one in tables if not one.is_empty()), None)
+    if chosen is None:
+        return pl.DataFrame(schema=_VALUES)
     keys = ["id", "target", "model", "seed"]
     units = agreement.units.join(rows.select(keys).unique(), on=keys)
-    several = [one for one in agreement.of_units() if _of_methods(one)]
-    sets = [one for one in several if one["together"].is_not_null().any()] or several
-    gain = pl.col("dynamic") - pl.col("chance_permuted")
-    above = [one.select("unit", value=gain) for one in sets]
-    if len(above) != 1:
-        return pl.DataFrame(schema=_VALUES)
-    return units.join(above[0], on="unit").select(
+    return units.join(chosen, on="unit").select(
         "id",
         "target",
         "model",
-        method=pl.lit("all methods"),
+        method=pl.lit(ALL),
         measure=pl.lit(AGREEMENT),
-        value="value",
+        value=pl.col("dynamic") - pl.col("chance_permuted"),
     )
-
-
-def _of_methods(one: pl.DataFrame) -> bool:
-    return not one.is_empty() and one["second"][0] != "human"

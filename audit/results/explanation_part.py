@@ -10,12 +10,10 @@ from typing import Any, ClassVar, NamedTuple, Self
 
 import polars as pl
 
-from audit.results.disclosure import shown_in_steps
+from audit.results.disclosure import DIGITS, shown_in_steps
 from audit.results.part import ReadTable, Tables
 
 PREFIX = "explanations_"
-DIGITS = 3
-"""Decimals of a number shared beside counts in steps: more would tell the counts."""
 
 
 class SharedTable(NamedTuple):

@@ -17,7 +17,7 @@ from audit.explanations.branches import LEAST_INSTANCES, mean_examples
 from audit.explanations.measure import ALIGNMENT, MASS, ExplanationMeasurements
 from audit.hierarchies.hierarchy import Hierarchy
 from audit.measure.measure import Measurements
-from audit.results.disclosure import Quantity, coarse
+from audit.results.disclosure import Quantity, coarse, rounded
 from audit.results.findings import Finding, Part, finding_id
 
 _NAME = "evidence_ignored"
@@ -107,8 +107,7 @@ def _below(examples: pl.DataFrame, node: str, hierarchy: Hierarchy) -> BoolArray
 
 def _finding(measured: Measurements, row: Mapping[str, Any], into: tuple[str, ...]) -> Finding:
     explained, model = measured.explained, row["model"]
-    total = explained.values["id"].n_unique()
-    of_model = f" of {model}" if explained.values["model"].n_unique() > 1 else ""
+    of_model = f" of {model}" if explained.several_models else ""
     where = measured.hierarchy.describe(measured.hierarchy.index(row["node"]))
     return Finding(
         check=_NAME,
@@ -118,13 +117,13 @@ def _finding(measured: Measurements, row: Mapping[str, Any], into: tuple[str, ..
         "than elsewhere: Delta-A is {alignment} on {instances} instances with such a label, and "
         "{elsewhere} for other labels.",
         evidence={
-            "instances": coarse(row["instances"], total),
-            "alignment": _rounded(math.tanh(row["mean"])),
-            "elsewhere": _rounded(math.tanh(row["rest"])),
-            "difference": _rounded(row["difference"]),
-            "difference_low": _rounded(row["difference_low"]),
-            "difference_high": _rounded(row["difference_high"]),
-            "smallest_difference": _rounded(row["smallest"]),
+            "instances": coarse(row["instances"], explained.instances),
+            "alignment": rounded(math.tanh(row["mean"])),
+            "elsewhere": rounded(math.tanh(row["rest"])),
+            "difference": rounded(row["difference"]),
+            "difference_low": rounded(row["difference_low"]),
+            "difference_high": rounded(row["difference_high"]),
+            "smallest_difference": rounded(row["smallest"]),
             **_mass(explained, row),
             "q_value": Quantity(float(f"{row['q_value']:.0e}")),
             "family": Quantity(row["family"]),
@@ -139,10 +138,6 @@ def _finding(measured: Measurements, row: Mapping[str, Any], into: tuple[str, ..
         key=(model, row["node"]),
         folded_into=tuple(finding_id(_NAME, model, one) for one in into),
     )
-
-
-def _rounded(value: float) -> Quantity:
-    return Quantity(round(value, 3))
 
 
 def _row_of(
@@ -161,7 +156,7 @@ def _mass(explained: ExplanationMeasurements, row: Mapping[str, Any]) -> dict[st
     if found.is_empty():
         return {}
     one = found.row(0, named=True)
-    return {"mass": _rounded(one["mean"]), "mass_elsewhere": _rounded(one["rest"])}
+    return {"mass": rounded(one["mean"]), "mass_elsewhere": rounded(one["rest"])}
 
 
 def _by_method(explained: ExplanationMeasurements, row: Mapping[str, Any]) -> tuple[Part, ...]:
@@ -170,8 +165,8 @@ def _by_method(explained: ExplanationMeasurements, row: Mapping[str, Any]) -> tu
         Part(
             (one["method"],),
             {
-                "alignment": _rounded(math.tanh(one["mean"])),
-                "elsewhere": _rounded(math.tanh(one["rest"])),
+                "alignment": rounded(math.tanh(one["mean"])),
+                "elsewhere": rounded(math.tanh(one["rest"])),
             },
         )
         for one in methods.sort("difference", "method").iter_rows(named=True)

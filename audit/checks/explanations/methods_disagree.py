@@ -10,8 +10,9 @@ import polars as pl
 from audit.checks.check import Check, Outcome
 from audit.explanations.agreement.agreement_values import HUMAN
 from audit.explanations.branches import LEAST_INSTANCES
+from audit.explanations.measure import ExplanationMeasurements
 from audit.measure.measure import Measurements
-from audit.results.disclosure import Quantity, coarse
+from audit.results.disclosure import Quantity, coarse, rounded
 from audit.results.findings import Finding
 
 _NAME = "methods_disagree"
@@ -37,14 +38,13 @@ def run(measured: Measurements) -> Outcome:
 
 
 def _findings(measured: Measurements, pairs: pl.DataFrame) -> Iterator[Finding]:
-    values = measured.explained.values
-    total, several = values["id"].n_unique(), values["model"].n_unique() > 1
+    explained = measured.explained
     for row in pairs.filter(pl.col("above_high") <= MARGIN).iter_rows(named=True):
-        yield _finding(row, total, several)
+        yield _finding(explained, row)
 
 
-def _finding(row: Mapping[str, Any], total: int, several: bool) -> Finding:
-    of_model = f", for {row['model']}" if several else ""
+def _finding(explained: ExplanationMeasurements, row: Mapping[str, Any]) -> Finding:
+    of_model = f", for {row['model']}" if explained.several_models else ""
     return Finding(
         check=_NAME,
         severity="note",
@@ -53,12 +53,12 @@ def _finding(row: Mapping[str, Any], total: int, several: bool) -> Finding:
         f"than chance{of_model}: their peaks agree by {{agreement}}, and those of permuted scores "
         "by {chance}, on {instances} instances.",
         evidence={
-            "instances": coarse(row["n"], total),
-            "agreement": Quantity(round(row["agreement"], 3)),
-            "chance": Quantity(round(row["chance_permuted"], 3)),
-            "above_chance": Quantity(round(row["above_chance"], 3)),
-            "above_low": Quantity(round(row["above_low"], 3)),
-            "above_high": Quantity(round(row["above_high"], 3)),
+            "instances": coarse(row["n"], explained.instances),
+            "agreement": rounded(row["agreement"]),
+            "chance": rounded(row["chance_permuted"]),
+            "above_chance": rounded(row["above_chance"]),
+            "above_low": rounded(row["above_low"]),
+            "above_high": rounded(row["above_high"]),
             "margin": Quantity(MARGIN),
         },
         curator="Find out which of the two follows the model: compare their faithfulness, and "

@@ -10,8 +10,9 @@ import polars as pl
 from audit.checks.check import Check, Outcome
 from audit.explanations.branches import LEAST_INSTANCES
 from audit.explanations.faithful_rows import HIGHER
+from audit.explanations.measure import ExplanationMeasurements
 from audit.measure.measure import Measurements
-from audit.results.disclosure import Quantity, coarse
+from audit.results.disclosure import Quantity, coarse, rounded
 from audit.results.findings import Finding
 
 _NAME = "unfaithful"
@@ -38,14 +39,13 @@ _WITHOUT = "no faithfulness was given; --faithfulness names a file of it"
 
 
 def _findings(measured: Measurements, tested: pl.DataFrame) -> Iterator[Finding]:
-    values = measured.explained.values
-    total, several = values["id"].n_unique(), values["model"].n_unique() > 1
+    explained = measured.explained
     for row in tested.filter(pl.col("above_high") <= MARGIN).iter_rows(named=True):
-        yield _finding(row, total, several)
+        yield _finding(explained, row)
 
 
-def _finding(row: Mapping[str, Any], total: int, several: bool) -> Finding:
-    of_model = f" of {row['model']}" if several else ""
+def _finding(explained: ExplanationMeasurements, row: Mapping[str, Any]) -> Finding:
+    of_model = f" of {row['model']}" if explained.several_models else ""
     return Finding(
         check=_NAME,
         severity="warning",
@@ -54,12 +54,12 @@ def _finding(row: Mapping[str, Any], total: int, several: bool) -> Finding:
         f"answers{of_model} than tokens drawn at random: without them the output falls by "
         "{fall}, without others by {random_fall}, on {instances} instances.",
         evidence={
-            "instances": coarse(row["n"], total),
-            "fall": Quantity(round(row["value"], 3)),
-            "random_fall": Quantity(round(row["random"], 3)),
-            "above_random": Quantity(round(row["above_random"], 3)),
-            "above_low": Quantity(round(row["above_low"], 3)),
-            "above_high": Quantity(round(row["above_high"], 3)),
+            "instances": coarse(row["n"], explained.instances),
+            "fall": rounded(row["value"]),
+            "random_fall": rounded(row["random"]),
+            "above_random": rounded(row["above_random"]),
+            "above_low": rounded(row["above_low"]),
+            "above_high": rounded(row["above_high"]),
             "margin": Quantity(MARGIN),
         },
         curator="Leave this method out of what people are shown, or find out why it does not "

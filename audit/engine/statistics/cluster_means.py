@@ -6,11 +6,11 @@ from dataclasses import dataclass
 
 import numpy as np
 from scipy.sparse import csr_array
-from scipy.stats import t as student_t
+from scipy.special import stdtr, stdtrit
 
 from audit.base.dag import FloatArray, IntArray, Sparse
+from audit.engine.statistics.intervals import LEVEL
 
-LEVEL = 0.95
 POWER = 0.8
 
 
@@ -52,7 +52,7 @@ class NodeMeans:
         """One-sided p value of the difference being 0 or more; NaN where it has no error."""
         with np.errstate(divide="ignore", invalid="ignore"):
             t = np.where(self.difference == 0, 0.0, self.difference / self.error)
-        return np.asarray(student_t.cdf(t, _positive(self.freedom)))
+        return np.asarray(stdtr(_positive(self.freedom), t))
 
     @property
     def interval(self) -> tuple[FloatArray, FloatArray]:
@@ -154,4 +154,4 @@ def _positive(freedom: FloatArray) -> FloatArray:
 
 
 def _quantile(level: float, freedom: FloatArray) -> FloatArray:
-    return np.asarray(student_t.ppf(level, _positive(freedom)))
+    return np.asarray(stdtrit(_positive(freedom), level))

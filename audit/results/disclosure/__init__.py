@@ -18,6 +18,7 @@ from audit.results.disclosure.parts import opened_parts
 from audit.results.disclosure.protection import left_possible, protected
 from audit.results.disclosure.quantity import (
     BESIDE,
+    DIGITS,
     WHOLE,
     Quantity,
     Shown,
@@ -28,6 +29,7 @@ from audit.results.disclosure.quantity import (
     least,
     looser,
     most,
+    rounded,
     shown,
     shown_count,
     shown_in_steps,
@@ -38,6 +40,7 @@ from audit.results.disclosure.sight import seen_whole
 
 __all__ = [
     "BESIDE",
+    "DIGITS",
     "WHOLE",
     "Cell",
     "Earlier",
@@ -61,6 +64,7 @@ __all__ = [
     "only_residual_below",
     "opened_parts",
     "protected",
+    "rounded",
     "seen_whole",
     "shown",
     "shown_change",

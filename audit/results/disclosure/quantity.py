@@ -51,6 +51,15 @@ def coarse(value: int, total: int) -> Quantity:
     return Quantity(int(value), "coarse", (int(total),))
 
 
+DIGITS = 3
+"""Decimals of a number shared beside counts in steps: more would tell the counts."""
+
+
+def rounded(value: float) -> Quantity:
+    """A number that stands beside a coarse count, and does not tell it."""
+    return Quantity(round(value, DIGITS))
+
+
 def shown_in_steps(value: int, total: int, min_cell: int) -> Shown:
     """A count as a bound in steps of ``min_cell``, so that no difference of two is a small count.
 
