@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from audit.alignment.branch_exchanges import branch_exchanges
 from audit.alignment.measure import ModelMeasurements
-from audit.base.errors import PolicyError, first_cases
+from audit.base.errors import InputError
 from audit.base.files import sha256_of
 from audit.base.progress import Progress, blocks, silent
 from audit.checks import CHECKS, ON_EXPLANATIONS
@@ -35,9 +35,7 @@ from audit.data.predictions import Predictions
 from audit.hierarchies.hierarchy import Hierarchy
 from audit.measure.drift import drift_tables
 from audit.measure.measure import Measurements, measure
-from audit.measure.people import refuse_unread_people
 from audit.measure.rule_book import refuse_contradictions
-from audit.measure.validity import days_of
 from audit.policy.built_in import policy_for
 from audit.policy.policy import Policy
 from audit.results.drift_part import DriftPart
@@ -48,6 +46,7 @@ from audit.results.result import BRANCH_PAIRS, COUNTED, STRATA, AuditResult
 from audit.runs.beside import protected_beside, refuse_other_data
 from audit.runs.cases import CaseNumbers, case_table
 from audit.runs.explained import Explanations, explanation_part, measured_explanations
+from audit.runs.policy_refusals import refuse_columns, refuse_other_placing
 from audit.runs.settings import ATTRIBUTIONS
 
 DISTRIBUTION = "hierarchy-audit"
@@ -97,12 +96,15 @@ def run_audit(
             itself, asks for a ratchet without a reference, or uses dates in the future as true
             days.
         InputError: If the reference is of another hierarchy, a run to protect with is of other
-            data, a day or an age cannot be parsed, or the device is not available.
+            data, a day or an age cannot be parsed, the device is not available, or explanations
+            come with data that were only counted.
     """
+    if explanations is not None and not isinstance(data, LabelDataset):
+        raise InputError("explanations need instances in memory", found="data that were counted")
     if isinstance(data, LabelDataset) and predictions is not None:
         data = data.within(predictions.hierarchy)
     policy, today = _policy_of(data.hierarchy, policy, reference), today or judging_date()
-    _refuse_columns(policy, data, today)
+    refuse_columns(policy, data, today)
     origin = _origin_of(data, predictions, sources, added_to)
     for run in protected_with:
         refuse_other_data(run, origin.sha256, data.hierarchy.sha256)
@@ -115,15 +117,13 @@ def run_audit(
         device=device,
         progress=progress,
     )
-    parts: list[ResultPart] = []
-    if explanations is not None and isinstance(data, LabelDataset):
-        explained = measured_explanations(explanations, data, seed, progress)
+    if explanations is not None:
+        explained = measured_explanations(explanations, measured.loaded.dataset, seed, progress)
         measured = replace(measured, explanations=explained)
-        parts.append(explanation_part(explained, explanations.settings, data))
     cases: dict[str, CaseNumbers] = {}
     checks = _all_applied(measured, cases, progress)
-    found = protected_beside(_result(measured, origin, checks), protected_with)
-    found = replace(found, parts=(*found.parts, *parts))
+    parts = _parts(measured, explanations)
+    found = protected_beside(_result(measured, origin, checks, parts), protected_with)
     result = judged(found, policy, today=today, reference=reference)
     if not isinstance(data, LabelDataset):
         return result
@@ -171,13 +171,16 @@ def _policy_of(
     policy = policy_for(hierarchy.name, policy)
     refuse_unknown_names(policy, set(hierarchy.nodes), hierarchy.name)
     refuse_reference(hierarchy.name, policy, reference)
-    _refuse_other_placing(policy, hierarchy)
+    refuse_other_placing(policy, hierarchy)
     refuse_contradictions(policy, hierarchy)
     return policy
 
 
 def _result(
-    measured: Measurements, origin: _Origin, checks: tuple[CheckResult, ...]
+    measured: Measurements,
+    origin: _Origin,
+    checks: tuple[CheckResult, ...],
+    parts: tuple[ResultPart, ...],
 ) -> AuditResult:
     policy, hierarchy = measured.policy, measured.hierarchy
     min_cell = policy.min_cell_for(origin.persons)
@@ -201,7 +204,7 @@ def _result(
         counted_with=policy.model_dump(mode="json") | {"min_cell": min_cell},
         data_sha256=origin.sha256,
         inputs=origin.inputs,
-        parts=_parts(measured),
+        parts=parts,
     )
 
 
@@ -211,12 +214,14 @@ def _branch_pairs(measured: Measurements) -> pl.DataFrame:
     return measured.excess.branches.with_columns(ends).select(*BRANCH_PAIRS)
 
 
-def _parts(measured: Measurements) -> tuple[ResultPart, ...]:
+def _parts(measured: Measurements, explanations: Explanations | None) -> tuple[ResultPart, ...]:
     parts: list[ResultPart] = []
     if measured.model is not None:
         parts.append(_model_part(measured.model))
     if measured.policy.drift:
         parts.append(DriftPart(*drift_tables(measured)))
+    if explanations is not None:
+        parts.append(explanation_part(measured, explanations.settings))
     return tuple(parts)
 
 
@@ -240,70 +245,6 @@ def _model_part(model: ModelMeasurements) -> ModelPart:
         behaviours=model.behaviours,
         exchanges=branch_exchanges(model.predictions.hierarchy, model.exchanges),
     )
-
-
-def _refuse_other_placing(policy: Policy, hierarchy: Hierarchy) -> None:
-    asked, done = policy.unlisted_codes, hierarchy.unlisted or "hang"
-    if hierarchy.coding is not None and asked not in (None, done):
-        raise PolicyError(
-            f'labels must be placed as unlisted_codes = "{asked}" of the policy asks',
-            found=f"a hierarchy read with {done}",
-            hint=f'leave --unlisted out, or audit.load_hierarchy(..., unlisted="{asked}")',
-        )
-
-
-def _refuse_columns(policy: Policy, data: LabelDataset | PairCount, today: date) -> None:
-    """Refuse columns that are not there, or do not hold what the policy takes them for."""
-    if isinstance(data, LabelDataset):
-        _refuse_absent_columns(policy, data)
-        _refuse_strata_of_single_instances(policy, data)
-        refuse_unread_people(data, policy.person)
-        _refuse_days_to_come(policy, data, today)
-    elif policy.columns:
-        raise PolicyError(
-            "a policy that names no column is required where data are only counted",
-            found=f"{first_cases(policy.columns)}",
-            hint="leave strata, drift, code_dates and person out, or audit the data in memory",
-        )
-
-
-def _refuse_strata_of_single_instances(policy: Policy, dataset: LabelDataset) -> None:
-    instances = dataset.instances
-    apart = [
-        f"{column!r} has {instances[column].n_unique():,} values on {len(instances):,} instances"
-        for column in policy.strata
-        if 1 < len(instances) <= instances[column].n_unique()
-    ]
-    if apart:
-        raise PolicyError(
-            "a column of strata must have values that instances share",
-            found=first_cases(apart),
-            hint="name a column such as site, period or newborn; ids tell every instance apart",
-        )
-
-
-def _refuse_absent_columns(policy: Policy, dataset: LabelDataset) -> None:
-    absent = [column for column in policy.columns if column not in dataset.strata]
-    if absent:
-        raise PolicyError(
-            "every column that the policy names must be read with the data",
-            found=f"not read: {first_cases(absent)}",
-            hint="audit.load_labels(..., strata=policy.columns)",
-        )
-
-
-def _refuse_days_to_come(policy: Policy, dataset: LabelDataset, today: date) -> None:
-    if policy.code_dates is None:
-        return
-    column = policy.code_dates.column
-    later = days_of(dataset, column) > today
-    if later.any():
-        raise PolicyError(
-            "the column that code_dates of the policy names must hold the true days of coding",
-            found=f"{int(later.sum()):,} of {len(later):,} in {column!r} lie after {today}",
-            hint="days that were shifted, as in MIMIC, tell nothing about codes: leave code_dates "
-            "out",
-        )
 
 
 def input_record(role: str, path: Path) -> dict[str, str]:

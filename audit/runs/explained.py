@@ -17,6 +17,7 @@ from audit.explanations.measure import ExplanationMeasurements, measure_explanat
 from audit.explanations.reading.reading import read_attributions
 from audit.explanations.shown_examples import shown_examples
 from audit.hierarchies.hierarchy import Hierarchy
+from audit.measure.measure import Measurements
 from audit.results.explanation_part import ExplanationPart
 from audit.runs.settings import ATTRIBUTIONS, Explaining
 
@@ -91,10 +92,9 @@ def measured_explanations(
     )
 
 
-def explanation_part(
-    explained: ExplanationMeasurements, settings: Explaining, labels: LabelDataset
-) -> ExplanationPart:
+def explanation_part(measured: Measurements, settings: Explaining) -> ExplanationPart:
     """What a run keeps of explanations."""
+    explained, labels = measured.explained, measured.loaded.dataset
     return ExplanationPart(
         facts=_facts(explained, settings, labels),
         frames=dict(_frames(explained, labels.hierarchy)),

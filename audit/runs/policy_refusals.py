@@ -1,0 +1,78 @@
+"""Refusals of data that a policy cannot be applied to."""
+
+from __future__ import annotations
+
+from datetime import date
+
+from audit.base.errors import PolicyError, first_cases
+from audit.counting.counts import PairCount
+from audit.data.dataset import LabelDataset
+from audit.hierarchies.hierarchy import Hierarchy
+from audit.measure.people import refuse_unread_people
+from audit.measure.validity import days_of
+from audit.policy.policy import Policy
+
+
+def refuse_other_placing(policy: Policy, hierarchy: Hierarchy) -> None:
+    """Raise PolicyError if labels were placed in another way than the policy asks for."""
+    asked, done = policy.unlisted_codes, hierarchy.unlisted or "hang"
+    if hierarchy.coding is not None and asked not in (None, done):
+        raise PolicyError(
+            f'labels must be placed as unlisted_codes = "{asked}" of the policy asks',
+            found=f"a hierarchy read with {done}",
+            hint=f'leave --unlisted out, or audit.load_hierarchy(..., unlisted="{asked}")',
+        )
+
+
+def refuse_columns(policy: Policy, data: LabelDataset | PairCount, today: date) -> None:
+    """Refuse columns that are not there, or do not hold what the policy takes them for."""
+    if isinstance(data, LabelDataset):
+        _refuse_absent_columns(policy, data)
+        _refuse_strata_of_single_instances(policy, data)
+        refuse_unread_people(data, policy.person)
+        _refuse_days_to_come(policy, data, today)
+    elif policy.columns:
+        raise PolicyError(
+            "a policy that names no column is required where data are only counted",
+            found=f"{first_cases(policy.columns)}",
+            hint="leave strata, drift, code_dates and person out, or audit the data in memory",
+        )
+
+
+def _refuse_strata_of_single_instances(policy: Policy, dataset: LabelDataset) -> None:
+    instances = dataset.instances
+    apart = [
+        f"{column!r} has {instances[column].n_unique():,} values on {len(instances):,} instances"
+        for column in policy.strata
+        if 1 < len(instances) <= instances[column].n_unique()
+    ]
+    if apart:
+        raise PolicyError(
+            "a column of strata must have values that instances share",
+            found=first_cases(apart),
+            hint="name a column such as site, period or newborn; ids tell every instance apart",
+        )
+
+
+def _refuse_absent_columns(policy: Policy, dataset: LabelDataset) -> None:
+    absent = [column for column in policy.columns if column not in dataset.strata]
+    if absent:
+        raise PolicyError(
+            "every column that the policy names must be read with the data",
+            found=f"not read: {first_cases(absent)}",
+            hint="audit.load_labels(..., strata=policy.columns)",
+        )
+
+
+def _refuse_days_to_come(policy: Policy, dataset: LabelDataset, today: date) -> None:
+    if policy.code_dates is None:
+        return
+    column = policy.code_dates.column
+    later = days_of(dataset, column) > today
+    if later.any():
+        raise PolicyError(
+            "the column that code_dates of the policy names must hold the true days of coding",
+            found=f"{int(later.sum()):,} of {len(later):,} in {column!r} lie after {today}",
+            hint="days that were shifted, as in MIMIC, tell nothing about codes: leave code_dates "
+            "out",
+        )
