@@ -16,7 +16,7 @@ FLOORS: tuple[tuple[str, ...], ...] = (
     ("hierarchies",),
     ("data",),
     ("counting",),
-    ("alignment", "explanations"),
+    ("alignment", "explanations", "concepts"),
     ("measure",),
     ("checks",),
     ("runs",),

@@ -1,0 +1,1 @@
+"""Tests of whether a model's representations hold the concepts of its labels."""

@@ -1,0 +1,50 @@
+"""Representations of instances by layer, with labels and what a model predicts from them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+INSTANCES: dict[str, pl.DataType] = {
+    "id": pl.String(),
+    "labels": pl.List(pl.String()),
+    "prediction": pl.String(),
+    "pair": pl.String(),
+}
+"""Columns of `Representations.instances`; the last two are null where nothing was given."""
+
+
+@dataclass(frozen=True, eq=False)
+class LinearHead:
+    """The last, linear layer of a model: the class of the highest ``weight @ z + bias``.
+
+    Args:
+        classes: Labels, one per row of the weights.
+        weight: Shape ``(len(classes), features)`` of the last layer of representations.
+        bias: Shape ``(len(classes),)``.
+    """
+
+    classes: tuple[str, ...]
+    weight: NDArray[np.float64]
+    bias: NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class Representations:
+    """What each layer of a model makes of the same instances.
+
+    Args:
+        layers: Per layer, in the order in which a model computes them, an array of shape
+            ``(instances, features)``, floats as they were read; rows are those of ``instances``.
+        instances: Columns `INSTANCES`, a row per instance. Instances of one ``pair`` differ in
+            their label alone (counterfactual minimal pairs).
+        head: What predicts from the last layer; None if it was not given.
+    """
+
+    layers: Mapping[str, NDArray[np.floating]]
+    instances: pl.DataFrame
+    head: LinearHead | None = None
