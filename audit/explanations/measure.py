@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
 import polars as pl
 
+from audit.base.cores import cores
 from audit.base.progress import Progress, silent
 from audit.explanations.agreement.agreement import ALL, Agreement, measure_agreement
 from audit.explanations.agreement.agreement_values import HUMAN
@@ -113,13 +115,17 @@ def measure_explanations(
         seed: Seed of draws, ties and permutations.
         progress: Progress callback.
     """
-    evidence, alignment = attributions.evidence is not None, None
-    if evidence or informed:
-        progress("comparing with evidence")
-        alignment = importance_alignment(attributions, informed=informed, draws=draws, seed=seed)
-    plausibility = measure_plausibility(attributions, seed=seed) if evidence else None
-    progress("comparing methods")
-    agreement = measure_agreement(attributions, seed=seed)
+    progress("comparing scores with evidence and with each other")
+    with ThreadPoolExecutor(cores()) as threads:
+        agreeing = threads.submit(measure_agreement, attributions, seed=seed)
+        alignment = plausibility = None
+        if attributions.evidence is not None or informed:
+            alignment = importance_alignment(
+                attributions, informed=informed, draws=draws, seed=seed
+            )
+        if attributions.evidence is not None:
+            plausibility = measure_plausibility(attributions, seed=seed)
+        agreement = agreeing.result()
     values = _values(attributions, only, alignment, agreement, plausibility, faithful)
     nodes = values.with_columns(
         pl.col("target").replace_strict(node_of, default=None, return_dtype=pl.String)

@@ -23,7 +23,7 @@ FLAG, NUMBER, LABEL = "flag", "number", "label"
 
 _TEXT, _TOKENS, _SCORES = pl.String(), pl.List(pl.String), pl.List(pl.Float64)
 _MASKS, _PAIRS, _SPANS = (
-    pl.List(pl.List(pl.Float64)),
+    pl.List(pl.List(pl.Float32)),
     pl.List(pl.List(pl.Int64)),
     pl.List(pl.List(pl.List(pl.Int64))),
 )
