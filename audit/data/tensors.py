@@ -109,7 +109,10 @@ def _array(tensor: _Tensor, content: bytes, start: int, source: Source) -> AnyAr
             f" of {room}",
             source,
         )
-    numbers = np.frombuffer(content, dtype, count, start + tensor.begin).reshape(tensor.shape)
+    try:
+        numbers = np.frombuffer(content, dtype, count, start + tensor.begin).reshape(tensor.shape)
+    except ValueError as error:  # shapes without numbers that NumPy has no array for
+        raise _broken(f"the shape {tensor.shape}: {error}", source) from None
     if tensor.dtype == "BF16":
         return (numbers.astype(np.uint32) << 16).view(np.float32)
     return numbers
