@@ -39,7 +39,7 @@ class Ablation:
     @property
     def removed(self) -> int:
         """Number of dimensions of the space that are gone."""
-        return self.read.shape[1]
+        return len(self.write)
 
     @property
     def projection(self) -> FloatArray:

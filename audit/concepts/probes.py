@@ -45,7 +45,8 @@ class LinearProbe:
 
     def __call__(self, z: FloatArray) -> IntArray:
         """The class of each representation, shape (n,); ties go to the first."""
-        return self.classes[self.scores(z).argmax(axis=1)]
+        answers: IntArray = self.classes[self.scores(z).argmax(axis=1)]
+        return answers
 
 
 def fit_linear(z: FloatArray, target: IntArray) -> LinearProbe:
