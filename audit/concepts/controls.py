@@ -24,7 +24,7 @@ def random_layer(inputs: int, outputs: int, seed: int) -> Encode:
     drawn = np.random.default_rng(seed).normal(size=(inputs, outputs)) / np.sqrt(inputs)
 
     def encode(x: FloatArray) -> FloatArray:
-        return np.maximum(x @ drawn, 0.0)
+        return np.asarray(np.maximum(x @ drawn, 0.0))
 
     return encode
 

@@ -18,6 +18,17 @@ from audit.engine.statistics.intervals import wilson
 PROBE, DIRECT, COMPOSED, PRODUCT, NMI = "probe", "direct", "composed", "product", "nmi"
 
 
+_ROWS: dict[str, Any] = {
+    "layer": pl.String,
+    "place": pl.Int64,
+    "measure": pl.String,
+    "dimension": pl.Int64,
+    "value": pl.Float64,
+    "judged": pl.Int64,
+    "chance": pl.Float64,
+}
+
+
 def layer_rows(
     layers: Mapping[str, FloatArray], split: Split, described: Described, places: Sequence[int]
 ) -> list[dict[str, Any]]:
@@ -50,7 +61,7 @@ def _rows_of(
     rows: list[dict[str, Any]] = []
     whole = (split.codes[:, together] >= 0).all(axis=1)
     judged = np.flatnonzero(whole & split.ablating)
-    combinations, of_class = described.combinations(together)
+    of_class = described.combinations(together)[1]
     composed = np.zeros((len(judged), len(together)), np.int64)
     for place in places:
         known = split.codes[:, place] >= 0
@@ -68,7 +79,7 @@ def _rows_of(
         return rows
     direct = fit_linear(z[fitted], target[fitted])(z[judged])
     counts = np.bincount(target[judged])
-    all_right = composed == split.codes[np.ix_(judged, together)]
+    all_right = composed == split.codes[judged][:, together]
     rows.append(_row(DIRECT, None, direct == target[judged], counts))
     rows.append(_row(COMPOSED, None, all_right.all(axis=1), counts))
     _, answer = np.unique(composed, axis=0, return_inverse=True)
@@ -92,10 +103,8 @@ def _row(
 
 def layer_frame(rows: list[dict[str, Any]], described: Described) -> pl.DataFrame:
     """Columns `LAYERS`: means over splits, with Wilson intervals at the number of instances."""
-    schema = {"layer": pl.String, "place": pl.Int64, "measure": pl.String, "dimension": pl.Int64}
-    numbers = {"value": pl.Float64, "judged": pl.Int64, "chance": pl.Float64}
-    table = pl.DataFrame(rows, schema=schema | numbers)
-    means = table.group_by(list(schema), maintain_order=True).agg(
+    table = pl.DataFrame(rows, schema=_ROWS)
+    means = table.group_by("layer", "place", "measure", "dimension", maintain_order=True).agg(
         pl.col("value", "chance").mean(), pl.col("judged").sum(), seeds=pl.len()
     )
     used = int(described.ledger["used"])

@@ -15,7 +15,6 @@ from audit.concepts.splits import Scaling, Split
 
 PROBE = "a linear probe of the combinations of concepts"
 HEAD = "the linear head of the model"
-COLUMN = "the predictions that were given"
 
 
 @dataclass(frozen=True, eq=False)

@@ -77,9 +77,8 @@ def estimate(
 
 
 def _grouped(k: FloatArray, n: FloatArray, group: IntArray) -> tuple[FloatArray, FloatArray]:
-    sums = [np.bincount(group, weights=values) for values in (k, n)]
-    there = sums[1] > 0
-    return sums[0][there], sums[1][there]
+    right, judged = (np.bincount(group, weights=values).astype(np.float64) for values in (k, n))
+    return right[judged > 0], judged[judged > 0]
 
 
 def _interval(share: float, k: FloatArray, n: FloatArray, level: float) -> tuple[float, float]:
@@ -118,4 +117,6 @@ def by_interval(requirement: Requirement, found: Estimate) -> Verdict:
 def conjunction(verdicts: Iterable[Verdict]) -> Verdict:
     """Fails if one fails, else is undecided if one is, else passes."""
     every = set(verdicts)
-    return next((one for one in ("fail", "undecided") if one in every), "pass")  # type: ignore[return-value]
+    if "fail" in every:
+        return "fail"
+    return "undecided" if "undecided" in every else "pass"
