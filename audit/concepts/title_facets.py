@@ -16,6 +16,8 @@ LEAST_FAMILIES = 2
 """Parents under which a word must tell siblings apart, and two words together, to recur."""
 MOST_DIMENSIONS = 4
 """Dimensions that are kept: those of the most nodes."""
+MOST_CANDIDATES = 32
+"""Dimensions that are looked at: those of the most nodes."""
 PARENT = "parent"
 """The dimension of the nodes right above the labels."""
 _WORD = re.compile(r"[^\W\d_]+(?:-[^\W\d_]+)*")
@@ -49,11 +51,18 @@ def facets_from_titles(hierarchy: Hierarchy) -> Facets:
     above: dict[str, set[str]] = defaultdict(set)
     for parent, child in pairs:
         above[child].add(parent)
-    grouped.append(_parents(above))
-    of_node = {name: _by_node(one) for one in grouped if (name := _name(one, above))}
-    kept = _crossing(of_node)
-    largest = sorted(kept, key=lambda name: (-len(kept[name]), name))[:MOST_DIMENSIONS]
-    kept = _crossing({name: kept[name] for name in of_node if name in largest})
+    of_node = sorted(((_name(one), _by_node(one)) for one in grouped), key=lambda one: -len(one[1]))
+    kept = _crossing({PARENT: _by_node(_parents(above)), **dict(of_node[:MOST_CANDIDATES])})
+    largest = sorted(kept, key=lambda name: (name != PARENT, -len(kept[name]), name))
+    chosen = set(largest[:MOST_DIMENSIONS])
+    described = {node for name in chosen - {PARENT} for node in kept[name]}
+    kept = _crossing(
+        {
+            name: {node: concept for node, concept in one.items() if node in described}
+            for name, one in kept.items()
+            if name in chosen
+        }
+    )
     rows = [
         (node, name, concept) for name, one in kept.items() for node, concept in sorted(one.items())
     ]
@@ -139,10 +148,7 @@ def _parents(above: Mapping[str, set[str]]) -> Dimension:
     return {parent: frozenset(where) for parent, where in sorted(families.items())}
 
 
-def _name(dimension: Dimension, above: Mapping[str, set[str]]) -> str:
-    """The parents by that name, others by their first concepts."""
-    if dimension == _parents(above):
-        return PARENT
+def _name(dimension: Dimension) -> str:
     first = list(dimension)[:3]
     return " | ".join(first) + (" | ..." if len(dimension) > len(first) else "")
 
@@ -172,6 +178,8 @@ def _crossing(of_node: Mapping[str, Mapping[str, str]]) -> dict[str, Mapping[str
 
 def _cross(first: Mapping[str, str], second: Mapping[str, str]) -> bool:
     """Whether two concepts of the first each occur with the same two of the second."""
+    if len(set(first.values())) < len(set(second.values())):
+        first, second = second, first
     beside: dict[str, set[str]] = defaultdict(set)
     for node in first.keys() & second.keys():
         beside[first[node]].add(second[node])
