@@ -56,11 +56,14 @@ def fit_linear(z: FloatArray, target: IntArray) -> LinearProbe:
         z: Shape (n, features).
         target: Classes, shape (n,), at least two different ones.
     """
+    from sklearn import config_context
     from sklearn.linear_model import LogisticRegression
 
     model = LogisticRegression(
         C=REGULARISATION, class_weight="balanced", max_iter=MOST_STEPS, tol=TOLERANCE
-    ).fit(z, target)
+    )
+    with config_context(assume_finite=True, skip_parameter_validation=True):
+        model.fit(z, target)
     weight, bias = model.coef_, model.intercept_
     if len(weight) == 1:
         weight, bias = np.vstack([-weight, weight]) / 2, np.concatenate([-bias, bias]) / 2
