@@ -81,6 +81,18 @@ SHARED: Mapping[str, SharedTable] = {
         ("value", "low", "high", "random", "above_random", "above_low", "above_high"),
         ("n",),
     ),
+    "randomised": SharedTable(
+        ("method", "model"),
+        (
+            "correlation", "low", "high", "absolute_correlation", "absolute_low", "absolute_high",
+        ),
+        ("n",),
+    ),
+    "models": SharedTable(
+        ("method", "oracle", "model", "reference", "warnings", "absent"),
+        ("estimate", "error", "low", "high", "p", "cov_re", "residual_variance"),
+        ("examples",),
+    ),
     "branches": SharedTable(
         ("node", "title", "depth", "model", "method", "measure", "family"),
         (
@@ -105,6 +117,7 @@ class ExplanationPart:
         facts: How it was measured, and totals: ``instances`` and ``examples`` that are explained
             among them.
         frames: The tables by name, those of `SHARED` that there are.
+        nodes: Every measure by node, columns of `audit.explanations.node_results`; never shared.
         examples: The examples that are most and least aligned, with their tokens, scores and marks:
             columns of `audit.explanations.shown_examples`; never shared without ``show_text``.
     """
@@ -113,13 +126,15 @@ class ExplanationPart:
 
     facts: Mapping[str, Any]
     frames: Mapping[str, pl.DataFrame]
+    nodes: pl.DataFrame
     examples: pl.DataFrame
 
     def tables(self) -> Tables:
         """Each table, and the facts as one row of JSON."""
         own = {PREFIX + name: frame for name, frame in self.frames.items()}
         facts = pl.DataFrame({"facts": [json.dumps(self.facts)]})
-        return {**own, PREFIX + "examples": self.examples, PREFIX + "facts": facts}
+        kept = {"nodes": self.nodes, "examples": self.examples, "facts": facts}
+        return own | {PREFIX + name: frame for name, frame in kept.items()}
 
     def shared(self, min_cell: int) -> Mapping[str, Any]:
         """``explanations``: the facts, every table, and the examples if their text may be shown."""
@@ -144,7 +159,8 @@ class ExplanationPart:
         names = [name for name in SHARED if name in shared["explanations"]]
         facts = json.loads(table(PREFIX + "facts").collect().item())
         frames = {name: table(PREFIX + name).collect() for name in names}
-        return cls(facts, frames, table(PREFIX + "examples").collect())
+        nodes, examples = (table(PREFIX + name).collect() for name in ("nodes", "examples"))
+        return cls(facts, frames, nodes, examples)
 
 
 def _row(

@@ -28,6 +28,7 @@ class Explanations:
 
     attributions: Attributions
     faithful: pl.DataFrame | None
+    random: Attributions | None
     settings: Explaining
 
 
@@ -40,10 +41,12 @@ def read_explanations(settings: Explaining, progress: Progress = silent) -> Expl
         word_pieces=settings.word_pieces,
         stop_words=settings.stop_words,
     )
-    faithful = None
+    faithful = random = None
     if settings.faithfulness is not None:
         faithful = read_faithfulness(settings.faithfulness, attributions)
-    return Explanations(attributions, faithful, settings)
+    if settings.randomised is not None:
+        random = read_attributions(settings.randomised, word_pieces=settings.word_pieces)
+    return Explanations(attributions, faithful, random, settings)
 
 
 def explained_labels(attributions: Attributions, hierarchy: Hierarchy | None) -> LabelDataset:
@@ -84,7 +87,9 @@ def measured_explanations(
         labels.hierarchy,
         dict(labels.mappings.select("label", "node").iter_rows()),
         faithful=explanations.faithful,
+        random=explanations.random,
         informed=settings.informed or None,
+        reference_model=settings.reference_model,
         only=settings.only,
         draws=settings.draws,
         seed=seed,
@@ -98,6 +103,7 @@ def explanation_part(measured: Measurements, settings: Explaining) -> Explanatio
     return ExplanationPart(
         facts=_facts(explained, settings, labels),
         frames=dict(_frames(explained, labels.hierarchy)),
+        nodes=explained.nodes,
         examples=shown_examples(explained),
     )
 
@@ -149,6 +155,10 @@ def _frames(
         yield "plausibility", explained.plausibility.means
     if explained.faithfulness is not None:
         yield "faithfulness", explained.faithfulness
+    if explained.randomised is not None:
+        yield "randomised", explained.randomised
+    if explained.models is not None:
+        yield "models", explained.models
     titles = {
         node: title or None for node, title in zip(hierarchy.nodes, hierarchy.titles, strict=True)
     }

@@ -112,7 +112,7 @@ def deciding_files(settings: Settings, policy: Policy | None) -> Mapping[str, Pa
 
 
 def _explaining_files(explaining: Explaining | None) -> Mapping[str, Path | None]:
-    names = ("attributions", "evidence", "faithfulness")
+    names = ("attributions", "evidence", "faithfulness", "randomised")
     return {} if explaining is None else {name: getattr(explaining, name) for name in names}
 
 

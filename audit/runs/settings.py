@@ -36,7 +36,10 @@ class Explaining(BaseModel):
         attributions: File of attributions.
         evidence: File of human evidence; None: it stands among the attributions, if anywhere.
         faithfulness: File of faithfulness; None without one.
+        randomised: File of scores of the same rows by models with shuffled parameters; None
+            without one.
         informed: Per model those that also read the explanation.
+        reference_model: The model that the others are compared with; None to compare none.
         only: The examples that nodes are compared by.
         draws: Other explanations that each is held against.
         word_pieces: How word pieces are merged; None leaves them.
@@ -49,7 +52,9 @@ class Explaining(BaseModel):
     attributions: _Path
     evidence: _Path | None = None
     faithfulness: _Path | None = None
+    randomised: _Path | None = None
     informed: dict[str, tuple[str, ...]] = {}
+    reference_model: str | None = None
     only: Literal["all", "right", "wrong", "common"] = "all"
     draws: int = 10
     word_pieces: Literal["sum", "mean", "max"] | None = None
