@@ -155,3 +155,13 @@ def test_a_mistake_is_one_message(files: Files, options: tuple[str, ...], messag
 
 def test_the_same_files_give_the_same_bytes(files: Files, alone: Any) -> None:
     assert files.run("again")["concepts"] == alone["concepts"]
+
+
+def test_the_terminal_shows_the_tests_of_each_dimension(files: Files) -> None:
+    own = ("--facets", files.facets, "--hierarchy", files.hierarchy, "--seeds", 1, "--no-pdf")
+    made = audit("concepts", files.path, *own, "--out", files.folder / "shown")
+    lines = [" ".join(line.split()) for line in made.output.splitlines()]
+    assert "Tests on unseen classes, layer last" in lines
+    assert "dimension is_token_of_type is_modular is_causal" in lines
+    assert any(line.startswith("branch ") for line in lines)
+    assert any(line.startswith("place ") for line in lines)
