@@ -188,9 +188,9 @@ def _refuse_wide_layers(representations: Representations) -> None:
 
 def _measure_split(given: _Given, seed: int, found: _Found) -> None:
     described, layers = given.described, given.representations.layers
-    split = draw_split(described, given.representations.instances["id"].to_list(), seed)
-    if not given.fit or not len(split.rows):
+    if not given.fit:
         return
+    split = draw_split(described, given.representations.instances["id"].to_list(), seed)
     drawn = {name: layer[split.rows].astype(np.float64) for name, layer in layers.items()}
     scalings = {name: scaling_of(layer) for name, layer in drawn.items()}
     scaled = {name: scalings[name](layer) for name, layer in drawn.items()}
