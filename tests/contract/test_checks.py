@@ -40,6 +40,7 @@ from fixtures.strategies import hierarchies, trees
 ROOT = Path(__file__).parents[2]
 NAMES = (
     "evidence_ignored", "methods_disagree", "unfaithful",
+    "concept_absent", "concept_entangled", "concept_unused",
     "unknown_code", "malformed_code", "lost_zero", "wrong_table", "retired_code", "mixed_versions",
     "not_specific", "parent_and_child", "duplicate_label", "empty_instance", "duplicate_instance",
     "principal_position", "record_cap", "split_leak", "group_confined", "residual_overuse",
