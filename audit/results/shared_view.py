@@ -132,10 +132,11 @@ class SharedView:
 
     @property
     def _of_parts(self) -> dict[str, Any]:
-        entries: dict[str, Any] = {}
+        entries: dict[str, Any] = {"metrics": []}
         for kind in PARTS:
             part = self.result.part(kind)
-            entries |= kind.absent() if part is None else part.shared(self._min_cell)
+            own = kind.absent() if part is None else part.shared(self._min_cell)
+            entries |= {**own, "metrics": [*entries["metrics"], *own.get("metrics", ())]}
         return entries
 
     @cached_property
