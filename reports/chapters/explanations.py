@@ -11,7 +11,8 @@ from reports.chapters.explanation_alignment import reasons
 from reports.chapters.explanation_evidence import against_evidence
 from reports.chapters.explanation_examples import Examples, examples
 from reports.chapters.explanation_nodes import where
-from reports.chapters.explanation_parts import PEOPLE, Chapter, names
+from reports.chapters.explanation_parts import PEOPLE
+from reports.chapters.shown_numbers import Chapter, names
 from reports.words.explanation_words import EVIDENCE, LEFT_OUT, SUBSETS
 from reports.words.parts import Figure, Named, Table, column
 from reports.words.words import number, words
