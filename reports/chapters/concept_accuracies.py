@@ -63,7 +63,8 @@ def accuracies(concepts: Mapping[str, Any]) -> Chapter | None:
 
 
 def _figure(test: str, rows: Rows, table: Table, limit: float, margin: float) -> Figure | None:
-    lines = list(dict.fromkeys((row["dimension"], row["read"]) for row in rows))[:DRAWN]
+    every = _lines(rows)
+    lines = every[:DRAWN]
     panels = [seen for seen in (*SEEN, None) if any(row["seen"] == seen for row in rows)]
     drawn = [
         row
@@ -83,7 +84,7 @@ def _figure(test: str, rows: Rows, table: Table, limit: float, margin: float) ->
         left=150 if test in (TOKEN, GROUNDED) else 232,
     )
     passed = sum(row["verdict"] == "pass" for row in drawn)
-    rest = len({(row["dimension"], row["read"]) for row in rows}) - len(lines)
+    rest = len(every) - len(lines)
     return Figure(
         id=f"concept-{test}",
         title=f"{words.title}: accuracies",
@@ -101,6 +102,13 @@ def _figure(test: str, rows: Rows, table: Table, limit: float, margin: float) ->
         ),
         table=table,
     )
+
+
+def _lines(rows: Rows) -> list[tuple[str | None, str | None]]:
+    """What is removed and what is read, the dimension removed first."""
+    pairs = list(dict.fromkeys((row["dimension"], row["read"]) for row in rows))
+    removed = list(dict.fromkeys(dimension for dimension, _ in pairs))
+    return sorted(pairs, key=lambda pair: (removed.index(pair[0]), pair[0] != pair[1]))
 
 
 def _level(test: str) -> str:
@@ -184,17 +192,19 @@ def _with(row: Row) -> str:
 
 def _numbers(test: str, rows: Rows) -> Table:
     ablated = test in (MODULAR, CAUSAL)
+    classes = max(row["classes"] for row in rows)
     judged = "on minimal pairs" if test == GROUNDED else "on unseen classes"
     family = max(sum(row["seen"] == one["seen"] for row in rows) for one in rows)
     splits = max(row["seeds"] for row in rows)
     return Table(
         id=f"concept-{test}-numbers",
-        caption=f"{TESTS[test].title}: accuracies {judged}, pooled over "
-        f"{counted(splits, 'split')}; q-values over {counted(family, 'accuracy', 'accuracies')}",
+        caption=f"{TESTS[test].title}: accuracies {judged}, {number(classes)} "
+        f"in all, pooled over {counted(splits, 'split')}; in brackets, the 95% interval, and the "
+        f"verdict by interval where it differs; q-values over {counted(family, 'accuracy', 'accuracies')}",
         columns=column(
             "Read", *(("Removed",) if ablated else ()), "Seen", "Accuracy", "90% interval",
-            "Chance", "q above chance", "Required: verdict", "Answers", "Classes",
-            numeric=("   " if ablated else "  ") + "nnnn nn",
+            "Chance", "q above chance", "Required", "Verdict", "Answers",
+            numeric=("   " if ablated else "  ") + "nnnn  n",
         ),
         rows=tuple(_row(row, ablated) for row in rows),
     )  # fmt: skip
@@ -209,9 +219,9 @@ def _row(row: Row, ablated: bool) -> tuple[Cell, ...]:
         _ninety(row),
         plain(row, "chance"),
         chance(row, "q_above_chance"),
-        f"{REQUIREMENTS[row['requirement']]}: {_verdicts(row).lower()}",
+        REQUIREMENTS[row["requirement"]],
+        _verdicts(row),
         count(row, "instances"),
-        number(row["classes"]),
     )
 
 
@@ -223,9 +233,9 @@ def _ninety(row: Row) -> str:
 
 
 def _verdicts(row: Row) -> str:
-    """Both verdicts, by threshold and by interval; one if they agree."""
+    """The verdict by threshold, and in brackets by interval; one if they agree."""
     first, second = (VERDICTS[row[name]][0] for name in ("verdict", "interval_verdict"))
-    return first if first == second else f"{first}; by interval: {second.lower()}"
+    return first if first == second else f"{first} ({second.lower()})"
 
 
 def _variants(tests: Rows, parts: Rows) -> Table | None:

@@ -24,10 +24,10 @@ from reports.words.parts import Cell, Figure, Key, Table, column
 from reports.words.words import counted, number, percent
 
 MEASURES: Mapping[str, str] = {
-    "direct": "one probe of all classes",
+    "direct": "one probe of the classes",
     "composed": "all dimensions right at once",
     "product": "product of the dimensions",
-    "nmi": "mutual information of the two",
+    "nmi": "their mutual information",
 }
 """Measures by layer that are of all dimensions together; ``product`` is not drawn."""
 NUMBERED = 12

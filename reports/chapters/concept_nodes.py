@@ -22,7 +22,7 @@ from reports.charts.svg import draw
 from reports.words.concept_words import STATES, UNTESTED
 from reports.words.labels import node_label
 from reports.words.parts import Badge, Cell, Figure, Key, Node, Table, column
-from reports.words.words import counted, number
+from reports.words.words import counted, number, shortened
 
 DRAWN = 20
 """Largest number of nodes in a picture."""
@@ -196,7 +196,8 @@ def _drawn(state: str, known: Rows, how: Drawn, limit: float) -> Figure:
 def _line(place: int, row: Row, how: Drawn) -> dict[str, Any]:
     label = node_label(row["node"], row["title"], 42)
     if how.field == "separable":
-        label = f"{node_label(row['node'], row['title'], 30)} × {row['sibling']}"
+        both = f"{row['node']} {row['title'] or ''}".strip()
+        label = f"{shortened(both, 32)} × {shortened(row['sibling'], 12)}"
     ends = {"low": row.get(f"{how.field}_low"), "high": row.get(f"{how.field}_high")}
     return {
         "line": place,
@@ -343,6 +344,6 @@ def _row(row: Row) -> tuple[Cell, ...]:
         _ends(row, "readable"),
         _ends(row, "separable"),
         _sibling(row),
-        with_interval(signed(row, "unused"), row, "unused_low", "unused_high"),
+        signed(row, "unused"),
         count(row, "instances"),
     )

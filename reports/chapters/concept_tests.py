@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any, TypeAlias
 
-from reports.chapters.shown_numbers import Row, Rows, plain, with_interval
+from reports.chapters.shown_numbers import Row, Rows, missing, plain, with_interval
 from reports.words.concept_words import (
     CAUSAL,
     GROUNDED,
@@ -15,7 +16,7 @@ from reports.words.concept_words import (
     TOKEN,
     VERDICTS,
 )
-from reports.words.parts import Badge, Cell, Judged, Table, column
+from reports.words.parts import Badge, Cell, Judged, Named, Table, column
 from reports.words.words import counted, listed, number
 
 KEYS = ("test", "dimension", "seen", "ablation", "probe")
@@ -113,6 +114,8 @@ def _grounded(row: Row | None, parts: Rows, passes: Passes) -> str:
     if row is None or not parts:
         return "It was not tested: there are no minimal pairs."
     part = parts[0]
+    if part["accuracy"] is None:
+        return f"Its accuracy is {missing(part)}."
     accuracy = with_interval(plain(part, "accuracy"), part)
     return (
         f"Of {number(part['instances'])} answers in minimal pairs, {accuracy} are right; chance is "
@@ -133,9 +136,11 @@ def _by_dimension(rows: Rows) -> str:
             told.append(f"with {words} seen, no dimension can be tested")
         else:
             which = f" ({listed(names)})" if 0 < len(names) < len(ran) else ""
+            withheld = sum(row["verdict"] is None for row in ran)
+            rest = f", {withheld} withheld" if withheld else ""
             told.append(
                 f"with {words} seen, {len(names)} of {counted(len(ran), 'dimension')} "
-                f"{'passes' if len(names) == 1 else 'pass'}{which}"
+                f"{'passes' if len(names) == 1 else 'pass'}{which}{rest}"
             )
     text = "; ".join(told)
     return f"{text[:1].upper()}{text[1:]}." if text else "It was not tested."
@@ -143,7 +148,7 @@ def _by_dimension(rows: Rows) -> str:
 
 def _beneath(row: Row, passes: Passes) -> tuple[str, ...]:
     """What stands beneath a verdict: splits that pass, and the verdict by intervals."""
-    if row["verdict"] == "not_applicable":
+    if row["verdict"] in ("not_applicable", None):
         return ()
     known = passes.get(tuple(row[key] for key in KEYS))
     splits = () if known is None else (f"{known[0]} of {counted(known[1], 'split')} pass",)
@@ -179,24 +184,44 @@ def _cell(row: Row | None, passes: Passes) -> Cell:
 
 
 def _reasons(tests: Rows) -> Table | None:
-    """Tests with a reason, those of one reason together."""
-    alike: dict[tuple[str | None, str, str, str], list[str]] = {}
-    for row in tests:
-        if row["reason"]:
-            seen = "" if row["seen"] is None else SEEN[row["seen"]]
-            key = (row["verdict"], row["test"], seen, row["reason"])
-            alike.setdefault(key, []).append(row["dimension"] or "all together")
-    if not alike:
+    """Tests with a reason, those together that differ in one of test, seen and dimension alone."""
+    cases = [_case(row) for row in tests if row["reason"]]
+    for place in range(len(TOGETHER)):
+        cases = _joined(cases, place)
+    if not cases:
         return None
     return Table(
         id="concept-reasons",
         caption="What is undecided or could not run, and why",
         columns=column("Test", "Seen", "Dimension", "Verdict", "Why"),
         rows=tuple(
-            (TESTS[test].title, seen or "minimal pairs", listed(names), *_why(verdict, reason))
-            for (verdict, test, seen, reason), names in alike.items()
+            (
+                Named(listed([TESTS[name].title for name in names]), ", ".join(names)),
+                listed(list(seen)),
+                listed(list(dimensions)),
+                *_why(verdict, reason),
+            )
+            for dimensions, names, seen, verdict, reason in cases
         ),
     )
+
+
+Case: TypeAlias = tuple[Any, ...]
+TOGETHER = ("dimension", "test", "seen")
+"""What cases with one reason may have several of, in the order in which they are joined."""
+
+
+def _case(row: Row) -> Case:
+    seen = "minimal pairs" if row["seen"] is None else SEEN[row["seen"]]
+    return (row["dimension"] or "all",), (row["test"],), (seen,), row["verdict"], row["reason"]
+
+
+def _joined(cases: Sequence[Case], place: int) -> list[Case]:
+    """Cases that differ at one place alone, as one."""
+    alike: dict[Case, list[str]] = {}
+    for case in cases:
+        alike.setdefault((*case[:place], *case[place + 1 :]), []).extend(case[place])
+    return [(*key[:place], tuple(own), *key[place:]) for key, own in alike.items()]
 
 
 def _why(verdict: str | None, reason: str) -> Sequence[Cell]:

@@ -95,12 +95,24 @@ def _by(facts: Mapping[str, Any]) -> tuple[str, ...]:
     """Layers by name, and what stands for the model's answers and for a random network."""
     every = facts["layers"]
     told = "The only layer is" if len(every) == 1 else "The layers are, in order,"
-    predictions = "" if facts["predicted"] else " No predictions were given."
+    predictions = "" if facts["predicted"] else " The file has no predictions."
     return (
         f"{told} {names(every)}.",
-        f"The answers that is_causal looks at are those of {facts['predictor']}.{predictions}",
-        f"The random network of the controls: {facts['baseline']}.",
+        f"Once a dimension is removed, the model answers by {facts['predictor']}.{predictions}",
+        _network(facts["baseline"]),
     )
+
+
+def _network(baseline: str) -> str:
+    """A sentence on what the random network of the controls is.
+
+    >>> _network("none: no layer is left")
+    'The controls have no random network: no layer is left.'
+    """
+    why = baseline.removeprefix("none: ")
+    if why != baseline:
+        return f"The controls have no random network: {why}."
+    return f"The random network of the controls is {baseline}."
 
 
 def _dimensions(rows: Rows) -> Table:

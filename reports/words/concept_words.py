@@ -59,8 +59,8 @@ VERDICTS: Mapping[str | None, tuple[str, str]] = {
 """Word and tone of each verdict; none where it would disclose a small cell."""
 
 REQUIREMENTS: Mapping[str, str] = {
-    "above_limit": "above the limit",
-    "at_or_below_chance": "at chance or below",
+    "above_limit": "above limit",
+    "at_or_below_chance": "at most chance",
     "at_chance": "at chance",
 }
 
