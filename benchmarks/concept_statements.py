@@ -11,8 +11,6 @@ import polars as pl
 from audit.concepts.measurements import ConceptMeasurements
 from benchmarks.concept_encoders import Coloured, Encoder
 
-HIGH = 0.75
-"""The accuracy above which the paper calls one high."""
 NEAR_CHANCE = 0.05
 """How far from chance an accuracy still is at chance."""
 
@@ -45,24 +43,22 @@ class Statement:
     figures: Callable[[ConceptMeasurements], Figures]
 
 
-def _accuracy(measured: ConceptMeasurements, test: str, *where: pl.Expr) -> float:
-    """Mean accuracy over the parts of a test of the paper."""
+def _parts(measured: ConceptMeasurements, test: str, *where: pl.Expr) -> pl.DataFrame:
+    """The parts of a test as the paper runs it."""
     paper = pl.col("ablation").is_null() | (
         (pl.col("ablation") == "inlp") & pl.col("probe").is_in(["transfer", "predict"])
     )
-    parts = measured.parts.filter(pl.col("test") == test, paper, *where)
-    return float(parts["accuracy"].mean())  # type: ignore[arg-type]
+    return measured.parts.filter(pl.col("test") == test, paper, *where)
 
 
-def _passed(measured: ConceptMeasurements, test: str) -> float:
-    """Share of the verdicts of a test, both kinds of slices, that are a pass."""
-    probe = "predict" if test == "is_causal" else "transfer"
-    verdicts = measured.tests.filter(
-        pl.col("test") == test,
-        pl.col("probe") == probe,
-        pl.col("ablation").is_null() | (pl.col("ablation") == "inlp"),
-    )["verdict"]
-    return float((verdicts == "pass").sum() / len(verdicts))
+def _accuracy(measured: ConceptMeasurements, test: str, *where: pl.Expr) -> float:
+    """Mean accuracy over parts of a test."""
+    return float(_parts(measured, test, *where)["accuracy"].mean())  # type: ignore[arg-type]
+
+
+def _passed(measured: ConceptMeasurements, test: str, *where: pl.Expr) -> float:
+    """Share of parts of a test that pass."""
+    return float((_parts(measured, test, *where)["verdict"] == "pass").mean())  # type: ignore[arg-type]
 
 
 _ABLATED = pl.col("read") == pl.col("dimension")
@@ -89,24 +85,21 @@ def _types(measured: ConceptMeasurements) -> Figures:
 
 
 def _modular(measured: ConceptMeasurements) -> Figures:
-    ablated = _accuracy(measured, "is_modular", _ABLATED)
-    others = _accuracy(measured, "is_modular", ~_ABLATED)
-    passed = _passed(measured, "is_modular")
-    shown = {"ablated": ablated, "others": others, "passed": passed}
-    return Figures(shown, passed > 0.5)
+    shown = {
+        "ablated": _accuracy(measured, "is_modular", _ABLATED),
+        "others": _accuracy(measured, "is_modular", ~_ABLATED),
+        "parts that pass": _passed(measured, "is_modular"),
+    }
+    return Figures(shown, shown["parts that pass"] > 0.5)
 
 
 def _causal(measured: ConceptMeasurements) -> Figures:
-    shown = {
-        seen: _accuracy(measured, "is_causal", _ABLATED, pl.col("seen") == seen)
-        for seen in ("1 slice", "N-1 slices")
-    }
-    chance = float(
-        measured.parts.filter(pl.col("test") == "is_causal", _ABLATED)["chance"].mean()  # type: ignore[arg-type]
-    )
-    passed = _passed(measured, "is_causal")
-    above = all(accuracy > chance + NEAR_CHANCE for accuracy in shown.values())
-    return Figures({**shown, "chance": chance, "passed": passed}, above and passed == 0)
+    ablated = _parts(measured, "is_causal", _ABLATED)
+    by_slices = ablated.group_by("seen", maintain_order=True).agg(pl.col("accuracy").mean())
+    shown = dict(by_slices.iter_rows())
+    above = (ablated["accuracy"] > ablated["chance"] + NEAR_CHANCE).all()
+    chance = float(ablated["chance"].mean())  # type: ignore[arg-type]
+    return Figures({**shown, "chance": chance}, bool(above))
 
 
 def _iterations(measured: ConceptMeasurements) -> Figures:

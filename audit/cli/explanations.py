@@ -26,6 +26,7 @@ from audit.cli.explanation_options import (
     StopWordList,
     StopWords,
 )
+from audit.cli.given_labels import refuse_without_labels
 from audit.cli.new_run import write_new_run
 from audit.cli.options import (
     AsJson,
@@ -94,16 +95,11 @@ def explanations(
 
 def _settings(options: Mapping[str, Any]) -> Settings:
     from audit.checks.judging import judging_date
-    from audit.runs.settings import ATTRIBUTIONS, FLAT, Settings
+    from audit.runs.labels_alone import ATTRIBUTIONS, FLAT
+    from audit.runs.settings import Settings
 
     labels = options["labels"]
-    if labels is None:
-        of_labels = {"--format": "format", "--id": "id", "--label": "label"}
-        given = [option for option, name in of_labels.items() if options[name] is not None]
-        if given:
-            raise InputError(f"{', '.join(given)} goes with --labels", found="no dataset")
-    elif options["hierarchy"] is None:
-        raise InputError("--labels goes with --hierarchy", found="no hierarchy")
+    refuse_without_labels(options, ("format", "id", "label"))
     return Settings(
         dataset=labels or options["attributions"],
         hierarchy=options["hierarchy"] or FLAT,

@@ -65,7 +65,7 @@ def summary(shared: Mapping[str, Any], word: str, sentence: str) -> Group:
     parts: list[RenderableType] = [_verdict(shared["status"], word, sentence)]
     if loud := [check for check in shared["checks"] if check["status"] not in _QUIET]:
         parts += ["", _checks(sorted(loud, key=lambda check: _STATUSES.index(check["status"])))]
-    parts += ["", *_quiet(shared["checks"])]
+    parts += ["", *_quiet(shared["checks"]), *_concept_tests(shared.get("concepts"))]
     if findings := _ranked(shared["checks"]):
         parts += ["", _findings(findings[:TOP], len(findings)), *_beyond(shared["checks"])]
     return Group(*parts, *_withheld(shared), "", _reading(shared))
@@ -136,6 +136,34 @@ def _quiet(checks: Sequence[Mapping[str, Any]]) -> Iterator[Text]:
         if names:
             heading = (f"{len(names)} {word}", _STYLE.get(status, "dim"))
             yield Text.assemble(heading, (f": {', '.join(names)}", "dim"))
+
+
+_CONCEPT_TESTS = ("is_token_of_type", "is_modular", "is_causal")
+
+
+def _concept_tests(concepts: Mapping[str, Any] | None) -> Iterator[RenderableType]:
+    """The paper's tests of each dimension, all slices but one seen; on minimal pairs, if any."""
+    if concepts is None:
+        return
+    rows = [
+        row
+        for row in concepts["tests"]
+        if row["ablation"] in (None, "inlp") and row["probe"] != "retrained"
+    ]
+    verdicts = {
+        (row["dimension"], row["test"]): row["verdict"]
+        for row in rows
+        if row["seen"] in (None, "N-1 slices")
+    }
+    table = _table("dimension", *_CONCEPT_TESTS)
+    for dimension in dict.fromkeys(row["dimension"] for row in rows if row["dimension"]):
+        words = (verdicts.get((dimension, test), "not_applicable") for test in _CONCEPT_TESTS)
+        table.add_row(Text(told(dimension)), *(_status(word.replace("_", " ")) for word in words))
+    yield ""
+    yield Text(f"Tests on unseen classes, layer {told(concepts['facts']['layer'])}")
+    yield table
+    if verdicts.get((None, "is_grounded"), "not_applicable") != "not_applicable":
+        yield Text.assemble("is_grounded: ", _status(verdicts[None, "is_grounded"]))
 
 
 def _ranked(checks: Sequence[Mapping[str, Any]]) -> list[tuple[str, Mapping[str, Any]]]:

@@ -65,7 +65,7 @@ def inlp(z: FloatArray, concept: IntArray) -> Iterator[Ablation]:
     """
     basis = np.empty((0, z.shape[1]))
     while True:
-        weight = fit_linear(z - z @ basis.T @ basis, concept).weight
+        weight = fit_linear(z - z @ basis.T @ basis, concept, exact=True).weight
         rows = row_space(weight - weight @ basis.T @ basis)
         if not len(rows):
             return

@@ -199,7 +199,10 @@ def _class_frame(
     counts = of_class.group_by("place").agg(instances=pl.len())
     own = of_class.explode("label").group_by("place").agg(pl.col("label").unique().sort())
     frame = (
-        pl.DataFrame({"place": np.arange(len(named)), "concepts": named})
+        pl.DataFrame(
+            {"place": np.arange(len(named)), "concepts": named},
+            schema_overrides={"concepts": pl.List(pl.String)},
+        )
         .join(counts, on="place", maintain_order="left")
         .join(own, on="place", maintain_order="left")
         .with_columns(

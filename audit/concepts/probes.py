@@ -49,19 +49,24 @@ class LinearProbe:
         return answers
 
 
-def fit_linear(z: FloatArray, target: IntArray) -> LinearProbe:
+def fit_linear(z: FloatArray, target: IntArray, *, exact: bool = False) -> LinearProbe:
     """Fit a linear probe with balanced weights: every class weighs the same.
 
     Args:
         z: Shape (n, features).
         target: Classes, shape (n,), at least two different ones.
+        exact: Whether to fit in double precision, which the rank of the weights needs; single
+            precision takes half the time.
     """
+    from sklearn import config_context
     from sklearn.linear_model import LogisticRegression
 
     model = LogisticRegression(
         C=REGULARISATION, class_weight="balanced", max_iter=MOST_STEPS, tol=TOLERANCE
-    ).fit(z, target)
-    weight, bias = model.coef_, model.intercept_
+    )
+    with config_context(assume_finite=True, skip_parameter_validation=True):
+        model.fit(z if exact else z.astype(np.float32), target)
+    weight, bias = model.coef_.astype(np.float64), model.intercept_.astype(np.float64)
     if len(weight) == 1:
         weight, bias = np.vstack([-weight, weight]) / 2, np.concatenate([-bias, bias]) / 2
     return LinearProbe(model.classes_, weight, bias)

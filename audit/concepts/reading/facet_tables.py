@@ -8,7 +8,7 @@ import polars as pl
 
 from audit.base.errors import SchemaError, first_cases
 from audit.base.files import column_named
-from audit.concepts.facets import FACETS, Facets
+from audit.concepts.facets import FACETS, Facets, check_facets
 from audit.data.columns import pick
 from audit.data.sources import File
 
@@ -23,8 +23,8 @@ def read_facets(path: Path | str) -> Facets:
 
     Raises:
         InputError: If the file cannot be read or has no row.
-        SchemaError: If a column is missing, a value is blank, or a node has two concepts in one
-            dimension.
+        SchemaError: If a column is missing, a value is blank, or as
+            `audit.concepts.facets.check_facets`.
     """
     source = File(Path(path))
     frame = source.table()
@@ -34,13 +34,19 @@ def read_facets(path: Path | str) -> Facets:
         raise SchemaError("a facet table with rows is required", found="none", where=source)
     _refuse_blank(table, source)
     distinct = table.unique(maintain_order=True)
-    _refuse_conflicts(distinct, source)
     dimensions = distinct["dimension"].unique(maintain_order=True)
     place = pl.col("dimension").replace_strict(
         dimensions, pl.int_range(len(dimensions), eager=True)
     )
     ordered = distinct.sort(place, maintain_order=True)
-    return Facets(ordered, dict.fromkeys(dimensions.to_list(), "crossed"))
+    facets = Facets(ordered, dict.fromkeys(dimensions.to_list(), "crossed"))
+    try:
+        check_facets(facets, labels=())
+    except SchemaError as error:
+        raise SchemaError(
+            error.required, found=error.found, where=source, hint=error.hint
+        ) from None
+    return facets
 
 
 def _refuse_blank(table: pl.DataFrame, source: File) -> None:
@@ -52,22 +58,4 @@ def _refuse_blank(table: pl.DataFrame, source: File) -> None:
             found=f"a blank in {first_cases(rows, len(blank))}",
             where=source,
             hint="leave out the row of a node that has no concept in a dimension",
-        )
-
-
-def _refuse_conflicts(table: pl.DataFrame, source: File) -> None:
-    several = (
-        table.group_by("node", "dimension", maintain_order=True)
-        .agg("concept")
-        .filter(pl.col("concept").list.len() > 1)
-    )
-    if not several.is_empty():
-        cases = [
-            f"{node} in {dimension}: {', '.join(concepts[:3])}"
-            for node, dimension, concepts in several.head(5).iter_rows()
-        ]
-        raise SchemaError(
-            "a node may have one concept in a dimension",
-            found=first_cases(cases, several.height),
-            where=source,
         )

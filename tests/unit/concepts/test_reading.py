@@ -331,11 +331,13 @@ def test_values_that_are_no_texts_are_refused() -> None:
 class TestFacetTables:
     def test_dimensions_stand_in_order_of_first_occurrence(self, tmp_path: Path) -> None:
         path = tmp_path / "facets.csv"
-        path.write_text("Node,dimension,concept\n001,b,x\n001,a,y\n 002 ,b,z\n001,b,x\n")
+        path.write_text("Node,dimension,concept\n001,b,x\n001,a,y\n 002 ,b,z\n001,b,x\n002,a,w\n")
 
         facets = read_facets(path)
 
-        assert facets.table.rows() == [("001", "b", "x"), ("002", "b", "z"), ("001", "a", "y")]
+        assert facets.table.rows() == [
+            ("001", "b", "x"), ("002", "b", "z"), ("001", "a", "y"), ("002", "a", "w"),
+        ]  # fmt: skip
         assert facets.kinds == {"b": "crossed", "a": "crossed"}
 
     @pytest.mark.parametrize(
@@ -344,7 +346,11 @@ class TestFacetTables:
             ("node,dimension\na,b\n", "'concept' is required"),
             ("node,dimension,concept\n", "with rows is required"),
             ("node,dimension,concept\na,b,c\na,,c\n", r"a blank in 'row 2'"),
-            ("node,dimension,concept\na,b,c\na,b,d\n", r"one concept(.|\n)*a in b: c, d"),
+            (
+                "node,dimension,concept\na,b,c\na,b,d\n",
+                r"facets\.csv: a node must have one concept(.|\n)*a in b",
+            ),
+            ("node,dimension,concept\na,b,c\nd,b,c\n", r"two concepts(.|\n)*one concept in 'b'"),
             ("node,dimension,concept\na,b\n", "every row must have the 3 fields"),
         ],
     )

@@ -1,0 +1,77 @@
+"""Tables of measurements in the shared view: what the schema says of them, and what counts tell."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from audit.results import concept_part, explanation_part
+from audit.results.shared_tables import SharedTable, shared_rows
+from fixtures.examples import examples
+
+SCHEMA: Any = json.loads(Path("docs/result.schema.json").read_text("utf-8"))
+TABLES = {"explanations": explanation_part.SHARED, "concepts": concept_part.SHARED}
+
+
+@pytest.mark.parametrize("part", TABLES)
+def test_the_schema_names_every_column_of_every_table(part: str) -> None:
+    stated: Mapping[str, Any] = SCHEMA["$defs"][part]["properties"]
+    columns = {
+        name: set(table["items"]["properties"])
+        for name, table in stated.items()
+        if name not in ("facts", "examples")
+    }
+    assert columns == {
+        name: {*rule.keys, *rule.values, *rule.counts} for name, rule in TABLES[part].items()
+    }
+
+
+@pytest.mark.parametrize("rule", [t for part in TABLES.values() for t in part.values()])
+def test_a_column_is_of_one_kind(rule: SharedTable) -> None:
+    columns = (*rule.keys, *rule.values, *rule.counts)
+    assert len(set(columns)) == len(columns)
+
+
+RULE = SharedTable(("name",), ("share", "small_q"), ("n",))
+
+
+@examples(100)
+@given(
+    st.integers(0, 60),
+    st.integers(60, 200),
+    st.integers(2, 15),
+    st.floats(0, 1),
+)
+def test_small_counts_and_the_digits_that_tell_them_are_withheld(
+    n: int, total: int, min_cell: int, share: float
+) -> None:
+    frame = pl.DataFrame({"name": ["a"], "share": [share], "small_q": [share], "n": [n]})
+    (row,) = shared_rows(frame, RULE, {"instances": total}, min_cell)
+    assert row["name"] == "a"
+    assert isinstance(row["n"], str) or row["n"] in (None, total)
+    if n < min_cell:
+        assert row["share"] is row["small_q"] is None
+    else:
+        assert row["share"] == round(share, 3)
+        assert row["small_q"] == float(f"{share:.0e}")
+
+
+def test_where_nothing_is_withheld_numbers_are_whole() -> None:
+    frame = pl.DataFrame({"name": ["a"], "share": [1 / 3], "small_q": [None], "n": [2]})
+    assert shared_rows(frame, RULE, {"instances": 9}, 1) == [
+        {"name": "a", "share": 1 / 3, "small_q": None, "n": 2}
+    ]
+
+
+def test_without_counts_the_total_decides() -> None:
+    frame = pl.DataFrame({"name": ["a"], "share": [0.5], "small_q": [0.5]})
+    rule = SharedTable(("name",), ("share", "small_q"), ())
+    assert shared_rows(frame, rule, {"instances": 5}, 11)[0]["share"] is None
+    assert shared_rows(frame, rule, {"instances": 11}, 11)[0]["share"] == 0.5
