@@ -194,13 +194,14 @@ def _numbers(test: str, rows: Rows) -> Table:
     ablated = test in (MODULAR, CAUSAL)
     classes = max(row["classes"] for row in rows)
     judged = "on minimal pairs" if test == GROUNDED else "on unseen classes"
-    family = max(sum(row["seen"] == one["seen"] for row in rows) for one in rows)
+    alike = max(sum(row["seen"] == one["seen"] for row in rows) for one in rows)
+    family = counted(alike, "accuracy", "accuracies")
     splits = max(row["seeds"] for row in rows)
     return Table(
         id=f"concept-{test}-numbers",
         caption=f"{TESTS[test].title}: accuracies {judged}, {number(classes)} "
         f"in all, pooled over {counted(splits, 'split')}; in brackets, the 95% interval, and the "
-        f"verdict by interval where it differs; q-values over {counted(family, 'accuracy', 'accuracies')}",
+        f"verdict by interval where it differs; q-values over {family}",
         columns=column(
             "Read", *(("Removed",) if ablated else ()), "Seen", "Accuracy", "90% interval",
             "Chance", "q above chance", "Required", "Verdict", "Answers",

@@ -263,17 +263,30 @@ def _best_layer(row: Row) -> str:
     return f"{row['best_layer']}, {plain(_beside_sibling(row), 'best_separable')}"
 
 
+def _mistakes(row: Row, name: str) -> str:
+    """How many instances the model answers as another node; a dash without predictions."""
+    return UNDEFINED if row[name] is None else count(row, name)
+
+
 Cells: TypeAlias = Callable[[Row], tuple[Cell, ...]]
 
 _OWN: Mapping[str, tuple[tuple[str, ...], Cells]] = {
     "absent": (("Against all others",), lambda row: (_ends(row, "readable"),)),
     "entangled": (
-        ("Sibling (its instances)", "Against it", "Against all others", "Best layer"),
+        (
+            "Sibling (its instances)",
+            "Against it",
+            "Against all others",
+            "Best layer",
+            "Answered as the sibling",
+            "The reverse",
+        ),
         lambda row: (
             _sibling(row),
             _ends(row, "separable"),
             plain(row, "readable"),
             _best_layer(row),
+            *(_mistakes(row, name) for name in ("taken_for_sibling", "sibling_taken_for_it")),
         ),
     ),
     "weakest": (
@@ -290,7 +303,7 @@ _OWN: Mapping[str, tuple[tuple[str, ...], Cells]] = {
         ),
     ),
 }
-_MARKS = {"absent": " nnnn", "entangled": "  nn nnn", "weakest": "  nnnnn", "unused": " nnnnnnn"}
+_MARKS = {"absent": " nnnn", "entangled": "  nn nnnnn", "weakest": "  nnnnn", "unused": " nnnnnnn"}
 """Headings and cells of each picture's own columns."""
 
 

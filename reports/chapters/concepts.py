@@ -50,7 +50,7 @@ class Concepts:
     @property
     def figures(self) -> tuple[Figure, ...]:
         """All pictures, in report order."""
-        chapters = (self.accuracies, self.controls, self.layers, self.ablation, self.nodes)
+        chapters = (self.accuracies, self.nodes, self.layers, self.controls, self.ablation)
         return tuple(figure for one in chapters if one for figure in one.figures)
 
 
@@ -80,14 +80,14 @@ def _facts(facts: Mapping[str, Any], dimensions: Rows) -> Facts:
     layer = facts["layer"]
     features = counted(facts["features"][layer], "feature")
     return (
-        ("Tested instances", f"{number(facts['used'])} of {number(facts['instances'])}"),
+        ("Instances in tests", f"{number(facts['used'])} of {number(facts['instances'])}"),
         ("Labels", f"{number(facts['labels'])} different"),
         ("Dimensions", names(row["dimension"] for row in dimensions)),
         ("Classes", number(facts["classes"])),
         ("Layer tested", f"{layer}, {features}"),
         ("Layers", number(len(facts["layers"]))),
         ("Splits", number(facts["parameters"]["seeds"])),
-        ("Concepts from", FACETS_FROM[facts["facets_from"]]),
+        ("Concepts from", names(FACETS_FROM[one] for one in facts["facets_from"].split(" and "))),
     )
 
 

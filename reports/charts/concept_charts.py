@@ -167,8 +167,12 @@ def steps_spec(
         axis=alt.Axis(title=title, labels=False, domain=False, ticks=False, grid=False, titleY=30),
     )
     ticks = alt.Axis(
-        title="share", values=list(TICKS), labelExpr="format(datum.value, '~g')", domain=False,
-        ticks=False, titleX=-40
+        title="share",
+        values=list(TICKS),
+        labelExpr="format(datum.value, '~g')",
+        domain=False,
+        ticks=False,
+        titleX=-40,
     )
     y = alt.Y("value:Q", scale=alt.Scale(domain=[0, 1]), axis=ticks)
     layers: list[Any] = [

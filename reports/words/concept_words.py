@@ -87,7 +87,7 @@ STATES: Mapping[str, tuple[str, str]] = {
 UNTESTED = ("Too few", "plain")
 
 FACETS_FROM: Mapping[str, str] = {
-    "file": "a table given with them",
+    "file": "a table",
     "titles": "words that recur in titles",
     "depths": "ancestors at depths",
 }
