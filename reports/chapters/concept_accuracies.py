@@ -29,6 +29,7 @@ from reports.words.concept_words import (
     PROBES,
     REQUIREMENTS,
     SEEN,
+    SLICES_SEEN,
     TESTS,
     TOKEN,
     VERDICTS,
@@ -203,7 +204,7 @@ def _numbers(test: str, rows: Rows) -> Table:
         f"in all, pooled over {counted(splits, 'split')}; in brackets, the 95% interval, and the "
         f"verdict by interval where it differs; q-values over {family}",
         columns=column(
-            "Read", *(("Removed",) if ablated else ()), "Seen", "Accuracy", "90% interval",
+            "Read", *(("Removed",) if ablated else ()), "Slices seen", "Accuracy", "90% interval",
             "Chance", "q above chance", "Required", "Verdict", "Answers",
             numeric=("   " if ablated else "  ") + "nnnn  n",
         ),
@@ -215,7 +216,7 @@ def _row(row: Row, ablated: bool) -> tuple[Cell, ...]:
     return (
         row["read"] or "all classes",
         *((row["dimension"],) if ablated else ()),
-        UNDEFINED if row["seen"] is None else SEEN[row["seen"]],
+        UNDEFINED if row["seen"] is None else SLICES_SEEN[row["seen"]],
         with_interval(plain(row, "accuracy"), row),
         _ninety(row),
         plain(row, "chance"),
@@ -255,13 +256,18 @@ def _variants(tests: Rows, parts: Rows) -> Table | None:
         caption="The same by LEACE and by probes fitted anew: the verdict, and the accuracy along "
         "the dimension removed",
         columns=column(
-            "Test", "Removed", "Seen", "Chance", *(_kind(*kind) for kind in kinds), numeric="   n"
+            "Test",
+            "Removed",
+            "Slices seen",
+            "Chance",
+            *(_kind(*kind) for kind in kinds),
+            numeric="   n",
         ),
         rows=tuple(
             (
                 TESTS[test].title,
                 dimension,
-                SEEN[seen],
+                SLICES_SEEN[seen],
                 next(
                     (
                         plain(along[test, dimension, seen, *kind], "chance")
@@ -302,16 +308,15 @@ def _others(rows: Rows) -> Table | None:
         id="concept-others",
         caption="Every accuracy by LEACE and by probes fitted anew",
         columns=column(
-            "Test", "By", "Removed", "Read", "Seen", "Accuracy", "Chance", "Verdict", "Answers",
-            numeric="     nn n",
+            "By", "Removed", "Read", "Slices seen", "Accuracy", "Chance", "Verdict", "Answers",
+            numeric="    nn n",
         ),
         rows=tuple(
             (
-                TESTS[row["test"]].title,
                 _kind(row["ablation"], row["probe"]),
                 row["dimension"],
                 row["read"],
-                SEEN[row["seen"]],
+                SLICES_SEEN[row["seen"]],
                 with_interval(plain(row, "accuracy"), row),
                 plain(row, "chance"),
                 _verdicts(row),

@@ -6,12 +6,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
-from reports.chapters.shown_numbers import Row, Rows, missing, plain, with_interval
+from reports.chapters.shown_numbers import UNDEFINED, Row, Rows, missing, plain, with_interval
 from reports.words.concept_words import (
     CAUSAL,
     GROUNDED,
     MODULAR,
     SEEN,
+    SLICES_SEEN,
     TESTS,
     TOKEN,
     VERDICTS,
@@ -125,25 +126,26 @@ def _grounded(row: Row | None, parts: Rows, passes: Passes) -> str:
 
 def _by_dimension(rows: Rows) -> str:
     """How many dimensions pass, by what is seen."""
-    told = []
-    for seen, words in SEEN.items():
-        own = [row for row in rows if row["seen"] == seen]
-        ran = [row for row in own if row["verdict"] != "not_applicable"]
-        if not own:
-            continue
-        names = [row["dimension"] for row in ran if row["verdict"] == PASS]
-        if not ran:
-            told.append(f"with {words} seen, no dimension can be tested")
-        else:
-            which = f" ({listed(names)})" if 0 < len(names) < len(ran) else ""
-            withheld = sum(row["verdict"] is None for row in ran)
-            rest = f", {withheld} withheld" if withheld else ""
-            told.append(
-                f"with {words} seen, {len(names)} of {counted(len(ran), 'dimension')} "
-                f"{'passes' if len(names) == 1 else 'pass'}{which}{rest}"
-            )
+    by_seen = {seen: [row for row in rows if row["seen"] == seen] for seen in SEEN}
+    told = [f"with {SEEN[seen]} seen, {_passing(own)}" for seen, own in by_seen.items() if own]
     text = "; ".join(told)
     return f"{text[:1].upper()}{text[1:]}." if text else "It was not tested."
+
+
+_NEITHER = {"undecided": "undecided", None: "withheld"}
+
+
+def _passing(rows: Rows) -> str:
+    """How many dimensions pass, and which, if not all."""
+    ran = [row for row in rows if row["verdict"] != "not_applicable"]
+    if not ran:
+        return "no dimension can be tested"
+    names = [row["dimension"] for row in ran if row["verdict"] == PASS]
+    which = f" ({listed(names)})" if 0 < len(names) < len(ran) else ""
+    counts = {word: sum(row["verdict"] == key for row in ran) for key, word in _NEITHER.items()}
+    rest = "".join(f", {n} {word}" for word, n in counts.items() if n)
+    verb = "passes" if len(names) == 1 else "pass"
+    return f"{len(names)} of {counted(len(ran), 'dimension')} {verb}{which}{rest}"
 
 
 def _beneath(row: Row, passes: Passes) -> tuple[str, ...]:
@@ -166,15 +168,15 @@ def _table(tests: Rows, passes: Passes) -> Table:
     return Table(
         id="concept-matrix",
         caption="Verdicts by dimension and by the classes that probes and ablation have seen",
-        columns=column("Dimension", "Seen", *(TESTS[test].title for test in BY_DIMENSION)),
+        columns=column("Dimension", "Slices seen", *(TESTS[test].title for test in BY_DIMENSION)),
         rows=tuple(
             (
                 dimension,
-                words,
+                slices,
                 *(_cell(of.get((test, dimension, seen)), passes) for test in BY_DIMENSION),
             )
             for dimension in dimensions
-            for seen, words in SEEN.items()
+            for seen, slices in SLICES_SEEN.items()
         ),
     )
 
@@ -193,7 +195,7 @@ def _reasons(tests: Rows) -> Table | None:
     return Table(
         id="concept-reasons",
         caption="What is undecided or could not run, and why",
-        columns=column("Test", "Seen", "Dimension", "Verdict", "Why"),
+        columns=column("Test", "Slices seen", "Dimension", "Verdict", "Why"),
         rows=tuple(
             (
                 Named(listed([TESTS[name].title for name in names]), ", ".join(names)),
@@ -212,7 +214,7 @@ TOGETHER = ("dimension", "test", "seen")
 
 
 def _case(row: Row) -> Case:
-    seen = "minimal pairs" if row["seen"] is None else SEEN[row["seen"]]
+    seen = UNDEFINED if row["seen"] is None else SLICES_SEEN[row["seen"]]
     return (row["dimension"] or "all",), (row["test"],), (seen,), row["verdict"], row["reason"]
 
 

@@ -68,6 +68,8 @@ ONE, REST = "1 slice", "N-1 slices"
 """The names that the shared view has for what probes and ablation see of the classes."""
 SEEN: Mapping[str, str] = {REST: "all slices but one", ONE: "one slice"}
 """The same in words, in report order."""
+SLICES_SEEN: Mapping[str, str] = {REST: "all but one", ONE: "one"}
+"""The same in columns of slices seen."""
 
 ABLATIONS: Mapping[str, str] = {"inlp": "INLP", "leace": "LEACE"}
 PROBES: Mapping[str, str] = {

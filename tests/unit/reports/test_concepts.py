@@ -112,7 +112,7 @@ def test_the_matrix_has_every_verdict_of_the_paper(shared: dict[str, Any], test:
         ]
     )
     shown = {(row[0], row[1]): row[column] for row in table.rows}
-    words = {"1 slice": "one slice", "N-1 slices": "all slices but one"}
+    words = {"1 slice": "one", "N-1 slices": "all but one"}
     own = [
         row
         for row in shared["concepts"]["tests"]
@@ -135,9 +135,9 @@ def test_beneath_a_verdict_stand_the_splits_that_pass(shared: dict[str, Any]) ->
         cells = rows[dimension, seen][2:]
         return [cell.lines[0] for cell in cells if isinstance(cell, Judged) and cell.lines]
 
-    assert lines("site", "all slices but one")[0] == "5 of 5 splits pass"
-    assert lines("part", "all slices but one")[:2] == ["4 of 5 splits pass"] * 2
-    assert lines("course", "one slice")[:2] == ["0 of 5 splits pass"] * 2
+    assert lines("site", "all but one")[0] == "5 of 5 splits pass"
+    assert lines("part", "all but one")[:2] == ["4 of 5 splits pass"] * 2
+    assert lines("course", "one")[:2] == ["0 of 5 splits pass"] * 2
 
 
 def test_a_verdict_is_told_by_word_and_mark(shared: dict[str, Any]) -> None:
@@ -170,8 +170,8 @@ def test_tests_with_one_reason_are_told_once(shared: dict[str, Any]) -> None:
     assert reasons is not None
     nested, nothing = sorted(reasons.rows, key=lambda row: _text(row[-1]))
     assert _text(nested[0]) == "Modular and Causal"
-    assert nested[1:3] == ("one slice and all slices but one", "depth 5")
-    assert nothing[1:3] == ("one slice", "course")
+    assert nested[1:3] == ("one and all but one", "depth 5")
+    assert nothing[1:3] == ("one", "course")
     assert str(nothing[-1]).startswith("Nothing to remove: ")
 
 
