@@ -340,12 +340,12 @@ def _accuracy_table(rows: Rows) -> Table | None:
                 number(row["models"]),
                 row["absent"] or UNDEFINED,
             )
-            for row in _told_once(rows)
+            for row in _merged_reasons(rows)
         ),
     )  # fmt: skip
 
 
-def _told_once(rows: Rows) -> Rows:
+def _merged_reasons(rows: Rows) -> Rows:
     """The rows; where none has a correlation, for one and the same reason, one for each oracle."""
     reasons = {(row["absent"], row["n"], row["models"]) for row in rows}
     if len(reasons) > 1 or any(row["absent"] is None for row in rows):
