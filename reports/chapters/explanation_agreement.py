@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from reports.chapters.explanation_parts import (
-    PEOPLE,
+from reports.chapters.explanation_parts import PEOPLE
+from reports.chapters.explanation_tables import chosen, gains, lengths, runs
+from reports.chapters.shown_numbers import (
     Chapter,
     Row,
     Rows,
@@ -17,7 +18,6 @@ from reports.chapters.explanation_parts import (
     signed,
     with_interval,
 )
-from reports.chapters.explanation_tables import chosen, gains, lengths, runs
 from reports.charts.charts import matrix_spec
 from reports.charts.explanation_charts import PEAKS, SERIES, curves_spec
 from reports.charts.palette import SCALE

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from itertools import groupby
 from math import tanh
 
-from reports.chapters.explanation_parts import Row, Rows, minus
+from reports.chapters.shown_numbers import Row, Rows, minus
 from reports.words.parts import Node, Table, column
 from reports.words.words import decimal
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from audit.results.findings import OF_MODEL
-from reports.chapters.explanations import ATTRIBUTIONS
+from reports.chapters.labels_alone import labels_alone
 from reports.words.parts import Badge, Verdict
 from reports.words.words import TONE, counted, listed
 
@@ -52,8 +52,8 @@ def _model_not_judged(shared: Mapping[str, Any]) -> str:
 def _sentence(shared: Mapping[str, Any]) -> str:
     checks = shared["checks"]
     applied = [check for check in checks if check["status"] != "not_applicable"]
-    alone = shared["identity"]["data"]["format"] == ATTRIBUTIONS
-    noun = "explained instance" if alone else "instance"
+    alone = labels_alone(shared)
+    noun = f"{alone.done} instance" if alone else "instance"
     instances = counted(shared["ledger"]["instances"], noun)
     if not applied:
         return f"No check could be applied to the {instances} read."

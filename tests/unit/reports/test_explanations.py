@@ -11,12 +11,11 @@ from typing import Any
 import pytest
 
 from audit.results.explanation_part import SHARED
-from audit.runs.labels_alone import ATTRIBUTIONS as FORMAT
 from fixtures import explanation_results, results
 from reports.chapters.explanation_agreement import agreement
 from reports.chapters.explanation_examples import MOST_TOKENS, examples
 from reports.chapters.explanation_nodes import ranked, where
-from reports.chapters.explanations import ATTRIBUTIONS, Explanations, explanations
+from reports.chapters.explanations import Explanations, explanations
 from reports.chapters.report import Report, build
 from reports.chapters.sections import sections
 from reports.html import html_text
@@ -184,10 +183,6 @@ def test_without_explanations_nothing_is_said_of_them() -> None:
     page = html_text(results.rich_result().shared())
     assert "Delta-A" not in page
     assert "example-head" not in page
-
-
-def test_the_format_of_explained_labels_is_that_of_runs() -> None:
-    assert ATTRIBUTIONS == FORMAT
 
 
 def test_a_page_is_sound_and_obeys_no_token(shared: dict[str, Any]) -> None:
