@@ -91,7 +91,7 @@ def shared_finding(
     min_cell: int,
     titles: Mapping[str, str | None],
     told: Sequence[Mapping[str, Shown]] = (),
-    instances: int = 0,
+    totals: Sequence[int] = (),
     others: OtherViews | None = None,
 ) -> dict[str, Any]:
     """Make a finding for the shared view: suppressed evidence, and the statement filled in with it.
@@ -102,7 +102,7 @@ def shared_finding(
         titles: Title of each node.
         told: Counts as they are shown elsewhere, by name of evidence: those of the finding, then
             of each part; empty if none is.
-        instances: Number of instances, which is printed too; 0 if not known.
+        totals: Numbers of instances, and of those with labels, which are printed too.
         others: What other views tell, so that no count is told finer than there.
 
     Parts are ranked by published values, ties by their nodes.
@@ -112,7 +112,9 @@ def shared_finding(
         known, *of_parts = _beside_each_other(finding, min_cell, known, of_parts)
         if others is not None:
             known, *of_parts = _no_finer(finding, min_cell, [known, *of_parts], others)
-    evidence = tightened(finding.evidence, shown(finding.evidence, min_cell, known), instances)
+    evidence = tightened(
+        finding.evidence, shown(finding.evidence, min_cell, known), min_cell, *totals
+    )
     of_parts = [{WHOLE: evidence.get("instances", 0), **part} for part in of_parts]
     parts = _ranked_parts(finding, min_cell, of_parts)
     return {
@@ -217,7 +219,7 @@ def _ranked_parts(
     finding: Finding, min_cell: int, told: Sequence[Mapping[str, Shown]]
 ) -> list[tuple[Part, dict[str, Shown]]]:
     parts = [
-        (part, tightened(part.evidence, shown(part.evidence, min_cell, known)))
+        (part, tightened(part.evidence, shown(part.evidence, min_cell, known), min_cell))
         for part, known in zip(finding.parts, told, strict=True)
     ]
     return sorted(parts, key=lambda part: (-least(part[1].get("instances")), part[0].nodes))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -18,6 +18,7 @@ from audit.results.disclosure import (
     Shown,
     least,
     left_possible,
+    only_uninformative,
     protected,
     shown,
     shown_count,
@@ -30,6 +31,7 @@ from audit.results.overview import Pictured, Told, overview, pictured
 from audit.results.parts import PARTS
 from audit.results.published_cells import (
     UNEXPECTED_PAIR,
+    UNINFORMATIVE,
     depth_counts,
     depths_shown,
     known_counts,
@@ -219,7 +221,20 @@ class SharedView:
             **dict(self._pictured.counts()),
             **dict(confused_counts(self._confused)),
             **dict(depth_counts(self.result.nodes)),
+            **dict(self._only_uninformative),
         }
+
+    @property
+    def _only_uninformative(self) -> Iterator[tuple[Cell, int]]:
+        """How many instances have uninformative labels only; that no finding says so tells a 0.
+
+        Where labels are normalised, the check may read lists of codes instead, and tell nothing.
+        """
+        root = self._release.root
+        if root is not None and self.result.identity["normaliser"] is None:
+            for check in self.result.checks:
+                if check.name == UNINFORMATIVE[0] and not check.crashed:
+                    yield only_uninformative(root), sum(f.touched for f in check.standing)
 
     @cached_property
     def _shares(self) -> list[tuple[Cell, Cell]]:
@@ -300,7 +315,7 @@ class SharedView:
                     self._min_cell,
                     titles,
                     self._told_of(finding),
-                    int(self.result.ledger["instances"]),
+                    (int(self.result.ledger["instances"]), self._release.labelled),
                     self.result.others,
                 ),
             )
