@@ -172,7 +172,10 @@ def _beside_each_other(
     known: Mapping[str, Shown],
     of_parts: Sequence[Mapping[str, Shown]],
 ) -> list[Mapping[str, Shown]]:
-    """Counts as they are shown elsewhere, and as they may be beside each other in a finding."""
+    """Counts as they are shown elsewhere, and as they may be beside each other in a finding.
+
+    A sum is withheld rather than a line that other numbers tell of: they would tell it again.
+    """
     counts = [part.evidence.get("instances") for part in finding.parts]
     if finding.check in _SEEN_TOGETHER or not all(counts):
         return [known, *of_parts]
@@ -184,10 +187,10 @@ def _beside_each_other(
     sums = [name for name in _SUMS if name in evidence and _is_sum(finding, name)]
     lines = next((evidence[n] for n in _LINES if n in evidence and n not in sums), None)
     always = [name for name in sums if finding.evidence[name].kind == "exempt"]
+    hidden = [name for name in sums if name not in always]
+    cells = [told["instances"] for told in of_parts if "instances" in told]
     withheld: dict[str, Shown] = {}
-    if any(_is_more(told.get("instances", 0)) for told in of_parts):
-        withheld = {name: f">{min_cell - 1}" for name in sums if name not in always}
-    for open_ in ((), [name for name in sums if name not in always], ["instances"]):
+    for open_ in ((), hidden, ["instances"])[any(map(_is_more, cells)) :]:
         for name in (name for name in open_ if name in evidence):
             withheld[name] = f">{min_cell - 1}" if least(evidence[name]) >= min_cell else ">0"
         opened, narrow = opened_parts(
@@ -196,10 +199,10 @@ def _beside_each_other(
             min_cell,
             unseen=max(lines - len(counts), 0) if isinstance(lines, int) else 0,
             made_up=withheld.get("instances", evidence.get("instances")),
-            summed=[withheld.get(name, evidence[name]) for name in sums if name not in always],
+            summed=[withheld.get(name, evidence[name]) for name in hidden],
             exempt=[int(n) for name in always if isinstance(n := evidence[name], int)],
         )
-        if not narrow:
+        if not narrow and (open_ or not cells or opened == alone):
             break
     parts = [{**told, "instances": one} for told, one in zip(of_parts, opened, strict=True)]
     return [{**known, **withheld}, *parts]

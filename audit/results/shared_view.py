@@ -212,7 +212,7 @@ class SharedView:
     def _counts(self) -> dict[Cell, int]:
         """The same as they are."""
         of_findings = {cell: int(quantity.value or 0) for cell, quantity in self._of_findings}
-        return self._drawn_counts | of_findings
+        return self._drawn_counts | dict(self._only_uninformative) | of_findings
 
     @cached_property
     def _drawn_counts(self) -> dict[Cell, int]:
@@ -221,7 +221,6 @@ class SharedView:
             **dict(self._pictured.counts()),
             **dict(confused_counts(self._confused)),
             **dict(depth_counts(self.result.nodes)),
-            **dict(self._only_uninformative),
         }
 
     @property
@@ -315,7 +314,7 @@ class SharedView:
                     self._min_cell,
                     titles,
                     self._told_of(finding),
-                    (int(self.result.ledger["instances"]), self._release.labelled),
+                    self._totals,
                     self.result.others,
                 ),
             )
@@ -336,14 +335,19 @@ class SharedView:
             "findings": shared,
         }
 
+    @property
+    def _totals(self) -> tuple[int, int]:
+        """Numbers of all instances, and of those with labels, which the ledger tells."""
+        ledger = self.result.ledger
+        instances = int(ledger["instances"])
+        return instances, instances - int(ledger.get("instances_without_labels", 0))
+
     def _denominator(
         self, check: CheckResult, told: Sequence[tuple[Finding, Mapping[str, Any]]]
     ) -> Shown:
         """What a check looked at: a bound where it is a small cell, or a count that is withheld."""
-        value, m, ledger = check.denominator, self._min_cell, self.result.ledger
-        instances = int(ledger["instances"])
-        totals = instances, instances - int(ledger.get("instances_without_labels", 0))
-        if m <= 1 or value in totals:
+        value, m = check.denominator, self._min_cell
+        if m <= 1 or value in self._totals:
             return value
         withheld = (
             quantity.value == value and shared["evidence"][name] != value
@@ -352,7 +356,7 @@ class SharedView:
             if quantity.kind == "count"
         )
         of_instances = check.denominator_unit.startswith(("instances", "groups"))
-        alone = shown_count(value, totals if of_instances else (), m) if of_instances else value
+        alone = shown_count(value, self._totals, m) if of_instances else value
         hidden = isinstance(alone, int) and any(withheld) and value >= m
         own = f">{m - 1}" if hidden else alone
         others = self.result.others

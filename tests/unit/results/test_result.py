@@ -59,7 +59,7 @@ def result(*checks: CheckResult, max_findings: int = 20, min_cell: int = 1) -> A
     pairs = dict.fromkeys(texts, pl.String) | dict.fromkeys(numbers, pl.Int64)
     return AuditResult(
         identity={},
-        ledger={"instances": 0, "instances_without_labels": 0},
+        ledger={"instances": 0},
         policy={"min_cell": min_cell, "max_findings": max_findings},
         checks=checks,
         nodes=pl.DataFrame(schema=nodes),
