@@ -93,6 +93,13 @@ NONE_UNINFORMATIVE: Releases = (
     3,
 )
 """No finding tells of such instances, so that there are none."""
+SUM_OF_FEW: Releases = (
+    "labelled inside",
+    [(2, ["lung"]), (30, ["asthma"]), (39, [])],
+    [(2, ["lung"]), (30, ["asthma"]), (39, [])],
+    5,
+)
+"""A sum beside a line that others tell, and no greater than a small cell itself."""
 READS_AS_ALL_BUT_FEW: Releases = (
     "nested",
     [(8, []), (2, ["asthma", "flu"]), (29, ["other_lung"])],
@@ -123,6 +130,7 @@ def narrowed(
 @example(UNINFORMATIVE)
 @example(ONLY_UNINFORMATIVE)
 @example(NONE_UNINFORMATIVE)
+@example(SUM_OF_FEW)
 @example(READS_AS_ALL_BUT_FEW)
 @example(FEW_CAME)
 @example(FEW_CAME_WITHOUT)
