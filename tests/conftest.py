@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -45,6 +46,17 @@ def sample_runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
     from fixtures.sample_runs import write_sample_runs
 
     return filled_once("sample_runs", write_sample_runs, tmp_path_factory)
+
+
+@pytest.fixture(scope="module")
+def one_thread() -> Iterator[None]:
+    """Threads that wait for each other make small models slow where other tests run beside."""
+    import torch
+
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(before)
 
 
 @pytest.fixture

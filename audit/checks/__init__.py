@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from audit.checks.check import Check, WaiverCheck
+from audit.checks.concepts import concept_absent, concept_entangled, concept_unused
 from audit.checks.explanations import evidence_ignored, methods_disagree, unfaithful
 from audit.checks.rules import (
     cross_branch,
@@ -74,8 +75,15 @@ ON_EXPLANATIONS: tuple[Check, ...] = (
 )
 """Rules over explanations, applied before all others where there are any."""
 
-MEASURED: tuple[Check, ...] = (*ON_EXPLANATIONS, *CHECKS)
-"""Both, in report order."""
+ON_CONCEPTS: tuple[Check, ...] = (
+    concept_absent.CHECK,
+    concept_entangled.CHECK,
+    concept_unused.CHECK,
+)
+"""Rules over concepts in representations, applied before those of the data where there are any."""
+
+MEASURED: tuple[Check, ...] = (*ON_EXPLANATIONS, *ON_CONCEPTS, *CHECKS)
+"""All of them, in report order."""
 
 ON_WAIVERS: tuple[WaiverCheck, ...] = (waiver_expired.CHECK, waiver_unused.CHECK)
 """Rules over the policy's waivers, applied and reported after all others."""

@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from audit.cli.compare import compare
+from audit.cli.concepts import concepts
 from audit.cli.explanations import explanations
 from audit.cli.judge import judge
 from audit.cli.lists import list_
@@ -44,6 +45,12 @@ COMMANDS: tuple[tuple[str, Callable[..., None], str, str], ...] = (
         explanations,
         "attributions.jsonl --evidence spans.jsonl --hierarchy icd9cm",
         "attributions.parquet --hierarchy icd9cm --labels labels.csv --only wrong",
+    ),
+    (
+        "concepts",
+        concepts,
+        "layers.npz --facets facets.csv --hierarchy icd9cm",
+        "layers.npz --facets-from-titles --depth 1 --hierarchy icd9cm --layer pooled",
     ),
     ("list", list_, "checks", "formats"),
 )

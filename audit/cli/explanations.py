@@ -2,18 +2,33 @@
 
 from __future__ import annotations
 
-import sys
-from datetime import UTC, datetime
-from enum import StrEnum
+from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
 import typer
 
 from audit.base.errors import InputError
+from audit.cli.explanation_options import (
+    AttributionsPath,
+    Draws,
+    EvidencePath,
+    FaithfulnessPath,
+    InformedModels,
+    LabelHierarchy,
+    LabelsPath,
+    MergeWordPieces,
+    Only,
+    OnlyExamples,
+    RandomisedPath,
+    ReferenceModel,
+    ShowText,
+    StopWordList,
+    StopWords,
+)
+from audit.cli.given_labels import refuse_without_labels
+from audit.cli.new_run import write_new_run
 from audit.cli.options import (
-    INPUT,
-    OUTPUT,
     AsJson,
     FailOn,
     FailOnSeverity,
@@ -21,6 +36,7 @@ from audit.cli.options import (
     InstanceColumn,
     LabelColumn,
     MinCell,
+    OutFolder,
     Overwrite,
     PolicyFile,
     SealKeyFile,
@@ -28,178 +44,85 @@ from audit.cli.options import (
     WritePdf,
 )
 from audit.cli.output import exit_status, shown_progress, summarise, user_mistakes
-from audit.cli.rendering import rendering
 from audit.cli.sealing import key_of
 
 if TYPE_CHECKING:
-    from audit.runs.settings import Settings
-
-ALIGNMENT = "Alignment"
-"""Heading of ``audit explanations --help``."""
-
-
-class Only(StrEnum):
-    """The examples that are compared by node."""
-
-    all = "all"
-    right = "right"
-    wrong = "wrong"
-    common = "common"
-
-
-class WordPieces(StrEnum):
-    """How scores of word pieces become those of words."""
-
-    sum = "sum"
-    mean = "mean"
-    max = "max"
-
-
-class StopWords(StrEnum):
-    """The list of words that are no evidence."""
-
-    paper = "paper"
-    clinical = "clinical"
+    from audit.runs.settings import Explaining, Settings
 
 
 def explanations(
-    attributions: Annotated[
-        Path, typer.Argument(help="Scores of tokens, a row per instance, label, method and model.")
-    ],
-    hierarchy: Annotated[
-        str | None,
-        typer.Option(
-            help="Hierarchy of the labels; without one, all are below one root.",
-            rich_help_panel=INPUT,
-        ),
-    ] = None,
-    labels: Annotated[
-        Path | None,
-        typer.Option(help="Dataset of the labels, audited too.", rich_help_panel=INPUT),
-    ] = None,
+    ctx: typer.Context,
+    attributions: AttributionsPath,
+    hierarchy: LabelHierarchy = None,
+    labels: LabelsPath = None,
     format: FormatName = None,
     id: InstanceColumn = None,
     label: LabelColumn = None,
-    evidence: Annotated[
-        Path | None,
-        typer.Option(
-            help="Human evidence: marks, spans or explanations, by id and target.",
-            rich_help_panel=INPUT,
-        ),
-    ] = None,
-    faithfulness: Annotated[
-        Path | None,
-        typer.Option(
-            help="What happens to the output when tokens are taken away.", rich_help_panel=INPUT
-        ),
-    ] = None,
-    informed: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="MODEL=NAME",
-            help="Model that also read the explanation, as soft oracle of MODEL.",
-            rich_help_panel=ALIGNMENT,
-        ),
-    ] = None,
-    only: Annotated[
-        Only,
-        typer.Option(help="The examples that nodes are compared by.", rich_help_panel=ALIGNMENT),
-    ] = Only.all,
-    draws: Annotated[
-        int,
-        typer.Option(
-            min=1, help="Other explanations that each is held against.", rich_help_panel=ALIGNMENT
-        ),
-    ] = 10,
-    word_pieces: Annotated[
-        WordPieces | None,
-        typer.Option(help="Merge word pieces by this rule.", rich_help_panel=INPUT),
-    ] = None,
-    stop_words: Annotated[
-        StopWords, typer.Option(help="Words that are no evidence.", rich_help_panel=INPUT)
-    ] = StopWords.paper,
+    evidence: EvidencePath = None,
+    faithfulness: FaithfulnessPath = None,
+    randomised: RandomisedPath = None,
+    informed: InformedModels = None,
+    reference_model: ReferenceModel = None,
+    only: OnlyExamples = Only.all,
+    draws: Draws = 10,
+    word_pieces: MergeWordPieces = None,
+    stop_words: StopWordList = StopWords.paper,
     policy: PolicyFile = None,
     min_cell: MinCell = None,
     seed: Seed = 0,
-    text: Annotated[
-        bool,
-        typer.Option("--text/--no-text", help="Show words of the source.", rich_help_panel=OUTPUT),
-    ] = False,
+    text: ShowText = False,
     fail_on: FailOnSeverity = FailOn.never,
-    out: Annotated[Path, typer.Option(help="Folder of the run.", rich_help_panel=OUTPUT)] = Path(
-        "explanations-run"
-    ),
+    out: OutFolder = Path("explanations-run"),
     overwrite: Overwrite = False,
     pdf: WritePdf = True,
     seal_key: SealKeyFile = None,
     as_json: AsJson = False,
 ) -> None:
     """Audit a model's explanations: their agreement with people and with each other."""
-    options = dict(locals())
     with user_mistakes():
-        from audit.runs.folder import refuse_occupied, write_tables, writing_run
-        from audit.runs.inputs import stated_policy
-        from audit.runs.make import audited
-        from audit.runs.manifest import seal
-        from audit.runs.seal_key import with_keyed_data
+        from audit.runs.folder import refuse_occupied
 
-        started = datetime.now(UTC)
         refuse_occupied(out, overwrite=overwrite)
-        settings, key = _settings(options), key_of(seal_key)
-        with shown_progress() as progress, writing_run(out, overwrite=overwrite) as folder:
+        settings, key = _settings(ctx.params), key_of(seal_key)
+        with shown_progress() as progress:
             progress("starting")
-            made = audited(settings, stated_policy(settings), None, progress=progress)
-            result = with_keyed_data(made.result, key)
-            with rendering(result, folder, pdf, progress) as unrendered:
-                progress("writing tables")
-                write_tables(result, folder)
-            progress("sealing")
-            seal(
-                folder,
-                result,
-                command=["audit", *sys.argv[1:]],
-                started=started,
-                settings=settings.model_dump(mode="json"),
-                key=key,
+            result, unrendered = write_new_run(
+                settings, out, overwrite=overwrite, pdf=pdf, key=key, progress=progress
             )
         summarise(result, out, unrendered, as_json=as_json)
         raise typer.Exit(exit_status(result, fail_on, unrendered))
 
 
-def _settings(options: dict[str, Any]) -> Settings:
+def _settings(options: Mapping[str, Any]) -> Settings:
     from audit.checks.judging import judging_date
-    from audit.runs.settings import ATTRIBUTIONS, FLAT, Explaining, Settings
+    from audit.runs.labels_alone import ATTRIBUTIONS, FLAT
+    from audit.runs.settings import Settings
 
     labels = options["labels"]
-    if labels is None:
-        of_labels = {"--format": "format", "--id": "id", "--label": "label"}
-        given = [option for option, name in of_labels.items() if options[name] is not None]
-        if given:
-            raise InputError(f"{', '.join(given)} goes with --labels", found="no dataset")
-    elif options["hierarchy"] is None:
-        raise InputError("--labels goes with --hierarchy", found="no hierarchy")
-    merging = options["word_pieces"]
+    refuse_without_labels(options, ("format", "id", "label"))
     return Settings(
         dataset=labels or options["attributions"],
         hierarchy=options["hierarchy"] or FLAT,
         format=options["format"] if labels else ATTRIBUTIONS,
-        id=options["id"],
-        label=options["label"],
-        policy=options["policy"],
-        min_cell=options["min_cell"],
-        seed=options["seed"],
+        **{name: options[name] for name in ("id", "label", "policy", "min_cell", "seed")},
         today=judging_date(),
-        explaining=Explaining(
-            attributions=options["attributions"],
-            evidence=options["evidence"],
-            faithfulness=options["faithfulness"],
-            informed=_informed(options["informed"] or []),
-            only=options["only"].value,
-            draws=options["draws"],
-            word_pieces=merging and merging.value,
-            stop_words=options["stop_words"].value,
-            text=options["text"],
-        ),
+        explaining=_explaining(options),
+    )
+
+
+def _explaining(options: Mapping[str, Any]) -> Explaining:
+    from audit.runs.settings import Explaining
+
+    stated = {name: options[name] for name in Explaining.model_fields}
+    merging = options["word_pieces"]
+    return Explaining(
+        **stated
+        | {
+            "informed": _informed(options["informed"] or []),
+            "only": options["only"].value,
+            "word_pieces": merging and merging.value,
+            "stop_words": options["stop_words"].value,
+        }
     )
 
 

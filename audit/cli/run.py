@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 import os
-import sys
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
-from datetime import UTC, datetime
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import typer
 
-from audit.base.errors import InputError, RenderError
-from audit.base.progress import Progress
+from audit.base.errors import InputError
+from audit.cli.new_run import write_new_run
 from audit.cli.options import (
     AddTo,
     Anyway,
@@ -56,18 +53,10 @@ from audit.cli.options import (
     UnlistedLabels,
     WritePdf,
 )
-from audit.cli.output import (
-    exit_status,
-    shown_progress,
-    summarise,
-    user_mistakes,
-)
-from audit.cli.rendering import rendering
+from audit.cli.output import exit_status, shown_progress, summarise, user_mistakes
 from audit.cli.sealing import key_of, refuse_broken
 
 if TYPE_CHECKING:
-    from audit.results.result import AuditResult
-    from audit.runs.seal_key import SealKey
     from audit.runs.settings import Settings
 
 
@@ -117,7 +106,6 @@ def run(
         _use_threads(jobs)
         from audit.runs.folder import refuse_occupied
 
-        started = datetime.now(UTC)
         refuse_occupied(out, overwrite=overwrite)
         _refuse_options_of_predictions(ctx.params)
         counting = _engine(ctx.params)
@@ -126,58 +114,19 @@ def run(
         forced = refuse_broken([run for run in others if run], None, force)
         with shown_progress() as progress:
             progress("starting")
-            result, unrendered = _audited(ctx.params, counting, key, forced, started, progress)
+            result, unrendered = write_new_run(
+                _settings(ctx.params, counting),
+                out,
+                overwrite=overwrite,
+                pdf=pdf,
+                key=key,
+                progress=progress,
+                forced=forced,
+                keep_instances=keep_instances,
+                resume=resume,
+            )
         summarise(result, out, unrendered, as_json=as_json)
         raise typer.Exit(exit_status(result, fail_on, unrendered))
-
-
-def _audited(
-    options: Mapping[str, Any],
-    counting: Engine,
-    key: SealKey | None,
-    forced: tuple[str, ...],
-    started: datetime,
-    progress: Progress,
-) -> tuple[AuditResult, list[RenderError]]:
-    """The result of the audit that options ask for, written; and what could not be rendered."""
-    from audit.runs.folder import write_tables, writing_run
-    from audit.runs.inputs import reference_run, runs_beside, stated_policy
-    from audit.runs.make import audited, keeping_count
-    from audit.runs.manifest import seal
-    from audit.runs.seal_key import with_keyed_data
-
-    settings, out = _settings(options, counting), options["out"]
-    with (
-        keeping_count(out, settings.engine) as checkpoint,
-        _going_on(checkpoint),
-        writing_run(out, overwrite=options["overwrite"]) as folder,
-    ):
-        made = audited(
-            settings,
-            stated_policy(settings),
-            reference_run(settings),
-            runs_beside(settings),
-            keep_instances=options["keep_instances"],
-            checkpoint=checkpoint,
-            resume=options["resume"],
-            progress=progress,
-        )
-        result = with_keyed_data(made.result, key)
-        with rendering(result, folder, options["pdf"], progress) as unrendered:
-            progress("writing tables")
-            write_tables(result, folder)
-            made.keep(folder)
-        progress("sealing")
-        seal(
-            folder,
-            result,
-            command=["audit", *sys.argv[1:]],
-            started=started,
-            settings=settings.model_dump(mode="json"),
-            key=key,
-            forced=forced,
-        )
-    return result, unrendered
 
 
 def _settings(options: Mapping[str, Any], counting: Engine) -> Settings:
@@ -229,14 +178,3 @@ def _use_threads(jobs: int | None) -> None:
     if jobs is not None:
         for name in ("AUDIT_JOBS", "POLARS_MAX_THREADS", "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
             os.environ[name] = str(jobs)
-
-
-@contextmanager
-def _going_on(checkpoint: Path | None) -> Iterator[None]:
-    """Tell how a count in batches goes on that was interrupted and kept itself."""
-    try:
-        yield
-    except KeyboardInterrupt:
-        if checkpoint and checkpoint.exists():
-            typer.echo("Interrupted. The same command with --resume goes on.", err=True)
-        raise

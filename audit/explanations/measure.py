@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
 import polars as pl
 
+from audit.base.cores import cores
+from audit.base.errors import InputError
 from audit.base.progress import Progress, silent
 from audit.explanations.agreement.agreement import ALL, Agreement, measure_agreement
 from audit.explanations.agreement.agreement_values import HUMAN
@@ -29,7 +32,10 @@ from audit.explanations.importance.importance import (
     alignment_by_seed,
     importance_alignment,
 )
+from audit.explanations.importance.model_comparison import compare_models
 from audit.explanations.importance.oracle_agreement import oracle_agreement
+from audit.explanations.node_results import node_results
+from audit.explanations.randomised_rows import randomised_means
 from audit.hierarchies.hierarchy import Hierarchy
 
 ALIGNMENT, MASS, AGREEMENT, FAITHFULNESS = (
@@ -58,10 +64,14 @@ class ExplanationMeasurements:
         plausibility: Scores against evidence; None without evidence.
         runs: Differences of runs.
         faithfulness: Means of the faithfulness that was read; None without it.
+        randomised: Scores beside those of models with shuffled parameters, columns of
+            `randomised_means`; None without these.
+        models: Models beside a reference model, columns of `compare_models`; None without one.
         node_of: The node of each target that has one.
         values: ``id, target, model, method, measure, value``: what `branches` is made of; targets
             are nodes.
-        branches: Results by node, columns `audit.explanations.branches.BRANCHES`.
+        branches: What nodes are compared by, columns `audit.explanations.branches.BRANCHES`.
+        nodes: Every measure by node, columns of `node_results`.
     """
 
     attributions: Attributions
@@ -73,9 +83,12 @@ class ExplanationMeasurements:
     plausibility: Plausibility | None
     runs: RunDifference
     faithfulness: pl.DataFrame | None
+    randomised: pl.DataFrame | None
+    models: pl.DataFrame | None
     node_of: Mapping[str, str]
     values: pl.DataFrame
     branches: pl.DataFrame
+    nodes: pl.DataFrame
 
     @cached_property
     def instances(self) -> int:
@@ -94,7 +107,9 @@ def measure_explanations(
     node_of: Mapping[str, str],
     *,
     faithful: pl.DataFrame | None = None,
+    random: Attributions | None = None,
     informed: Mapping[str, Sequence[str]] | None = None,
+    reference_model: str | None = None,
     only: Subset = "all",
     draws: int = DRAWS,
     seed: int = 0,
@@ -107,20 +122,33 @@ def measure_explanations(
         hierarchy: The hierarchy of the targets.
         node_of: The node of each target; others take no part in the comparison of nodes.
         faithful: One row per row of attributions, from `read_faithfulness`.
+        random: Scores of the same rows by models with shuffled parameters.
         informed: Per model those that also read the explanation.
+        reference_model: The model that the others are compared with; None to compare none.
         only: The examples that nodes are compared by.
         draws: Other explanations that each is held against.
         seed: Seed of draws, ties and permutations.
         progress: Progress callback.
+
+    Raises:
+        InputError: If models are to be compared and `compare_models` refuses, or without evidence;
+            if rows of ``random`` are other ones.
     """
-    evidence, alignment = attributions.evidence is not None, None
-    if evidence or informed:
-        progress("comparing with evidence")
-        alignment = importance_alignment(attributions, informed=informed, draws=draws, seed=seed)
-    plausibility = measure_plausibility(attributions, seed=seed) if evidence else None
-    progress("comparing methods")
-    agreement = measure_agreement(attributions, seed=seed)
-    values = _values(attributions, only, alignment, agreement, plausibility, faithful)
+    if reference_model is not None and attributions.evidence is None and not informed:
+        raise InputError("models are compared by evidence", found="no evidence")
+    progress("comparing scores with evidence and with each other")
+    with ThreadPoolExecutor(cores()) as threads:
+        agreeing = threads.submit(measure_agreement, attributions, seed=seed)
+        alignment = plausibility = None
+        if attributions.evidence is not None or informed:
+            alignment = importance_alignment(
+                attributions, informed=informed, draws=draws, seed=seed
+            )
+        if attributions.evidence is not None:
+            plausibility = measure_plausibility(attributions, seed=seed)
+        agreement = agreeing.result()
+    kept = _kept(attributions, only)
+    values = _values(kept, alignment, agreement, plausibility, faithful)
     nodes = values.with_columns(
         pl.col("target").replace_strict(node_of, default=None, return_dtype=pl.String)
     )
@@ -135,9 +163,20 @@ def measure_explanations(
         plausibility=plausibility,
         runs=measure_run_difference(attributions),
         faithfulness=None if faithful is None else faithfulness_means(faithful),
+        randomised=None if random is None else randomised_means(attributions, random),
+        models=_models(alignment, reference_model, only),
         node_of=node_of,
         values=nodes,
         branches=by_node(nodes, hierarchy),
+        nodes=node_results(
+            kept,
+            node_of,
+            hierarchy,
+            alignment=alignment,
+            plausibility=plausibility,
+            faithful=faithful,
+            agreement=agreement,
+        ),
     )
 
 
@@ -163,16 +202,28 @@ _VALUES: dict[str, Any] = {
 }
 
 
+def _models(
+    alignment: ImportanceAlignment | None, reference: str | None, only: Subset
+) -> pl.DataFrame | None:
+    if alignment is None or reference is None:
+        return None
+    return compare_models(alignment.rows, reference, only)
+
+
+def _kept(attributions: Attributions, only: Subset) -> pl.DataFrame:
+    """The rows that nodes are compared by, with their place as ``row``."""
+    rows = attributions.rows.with_row_index("row").with_columns(pl.col("row").cast(pl.Int64))
+    own = rows.filter(~pl.col("borrowed").fill_null(False))
+    return own.filter(members(own, examples_of(own).of_row)[only])
+
+
 def _values(
-    attributions: Attributions,
-    only: Subset,
+    kept: pl.DataFrame,
     alignment: ImportanceAlignment | None,
     agreement: Agreement,
     plausibility: Plausibility | None,
     faithful: pl.DataFrame | None,
 ) -> pl.DataFrame:
-    rows = attributions.rows.with_row_index("row").with_columns(pl.col("row").cast(pl.Int64))
-    own = rows.filter(~pl.col("borrowed").fill_null(False))
     of_rows: dict[str, pl.DataFrame] = {}
     if alignment is not None:
         people = alignment.rows.filter(pl.col("oracle") != "soft")
@@ -183,7 +234,6 @@ def _values(
     if faithful is not None:
         gain = pl.col("comprehensiveness") - pl.col("random_comprehensiveness")
         of_rows[FAITHFULNESS] = faithful.select("row", value=gain)
-    kept = own.filter(members(own, examples_of(own).of_row)[only])
     tables = [
         kept.join(values.with_columns(pl.col("row").cast(pl.Int64)), on="row").with_columns(
             measure=pl.lit(name)

@@ -14,6 +14,7 @@ from scipy.sparse import csr_array
 from audit.alignment.measure import ModelMeasurements, measure_model
 from audit.base.dag import IntArray
 from audit.base.progress import Progress, silent
+from audit.concepts.measurements import ConceptMeasurements
 from audit.counting.counts import Counts
 from audit.counting.dataset import Instances
 from audit.counting.residual_nodes import Residual, residual_nodes
@@ -63,6 +64,8 @@ class Measurements:
     """Measurements of a model; None without predictions."""
     explanations: ExplanationMeasurements | None = None
     """Measurements of explanations; None without attributions."""
+    concepts: ConceptMeasurements | None = None
+    """Measurements of concepts; None without representations."""
 
     @property
     def loaded(self) -> Instances:
@@ -85,6 +88,17 @@ class Measurements:
         if self.explanations is None:
             raise ValueError("explanations are required, and none were measured")
         return self.explanations
+
+    @property
+    def tested(self) -> ConceptMeasurements:
+        """The measurements of concepts.
+
+        Raises:
+            ValueError: Without representations.
+        """
+        if self.concepts is None:
+            raise ValueError("concepts are required, and none were measured")
+        return self.concepts
 
     @property
     def hierarchy(self) -> Hierarchy:

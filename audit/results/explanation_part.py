@@ -6,28 +6,14 @@ import json
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar, NamedTuple, Self
+from typing import Any, ClassVar, Self
 
 import polars as pl
 
-from audit.results.disclosure import DIGITS, shown_in_steps
 from audit.results.part import ReadTable, Tables
+from audit.results.shared_tables import SharedTable, shared_rows
 
 PREFIX = "explanations_"
-
-
-class SharedTable(NamedTuple):
-    """What is shared of a table.
-
-    Args:
-        keys: Columns that say what a row is about.
-        values: Columns of numbers, withheld where the first of ``counts`` is small.
-        counts: Columns that count instances or examples; the first is the least.
-    """
-
-    keys: tuple[str, ...]
-    values: tuple[str, ...]
-    counts: tuple[str, ...]
 
 
 _COMPARED = ("model", "first", "second", "together", "methods", "rule", "k")
@@ -81,6 +67,18 @@ SHARED: Mapping[str, SharedTable] = {
         ("value", "low", "high", "random", "above_random", "above_low", "above_high"),
         ("n",),
     ),
+    "randomised": SharedTable(
+        ("method", "model"),
+        (
+            "correlation", "low", "high", "absolute_correlation", "absolute_low", "absolute_high",
+        ),
+        ("n",),
+    ),
+    "models": SharedTable(
+        ("method", "oracle", "model", "reference", "warnings", "absent"),
+        ("estimate", "error", "low", "high", "p", "cov_re", "residual_variance"),
+        ("examples",),
+    ),
     "branches": SharedTable(
         ("node", "title", "depth", "model", "method", "measure", "family"),
         (
@@ -92,10 +90,6 @@ SHARED: Mapping[str, SharedTable] = {
 }  # fmt: skip
 """Every table of explanations, by name."""
 
-_TOTALS = {"examples": "examples"}
-"""Facts that counts are part of; other counts are part of ``instances``."""
-_CHANCES = ("p_t", "p_permutation", "q", "p_value", "q_value", "p")
-
 
 @dataclass(frozen=True, eq=False)
 class ExplanationPart:
@@ -105,6 +99,7 @@ class ExplanationPart:
         facts: How it was measured, and totals: ``instances`` and ``examples`` that are explained
             among them.
         frames: The tables by name, those of `SHARED` that there are.
+        nodes: Every measure by node, columns of `audit.explanations.node_results`; never shared.
         examples: The examples that are most and least aligned, with their tokens, scores and marks:
             columns of `audit.explanations.shown_examples`; never shared without ``show_text``.
     """
@@ -113,18 +108,21 @@ class ExplanationPart:
 
     facts: Mapping[str, Any]
     frames: Mapping[str, pl.DataFrame]
+    nodes: pl.DataFrame
     examples: pl.DataFrame
 
     def tables(self) -> Tables:
         """Each table, and the facts as one row of JSON."""
         own = {PREFIX + name: frame for name, frame in self.frames.items()}
         facts = pl.DataFrame({"facts": [json.dumps(self.facts)]})
-        return {**own, PREFIX + "examples": self.examples, PREFIX + "facts": facts}
+        kept = {"nodes": self.nodes, "examples": self.examples, "facts": facts}
+        return own | {PREFIX + name: frame for name, frame in kept.items()}
 
     def shared(self, min_cell: int) -> Mapping[str, Any]:
         """``explanations``: the facts, every table, and the examples if their text may be shown."""
+        totals = {"instances": self.facts["instances"], "examples": self.facts["examples"]}
         tables = {
-            name: [_row(row, SHARED[name], self.facts, min_cell) for row in frame.to_dicts()]
+            name: shared_rows(frame, SHARED[name], totals, min_cell)
             for name, frame in self.frames.items()
         }
         shown = self.facts["show_text"] and min_cell == 1
@@ -144,36 +142,8 @@ class ExplanationPart:
         names = [name for name in SHARED if name in shared["explanations"]]
         facts = json.loads(table(PREFIX + "facts").collect().item())
         frames = {name: table(PREFIX + name).collect() for name in names}
-        return cls(facts, frames, table(PREFIX + "examples").collect())
-
-
-def _row(
-    row: Mapping[str, Any], rule: SharedTable, facts: Mapping[str, Any], min_cell: int
-) -> dict[str, Any]:
-    small = bool(rule.counts) and (row[rule.counts[0]] or 0) < min_cell
-    return {
-        **{key: row[key] for key in rule.keys if key in row},
-        **{
-            name: None if small else _number(name, row[name], min_cell)
-            for name in rule.values
-            if name in row
-        },
-        **{
-            name: shown_in_steps(row[name], facts[_TOTALS.get(name, "instances")], min_cell)
-            for name in rule.counts
-        },
-    }
-
-
-def _number(name: str, value: float | None, min_cell: int) -> float | None:
-    """A number without the digits from which the counts behind it could be computed."""
-    if value is None or not math.isfinite(value):
-        return None
-    if min_cell <= 1 or value == 0:
-        return value
-    if name in _CHANCES:
-        return float(f"{value:.0e}")
-    return round(value, DIGITS)
+        nodes, examples = (table(PREFIX + name).collect() for name in ("nodes", "examples"))
+        return cls(facts, frames, nodes, examples)
 
 
 def _plain(row: Mapping[str, Any]) -> dict[str, Any]:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from audit.results.concept_part import ConceptPart
 from audit.results.drift_part import DriftPart
 from audit.results.explanation_part import ExplanationPart
 from audit.results.model_part import ModelPart
 from audit.results.part import ResultPart
 
-PARTS: tuple[type[ResultPart], ...] = (ModelPart, DriftPart, ExplanationPart)
+PARTS: tuple[type[ResultPart], ...] = (ModelPart, DriftPart, ExplanationPart, ConceptPart)
 """In the order of their entries in ``result.json``."""

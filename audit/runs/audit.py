@@ -19,7 +19,7 @@ from audit.alignment.measure import ModelMeasurements
 from audit.base.errors import InputError
 from audit.base.files import sha256_of
 from audit.base.progress import Progress, blocks, silent
-from audit.checks import CHECKS, ON_EXPLANATIONS
+from audit.checks import CHECKS, ON_CONCEPTS, ON_EXPLANATIONS
 from audit.checks.check import Check
 from audit.checks.judging import (
     judged,
@@ -43,11 +43,11 @@ from audit.results.findings import CheckResult
 from audit.results.model_part import ModelPart
 from audit.results.part import ResultPart
 from audit.results.result import BRANCH_PAIRS, COUNTED, STRATA, AuditResult
+from audit.runs.analysis import Analysis
 from audit.runs.beside import protected_beside, refuse_other_data
 from audit.runs.cases import CaseNumbers, case_table
-from audit.runs.explained import Explanations, explanation_part, measured_explanations
+from audit.runs.labels_alone import LABELS_ALONE
 from audit.runs.policy_refusals import refuse_columns, refuse_other_placing
-from audit.runs.settings import ATTRIBUTIONS
 
 DISTRIBUTION = "hierarchy-audit"
 
@@ -57,7 +57,7 @@ def run_audit(
     policy: Policy | None = None,
     *,
     predictions: Predictions | None = None,
-    explanations: Explanations | None = None,
+    analyses: Sequence[Analysis] = (),
     seed: int = 0,
     sources: Sequence[Path] = (),
     added_to: str = "",
@@ -77,7 +77,7 @@ def run_audit(
         data: Labels mapped to a hierarchy, or their counts from a `count_pairs`.
         policy: The policy; the hierarchy's built-in policy supplies what it does not state.
         predictions: A model's predictions for the dataset's instances.
-        explanations: Attributions of a model for the dataset's instances.
+        analyses: Explanations or representations of a model for the dataset's instances.
         seed: Seed of the bootstrap behind the intervals of the model's metrics.
         sources: The files that were counted; if empty, the data are identified by the counts.
         added_to: Digest of the data that the counts were added to; empty if there are none.
@@ -96,11 +96,14 @@ def run_audit(
             itself, asks for a ratchet without a reference, or uses dates in the future as true
             days.
         InputError: If the reference is of another hierarchy, a run to protect with is of other
-            data, a day or an age cannot be parsed, the device is not available, or explanations
-            come with data that were only counted.
+            data, a day or an age cannot be parsed, the device is not available, or data that
+            were only counted come with an analysis.
     """
-    if explanations is not None and not isinstance(data, LabelDataset):
-        raise InputError("explanations need instances in memory", found="data that were counted")
+    if analyses and not isinstance(data, LabelDataset):
+        raise InputError(
+            "explanations and representations need instances in memory",
+            found="data that were counted",
+        )
     if isinstance(data, LabelDataset) and predictions is not None:
         data = data.within(predictions.hierarchy)
     policy, today = _policy_of(data.hierarchy, policy, reference), today or judging_date()
@@ -117,12 +120,11 @@ def run_audit(
         device=device,
         progress=progress,
     )
-    if explanations is not None:
-        explained = measured_explanations(explanations, measured.loaded.dataset, seed, progress)
-        measured = replace(measured, explanations=explained)
+    for analysis in analyses:
+        measured = analysis.measured(measured, seed, progress)
     cases: dict[str, CaseNumbers] = {}
     checks = _all_applied(measured, cases, progress)
-    parts = _parts(measured, explanations)
+    parts = _parts(measured, analyses)
     found = protected_beside(_result(measured, origin, checks, parts), protected_with)
     result = judged(found, policy, today=today, reference=reference)
     if not isinstance(data, LabelDataset):
@@ -214,14 +216,13 @@ def _branch_pairs(measured: Measurements) -> pl.DataFrame:
     return measured.excess.branches.with_columns(ends).select(*BRANCH_PAIRS)
 
 
-def _parts(measured: Measurements, explanations: Explanations | None) -> tuple[ResultPart, ...]:
+def _parts(measured: Measurements, analyses: Sequence[Analysis]) -> tuple[ResultPart, ...]:
     parts: list[ResultPart] = []
     if measured.model is not None:
         parts.append(_model_part(measured.model))
     if measured.policy.drift:
         parts.append(DriftPart(*drift_tables(measured)))
-    if explanations is not None:
-        parts.append(explanation_part(measured, explanations.settings))
+    parts += [analysis.part(measured) for analysis in analyses]
     return tuple(parts)
 
 
@@ -267,12 +268,13 @@ def _all_applied(
 
 
 def _checks_for(measured: Measurements) -> tuple[Check, ...]:
-    """Those of explanations where there are any; those of the data unless labels are all that is
+    """Those of analyses where there are any; those of the data unless labels are all that is
     known of them.
     """
-    alone = measured.instances is not None and measured.instances.dataset.format == ATTRIBUTIONS
+    alone = measured.instances is not None and measured.instances.dataset.format in LABELS_ALONE
     of_explanations = () if measured.explanations is None else ON_EXPLANATIONS
-    return (*of_explanations, *(() if alone else CHECKS))
+    of_concepts = () if measured.concepts is None else ON_CONCEPTS
+    return (*of_explanations, *of_concepts, *(() if alone else CHECKS))
 
 
 def _applied(check: Check, measured: Measurements, cases: dict[str, CaseNumbers]) -> CheckResult:

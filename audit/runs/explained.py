@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import polars as pl
 
 from audit.base.progress import Progress, silent
-from audit.data.dataset import LabelDataset, map_labels
-from audit.data.label_format import INSTANCES, ROWS, RawLabels
+from audit.data.dataset import LabelDataset
 from audit.explanations.attributions import Attributions
 from audit.explanations.faithful_rows import read_faithfulness
 from audit.explanations.measure import ExplanationMeasurements, measure_explanations
@@ -19,16 +18,53 @@ from audit.explanations.shown_examples import shown_examples
 from audit.hierarchies.hierarchy import Hierarchy
 from audit.measure.measure import Measurements
 from audit.results.explanation_part import ExplanationPart
-from audit.runs.settings import ATTRIBUTIONS, Explaining
+from audit.runs.labels_alone import ATTRIBUTIONS, labels_alone
+from audit.runs.settings import Explaining
 
 
 @dataclass(frozen=True, eq=False)
 class Explanations:
-    """Attributions as read, and how they are to be measured."""
+    """Attributions as read, and how they are to be measured: an analysis of a run."""
 
     attributions: Attributions
     faithful: pl.DataFrame | None
+    random: Attributions | None
     settings: Explaining
+
+    def labels(self, hierarchy: Hierarchy | None) -> LabelDataset:
+        """The explained labels as a dataset; without a hierarchy, all are below one root."""
+        pairs = self.attributions.rows.select(instance="id", label="target").unique()
+        rows = pairs.sort("instance", "label")
+        instances = rows["instance"].unique(maintain_order=True)
+        return labels_alone(rows, instances, ATTRIBUTIONS, self.attributions.sources[:1], hierarchy)
+
+    def measured(self, measured: Measurements, seed: int, progress: Progress) -> Measurements:
+        """The measurements with those of explanations of labels that are nodes."""
+        settings, labels = self.settings, measured.loaded.dataset
+        explained = measure_explanations(
+            self.attributions,
+            labels.hierarchy,
+            dict(labels.mappings.select("label", "node").iter_rows()),
+            faithful=self.faithful,
+            random=self.random,
+            informed=settings.informed or None,
+            reference_model=settings.reference_model,
+            only=settings.only,
+            draws=settings.draws,
+            seed=seed,
+            progress=progress,
+        )
+        return replace(measured, explanations=explained)
+
+    def part(self, measured: Measurements) -> ExplanationPart:
+        """What a run keeps of explanations."""
+        explained, labels = measured.explained, measured.loaded.dataset
+        return ExplanationPart(
+            facts=_facts(explained, self.settings, labels),
+            frames=dict(_frames(explained, labels.hierarchy)),
+            nodes=explained.nodes,
+            examples=shown_examples(explained),
+        )
 
 
 def read_explanations(settings: Explaining, progress: Progress = silent) -> Explanations:
@@ -40,66 +76,12 @@ def read_explanations(settings: Explaining, progress: Progress = silent) -> Expl
         word_pieces=settings.word_pieces,
         stop_words=settings.stop_words,
     )
-    faithful = None
+    faithful = random = None
     if settings.faithfulness is not None:
         faithful = read_faithfulness(settings.faithfulness, attributions)
-    return Explanations(attributions, faithful, settings)
-
-
-def explained_labels(attributions: Attributions, hierarchy: Hierarchy | None) -> LabelDataset:
-    """The explained labels as a dataset; without a hierarchy, all of them are below one root."""
-    pairs = attributions.rows.select("id", "target").unique().sort("id", "target")
-    rows = pairs.select(
-        instance="id",
-        label="target",
-        **{name: pl.lit(None, kind) for name, kind in ROWS.items() if name not in _OWN},
-    )
-    instances = pairs.select(
-        pl.col("id").unique(maintain_order=True).alias("instance")
-    ).with_columns(pl.lit(None, pl.String).alias(name) for name in INSTANCES if name != "instance")
-    raw = RawLabels(rows, instances, attributions.sources[:1], format=ATTRIBUTIONS)
-    if hierarchy is None:
-        hierarchy = _flat(pairs["target"].unique().sort())
-    return map_labels(raw, hierarchy)
-
-
-_OWN = ("instance", "label")
-
-
-def _flat(labels: pl.Series) -> Hierarchy:
-    root = "all labels"
-    while root in labels:
-        root = f"({root})"
-    edges = pl.DataFrame({"child": labels, "parent": [root] * len(labels)})
-    return Hierarchy.build(edges, name="labels without a hierarchy")
-
-
-def measured_explanations(
-    explanations: Explanations, labels: LabelDataset, seed: int, progress: Progress
-) -> ExplanationMeasurements:
-    """Measure explanations of labels that are nodes."""
-    settings = explanations.settings
-    return measure_explanations(
-        explanations.attributions,
-        labels.hierarchy,
-        dict(labels.mappings.select("label", "node").iter_rows()),
-        faithful=explanations.faithful,
-        informed=settings.informed or None,
-        only=settings.only,
-        draws=settings.draws,
-        seed=seed,
-        progress=progress,
-    )
-
-
-def explanation_part(measured: Measurements, settings: Explaining) -> ExplanationPart:
-    """What a run keeps of explanations."""
-    explained, labels = measured.explained, measured.loaded.dataset
-    return ExplanationPart(
-        facts=_facts(explained, settings, labels),
-        frames=dict(_frames(explained, labels.hierarchy)),
-        examples=shown_examples(explained),
-    )
+    if settings.randomised is not None:
+        random = read_attributions(settings.randomised, word_pieces=settings.word_pieces)
+    return Explanations(attributions, faithful, random, settings)
 
 
 def _facts(
@@ -149,6 +131,10 @@ def _frames(
         yield "plausibility", explained.plausibility.means
     if explained.faithfulness is not None:
         yield "faithfulness", explained.faithfulness
+    if explained.randomised is not None:
+        yield "randomised", explained.randomised
+    if explained.models is not None:
+        yield "models", explained.models
     titles = {
         node: title or None for node, title in zip(hierarchy.nodes, hierarchy.titles, strict=True)
     }

@@ -21,7 +21,7 @@ from audit.results.result import AuditResult
 from audit.runs.audit import with_inputs
 from audit.runs.manifest import RESULT
 from audit.runs.read import read_run
-from audit.runs.settings import Explaining, Judging, Settings, is_built_in
+from audit.runs.settings import Judging, Settings, is_built_in
 from audit.runs.wrong_hierarchy import refuse_wrong_classes, refuse_wrong_hierarchy
 
 
@@ -102,7 +102,7 @@ def deciding_files(settings: Settings, policy: Policy | None) -> Mapping[str, Pa
     dates = policy.code_dates if policy else None
     return {
         "hierarchy": None if is_built_in(settings.hierarchy) else Path(settings.hierarchy),
-        **_explaining_files(settings.explaining),
+        **_files_of_analyses(settings),
         "policy": settings.policy,
         "code_dates": settings.policy.parent / dates.file if settings.policy and dates else None,
         "classes": settings.classes,
@@ -111,9 +111,12 @@ def deciding_files(settings: Settings, policy: Policy | None) -> Mapping[str, Pa
     }
 
 
-def _explaining_files(explaining: Explaining | None) -> Mapping[str, Path | None]:
-    names = ("attributions", "evidence", "faithfulness")
-    return {} if explaining is None else {name: getattr(explaining, name) for name in names}
+def _files_of_analyses(settings: Settings) -> Mapping[str, Path | None]:
+    read = (
+        (settings.explaining, ("attributions", "evidence", "faithfulness", "randomised")),
+        (settings.testing, ("representations", "facets", "baseline")),
+    )
+    return {name: getattr(own, name) for own, names in read if own is not None for name in names}
 
 
 def judge_again(judging: Judging, found: AuditResult) -> AuditResult:

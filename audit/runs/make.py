@@ -21,20 +21,24 @@ from audit.counting.plan import MEMORY
 from audit.counting.storage.checkpoint import files_beside
 from audit.data.dataset import LabelDataset
 from audit.data.formats import FORMATS, batches_of, format_of
+from audit.data.predictions import Predictions
 from audit.data.sources import Source
 from audit.hierarchies.hierarchy import Hierarchy
 from audit.hierarchies.titles import read_own_titles, with_titles
 from audit.policy.built_in import policy_for
 from audit.policy.policy import Policy
 from audit.results.result import AuditResult
+from audit.runs.analysis import Analysis
 from audit.runs.audit import input_record, run_audit, with_inputs
-from audit.runs.explained import Explanations, explained_labels, read_explanations
+from audit.runs.explained import read_explanations
 from audit.runs.inputs import deciding_files, read_data, read_hierarchy
 from audit.runs.instances import instance_frame, write_instances
+from audit.runs.labels_alone import FLAT, LABELS_ALONE
 from audit.runs.manifest import RESTRICTED, RESULT
 from audit.runs.read import read_run
 from audit.runs.sealed_run import SealedRun
-from audit.runs.settings import ATTRIBUTIONS, FLAT, Engine, Settings
+from audit.runs.settings import Engine, Settings
+from audit.runs.tested_concepts import read_concepts
 from audit.runs.wrong_hierarchy import refuse_wrong_hierarchy
 
 
@@ -137,18 +141,13 @@ def _in_memory(
     keep_instances: bool,
     progress: Progress,
 ) -> Audited:
-    explaining, explanations = settings.explaining, None
-    if explaining is not None:
-        explanations = read_explanations(explaining, progress)
-    if explanations is not None and settings.format == ATTRIBUTIONS:
-        labels, predictions = _explained_labels(settings, policy, explanations), None
-    else:
-        labels, predictions = read_data(settings, policy, progress)
+    analyses = _analyses(settings, progress)
+    labels, predictions = _labels(settings, policy, analyses, progress)
     result = run_audit(
         labels,
         policy=policy,
         predictions=predictions,
-        explanations=explanations,
+        analyses=analyses,
         seed=settings.seed,
         reference=beside.reference,
         protected_with=beside.protected_with,
@@ -164,12 +163,24 @@ def _in_memory(
     return Audited(result, keep)
 
 
-def _explained_labels(
-    settings: Settings, policy: Policy | None, explanations: Explanations
-) -> LabelDataset:
+def _analyses(settings: Settings, progress: Progress) -> tuple[Analysis, ...]:
+    analyses: list[Analysis] = []
+    if settings.explaining is not None:
+        analyses.append(read_explanations(settings.explaining, progress))
+    if settings.testing is not None:
+        analyses.append(read_concepts(settings.testing, progress))
+    return tuple(analyses)
+
+
+def _labels(
+    settings: Settings, policy: Policy | None, analyses: Sequence[Analysis], progress: Progress
+) -> tuple[LabelDataset, Predictions | None]:
+    """The dataset and its predictions; the labels of an analysis where there is no dataset."""
+    if settings.format not in LABELS_ALONE:
+        return read_data(settings, policy, progress)
     flat = settings.hierarchy == FLAT
     hierarchy = None if flat else read_hierarchy(settings, policy)
-    return explained_labels(explanations.attributions, hierarchy)
+    return analyses[0].labels(hierarchy), None
 
 
 def _on_counts(

@@ -12,6 +12,7 @@ from audit.data.prediction_formats.transforms import Transform
 from audit.data.sources import Source, source_of
 from audit.hierarchies.coding import Unlisted
 from audit.hierarchies.reading import BUILT_IN
+from audit.runs.labels_alone import FLAT
 
 _Path: TypeAlias = Annotated[Path, PlainSerializer(lambda path: str(path.absolute()))]
 """A path as typed; serialised as an absolute path."""
@@ -22,10 +23,6 @@ _Dataset: TypeAlias = Annotated[
 ]
 """A path as typed, serialised as an absolute one if it is there; or the name of a table."""
 
-ATTRIBUTIONS = "attributions"
-"""Format of a dataset that is the explained labels alone."""
-FLAT = "flat"
-"""Name of the hierarchy that has all explained labels below one root."""
 Engine: TypeAlias = Literal["memory", "stream", "spark"]
 
 
@@ -36,7 +33,10 @@ class Explaining(BaseModel):
         attributions: File of attributions.
         evidence: File of human evidence; None: it stands among the attributions, if anywhere.
         faithfulness: File of faithfulness; None without one.
+        randomised: File of scores of the same rows by models with shuffled parameters; None
+            without one.
         informed: Per model those that also read the explanation.
+        reference_model: The model that the others are compared with; None to compare none.
         only: The examples that nodes are compared by.
         draws: Other explanations that each is held against.
         word_pieces: How word pieces are merged; None leaves them.
@@ -49,12 +49,38 @@ class Explaining(BaseModel):
     attributions: _Path
     evidence: _Path | None = None
     faithfulness: _Path | None = None
+    randomised: _Path | None = None
     informed: dict[str, tuple[str, ...]] = {}
+    reference_model: str | None = None
     only: Literal["all", "right", "wrong", "common"] = "all"
     draws: int = 10
     word_pieces: Literal["sum", "mean", "max"] | None = None
     stop_words: Literal["paper", "clinical"] = "paper"
     text: bool = False
+
+
+class Testing(BaseModel):
+    """The settings for testing concepts in representations.
+
+    Args:
+        representations: File of representations.
+        facets: Table of facets; None to take the ancestors at `depths`, or titles.
+        depths: Depths of the hierarchy whose nodes are nested dimensions beside the others.
+        titles: Whether words that recur in titles are crossed dimensions.
+        layer: The layer that tests are about; None for the last.
+        baseline: Representations of the same instances by an untrained network; None without.
+        seeds: Number of resampled splits.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    representations: _Path
+    facets: _Path | None = None
+    depths: tuple[int, ...] = ()
+    titles: bool = False
+    layer: str | None = None
+    baseline: _Path | None = None
+    seeds: int = 5
 
 
 class Settings(BaseModel):
@@ -90,6 +116,7 @@ class Settings(BaseModel):
         limits: Limits on unusual input by name, where they are not the usual ones.
         add_to: Folder of a run to whose counts those of the dataset are added.
         explaining: How explanations are audited; None without them.
+        testing: How concepts are tested; None without representations.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -123,6 +150,7 @@ class Settings(BaseModel):
     limits: dict[str, int] = {}
     add_to: _Path | None = None
     explaining: Explaining | None = None
+    testing: Testing | None = None
 
     @property
     def source(self) -> Source:

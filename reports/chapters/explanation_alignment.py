@@ -9,17 +9,18 @@ from reports.chapters.explanation_parts import (
     Chapter,
     Row,
     Rows,
-    bounds,
     chance,
     chapter,
     count,
+    dots,
     in_order,
     interval,
-    line_label,
     missing,
     named,
     plain,
     several_models,
+    signed,
+    with_interval,
 )
 from reports.charts.explanation_charts import means_spec
 from reports.charts.svg import draw
@@ -36,7 +37,7 @@ def reasons(explanations: Mapping[str, Rows]) -> Chapter | None:
     tables = {name: _alignment_table(name, own) for name, own in of_oracles}
     figures = {name: _alignment_figure(name, own, tables[name]) for name, own in of_oracles}
     undrawn = (tables[name] for name in oracles if figures[name] is None)
-    return chapter(figures.values(), undrawn)
+    return chapter(figures.values(), (*undrawn, _models_table(explanations.get("models", ()))))
 
 
 def _alignment_figure(oracle: str, rows: Rows, table: Table) -> Figure | None:
@@ -49,21 +50,7 @@ def _alignment_figure(oracle: str, rows: Rows, table: Table) -> Figure | None:
     return Figure(
         id=f"alignment-{oracle}",
         title=ORACLES[oracle][0],
-        drawing=draw(
-            means_spec(
-                [
-                    {
-                        "label": line_label(named(row, several)),
-                        "value": row["delta_a"],
-                        **bounds(row),
-                        "beside": None,
-                        "counts": f"{plain(row, 'delta_a', 2)} on {count(row, 'clusters')}",
-                    }
-                    for row in drawn
-                ],
-                "Delta-A",
-            )
-        ),
+        drawing=draw(means_spec(dots(drawn, several, "delta_a", size="clusters"), "Delta-A")),
         alt=f"Dot plot of {counted(len(main), 'line')}, one for each method and model: Delta-A "
         f"from {plain(last, 'delta_a', 2)} ({named(last, several)}) to "
         f"{plain(first, 'delta_a', 2)} ({named(first, several)}). The intervals of {clear} lie "
@@ -113,3 +100,35 @@ def _alignment_row(row: Row, several: bool) -> tuple[Cell, ...]:
         missing(row) if share is None else percent(share),
         count(row, "clusters"),
     )
+
+
+def _models_table(rows: Rows) -> Table | None:
+    """Models beside the reference model."""
+    if not rows:
+        return None
+    notes = any(row["absent"] or row["warnings"] for row in rows)
+    return Table(
+        id="alignment-models",
+        caption=f"By how much each model’s C − C_R lies above that of {rows[0]['reference']}, by a "
+        "mixed-effects model with a random intercept for each example",
+        columns=column(
+            "Method", "Oracle", "Model", "Difference (z)", "p", "Variance of examples",
+            "Variance of residuals", "Examples",
+            *(["Notes"] if notes else []),
+            numeric="   nnnnn",
+        ),
+        rows=tuple(
+            (
+                row["method"],
+                ORACLES[row["oracle"]][0],
+                row["model"] or UNDEFINED,
+                with_interval(signed(row, "estimate"), row),
+                chance(row, "p"),
+                plain(row, "cov_re"),
+                plain(row, "residual_variance"),
+                count(row, "examples"),
+                *([row["absent"] or row["warnings"] or ""] if notes else []),
+            )
+            for row in rows
+        ),
+    )  # fmt: skip

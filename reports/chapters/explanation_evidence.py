@@ -9,13 +9,12 @@ from reports.chapters.explanation_parts import (
     Chapter,
     Row,
     Rows,
-    bounds,
     chance,
     chapter,
     count,
+    dots,
     in_order,
     interval,
-    line_label,
     named,
     plain,
     several_models,
@@ -46,6 +45,7 @@ def against_evidence(explanations: Mapping[str, Rows]) -> Chapter | None:
         rankings,
         _sets_table(plausible),
         lost,
+        _randomised_table(explanations.get("randomised", ())),
         _oracles_table(explanations.get("oracles", ())),
         _accuracy_table(explanations.get("accuracy", ())),
     )
@@ -66,19 +66,7 @@ def _plausibility_figure(rows: Rows) -> Figure | None:
         id="plausibility",
         title="How well scores point to what people point to",
         drawing=draw(
-            means_spec(
-                [
-                    {
-                        "label": line_label(named(row, several)),
-                        "value": row["value"],
-                        **bounds(row),
-                        "beside": row["chance"],
-                        "counts": f"{plain(row, 'value', 2)} on {count(row)}",
-                    }
-                    for row in drawn
-                ],
-                "average precision",
-            )
+            means_spec(dots(drawn, several, "value", beside="chance"), "average precision")
         ),
         alt=f"Dot plot of {counted(len(drawn), 'line')}: average precision from "
         f"{plain(last, 'value', 2)} ({named(last, several)}) to {plain(first, 'value', 2)} "
@@ -209,16 +197,7 @@ def _faithfulness_figure(rows: Rows) -> Figure | None:
         title="How much the model loses without the tokens that a method puts first",
         drawing=draw(
             means_spec(
-                [
-                    {
-                        "label": line_label(named(row, several)),
-                        "value": row["above_random"],
-                        **bounds(row, "above_low", "above_high"),
-                        "beside": None,
-                        "counts": f"{signed(row, 'above_random', 2)} on {count(row)}",
-                    }
-                    for row in drawn
-                ],
+                dots(drawn, several, "above_random", sign=True, ends=("above_low", "above_high")),
                 "comprehensiveness above that of tokens in random order",
             )
         ),
@@ -281,6 +260,31 @@ def _faithfulness_row(row: Row, several: bool) -> tuple[str, ...]:
         plain(row, "random"),
         with_interval(signed(row, "above_random"), row, "above_low", "above_high"),
         count(row),
+    )
+
+
+def _randomised_table(rows: Rows) -> Table | None:
+    """Scores beside those of a model that has learned nothing."""
+    if not rows:
+        return None
+    several = several_models(rows)
+    absolute = ("absolute_low", "absolute_high")
+    return Table(
+        id="explanations-randomised",
+        caption="Rank correlation of scores with those of the same model with shuffled parameters; "
+        "near 1, a method does not depend on what the model has learned",
+        columns=column(
+            _heading(several), "Signed scores", "Absolute scores", "Instances", numeric=" nnn"
+        ),
+        rows=tuple(
+            (
+                named(row, several),
+                with_interval(plain(row, "correlation"), row),
+                with_interval(plain(row, "absolute_correlation"), row, *absolute),
+                count(row),
+            )
+            for row in in_order(rows)
+        ),
     )
 
 

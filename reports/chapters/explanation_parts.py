@@ -28,7 +28,7 @@ LABEL = 38
 """Greatest width of a line's label in columns."""
 PEOPLE = "human"
 """Name that the shared view has for people's marks in place of a method."""
-_COUNTS = ("clusters", "instances", "n")
+_COUNTS = ("clusters", "instances", "n", "examples")
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,6 +118,40 @@ def bounds(row: Row, low: str = "low", high: str = "high") -> dict[str, float | 
 def named(row: Row, several: bool) -> str:
     """Method and model of a row, the model first; without it, if there is only one."""
     return f"{row['model']} · {row['method']}" if several else str(row["method"])
+
+
+def dots(
+    rows: Iterable[Row],
+    several: bool,
+    value: str,
+    *,
+    beside: str | None = None,
+    sign: bool = False,
+    ends: tuple[str, str] = ("low", "high"),
+    size: str = "n",
+) -> list[dict[str, Any]]:
+    """Lines of a dot plot, one for each method and model.
+
+    Args:
+        rows: What is drawn.
+        several: Whether lines say their model.
+        value: Column of the number.
+        beside: Column of what stands beside it as a ring; None for none.
+        sign: Whether the number is a difference.
+        ends: Columns of the interval.
+        size: Column of the count.
+    """
+    text = signed if sign else plain
+    return [
+        {
+            "label": line_label(named(row, several)),
+            "value": row[value],
+            **bounds(row, *ends),
+            "beside": None if beside is None else row[beside],
+            "counts": f"{text(row, value, 2)} on {count(row, size)}",
+        }
+        for row in rows
+    ]
 
 
 def line_label(text: str, width: int = LABEL) -> str:

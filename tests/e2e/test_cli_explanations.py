@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -167,6 +168,8 @@ def test_wrong_answers_alone_are_compared_on_request(files: Files) -> None:
         (("--informed", "m"), "--informed must be MODEL=NAME"),
         (("--evidence", "nothing.jsonl"), "nothing.jsonl"),
         (("--faithfulness", "nothing.jsonl"), "nothing.jsonl"),
+        (("--randomised", "nothing.jsonl"), "nothing.jsonl"),
+        (("--reference-model", "m"), "one of two models or more"),
     ],
 )
 def test_a_mistake_is_one_message(files: Files, options: tuple[str, ...], message: str) -> None:
@@ -205,3 +208,39 @@ def test_a_model_that_learned_a_shortcut_is_found_by_its_branch(tmp_path: Path) 
         f"evidence_ignored:shortcut:{SHORTCUT_BRANCH}"
     ]
     assert found["unfaithful"] == []
+
+
+def test_models_are_compared_and_scores_held_against_a_shuffled_model(files: Files) -> None:
+    pytest.importorskip("statsmodels")
+    other = explained_release(2, hierarchy=BODY, strength=1.0)[0]
+    rows = [
+        one.rows.with_columns(model=pl.lit(model))
+        for one, model in ((files.attributions, "careful"), (other, "careless"))
+    ]
+    second = replace(files.attributions, rows=rows[1], scores=other.scores, words=other.words)
+    folder = files.folder / "two"
+    folder.mkdir()
+    both, random = folder / "both.parquet", folder / "random.parquet"
+    for one, path in ((replace(files.attributions, rows=rows[0]), both), (second, random)):
+        write_attributions(one, path)
+    pl.concat([pl.read_parquet(both), pl.read_parquet(random)]).write_parquet(both)
+    shuffled = pl.read_parquet(both).with_columns(pl.col("scores").list.reverse())
+    shuffled.write_parquet(random)
+    made = audit(
+        "explanations", both, "--hierarchy", files.hierarchy, "--reference-model", "careful",
+        "--randomised", random, "--no-pdf", "--out", folder / "run",
+    )  # fmt: skip
+    assert made.exit_code == 0, made.output
+    shared = json.loads((folder / "run" / "result.json").read_bytes())
+    models = shared["explanations"]["models"]
+    assert {row["model"] for row in models} == {"careless"}
+    assert all(row["high"] < 0 for row in models)
+    correlations = [row["correlation"] for row in shared["explanations"]["randomised"]]
+    assert len(correlations) == 4
+    assert all(abs(value) < 0.2 for value in correlations)
+    assert audit("verify", folder / "run", "--recompute").exit_code == 0
+    nodes = pl.read_parquet(folder / "run" / "restricted" / "explanations_nodes.parquet")
+    assert {"kendall", "agreement_dynamic", "alignment_expert"} <= set(nodes["measure"])
+    html = (folder / "run" / "report.html").read_text()
+    assert "alignment-models" in html
+    assert "explanations-randomised" in html

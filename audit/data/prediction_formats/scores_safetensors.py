@@ -1,44 +1,13 @@
-"""Safetensors: a JSON header, then the numbers of each tensor; loading it executes no code."""
+"""Safetensors: scores as a tensor; loading it executes no code."""
 
 from __future__ import annotations
 
-import json
-from dataclasses import dataclass
-from math import prod
 from pathlib import Path
-from typing import Any
 
-import numpy as np
-
-from audit.base.errors import InputError
-from audit.base.files import once
-from audit.data.label_formats.arrays import AnyArray
 from audit.data.prediction_format import PredictionFormat, RawPredictions
 from audit.data.prediction_formats.scores import matrix_among
 from audit.data.sources import Source
-
-_LENGTH_BYTES = 8
-_TYPES = {
-    "F64": "<f8",
-    "F32": "<f4",
-    "F16": "<f2",
-    "BF16": "<u2",
-    "I64": "<i8",
-    "I32": "<i4",
-    "U8": "<u1",
-    "BOOL": "|b1",
-}
-"""Types that are read; the 16 bits of ``BF16`` are the upper half of a float32."""
-
-
-@dataclass(frozen=True)
-class _Tensor:
-    """Where one tensor lies behind the header, from ``begin`` to ``end``, in bytes."""
-
-    dtype: str
-    shape: tuple[int, ...]
-    begin: int
-    end: int
+from audit.data.tensors import read_tensors
 
 
 def read(source: Source, classes: Path | None) -> RawPredictions:
@@ -50,62 +19,12 @@ def read(source: Source, classes: Path | None) -> RawPredictions:
         InputError: If header and numbers do not match, or the file is truncated.
         SchemaError: As in `audit.data.prediction_formats.scores.matrix_among`.
     """
-    with source.open() as stream:
-        content = stream.read()
-    header, start = _header(content, source)
-    tensors = {name: _tensor(name, entry, source) for name, entry in header.items()}
-    arrays = {
-        name: _array(tensor, content, start, source)
-        for name, tensor in tensors.items()
-        if tensor.dtype in _TYPES
-    }
-    return matrix_among(arrays, classes, source)
+    return matrix_among(read_tensors(source).arrays, classes, source)
 
 
 def matches(source: Source) -> bool:
     """Whether the suffix is ``.safetensors``."""
     return source.suffix == ".safetensors"
-
-
-def _header(content: bytes, source: Source) -> tuple[dict[str, Any], int]:
-    """Entries of the tensors, and where their numbers begin."""
-    start = _LENGTH_BYTES + int.from_bytes(content[:_LENGTH_BYTES], "little")
-    if len(content) < _LENGTH_BYTES or start > len(content):
-        raise _broken(f"a header of {start - _LENGTH_BYTES:,} bytes in {len(content):,}", source)
-    try:
-        header = json.loads(content[_LENGTH_BYTES:start], object_pairs_hook=once)
-    except (ValueError, RecursionError) as error:
-        raise _broken(f"a header that is no JSON: {error}", source) from None
-    if not isinstance(header, dict):
-        raise _broken("a header that is no JSON object", source)
-    return {name: entry for name, entry in header.items() if name != "__metadata__"}, start
-
-
-def _tensor(name: str, entry: Any, source: Source) -> _Tensor:
-    match entry:
-        case {"dtype": str(dtype), "shape": [*shape], "data_offsets": [int(begin), int(end)]}:
-            if all(type(length) is int and length >= 0 for length in shape):
-                return _Tensor(dtype, tuple(shape), begin, end)
-    raise _broken(f"no type, shape and place of the tensor {name!r}", source)
-
-
-def _array(tensor: _Tensor, content: bytes, start: int, source: Source) -> AnyArray:
-    dtype, count = np.dtype(_TYPES[tensor.dtype]), prod(tensor.shape)
-    size, room = tensor.end - tensor.begin, len(content) - start
-    if not 0 <= tensor.begin <= tensor.end <= room or size != count * dtype.itemsize:
-        raise _broken(
-            f"shape {tensor.shape} of {tensor.dtype} at bytes {tensor.begin} to {tensor.end}"
-            f" of {room}",
-            source,
-        )
-    numbers = np.frombuffer(content, dtype, count, start + tensor.begin).reshape(tensor.shape)
-    if tensor.dtype == "BF16":
-        return (numbers.astype(np.uint32) << 16).view(np.float32)
-    return numbers
-
-
-def _broken(found: str, source: Source) -> InputError:
-    return InputError("a whole safetensors file is required", found=found, where=source)
 
 
 FORMAT = PredictionFormat(

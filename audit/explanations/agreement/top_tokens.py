@@ -47,14 +47,19 @@ def row_keys(rows: pl.DataFrame, seed: int) -> UIntArray:
     return keys
 
 
+ROUNDING = 1e-12
+"""Relative difference that rounding alone may make."""
+
+
 def above_mean(scores: NDArray[Any]) -> BoolArray:
     """Whether each score is at least the mean of its row, shape as given.
 
-    Distances from the row's highest score are compared, so that the highest is always above, and
-    whole numbers are compared exactly.
+    Distances from the row's highest score are compared, so that the highest is always above. A
+    score that misses the mean by rounding alone, as a third among thirds may, reaches it.
     """
     below = scores - scores.max(axis=-1, keepdims=True)
-    reached: BoolArray = below * scores.shape[-1] >= below.sum(axis=-1, keepdims=True)
+    least = below.sum(axis=-1, keepdims=True) * (1 + ROUNDING)
+    reached: BoolArray = below * scores.shape[-1] >= least
     return reached
 
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from audit.base.errors import InputError, SchemaError, first_cases
-from audit.explanations.attribution.packages import require_package
+from audit.base.packages import require_package, torch_device
 
 if TYPE_CHECKING:
     import torch
@@ -181,7 +181,7 @@ def embedded_model(
     if len(set(labels)) != len(labels):
         raise InputError("each output needs a label of its own", found=first_cases(labels))
     name = _layer(module, embedding)
-    there = _device(device)
+    there = torch_device(device)
     own = copy.deepcopy(module).to(there, getattr(torch, dtype) if dtype else None).eval()
     for parameter in own.parameters():
         parameter.requires_grad_(False)
@@ -212,20 +212,3 @@ def _layer(module: torch.nn.Module, name: str | None) -> str:
             hint="embedding=NAME, as named_modules() lists it",
         )
     return name
-
-
-def _device(name: str | None) -> torch.device:
-    import torch
-
-    if name is None:
-        return torch.device("cuda" if torch.cuda.is_available() else "cpu")
-    try:
-        device = torch.device(name)
-        torch.empty(0, device=device)
-    except (RuntimeError, AssertionError) as error:
-        raise InputError(
-            "a device that torch can use is required",
-            found=f"{name!r}: {str(error).splitlines()[0]}",
-            hint="device='cpu'",
-        ) from None
-    return device

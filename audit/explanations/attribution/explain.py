@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from audit.base.dag import IntArray
 from audit.base.errors import InputError, SchemaError, first_cases
+from audit.base.packages import require_package
 from audit.base.progress import Progress, silent
 from audit.engine.statistics.resampling import unit_keys
 from audit.explanations.attribution.embedded_model import EmbeddedModel
@@ -23,7 +24,6 @@ from audit.explanations.attribution.gradients import (
     gradient_scores,
 )
 from audit.explanations.attribution.masking import ends, occlusion
-from audit.explanations.attribution.packages import require_package
 from audit.explanations.attribution.rows import Batch, batches
 from audit.explanations.attribution.surrogates import (
     EVALUATIONS,

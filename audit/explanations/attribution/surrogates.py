@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from audit.base.packages import require_package
 from audit.explanations.attribution.embedded_model import EmbeddedModel
 from audit.explanations.attribution.masking import outputs_of_kept
-from audit.explanations.attribution.packages import require_package
 from audit.explanations.attribution.rows import Batch
 
 if TYPE_CHECKING:

@@ -14,7 +14,7 @@ from audit.explanations.lists import Lists
 LEAST_TOKENS = 4
 """Fewest tokens that are correlated: of two tokens, the correlation is always 1 or -1."""
 
-TOKENS_AT_ONCE = 2_000_000
+TOKENS_AT_ONCE = 500_000
 """Tokens that are held in memory at once beside the lists themselves."""
 
 _PERFECT = 1 - 1e-12

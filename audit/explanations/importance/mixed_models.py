@@ -180,6 +180,11 @@ def _summary(
     )
 
 
+def refuse_without_statsmodels() -> None:
+    """Raise InputError if statsmodels is not installed."""
+    _library()
+
+
 def _library() -> Any:
     try:
         import statsmodels.formula.api as formulas

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TypeAlias
@@ -168,18 +167,13 @@ class RowBatch:
         return fisher(covered * np.repeat(scale, count))
 
 
-def row_batches(
-    attributions: Attributions,
-    sets: WordSets,
-    items: ItemsOfExamples,
-    row: IntArray,
-    example: IntArray,
-) -> Iterator[RowBatch]:
+def rows_in_batches(
+    attributions: Attributions, items: ItemsOfExamples, row: IntArray, example: IntArray
+) -> list[IntArray]:
     """Rows in batches, all rows of an example in one; examples in order.
 
     Args:
         attributions: Where the rows are from.
-        sets: The words of the evidence.
         items: The evidence of the examples.
         row: The rows that are correlated, which have evidence.
         example: Per row of the attributions.
@@ -190,20 +184,26 @@ def row_batches(
     starts = np.flatnonzero(np.diff(example[row], prepend=-1))
     lengths = np.add.reduceat(attributions.scores.lengths[row], starts) if len(row) else starts
     ends = np.append(starts[1:], len(row))
-    for part in batches(lengths):
-        yield _batch(
-            attributions, sets, items, row[starts[part][0] : ends[part][-1]], text, example
-        )
+    return [row[starts[part][0] : ends[part][-1]] for part in batches(lengths)]
 
 
-def _batch(
+def row_batch(
     attributions: Attributions,
     sets: WordSets,
     items: ItemsOfExamples,
     row: IntArray,
-    text: IntArray,
     example: IntArray,
 ) -> RowBatch:
+    """One batch of `rows_in_batches`, made to be correlated.
+
+    Args:
+        attributions: Where the rows are from.
+        sets: The words of the evidence.
+        items: The evidence of the examples.
+        row: The rows of the batch, in its order.
+        example: Per row of the attributions.
+    """
+    text = attributions.rows["text"].to_numpy()
     keys = np.stack([example[row], items.tokenisation[row], text[row]])
     first = np.flatnonzero(np.any(np.diff(keys, axis=1, prepend=-2) != 0, axis=0))
     leader = row[first]

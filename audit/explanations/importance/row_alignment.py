@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Literal
 
@@ -9,6 +10,7 @@ import numpy as np
 import polars as pl
 from scipy.sparse import csr_array
 
+from audit.base.cores import cores
 from audit.base.dag import FloatArray, IntArray
 from audit.explanations.attributions import Attributions
 from audit.explanations.importance.correlations import (
@@ -32,7 +34,8 @@ from audit.explanations.importance.random_explanations import (
     ItemsOfExamples,
     RowBatch,
     WordSets,
-    row_batches,
+    row_batch,
+    rows_in_batches,
 )
 from audit.explanations.lists import Lists
 
@@ -185,8 +188,15 @@ def align_with_people(
     baseline = _Baseline(len(scores), number, cells.number)
     own = np.full(len(scores), np.nan)
     own[row] = c
-    for batch in row_batches(attributions, sets, items, defined, examples.of_row):
-        baseline.add(batch, sets, items, donors, cells, own[batch.row])
+
+    def add(rows: IntArray) -> FloatArray:
+        batch = row_batch(attributions, sets, items, rows, examples.of_row)
+        return baseline.add(batch, sets, items, donors, cells, own[batch.row])
+
+    with ThreadPoolExecutor(cores()) as threads:
+        parts = rows_in_batches(attributions, items, defined, examples.of_row)
+        for sums in threads.map(add, parts):
+            baseline.sums += sums
     return _alignment(oracle.name, row, c, reason, baseline)
 
 
@@ -244,12 +254,12 @@ class _Baseline:
         self.total = np.zeros(rows)
         self.defined = np.zeros(rows, np.int64)
         self.draws = np.zeros(rows, np.int64)
-        self._sums = np.zeros((2, permutations, cells))
+        self.sums = np.zeros((2, permutations, cells))
 
     @property
     def permuted(self) -> FloatArray:
         """Mean of each reassignment and cell, NaN where none of its rows is defined."""
-        return ratio(*self._sums)
+        return ratio(*self.sums)
 
     def add(
         self,
@@ -259,8 +269,12 @@ class _Baseline:
         donors: Donors,
         cells: Cells,
         own: FloatArray,
-    ) -> None:
-        """Let the rows of a batch, whose own C is known, meet the explanations of donors."""
+    ) -> FloatArray:
+        """Let the rows of a batch, whose own C is known, meet the explanations of donors.
+
+        Returns:
+            What the batch adds to ``sums``: batches are added in order, whatever ends first.
+        """
         example = np.repeat(batch.example, np.diff(batch.first))
         drawn = np.stack([batch.correlate(sets, items, donor) for donor in donors.drawn])
         self.total[batch.row] = np.nansum(drawn, axis=0)
@@ -268,12 +282,14 @@ class _Baseline:
         self.draws[batch.row] = np.count_nonzero(donors.drawn[:, example] >= 0, axis=0)
         used = self.defined[batch.row] > 0
         weights = cells.weights(batch.row[used], example[used])
+        sums = np.zeros(self.sums.shape)
         for place, donor in enumerate(donors.permuted):
             c = batch.correlate(sets, items, donor)
             c = np.where(donor[example] == example, own, c)[used]
             known = ~np.isnan(c)
-            self._sums[0, place] += weights @ np.where(known, c, 0.0)
-            self._sums[1, place] += weights @ known.astype(np.float64)
+            sums[0, place] = weights @ np.where(known, c, 0.0)
+            sums[1, place] = weights @ known.astype(np.float64)
+        return sums
 
 
 def _alignment(

@@ -20,10 +20,11 @@ from audit.explanations.attribution.faithfulness import (
     faithfulness,
     tokens_in_share,
 )
-from audit.explanations.attribution.randomised import randomised, rank_correlations
+from audit.explanations.attribution.randomised import randomised
 from audit.explanations.attribution.texts import TokenisedTexts
 from audit.explanations.attributions import Attributions
 from audit.explanations.lists import Lists
+from audit.explanations.randomised_rows import randomised_means, rank_correlations
 
 torch = pytest.importorskip("torch")
 pytestmark = pytest.mark.usefixtures("one_thread")
@@ -167,6 +168,10 @@ def test_rows_of_other_texts_are_refused() -> None:
         faithfulness(MODEL, texts(1, 7, 23, 24, 30), attributions)
 
 
+def reversed_rows(attributions: Attributions) -> Any:
+    return np.arange(len(attributions.rows))[::-1]
+
+
 class TestRandomParameters:
     def test_values_are_shuffled_and_the_padding_stays(self) -> None:
         model = embedded_model(Reader(PADDING), LABELS, device="cpu")
@@ -207,8 +212,37 @@ class TestRandomParameters:
             [1] * 5
         )
 
+    def test_rows_are_matched_whatever_their_order(self) -> None:
+        trained = explain(MODEL, TEXTS, TARGETS, ["gradient", "occlusion"]).attributions
+        random = explain(randomised(MODEL), TEXTS, TARGETS, ["occlusion", "gradient"]).attributions
+        few = replace(
+            random, rows=random.rows.reverse(), scores=random.scores.take(reversed_rows(random))
+        )
+        own = few.rows["text"].to_list()
+        assert own == random.rows["text"].to_list()[::-1]
+        assert rank_correlations(trained, few).equals(rank_correlations(trained, random))
+
+    def test_means_are_over_instances(self) -> None:
+        trained = explain(MODEL, TEXTS, TARGETS, ["gradient", "occlusion"]).attributions
+        random = explain(randomised(MODEL), TEXTS, TARGETS, ["gradient", "occlusion"]).attributions
+        frame = rank_correlations(trained, random)
+        for row in randomised_means(trained, random).iter_rows(named=True):
+            own = frame.filter(pl.col("method") == row["method"]).drop_nulls("correlation")
+            means = own.group_by("id").agg(pl.col("correlation").mean())["correlation"]
+            assert row["correlation"] == pytest.approx(means.mean())
+            assert (row["n"], row["rows"]) == (len(means), len(own))
+            assert row["rows"] + row["undefined"] == len(TARGETS)
+
+    def test_other_tokens_are_refused(self) -> None:
+        trained = explain(MODEL, TEXTS, TARGETS, ["gradient"]).attributions
+        shifted = trained.words.values.copy()
+        shifted[-1] = (shifted[-1] + 1) % len(trained.vocabulary)
+        other = replace(trained, words=Lists(shifted, trained.words.starts))
+        with pytest.raises(InputError, match="the same tokens"):
+            rank_correlations(trained, other)
+
     def test_other_rows_are_refused(self) -> None:
         some = explain(MODEL, TEXTS, TARGETS, ["gradient"]).attributions
         other = explain(MODEL, TEXTS, TARGETS, ["occlusion"]).attributions
-        with pytest.raises(InputError, match="the same texts, targets and methods"):
+        with pytest.raises(InputError, match="of the rows that are audited"):
             rank_correlations(some, other)

@@ -10,23 +10,7 @@ import pytest
 
 from audit.base.errors import InputError
 from audit.explanations.importance.mixed_models import MixedModel, fit_mixed_model, mixed_model_data
-
-KINDS = {f"{kind}-{size}": (kind, size) for kind in ("bert", "roberta") for size in ("b", "l")}
-
-
-def rows(n: int, *, size: float = -0.1, kind: float = -0.2, both: float = 0.15) -> pl.DataFrame:
-    """Differences of ``n`` examples with random intercepts, random slopes and noise."""
-    rng = np.random.default_rng(0)
-    made = []
-    for example in range(n):
-        intercept, slope = rng.normal(0, 0.2), rng.normal(0, 0.1)
-        for name, (of, how_large) in KINDS.items():
-            large, other = how_large == "l", of == "roberta"
-            mean = 0.3 + size * large + kind * other + both * large * other
-            noise = rng.normal(0, 0.1)
-            value = mean + intercept + slope * large + noise
-            made.append({"model": name, "example": example, "difference": value})
-    return pl.DataFrame(made).with_columns(method=pl.lit("ig"), oracle=pl.lit("hard"))
+from fixtures.compared_models import KINDS, rows
 
 
 def estimates(model: MixedModel) -> list[float]:

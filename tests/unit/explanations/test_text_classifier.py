@@ -11,7 +11,8 @@ import polars as pl
 import pytest
 
 from audit.explanations.attribution.explain import explain
-from audit.explanations.attribution.randomised import randomised, rank_correlations
+from audit.explanations.attribution.randomised import randomised
+from audit.explanations.randomised_rows import rank_correlations
 from audit.explanations.reading.reading import read_attributions
 from fixtures.clinical_notes import SHORTCUT_BRANCH
 

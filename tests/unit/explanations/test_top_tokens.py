@@ -8,6 +8,7 @@ import pytest
 from scipy.signal import find_peaks
 
 from audit.explanations.agreement.top_tokens import (
+    above_mean,
     dynamic_k,
     fixed_k,
     local_maxima,
@@ -140,3 +141,9 @@ def test_names_in_other_columns_give_other_keys() -> None:
     both = rows(["x", "y"]).with_columns(target=pl.Series(["y", "x"]))
 
     assert len(set(row_keys(both, 1).tolist())) == 2
+
+
+def test_a_score_equal_to_the_mean_reaches_it_in_spite_of_rounding() -> None:
+    thirds = np.array([3, 0, 1, 3, 1, 0, 1, 0, 0, 2, 0]) / 3
+    assert above_mean(thirds[None])[0].tolist() == [one >= thirds[2] for one in thirds.tolist()]
+    assert above_mean((thirds * 3)[None])[0].tolist() == above_mean(thirds[None])[0].tolist()

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from audit.results.explanation_part import SHARED
-from audit.runs.settings import ATTRIBUTIONS as FORMAT
+from audit.runs.labels_alone import ATTRIBUTIONS as FORMAT
 from fixtures import explanation_results, results
 from reports.chapters.explanation_agreement import agreement
 from reports.chapters.explanation_examples import MOST_TOKENS, examples

@@ -1,0 +1,1 @@
+"""Checks of concepts in representations, one a file."""

@@ -1,0 +1,66 @@
+"""concept_unused: nodes whose concept the tested layer holds and predictions do not use."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from audit.checks.check import Check, Limit, Outcome
+from audit.checks.concepts.node_states import cases, described, outcome, rows_in_state
+from audit.measure.measure import Measurements
+from audit.results.disclosure import Quantity, coarse, rounded
+from audit.results.findings import Finding
+
+_NAME = "concept_unused"
+_TITLE = "Are there nodes whose concept the representation holds and predictions do not use?"
+
+
+def run(measured: Measurements) -> Outcome:
+    """Report nodes that a probe tells from their siblings much better than predictions do."""
+    predicted = measured.tested.nodes["predicted"].drop_nulls()
+    lacking = "" if len(predicted) else "no predictions were given, or no node has siblings"
+    return outcome(measured, tuple(_findings(measured)), lacking)
+
+
+def _findings(measured: Measurements) -> Iterator[Finding]:
+    for row in rows_in_state(measured, "unused", "unused_q").iter_rows(named=True):
+        yield _finding(measured, row)
+
+
+def _finding(measured: Measurements, row: Mapping[str, Any]) -> Finding:
+    tested = measured.tested
+    return Finding(
+        check=_NAME,
+        severity="warning",
+        nodes=(row["node"],),
+        statement=f"The layer {tested.layer} tells {described(measured, row['node'])} from its "
+        "siblings, and the model does not use it: a linear probe has a balanced accuracy of "
+        "{probed}, the model’s answers one of {predicted}, with {instances} instances below the "
+        "node.",
+        evidence={
+            "instances": coarse(row["instances"], tested.ledger["read"]),
+            "probed": rounded(row["probed"]),
+            "predicted": rounded(row["predicted"]),
+            "unused": rounded(row["unused"]),
+            "unused_low": rounded(row["unused_low"]),
+            "unused_high": rounded(row["unused_high"]),
+            "q_value": Quantity(float(f"{row['unused_q']:.0e}")),
+            "family": Quantity(row["family"]),
+        },
+        curator="Nothing to do in the data: they hold what tells the node from its siblings.",
+        data_user="Train the last layer again with balanced weights, or set a threshold for this "
+        "node: what it needs is already there.",
+        touched=row["instances"],
+        strength=row["unused"],
+        key=(row["node"],),
+    )
+
+
+CHECK = Check(
+    _NAME,
+    _TITLE,
+    run,
+    limits=(Limit("q_value", "<=", "false_discovery_rate"),),
+    needs="concepts",
+    cases=cases,
+)

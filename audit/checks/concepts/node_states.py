@@ -1,0 +1,41 @@
+"""Nodes in one state of their concept: what the three checks of concepts have in common."""
+
+from __future__ import annotations
+
+import numpy as np
+import polars as pl
+
+from audit.base.dag import IntArray
+from audit.checks.check import Outcome
+from audit.measure.measure import Measurements
+from audit.results.findings import Finding
+
+UNIT = "nodes with ten instances below them, and ten elsewhere"
+
+
+def rows_in_state(measured: Measurements, state: str, q_value: str) -> pl.DataFrame:
+    """Nodes in a state at the policy's rate, one of each chain; the surest first."""
+    rate = measured.policy.false_discovery_rate.value
+    return measured.tested.nodes.filter(
+        (pl.col("state") == state) & (pl.col(q_value) <= rate) & pl.col("folded_into").is_null()
+    ).sort(q_value, "node")
+
+
+def outcome(measured: Measurements, findings: tuple[Finding, ...], lacking: str = "") -> Outcome:
+    """The outcome of a check on nodes; not applicable where no node could be tested."""
+    tested = measured.tested.nodes
+    reason = lacking if len(tested) else "no node has ten instances, and ten elsewhere"
+    return Outcome(len(tested), UNIT, findings, not_applicable=reason)
+
+
+def described(measured: Measurements, node: str) -> str:
+    """Id and title of a node."""
+    return measured.hierarchy.describe(measured.hierarchy.index(node))
+
+
+def cases(measured: Measurements, finding: Finding) -> IntArray:
+    """The instances with a label at or below the first node of a finding."""
+    node = measured.hierarchy.index(finding.nodes[0])
+    dataset = measured.loaded.dataset
+    below = measured.hierarchy.closure[:, [node]].toarray()[:, 0] > 0
+    return np.flatnonzero(np.asarray(dataset.direct @ below.astype(np.int64)) > 0)

@@ -1,0 +1,230 @@
+"""Instances by what their labels are described as: concepts by dimension, and classes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import polars as pl
+
+from audit.base.dag import IntArray
+from audit.base.errors import InputError, first_cases
+from audit.concepts.facets import Facets, check_facets
+from audit.concepts.measurements import CLASSES, DIMENSIONS
+from audit.concepts.representations import Representations
+
+NONE, SEVERAL = -1, -2
+"""Instead of a concept: the labels have none in the dimension, or they have different ones."""
+LEAST_INSTANCES = 2
+"""Instances that a class must have, one for each half of a split."""
+MOST_AMBIGUOUS = 0.5
+"""Share of the instances with concepts in a dimension that may have several; above it no test of
+the dimension is applicable."""
+BETWEEN = " / "
+
+
+@dataclass(frozen=True, eq=False)
+class Described:
+    """Instances with the concepts of their labels.
+
+    Args:
+        dimensions: Names of dimensions.
+        crossed: Whether each dimension is crossed; others are nested.
+        concepts: Per dimension its concepts; numbers stand for their places.
+        codes: The concept of each instance in each dimension, `NONE` or `SEVERAL`; shape
+            ``(instances, dimensions)``.
+        class_of: The class of each instance, shape (instances,); -1 if it takes part in no test.
+        class_codes: The concept of each class in each dimension, or `NONE`.
+        classes: Columns `CLASSES`, a row per class.
+        ledger: Instances read, used, and left out, by reason.
+    """
+
+    dimensions: tuple[str, ...]
+    crossed: tuple[bool, ...]
+    concepts: tuple[tuple[str, ...], ...]
+    codes: IntArray
+    class_of: IntArray
+    class_codes: IntArray
+    classes: pl.DataFrame
+    ledger: Mapping[str, int]
+
+    def why_unfit(self, place: int) -> str | None:
+        """Why a dimension takes part in no test; None if it does."""
+        codes = self.codes[:, place]
+        several, one = int((codes == SEVERAL).sum()), int((codes >= 0).sum())
+        if several > MOST_AMBIGUOUS * (several + one):
+            return (
+                f"{several:,} of {several + one:,} instances have labels of different concepts,"
+                f" more than {MOST_AMBIGUOUS:.0%}"
+            )
+        if len(np.unique(codes[(codes >= 0) & (self.class_of >= 0)])) < 2:
+            return "the instances that take part have fewer than two of its concepts"
+        return None
+
+    def combinations(self, places: Sequence[int]) -> tuple[IntArray, IntArray]:
+        """Combinations of concepts that classes have in some dimensions.
+
+        Returns:
+            Their concepts, `NONE` in other dimensions, shape ``(combinations, dimensions)``; and
+            the combination of each class.
+        """
+        codes = np.full_like(self.class_codes, NONE)
+        codes[:, places] = self.class_codes[:, places]
+        unique, of_class = np.unique(codes, axis=0, return_inverse=True)
+        return unique, of_class.reshape(-1)
+
+    def frame(self, slices: Mapping[int, int]) -> pl.DataFrame:
+        """Columns `DIMENSIONS`.
+
+        Args:
+            slices: The number of slices of each dimension, by place.
+        """
+        rows = []
+        for place, name in enumerate(self.dimensions):
+            codes = self.codes[:, place]
+            counts = np.bincount(codes[codes >= 0])
+            rows.append(
+                {
+                    "dimension": name,
+                    "kind": "crossed" if self.crossed[place] else "nested",
+                    "concepts": int((counts > 0).sum()),
+                    "slices": slices.get(place, 0),
+                    "instances": int(counts.sum()),
+                    "without_concept": int((codes == NONE).sum()),
+                    "several_concepts": int((codes == SEVERAL).sum()),
+                    "chance": counts.max() / counts.sum() if counts.sum() else None,
+                    "reason": self.why_unfit(place),
+                }
+            )
+        return pl.DataFrame(rows, schema=DIMENSIONS)
+
+
+def describe(representations: Representations, facets: Facets) -> Described:
+    """Find the concepts and the class of every instance.
+
+    Labels that are described alike form a class; where a dimension is nested and no instance has
+    several labels, each label is a class. A class that is too small for a split is refused, or,
+    where the facets are partial, left out and counted.
+
+    Raises:
+        InputError: As in `check_facets`, or if a class has one instance.
+    """
+    labels = representations.instances["labels"]
+    check_facets(facets, labels.explode().drop_nulls().unique().to_list())
+    dimensions = tuple(facets.kinds)
+    crossed = tuple(kind == "crossed" for kind in facets.kinds.values())
+    concepts, codes = _codes(labels, facets, dimensions)
+    torn = (codes[:, np.array(crossed)] == SEVERAL).any(axis=1)
+    fit = ~torn & (codes >= 0).any(axis=1)
+    keys = [np.maximum(codes, NONE)]
+    if not all(crossed) and (labels.list.len() <= 1).all():
+        keys.append(labels.list.first().rank("dense").fill_null(0).to_numpy()[:, None])
+    unique, inverse = np.unique(np.hstack(keys)[fit], axis=0, return_inverse=True)
+    class_of = np.full(len(codes), -1)
+    class_of[fit] = inverse.reshape(-1)
+    class_codes = unique[:, : len(dimensions)].astype(np.int64)
+    small = np.bincount(class_of[fit], minlength=len(unique)) < LEAST_INSTANCES
+    classes = _class_frame(labels, class_of, class_codes, concepts)
+    if small.any() and not facets.partial:
+        raise InputError(
+            f"a class must have at least {LEAST_INSTANCES} instances, one for each half of a split",
+            found=f"one instance of {first_cases(classes['class'].filter(pl.Series(small)))}",
+            hint="leave the class out, or give more instances of it",
+        )
+    place = np.where(small, -1, np.cumsum(~small) - 1)
+    class_of = np.where(class_of >= 0, place[class_of], -1).astype(np.int64)
+    ledger = {
+        "read": len(codes),
+        "used": int((class_of >= 0).sum()),
+        "labels_without_concepts": int((~torn & ~fit).sum()),
+        "labels_of_several_concepts": int(torn.sum()),
+        "class_too_small": int(fit.sum() - (class_of >= 0).sum()),
+    }
+    return Described(
+        dimensions,
+        crossed,
+        concepts,
+        codes,
+        class_of,
+        class_codes[~small],
+        classes.filter(pl.Series(~small)),
+        ledger,
+    )
+
+
+def _codes(
+    labels: pl.Series, facets: Facets, dimensions: tuple[str, ...]
+) -> tuple[tuple[tuple[str, ...], ...], IntArray]:
+    """The concepts of each dimension, and their places for each instance."""
+    rows = pl.DataFrame({"row": np.arange(len(labels)), "node": labels}).explode("node")
+    every, columns = [], []
+    for name in dimensions:
+        table = facets.table.filter(pl.col("dimension") == name).unique(maintain_order=True)
+        concepts = table["concept"].unique(maintain_order=True)
+        table = table.select(
+            "node",
+            code=pl.col("concept").replace_strict(
+                concepts, np.arange(len(concepts)), return_dtype=pl.Int64
+            ),
+        )
+        known = (
+            rows.join(table, on="node")
+            .group_by("row")
+            .agg(
+                pl.when(pl.col("code").n_unique() == 1)
+                .then(pl.col("code").first())
+                .otherwise(SEVERAL)
+                .alias("code")
+            )
+        )
+        column = np.full(len(labels), NONE, np.int64)
+        column[known["row"].to_numpy()] = known["code"].to_numpy()
+        every.append(tuple(concepts.to_list()))
+        columns.append(column)
+    return tuple(every), np.column_stack(columns)
+
+
+def _class_frame(
+    labels: pl.Series,
+    class_of: IntArray,
+    class_codes: IntArray,
+    concepts: tuple[tuple[str, ...], ...],
+) -> pl.DataFrame:
+    named = [
+        [concepts[place][code] if code >= 0 else None for place, code in enumerate(codes)]
+        for codes in class_codes.tolist()
+    ]
+    of_class = pl.DataFrame({"place": class_of, "label": labels}).filter(pl.col("place") >= 0)
+    counts = of_class.group_by("place").agg(instances=pl.len())
+    own = of_class.explode("label").group_by("place").agg(pl.col("label").unique().sort())
+    frame = (
+        pl.DataFrame(
+            {"place": np.arange(len(named)), "concepts": named},
+            schema_overrides={"concepts": pl.List(pl.String)},
+        )
+        .join(counts, on="place", maintain_order="left")
+        .join(own, on="place", maintain_order="left")
+        .with_columns(
+            pl.col("concepts")
+            .list.eval(pl.element().fill_null("-"))
+            .list.join(BETWEEN)
+            .alias("class")
+        )
+    )
+    nested = frame["class"].is_duplicated()
+    return (
+        frame.with_columns(
+            pl.when(nested)
+            .then(pl.format("{}" + BETWEEN + "{}", "class", pl.col("label").list.first()))
+            .otherwise("class")
+            .alias("class")
+        )
+        .select(
+            pl.col("class"),
+            pl.col("label").alias("labels"),
+            "concepts",
+            pl.col("instances").cast(pl.Int64),
+        )
+        .select(pl.col(name).cast(kind) for name, kind in CLASSES.items())
+    )

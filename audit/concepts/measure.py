@@ -1,0 +1,269 @@
+"""Measure whether representations hold the concepts of labels."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from audit.base.dag import FloatArray, IntArray
+from audit.base.errors import InputError, first_cases
+from audit.base.packages import require_package
+from audit.base.progress import Progress, silent
+from audit.concepts import ablation, classes, further_ablation, nodes, splits, verdicts
+from audit.concepts.answers import Answers, pool_answers
+from audit.concepts.classes import Described, describe
+from audit.concepts.controls import baseline_of, control_rows
+from audit.concepts.facets import Facets
+from audit.concepts.further_ablation import iteration_rows
+from audit.concepts.grounding import given_answers, paired, probed_answers
+from audit.concepts.layer_curves import layer_frame, layer_rows
+from audit.concepts.measurements import CONTROLS, ITERATIONS, NODES, ConceptMeasurements
+from audit.concepts.nodes import node_frame
+from audit.concepts.nodes_below import chosen_instances, instances_below
+from audit.concepts.predictors import HEAD, PROBE, fit_predictor, head_predictor
+from audit.concepts.probes import quiet_fits
+from audit.concepts.representations import LinearHead, Representations
+from audit.concepts.slices import folds, slices
+from audit.concepts.splits import draw_split, scaling_of
+from audit.concepts.tables import (
+    judge_answers,
+    part_frame,
+    point_frame,
+    test_frame,
+    value_frame,
+)
+from audit.concepts.unseen_classes import Scene, judge_unseen
+from audit.hierarchies.hierarchy import Hierarchy
+
+SEEDS = 5
+LEAST_INSTANCES = 10
+"""Instances below a node, and elsewhere, from which it is tested."""
+
+
+def measure_concepts(
+    representations: Representations,
+    facets: Facets,
+    hierarchy: Hierarchy | None = None,
+    *,
+    layer: str | None = None,
+    baseline: Representations | None = None,
+    seeds: int = SEEDS,
+    seed: int = 0,
+    min_instances: int = LEAST_INSTANCES,
+    progress: Progress = silent,
+) -> ConceptMeasurements:
+    """Run the four tests of concepts on representations, with controls, layers and nodes.
+
+    Args:
+        representations: Representations with labels, as `representations_of` accepts them.
+        facets: The concepts of labels, by dimension.
+        hierarchy: The hierarchy of the labels, for results by node.
+        layer: The layer that tests are about; the last one if None.
+        baseline: Representations of the same instances by an untrained network; else a random
+            layer on the first layer stands for it, where that is another one.
+        seeds: Number of resampled splits.
+        seed: Seed of the first split.
+        min_instances: Instances below a node, and elsewhere, from which it is tested.
+        progress: Progress callback.
+
+    Raises:
+        InputError: If a label has no concept, a dimension has one concept, a class has one
+            instance, a layer has more features than instances, the layer is not there, no label
+            is a node of the hierarchy, or scikit-learn is not installed.
+    """
+    require_package("sklearn", "to fit probes")
+    tested = _layer(representations, layer)
+    if seeds < 1:
+        raise InputError("the number of seeds must be at least 1", found=str(seeds))
+    described = describe(representations, facets)
+    _refuse_wide_layers(representations, described)
+    fit = [k for k in range(len(described.dimensions)) if described.why_unfit(k) is None]
+    found = _Found()
+    with quiet_fits():
+        source, random = baseline_of(representations, tested, baseline, seed)
+        given = _Given(representations, facets, described, tested, fit, random)
+        for number in range(seeds):
+            progress("testing concepts", number, seeds, "seeds")
+            _measure_split(given, seed + number, found)
+        progress("testing concepts", seeds, seeds, "seeds")
+        by_node = pl.DataFrame(schema=NODES)
+        if hierarchy is not None:
+            progress("comparing nodes")
+            by_node = _nodes(given, hierarchy, range(seed, seed + seeds), min_instances)
+    judged = judge_answers(described, pool_answers(found.answers), _judged_instances(given, found))
+    counts = {
+        k: len(slices(described, k) if described.crossed[k] else folds(described, k, seed))
+        for k in fit
+    }
+    return ConceptMeasurements(
+        facets=facets,
+        layer=tested,
+        layers=tuple(representations.layers),
+        baseline=source,
+        predictor=PROBE if given.head is None else HEAD,
+        parameters=_parameters(seeds, seed, min_instances),
+        ledger=dict(described.ledger),
+        tests=test_frame(judged),
+        parts=part_frame(judged),
+        values=value_frame(judged),
+        points=point_frame(judged),
+        classes=described.classes,
+        dimensions=described.frame(counts),
+        controls=pl.DataFrame(found.controls, schema=CONTROLS),
+        layer_curves=layer_frame(found.layers, described),
+        iterations=pl.DataFrame(found.iterations, schema=ITERATIONS),
+        nodes=by_node,
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class _Given:
+    """What every split is measured on; ``fit`` are the dimensions that take part."""
+
+    representations: Representations
+    facets: Facets
+    described: Described
+    tested: str
+    fit: list[int]
+    random: FloatArray | None
+
+    @property
+    def head(self) -> LinearHead | None:
+        """The linear head, where the tested layer is the one that it reads."""
+        last = list(self.representations.layers)[-1]
+        return self.representations.head if self.tested == last else None
+
+    @cached_property
+    def predictions(self) -> pl.Series | None:
+        """The labels that the model predicts, as given or by its head; None without either."""
+        given = self.representations.instances["prediction"]
+        head = self.representations.head
+        if given.null_count() < len(given):
+            return given
+        if head is None:
+            return None
+        last = list(self.representations.layers.values())[-1].astype(np.float64)
+        answers = (last @ head.weight.T + head.bias).argmax(axis=1)
+        return pl.Series([head.classes[answer] for answer in answers.tolist()], dtype=pl.String)
+
+
+@dataclass(frozen=True, eq=False)
+class _Found:
+    """What splits add to."""
+
+    answers: list[Answers] = field(default_factory=list)
+    controls: list[dict[str, Any]] = field(default_factory=list)
+    layers: list[dict[str, Any]] = field(default_factory=list)
+    iterations: list[dict[str, Any]] = field(default_factory=list)
+    judged: list[IntArray] = field(default_factory=list)
+
+
+def _layer(representations: Representations, layer: str | None) -> str:
+    names = list(representations.layers)
+    if layer is None:
+        return names[-1]
+    if layer not in representations.layers:
+        raise InputError(
+            "the name of a layer is required",
+            found=f"{layer!r}, where there are {first_cases(names)}",
+        )
+    return layer
+
+
+def _refuse_wide_layers(representations: Representations, described: Described) -> None:
+    used = described.ledger["used"]
+    for name, layer in representations.layers.items():
+        if layer.shape[1] > used:
+            raise InputError(
+                f"the layer {name!r} must have no more features than there are instances:"
+                " otherwise a linear probe can tell any labels apart",
+                found=f"{layer.shape[1]:,} features of {used:,} instances that take part",
+                hint="give more instances, or leave the layer out",
+            )
+
+
+def _measure_split(given: _Given, seed: int, found: _Found) -> None:
+    described, layers = given.described, given.representations.layers
+    split = draw_split(described, given.representations.instances["id"].to_list(), seed)
+    if not given.fit or not len(split.rows):
+        return
+    drawn = {name: layer[split.rows].astype(np.float64) for name, layer in layers.items()}
+    scalings = {name: scaling_of(layer) for name, layer in drawn.items()}
+    scaled = {name: scalings[name](layer) for name, layer in drawn.items()}
+    z, head = scaled[given.tested], given.head
+    if head is None:
+        predict = fit_predictor(z, split, described)
+    else:
+        predict = head_predictor(head, scalings[given.tested], described, given.facets)
+    scene = Scene(z, split, described, predict)
+    found.judged.append(split.rows[split.ablating])
+    found.answers.extend(judge_unseen(scene, given.fit))
+    found.answers.extend(_grounded(given, scene, first=len(found.judged) == 1))
+    random = None if given.random is None else given.random[split.rows]
+    found.controls.extend(control_rows(scene, given.fit, random))
+    found.iterations.extend(iteration_rows(scene, given.fit))
+    found.layers.extend(layer_rows(scaled, split, described, given.fit))
+
+
+def _grounded(given: _Given, scene: Scene, *, first: bool) -> list[Answers]:
+    """Answers on minimal pairs; those that were given are the same for every split."""
+    rows = paired(given.representations, given.described)
+    predictions = given.predictions
+    if predictions is None:
+        answers = probed_answers(scene, rows)
+        return [] if answers is None else [answers]
+    if not first or not len(rows):
+        return []
+    seed = scene.split.seed
+    return [given_answers(predictions, given.representations, given.described, rows, seed)]
+
+
+def _judged_instances(given: _Given, found: _Found) -> IntArray:
+    """Different instances of each class that were judged."""
+    rows = np.unique(np.concatenate([np.empty(0, np.int64), *found.judged]))
+    of_class = given.described.class_of[rows]
+    return np.bincount(of_class, minlength=len(given.described.class_codes)).astype(np.int64)
+
+
+def _nodes(given: _Given, hierarchy: Hierarchy, seeds: range, least: int) -> pl.DataFrame:
+    instances = given.representations.instances
+    placed = instances["labels"].list.eval(pl.element().is_in(hierarchy.nodes)).list.any()
+    if not placed.any():
+        labels = instances["labels"].explode().drop_nulls().unique(maintain_order=True)
+        raise InputError(
+            f"labels that are nodes of the hierarchy {hierarchy.name} are required",
+            found=f"none among {first_cases(labels)}",
+        )
+    ids = instances["id"].to_list()
+    rows = chosen_instances(ids, placed.fill_null(False).to_numpy(), seeds[0])
+    predictions = given.predictions
+    below = instances_below(
+        hierarchy,
+        instances["labels"][rows].to_list(),
+        None if predictions is None else predictions[rows].to_list(),
+        least,
+    )
+    layers = {
+        name: layer[rows].astype(np.float64) for name, layer in given.representations.layers.items()
+    }
+    return node_frame(below, layers, given.tested, [ids[row] for row in rows.tolist()], seeds)
+
+
+def _parameters(seeds: int, seed: int, least: int) -> dict[str, float]:
+    return {
+        "seeds": seeds,
+        "seed": seed,
+        "min_instances": least,
+        "limit": verdicts.LIMIT,
+        "margin": verdicts.MARGIN,
+        "equivalence_level": verdicts.EQUIVALENCE_LEVEL,
+        "rate": nodes.RATE,
+        "most_rows": splits.MOST_ROWS,
+        "most_ambiguous": classes.MOST_AMBIGUOUS,
+        "iterations": further_ablation.ITERATIONS,
+        "rank_tolerance": ablation.RANK_TOLERANCE,
+    }

@@ -1,0 +1,97 @@
+"""Which instances lie below which nodes of a hierarchy, and which nodes can be compared."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.sparse import csr_array
+
+from audit.base.dag import BoolArray, IntArray, Sparse, row
+from audit.engine.statistics.resampling import unit_keys
+from audit.hierarchies.hierarchy import Hierarchy
+
+MOST_INSTANCES = 50_000
+"""Instances that nodes are measured on."""
+
+
+@dataclass(frozen=True, eq=False)
+class Below:
+    """Which instances lie below which nodes.
+
+    Args:
+        hierarchy: The hierarchy of the labels.
+        member: 1 where an instance has a label at or below a node, shape (instances, nodes).
+        predicted: The same of the predicted label; None without predictions.
+        tested: Nodes with enough instances below them and elsewhere, ascending.
+        families: The tested children of each parent that has at least two.
+    """
+
+    hierarchy: Hierarchy
+    member: Sparse
+    predicted: Sparse | None
+    tested: IntArray
+    families: Mapping[int, IntArray]
+
+    def rows_below(self, node: int) -> IntArray:
+        """The instances below a node, ascending."""
+        return np.flatnonzero(dense(self.member, slice(None), [node])[:, 0])
+
+
+def dense(member: Sparse, rows: IntArray | slice, nodes: IntArray | list[int]) -> BoolArray:
+    """Membership of some rows in some nodes, shape (rows, nodes)."""
+    return np.asarray(member[rows][:, nodes].toarray() > 0)
+
+
+def instances_below(
+    hierarchy: Hierarchy,
+    labels: Sequence[Sequence[str]],
+    predictions: Sequence[str | None] | None,
+    least: int,
+) -> Below:
+    """Find the nodes that can be tested.
+
+    Args:
+        hierarchy: The hierarchy of the labels.
+        labels: The labels of each instance, of which at least one is a node.
+        predictions: What is predicted for each instance; None without predictions.
+        least: Instances below a node, and elsewhere, from which it is tested.
+    """
+    member = _member(hierarchy, labels)
+    support = np.asarray(member.sum(axis=0)).reshape(-1)
+    tested = np.flatnonzero((support >= least) & (len(labels) - support >= least))
+    families = {
+        parent: children
+        for parent in range(len(hierarchy))
+        if len(children := np.intersect1d(row(hierarchy.child_matrix, parent), tested)) > 1
+    }
+    predicted = None
+    if predictions is not None:
+        predicted = _member(hierarchy, [[] if one is None else [one] for one in predictions])
+    return Below(hierarchy, member, predicted, tested, families)
+
+
+def _member(hierarchy: Hierarchy, labels: Sequence[Sequence[str]]) -> Sparse:
+    place = {node: index for index, node in enumerate(hierarchy.nodes)}
+    pairs = [
+        (number, place[label])
+        for number, several in enumerate(labels)
+        for label in several
+        if label in place
+    ]
+    rows, columns = np.array(pairs, np.int64).reshape(-1, 2).T
+    shape = (len(labels), len(hierarchy))
+    direct = csr_array((np.ones(len(rows), np.int64), (rows, columns)), shape=shape)
+    member = csr_array(direct @ hierarchy.closure)
+    member.data = np.minimum(member.data, 1)
+    return member
+
+
+def chosen_instances(ids: Sequence[str], placed: BoolArray, seed: int) -> IntArray:
+    """The instances that nodes are measured on: those with a place, at most `MOST_INSTANCES`."""
+    rows = np.flatnonzero(placed)
+    if len(rows) <= MOST_INSTANCES:
+        return rows
+    keys = unit_keys([ids[row] for row in rows.tolist()], seed)
+    return np.sort(rows[np.argsort(keys, kind="stable")[:MOST_INSTANCES]])

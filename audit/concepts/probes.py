@@ -1,0 +1,139 @@
+"""Linear and kernel probes of representations, fitted by scikit-learn."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TypeVar
+
+import numpy as np
+
+from audit.base.cores import cores
+from audit.base.dag import FloatArray, IntArray
+
+REGULARISATION = 1.0
+"""Inverse strength C of the squared penalty; representations have mean squared features of 1."""
+MOST_STEPS = 300
+TOLERANCE = 1e-4
+CENTRES = 256
+"""Instances that the kernel probe compares with."""
+
+Job = TypeVar("Job")
+Result = TypeVar("Result")
+
+
+@dataclass(frozen=True, eq=False)
+class LinearProbe:
+    """Multinomial logistic regression: answers are the class of the highest score.
+
+    Args:
+        classes: Shape (k,), ascending, at least two.
+        weight: Shape (k, features); for two classes the rows are opposite.
+        bias: Shape (k,).
+    """
+
+    classes: IntArray
+    weight: FloatArray
+    bias: FloatArray
+
+    def scores(self, z: FloatArray) -> FloatArray:
+        """Scores of the classes, shape (n, k)."""
+        return np.asarray(z @ self.weight.T + self.bias)
+
+    def __call__(self, z: FloatArray) -> IntArray:
+        """The class of each representation, shape (n,); ties go to the first."""
+        answers: IntArray = self.classes[self.scores(z).argmax(axis=1)]
+        return answers
+
+
+def fit_linear(z: FloatArray, target: IntArray, *, exact: bool = False) -> LinearProbe:
+    """Fit a linear probe with balanced weights: every class weighs the same.
+
+    Args:
+        z: Shape (n, features).
+        target: Classes, shape (n,), at least two different ones.
+        exact: Whether to fit in double precision, which the rank of the weights needs; single
+            precision takes half the time.
+    """
+    from sklearn import config_context
+    from sklearn.linear_model import LogisticRegression
+
+    model = LogisticRegression(
+        C=REGULARISATION, class_weight="balanced", max_iter=MOST_STEPS, tol=TOLERANCE
+    )
+    with config_context(assume_finite=True, skip_parameter_validation=True):
+        model.fit(z if exact else z.astype(np.float32), target)
+    weight, bias = model.coef_.astype(np.float64), model.intercept_.astype(np.float64)
+    if len(weight) == 1:
+        weight, bias = np.vstack([-weight, weight]) / 2, np.concatenate([-bias, bias]) / 2
+    return LinearProbe(model.classes_, weight, bias)
+
+
+@dataclass(frozen=True, eq=False)
+class KernelProbe:
+    """A linear probe of similarities to some instances (radial kernel, Nystroem's method)."""
+
+    features: Callable[[FloatArray], FloatArray]
+    linear: LinearProbe
+
+    def scores(self, z: FloatArray) -> FloatArray:
+        """Scores of the classes, shape (n, k)."""
+        return self.linear.scores(self.features(z))
+
+    def __call__(self, z: FloatArray) -> IntArray:
+        """The class of each representation, shape (n,)."""
+        return self.linear(self.features(z))
+
+
+def fit_kernel(z: FloatArray, target: IntArray, seed: int) -> KernelProbe:
+    """Fit a probe that is not linear; arguments as for `fit_linear`.
+
+    The width of the kernel is the root of the mean squared distance of two instances.
+    """
+    from sklearn.kernel_approximation import Nystroem
+
+    spread = 2 * float(z.var(axis=0).sum())
+    kernel = Nystroem(
+        gamma=1 / spread if spread > 0 else 1.0,
+        n_components=min(CENTRES, len(z)),
+        random_state=seed % 2**32,
+    ).fit(z)
+    size = float(np.sqrt(np.mean(kernel.transform(z) ** 2))) or 1.0
+
+    def features(rows: FloatArray) -> FloatArray:
+        return np.asarray(kernel.transform(rows)) / size
+
+    return KernelProbe(features, fit_linear(features(z), target))
+
+
+def mean_auc(scores: FloatArray, classes: IntArray, truth: IntArray) -> float:
+    """Mean over classes of the area under the curve of each against the rest; NaN without two."""
+    from sklearn.metrics import roc_auc_score
+
+    here = [k for k, one in enumerate(classes.tolist()) if 0 < (truth == one).sum() < len(truth)]
+    areas = [roc_auc_score(truth == classes[k], _margin(scores, k)) for k in here]
+    return float(np.mean(areas)) if areas else float("nan")
+
+
+def _margin(scores: FloatArray, k: int) -> FloatArray:
+    return np.asarray(scores[:, k] - np.delete(scores, k, axis=1).max(axis=1))
+
+
+@contextmanager
+def quiet_fits() -> Iterator[None]:
+    """Fits without warnings of steps that ran out, each on one thread, for equal bytes anywhere."""
+    from sklearn.exceptions import ConvergenceWarning
+    from threadpoolctl import threadpool_limits
+
+    with warnings.catch_warnings(), threadpool_limits(1):
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        yield
+
+
+def in_parallel(work: Callable[[Job], Result], jobs: Iterable[Job]) -> Iterator[Result]:
+    """Results of jobs in their order, as many at a time as there are cores; see `quiet_fits`."""
+    with ThreadPoolExecutor(cores()) as pool:
+        yield from pool.map(work, jobs)

@@ -1,0 +1,1 @@
+"""Representations and facet tables from files, and representations back into files."""

@@ -1,0 +1,76 @@
+"""Tables of measurements as they may be shared: counts in steps, numbers without telling digits."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+import polars as pl
+
+from audit.results.disclosure import DIGITS, Shown, shown_in_steps
+
+CHANCES = frozenset(("p", "q", "p_t", "p_permutation", "p_value", "q_value"))
+"""Names of p-values and q-values, as are those that end in ``_p`` and ``_q``."""
+
+
+class SharedTable(NamedTuple):
+    """What is shared of a table.
+
+    Args:
+        keys: Columns that say what a row is about.
+        values: Columns of numbers, withheld where the first of ``counts`` is small; without counts,
+            where the total is.
+        counts: Columns that count instances or examples; the first is the least.
+    """
+
+    keys: tuple[str, ...]
+    values: tuple[str, ...]
+    counts: tuple[str, ...]
+
+
+def shared_rows(
+    frame: pl.DataFrame, rule: SharedTable, totals: Mapping[str, int], min_cell: int
+) -> list[dict[str, Any]]:
+    """The rows of a table in which no count below ``min_cell`` can be read.
+
+    Args:
+        frame: The table.
+        rule: What is shared of it.
+        totals: What counts are part of: ``instances``, and the totals of counts of other names.
+        min_cell: Smallest count shown.
+    """
+    return [_row(row, rule, totals, min_cell) for row in frame.to_dicts()]
+
+
+def _row(
+    row: Mapping[str, Any], rule: SharedTable, totals: Mapping[str, int], min_cell: int
+) -> dict[str, Any]:
+    size = (row[rule.counts[0]] or 0) if rule.counts else totals["instances"]
+    return {
+        **{key: row[key] for key in rule.keys if key in row},
+        **{
+            name: None if size < min_cell else _number(name, row[name], min_cell)
+            for name in rule.values
+            if name in row
+        },
+        **{
+            name: _count(row[name], totals.get(name, totals["instances"]), min_cell)
+            for name in rule.counts
+        },
+    }
+
+
+def _count(value: int | None, total: int, min_cell: int) -> Shown:
+    return None if value is None else shown_in_steps(value, total, min_cell)
+
+
+def _number(name: str, value: float | None, min_cell: int) -> float | None:
+    """A number without the digits from which the counts behind it could be computed."""
+    if value is None or not math.isfinite(value):
+        return None
+    if min_cell <= 1 or value == 0:
+        return value
+    if name in CHANCES or name.endswith(("_p", "_q")):
+        return float(f"{value:.0e}")
+    return round(value, DIGITS)

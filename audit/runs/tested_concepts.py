@@ -1,0 +1,155 @@
+"""Concepts in a run: representations read, tested, and made a part of the result."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from audit.base.errors import InputError
+from audit.base.progress import Progress, silent
+from audit.concepts.facets import Facets, facets_from_depths, join_facets
+from audit.concepts.measure import measure_concepts
+from audit.concepts.measurements import ConceptMeasurements
+from audit.concepts.mistakes import with_mistakes
+from audit.concepts.reading.facet_tables import read_facets
+from audit.concepts.reading.reading import read_representations
+from audit.concepts.representations import Representations
+from audit.concepts.title_facets import facets_from_titles
+from audit.data.dataset import LabelDataset
+from audit.hierarchies.hierarchy import Hierarchy
+from audit.measure.measure import Measurements
+from audit.results.concept_part import SHARED, ConceptPart
+from audit.runs.labels_alone import REPRESENTATIONS, labels_alone
+from audit.runs.settings import Testing
+
+
+@dataclass(frozen=True, eq=False)
+class Concepts:
+    """Representations as read, and how they are to be tested: an analysis of a run."""
+
+    representations: Representations
+    facets: Facets | None
+    baseline: Representations | None
+    settings: Testing
+
+    def labels(self, hierarchy: Hierarchy | None) -> LabelDataset:
+        """The labels of the instances as a dataset; without a hierarchy, all are below one root."""
+        instances = self.representations.instances.sort("id")
+        rows = instances.select(instance="id", label="labels").explode("label")
+        return labels_alone(
+            rows.drop_nulls("label").unique(maintain_order=True),
+            instances["id"],
+            REPRESENTATIONS,
+            (Path(self.settings.representations),),
+            hierarchy,
+        )
+
+    def measured(self, measured: Measurements, seed: int, progress: Progress) -> Measurements:
+        """The measurements with those of concepts, of labels as nodes."""
+        dataset = measured.loaded.dataset
+        hierarchy, settings = dataset.hierarchy, self.settings
+        node_of = dict(dataset.mappings.select("label", "node").iter_rows())
+        placed = _with_nodes(self.representations, node_of)
+        concepts = measure_concepts(
+            placed,
+            self._facets(hierarchy),
+            hierarchy,
+            layer=settings.layer,
+            baseline=None if self.baseline is None else _with_nodes(self.baseline, node_of),
+            seeds=settings.seeds,
+            seed=seed,
+            progress=progress,
+        )
+        nodes = with_mistakes(concepts.nodes, placed, hierarchy)
+        return replace(measured, concepts=replace(concepts, nodes=nodes))
+
+    def part(self, measured: Measurements) -> ConceptPart:
+        """What a run keeps of concepts."""
+        tested = measured.tested
+        frames = dict(_frames(tested, measured.hierarchy))
+        return ConceptPart(_facts(self, tested), frames, tested.points)
+
+    def _facets(self, hierarchy: Hierarchy) -> Facets:
+        settings = self.settings
+        tables = [] if self.facets is None else [self.facets]
+        if settings.titles:
+            tables.append(facets_from_titles(hierarchy))
+        if settings.depths:
+            tables.append(facets_from_depths(hierarchy, settings.depths))
+        return join_facets(*tables)
+
+
+def read_concepts(settings: Testing, progress: Progress = silent) -> Concepts:
+    """Read representations, facets and a baseline.
+
+    Raises:
+        InputError: If nothing says what the concepts of labels are.
+    """
+    if not (settings.facets or settings.titles or settings.depths):
+        raise InputError(
+            "the concepts of labels are required",
+            found="no table of facets, no titles and no depths",
+            hint="--facets FILE, --facets-from-titles, or --depth 1",
+        )
+    progress("reading representations")
+    return Concepts(
+        read_representations(settings.representations),
+        None if settings.facets is None else read_facets(settings.facets),
+        None if settings.baseline is None else read_representations(settings.baseline),
+        settings,
+    )
+
+
+def _with_nodes(
+    representations: Representations, node_of: Mapping[str, str | None]
+) -> Representations:
+    """Representations with labels and predictions as the hierarchy writes them, where it has them.
+
+    A code set may write a label in several ways; facets and predictions are compared by node.
+    """
+    known = {label: node for label, node in node_of.items() if node is not None}
+    written = pl.element().replace(known)
+    instances = representations.instances.with_columns(
+        pl.col("labels").list.eval(written), pl.col("prediction").replace(known)
+    )
+    return replace(representations, instances=instances)
+
+
+def _facts(concepts: Concepts, tested: ConceptMeasurements) -> Mapping[str, Any]:
+    representations, settings = concepts.representations, concepts.settings
+    instances = representations.instances
+    ledger = dict(tested.ledger)
+    sources = {"file": settings.facets, "titles": settings.titles, "depths": settings.depths}
+    predicted = instances["prediction"].null_count() < len(instances)
+    return {
+        "instances": ledger.pop("read"),
+        "used": ledger.pop("used"),
+        "labels": instances["labels"].explode().n_unique(),
+        "classes": len(tested.classes),
+        "layers": list(tested.layers),
+        "layer": tested.layer,
+        "features": {name: of.shape[1] for name, of in representations.layers.items()},
+        "baseline": tested.baseline,
+        "predictor": tested.predictor,
+        "predicted": predicted or representations.head is not None,
+        "pairs": instances["pair"].null_count() < len(instances),
+        "parameters": tested.parameters,
+        "left_out": ledger,
+        "facets_from": " and ".join(name for name, given in sources.items() if given),
+    }
+
+
+def _frames(
+    tested: ConceptMeasurements, hierarchy: Hierarchy
+) -> Iterator[tuple[str, pl.DataFrame]]:
+    titles = {
+        node: title or None for node, title in zip(hierarchy.nodes, hierarchy.titles, strict=True)
+    }
+    title = pl.col("node").replace_strict(titles, default=None, return_dtype=pl.String)
+    for name in SHARED:
+        frame: pl.DataFrame = getattr(tested, name)
+        yield name, frame.with_columns(title=title) if name == "nodes" else frame

@@ -1,0 +1,157 @@
+"""``audit concepts`` from files to a run: findings, tables, what is shared, and mistakes."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+from jsonschema import Draft202012Validator
+from typer.testing import CliRunner, Result
+
+from audit.cli.app import app
+from audit.concepts.reading.writing import write_representations
+from audit.results.result import to_json_bytes
+from audit.runs.read import read_run
+from fixtures.represented_releases import (
+    places_in_branches,
+    represented_release,
+    twelve_labels,
+)
+
+pytest.importorskip("sklearn")
+ROOT = Path(__file__).parents[2]
+
+
+def audit(*arguments: object) -> Result:
+    return CliRunner().invoke(app, [str(argument) for argument in arguments])
+
+
+class Files:
+    """Representations that lack one label and mix two, the facets, the hierarchy, the labels."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.representations = represented_release(absent="b2", entangled=("a0", "a3"))
+        self.path, self.facets = folder / "layers.npz", folder / "facets.csv"
+        write_representations(self.representations, self.path)
+        places_in_branches().table.write_csv(self.facets)
+        self.hierarchy = folder / "tree.csv"
+        twelve_labels().edge_frame().write_csv(self.hierarchy)
+        self.labels = folder / "labels.csv"
+        instances = self.representations.instances
+        rows = instances.select(instance="id", label=pl.col("labels").list.first())
+        rows.write_csv(self.labels)
+
+    def run(self, out: str, *options: object) -> Any:
+        own = ("--facets", self.facets, "--hierarchy", self.hierarchy, "--seeds", 1, "--no-pdf")
+        made = audit("concepts", self.path, *own, "--out", self.folder / out, *options)
+        assert made.exit_code == 0, made.output
+        return json.loads((self.folder / out / "result.json").read_bytes())
+
+
+@pytest.fixture(scope="module")
+def files(tmp_path_factory: pytest.TempPathFactory) -> Files:
+    return Files(tmp_path_factory.mktemp("concepts"))
+
+
+@pytest.fixture(scope="module")
+def alone(files: Files) -> Any:
+    return files.run("alone")
+
+
+def findings(shared: Any) -> dict[str, list[list[str]]]:
+    return {
+        check["name"]: [[node["id"] for node in one["nodes"]] for one in check["findings"]]
+        for check in shared["checks"]
+    }
+
+
+def test_what_is_planted_is_found_and_nothing_else(alone: Any) -> None:
+    found = findings(alone)
+    assert found["concept_absent"] == [["b2"]]
+    assert [set(nodes) for nodes in found["concept_entangled"]] == [{"a0", "a3"}]
+    assert found["concept_unused"] == []
+
+
+def test_without_a_dataset_no_check_of_a_dataset_is_there(alone: Any) -> None:
+    assert list(findings(alone)) == [
+        "concept_absent", "concept_entangled", "concept_unused", "waiver_expired", "waiver_unused",
+    ]  # fmt: skip
+    assert alone["identity"]["data"]["format"] == "representations"
+    assert alone["concepts"]["facts"]["instances"] == 480
+
+
+def test_the_result_is_as_its_schema_says(alone: Any) -> None:
+    schema = json.loads((ROOT / "audit/results/result.schema.json").read_bytes())
+    Draft202012Validator(schema).validate(alone)
+
+
+def test_the_run_reads_back_to_the_same_bytes(files: Files, alone: Any) -> None:
+    folder = files.folder / "alone"
+    assert to_json_bytes(read_run(folder).shared()) == (folder / "result.json").read_bytes()
+
+
+def test_verify_report_judge_and_cases_work_on_the_run(files: Files, alone: Any) -> None:
+    folder = files.folder / "alone"
+    assert audit("verify", folder, "--recompute").exit_code == 0
+    assert audit("report", folder, "--no-pdf").exit_code == 0
+    listed = audit("cases", folder, "concept_absent:b2")
+    assert listed.exit_code == 0
+    assert "i0240" in listed.output
+    policy = files.folder / "strict.toml"
+    policy.write_text('[false_discovery_rate]\nvalue = 0.0\nreason = "None."\n')
+    assert audit("judge", folder, "--policy", policy, "--no-pdf").exit_code == 0
+    judged = json.loads((folder / "result.json").read_bytes())
+    assert findings(judged)["concept_entangled"] == []
+    assert judged["concepts"] == alone["concepts"]
+
+
+def test_with_the_labels_the_dataset_is_audited_too(files: Files) -> None:
+    both = files.run("both", "--labels", files.labels)
+    assert {"concept_absent", "unexpected_pair"} <= set(findings(both))
+    assert both["identity"]["data"]["format"] == "long"
+
+
+def test_a_smallest_count_hides_counts_and_the_digits_that_tell_them(files: Files) -> None:
+    shared = files.run("hidden", "--min-cell", 50)["concepts"]
+    counts = [row["instances"] for row in shared["nodes"]]
+    assert all(isinstance(count, str) or count in (None, 480) for count in counts)
+    assert all(row["readable"] is None for row in shared["nodes"] if row["instances"] == "<50")
+    numbers = [row["accuracy"] for row in shared["parts"] if row["accuracy"] is not None]
+    assert numbers
+    assert all(round(number, 3) == number for number in numbers)
+
+
+def test_depths_of_the_hierarchy_are_nested_dimensions(files: Files) -> None:
+    shared = files.run("nested", "--depth", 1)["concepts"]
+    kinds = {row["dimension"]: row["kind"] for row in shared["dimensions"]}
+    assert kinds == {"branch": "crossed", "place": "crossed", "depth 1": "nested"}
+    nested = [row for row in shared["tests"] if row["dimension"] == "depth 1"]
+    modular = {row["verdict"] for row in nested if row["test"] in ("is_modular", "is_causal")}
+    assert modular <= {"not_applicable"}
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (("--label", "code"), "--label goes with --labels"),
+        (("--labels", "labels.csv"), "--labels goes with --hierarchy"),
+        (("--layer", "third", "--facets", "FACETS"), "the name of a layer is required"),
+        ((), "the concepts of labels are required"),
+        (("--facets", "nothing.csv"), "nothing.csv"),
+        (("--baseline", "nothing.npz", "--facets", "FACETS"), "nothing.npz"),
+    ],
+)
+def test_a_mistake_is_one_message(files: Files, options: tuple[str, ...], message: str) -> None:
+    given = [files.facets if option == "FACETS" else option for option in options]
+    made = audit("concepts", files.path, "--out", files.folder / "none", *given)
+    assert made.exit_code == 2
+    assert message in made.output
+    assert not (files.folder / "none").exists()
+
+
+def test_the_same_files_give_the_same_bytes(files: Files, alone: Any) -> None:
+    assert files.run("again")["concepts"] == alone["concepts"]

@@ -1,0 +1,189 @@
+"""Laws of ablation, against the same projections by other routes."""
+
+from __future__ import annotations
+
+from itertools import islice
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from numpy.typing import NDArray
+from scipy.linalg import null_space, orth, sqrtm
+
+from audit.concepts.ablation import balanced_weights, inlp, leace, row_space
+from audit.concepts.probes import fit_linear, quiet_fits
+from fixtures.examples import examples
+
+Array = NDArray[np.float64]
+Concepts = NDArray[np.int64]
+
+
+def world(seed: int, concepts: int, features: int) -> tuple[Array, Concepts]:
+    drawn = np.random.default_rng(seed)
+    concept = drawn.permutation(np.arange(60) % concepts)
+    means = drawn.normal(size=(concepts, features))
+    return means[concept] + drawn.normal(size=(60, features)), concept
+
+
+WORLDS = st.builds(world, st.integers(0, 10**6), st.integers(2, 4), st.integers(4, 7))
+
+
+@examples(10)
+@given(WORLDS)
+def test_inlp_projects_orthogonally_onto_what_no_probe_has_read(
+    drawn: tuple[Array, Concepts],
+) -> None:
+    z, concept = drawn
+    with quiet_fits():
+        first, second = islice(inlp(z, concept), 2)
+        weight = fit_linear(z, concept, exact=True).weight
+    p = first.projection
+
+    np.testing.assert_allclose(p, p.T, atol=1e-12)
+    np.testing.assert_allclose(p @ p, p, atol=1e-12)
+    np.testing.assert_allclose(weight @ p, 0, atol=1e-10)
+    np.testing.assert_allclose(first(z), z @ p, atol=1e-12)
+    np.testing.assert_allclose(second.projection @ p, second.projection, atol=1e-12)
+
+
+@examples(10)
+@given(WORLDS)
+def test_the_first_iteration_removes_one_direction_less_than_there_are_concepts(
+    drawn: tuple[Array, Concepts],
+) -> None:
+    z, concept = drawn
+    with quiet_fits():
+        first = next(inlp(z, concept))
+        weight = fit_linear(z, concept, exact=True).weight
+    kept = null_space(weight, rcond=1e-8)
+
+    assert first.removed == len(np.unique(concept)) - 1
+    np.testing.assert_allclose(first.projection, kept @ kept.T, atol=1e-8)
+
+
+@examples(8)
+@given(WORLDS)
+def test_iterations_are_the_intersection_of_null_spaces(drawn: tuple[Array, Concepts]) -> None:
+    """The published code's route: one minus the projection on the sum of all row spaces."""
+    z, concept = drawn
+    removed = np.zeros((z.shape[1], z.shape[1]))
+    rest = z
+    with quiet_fits():
+        for ablation in islice(inlp(z, concept), 2):
+            rows = orth(fit_linear(rest, concept, exact=True).weight.T, rcond=1e-8)
+            removed += rows @ rows.T
+            basis = orth(removed, rcond=1e-8)
+            expected = np.eye(z.shape[1]) - basis @ basis.T
+            rest = z @ expected
+            np.testing.assert_allclose(ablation.projection, expected, atol=1e-4)
+
+
+def test_inlp_ends_where_nothing_is_left() -> None:
+    z, concept = world(0, 3, 5)
+    with quiet_fits():
+        every = list(islice(inlp(z, concept), 20))
+
+    assert every[-1].removed == 5
+    assert [one.removed for one in every] == sorted({one.removed for one in every})
+
+
+def test_a_direction_of_pure_noise_is_no_part_of_a_row_space() -> None:
+    weight = np.array([[1.0, 2.0, 0.0], [-1.0, -2.0, 1e-12]])
+
+    assert len(row_space(weight)) == 1
+
+
+@examples(20)
+@given(WORLDS)
+def test_leace_leaves_no_covariance_with_any_concept(drawn: tuple[Array, Concepts]) -> None:
+    z, concept = drawn
+    marks = np.eye(concept.max() + 1)[concept]
+    after = leace(z, concept)(z)
+    shared = (after - after.mean(axis=0)).T @ (marks - marks.mean(axis=0))
+
+    np.testing.assert_allclose(shared, 0, atol=1e-9)
+    np.testing.assert_allclose(after.mean(axis=0), z.mean(axis=0), atol=1e-12)
+
+
+@examples(20)
+@given(WORLDS)
+def test_leace_is_the_published_closed_form(drawn: tuple[Array, Concepts]) -> None:
+    """Whitened by a symmetric root, projected, and turned back."""
+    z, concept = drawn
+    marks = np.eye(concept.max() + 1)[concept]
+    centred = z - z.mean(axis=0)
+    spread = centred.T @ centred / len(z)
+    shared = centred.T @ (marks - marks.mean(axis=0)) / len(z)
+    back = np.real(sqrtm(spread))
+    whiten = np.linalg.inv(back)
+    basis = orth(whiten @ shared, rcond=1e-8)
+    expected = z - centred @ (back @ basis @ basis.T @ whiten).T
+
+    np.testing.assert_allclose(leace(z, concept)(z), expected, atol=1e-8)
+    assert leace(z, concept).removed == len(np.unique(concept)) - 1
+
+
+@examples(10)
+@given(WORLDS, st.integers(1, 5))
+def test_leace_with_weights_is_leace_of_repeated_instances(
+    drawn: tuple[Array, Concepts], seed: int
+) -> None:
+    z, concept = drawn
+    times = np.random.default_rng(seed).integers(1, 4, len(z))
+    repeated = leace(np.repeat(z, times, axis=0), np.repeat(concept, times))
+
+    weighted = leace(z, concept, times.astype(np.float64))
+    np.testing.assert_allclose(weighted(z), repeated(z), atol=1e-8)
+
+
+def test_leace_changes_less_than_any_other_map_that_erases() -> None:
+    z, concept = world(3, 3, 6)
+    with quiet_fits():
+        orthogonal = (
+            np.eye(6)
+            - null_space(null_space(_shared(z, concept).T).T)
+            @ null_space(null_space(_shared(z, concept).T).T).T
+        )
+    other = z.mean(axis=0) + (z - z.mean(axis=0)) @ orthogonal
+    spread = np.linalg.inv(np.cov(z.T))
+
+    def change(after: Array) -> float:
+        return float(np.einsum("ni,ij,nj->", after - z, spread, after - z))
+
+    np.testing.assert_allclose(_shared(other, concept), 0, atol=1e-9)
+    assert change(leace(z, concept)(z)) < change(other)
+
+
+def _shared(z: Array, concept: Concepts) -> Array:
+    marks = np.eye(concept.max() + 1)[concept]
+    return np.asarray((z - z.mean(axis=0)).T @ (marks - marks.mean(axis=0)) / len(z))
+
+
+@examples(10)
+@given(WORLDS)
+def test_a_probe_fitted_after_leace_answers_without_looking(
+    drawn: tuple[Array, Concepts],
+) -> None:
+    z, concept = drawn
+    after = leace(z, concept, balanced_weights(concept))(z)
+    with quiet_fits():
+        probe = fit_linear(after, concept)
+    scores = probe.scores(after)
+
+    assert np.ptp(scores, axis=0).max() < 1e-2
+
+
+def test_leace_in_torch_is_leace_in_numpy() -> None:
+    pytest.importorskip("torch")
+    z, concept = world(1, 3, 6)
+    weight = np.random.default_rng(0).uniform(0.5, 2, len(z))
+
+    here, there = leace(z, concept, weight), leace(z, concept, weight, device="cpu")
+    np.testing.assert_allclose(here.projection, there.projection, atol=1e-10)
+
+
+def test_a_space_without_spread_has_nothing_to_remove() -> None:
+    z = np.ones((6, 3))
+
+    np.testing.assert_allclose(leace(z, np.array([0, 0, 0, 1, 1, 1]))(z), z)

@@ -1,0 +1,306 @@
+"""The tests of concepts on encoders whose answers follow from their formula."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from functools import cache
+
+import numpy as np
+import polars as pl
+import pytest
+
+from audit.concepts.measure import measure_concepts
+from audit.concepts.measurements import (
+    CLASSES,
+    CONTROLS,
+    DIMENSIONS,
+    ITERATIONS,
+    LAYERS,
+    PARTS,
+    POINTS,
+    TESTS,
+    VALUES,
+    ConceptMeasurements,
+)
+from audit.concepts.representations import LinearHead, Representations
+from fixtures.concept_world import classes as world
+from fixtures.concept_world.classes import world_facets
+from fixtures.made_up_encoders import (
+    composite,
+    constant_answer,
+    entangled,
+    layout_with_shape,
+    pure_noise,
+    symbolic,
+    symbolic_with_copy,
+)
+
+NAMES = list(world.DIMENSIONS)
+CHANCE = {"layout": 1 / 3, "shape": 1 / 3, "stroke": 1 / 2}
+
+
+@cache
+def measured(
+    encoder: Callable[[int], Representations], per_class: int = 24, seeds: int = 1
+) -> ConceptMeasurements:
+    return measure_concepts(encoder(per_class), world_facets(), seeds=seeds)
+
+
+def accuracies(
+    found: ConceptMeasurements, test: str, seen: str = "N-1 slices", **keys: str
+) -> dict[tuple[str, str], float]:
+    """Accuracies by dimension and the one that is read."""
+    probe = "predict" if test == "is_causal" else "transfer"
+    wanted = {"probe": probe} | keys
+    if test != "is_token_of_type":
+        wanted = {"ablation": "inlp"} | wanted
+    rows = found.parts.filter(test=test, seen=seen, **wanted)
+    return {(one["dimension"], one["read"]): one["accuracy"] for one in rows.iter_rows(named=True)}
+
+
+def own(values: dict[tuple[str, str], float]) -> list[float]:
+    return [values[name, name] for name in NAMES]
+
+
+def others(values: dict[tuple[str, str], float]) -> list[float]:
+    return [value for (one, read), value in values.items() if one != read]
+
+
+def verdicts(found: ConceptMeasurements, test: str, seen: str = "N-1 slices") -> list[str]:
+    rows = found.tests.filter(
+        (pl.col("test") == test)
+        & (pl.col("seen") == seen)
+        & (pl.col("ablation").is_null() | (pl.col("ablation") == "inlp"))
+        & (pl.col("probe") != "retrained")
+    )
+    return rows["verdict"].to_list()
+
+
+@pytest.mark.slow
+def test_a_symbolic_encoder_passes_all_tests() -> None:
+    found = measured(symbolic, 100, 2)
+
+    for test in ("is_token_of_type", "is_modular", "is_causal"):
+        for seen in ("1 slice", "N-1 slices"):
+            assert verdicts(found, test, seen) == ["pass"] * 3
+    assert found.tests.filter(test="is_grounded")["verdict"].to_list() == ["pass"]
+    assert own(accuracies(found, "is_token_of_type")) == pytest.approx([1, 1, 1], abs=0.03)
+    assert own(accuracies(found, "is_causal")) == pytest.approx([0.33, 0.34, 0.52], abs=0.03)
+
+
+@pytest.mark.slow
+def test_a_copy_of_the_composite_is_modular_and_not_causal() -> None:
+    """The paper's own explanation of its models."""
+    found = measured(symbolic_with_copy, 100, 2)
+
+    assert own(accuracies(found, "is_token_of_type")) == pytest.approx([1, 1, 1], abs=0.03)
+    assert others(accuracies(found, "is_modular")) == pytest.approx([1] * 6, abs=0.03)
+    assert verdicts(found, "is_modular") == ["pass"] * 3
+    assert own(accuracies(found, "is_causal")) == pytest.approx([1, 1, 1], abs=0.03)
+    assert verdicts(found, "is_causal") == ["fail"] * 3
+
+
+@pytest.mark.slow
+def test_a_composite_encoder_has_no_concept_for_unseen_classes() -> None:
+    found = measured(composite, 100, 2)
+    read = own(accuracies(found, "is_token_of_type"))
+
+    assert read == pytest.approx(list(CHANCE.values()), abs=0.06)
+    assert own(accuracies(found, "is_causal")) == pytest.approx([1, 1, 1], abs=0.03)
+    assert verdicts(found, "is_token_of_type") == ["fail"] * 3
+
+
+@pytest.mark.slow
+def test_layout_and_shape_in_one_symbol_take_more_than_one_slice() -> None:
+    found = measured(layout_with_shape, 100, 2)
+    one = own(accuracies(found, "is_token_of_type", "1 slice"))
+
+    assert own(accuracies(found, "is_token_of_type")) == pytest.approx([1, 1, 1], abs=0.03)
+    assert one == pytest.approx([0.45, 0.47, 1], abs=0.03)
+    assert own(accuracies(found, "is_causal")) == pytest.approx([1, 1, 0.52], abs=0.03)
+
+
+@pytest.mark.slow
+def test_an_entangled_layout_is_not_modular() -> None:
+    """What INLP removes for the layout is the direction that noise decides: its effect on the
+    predictions varies from one draw of instances to the next, between chance and one."""
+    found = measured(entangled, 100, 2)
+    modular, causal = accuracies(found, "is_modular"), accuracies(found, "is_causal")
+
+    assert own(accuracies(found, "is_token_of_type")) == pytest.approx([0, 1, 1], abs=0.03)
+    assert modular["shape", "layout"] == pytest.approx(0, abs=0.03)
+    assert causal["shape", "shape"] == pytest.approx(1, abs=0.03)
+    assert causal["stroke", "stroke"] == pytest.approx(0.5, abs=0.03)
+    assert CHANCE["layout"] + 0.05 < causal["layout", "layout"] <= 1
+    assert verdicts(found, "is_modular")[1:] == ["fail", "fail"]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "encoder", [symbolic, symbolic_with_copy, composite, layout_with_shape, entangled]
+)
+def test_retrained_probes_after_leace_are_at_chance(
+    encoder: Callable[[int], Representations],
+) -> None:
+    found = measured(encoder, 100, 2).iterations.filter(ablation="leace", probe="retrained")
+    means = found.group_by("dimension").agg(pl.col("accuracy").mean())
+
+    for name, accuracy in means.iter_rows():
+        assert accuracy == pytest.approx(CHANCE[name], abs=0.06)
+
+
+def test_noise_passes_nothing_and_what_is_not_read_is_undecided() -> None:
+    found = measured(pure_noise)
+
+    assert "pass" not in found.tests["verdict"].to_list()
+    assert "pass" not in found.tests["interval_verdict"].to_list()
+    removed = found.tests.filter(pl.col("test").is_in(["is_modular", "is_causal"]))
+    assert set(removed["verdict"]) == {"undecided"}
+    assert all("nothing to remove" in reason for reason in removed["reason"])
+
+
+def test_a_constant_answer_is_grounded_at_one_in_eighteen() -> None:
+    part = measured(constant_answer).parts.filter(test="is_grounded").row(0, named=True)
+
+    assert part["accuracy"] == 1 / 18
+    assert part["chance"] == pytest.approx(1 / 18)
+    assert part["verdict"] == "fail"
+
+
+def test_without_pairs_nothing_is_grounded() -> None:
+    encoded = symbolic(6)
+    alone = encoded.instances.with_columns(pair=pl.lit(None, pl.String))
+    found = measure_concepts(replace(encoded, instances=alone), world_facets(), seeds=1)
+    grounded = found.tests.filter(test="is_grounded").row(0, named=True)
+
+    assert grounded["verdict"] == "not_applicable"
+    assert "minimal pairs" in grounded["reason"]
+
+
+def test_a_prediction_that_ignores_the_representation_fails_causal() -> None:
+    encoded = symbolic(24)
+    features = encoded.layers["last"].shape[1]
+    bias = np.arange(18.0)
+    ignoring = LinearHead(world.CLASSES, np.zeros((18, features)), bias)
+    found = measure_concepts(replace(encoded, head=ignoring), world_facets(), seeds=1)
+
+    assert set(verdicts(found, "is_causal")) == {"fail"}
+    assert found.parts.filter(test="is_grounded")["accuracy"].to_list() == [1 / 18]
+
+
+def test_the_head_of_a_model_is_applied_to_its_own_units() -> None:
+    """A head that reads the one-hot symbols; representations are scaled inside."""
+    encoded = symbolic(24)
+    shifted = {"last": encoded.layers["last"] * 7 + 3}
+    weight = np.vstack(
+        [
+            np.concatenate([np.eye(len(concepts))[concepts.index(one)] for concepts, one in both])
+            for both in (
+                list(zip(world.DIMENSIONS.values(), combination, strict=True))
+                for combination in world.COMBINATIONS
+            )
+        ]
+    )
+    head = LinearHead(world.CLASSES, weight, np.zeros(18))
+    found = measure_concepts(replace(encoded, layers=shifted, head=head), world_facets(), seeds=1)
+
+    assert found.parts.filter(test="is_grounded")["accuracy"].to_list() == [1.0]
+    causal = accuracies(found, "is_causal")
+    assert min(others(causal)) > 0.97
+    assert own(causal) == pytest.approx(list(CHANCE.values()), abs=0.12)
+
+
+def test_units_and_rotation_of_a_layer_change_nothing() -> None:
+    encoded = symbolic(12)
+    turned = np.linalg.qr(np.random.default_rng(0).normal(size=(8, 8)))[0]
+    other = replace(encoded, layers={"last": 40 * encoded.layers["last"] @ turned - 5})
+    first = measure_concepts(encoded, world_facets(), seeds=1).parts
+    second = measure_concepts(other, world_facets(), seeds=1).parts
+
+    difference = (first["accuracy"] - second["accuracy"]).abs()
+    assert difference.median() == 0
+    assert difference.max() < 0.06
+
+
+def test_equal_input_gives_equal_tables_in_any_order_of_instances() -> None:
+    encoded = symbolic(8)
+    order = np.random.default_rng(1).permutation(len(encoded.instances))
+    shuffled = Representations({"last": encoded.layers["last"][order]}, encoded.instances[order])
+    first, again, other = (
+        measure_concepts(one, world_facets(), seeds=1) for one in (encoded, encoded, shuffled)
+    )
+
+    for name in ("tests", "parts", "values", "points", "controls", "layer_curves", "iterations"):
+        assert getattr(first, name).equals(getattr(again, name)), name
+        assert getattr(first, name).equals(getattr(other, name)), name
+
+
+def test_tables_have_their_columns_and_agree() -> None:
+    found = measured(pure_noise)
+    for table, columns in (
+        (found.tests, TESTS),
+        (found.parts, PARTS),
+        (found.values, VALUES),
+        (found.points, POINTS),
+        (found.classes, CLASSES),
+        (found.dimensions, DIMENSIONS),
+        (found.controls, CONTROLS),
+        (found.layer_curves, LAYERS),
+        (found.iterations, ITERATIONS),
+    ):
+        assert dict(table.schema) == {
+            name: kind() if isinstance(kind, type) else kind for name, kind in columns.items()
+        }
+    keys = ["test", "dimension", "seen", "ablation", "probe", "read"]
+    pooled = (
+        found.points.group_by(keys)
+        .agg(mean=(pl.col("accuracy") * pl.col("instances")).sum() / pl.col("instances").sum())
+        .join(found.parts, on=keys, nulls_equal=True)
+    )
+    assert len(pooled) == len(found.parts)
+    np.testing.assert_allclose(pooled["mean"], pooled["accuracy"], atol=1e-12)
+    assert found.dimensions["slices"].to_list() == [6, 6, 9]
+
+
+def test_controls_tell_what_a_probe_learns_by_heart() -> None:
+    """Eighteen symbols let a linear probe learn any concepts of classes; they say little."""
+    by_heart = measured(composite).controls.filter(judged="seen")
+    symbols = measured(symbolic).controls.filter(judged="seen")
+
+    assert by_heart["selectivity"].abs().max() < 0.1
+    assert symbols["selectivity"].min() > 0.1
+
+
+def test_a_kernel_probe_reads_what_is_entangled() -> None:
+    seen = measured(entangled).controls.filter(judged="seen", dimension="layout")
+
+    assert seen["linear"].item() < 0.75 < 0.95 < seen["nonlinear"].item()
+
+
+def test_layers_and_the_random_network() -> None:
+    """The first layer is noise and symbols, of which the last has only the symbols."""
+    encoded = symbolic(24)
+    drawn = np.random.default_rng(0)
+    first = np.hstack([encoded.layers["last"], drawn.normal(size=(len(encoded.instances), 8))])
+    both = replace(encoded, layers={"input": first, "last": encoded.layers["last"]})
+    found = measure_concepts(both, world_facets(), seeds=1)
+
+    assert found.layers == ("input", "last")
+    assert "input" in found.baseline
+    assert found.controls["random_network"].null_count() == 0
+    last = found.layer_curves.filter(layer="last")
+    assert last.filter(pl.col("measure") != "nmi")["value"].min() > 0.95
+    assert last.filter(measure="nmi")["value"].item() > 0.95
+    untrained = measure_concepts(encoded, world_facets(), seeds=1, baseline=pure_noise(24))
+    noise = untrained.controls.filter(judged="seen")
+    assert "untrained" in untrained.baseline
+    assert ((noise["random_network"] - noise["chance"]).abs() < 0.15).all()
+
+
+def test_composed_needs_all_dimensions_right_on_one_instance() -> None:
+    curves = measured(pure_noise).layer_curves
+    value = dict(zip(curves["measure"], curves["value"], strict=True))
+
+    assert value["composed"] == pytest.approx(value["product"], abs=0.05)
+    assert value["composed"] < 0.2

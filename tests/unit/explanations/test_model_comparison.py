@@ -1,0 +1,56 @@
+"""Models beside a reference model: the fits of each method and oracle, or why there is none."""
+
+from __future__ import annotations
+
+import polars as pl
+import pytest
+
+from audit.base.errors import InputError
+from audit.explanations.importance.mixed_models import fit_mixed_model, mixed_model_data
+from audit.explanations.importance.model_comparison import COMPARISON, compare_models
+from fixtures.compared_models import rows as rows_of_models
+
+pytest.importorskip("statsmodels")
+
+
+def rows(n: int = 60) -> pl.DataFrame:
+    made = rows_of_models(n).with_columns(common=pl.col("example") % 2 == 0)
+    return pl.concat([made, made.with_columns(method=pl.lit("lime"))])
+
+
+def test_each_other_model_has_the_estimate_of_the_fit() -> None:
+    table = compare_models(rows(), "bert-b")
+    fit = fit_mixed_model(mixed_model_data(rows().filter(pl.col("method") == "ig")), model="bert-b")
+    own = table.filter(pl.col("method") == "ig")
+
+    assert table.schema == pl.Schema(COMPARISON)
+    assert own["model"].to_list() == ["bert-l", "roberta-b", "roberta-l"]
+    assert own["estimate"].to_list() == fit.coefficients["estimate"].to_list()[1:]
+    assert own["cov_re"].unique().to_list() == [fit.covariance["Group"][0]]
+    assert own["estimate"].to_list() == pytest.approx([-0.1, -0.2, -0.15], abs=0.06)
+    assert own["differences"].unique().to_list() == [240]
+
+
+def test_a_subset_is_compared_on_request() -> None:
+    assert compare_models(rows(), "bert-b", "common")["examples"].unique().to_list() == [30]
+
+
+def test_a_method_without_differences_says_why_there_is_no_model() -> None:
+    some = rows().with_columns(
+        difference=pl.when(pl.col("method") == "ig").then(pl.col("difference"))
+    )
+    absent = compare_models(some, "bert-b").filter(pl.col("method") == "lime").to_dicts()
+
+    assert [row["model"] for row in absent] == [None]
+    assert "two values of model" in absent[0]["absent"]
+
+
+@pytest.mark.parametrize("reference", ["gpt", ""])
+def test_a_reference_that_is_not_there_is_refused(reference: str) -> None:
+    with pytest.raises(InputError, match="one of two models or more"):
+        compare_models(rows(), reference)
+
+
+def test_one_model_has_nothing_to_be_compared_with() -> None:
+    with pytest.raises(InputError, match="one of two models or more"):
+        compare_models(rows().filter(pl.col("model") == "bert-b"), "bert-b")
