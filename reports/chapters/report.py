@@ -24,6 +24,8 @@ from reports.words.words import number, printable
 
 RESIDUAL_LIMIT = "residual_share"
 """The policy's threshold that the picture of residual shares is drawn against."""
+THRESHOLDS_OF_ANALYSES = ("false_discovery_rate", "error_share")
+"""The policy's thresholds that apply where labels alone are the data."""
 JUDGES_PAIRS = "unexpected_pair"
 """The check whose findings the map of branches counts."""
 
@@ -136,7 +138,7 @@ def build(shared: Mapping[str, Any]) -> Report:
         ledger=tables.ledger_table(shared["ledger"]),
         ledger_facts=(alone.ledger_facts if alone else tables.ledger_facts)(shared["ledger"]),
         waivers=tables.waivers_table(shared["waivers"]),
-        policy=_policy(shared["policy"]),
+        policy=_policy(_of_analyses(shared["policy"]) if alone else shared["policy"]),
         fixed=fixed_table(
             release=alone is None,
             model=shared["ledger"]["predictions"] is not None,
@@ -199,6 +201,13 @@ def _of_labels(
 def _hierarchy(hierarchy: Mapping[str, Any]) -> str:
     nodes, depth = number(hierarchy["nodes"]), number(hierarchy["depth"])
     return f"{hierarchy['name']}: {nodes} nodes, depth {depth}"
+
+
+def _of_analyses(policy: Mapping[str, Any]) -> Mapping[str, Any]:
+    """What of a policy checks of explanations and concepts are judged by."""
+    rules = ("branch_rules", "exclusive", "expected", "companions", "person_rules")
+    thresholds = [one for one in policy["thresholds"] if one["name"] in THRESHOLDS_OF_ANALYSES]
+    return {**policy, **dict.fromkeys(rules, ()), "thresholds": thresholds}
 
 
 def _policy(policy: Mapping[str, Any]) -> Policy:

@@ -295,3 +295,16 @@ def test_the_chapters_are_of_the_view_alone(shared: dict[str, Any]) -> None:
     found = explanations(shared)
     assert isinstance(found, Explanations)
     assert explanations(results.rich_result().shared()) is None
+
+
+def test_where_labels_alone_are_the_data_the_policy_is_that_of_analyses() -> None:
+    reports = []
+    for alone in (True, False):
+        shared = explanation_results.explained(alone=alone)
+        rate = shared["policy"]["thresholds"][0] | {"name": "false_discovery_rate"}
+        policy = shared["policy"] | {"thresholds": [*shared["policy"]["thresholds"], rate]}
+        reports.append(build(shared | {"policy": policy}))
+    names = [[row[0] for row in report.policy.thresholds.rows] for report in reports]
+    assert [len(rows) for rows in names] == [1, 3]
+    assert names[0][0] == names[1][2]
+    assert [report.policy.rules is None for report in reports] == [True, False]
