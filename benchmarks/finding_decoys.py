@@ -53,7 +53,8 @@ def decoys(recount: Recount, findings: Sequence[Finding], tables: Mapping[str, A
     Args:
         recount: Counts of the release.
         findings: The findings on the sheet, as `result.json` has them.
-        tables: ``findings``, ``pairs`` and ``residuals`` of the run, as frames.
+        tables: ``findings``, ``pairs`` and ``residuals`` of the run, as frames, and the set of
+            its residual nodes as ``catch_alls``.
     """
     made: list[Entry] = []
     taken = {frozenset(nodes) for nodes in tables["findings"]["nodes"].to_list()}
@@ -102,7 +103,7 @@ def _offered(check: str, recount: Recount, tables: Mapping[str, Any]) -> list[tu
         "unexpected_pair": pl.col("found_rank").is_null()
         & pl.col("explained").is_null()
         & pl.col("ratio").is_between(1, 1.5),
-        "redundant_nodes": (pl.col("joint") / either).is_between(0.2, 0.45)
+        "redundant_nodes": (pl.col("joint") / either).is_between(0.1, 0.45)
         & (least >= 10)
         & (pl.col("lift") > 2),
         "model_habit": (pl.col("relation") == "cross_branch") & (pl.col("joint") >= 30),
@@ -129,11 +130,9 @@ def _related(above: Mapping[str, set[str]], a: str, b: str) -> bool:
     return a in above[b] or b in above[a]
 
 
-def _entry(
-    check: str, recount: Recount, ends: tuple[str, ...], tables: Mapping[str, Any]
-) -> Entry:
+def _entry(check: str, recount: Recount, ends: tuple[str, ...], tables: Mapping[str, Any]) -> Entry:
     names = [recount.release.describe(end) for end in ends]
-    release, n = recount.release, recount.n
+    n = recount.n
     match check:
         case "residual_overuse":
             own = tables["residuals"].filter(pl.col("residual") == "all")
@@ -142,7 +141,7 @@ def _entry(
                 f"Below {names[0]}, {k:,} of {of:,} instances ({k / of:.1%}) carry only residual "
                 "labels: the residual share is high, above 50.0%."
             )
-            cases = recount.under(*ends)
+            cases = recount.only_among(tables["catch_alls"], *ends)
         case "redundant_nodes":
             first, second = (len(recount.carried[end]) for end in ends)
             both, chance = recount.both(*ends), first * second / n

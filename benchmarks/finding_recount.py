@@ -56,14 +56,18 @@ class Recount:
             for record in self.carried[a] & self.carried[b]
         )
 
-    def under(self, parent: str) -> set[str]:
-        """Records with a label strictly below a node."""
-        own = self.release
-        return {
-            record
-            for record, labels in own.labels.items()
-            if any(parent in own.above[label] and label != parent for label in labels)
+    def below(self, parent: str) -> dict[str, set[str]]:
+        """The labels strictly below a node, by record that has any."""
+        above = self.release.above
+        own = {
+            record: {x for x in labels if parent in above[x] and x != parent}
+            for record, labels in self.release.labels.items()
         }
+        return {record: labels for record, labels in own.items() if labels}
+
+    def only_among(self, nodes: set[str], parent: str) -> set[str]:
+        """Records all of whose labels below a node are among the given ones."""
+        return {record for record, labels in self.below(parent).items() if labels <= nodes}
 
     def carried_alone(self, a: str, b: str) -> set[str]:
         """Records labelled with one of two labels and not the other."""
@@ -129,9 +133,7 @@ class Expected:
     def of(self, a: str, b: str) -> float:
         """Expected records with both."""
         first, second = self._place[a], self._place[b]
-        return float(
-            sum(self._in_stratum(s, first, second) for s in range(self._strata.max() + 1))
-        )
+        return float(sum(self._in_stratum(s, first, second) for s in range(self._strata.max() + 1)))
 
     def _in_stratum(self, stratum: int, a: int, b: int) -> float:
         rows = self._strata == stratum
@@ -146,9 +148,7 @@ class Expected:
         x, y = (float(nodes[:, end].mean(dtype=np.float64)) for end in (a, b))
         return n * x * y * max(0.0, 1 - (1 - c) * (1 - x) * (1 - y))
 
-    def _kept(
-        self, labels: Any, share: Any, n: int, h: float, in_a: Any, in_b: Any
-    ) -> float:
+    def _kept(self, labels: Any, share: Any, n: int, h: float, in_a: Any, in_b: Any) -> float:
         """Label pairs between two branches, as observed over as expected."""
         of_a, of_b = (labels[:, side].sum(axis=1, dtype=np.float64) for side in (in_a, in_b))
         same = bool((in_a == in_b).all())
@@ -259,7 +259,9 @@ def recounted(recount: Recount, finding: Mapping[str, Any], policy: Mapping[str,
 
 def _without_citations(recount: Recount, statement: str, finding: Mapping[str, Any]) -> str:
     """Sentences without a rule's own text, titles, ids and the policy's limit."""
-    rule = re.compile(r"(The rule:|Hypertension with chronic|The paper Abstraction|They were kept).*")
+    rule = re.compile(
+        r"(The rule:|Hypertension with chronic|The paper Abstraction|They were kept).*"
+    )
     names = re.compile(r"in version 32 \(FY2015\)|above 50\.0%")
     text = names.sub("", rule.sub("", statement))
     nodes = (node["id"] for one in (finding, *finding["parts"]) for node in one["nodes"])
@@ -286,11 +288,7 @@ _Pieces = Iterable[str]
 
 def _residual(recount: Recount, finding: Mapping[str, Any], _: object) -> _Pieces:
     (parent,), vague = _named(finding), {x for p in finding["parts"] for x in _named(p)}
-    below = [
-        {x for x in labels if parent in recount.release.above[x] and x != parent}
-        for labels in recount.release.labels.values()
-    ]
-    k, n = sum(bool(own) and own <= vague for own in below), sum(map(bool, below))
+    k, n = len(recount.only_among(vague, parent)), len(recount.below(parent))
     yield f"{_of(k, n)} instances ({_share(k, n)})"
 
 

@@ -109,6 +109,7 @@ def lines(release: Release, folder: Path) -> list[Entry]:
         "findings": result.findings,
         "pairs": result.pairs.collect(),
         "residuals": result.residuals,
+        "catch_alls": policy["residual"],
     }
     return found + decoys(recount, shown, frames)
 
@@ -196,11 +197,12 @@ def tables(answers: Mapping[str, Mapping[str, Any]], judgements: str) -> Iterato
         answers: By number, as `main` writes them.
         judgements: The file of verdicts.
 
-    Raises:
-        KeyError: If a number has no verdict.
+    Lines without a verdict are left out, and counted below the first table.
     """
     rows = (line.split("\t") for line in Path(judgements).read_text("utf-8").splitlines() if line)
     said = {number: (verdict.strip("`"), why) for number, verdict, why in rows}
+    unread = len(answers.keys() - said.keys())
+    answers = {number: one for number, one in answers.items() if number in said}
     verdicts = {number: said[number][0] for number in answers}
     by: dict[tuple[str, str, bool], Counter[str]] = {}
     for number, one in answers.items():
@@ -211,9 +213,11 @@ def tables(answers: Mapping[str, Mapping[str, Any]], judgements: str) -> Iterato
         yield f"| {data} | `{check}` | {_kind(reported)} | {_counts(counts)} |"
     for kind in (True, False):
         whole = Counter(verdicts[n] for n, one in answers.items() if one["reported"] == kind)
-        low, high = wilson(whole["no"], whole.total())
-        yield f"| all | all | {_kind(kind)} | {_counts(whole)} |"
-        yield f"<!-- no: {whole['no']} of {whole.total()}, {low:.1%} to {high:.1%} -->"
+        if whole:
+            low, high = wilson(whole["no"], whole.total())
+            share = f"{whole['no'] / whole.total():.1%}; {low:.1%} to {high:.1%}"
+            yield f"| all | all | {_kind(kind)} | {_counts(whole)} ({share}) |"
+    yield f"\n{unread} lines were not judged."
     yield "\n| finding | lines | counted again | judged | why |\n|---|---|---|---|---|"
     for number, one in answers.items():
         again = one["recount"] or "–"
