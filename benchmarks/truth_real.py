@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import json
 from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -15,6 +13,7 @@ import audit
 from audit.checks.check import TOP_PARTS
 from audit.results.findings import SEVERITIES, Finding
 from audit.results.result import AuditResult
+from benchmarks.plain_releases import clips, genes, mimic_labels
 
 TOP = 20
 """Findings of a release that are examined."""
@@ -58,39 +57,25 @@ class Examined:
     again: int | None
 
 
-def _mimic(folder: Path) -> _Labels:
-    found: _Labels = {}
-    for table, dot in (("DIAGNOSES_ICD.csv", 3), ("PROCEDURES_ICD.csv", 2)):
-        with (folder / table).open(encoding="utf-8", newline="") as file:
-            for row in csv.DictReader(file):
-                values = {name.upper(): value for name, value in row.items()}
-                code = values["ICD9_CODE"].strip()
-                place = dot + code.startswith("E")
-                spelled = f"{code[:place]}.{code[place:]}" if len(code) > place else code
-                found.setdefault(values["HADM_ID"], set()).add(spelled)
-    return found
-
-
-def _audioset(path: Path) -> _Labels:
-    clips = map(json.loads, path.read_text("utf-8").splitlines())
-    return {str(clip["clip"]): set(clip["labels"]) for clip in clips}
-
-
-def _go(path: Path) -> _Labels:
-    lines = (line.split("\t") for line in path.read_text("utf-8").splitlines())
-    return {name: {node for node in nodes.split(";") if node} for name, nodes in lines}
+def _sets(labels: Mapping[str, Sequence[str]]) -> _Labels:
+    return {name: set(own) for name, own in labels.items()}
 
 
 SOURCES = (
-    Source("MIMIC-III demo", "mimic-iii-demo", "icd9cm", _mimic),
+    Source("MIMIC-III demo", "mimic-iii-demo", "icd9cm", lambda path: _sets(mimic_labels(path)[0])),
     Source(
         "AudioSet",
         "audioset/labels.jsonl",
         "audioset/ontology.json",
-        _audioset,
+        lambda path: _sets(clips(path)),
         predictions="audioset/predictions.jsonl",
     ),
-    Source("GO slim", "go-slim/slim_association", "go-slim/goslim_generic.obo", _go),
+    Source(
+        "GO slim",
+        "go-slim/slim_association",
+        "go-slim/goslim_generic.obo",
+        lambda path: _sets(genes(path)),
+    ),
 )
 
 

@@ -80,9 +80,14 @@ def _used(counts: IntArray) -> int:
 def _findings(measured: Measurements, model: ModelMeasurements, family: int) -> Iterator[Finding]:
     table = _judged(measured, model.exchanges, family)
     table = table.filter(pl.col("q_value") <= measured.policy.false_discovery_rate.value)
-    labels = _labelled_alone(model, table)
+    labels, alone = _labelled_alone(model, table), _one_each(model)
     for row, (of, with_a, with_b) in zip(table.iter_rows(named=True), labels, strict=True):
-        yield _finding(measured, row, (of, with_a, with_b), family)
+        yield _finding(measured, row, (of, with_a, with_b), family, alone=alone)
+
+
+def _one_each(model: ModelMeasurements) -> bool:
+    """Whether no instance has two labels or two answers, so that an exchange is one mistake."""
+    return all(int(np.diff(each.tocsr().indptr).max()) < 2 for each in (model.gold, model.decided))
 
 
 def _judged(measured: Measurements, found: Exchanges, family: int) -> pl.DataFrame:
@@ -117,7 +122,12 @@ def _labelled_alone(model: ModelMeasurements, table: pl.DataFrame) -> Iterator[t
 
 
 def _finding(
-    measured: Measurements, row: dict[str, Any], labelled: tuple[int, ...], family: int
+    measured: Measurements,
+    row: dict[str, Any],
+    labelled: tuple[int, ...],
+    family: int,
+    *,
+    alone: bool,
 ) -> Finding:
     hierarchy = measured.hierarchy
     first, second = hierarchy.describe(row["a"]), hierarchy.describe(row["b"])
@@ -126,7 +136,7 @@ def _finding(
     counts = ("instances", "of", "first_as_second", "second_as_first")
     return Finding(
         check=_NAME,
-        severity="warning" if relation == "cross_branch" else "note",
+        severity="warning" if relation == "cross_branch" and alone else "note",
         nodes=(hierarchy.nodes[row["a"]], hierarchy.nodes[row["b"]]),
         statement=f"{first} and {second} ({_RELATION[relation]}): the model answers one in place "
         "of the other on {instances} of {of} instances ({share}) labelled with one of them[, where "

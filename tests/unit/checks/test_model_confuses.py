@@ -105,6 +105,14 @@ def test_within_a_branch_it_is_a_note() -> None:
     assert "(siblings)" in finding.statement
 
 
+def test_across_branches_it_is_a_warning_where_no_instance_has_two_labels_or_two_answers() -> None:
+    two_labels: Said = [(1, ["cat", "saw"], ["cat"])]
+    two_answers: Said = [(1, ["cat"], ["cat", "saw"])]
+
+    for more, severity in (([], "warning"), (two_labels, "note"), (two_answers, "note")):
+        assert {f.severity for f in checked([*SWAPPED, *more]).findings} == {severity}
+
+
 def test_how_often_two_labels_meet_in_the_data_does_not_matter() -> None:
     together: Said = [(60, ["cat", "saw"], ["cat", "saw"])]
 

@@ -1,0 +1,501 @@
+"""The numbers of findings, counted again from the rows in plain Python and numpy.
+
+Nothing here imports ``audit``; the formulas are those of docs/methods.md.
+"""
+
+from __future__ import annotations
+
+import re
+import zipfile
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from benchmarks.plain_releases import Release
+
+PRIOR, LEAST, LONGEST_FIT = 20, 5, 10_000
+
+
+class Recount:
+    """Counts of one release, by record and by pair of nodes."""
+
+    def __init__(self, release: Release, folder: Path) -> None:
+        self.release, self._folder = release, folder
+        self.n = len(release.labels)
+
+    @cached_property
+    def carried(self) -> dict[str, set[str]]:
+        """Records of each node: those with a label at or below it."""
+        return self._records(self.release.labels)
+
+    @cached_property
+    def answered(self) -> dict[str, set[str]]:
+        """Records of each node by the model's answers."""
+        return self._records(self.release.answers)
+
+    def _records(self, labels: Mapping[str, Sequence[str]]) -> dict[str, set[str]]:
+        found: dict[str, set[str]] = {node: set() for node in self.release.nodes}
+        for record, own in labels.items():
+            for label in own:
+                for node in self.release.above[label]:
+                    found[node].add(record)
+        return found
+
+    def both(self, a: str, b: str) -> int:
+        """Records that carry both."""
+        return len(self.carried[a] & self.carried[b])
+
+    def joint(self, a: str, b: str) -> int:
+        """Records that carry both and have no label at or below both."""
+        return sum(
+            not any({a, b} <= self.release.above[label] for label in self.release.labels[record])
+            for record in self.carried[a] & self.carried[b]
+        )
+
+    def below(self, parent: str) -> dict[str, set[str]]:
+        """The labels strictly below a node, by record that has any."""
+        above = self.release.above
+        own = {
+            record: {x for x in labels if parent in above[x] and x != parent}
+            for record, labels in self.release.labels.items()
+        }
+        return {record: labels for record, labels in own.items() if labels}
+
+    def only_among(self, nodes: set[str], parent: str) -> set[str]:
+        """Records all of whose labels below a node are among the given ones."""
+        return {record for record, labels in self.below(parent).items() if labels <= nodes}
+
+    def carried_alone(self, a: str, b: str) -> set[str]:
+        """Records labelled with one of two labels and not the other."""
+        labels = self.release.labels.items()
+        return {record for record, own in labels if (a in own) != (b in own)}
+
+    def exchanged(self, a: str, b: str) -> set[str]:
+        """Records labelled with one of two labels and answered with the other."""
+        answers = self.release.answers
+        return {
+            record
+            for record in self.carried_alone(a, b)
+            if (a in answers[record]) != (b in answers[record])
+            and (a in answers[record]) == (b in self.release.labels[record])
+        }
+
+    @cached_property
+    def lengths(self) -> Expected:
+        """What the lengths of records let expect."""
+        return Expected(self.release)
+
+    @cached_property
+    def exchanges(self) -> Exchanges:
+        """How often labels are answered in place of each other."""
+        return Exchanges(self.release)
+
+    @cached_property
+    def assignable(self) -> dict[str, set[str]]:
+        """The codes of version 32 of ICD-9-CM as the government lists them, by table."""
+        found: dict[str, set[str]] = {}
+        with zipfile.ZipFile(self._folder / "icd9cm" / "cms_v32.zip") as file:
+            for table, name, dot in (("diagnoses", "DX", 3), ("procedures", "SG", 2)):
+                lines = file.read(f"CMS32_DESC_SHORT_{name}.txt").decode("latin-1").splitlines()
+                codes = [line.split()[0] for line in lines if line.strip()]
+                places = ((code, dot + code.startswith("E")) for code in codes)
+                found[table] = {
+                    f"{code[:at]}.{code[at:]}" if len(code) > at else code for code, at in places
+                }
+        return found
+
+
+class Expected:
+    """Expected records of pairs of nodes, from lengths and from the labels of branch pairs."""
+
+    def __init__(self, release: Release) -> None:
+        above = release.above
+        specific = [
+            {a for a in own if not any(a != b and a in above[b] for b in own)}
+            for own in map(set, release.labels.values())
+        ]
+        rows = [labels for labels in specific if len(labels) > 1]
+        self._place = {node: i for i, node in enumerate(release.nodes)}
+        self._labels = np.zeros((len(rows), len(self._place)), np.float32)
+        self._nodes = np.zeros_like(self._labels)
+        for row, labels in enumerate(rows):
+            for label in labels:
+                self._labels[row, self._place[label]] = 1
+                self._nodes[row, [self._place[node] for node in above[label]]] = 1
+        lengths = np.array([len(labels) for labels in rows])
+        self._strata = _cut(lengths)
+        self._branch = _branches(release)
+
+    def of(self, a: str, b: str) -> float:
+        """Expected records with both."""
+        first, second = self._place[a], self._place[b]
+        return float(sum(self._in_stratum(s, first, second) for s in range(self._strata.max() + 1)))
+
+    def _in_stratum(self, stratum: int, a: int, b: int) -> float:
+        rows = self._strata == stratum
+        labels, nodes = self._labels[rows], self._nodes[rows]
+        n = int(rows.sum())
+        share = labels.mean(axis=0, dtype=np.float64)
+        spread = float((share * (1 - share)).sum())
+        h = max(0.0, 1 - 1 / spread) if spread else 1.0
+        in_a, in_b = (self._branch == self._branch[end] for end in (a, b))
+        one = min((self._labels[:, side].any(axis=0)).sum() for side in (in_a, in_b)) == 1
+        c = h if one else self._kept(labels, share, n, h, in_a, in_b)
+        x, y = (float(nodes[:, end].mean(dtype=np.float64)) for end in (a, b))
+        return n * x * y * max(0.0, 1 - (1 - c) * (1 - x) * (1 - y))
+
+    def _kept(self, labels: Any, share: Any, n: int, h: float, in_a: Any, in_b: Any) -> float:
+        """Label pairs between two branches, as observed over as expected."""
+        of_a, of_b = (labels[:, side].sum(axis=1, dtype=np.float64) for side in (in_a, in_b))
+        same = bool((in_a == in_b).all())
+        observed = float((of_a * of_b).sum() - (of_a.sum() if same else 0))
+        alone = float((share[in_a] ** 2).sum()) if same else 0.0
+        by_chance = n * (float(share[in_a].sum() * share[in_b].sum()) - alone)
+        return (observed + PRIOR * h) / (by_chance + PRIOR)
+
+
+def _cut(lengths: Any) -> Any:
+    """Stratum of each record: at most 20, cut at quantiles of the lengths by nearest rank."""
+    ordered, n = np.sort(lengths), len(lengths)
+    k = min(20, max(1, n // 40))
+    cuts = sorted({int(ordered[-(-i * n // k) - 1]) for i in range(1, k)})
+    found = np.searchsorted(cuts, lengths, side="left")
+    return np.unique(found, return_inverse=True)[1]
+
+
+def _branches(release: Release) -> Any:
+    """Of each node the first branch that it lies in."""
+    tops = [node for node in release.nodes if not release.parents.get(node)]
+    if len(tops) == 1:
+        tops = [node for node in release.nodes if tops[0] in release.parents.get(node, ())]
+    place = {node: i for i, node in enumerate(tops)}
+    own = ([place[a] for a in release.above[node] if a in place] for node in release.nodes)
+    return np.array([min(found, default=-1) for found in own])
+
+
+class Exchanges:
+    """Labels answered in place of each other, observed and expected."""
+
+    def __init__(self, release: Release) -> None:
+        both = (*release.labels.values(), *release.answers.values())
+        self.nodes = sorted(set().union(*both))
+        self._place = {node: i for i, node in enumerate(self.nodes)}
+        size = len(self.nodes)
+        self._seen, self._expected = np.zeros((size, size)), np.zeros((size, size))
+        strata: dict[tuple[int, int], list[tuple[list[int], list[int]]]] = {}
+        for record, answers in release.answers.items():
+            labels = set(release.labels[record])
+            missed = [self._place[x] for x in labels - set(answers)]
+            false = [self._place[x] for x in set(answers) - labels]
+            if missed and false:
+                strata.setdefault((len(missed), len(false)), []).append((missed, false))
+        for own in strata.values():
+            table = np.zeros((size, size))
+            for missed, false in own:
+                table[np.ix_(missed, false)] += 1
+            self._seen += table
+            self._expected += fitted(table.sum(axis=1), table.sum(axis=0))
+
+    def of(self, a: str, b: str) -> tuple[int, int, float]:
+        """Labelled the first and answered the second; the other way round; expected of both."""
+        i, j = self._place[a], self._place[b]
+        expected = self._expected[i, j] + self._expected[j, i]
+        return int(self._seen[i, j]), int(self._seen[j, i]), float(expected)
+
+
+def fitted(rows: Any, columns: Any) -> Any:
+    """The table with these sums and an empty diagonal, by iterative proportional fitting.
+
+    Args:
+        rows: Sums of the rows, shape (n,).
+        columns: Sums of the columns, shape (n,).
+    """
+    kept = np.flatnonzero((rows > 0) | (columns > 0))
+    r, c = rows[kept], columns[kept]
+    x, y = r.astype(float), np.ones(len(kept))
+    for _ in range(LONGEST_FIT):
+        y = _over(c, x.sum() - x)
+        x = _over(r, y.sum() - y)
+        off = np.abs(y * (x.sum() - x) - c).max()
+        if off <= 1e-9 * r.sum():
+            break
+    table = np.outer(x, y)
+    np.fill_diagonal(table, 0)
+    full = np.zeros((len(rows), len(rows)))
+    full[np.ix_(kept, kept)] = table
+    return full
+
+
+def _over(sums: Any, others: Any) -> Any:
+    return np.divide(sums, others, out=np.zeros(len(sums)), where=(others > 0) & (sums > 0))
+
+
+def recounted(recount: Recount, finding: Mapping[str, Any], policy: Mapping[str, Any]) -> str:
+    """Whether the numbers of a finding's sentences come out again.
+
+    Args:
+        recount: Counts of its release.
+        finding: As `result.json` has it.
+        policy: The run's `policy.json`, for the nodes of a companion rule.
+
+    Returns:
+        ``right``, or what does not: pieces that are missing, or digits that no piece holds.
+    """
+    statement = str(finding["statement"])
+    check = finding["id"].partition(":")[0]
+    pieces = list(_PIECES[check](recount, finding, policy))
+    missing = [piece for piece in pieces if piece not in statement]
+    rest = statement
+    for piece in sorted(pieces, key=len, reverse=True):
+        rest = rest.replace(piece, "")
+    rest = _without_citations(recount, rest, finding)
+    left = missing or re.findall(r"\S*\d\S*", rest)
+    return f"not right: {left}" if left else "right"
+
+
+def _without_citations(recount: Recount, statement: str, finding: Mapping[str, Any]) -> str:
+    """Sentences without a rule's own text, titles, ids and the policy's limit."""
+    rule = re.compile(
+        r"(The rule:|Hypertension with chronic|The paper Abstraction|They were kept).*"
+    )
+    names = re.compile(r"in version 32 \(FY2015\)|above 50\.0%")
+    text = names.sub("", rule.sub("", statement))
+    nodes = (node["id"] for one in (finding, *finding["parts"]) for node in one["nodes"])
+    above = (a for node in set(nodes) for a in recount.release.above.get(node, {node}))
+    for node in sorted({*above, *_named(finding)}, key=len, reverse=True):
+        text = text.replace(recount.release.describe(node), "").replace(node, "")
+    return text
+
+
+def _named(finding: Mapping[str, Any]) -> Iterable[str]:
+    return (node["id"] for node in finding["nodes"])
+
+
+def _share(k: int, n: int) -> str:
+    return "<0.1%" if 0 < k / n < 0.0005 else f"{k / n:.1%}"
+
+
+def _of(k: int, n: int) -> str:
+    return f"{k:,} of {n:,}"
+
+
+_Pieces = Iterable[str]
+
+
+def _residual(recount: Recount, finding: Mapping[str, Any], _: object) -> _Pieces:
+    (parent,), vague = _named(finding), {x for p in finding["parts"] for x in _named(p)}
+    k, n = len(recount.only_among(vague, parent)), len(recount.below(parent))
+    yield f"{_of(k, n)} instances ({_share(k, n)})"
+
+
+def _exclusive(recount: Recount, finding: Mapping[str, Any], _: object) -> _Pieces:
+    a, b = finding["id"].split(":")[1:]
+    on_a, on_b = recount.carried[a], recount.carried[b]
+    pairs = {
+        (x, y)
+        for record in on_a & on_b
+        for x in recount.release.labels[record]
+        for y in recount.release.labels[record]
+        if a in recount.release.above[x] and b in recount.release.above[y]
+    }
+    k, n = len(on_a & on_b), len(on_a | on_b)
+    yield f"{_of(k, n)} instances ({_share(k, n)})"
+    yield f"in {len(pairs)} pair"
+
+
+def _headings(recount: Recount, finding: Mapping[str, Any], _: object) -> _Pieces:
+    """Rows whose code is no code of the list: a heading of codes, or in no list."""
+    release = recount.release
+    rows = Counter(label for labels in release.labels.values() for label in labels)
+    _, kind = finding["id"].split(":")
+    found = [
+        code
+        for code in rows
+        if code not in (listed := recount.assignable[release.tables[code]])
+        and (kind == "unlisted" or release.tables[code] == kind)
+        and any(one.startswith(code) for one in listed) == (kind != "unlisted")
+    ]
+    k, n = sum(rows[code] for code in found), rows.total()
+    yield f"{_of(k, n)} rows ({_share(k, n)})"
+    yield f"{len(found)} label" if kind != "unlisted" else f"{len(found)} codes"
+
+
+def _not_specific(recount: Recount, finding: Mapping[str, Any], policy: Any) -> _Pieces:
+    if not finding["id"].endswith(":uninformative"):
+        yield from _headings(recount, finding, policy)
+        return
+    release = recount.release
+    has_children = {parent for above in release.parents.values() for parent in above}
+    leaves = [node for node in release.nodes if node not in has_children]
+    vague = {
+        node
+        for node in has_children
+        if not release.parents.get(node)
+        or sum(node in release.above[leaf] for leaf in leaves) > len(leaves) / 2
+    }
+    labelled = [labels for labels in release.labels.values() if labels]
+    k, n = sum(set(labels) <= vague for labels in labelled), len(labelled)
+    yield f"{_of(k, n)} instances with labels ({_share(k, n)})"
+    k, n = sum(x in vague for labels in labelled for x in labels), sum(map(len, labelled))
+    yield f"{_of(k, n)} labels ({_share(k, n)})"
+
+
+def _repeated(recount: Recount, finding: Mapping[str, Any], _: object) -> _Pieces:
+    counts = [Counter(labels) for labels in recount.release.labels.values() if labels]
+    repeats = [{x: k for x, k in own.items() if k > 1} for own in counts]
+    k, n = sum(map(bool, repeats)), len(counts)
+    yield f"{_of(k, n)} instances with labels ({_share(k, n)})"
+    extra = sum(times - 1 for own in repeats for times in own.values())
+    yield f"the {extra} repeated rows, of {len(set().union(*repeats))} different labels"
+
+
+def _empty(recount: Recount, finding: Mapping[str, Any], _: object) -> _Pieces:
+    k = sum(not labels for labels in recount.release.labels.values())
+    yield f"{_of(k, recount.n)} instances ({_share(k, recount.n)})"
+
+
+def _any(code: str, nodes: Sequence[str]) -> bool:
+    """Whether a code of ICD-9-CM lies at or below one of the nodes, which may be ranges."""
+    return any(_under(code, node) for node in nodes)
+
+
+def _under(code: str, node: str) -> bool:
+    low, dash, high = node.partition("-")
+    category = code.partition(".")[0]
+    if dash:
+        alike = category[0].isalpha() == low[0].isalpha() and len(category) == len(low)
+        return alike and low <= category <= high
+    return code == node or code.startswith(node if "." in node else f"{node}.")
+
+
+def _companion(recount: Recount, finding: Mapping[str, Any], policy: Mapping[str, Any]) -> _Pieces:
+    key = finding["id"].split(":")
+    rules = [r for r in policy["companions"] if r["if"][0] == key[1]]
+    rule = next(r for r in rules if r["source"] in finding["statement"])
+    asking = [
+        labels
+        for labels in recount.release.labels.values()
+        if any(_any(x, rule["if"]) for x in labels)
+        and not any(_any(x, rule["unless"]) for x in labels)
+    ]
+    if "missing" in key:
+        k, n = sum(not any(_any(x, rule["needs"]) for x in own) for own in asking), len(asking)
+        yield f"{_of(k, n)} instances with {_listed(recount, rule['if'])}"
+    else:
+        asking = [own for own in asking if any(_any(x, rule["needs"]) for x in own)]
+        k, n = sum(_only_after(own, rule) for own in asking), len(asking)
+        yield f"On {_of(k, n)} instances with both {_listed(recount, rule['if'])}"
+    yield f"a code of {_listed(recount, rule['needs'])}" if len(rule["needs"]) > 1 else ""
+    yield f"({_share(k, n)})"
+
+
+def _listed(recount: Recount, nodes: Sequence[str]) -> str:
+    """Nodes as a sentence lists them: one with its title, of many the first four."""
+    if len(nodes) == 1:
+        return recount.release.describe(nodes[0])
+    first, more = nodes[:4], len(nodes) - 4
+    if more > 0:
+        return f"{', '.join(first)} or {more} others"
+    return f"{', '.join(nodes[:-1])} or {nodes[-1]}"
+
+
+def _only_after(labels: Sequence[str], rule: Mapping[str, Any]) -> bool:
+    first = next(i for i, x in enumerate(labels) if _any(x, rule["if"]))
+    return not any(_any(x, rule["needs"]) for x in labels[:first])
+
+
+def _branches_meet(recount: Recount, finding: Mapping[str, Any], _: object) -> _Pieces:
+    nodes = list(_named(finding))
+    records = recount.release.labels.values()
+    k = sum(all(any(_under(x, node) for x in own) for node in nodes) for own in records)
+    yield f"{_of(k, recount.n)} instances ({_share(k, recount.n)})"
+
+
+def _beside(recount: Recount, finding: Mapping[str, Any], policy: Mapping[str, Any]) -> _Pieces:
+    """Which nodes are unspecified is taken from the run; who carries what is counted."""
+    release, open_, residual = recount.release, policy["open"], policy["residual"]
+    pairs: set[tuple[str, str]] = set()
+    of = k = 0
+    for labels in map(set, release.labels.values()):
+        of += bool(labels & open_)
+        own = {
+            (vague, specific)
+            for vague in labels & open_
+            for parent in release.parents.get(vague, ())
+            for label in labels - {vague}
+            for specific in release.above[label]
+            if parent in release.parents.get(specific, ())
+            and specific not in residual
+            and specific not in release.above[vague]
+        }
+        pairs |= own
+        k += bool(own)
+    yield f"{_of(k, of)} instances with an unspecified label ({_share(k, of)})"
+    yield f"in {len(pairs)} different pairs"
+
+
+def _pair(recount: Recount, finding: Mapping[str, Any], _: object) -> _Pieces:
+    if finding["id"].endswith(":children"):
+        yield f"{len(finding['parts'])} pairs"
+        ends = list(_named(finding["parts"][0]))
+    else:
+        ends = list(_named(finding))[-2:]
+    joint, expected = recount.joint(*ends), recount.lengths.of(*ends)
+    yield f"{_of(joint, recount.n)} instances carry both"
+    yield f"where {expected:.2f} are expected"
+    yield f"{(joint + 0.5) / (expected + 0.5):.2f} times as many"
+
+
+def _redundant(recount: Recount, finding: Mapping[str, Any], _: object) -> _Pieces:
+    a, b = _named(finding)
+    n = sum(map(bool, recount.release.labels.values()))
+    first, second, both = len(recount.carried[a]), len(recount.carried[b]), recount.both(a, b)
+    if finding["id"].endswith(":beside"):
+        yield f"{_of(both, first)} instances that carry the first carry both"
+        yield f"which are {both / first:.1%}"
+        yield f"chance gives {second / n:.1%}"
+        return
+    chance = first * second / n
+    yield f"{_of(both, recount.n)} instances carry both"
+    yield f"which are {both / (first + second - both):.1%}"
+    yield f"chance gives {chance / (first + second - chance):.1%}"
+
+
+def _exchanged(recount: Recount, finding: Mapping[str, Any], _: object) -> _Pieces:
+    a, b = _named(finding)
+    forth, back, expected = recount.exchanges.of(a, b)
+    one = len(recount.carried_alone(a, b))
+    yield f"on {_of(forth + back, one)} instances ({_share(forth + back, one)})"
+    yield f"where {expected:.2f} are expected"
+    yield f"On {forth} of them the first is the label"
+    yield f"on {back} it is the other way round"
+
+
+def _habit(recount: Recount, finding: Mapping[str, Any], _: object) -> _Pieces:
+    a, b = _named(finding)
+    labelled = recount.both(a, b)
+    answered = len(recount.answered[a] & recount.answered[b])
+    yield f"on {_of(answered, recount.n)} instances ({_share(answered, recount.n)})"
+    yield f"labelled together on {labelled:,} ({_share(labelled, recount.n)})"
+    yield f"{answered / labelled:.2f} times as strong"
+
+
+_PIECES: Mapping[str, Callable[[Recount, Mapping[str, Any], Any], _Pieces]] = {
+    "cross_branch": _branches_meet,
+    "duplicate_label": _repeated,
+    "empty_instance": _empty,
+    "missing_companion": _companion,
+    "model_confuses": _exchanged,
+    "model_habit": _habit,
+    "not_specific": _not_specific,
+    "redundant_nodes": _redundant,
+    "residual_overuse": _residual,
+    "retired_code": _headings,
+    "sibling_exclusive": _exclusive,
+    "unexpected_pair": _pair,
+    "unspecific_beside_specific": _beside,
+}
