@@ -105,7 +105,7 @@ def test_the_smallest_difference_is_found_four_times_in_five() -> None:
     assert 0.7 < hits / 400 < 0.9
 
 
-def test_the_smallest_difference_is_found_four_times_in_five() -> None:
+def test_the_smallest_mean_of_an_interval_is_found_four_times_in_five() -> None:
     rng, n = np.random.default_rng(0), 40
     values = rng.normal(size=n)
     error = values.std(ddof=1) / n**0.5
