@@ -1,6 +1,6 @@
 # Set-up and checks. `make demo` and `make test` need nothing but Python 3.11+ and make.
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-all explore check bench gallery clean
+.PHONY: help demo test test-all explore mutate check bench gallery clean
 SHELL := /bin/sh
 PYTHON ?= python3
 VENV := .venv
@@ -25,6 +25,9 @@ explore: $(VENV)/.test  ## Run the property tests on random examples, by a seed 
 	echo "To draw these examples again: $$repeat"; \
 	$(PYTEST) -m hypothesis --hypothesis-profile=explore --hypothesis-seed=$$seed $(PYTEST_ARGS) \
 	|| { status=$$?; echo "To see this failure again: $$repeat"; exit $$status; }
+
+mutate: $(VENV)/.test  ## Try mutants of a room (ROOM=disclosure|seal|readers|scan) on its tests
+	$(VENV)/bin/python scripts/mutate.py --room $(or $(ROOM),disclosure) --mutants $(or $(MUTANTS),300) --seed $(or $(SEED),0)
 
 check: $(VENV)/.test  ## Lint and check types
 	$(VENV)/bin/ruff check .

@@ -86,6 +86,11 @@ def _page(size: Size, trained: Sequence[Encoder], colours: Sequence[Coloured]) -
             own = [one for one in trained if one.kind == kind]
             rows.append((statement.section, statement.says, kind, *over_networks(statement, own)))
     yield from _table(("section", "the paper", "network", "here", "holds for"), rows)
+    yield (
+        "\nWhether a statement holds is decided in `benchmarks/concept_statements.py`, by limits"
+        " that the paper does not state. Mutual information of few instances is too high, also"
+        " between guesses."
+    )
     yield "\n## Colours\n"
     yield (
         "Figure 3: the more often a colour tells the class in training, the fewer minimal pairs"

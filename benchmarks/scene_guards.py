@@ -137,7 +137,7 @@ SCENE_GUARDS = (
         "one phenomenon told once",
         "a habit made stronger",
         "every pair that the model has more often is told",
-        partial(patch.object, audit.checks.rules.model_habit, "told_by", _all_told),
+        partial(patch.object, audit.checks.rules.model_habit, "representatives", _all_told),
     ),
     SceneGuard(
         "severity by weight",

@@ -41,7 +41,7 @@ def _screen(report: Report) -> str:
     return template.render(
         report=report,
         sections=sections(report, paper=False),
-        css=style("screen", explained=report.explanations is not None),
+        css=style("screen", own_sheets(report)),
         paper=False,
     )
 
@@ -63,15 +63,20 @@ def environment() -> jinja2.Environment:
     return made
 
 
+def own_sheets(report: Report) -> tuple[str, ...]:
+    """Chapters of the report that have a style sheet of their own."""
+    return tuple(name for name in ("explanations", "concepts") if getattr(report, name) is not None)
+
+
 @cache
-def style(medium: str, *, explained: bool = False) -> str:
+def style(medium: str, own: tuple[str, ...] = ()) -> str:
     """The concatenated style sheets of a medium, in cascading order.
 
     Args:
         medium: Name of its sheet.
-        explained: Whether there are explanations, which have a sheet of their own.
+        own: Names of chapters' own sheets, see `own_sheets`.
     """
-    names = ("base", "parts", *(("explanations",) if explained else ()), medium)
+    names = ("base", "parts", *own, medium)
     sheets = [
         files("reports").joinpath("styles", f"{name}.css").read_text("utf-8") for name in names
     ]

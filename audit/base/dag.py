@@ -17,6 +17,8 @@ BoolArray: TypeAlias = NDArray[np.bool_]
 FloatArray: TypeAlias = NDArray[np.float64]
 Sparse: TypeAlias = csr_array[Any, tuple[int, int]]
 
+SYNTHETIC_ROOT = "(root)"
+"""Id of the root that is added above the tops of a hierarchy if there are several."""
 MOST_STEPS = 300_000
 """Nodes that `shortest_cycle` visits in search of a shorter cycle after it has found one."""
 

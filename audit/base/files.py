@@ -173,12 +173,19 @@ def files_in(folder: Path) -> list[Path]:
 
 
 def _read_parquet(path: Path) -> pl.DataFrame:
+    """Read a table by Arrow: Polars' own reader ends the process on some damaged files."""
+    import pyarrow as pa
+
     if path.is_file() and path.stat().st_size == 0:
         raise InputError("a file with content is required", found="an empty file", where=path)
     with _reading(path):
         try:
-            return pl.read_parquet(path)
-        except (pl.exceptions.PolarsError, pl.exceptions.PanicException) as error:
+            return pl.read_parquet(path, use_pyarrow=True)
+        except (
+            pl.exceptions.PolarsError,
+            pl.exceptions.PanicException,
+            pa.ArrowException,
+        ) as error:
             raise InputError(
                 "a Parquet file is required", found=str(error).split("\n")[0], where=path
             ) from None

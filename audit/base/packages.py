@@ -10,7 +10,7 @@ from audit.base.errors import InputError
 if TYPE_CHECKING:
     import torch
 
-EXTRAS = {"torch": "model", "captum": "explain", "shap": "explain", "sklearn": "explain"}
+EXTRAS = {"torch": "model", "captum": "explain", "shap": "explain", "sklearn": "concepts"}
 """The extra that installs each package."""
 
 

@@ -26,7 +26,7 @@ def rendering(
     import reports
 
     unrendered: list[RenderError] = []
-    with _pdf_begun(result, pdf, progress, unrendered) as finished_pdf:
+    with _typesetting(result, pdf, progress, unrendered) as finished_pdf:
         yield unrendered
         progress("writing report.html")
         with _kept_whole(folder / "report.html", unrendered) as path:
@@ -38,7 +38,7 @@ def rendering(
 
 
 @contextmanager
-def _pdf_begun(
+def _typesetting(
     result: AuditResult, pdf: bool, progress: Progress, unrendered: list[RenderError]
 ) -> Iterator[Callable[[], bytes] | None]:
     from reports.pdf.pdf import rendering_pdf

@@ -83,11 +83,11 @@ def cases(
 
 
 def _print_cases(finding: str, instances: list[str]) -> None:
-    """Print ids, one a line; a terminal is told how many they are, and obeys nothing in them."""
+    """Print ids, one a line; a terminal sees how many they are, and obeys nothing in them."""
     if sys.stderr.isatty():
         typer.echo(f"{counted(len(instances), 'instances')} behind {finding}", err=True)
     if instances:
-        from audit.cli.terminal import told
+        from audit.cli.terminal import one_line
 
-        lines = map(told, instances) if sys.stdout.isatty() else instances
+        lines = map(one_line, instances) if sys.stdout.isatty() else instances
         write_lines("\n".join(lines))

@@ -46,7 +46,7 @@ _SENTENCE_END = re.compile(r"(?<=[a-z0-9)%]{3}\.) (?=[A-Z])")
 _INTERVALS = (("low", "high", "share"), ("ratio_low", "ratio_high", "ratio"))
 
 
-def told(text: object) -> str:
+def one_line(text: object) -> str:
     """A text on one line, without control characters."""
     return printable(" ".join(str(text).split()))
 
@@ -107,7 +107,9 @@ def machine_summary(
 
 
 def _verdict(status: str, word: str, sentence: str) -> Text:
-    return Text.assemble((word, f"{_STYLE.get(status, '')} bold".strip()), f". {told(sentence)}")
+    return Text.assemble(
+        (word, f"{_STYLE.get(status, '')} bold".strip()), f". {one_line(sentence)}"
+    )
 
 
 def _checks(checks: Iterable[Mapping[str, Any]]) -> Table:
@@ -119,7 +121,7 @@ def _checks(checks: Iterable[Mapping[str, Any]]) -> Table:
         table.add_row(
             _status(check["status"]),
             check["name"],
-            Text(told(looked_at)),
+            Text(one_line(looked_at)),
             *(f"{n:,}" for n in (shown + check["not_shown"], shown, folded)),
         )
     return table
@@ -158,9 +160,11 @@ def _concept_tests(concepts: Mapping[str, Any] | None) -> Iterator[RenderableTyp
     table = _table("dimension", *_CONCEPT_TESTS)
     for dimension in dict.fromkeys(row["dimension"] for row in rows if row["dimension"]):
         words = (verdicts.get((dimension, test), "not_applicable") for test in _CONCEPT_TESTS)
-        table.add_row(Text(told(dimension)), *(_status(word.replace("_", " ")) for word in words))
+        table.add_row(
+            Text(one_line(dimension)), *(_status(word.replace("_", " ")) for word in words)
+        )
     yield ""
-    yield Text(f"Tests on unseen classes, layer {told(concepts['facts']['layer'])}")
+    yield Text(f"Tests on unseen classes, layer {one_line(concepts['facts']['layer'])}")
     yield table
     if verdicts.get((None, "is_grounded"), "not_applicable") != "not_applicable":
         yield Text.assemble("is_grounded: ", _status(verdicts[None, "is_grounded"]))
@@ -195,7 +199,7 @@ def _findings(findings: Sequence[tuple[str, Mapping[str, Any]]], shown: int) -> 
 
 def sentence_of(finding: Mapping[str, Any]) -> str:
     """The first sentence of a finding, shortened if long, with its interval."""
-    first = told(_SENTENCE_END.split(finding["statement"], maxsplit=1)[0])
+    first = one_line(_SENTENCE_END.split(finding["statement"], maxsplit=1)[0])
     if len(first) > LONGEST:
         first = f"{first[: LONGEST - 3].rstrip()}..."
     return " ".join(filter(None, (first, _interval(finding["evidence"]))))
@@ -228,7 +232,7 @@ def _reading(shared: Mapping[str, Any]) -> Text:
     mapped = (
         f"{counted(ledger['instances'], 'instances')}; {ledger['rows_mapped']:,} of "
         f"{counted(ledger['rows_read'], 'rows')} mapped to "
-        f"{told(shared['identity']['hierarchy']['name'])}"
+        f"{one_line(shared['identity']['hierarchy']['name'])}"
     )
     reasons = ", ".join(f"{reason} {rows:,}" for reason, rows in refused)
     return Text(f"{mapped}; refused: {reasons}." if refused else f"{mapped}; none refused.")
@@ -243,8 +247,8 @@ def cases(findings: Iterable[Listed]) -> Group:
     for one in findings:
         many = f"  {counted(one.cases, 'cases')}"
         parts.append(Text.assemble((one.severity, _STYLE[one.severity]), f"  {one.check}{many}"))
-        parts.append(Text(f"  {told(one.id)}", no_wrap=True, overflow="ignore"))
-        parts.append(Padding(Text(told(one.statement)), (0, 0, 0, 2)))
+        parts.append(Text(f"  {one_line(one.id)}", no_wrap=True, overflow="ignore"))
+        parts.append(Padding(Text(one_line(one.statement)), (0, 0, 0, 2)))
     return Group(*parts or [Text("No check has found anything.")])
 
 
@@ -258,7 +262,7 @@ def comparison(shared: Mapping[str, Any]) -> Group:
     """Summary of a comparison: what changed between two runs, and why."""
     parts: list[RenderableType] = [*_causes(shared["causes"])]
     nodes = [
-        (row["node"], row["title"] or "", *_told_change(row))
+        (row["node"], row["title"] or "", *_change_cells(row))
         for row in shared["nodes"]["rows"][:LARGEST]
     ]
     if nodes:
@@ -302,12 +306,12 @@ def machine_comparison(
 def _causes(causes: Iterable[Mapping[str, Any]]) -> Iterator[Text]:
     changed = [cause for cause in causes if cause["changed"]]
     for cause in changed:
-        yield Text(told(f"{cause['name']} differs: {cause['statement']}"))
+        yield Text(one_line(f"{cause['name']} differs: {cause['statement']}"))
     if not changed:
         yield Text("data, hierarchy, normaliser, tool and policy are the same")
 
 
-def _told_change(row: Mapping[str, Any]) -> tuple[str, str, str, str]:
+def _change_cells(row: Mapping[str, Any]) -> tuple[str, str, str, str]:
     old, new = (
         f"{value:,}" if isinstance(value, int) else str(value)
         for value in (row["support_old"], row["support_new"])
@@ -328,7 +332,7 @@ def verdicts(found: Sequence[Verdict]) -> Table:
     table.add_column("checked", no_wrap=True)
     table.add_column("detail", overflow="fold")
     for verdict in found:
-        table.add_row(_status(verdict.outcome), verdict.name, Text(told(verdict.detail)))
+        table.add_row(_status(verdict.outcome), verdict.name, Text(one_line(verdict.detail)))
     return table
 
 
@@ -374,7 +378,7 @@ def _table(*headings: str, right: int = 0) -> Table:
 
 def _filled(table: Table, rows: Iterable[Sequence[str]]) -> Table:
     for row in rows:
-        table.add_row(*(Text(told(cell)) for cell in row))
+        table.add_row(*(Text(one_line(cell)) for cell in row))
     return table
 
 

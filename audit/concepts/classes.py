@@ -132,8 +132,8 @@ def describe(representations: Representations, facets: Facets) -> Described:
             found=f"one instance of {first_cases(classes['class'].filter(pl.Series(small)))}",
             hint="leave the class out, or give more instances of it",
         )
-    place = np.where(small, -1, np.cumsum(~small) - 1)
-    class_of = np.where(class_of >= 0, place[class_of], -1).astype(np.int64)
+    place = np.append(np.where(small, -1, np.cumsum(~small) - 1), -1)
+    class_of = place[class_of].astype(np.int64)
     ledger = {
         "read": len(codes),
         "used": int((class_of >= 0).sum()),

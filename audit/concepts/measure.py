@@ -80,7 +80,7 @@ def measure_concepts(
     if seeds < 1:
         raise InputError("the number of seeds must be at least 1", found=str(seeds))
     described = describe(representations, facets)
-    _refuse_wide_layers(representations, described)
+    _refuse_wide_layers(representations)
     fit = [k for k in range(len(described.dimensions)) if described.why_unfit(k) is None]
     found = _Found()
     with quiet_fits():
@@ -174,23 +174,23 @@ def _layer(representations: Representations, layer: str | None) -> str:
     return layer
 
 
-def _refuse_wide_layers(representations: Representations, described: Described) -> None:
-    used = described.ledger["used"]
+def _refuse_wide_layers(representations: Representations) -> None:
+    instances = len(representations.instances)
     for name, layer in representations.layers.items():
-        if layer.shape[1] > used:
+        if layer.shape[1] > instances:
             raise InputError(
                 f"the layer {name!r} must have no more features than there are instances:"
                 " otherwise a linear probe can tell any labels apart",
-                found=f"{layer.shape[1]:,} features of {used:,} instances that take part",
+                found=f"{layer.shape[1]:,} features of {instances:,} instances",
                 hint="give more instances, or leave the layer out",
             )
 
 
 def _measure_split(given: _Given, seed: int, found: _Found) -> None:
     described, layers = given.described, given.representations.layers
-    split = draw_split(described, given.representations.instances["id"].to_list(), seed)
-    if not given.fit or not len(split.rows):
+    if not given.fit:
         return
+    split = draw_split(described, given.representations.instances["id"].to_list(), seed)
     drawn = {name: layer[split.rows].astype(np.float64) for name, layer in layers.items()}
     scalings = {name: scaling_of(layer) for name, layer in drawn.items()}
     scaled = {name: scalings[name](layer) for name, layer in drawn.items()}

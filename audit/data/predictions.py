@@ -297,8 +297,8 @@ def _matched(
         matched = {known[row] for row, _ in both}
         raise SchemaError(
             "predictions and labels must be of the same instances",
-            found=f"without labels: {_told(instances, matched)}; without predictions: "
-            f"{_told(known, matched)}",
+            found=f"without labels: {_unmatched(instances, matched)}; without predictions: "
+            f"{_unmatched(known, matched)}",
             where=where,
             hint='unmatched_instances = "count" in the policy leaves them out and counts them',
         )
@@ -306,7 +306,7 @@ def _matched(
     return rows, columns
 
 
-def _told(instances: Sequence[str], matched: set[str]) -> str:
+def _unmatched(instances: Sequence[str], matched: set[str]) -> str:
     return first_cases([instance for instance in instances if instance not in matched]) or "none"
 
 

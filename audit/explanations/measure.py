@@ -148,11 +148,19 @@ def measure_explanations(
             plausibility = measure_plausibility(attributions, seed=seed)
         agreement = agreeing.result()
     kept = _kept(attributions, only)
-    values = _values(kept, alignment, agreement, plausibility, faithful)
-    nodes = values.with_columns(
+    progress("comparing nodes")
+    nodes = node_results(
+        kept,
+        node_of,
+        hierarchy,
+        alignment=alignment,
+        plausibility=plausibility,
+        faithful=faithful,
+        agreement=agreement,
+    )
+    values = _values(kept, alignment, agreement, plausibility, faithful).with_columns(
         pl.col("target").replace_strict(node_of, default=None, return_dtype=pl.String)
     )
-    progress("comparing nodes")
     return ExplanationMeasurements(
         attributions=attributions,
         only=only,
@@ -166,17 +174,9 @@ def measure_explanations(
         randomised=None if random is None else randomised_means(attributions, random),
         models=_models(alignment, reference_model, only),
         node_of=node_of,
-        values=nodes,
-        branches=by_node(nodes, hierarchy),
-        nodes=node_results(
-            kept,
-            node_of,
-            hierarchy,
-            alignment=alignment,
-            plausibility=plausibility,
-            faithful=faithful,
-            agreement=agreement,
-        ),
+        values=values,
+        branches=by_node(values, hierarchy),
+        nodes=nodes,
     )
 
 

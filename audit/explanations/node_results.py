@@ -36,7 +36,7 @@ NODE_RESULTS: dict[str, Any] = {
 """Columns of `node_results`."""
 AGREEMENTS = {"dynamic": "agreement_dynamic", "fixed": "agreement_fixed"}
 """Names of agreement by its rule."""
-_COLUMNS_AT_ONCE = 2
+_COLUMNS_AT_ONCE = 1
 
 
 def node_results(

@@ -7,11 +7,8 @@ from collections.abc import Sequence
 import polars as pl
 
 from audit.base import dag
-from audit.base.dag import Sparse
+from audit.base.dag import SYNTHETIC_ROOT, Sparse
 from audit.base.errors import HierarchyError, SchemaError, first_cases
-
-SYNTHETIC_ROOT = "(root)"
-"""Id of the root that is added above the tops of a hierarchy if there are several."""
 
 EDGE_SCHEMA = {"child": pl.String, "parent": pl.String}
 

@@ -14,14 +14,13 @@ import polars as pl
 from scipy.sparse import csr_array, eye_array
 
 from audit.base import dag
-from audit.base.dag import BoolArray, IntArray, Sparse
+from audit.base.dag import SYNTHETIC_ROOT, BoolArray, IntArray, Sparse
 from audit.base.errors import SchemaError
 from audit.base.limits import ANCESTORS
 from audit.base.plurals import counted
 from audit.hierarchies.building import (
     EDGE_SCHEMA,
     NODE_SCHEMA,
-    SYNTHETIC_ROOT,
     declared_nodes,
     refuse_cycle,
     rooted,

@@ -146,12 +146,12 @@ def _at_odds(policy: Policy, hierarchy: Hierarchy) -> Iterator[str]:
         sides = [at_or_below(hierarchy, side) for side in group.sides]
         for rule in policy.companions:
             if _excluded(hierarchy, rule, sides):
-                yield f"{_told(rule)}, and exclusive keeps them apart"
+                yield f"{_in_words(rule)}, and exclusive keeps them apart"
     for one, other in combinations(policy.companions, 2):
         if _excused_by(hierarchy, one, other) and _excused_by(hierarchy, other, one):
-            yield f"{_told(one)} and {_told(other)}, each unless the other is there"
+            yield f"{_in_words(one)} and {_in_words(other)}, each unless the other is there"
         if _order_each_other(one, other):
-            yield f"{_told(one)} {one.position} it and {_told(other)} {other.position} it"
+            yield f"{_in_words(one)} {one.position} it and {_in_words(other)} {other.position} it"
 
 
 def _persons_at_odds(policy: Policy, hierarchy: Hierarchy) -> Iterator[str]:
@@ -164,7 +164,7 @@ def _persons_at_odds(policy: Policy, hierarchy: Hierarchy) -> Iterator[str]:
             yield f"person_rules: {node}, by {first_cases(one.key[:1])} and {other.key[0]!r}"
 
 
-def _told(rule: Companion) -> str:
+def _in_words(rule: Companion) -> str:
     return f"companions: {first_cases(rule.asking)} needs {first_cases(rule.needed)}"
 
 

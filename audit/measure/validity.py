@@ -36,7 +36,7 @@ def validity(dataset: LabelDataset, dates: CodeDates | None) -> pl.DataFrame:
         PolicyError: If no code of the dates is in the hierarchy, or no instance has a day.
         SchemaError: If the day of an instance cannot be parsed.
     """
-    told = _TOLD if dates is None else _told(_placed(dates, dataset.hierarchy))
+    told = _TOLD if dates is None else _in_words(_placed(dates, dataset.hierarchy))
     by_node = (
         rows_on_their_day(dataset, dates)
         .group_by("node", "on_day")
@@ -139,7 +139,7 @@ def _at_or_below(spells: pl.DataFrame, hierarchy: Hierarchy) -> pl.DataFrame:
     return gathered.with_columns(pl.Series("node", above.col, dtype=_NODE))
 
 
-def _told(spells: pl.DataFrame) -> pl.DataFrame:
+def _in_words(spells: pl.DataFrame) -> pl.DataFrame:
     """``node, valid``: the spells of each node in words, the earliest first."""
     first, last = pl.col("first").cast(pl.String), pl.col("last").cast(pl.String)
     words = (

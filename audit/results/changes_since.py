@@ -67,7 +67,7 @@ def since_reference(
         "findings": [
             line
             for old, new in pairs
-            if _asked(old, new)
+            if _ran_in_both(old, new)
             for line in _findings(old, new, ids[new["name"]], before["min_cell"])
         ],
     }
@@ -77,7 +77,7 @@ _UNKNOWN: Mapping[str, Any] = {"status": None, "standing": (), "folded": (), "fi
 """Stands for a check that the reference does not have."""
 
 
-def _asked(old: Mapping[str, Any], new: Mapping[str, Any]) -> bool:
+def _ran_in_both(old: Mapping[str, Any], new: Mapping[str, Any]) -> bool:
     return {old["status"], new["status"]}.isdisjoint((None, *_UNASKED))
 
 
@@ -89,7 +89,7 @@ def _check(old: Mapping[str, Any], new: Mapping[str, Any], ids: Ids) -> dict[str
         "known": len(ids.known),
         "gone": len(set(old["standing"]) - ids.standing - ids.folded),
     }
-    asked = _asked(old, new)
+    asked = _ran_in_both(old, new)
     return {
         "name": new["name"],
         "title": new["title"],

@@ -10,6 +10,7 @@ from typing import Any, ClassVar, Self
 
 import polars as pl
 
+from audit.results.explanation_metrics import explanation_metrics
 from audit.results.part import ReadTable, Tables
 from audit.results.shared_tables import SharedTable, shared_rows
 
@@ -119,7 +120,10 @@ class ExplanationPart:
         return own | {PREFIX + name: frame for name, frame in kept.items()}
 
     def shared(self, min_cell: int) -> Mapping[str, Any]:
-        """``explanations``: the facts, every table, and the examples if their text may be shown."""
+        """``explanations``: the facts, every table, and the examples if their text may be shown.
+
+        Beside them ``metrics``, the headline numbers again.
+        """
         totals = {"instances": self.facts["instances"], "examples": self.facts["examples"]}
         tables = {
             name: shared_rows(frame, SHARED[name], totals, min_cell)
@@ -127,7 +131,10 @@ class ExplanationPart:
         }
         shown = self.facts["show_text"] and min_cell == 1
         examples = [_plain(row) for row in self.examples.to_dicts()] if shown else []
-        return {"explanations": {"facts": dict(self.facts), **tables, "examples": examples}}
+        return {
+            "metrics": explanation_metrics(tables, self.facts["k"]),
+            "explanations": {"facts": dict(self.facts), **tables, "examples": examples},
+        }
 
     @classmethod
     def absent(cls) -> Mapping[str, Any]:

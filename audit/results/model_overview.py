@@ -136,7 +136,7 @@ def _shown_lines(
     """
     counts = [row["observed"] for row in rows]
     shown = shown_parts(counts, min_cell)
-    told = _told_by_line(nodes, exchanged) if min_cell > 1 else {}
+    told = _reported_exchanges(nodes, exchanged) if min_cell > 1 else {}
     torn = [
         place
         for place, row in enumerate(rows)
@@ -153,7 +153,7 @@ def _shown_lines(
     return shown
 
 
-def _told_by_line(
+def _reported_exchanges(
     nodes: pl.DataFrame, exchanged: Mapping[tuple[str, str], int]
 ) -> dict[tuple[str, str], int]:
     """Exchanges that findings tell, by the two branches of their labels."""

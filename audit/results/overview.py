@@ -270,11 +270,11 @@ def _found_between(
     return {
         "found": found,
         "excess": round(excess) if open_ else None,
-        "label_pairs_ratio": None if hidden else _ratio_told(observed, expected, few),
+        "label_pairs_ratio": None if hidden else _steady_ratio(observed, expected, few),
     }
 
 
-def _ratio_told(observed: float | None, expected: float | None, few: int) -> float | None:
+def _steady_ratio(observed: float | None, expected: float | None, few: int) -> float | None:
     """Label pairs over those expected, where a few more or fewer leave its digits as they are."""
     if observed is None or not expected or observed < few:
         return None

@@ -18,6 +18,7 @@ from audit.results.disclosure import (
     labelled_below,
     labels_at,
     only_residual_below,
+    only_uninformative,
     seen_whole,
     together,
 )
@@ -25,7 +26,7 @@ from audit.results.overview import Told
 
 _FROM_REFERENCE = ("reference", "")
 """Rest of the key, after the parent, of a residual share that differs from the reference."""
-_UNINFORMATIVE = "not_specific", ("uninformative",)
+UNINFORMATIVE = "not_specific", ("uninformative",)
 """Check and key of the finding on instances with uninformative labels only."""
 UNEXPECTED_PAIR = "unexpected_pair"
 _PAIRS = ("cross_branch",)
@@ -69,6 +70,8 @@ def evidence_cells(
     if check == "residual_overuse" and key[1:] == _FROM_REFERENCE:
         (parent,) = nodes
         return {"instances": only_residual_below(parent), "of": labelled_below(parent)}
+    if (check, key) == UNINFORMATIVE and release.root is not None:
+        return {"instances": only_uninformative(release.root)}
     if check == "model_habit" and len(nodes) == 2:
         return {"data_instances": _met(release, *nodes)}
     if check not in _KEYED_PAIRS and (check not in _PAIRS or key):
@@ -100,7 +103,7 @@ def part_cells(
     part: tuple[str, ...],
 ) -> dict[str, Cell]:
     """Cells of the evidence of a line of a finding's breakdown, by name."""
-    if check == "residual_overuse" or (check, key) == _UNINFORMATIVE:
+    if check == "residual_overuse" or (check, key) == UNINFORMATIVE:
         return {"instances": labelled(part[0])}
     if check in ("parent_and_child", "sibling_exclusive", "excludes1"):
         return {"instances": together(labelled(part[0]), labelled(part[1]))}

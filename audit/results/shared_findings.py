@@ -91,7 +91,7 @@ def shared_finding(
     min_cell: int,
     titles: Mapping[str, str | None],
     told: Sequence[Mapping[str, Shown]] = (),
-    instances: int = 0,
+    totals: Sequence[int] = (),
     others: OtherViews | None = None,
 ) -> dict[str, Any]:
     """Make a finding for the shared view: suppressed evidence, and the statement filled in with it.
@@ -102,7 +102,7 @@ def shared_finding(
         titles: Title of each node.
         told: Counts as they are shown elsewhere, by name of evidence: those of the finding, then
             of each part; empty if none is.
-        instances: Number of instances, which is printed too; 0 if not known.
+        totals: Numbers of instances, and of those with labels, which are printed too.
         others: What other views tell, so that no count is told finer than there.
 
     Parts are ranked by published values, ties by their nodes.
@@ -112,7 +112,9 @@ def shared_finding(
         known, *of_parts = _beside_each_other(finding, min_cell, known, of_parts)
         if others is not None:
             known, *of_parts = _no_finer(finding, min_cell, [known, *of_parts], others)
-    evidence = tightened(finding.evidence, shown(finding.evidence, min_cell, known), instances)
+    evidence = tightened(
+        finding.evidence, shown(finding.evidence, min_cell, known), min_cell, *totals
+    )
     of_parts = [{WHOLE: evidence.get("instances", 0), **part} for part in of_parts]
     parts = _ranked_parts(finding, min_cell, of_parts)
     return {
@@ -170,7 +172,10 @@ def _beside_each_other(
     known: Mapping[str, Shown],
     of_parts: Sequence[Mapping[str, Shown]],
 ) -> list[Mapping[str, Shown]]:
-    """Counts as they are shown elsewhere, and as they may be beside each other in a finding."""
+    """Counts as they are shown elsewhere, and as they may be beside each other in a finding.
+
+    A sum is withheld rather than a line that other numbers tell of: they would tell it again.
+    """
     counts = [part.evidence.get("instances") for part in finding.parts]
     if finding.check in _SEEN_TOGETHER or not all(counts):
         return [known, *of_parts]
@@ -182,10 +187,10 @@ def _beside_each_other(
     sums = [name for name in _SUMS if name in evidence and _is_sum(finding, name)]
     lines = next((evidence[n] for n in _LINES if n in evidence and n not in sums), None)
     always = [name for name in sums if finding.evidence[name].kind == "exempt"]
+    hidden = [name for name in sums if name not in always]
+    cells = [told["instances"] for told in of_parts if "instances" in told]
     withheld: dict[str, Shown] = {}
-    if any(_is_more(told.get("instances", 0)) for told in of_parts):
-        withheld = {name: f">{min_cell - 1}" for name in sums if name not in always}
-    for open_ in ((), [name for name in sums if name not in always], ["instances"]):
+    for open_ in ((), hidden, ["instances"])[any(map(_is_more, cells)) :]:
         for name in (name for name in open_ if name in evidence):
             withheld[name] = f">{min_cell - 1}" if least(evidence[name]) >= min_cell else ">0"
         opened, narrow = opened_parts(
@@ -194,10 +199,10 @@ def _beside_each_other(
             min_cell,
             unseen=max(lines - len(counts), 0) if isinstance(lines, int) else 0,
             made_up=withheld.get("instances", evidence.get("instances")),
-            summed=[withheld.get(name, evidence[name]) for name in sums if name not in always],
+            summed=[withheld.get(name, evidence[name]) for name in hidden],
             exempt=[int(n) for name in always if isinstance(n := evidence[name], int)],
         )
-        if not narrow:
+        if not narrow and (open_ or not cells or opened == alone):
             break
     parts = [{**told, "instances": one} for told, one in zip(of_parts, opened, strict=True)]
     return [{**known, **withheld}, *parts]
@@ -217,7 +222,7 @@ def _ranked_parts(
     finding: Finding, min_cell: int, told: Sequence[Mapping[str, Shown]]
 ) -> list[tuple[Part, dict[str, Shown]]]:
     parts = [
-        (part, tightened(part.evidence, shown(part.evidence, min_cell, known)))
+        (part, tightened(part.evidence, shown(part.evidence, min_cell, known), min_cell))
         for part, known in zip(finding.parts, told, strict=True)
     ]
     return sorted(parts, key=lambda part: (-least(part[1].get("instances")), part[0].nodes))

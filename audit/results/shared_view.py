@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -18,6 +18,7 @@ from audit.results.disclosure import (
     Shown,
     least,
     left_possible,
+    only_uninformative,
     protected,
     shown,
     shown_count,
@@ -30,6 +31,7 @@ from audit.results.overview import Pictured, Told, overview, pictured
 from audit.results.parts import PARTS
 from audit.results.published_cells import (
     UNEXPECTED_PAIR,
+    UNINFORMATIVE,
     depth_counts,
     depths_shown,
     known_counts,
@@ -132,10 +134,11 @@ class SharedView:
 
     @property
     def _of_parts(self) -> dict[str, Any]:
-        entries: dict[str, Any] = {}
+        entries: dict[str, Any] = {"metrics": []}
         for kind in PARTS:
             part = self.result.part(kind)
-            entries |= kind.absent() if part is None else part.shared(self._min_cell)
+            own = kind.absent() if part is None else part.shared(self._min_cell)
+            entries |= {**own, "metrics": [*entries["metrics"], *own.get("metrics", ())]}
         return entries
 
     @cached_property
@@ -210,7 +213,7 @@ class SharedView:
     def _counts(self) -> dict[Cell, int]:
         """The same as they are."""
         of_findings = {cell: int(quantity.value or 0) for cell, quantity in self._of_findings}
-        return self._drawn_counts | of_findings
+        return self._drawn_counts | dict(self._only_uninformative) | of_findings
 
     @cached_property
     def _drawn_counts(self) -> dict[Cell, int]:
@@ -220,6 +223,18 @@ class SharedView:
             **dict(confused_counts(self._confused)),
             **dict(depth_counts(self.result.nodes)),
         }
+
+    @property
+    def _only_uninformative(self) -> Iterator[tuple[Cell, int]]:
+        """How many instances have uninformative labels only; that no finding says so tells a 0.
+
+        Where labels are normalised, the check may read lists of codes instead, and tell nothing.
+        """
+        root = self._release.root
+        if root is not None and self.result.identity["normaliser"] is None:
+            for check in self.result.checks:
+                if check.name == UNINFORMATIVE[0] and not check.crashed:
+                    yield only_uninformative(root), sum(f.touched for f in check.standing)
 
     @cached_property
     def _shares(self) -> list[tuple[Cell, Cell]]:
@@ -300,7 +315,7 @@ class SharedView:
                     self._min_cell,
                     titles,
                     self._told_of(finding),
-                    int(self.result.ledger["instances"]),
+                    self._totals,
                     self.result.others,
                 ),
             )
@@ -321,14 +336,19 @@ class SharedView:
             "findings": shared,
         }
 
+    @property
+    def _totals(self) -> tuple[int, int]:
+        """Numbers of all instances, and of those with labels, which the ledger tells."""
+        ledger = self.result.ledger
+        instances = int(ledger["instances"])
+        return instances, instances - int(ledger.get("instances_without_labels", 0))
+
     def _denominator(
         self, check: CheckResult, told: Sequence[tuple[Finding, Mapping[str, Any]]]
     ) -> Shown:
         """What a check looked at: a bound where it is a small cell, or a count that is withheld."""
-        value, m, ledger = check.denominator, self._min_cell, self.result.ledger
-        instances = int(ledger["instances"])
-        totals = instances, instances - int(ledger.get("instances_without_labels", 0))
-        if m <= 1 or value in totals:
+        value, m = check.denominator, self._min_cell
+        if m <= 1 or value in self._totals:
             return value
         withheld = (
             quantity.value == value and shared["evidence"][name] != value
@@ -337,7 +357,7 @@ class SharedView:
             if quantity.kind == "count"
         )
         of_instances = check.denominator_unit.startswith(("instances", "groups"))
-        alone = shown_count(value, totals if of_instances else (), m) if of_instances else value
+        alone = shown_count(value, self._totals, m) if of_instances else value
         hidden = isinstance(alone, int) and any(withheld) and value >= m
         own = f">{m - 1}" if hidden else alone
         others = self.result.others

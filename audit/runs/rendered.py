@@ -19,7 +19,7 @@ _HYPHENS = str.maketrans({"\ufffe": "-", "\x02": "-"})
 
 
 @dataclass(slots=True)
-class Told:
+class FindingText:
     """A finding in an HTML report: its id and its sentences."""
 
     id: str = ""
@@ -30,7 +30,7 @@ class Told:
 class HtmlReport:
     """An HTML report: its findings in order, and the texts set as code."""
 
-    findings: tuple[Told, ...]
+    findings: tuple[FindingText, ...]
     codes: frozenset[str]
 
 
@@ -51,7 +51,7 @@ class _Findings(HTMLParser):
 
     def __init__(self) -> None:
         super().__init__()
-        self.findings: list[Told] = []
+        self.findings: list[FindingText] = []
         self.codes: list[str] = []
         self._in_article = self._in_sentence = self._in_id = self._in_code = False
 
@@ -59,7 +59,7 @@ class _Findings(HTMLParser):
         classes = (dict(attrs).get("class") or "").split()
         if tag == "article":
             self._in_article = True
-            self.findings.append(Told())
+            self.findings.append(FindingText())
         elif tag == "code":
             self._in_code = True
             self.codes.append("")

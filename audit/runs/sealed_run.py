@@ -92,7 +92,7 @@ class SealedRun:
 
     def _refuse_other_version(self) -> None:
         """Refuse a version that can be one; what cannot is a fault of the manifest."""
-        version = self._told.get("schema_version")
+        version = self._stated.get("schema_version")
         known = VERSIONS[COMPARISON.content if self.is_comparison else RESULT]
         numbered = isinstance(version, str) and re.fullmatch(r"[0-9]+\.[0-9]+", version)
         if numbered and version != known:
@@ -109,7 +109,7 @@ class SealedRun:
         return COMPARISON.content in self.found and RESULT not in self.found
 
     @cached_property
-    def _told(self) -> Mapping[str, Any]:
+    def _stated(self) -> Mapping[str, Any]:
         """What the manifest says, whatever it is; nothing where it is no JSON object."""
         return self._object(MANIFEST)
 

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import groupby
 from typing import Any
 
-from reports.charts.evidence import plots, ratio_words
+from reports.charts.evidence import of_concepts, plots, ratio_words
 from reports.words.parts import Badge, Card, Cell, More, Node, Nodes, Table, column
 from reports.words.words import (
     EVIDENCE,
@@ -213,7 +213,10 @@ def _counted(evidence: Mapping[str, Any]) -> str | None:
 
 
 def _label(name: str, evidence: Mapping[str, Any]) -> str:
-    return "95% interval" if name == "low" and "high" in evidence else words(name)
+    if name == "low" and "high" in evidence:
+        return "95% interval"
+    own = name == "limit" and of_concepts(evidence)
+    return "limit" if own else words(name)
 
 
 def _text(name: str, evidence: Mapping[str, Any]) -> str:

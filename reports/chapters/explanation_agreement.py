@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from reports.chapters.explanation_parts import (
-    PEOPLE,
+from reports.chapters.explanation_parts import PEOPLE
+from reports.chapters.explanation_tables import chosen, gains, lengths, runs
+from reports.chapters.shown_numbers import (
     Chapter,
     Row,
     Rows,
@@ -17,7 +18,6 @@ from reports.chapters.explanation_parts import (
     signed,
     with_interval,
 )
-from reports.chapters.explanation_tables import chosen, gains, lengths, runs
 from reports.charts.charts import matrix_spec
 from reports.charts.explanation_charts import PEAKS, SERIES, curves_spec
 from reports.charts.palette import SCALE
@@ -93,7 +93,7 @@ def _matrix(
         title=f"Which methods choose the same tokens{of_model}",
         drawing=draw(matrix_spec([cell for cell in cells if cell], labels, 56)),
         alt=f"Matrix of {counted(len(names), 'row')}. Furthest above chance: "
-        f"{_told(*most)}. Least: {_told(*least)}.",
+        f"{_pair_sentence(*most)}. Least: {_pair_sentence(*least)}.",
         caption="Below the diagonal, the mean agreement of two methods where each chooses the "
         "peaks of its scores; the shade says how far that lies above the agreement of the same "
         f"scores in random order. Above the diagonal, how the peaks compare with the first {k} "
@@ -125,7 +125,7 @@ def _called(name: str) -> str:
     return "people" if name == PEOPLE else name
 
 
-def _told(pair: tuple[str, str], row: Row) -> str:
+def _pair_sentence(pair: tuple[str, str], row: Row) -> str:
     first, second = map(_called, pair)
     agreed, by = plain(row, "agreement", 2), signed(row, "above_chance", 2)
     return f"{first} and {second}, {agreed}, {by} against chance"

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from reports.chapters.explanation_parts import (
+from reports.chapters.explanation_parts import dots, in_order, named, several_models
+from reports.chapters.shown_numbers import (
     UNDEFINED,
     Chapter,
     Row,
@@ -12,13 +13,9 @@ from reports.chapters.explanation_parts import (
     chance,
     chapter,
     count,
-    dots,
-    in_order,
     interval,
     missing,
-    named,
     plain,
-    several_models,
     signed,
     with_interval,
 )

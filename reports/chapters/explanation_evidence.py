@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from reports.chapters.explanation_parts import (
+from reports.chapters.explanation_parts import dots, in_order, named, several_models
+from reports.chapters.shown_numbers import (
     UNDEFINED,
     Chapter,
     Row,
@@ -12,12 +13,8 @@ from reports.chapters.explanation_parts import (
     chance,
     chapter,
     count,
-    dots,
-    in_order,
     interval,
-    named,
     plain,
-    several_models,
     signed,
     with_interval,
 )
@@ -343,12 +340,12 @@ def _accuracy_table(rows: Rows) -> Table | None:
                 number(row["models"]),
                 row["absent"] or UNDEFINED,
             )
-            for row in _told_once(rows)
+            for row in _merged_reasons(rows)
         ),
     )  # fmt: skip
 
 
-def _told_once(rows: Rows) -> Rows:
+def _merged_reasons(rows: Rows) -> Rows:
     """The rows; where none has a correlation, for one and the same reason, one for each oracle."""
     reasons = {(row["absent"], row["n"], row["models"]) for row in rows}
     if len(reasons) > 1 or any(row["absent"] is None for row in rows):

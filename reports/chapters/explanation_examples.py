@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from itertools import groupby
 from math import tanh
 
-from reports.chapters.explanation_parts import Row, Rows, minus
+from reports.chapters.shown_numbers import Row, Rows, minus
 from reports.words.parts import Node, Table, column
 from reports.words.words import decimal
 
@@ -176,11 +176,11 @@ def _table(rows: Rows) -> Table:
         caption="The examples in words: tokens that people marked, and those with the largest "
         "scores",
         columns=column("Instance", "Label", "Model", "Aligned", "Seen by", "Tokens"),
-        rows=tuple(line for row in rows for line in _told(row)),
+        rows=tuple(line for row in rows for line in _rows_of_example(row)),
     )
 
 
-def _told(row: Row) -> Iterator[tuple[str, ...]]:
+def _rows_of_example(row: Row) -> Iterator[tuple[str, ...]]:
     tokens: Sequence[str] = row["tokens"]
     head = (row["id"], row["target"], row["model"], f"{row['aligned']}, {_aligned(row)}")
     marked = [token for token, mark in zip(tokens, row["marks"], strict=True) if mark]

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from math import tanh
 
-from reports.chapters.explanation_parts import (
+from reports.chapters.explanation_parts import several_models
+from reports.chapters.shown_numbers import (
     UNDEFINED,
     Chapter,
     Row,
@@ -16,7 +17,6 @@ from reports.chapters.explanation_parts import (
     count,
     line_label,
     plain,
-    several_models,
     signed,
     with_interval,
 )

@@ -1,118 +1,14 @@
-"""What the chapters on explanations are made of, and how their numbers are written."""
+"""Lines of the chapters on explanations: by method and model."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, TypeAlias
+from collections.abc import Iterable
+from typing import Any
 
-from reports.words.parts import Figure, Table
-from reports.words.words import (
-    WITHHELD,
-    columns_of,
-    decimal,
-    evidence_value,
-    listed,
-    number,
-    shortened,
-)
+from reports.chapters.shown_numbers import Row, bounds, count, line_label, plain, signed
 
-Row: TypeAlias = Mapping[str, Any]
-Rows: TypeAlias = Sequence[Row]
-
-UNDEFINED = "–"
-"""Text of a number that has no value; one that would disclose a small cell is “withheld”."""
-PLACES = 3
-"""Decimals of the numbers in tables; a shared view with small cells has no more."""
-LABEL = 38
-"""Greatest width of a line's label in columns."""
 PEOPLE = "human"
 """Name that the shared view has for people's marks in place of a method."""
-_COUNTS = ("clusters", "instances", "n", "examples")
-
-
-@dataclass(frozen=True, slots=True)
-class Chapter:
-    """Pictures, and the tables that stand under them."""
-
-    figures: tuple[Figure, ...]
-    tables: tuple[Table, ...]
-
-
-def chapter(figures: Iterable[Figure | None], tables: Iterable[Table | None]) -> Chapter | None:
-    """A chapter of what there is; None if there is nothing."""
-    drawn = tuple(figure for figure in figures if figure is not None)
-    shown = tuple(table for table in tables if table is not None)
-    return Chapter(drawn, shown) if drawn or shown else None
-
-
-def plain(row: Row, name: str, places: int = PLACES) -> str:
-    """A number of a row.
-
-    >>> plain({"r": 0.5, "n": 40}, "r"), plain({"r": None, "n": 40}, "r")
-    ('0.500', '–')
-    >>> plain({"r": None, "n": "<11"}, "r")
-    'withheld'
-    """
-    return missing(row) if row.get(name) is None else minus(decimal(row[name], places))
-
-
-def signed(row: Row, name: str, places: int = PLACES) -> str:
-    """A difference of a row, with its sign.
-
-    >>> signed({"gain": 0.25, "n": 40}, "gain"), signed({"gain": -0.0001, "n": 40}, "gain")
-    ('+0.250', '0.000')
-    """
-    text = plain(row, name, places)
-    positive = row.get(name) is not None and text[0] != "−" and text.strip("0.,")
-    return f"+{text}" if positive else text
-
-
-def interval(row: Row, low: str = "low", high: str = "high") -> str:
-    """The interval of a row's number; a dash or “withheld” without one."""
-    if row.get(low) is None or row.get(high) is None:
-        return missing(row)
-    return f"{plain(row, low)} to {plain(row, high)}"
-
-
-def with_interval(text: str, row: Row, low: str = "low", high: str = "high") -> str:
-    """A number with its interval, if it has one."""
-    if text in (UNDEFINED, WITHHELD) or row.get(low) is None or row.get(high) is None:
-        return text
-    return f"{text} ({interval(row, low, high)})"
-
-
-def chance(row: Row, name: str) -> str:
-    """A p-value or q-value."""
-    value = row.get(name)
-    return missing(row) if value is None else evidence_value("p_value", value, {})
-
-
-def count(row: Row, name: str = "n") -> str:
-    """A count as published."""
-    return number(row[name])
-
-
-def missing(row: Row) -> str:
-    """What stands for a number that a row lacks: “withheld” if its count is small."""
-    size = next((row[name] for name in _COUNTS if name in row), 0)
-    return WITHHELD if size is None or str(size).startswith("<") else UNDEFINED
-
-
-def minus(text: str) -> str:
-    """The text of a number with a true minus sign; of one that rounds to zero, without sign.
-
-    >>> minus("-0.10"), minus("-0.00")
-    ('−0.10', '0.00')
-    """
-    bare = text.removeprefix("-")
-    return text if bare == text else f"−{bare}" if bare.strip("0.,") else bare
-
-
-def bounds(row: Row, low: str = "low", high: str = "high") -> dict[str, float | None]:
-    """The interval to be drawn, None at both ends where there is none."""
-    known = row.get(low) is not None and row.get(high) is not None
-    return {"low": row[low] if known else None, "high": row[high] if known else None}
 
 
 def named(row: Row, several: bool) -> str:
@@ -154,18 +50,6 @@ def dots(
     ]
 
 
-def line_label(text: str, width: int = LABEL) -> str:
-    """A label within its room, cut in the middle, since names of one kind often begin alike.
-
-    >>> line_label("integrated_gradients_plain", 20)
-    'integrated_…nts_plain'
-    """
-    if columns_of(text) <= width:
-        return text
-    kept = width // 2
-    return f"{shortened(text, kept + 1)}{text[-(width - kept - 1) :]}"
-
-
 def several_models(rows: Iterable[Row]) -> bool:
     """Whether rows are of more than one model."""
     return len({row["model"] for row in rows}) > 1
@@ -174,8 +58,3 @@ def several_models(rows: Iterable[Row]) -> bool:
 def in_order(rows: Iterable[Row]) -> list[Row]:
     """Rows by model, then by method."""
     return sorted(rows, key=lambda row: (row["model"], row["method"] or ""))
-
-
-def names(texts: Iterable[str]) -> str:
-    """Names as a sentence lists them."""
-    return listed([str(text) for text in texts])

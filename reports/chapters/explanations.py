@@ -11,18 +11,15 @@ from reports.chapters.explanation_alignment import reasons
 from reports.chapters.explanation_evidence import against_evidence
 from reports.chapters.explanation_examples import Examples, examples
 from reports.chapters.explanation_nodes import where
-from reports.chapters.explanation_parts import PEOPLE, Chapter, names
+from reports.chapters.explanation_parts import PEOPLE
+from reports.chapters.labels_alone import Facts
+from reports.chapters.shown_numbers import Chapter, names
 from reports.words.explanation_words import EVIDENCE, LEFT_OUT, SUBSETS
 from reports.words.parts import Figure, Named, Table, column
 from reports.words.words import number, words
 
-ATTRIBUTIONS = "attributions"
-"""Format of data that are the explained labels alone."""
-
 FALSE_DISCOVERIES = "false_discovery_rate"
 """The policy's threshold that q-values are held against."""
-
-Facts = tuple[tuple[str, str], ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,15 +133,3 @@ def _read(facts: Mapping[str, Any]) -> Table:
 
 def _sentence(text: str) -> str:
     return text[:1].upper() + text[1:]
-
-
-def explained_ledger_facts(ledger: Mapping[str, Any]) -> Facts:
-    """Facts on explained labels, where they alone are the data."""
-    labels = ledger["labels_per_instance"]
-    without = ledger["instances_without_labels"]
-    return (
-        ("Explained instances", number(ledger["instances"])),
-        ("Without a label that is a node", number(without)),
-        ("Explained labels per instance, median", number(labels["median"])),
-        ("Explained labels per instance, 90th percentile", number(labels["p90"])),
-    )

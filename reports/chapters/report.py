@@ -10,13 +10,10 @@ from typing import Any
 from audit.results.result import COUNTED, AuditResult, to_json_bytes
 from reports.chapters import tables
 from reports.chapters.cards import cards, introduction, leading, more
+from reports.chapters.concepts import Concepts, concepts
 from reports.chapters.coverage import Coverage, coverage
-from reports.chapters.explanations import (
-    ATTRIBUTIONS,
-    Explanations,
-    explained_ledger_facts,
-    explanations,
-)
+from reports.chapters.explanations import Explanations, explanations
+from reports.chapters.labels_alone import Facts, LabelsAlone, labels_alone
 from reports.chapters.model import Model, model
 from reports.chapters.since_reference import SinceReference, since_reference
 from reports.chapters.verdict import verdict
@@ -27,6 +24,8 @@ from reports.words.words import number, printable
 
 RESIDUAL_LIMIT = "residual_share"
 """The policy's threshold that the picture of residual shares is drawn against."""
+THRESHOLDS_OF_ANALYSES = ("false_discovery_rate", "error_share")
+"""The policy's thresholds that apply where labels alone are the data."""
 JUDGES_PAIRS = "unexpected_pair"
 """The check whose findings the map of branches counts."""
 
@@ -76,8 +75,10 @@ class Report:
     counted: bool
     model: Model | None
     explanations: Explanations | None
-    explained_alone: bool
-    """Whether the explained labels are all the data there are: there is no release beside them."""
+    concepts: Concepts | None
+    labels_alone: LabelsAlone | None
+    """Not None where labels that came with something else are all the data: then there is no
+    release beside them."""
     since_reference: SinceReference | None
     ledger: Table
     ledger_facts: tuple[tuple[str, str], ...]
@@ -91,10 +92,10 @@ class Report:
 
     @property
     def all_figures(self) -> tuple[Figure, ...]:
-        """Pictures of explanations, then those of the hierarchy and of the model."""
-        chapters = (self.explanations, self.model)
-        own, of_model = (chapter.figures if chapter else () for chapter in chapters)
-        return (*own, *self.figures, *of_model)
+        """Pictures of explanations and concepts, then those of the hierarchy and of the model."""
+        chapters = (self.explanations, self.concepts, self.model)
+        reasons, held, of_model = (chapter.figures if chapter else () for chapter in chapters)
+        return (*reasons, *held, *self.figures, *of_model)
 
 
 def shared_view(result: AuditResult | Mapping[str, Any]) -> Mapping[str, Any]:
@@ -111,10 +112,10 @@ def build(shared: Mapping[str, Any]) -> Report:
     first, rest = leading(cards(checks, thresholds))
     tool = f"{identity['tool']['name']} {identity['tool']['version']}"
     release, counted = _release(shared), identity["data"]["format"] == COUNTED
-    explained = explanations(shared)
-    alone = explained is not None and identity["data"]["format"] == ATTRIBUTIONS
-    if explained is not None and alone:
-        release = _of_explanations(release, explained, shared)
+    explained, held, alone = explanations(shared), concepts(shared), labels_alone(shared)
+    if alone:
+        told = explained or held
+        release = _of_labels(release, alone, told.facts if told else (), shared)
     return Report(
         title=release.title,
         verdict=verdict(shared),
@@ -131,16 +132,18 @@ def build(shared: Mapping[str, Any]) -> Report:
         counted=counted,
         model=model(shared),
         explanations=explained,
-        explained_alone=alone,
+        concepts=held,
+        labels_alone=alone,
         since_reference=since_reference(shared),
         ledger=tables.ledger_table(shared["ledger"]),
-        ledger_facts=(explained_ledger_facts if alone else tables.ledger_facts)(shared["ledger"]),
+        ledger_facts=(alone.ledger_facts if alone else tables.ledger_facts)(shared["ledger"]),
         waivers=tables.waivers_table(shared["waivers"]),
-        policy=_policy(shared["policy"]),
+        policy=_policy(_of_analyses(shared["policy"]) if alone else shared["policy"]),
         fixed=fixed_table(
-            release=not alone,
+            release=alone is None,
             model=shared["ledger"]["predictions"] is not None,
             explanations=explained is not None,
+            concepts=held is not None,
         ),
         provenance=tables.provenance_table(identity, sha256),
         tool=tool,
@@ -182,22 +185,29 @@ def _release(shared: Mapping[str, Any]) -> Release:
     )
 
 
-def _of_explanations(
-    release: Release, explained: Explanations, shared: Mapping[str, Any]
+def _of_labels(
+    release: Release, alone: LabelsAlone, facts: Facts, shared: Mapping[str, Any]
 ) -> Release:
-    """What was audited, where explained labels alone are the data."""
+    """What was audited, where labels that came with something else are all the data."""
     hierarchy = shared["identity"]["hierarchy"]
     kept = ("Hierarchy", "Normaliser", "Policy", "Smallest count shown")
     return replace(
         release,
-        title=shared["identity"]["data"]["title"] or f"Explanations of labels: {hierarchy['name']}",
-        facts=(*explained.facts, *(fact for fact in release.facts if fact[0] in kept)),
+        title=shared["identity"]["data"]["title"] or f"{alone.title}: {hierarchy['name']}",
+        facts=(*facts, *(fact for fact in release.facts if fact[0] in kept)),
     )
 
 
 def _hierarchy(hierarchy: Mapping[str, Any]) -> str:
     nodes, depth = number(hierarchy["nodes"]), number(hierarchy["depth"])
     return f"{hierarchy['name']}: {nodes} nodes, depth {depth}"
+
+
+def _of_analyses(policy: Mapping[str, Any]) -> Mapping[str, Any]:
+    """What of a policy checks of explanations and concepts are judged by."""
+    rules = ("branch_rules", "exclusive", "expected", "companions", "person_rules")
+    thresholds = [one for one in policy["thresholds"] if one["name"] in THRESHOLDS_OF_ANALYSES]
+    return {**policy, **dict.fromkeys(rules, ()), "thresholds": thresholds}
 
 
 def _policy(policy: Mapping[str, Any]) -> Policy:

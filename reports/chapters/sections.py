@@ -27,7 +27,7 @@ def _beside(report: Report) -> bool:
 
 
 def _of_release(report: Report) -> bool:
-    return not report.explained_alone
+    return report.labels_alone is None
 
 
 def _reasons(report: Report) -> bool:
@@ -48,6 +48,11 @@ def _evidence(report: Report) -> bool:
 
 def _examples(report: Report) -> bool:
     return report.explanations is not None and report.explanations.examples is not None
+
+
+def _of_concepts(name: str) -> Callable[[Report], bool]:
+    """Whether there is a chapter on concepts of this name."""
+    return lambda report: report.concepts is not None and getattr(report.concepts, name) is not None
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +80,14 @@ class Section:
 SECTIONS = (
     Section("release", "The release", _of_release),
     Section("explained", "What was explained", lambda report: report.explanations is not None),
+    Section("tested", "What was tested", lambda report: report.concepts is not None),
     Section("findings", "Findings that matter"),
+    Section("matrix", "Does the model have the concepts?", _of_concepts("matrix")),
+    Section("accuracies", "What the verdicts rest on", _of_concepts("accuracies")),
+    Section("nodes", "Node by node", _of_concepts("nodes")),
+    Section("layers", "Layer by layer", _of_concepts("layers")),
+    Section("controls", "Controls beside the probes", _of_concepts("controls")),
+    Section("ablation", "What further ablation removes", _of_concepts("ablation")),
     Section("reasons", "Do the reasons align?", _reasons),
     Section("where", "Where the reasons differ", _where),
     Section("agreement", "Do the methods agree?", _agreement),

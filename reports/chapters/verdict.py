@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from audit.results.findings import OF_MODEL
-from reports.chapters.explanations import ATTRIBUTIONS
+from reports.chapters.labels_alone import labels_alone
 from reports.words.parts import Badge, Verdict
 from reports.words.words import TONE, counted, listed
 
@@ -24,18 +24,43 @@ _WITHOUT_MODEL = {
     "pass": "Data pass, model not judged",
 }
 """Wording of the verdict if a model is given but no check could judge it."""
+_OF_TESTS = {
+    "pass": ("passes", "pass"),
+    "fail": ("fails", "fail"),
+    "undecided": ("is undecided", "are undecided"),
+}
+"""Wording of the verdicts of tests, of one and of several."""
 _FOUND = (("error", "crashed"), ("fail", "found errors"), ("warn", "gave warnings"))
 
 
 def verdict(shared: Mapping[str, Any]) -> Verdict:
     """The verdict of the audit in one sentence, with the number of checks and instances.
 
-    A second sentence is added if predictions were given but no check could judge them.
+    Further sentences tell what became of tests of concepts, and why predictions that were given
+    could not be judged.
     """
     status, unjudged = shared["status"], _model_not_judged(shared)
     words, tone = _WORD | (_WITHOUT_MODEL if unjudged else {}), TONE.get(status, "plain")
     badge = Badge(words[status], "plain" if unjudged and status == "pass" else tone)
-    return Verdict(badge, " ".join(filter(None, (_sentence(shared), unjudged))))
+    sentences = (_sentence(shared), _concepts_tested(shared), unjudged)
+    return Verdict(badge, " ".join(filter(None, sentences)))
+
+
+def _concepts_tested(shared: Mapping[str, Any]) -> str:
+    """How many of the paper's tests passed, all slices but one seen; empty where none was made."""
+    verdicts = [
+        row["verdict"]
+        for row in shared.get("concepts", {}).get("tests", ())
+        if row["seen"] in (None, "N-1 slices")
+        and row["ablation"] in (None, "inlp")
+        and row["probe"] != "retrained"
+        and row["verdict"] != "not_applicable"
+    ]
+    if not verdicts:
+        return ""
+    counts = {name: verdicts.count(name) for name in _OF_TESTS}
+    outcomes = [f"{n:,} {_OF_TESTS[name][n > 1]}" for name, n in counts.items() if n]
+    return f"Of {counted(len(verdicts), 'test')} of concepts on unseen classes, {listed(outcomes)}."
 
 
 def _model_not_judged(shared: Mapping[str, Any]) -> str:
@@ -52,8 +77,8 @@ def _model_not_judged(shared: Mapping[str, Any]) -> str:
 def _sentence(shared: Mapping[str, Any]) -> str:
     checks = shared["checks"]
     applied = [check for check in checks if check["status"] != "not_applicable"]
-    alone = shared["identity"]["data"]["format"] == ATTRIBUTIONS
-    noun = "explained instance" if alone else "instance"
+    alone = labels_alone(shared)
+    noun = f"{alone.done} instance" if alone else "instance"
     instances = counted(shared["ledger"]["instances"], noun)
     if not applied:
         return f"No check could be applied to the {instances} read."

@@ -9,7 +9,7 @@ from typing import Any
 
 from reports.charts.scales import Scale, around_one, around_zero, from_zero, whole
 from reports.words.parts import Line, Plot, Tick
-from reports.words.words import number, percent, points, ratio, span
+from reports.words.words import decimal, number, percent, points, ratio, span
 
 Evidence = Mapping[str, Any]
 
@@ -43,6 +43,7 @@ def plots(check: str, evidence: Evidence, thresholds: Mapping[str, float]) -> tu
     ratio_limit = thresholds.get(_RATIOS.get(check, ("", ""))[1])
     drawn = (
         _shares(evidence),
+        _accuracies(evidence),
         _difference(evidence, thresholds.get("residual_difference")),
         _counts(evidence),
         _ratio(evidence, ratio_words(check), ratio_limit),
@@ -57,6 +58,38 @@ def ratio_words(check: str) -> str:
     'times as often as in the data'
     """
     return _RATIOS.get(check, ("times the expectation", ""))[0]
+
+
+def of_concepts(evidence: Evidence) -> bool:
+    """Whether evidence is of the concept of a node, whose limit is no policy's."""
+    return any(name in evidence for name in _ACCURACIES)
+
+
+_ACCURACIES: Mapping[str, tuple[str, str]] = {
+    "readable": ("against all others", "observed"),
+    "separable": ("against the sibling", "observed"),
+    "best_separable": ("at the layer that separates them best", "model"),
+    "probed": ("the probe", "observed"),
+    "predicted": ("the predictions", "model"),
+}
+"""Accuracies of the concepts of nodes: what each is of, and its colour role."""
+
+
+def _accuracies(evidence: Evidence) -> Plot | None:
+    """Balanced accuracies of a node over one axis."""
+    lines = [
+        _bounded(
+            Line(f"{called}: {decimal(value, 2)}", "dot", role, value),
+            *(_known(evidence.get(f"{name}_{end}")) for end in ("low", "high")),
+        )
+        for name, (called, role) in _ACCURACIES.items()
+        if (value := _known(evidence.get(name))) is not None
+    ]
+    if not lines:
+        return None
+    limit = _known(evidence.get("limit"))
+    title = "Balanced accuracy, where 0.5 is chance"
+    return _plot(title, lines, whole(number), number, limit=limit, whose="")
 
 
 def _shares(evidence: Evidence) -> Plot | None:
@@ -249,12 +282,13 @@ def _plot(
     origin: float | None = None,
     limit: float | None = None,
     of_all: bool = False,
+    whose: str = " of the policy",
 ) -> Plot:
     """Lines in the units of what they show become places on the axis."""
     return Plot(
         lines=tuple(_placed(line, scale) for line in found),
         ticks=scale.ticks,
-        alt=" ".join(_told(title, found, text, scale, limit)),
+        alt=" ".join(_told(title, found, text, scale, limit, whose)),
         origin=None if origin is None else scale.place(origin),
         limit=None if limit is None else Tick(scale.place(limit), f"limit {text(limit)}"),
         of_all=of_all,
@@ -273,11 +307,12 @@ def _told(
     text: Callable[[float], str],
     scale: Scale,
     limit: float | None,
+    whose: str,
 ) -> Iterator[str]:
     yield f"{title}, from {text(scale.start)} to {text(scale.end)}:"
     yield "; ".join(_in_words(line, text) for line in found) + "."
     if limit is not None:
-        yield f"Limit of the policy: {text(limit)}."
+        yield f"Limit{whose}: {text(limit)}."
 
 
 def _in_words(line: Line, text: Callable[[float], str]) -> str:

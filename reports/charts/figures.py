@@ -126,7 +126,7 @@ def branches_figure(branches: Rows, pairs: Rows, unjudged: str = "") -> Figure |
         ),
         alt=f"Map of {len(branches)} branches by {len(branches)}. "
         + _map_in_words(nodes, found, unjudged),
-        caption=_MAP + (f" No pair was judged: {unjudged}." if unjudged else _told_of_map(found)),
+        caption=_MAP + (f" No pair was judged: {unjudged}." if unjudged else _map_sentence(found)),
         key_title="Labels of the two branches on one instance",
         key=tuple(
             Key(role, text)
@@ -166,7 +166,7 @@ _MAP = (
 )
 
 
-def _told_of_map(found: Rows) -> str:
+def _map_sentence(found: Rows) -> str:
     """What the map shows, in a sentence."""
     if not found:
         return (

@@ -130,7 +130,7 @@ def edits_table(rows: Rows) -> Table | None:
             (
                 Node(row["node"], row["title"] or ""),
                 _edit(row),
-                *(_told(row["edit"], row[side]) for side in ("old", "new")),
+                *(_values_cell(row["edit"], row[side]) for side in ("old", "new")),
                 Nodes(tuple(map(Node, row["counted_at"]))) if row["counted_at"] else "–",
                 _support(row["edit"], "removed", "added", row["support_old"], old=True),
                 _support(row["edit"], "removed", "added", row["support_new"], old=False),
@@ -238,7 +238,7 @@ def _edit(row: Mapping[str, Any]) -> str:
     return f"{word}, by a label alone" if row["from_labels"] else word
 
 
-def _told(edit: str, values: Sequence[str]) -> Cell:
+def _values_cell(edit: str, values: Sequence[str]) -> Cell:
     if not values:
         return "–"
     return Nodes(tuple(map(Node, values))) if edit == "moved" else "; ".join(values)

@@ -11,7 +11,18 @@ from collections.abc import Iterator
 from itertools import zip_longest
 from math import ceil
 
-from reports.words.parts import Badge, Cell, Code, Codes, Column, Named, Node, Nodes, Table
+from reports.words.parts import (
+    Badge,
+    Cell,
+    Code,
+    Codes,
+    Column,
+    Judged,
+    Named,
+    Node,
+    Nodes,
+    Table,
+)
 
 ROOM = 118
 """Characters across the page."""
@@ -90,10 +101,17 @@ def _text(cell: Cell) -> tuple[str, ...]:
             more = (f"and {cell.more:,} more",) if cell.more else ()
             return (*(node.text for node in cell.nodes), *more)
         case Badge():
-            return (f"{'_' * 4}{cell.word.replace(' ', '_')}",)
+            return (_badge(cell),)
+        case Judged():
+            return (_badge(cell.badge), *cell.lines)
         case Code():
             return (cell.shown or cell.text,)
         case Codes():
             return (", ".join(cell.texts),)
         case Named():
             return (cell.text, cell.name)
+
+
+def _badge(badge: Badge) -> str:
+    """As many characters as a badge takes, which is never broken."""
+    return f"{'_' * 4}{badge.word.replace(' ', '_')}"

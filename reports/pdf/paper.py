@@ -6,7 +6,7 @@ from functools import cache
 from typing import TYPE_CHECKING
 
 from reports.chapters.sections import sections
-from reports.html import environment, style
+from reports.html import environment, own_sheets, style
 from reports.pdf import columns
 from reports.pdf.budget import PAGES, Printed
 from reports.words.parts import Table
@@ -30,7 +30,7 @@ def paper(kept: Printed, created: str) -> str:
             kept=kept,
             most_pages=PAGES,
             sections=sections(kept.report, paper=True),
-            css=style("paper", explained=kept.report.explanations is not None),
+            css=style("paper", own_sheets(kept.report)),
             paper=True,
             created=created,
         )

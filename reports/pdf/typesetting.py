@@ -148,7 +148,7 @@ def child_environment() -> dict[str, str]:
 
 def _failure(status: int, told: bytes, limits: Limits) -> Exception:
     if status == TOLD:
-        return _told(json.loads(told.splitlines()[-1]), limits)
+        return _error_of(json.loads(told.splitlines()[-1]), limits)
     if status == -getattr(signal, "SIGXCPU", 0):
         return _overdue(limits)
     last = told.decode("utf-8", "replace").strip().rpartition("\n")[2]
@@ -160,7 +160,7 @@ def _failure(status: int, told: bytes, limits: Limits) -> Exception:
     )
 
 
-def _told(told: Mapping[str, Any], limits: Limits) -> Exception:
+def _error_of(told: Mapping[str, Any], limits: Limits) -> Exception:
     if "pages" in told:
         return TooLongError(told["pages"])
     found = str(told["found"]).strip().partition("\n")[0]

@@ -171,18 +171,60 @@ OF_EXPLANATIONS = (
 """Thresholds used only by the chapters on explanations."""
 
 
-def fixed_table(*, model: bool, release: bool = True, explanations: bool = False) -> Table:
+OF_CONCEPTS = (
+    Fixed("Tests of concepts", 0.75, "accuracy, above which a concept is read",
+          "The limit of the paper, which calls it arbitrary.",
+          "audit.concepts.verdicts.LIMIT"),
+    Fixed("Tests of concepts", 0.05, "from chance, up to which an accuracy is at chance",
+          "Nearer than probes of a few hundred instances can tell.",
+          "audit.concepts.verdicts.MARGIN"),
+    Fixed("Tests of concepts", 0.9, "level of the interval within this margin",
+          "Two one-sided tests at 5% each.", "audit.concepts.verdicts.EQUIVALENCE_LEVEL"),
+    Fixed("Splits of concepts", 10_000, "instances at most",
+          "More would change little; the most frequent classes are cut first.",
+          "audit.concepts.splits.MOST_ROWS"),
+    Fixed("Dimensions of concepts", 0.5, "share of instances with labels of several concepts",
+          "Above it, most labels do not say which concept an instance has.",
+          "audit.concepts.classes.MOST_AMBIGUOUS"),
+    Fixed("Dimensions of concepts", 10, "folds of the classes of a nested one, at most",
+          "Each fold is held out once.", "audit.concepts.slices.MOST_FOLDS"),
+    Fixed("Further ablation", 6, "iterations", "Enough to see what goes along.",
+          "audit.concepts.further_ablation.ITERATIONS"),
+    Fixed("Ablation", 1e-8, "of the largest singular value, below which there is none",
+          "A probe of K concepts has K − 1 directions; the rest is rounding.",
+          "audit.concepts.ablation.RANK_TOLERANCE"),
+    Fixed("Probes of concepts", 1, "inverse strength of the squared penalty",
+          "On features with mean squares of 1.", "audit.concepts.probes.REGULARISATION"),
+    Fixed("Probes that are not linear", 256, "instances compared with",
+          "Those of Nyström’s method.", "audit.concepts.probes.CENTRES"),
+    Fixed("Concepts of nodes", 0.05, "false discovery rate", "What readers expect.",
+          "audit.concepts.nodes.RATE"),
+    Fixed("Concepts of nodes", 50_000, "instances at most", "More would change little.",
+          "audit.concepts.nodes_below.MOST_INSTANCES"),
+)  # fmt: skip
+"""Thresholds used only by the chapters on concepts."""
+
+
+def fixed_table(
+    *,
+    model: bool,
+    release: bool = True,
+    explanations: bool = False,
+    concepts: bool = False,
+) -> Table:
     """Table of all fixed thresholds that the report relies on.
 
     Args:
         model: Whether it has chapters on a model.
         release: Whether it has chapters on a release; intervals are in every report.
         explanations: Whether it has chapters on explanations.
+        concepts: Whether it has chapters on concepts.
     """
     relied_on = (
         *(FIXED if release else FIXED[:1]),
         *(OF_MODELS if model else ()),
         *(OF_EXPLANATIONS if explanations else ()),
+        *(OF_CONCEPTS if concepts else ()),
     )
     return Table(
         id="fixed-table",

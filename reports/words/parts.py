@@ -57,6 +57,15 @@ class Named:
 
 
 @dataclass(frozen=True, slots=True)
+class Judged:
+    """A verdict with what qualifies it, a line each."""
+
+    kind: ClassVar[str] = "judged"
+    badge: Badge
+    lines: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Codes:
     """Several names in one cell, set as code."""
 
@@ -64,7 +73,7 @@ class Codes:
     texts: tuple[str, ...]
 
 
-Cell: TypeAlias = str | Node | Nodes | Badge | Code | Codes | Named
+Cell: TypeAlias = str | Node | Nodes | Badge | Judged | Code | Codes | Named
 
 
 @dataclass(frozen=True, slots=True)

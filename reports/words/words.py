@@ -46,7 +46,7 @@ EVIDENCE: Mapping[str, str] = {
     "data_share": "share in the data",
     "model_share": "share in the predictions",
     "co_predicted": "instances predicted with both",
-    "family": "pairs tested together",
+    "family": "tested together",
     "pairs_judged": "pairs tested together",
     "shrunk_share": "drawn toward the other parents",
     "elsewhere": "elsewhere",
@@ -87,6 +87,15 @@ EVIDENCE: Mapping[str, str] = {
     "expected_exchanges": "expected of labels mistaken as often",
     "excess_at_least": "instances in excess, at the least",
     "q_value": "q-value (false discovery rate)",
+    "readable": "balanced accuracy against all others",
+    "separable": "balanced accuracy against the sibling",
+    "best_separable": "the same at the layer that separates them best",
+    "sibling_instances": "instances with the sibling",
+    "taken_for_sibling": "instances answered as the sibling",
+    "sibling_taken_for_it": "instances of the sibling, answered as the node",
+    "probed": "balanced accuracy of the probe",
+    "predicted": "balanced accuracy of the predictions",
+    "unused": "difference of the two",
 }
 """Words for names of evidence; an unknown name is shown without underscores."""
 

@@ -26,7 +26,7 @@ LARGE = pytest.param("sample", marks=pytest.mark.slow)
 
 @pytest.mark.parametrize("manner", MANNERS)
 @pytest.mark.parametrize(
-    "document", [LARGE, "comparison", "hostile", "empty", "explained"], indirect=True
+    "document", [LARGE, "comparison", "hostile", "empty", "explained", "tested"], indirect=True
 )
 def test_no_violation_of_wcag_2_2_aa(document: Path, visit: Visit, manner: str) -> None:
     axe = pytest.importorskip(

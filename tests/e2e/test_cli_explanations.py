@@ -244,3 +244,17 @@ def test_models_are_compared_and_scores_held_against_a_shuffled_model(files: Fil
     html = (folder / "run" / "report.html").read_text()
     assert "alignment-models" in html
     assert "explanations-randomised" in html
+
+
+def test_headline_numbers_are_metrics_too(alone: Any) -> None:
+    metrics, tables = alone["metrics"], alone["explanations"]
+    delta = [row for row in tables["alignment"] if row["subset"] == "all"]
+    assert [one["value"] for one in metrics if one["name"] == "delta_a"] == [
+        row["delta_a"] for row in delta
+    ]
+    nodes = {one["scope"] for one in metrics} - {"all"}
+    assert nodes == {row["node"] for row in tables["branches"]}
+    agreement = [one["parameters"] for one in metrics if one["name"] == "agreement"]
+    k = tables["facts"]["k"]
+    assert {"method": "first", "other": "second", "model": "m"} in agreement
+    assert {"method": "first", "other": "second", "model": "m", "k": k} in agreement

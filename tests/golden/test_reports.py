@@ -8,9 +8,9 @@ from collections.abc import Callable
 
 import pytest
 
-from fixtures import explanation_results, results
+from fixtures import concept_results, explanation_results, results
 from reports.chapters.report import Report, build
-from reports.charts import charts, explanation_charts, model_charts
+from reports.charts import charts, concept_charts, explanation_charts, model_charts
 from reports.charts.palette import variables_css
 from reports.html import environment
 from tests.unit.reports.document import Document
@@ -31,6 +31,11 @@ def hostile() -> Report:
 @pytest.fixture(scope="module")
 def explained() -> Report:
     return build(explanation_results.explained())
+
+
+@pytest.fixture(scope="module")
+def tested() -> Report:
+    return build(concept_results.measured())
 
 
 def test_card(report: Report, golden: Golden) -> None:
@@ -98,6 +103,30 @@ def test_chapter_on_explanations(explained: Report, golden: Golden, chapter: str
 def test_what_is_said_of_explanations(explained: Report, golden: Golden, part: str) -> None:
     name = f"explanation_{part}"
     golden(f"{name}.txt", _words(f"parts/{name}.html.jinja", explained))
+
+
+@pytest.mark.parametrize(
+    "chapter",
+    ["tested", "matrix", "accuracies", "nodes", "layers", "controls", "ablation", "ledger"],
+)
+def test_chapter_on_concepts(tested: Report, golden: Golden, chapter: str) -> None:
+    golden(f"concepts_{chapter}.txt", _words(f"sections/{chapter}.html.jinja", tested))
+
+
+@pytest.mark.parametrize("part", ["methods", "limits"])
+def test_what_is_said_of_concepts(tested: Report, golden: Golden, part: str) -> None:
+    name = f"concept_{part}"
+    golden(f"{name}.txt", _words(f"parts/{name}.html.jinja", tested))
+
+
+def test_accuracies_specification(golden: Golden) -> None:
+    row = {
+        "line": 0, "label": "site", "panel": 1, "value": 0.8, "low": 0.7, "high": 0.9,
+        "chance": 0.4, "zone_from": 0.75, "zone_to": 1.0, "counts": "",
+    }  # fmt: skip
+    specification = concept_charts.accuracies_spec([row], ["rest", "one"], 0.75)
+    specification.pop("$schema")
+    golden("accuracies_spec.json", json.dumps(specification, indent=1, ensure_ascii=False) + "\n")
 
 
 def test_curves_specification(golden: Golden) -> None:

@@ -13,6 +13,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 from scipy.sparse import csr_array
 
+from audit.base.dag import SYNTHETIC_ROOT
 from audit.checks.rules.cross_branch import CHECK as CROSS_BRANCH
 from audit.counting.pair_table import described
 from audit.data.dataset import LabelDataset
@@ -20,7 +21,6 @@ from audit.engine.pairs import joint
 from audit.engine.pairs import pair_counts as pairs
 from audit.engine.pairs.pair_counts import binary_entropy, count_pairs, support
 from audit.engine.pairs.propagation import aggregate
-from audit.hierarchies.building import SYNTHETIC_ROOT
 from audit.hierarchies.hierarchy import Hierarchy
 from audit.measure.measure import Measurements, measure
 from audit.policy.policy import Policy

@@ -9,7 +9,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from audit.hierarchies.building import SYNTHETIC_ROOT
+from audit.base.dag import SYNTHETIC_ROOT
 from audit.hierarchies.hierarchy import Hierarchy
 from audit.hierarchies.relations import RELATIONS, relate
 from fixtures.strategies import dotted_trees, hierarchies, label_sets, trees

@@ -137,16 +137,30 @@ def test_a_bound_is_true_and_within_the_total_beside_it(n: int, more: int, m: in
     of = n + more
     evidence = {"rows": count(n, of), "of": Quantity(of)}
     alone: dict[str, Shown] = {"rows": f"<{m}" if n < m else n, "of": of}
-    told = tightened(evidence, alone)["rows"]
+    told = tightened(evidence, alone, m)["rows"]
     low, high = bounds(told)
 
     assert low <= n <= high <= of
 
 
+@given(st.integers(1, 40), st.integers(0, 40), st.integers(0, 40), st.integers(2, 12))
+def test_no_total_reads_as_all_but_few_of_those_it_is_part_of(
+    n: int, others: int, without: int, m: int
+) -> None:
+    """A reader takes ``>n-m`` for all but few of n: no bound that is raised may say so."""
+    of, labelled_ = n + others, n + others + without
+    evidence = {"instances": count(n, labelled_), "of": count(of, labelled_)}
+    floor: Shown = f">{m - 1}"
+    alone: dict[str, Shown] = {"instances": f">{labelled_ - m}", "of": floor}
+    told = tightened(evidence, alone, m, labelled_)["of"]
+
+    assert told != f">{labelled_ - m}" or told == floor
+
+
 def test_a_headline_of_few_rows_never_passes_them() -> None:
     evidence = {"rows": count(3, 5), "of": Quantity(5)}
 
-    told = tightened(evidence, {"rows": "<11", "of": 5})
+    told = tightened(evidence, {"rows": "<11", "of": 5}, 11)
     assert filled("{rows} of {of} rows", told) == "<6 of 5 rows"
 
 

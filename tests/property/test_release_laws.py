@@ -6,13 +6,14 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 import pytest
-from hypothesis import assume, example, given, settings
+from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
 from audit.policy.policy import Policy
 from audit.results.result import AuditResult
 from audit.runs.audit import run_audit
 from fixtures.attack import BODIES, Labels, attack, of_both
+from fixtures.examples import examples
 from fixtures.labelled import labelled, repeated
 
 Counted = list[tuple[int, list[str]]]
@@ -78,6 +79,34 @@ UNINFORMATIVE: Releases = (
     3,
 )
 """Labels at a node that says little: of two nodes in use, those of one tell those of the other."""
+ONLY_UNINFORMATIVE: Releases = (
+    "labelled inside",
+    [(1, []), (12, ["asthma"])],
+    [(1, ["asthma"]), (5, ["lung"]), (6, ["heart"])],
+    3,
+)
+"""Five have a label that says little and no other, which tells how many came beside them."""
+NONE_UNINFORMATIVE: Releases = (
+    "labelled inside",
+    [(18, ["asthma", "lung", "other_lung"]), (2, ["asthma"])],
+    [(18, ["asthma", "lung", "other_lung"]), (2, ["asthma"])],
+    3,
+)
+"""No finding tells of such instances, so that there are none."""
+SUM_OF_FEW: Releases = (
+    "labelled inside",
+    [(2, ["lung"]), (30, ["asthma"]), (39, [])],
+    [(2, ["lung"]), (30, ["asthma"]), (39, [])],
+    5,
+)
+"""A sum beside a line that others tell, and no greater than a small cell itself."""
+READS_AS_ALL_BUT_FEW: Releases = (
+    "nested",
+    [(8, []), (2, ["asthma", "flu"]), (29, ["other_lung"])],
+    [(6, []), (4, ["other_lung"]), (6, ["asthma", "other_lung"]), (28, ["heart"])],
+    5,
+)
+"""A total raised to what a part of it has: all but few in the part, all in the total."""
 
 
 def narrowed(
@@ -99,11 +128,14 @@ def narrowed(
 
 @given(releases())
 @example(UNINFORMATIVE)
+@example(ONLY_UNINFORMATIVE)
+@example(NONE_UNINFORMATIVE)
+@example(SUM_OF_FEW)
+@example(READS_AS_ALL_BUT_FEW)
 @example(FEW_CAME)
 @example(FEW_CAME_WITHOUT)
 @example(NEW_NODE)
-@pytest.mark.slow
-@settings(max_examples=30)
+@examples(60)
 def test_both_views_leave_each_small_difference_possible(found: Releases) -> None:
     assert narrowed(*found) == []
 

@@ -52,7 +52,7 @@ def run(measured: Measurements) -> Outcome:
     conflicts = _conflicts(measured, sides)
     return Outcome(
         denominator=several,
-        denominator_unit=f"{_INSTANCES} ({_told_of(exclusions)})",
+        denominator_unit=f"{_INSTANCES} ({_notes_read(exclusions)})",
         findings=tuple(
             _finding(measured, sides, rows, several, exclusions.release)
             for rows in conflicts.sort("note").partition_by("note", maintain_order=True)
@@ -64,7 +64,7 @@ def _why_not(exclusions: Exclusions | None) -> str:
     return "no instance has two labels" if exclusions else "this hierarchy has no Excludes1 notes"
 
 
-def _told_of(exclusions: Exclusions) -> str:
+def _notes_read(exclusions: Exclusions) -> str:
     read = len(exclusions.notes)
     every = read + len(exclusions.unparsed)
     return f"{read:,} of {every:,} notes of release {exclusions.release} name codes alone"

@@ -12,7 +12,7 @@ from audit.base.dag import IntArray
 from audit.checks.check import TOP_PARTS, Check, Limit, Outcome
 from audit.checks.rules.residual_overuse import standing_parents
 from audit.engine.pairs.amplified import Together
-from audit.engine.pairs.phenomena import told_by
+from audit.engine.pairs.phenomena import representatives
 from audit.engine.statistics.fdr import benjamini_hochberg, threshold
 from audit.hierarchies.relations import RELATIONS, relate
 from audit.measure.measure import Measurements
@@ -123,7 +123,7 @@ def _stronger(
     passing = np.flatnonzero((p_value <= limit) & (limit > 0))
     q_value = benjamini_hochberg(p_value, len(pairs))[passing]
     found = pairs[passing]
-    by = told_by(model.carried, found, closure, ratio=ratio, p=limit)
+    by = representatives(model.carried, found, closure, ratio=ratio, p=limit)
     for place in range(len(found)):
         told = found[np.flatnonzero((by == place) & (np.arange(len(found)) != place))]
         yield _stronger_finding(

@@ -15,7 +15,7 @@ from audit.checks.shared.dated_codes import (
     cases_on_day,
     finding_on_day,
     not_dated,
-    told_of_not_dated,
+    not_dated_sentence,
 )
 from audit.checks.shared.label_findings import finding_of_labels
 from audit.checks.shared.labels_as_written import integrity_of, mapped
@@ -97,7 +97,7 @@ def _in_the_lists(measured: Measurements, integrity: Integrity) -> Iterator[Find
             f"assignable in {integrity.editions.get(table, f'the list of {table} in use')}, which "
             "has more specific codes below {labels|it|them}; {labels|it|they} may have been valid "
             "when coded."
-            f"{told_of_not_dated(measured)}",
+            f"{not_dated_sentence(measured)}",
             curator="Check when these records were coded; where the more specific codes existed "
             "already, the label was cut or left open.",
             data_user=_DATA_USER,

@@ -10,9 +10,16 @@ import polars as pl
 from audit.base.dag import IntArray
 from audit.checks.check import Check, Outcome
 from audit.checks.shared.carriers import carrying_both
-from audit.checks.shared.damaged_nodes import damage_told
+from audit.checks.shared.damaged_nodes import with_damage_named
 from audit.engine.pairs.apart import apart_pairs, in_common
-from audit.engine.pairs.redundancy import ALWAYS, LEAST_SUPPORT, Places, Together, chain_ends, told
+from audit.engine.pairs.redundancy import (
+    ALWAYS,
+    LEAST_SUPPORT,
+    Places,
+    Together,
+    chain_ends,
+    redundant_pairs,
+)
 from audit.engine.pairs.rows import stored
 from audit.measure.measure import Measurements
 from audit.measure.rule_book import associations, first_association
@@ -41,12 +48,12 @@ def run(measured: Measurements) -> Outcome:
     known = associations(hierarchy, measured.policy)
     required = first_association(hierarchy, known, pairs.a, pairs.b) >= 0
     left_out = int((required & (pairs.as_one(least) | pairs.beside())).sum())
-    found = told(pairs, places, least, required)
+    found = redundant_pairs(pairs, places, least, required)
     return Outcome(
         denominator=family - left_out,
         denominator_unit=_UNIT
         + (f"; {left_out} that rules ask for or the policy expects left out" * (left_out > 0)),
-        findings=damage_told(
+        findings=with_damage_named(
             measured,
             (
                 *_redundant(measured, pairs[found.as_one]),

@@ -10,7 +10,7 @@ import polars as pl
 
 from audit.base.dag import IntArray, row
 from audit.checks.check import TOP_PARTS, Check, Limit, Outcome
-from audit.checks.shared.residual_gaps import differing, where_told
+from audit.checks.shared.residual_gaps import differing, instances_compared
 from audit.engine.statistics.fdr import benjamini_hochberg, threshold
 from audit.engine.statistics.shrinkage import SharePrior
 from audit.hierarchies.hierarchy import Hierarchy
@@ -228,7 +228,7 @@ def cases(measured: Measurements, finding: Finding) -> IntArray:
     """The instances that carry only residual labels below the parent, with the value reported."""
     (parent,) = finding.nodes
     only = measured.loaded.below.only_residual(measured.hierarchy.index(parent))
-    return only[where_told(measured, finding)[only]] if finding.key else only
+    return only[instances_compared(measured, finding)[only]] if finding.key else only
 
 
 CHECK = Check(

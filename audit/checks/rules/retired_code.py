@@ -13,7 +13,7 @@ from audit.checks.shared.dated_codes import (
     cases_on_day,
     finding_on_day,
     not_dated,
-    told_of_not_dated,
+    not_dated_sentence,
 )
 from audit.checks.shared.label_findings import finding_of_labels
 from audit.checks.shared.labels_as_written import explained, integrity_of, unexplained
@@ -77,7 +77,7 @@ def _in_no_list(measured: Measurements) -> tuple[Finding, ...]:
         f"{editions} and {{labels|stands|stand}} in no list of it; {{labels|it|they}} may have "
         "been valid when coded. {labels|It was|They were} "
         "kept below the category that {labels|its|their} digits "
-        f"name.{told_of_not_dated(measured)}",
+        f"name.{not_dated_sentence(measured)}",
         curator="Look the codes up in the edition that was valid when they were assigned.",
         data_user="Trust their category more than their last digits.",
         in_ledger=False,

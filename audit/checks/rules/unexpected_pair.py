@@ -8,7 +8,7 @@ from typing import Any
 from audit.base.dag import IntArray
 from audit.checks.check import Check, Outcome
 from audit.checks.shared.carriers import carrying_both, labelled_below_both
-from audit.checks.shared.damaged_nodes import damage_told
+from audit.checks.shared.damaged_nodes import with_damage_named
 from audit.checks.shared.label_pairs import LabelPairs, label_pairs_below
 from audit.measure.measure import Measurements
 from audit.results.disclosure import BESIDE, WHOLE, Quantity, count, derived
@@ -31,7 +31,7 @@ def run(measured: Measurements) -> Outcome:
         denominator=excess.family,
         denominator_unit=_UNIT
         + f"; {left_out} found that are known, and left out" * (left_out > 0),
-        findings=damage_told(measured, _findings(measured)),
+        findings=with_damage_named(measured, _findings(measured)),
         not_applicable=excess.why_not,
     )
 

@@ -37,7 +37,7 @@ def damaged_nodes(measured: Measurements) -> BoolArray:
     return np.asarray(below @ damaged > MOSTLY * (below @ rows))
 
 
-def damage_told(measured: Measurements, findings: Iterable[Finding]) -> tuple[Finding, ...]:
+def with_damage_named(measured: Measurements, findings: Iterable[Finding]) -> tuple[Finding, ...]:
     """Findings, with those that name a damaged node marked as such and ranked below all others."""
     findings = tuple(findings)
     damaged = damaged_nodes(measured) if findings else np.zeros(0, np.bool_)
@@ -47,12 +47,12 @@ def damage_told(measured: Measurements, findings: Iterable[Finding]) -> tuple[Fi
     weights = [finding.touched * finding.strength for finding in findings]
     lower = 1 + max(weights) - min(weights)
     return tuple(
-        _told(finding, [node for node in finding.nodes if node in names], lower)
+        _with_damage(finding, [node for node in finding.nodes if node in names], lower)
         for finding in findings
     )
 
 
-def _told(finding: Finding, damaged: list[str], lower: float) -> Finding:
+def _with_damage(finding: Finding, damaged: list[str], lower: float) -> Finding:
     if not damaged:
         return finding
     left = f" Most rows of {' and '.join(damaged)} are what is left of codes that lost zeros"

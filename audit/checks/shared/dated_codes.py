@@ -41,7 +41,7 @@ def finding_on_day(
         data_user: Advice for users of the data.
         without: Nodes left to another check.
     """
-    found = measured.validity.filter(_told_of(on_day, without))
+    found = measured.validity.filter(_rows_on_day(on_day, without))
     dates = measured.policy.code_dates
     if dates is None or found.is_empty():
         return ()
@@ -68,10 +68,10 @@ def finding_on_day(
 
 def cases_on_day(measured: Measurements, on_day: str, without: Collection[str] = ()) -> IntArray:
     """The instances of the rows in `finding_on_day`, ascending."""
-    return distinct(_named_rows(measured).filter(_told_of(on_day, without)))
+    return distinct(_named_rows(measured).filter(_rows_on_day(on_day, without)))
 
 
-def _told_of(on_day: str, without: Collection[str]) -> pl.Expr:
+def _rows_on_day(on_day: str, without: Collection[str]) -> pl.Expr:
     return (pl.col("on_day") == on_day) & ~pl.col("node").is_in(list(without))
 
 
@@ -114,7 +114,7 @@ def among_not_dated(measured: Measurements, labels: pl.DataFrame) -> Mapping[str
     }
 
 
-def told_of_not_dated(measured: Measurements) -> str:
+def not_dated_sentence(measured: Measurements) -> str:
     """A sentence on ``{not_dated}``; empty if the policy names no code dates."""
     if measured.policy.code_dates is None:
         return ""

@@ -28,7 +28,7 @@ def differing(measured: Measurements) -> tuple[Finding, ...]:
     return tuple(_difference(measured, row, into[_key(row)]) for row in rows)
 
 
-def where_told(measured: Measurements, finding: Finding) -> BoolArray:
+def instances_compared(measured: Measurements, finding: Finding) -> BoolArray:
     """Whether each instance has the column value of a difference, shape (n_instances,).
 
     For a difference from the reference, all True.

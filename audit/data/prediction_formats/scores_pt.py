@@ -63,7 +63,7 @@ def _loaded(source: Source) -> object:
     except Exception as error:  # the reader of a broken file may raise anything
         raise InputError(
             "a whole PyTorch file of tensors, without pickled objects, is required",
-            found=_told(error),
+            found=_message_of(error),
             where=source,
             hint="save the tensor alone: torch.save(scores.cpu(), source)",
         ) from None
@@ -83,7 +83,7 @@ def _arrays(content: Any) -> object:
     return _array(content) if _is_tensor(content) else content
 
 
-def _told(error: Exception) -> str:
+def _message_of(error: Exception) -> str:
     """PyTorch's error message, without its advice on how to execute the file's content."""
     if type(error).__name__ == "UnpicklingError":
         return "no tensors, or objects beside them, which could run code when read"

@@ -41,14 +41,14 @@ class Meets:
         Both arrays have the same shape. Time grows with the ancestors of the node's descendants.
         """
         if node not in self._known:
-            self._known[node] = self._found(node)
+            self._known[node] = self._meets_of(node)
         return self._known[node]
 
     def at_or_below(self, node: int) -> IntArray:
         """A node and its descendants, ascending."""
         return row(self.below, node)
 
-    def _found(self, node: int) -> tuple[IntArray, IntArray]:
+    def _meets_of(self, node: int) -> tuple[IntArray, IntArray]:
         above, below = row(self.closure, node), self.at_or_below(node)
         nodes, meets = [above, below], [np.full(len(above), node), below]
         if self._overlapping[node]:

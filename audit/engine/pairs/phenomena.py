@@ -11,7 +11,7 @@ MOST = 0.5
 covered by pairs reported before, and a pair below names it only if it holds at least so many."""
 
 
-def told_by(
+def representatives(
     carried: Carried, pairs: Together, closure: Sparse, *, ratio: float, p: float
 ) -> IntArray:
     """For each pair the position of the pair that represents its phenomenon, shape (n_pairs,).
@@ -57,7 +57,7 @@ class _Phenomena:
         ends = zip(pairs.a.tolist(), pairs.b.tolist(), strict=True)
         self._met = [carried.met(a, b) for a, b in ends]
         self._left = np.ones(carried.labelled.shape[0], np.bool_)
-        self._told: list[int] = []
+        self._named: list[int] = []
 
     def stand(self, places: IntArray) -> BoolArray:
         """Whether each pair stands on the instances that are left, shape (n_places,)."""
@@ -74,7 +74,7 @@ class _Phenomena:
         while below.size:
             named = int(below[np.argmax(self._pairs.strength[below])])
             below = below[self._below(named, below) & (below != named)]
-        self._told.append(named)
+        self._named.append(named)
         for rows in self._met[named]:
             self._left[rows] = False
         return named
@@ -82,8 +82,8 @@ class _Phenomena:
     def most_like(self, place: int) -> int:
         """The representative that has most of a pair's predicted instances."""
         _, own = self._met[place]
-        shared = [len(np.intersect1d(own, self._met[told][1])) for told in self._told]
-        return self._told[int(np.argmax(shared))]
+        shared = [len(np.intersect1d(own, self._met[told][1])) for told in self._named]
+        return self._named[int(np.argmax(shared))]
 
     def _holding(self, place: int, open_: IntArray) -> IntArray:
         """The open pairs below one that stand and hold most of its predicted instances."""

@@ -213,7 +213,7 @@ class _ByEnd:
 
 
 @dataclass(frozen=True, eq=False)
-class Told:
+class Redundant:
     """Positions of the redundant pairs to report.
 
     Args:
@@ -225,7 +225,9 @@ class Told:
     beside: IntArray
 
 
-def told(pairs: Together, places: Places, least: float, required: BoolArray) -> Told:
+def redundant_pairs(
+    pairs: Together, places: Places, least: float, required: BoolArray
+) -> Redundant:
     """Find the redundant pairs, each reported once, at the place in the hierarchy where it arises.
 
     Args:
@@ -245,7 +247,7 @@ def told(pairs: Together, places: Places, least: float, required: BoolArray) -> 
         scan.take_all(pair)
     found = _not_from_below(scan, required)
     order = np.lexsort((pairs.b[found], pairs.a[found], -pairs.jaccard_low[found]))
-    return Told(found[order], _most_telling(pairs, places, _besides(scan, required)))
+    return Redundant(found[order], _most_telling(pairs, places, _besides(scan, required)))
 
 
 def _surest_first(pairs: Together, chosen: BoolArray) -> list[int]:

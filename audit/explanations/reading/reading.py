@@ -131,7 +131,7 @@ def attributions_of(
     ledger = {"rows_read": read, "rows_kept": kept.height, **faults, **empty, **repeats}
     if kept.is_empty():
         raise InputError(
-            "a sound row of attributions is required", found=_as_told(ledger), where=where
+            "a sound row of attributions is required", found=_counts_as_text(ledger), where=where
         )
     numbers = kept["text"].unique(maintain_order=True)
     texts = texts.numbered(numbers.to_numpy())
@@ -140,7 +140,7 @@ def attributions_of(
     if records is not None and made.evidence is None:
         raise InputError(
             "evidence that fits the attributions is required",
-            found=_as_told(made.ledger, "evidence_"),
+            found=_counts_as_text(made.ledger, "evidence_"),
             where=sources[-1],
             hint="evidence is joined by id and target, and masks also by their length",
         )
@@ -289,7 +289,7 @@ def _held(
     return (chosen, columns[chosen][0]) if chosen else None
 
 
-def _as_told(ledger: Mapping[str, int], of: str = "") -> str:
+def _counts_as_text(ledger: Mapping[str, int], of: str = "") -> str:
     """Counts of the ledger for a message: those whose names begin so."""
     told = [f"{count:,} {name}" for name, count in ledger.items() if name.startswith(of) and count]
     return ", ".join(told)

@@ -10,6 +10,7 @@ from audit.results.disclosure.cells import (
     labelled_below,
     labels_at,
     only_residual_below,
+    only_uninformative,
     together,
 )
 from audit.results.disclosure.change import shown_change
@@ -62,6 +63,7 @@ __all__ = [
     "looser",
     "most",
     "only_residual_below",
+    "only_uninformative",
     "opened_parts",
     "protected",
     "rounded",

@@ -7,6 +7,7 @@ counts are linear in the numbers of instances of each kind.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -15,11 +16,12 @@ from typing import Literal, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-Scope: TypeAlias = Literal["at", "below", "strictly_below", "specific", "depth"]
+from audit.base.dag import SYNTHETIC_ROOT
+
+Scope: TypeAlias = Literal["at", "below", "strictly_below", "specific", "informative", "depth"]
 LabelSet: TypeAlias = tuple[Scope, str]
-"""A set of labels: at a node, at or below it, strictly below it, the last without residual labels;
-or
-those at a depth."""
+"""A set of labels: at a node, at or below it, strictly below it, strictly below it without residual
+labels, below it without uninformative labels; or those at a depth."""
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -77,6 +79,11 @@ def only_residual_below(node: str) -> Cell:
     return Cell((("strictly_below", node),), (("specific", node),))
 
 
+def only_uninformative(root: str) -> Cell:
+    """Instances with labels, all of which are uninformative (`Release.uninformative`)."""
+    return Cell((("below", root),), (("informative", root),))
+
+
 def labels_at(depth: int) -> Cell:
     """Labels, summed over instances, of the nodes at a depth."""
     return Cell((("depth", str(depth)),), of_labels=True)
@@ -107,15 +114,36 @@ class Release:
         """Numbers of the labels at or below each node that has any."""
         below: dict[str, list[int]] = {}
         for number, label in enumerate(self.labels):
-            seen, waiting = {label}, [label]
-            while waiting:
-                for parent in self.parents.get(waiting.pop(), ()):
-                    if parent not in seen:
-                        seen.add(parent)
-                        waiting.append(parent)
-            for node in seen:
+            for node in self._at_or_above(label):
                 below.setdefault(node, []).append(number)
         return below
+
+    def _at_or_above(self, node: str) -> set[str]:
+        seen, waiting = {node}, [node]
+        while waiting:
+            for parent in self.parents.get(waiting.pop(), ()):
+                if parent not in seen:
+                    seen.add(parent)
+                    waiting.append(parent)
+        return seen
+
+    @cached_property
+    def root(self) -> str | None:
+        """The node that lies below no other; None in a hierarchy of one node."""
+        tops = (p for above in self.parents.values() for p in above if p not in self.parents)
+        return next(tops, None)
+
+    @cached_property
+    def uninformative(self) -> frozenset[str]:
+        """Labels in use that say little, as `audit.hierarchies.Hierarchy` defines such nodes."""
+        inner = {parent for above in self.parents.values() for parent in above}
+        if not inner & self.labels.keys():
+            return frozenset()
+        leaves = self.parents.keys() - inner
+        below = Counter(node for leaf in leaves for node in self._at_or_above(leaf))
+        wide = {node for node, count in below.items() if 2 * count > len(leaves)}
+        tops = {node for node, above in self.parents.items() if SYNTHETIC_ROOT in above}
+        return frozenset((wide | tops) & inner & self.labels.keys())
 
     @cached_property
     def children(self) -> dict[str, list[str]]:
@@ -148,6 +176,8 @@ class Release:
         label = self._names[number]
         if scope == "at":
             return label == node
+        if scope == "informative":
+            return label not in self.uninformative
         return scope == "below" or (
             label != node and not (scope == "specific" and label in self.residual)
         )

@@ -137,22 +137,25 @@ _OWN = ("instances", "rows")
 
 
 def tightened(
-    evidence: Mapping[str, Quantity], published: Mapping[str, Shown], *totals: int
+    evidence: Mapping[str, Quantity], published: Mapping[str, Shown], min_cell: int, *totals: int
 ) -> dict[str, Shown]:
     """Tighten bounds so that they do not exceed a printed total.
+
+    None comes to read as "all but few of a total" by it, which `shown_count` alone may say.
 
     Args:
         evidence: Numbers by name.
         published: Each number as shown.
+        min_cell: Smallest count that may be shown.
         totals: Totals that are printed elsewhere.
 
     >>> numbers = {"rows": count(3, 5), "of": Quantity(5)}
-    >>> tightened(numbers, {"rows": "<11", "of": 5})
+    >>> tightened(numbers, {"rows": "<11", "of": 5}, 11)
     {'rows': '<6', 'of': 5}
     """
     told = dict(published)
     for name, quantity in evidence.items():
-        value = told[name]
+        value, all_but_few = told[name], (*totals, *quantity.totals)
         if quantity.kind != "count" or not isinstance(value, str):
             continue
         above = [
@@ -165,7 +168,9 @@ def tightened(
         low, high = max([0, *map(least, within)]), min(above, default=float("inf"))
         if value[0] == "<" and high < most(value):
             told[name] = f"<{int(high) + 1}"
-        elif value[0] == ">" and low > least(value):
+        while low - 1 + min_cell in all_but_few:
+            low -= 1
+        if value[0] == ">" and low > least(value):
             told[name] = f">{low - 1}"
     return told
 

@@ -12,7 +12,7 @@ from rich.console import Console
 from rich.progress import Progress as Live
 
 from audit.cli.live_progress import following, progress_columns
-from audit.cli.terminal import LONGEST, TOP, sentence_of, summary, told
+from audit.cli.terminal import LONGEST, TOP, one_line, sentence_of, summary
 
 
 def finding(severity: str = "warning", **changed: Any) -> dict[str, Any]:
@@ -161,10 +161,10 @@ def test_a_title_is_shown_and_not_obeyed(title: str) -> None:
 
 @given(st.text())
 def test_what_is_told_is_one_printable_line(text: str) -> None:
-    line = told(text)
+    line = one_line(text)
 
     assert line.isprintable()
-    assert told(line) == line
+    assert one_line(line) == line
 
 
 @pytest.mark.parametrize("width", [80, 120])

@@ -113,6 +113,16 @@ def test_a_word_that_all_siblings_share_is_no_concept() -> None:
     assert "joint" not in set(facets_from_titles(titled(rows)).table["concept"])
 
 
+def test_words_beside_each_other_under_one_parent_alone_are_no_alternatives() -> None:
+    rows: list[tuple[str, str, str | None]] = [("r", "All", None)]
+    families = {"A": "left right acute", "B": "left right", "C": "acute old", "D": "acute old"}
+    for parent, words in families.items():
+        rows.append((parent, f"Family {parent}", "r"))
+        rows += [(f"{parent} {one}", f"Family {parent}, {one}", parent) for one in words.split()]
+
+    assert set(facets_from_titles(titled(rows)).kinds) == {"left | right", "acute | old", PARENT}
+
+
 def test_depths_give_nested_dimensions() -> None:
     facets = facets_from_depths(CROSSED, [0, 1, 2])
 

@@ -113,7 +113,7 @@ def test_a_composite_encoder_has_no_concept_for_unseen_classes() -> None:
 
 @pytest.mark.slow
 def test_layout_and_shape_in_one_symbol_take_more_than_one_slice() -> None:
-    found = measured(layout_with_shape, 100, 2)
+    found = measured(layout_with_shape, 300)
     one = own(accuracies(found, "is_token_of_type", "1 slice"))
 
     assert own(accuracies(found, "is_token_of_type")) == pytest.approx([1, 1, 1], abs=0.03)
@@ -143,10 +143,10 @@ def test_an_entangled_layout_is_not_modular() -> None:
 def test_retrained_probes_after_leace_are_at_chance(
     encoder: Callable[[int], Representations],
 ) -> None:
-    found = measured(encoder, 100, 2).iterations.filter(ablation="leace", probe="retrained")
-    means = found.group_by("dimension").agg(pl.col("accuracy").mean())
+    """Other instances than LEACE was fitted to: what is left shrinks with their number."""
+    found = measured(encoder, 400).iterations.filter(ablation="leace", probe="retrained")
 
-    for name, accuracy in means.iter_rows():
+    for name, accuracy in found.select("dimension", "accuracy").iter_rows():
         assert accuracy == pytest.approx(CHANCE[name], abs=0.06)
 
 

@@ -122,6 +122,15 @@ def test_chains_of_one_state_are_named_by_the_deepest() -> None:
     assert folded == dict.fromkeys(states(found), None) | {"blue": "sky"}
 
 
+def test_a_node_of_another_state_than_the_one_below_it_is_not_folded() -> None:
+    """Blue cannot be told from red, its sibling; sky, all that is blue, has no sibling."""
+    found = frame({"last": layer(APART | {"sky": APART["red"]}, 100, 0.1)}, 100)
+
+    assert states(found)["blue"] == "entangled"
+    assert states(found)["sky"] == "present"
+    assert found["folded_into"].null_count() == len(found)
+
+
 @examples(20)
 @given(st.lists(st.lists(st.sampled_from(HIERARCHY.nodes), max_size=3), min_size=20, max_size=40))
 def test_instances_below_are_those_with_a_label_at_or_below(labels: list[list[str]]) -> None:

@@ -8,6 +8,7 @@ import zipfile
 from pathlib import Path
 
 import numpy as np
+import polars as pl
 import pytest
 
 from audit.base.errors import AuditError
@@ -84,3 +85,18 @@ def test_a_column_without_a_name_is_none_to_stumble_over(tmp_path: Path, header:
     columns = Columns(id=header.split(",")[0])
 
     assert read_labels(path, columns).rows["label"].to_list() == ["dog", "cow", "dog", "dog"]
+
+
+def test_a_page_of_fewer_values_than_none_is_refused(tmp_path: Path) -> None:
+    """A reader that makes room for them ends the process: one bit is enough."""
+    table = tmp_path / "labels.parquet"
+    pl.DataFrame({"instance": ["1", "1", "2", "2", "3"], "label": list("abcde")}).write_parquet(
+        table
+    )
+    five, fewer_than_none = b",\x15\x0a\x15", b",\x15\x0b\x15"
+    content = table.read_bytes()
+    assert five in content
+    table.write_bytes(content.replace(five, fewer_than_none, 1))
+
+    with pytest.raises(AuditError, match="negative number of values"):
+        read_labels(table, Columns())

@@ -12,7 +12,7 @@ import pytest
 from scipy.sparse import csr_array
 
 from audit.engine.pairs.amplified import Carried
-from audit.engine.pairs.phenomena import told_by
+from audit.engine.pairs.phenomena import representatives
 from audit.engine.statistics.random_split import chance_of_unseen, unseen_by_chance
 from audit.hierarchies.hierarchy import Hierarchy
 from audit.measure.measure import Measurements
@@ -43,7 +43,7 @@ def test_the_habit_of_ten_instances() -> None:
 
     assert pairs.p_value(1.5).tolist() == [1 / 256] * 3
     assert pairs.strength.tolist() == pytest.approx([8 * log(2)] * 3)
-    by = told_by(carried, pairs, hierarchy.closure, ratio=1.5, p=0.01)
+    by = representatives(carried, pairs, hierarchy.closure, ratio=1.5, p=0.01)
     assert [names[chosen[i]] for i in by] == [("a1", "b1")] * 3
 
 

@@ -7,7 +7,7 @@ from scipy.sparse import csr_array
 
 from audit.base.dag import IntArray
 from audit.engine.pairs.amplified import Carried
-from audit.engine.pairs.phenomena import told_by
+from audit.engine.pairs.phenomena import representatives
 
 BRANCHES, CHILDREN, LEAVES = 4, 3, 3
 """A root; below it branches, each with children, each with leaves."""
@@ -55,7 +55,7 @@ def told(said: Said) -> dict[tuple[int, int], tuple[int, int]]:
     apart = [branch_of(a) != branch_of(b) and a > 0 and b > 0 for a, b in ends]
     pairs = pairs[np.array(apart, np.bool_)]
     pairs = pairs[pairs.p_value(1.5) <= 1e-4]
-    by: IntArray = told_by(carried, pairs, CLOSURE, ratio=1.5, p=1e-4)
+    by: IntArray = representatives(carried, pairs, CLOSURE, ratio=1.5, p=1e-4)
     names = list(zip(pairs.a.tolist(), pairs.b.tolist(), strict=True))
     return {names[i]: names[by[i]] for i in range(len(names))}
 

@@ -7,8 +7,8 @@ import numpy as np
 import polars as pl
 import pytest
 
+from audit.base.dag import SYNTHETIC_ROOT
 from audit.base.errors import HierarchyError, SchemaError
-from audit.hierarchies.building import SYNTHETIC_ROOT
 from audit.hierarchies.hierarchy import Hierarchy
 from audit.hierarchies.relations import RELATIONS
 from fixtures import toy as by_hand

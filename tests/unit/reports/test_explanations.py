@@ -11,12 +11,11 @@ from typing import Any
 import pytest
 
 from audit.results.explanation_part import SHARED
-from audit.runs.labels_alone import ATTRIBUTIONS as FORMAT
 from fixtures import explanation_results, results
 from reports.chapters.explanation_agreement import agreement
 from reports.chapters.explanation_examples import MOST_TOKENS, examples
 from reports.chapters.explanation_nodes import ranked, where
-from reports.chapters.explanations import ATTRIBUTIONS, Explanations, explanations
+from reports.chapters.explanations import Explanations, explanations
 from reports.chapters.report import Report, build
 from reports.chapters.sections import sections
 from reports.html import html_text
@@ -186,10 +185,6 @@ def test_without_explanations_nothing_is_said_of_them() -> None:
     assert "example-head" not in page
 
 
-def test_the_format_of_explained_labels_is_that_of_runs() -> None:
-    assert ATTRIBUTIONS == FORMAT
-
-
 def test_a_page_is_sound_and_obeys_no_token(shared: dict[str, Any]) -> None:
     page = html_text(shared)
     document = Document(page)
@@ -300,3 +295,16 @@ def test_the_chapters_are_of_the_view_alone(shared: dict[str, Any]) -> None:
     found = explanations(shared)
     assert isinstance(found, Explanations)
     assert explanations(results.rich_result().shared()) is None
+
+
+def test_where_labels_alone_are_the_data_the_policy_is_that_of_analyses() -> None:
+    reports = []
+    for alone in (True, False):
+        shared = explanation_results.explained(alone=alone)
+        rate = shared["policy"]["thresholds"][0] | {"name": "false_discovery_rate"}
+        policy = shared["policy"] | {"thresholds": [*shared["policy"]["thresholds"], rate]}
+        reports.append(build(shared | {"policy": policy}))
+    names = [[row[0] for row in report.policy.thresholds.rows] for report in reports]
+    assert [len(rows) for rows in names] == [1, 3]
+    assert names[0][0] == names[1][2]
+    assert [report.policy.rules is None for report in reports] == [True, False]

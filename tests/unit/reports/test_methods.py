@@ -10,11 +10,18 @@ from audit.results.result import COUNTED
 from fixtures import results
 from reports.chapters.report import build
 from reports.html import html_text
-from reports.words.methods import FIXED, OF_EXPLANATIONS, OF_MODELS, Fixed, fixed_table
+from reports.words.methods import (
+    FIXED,
+    OF_CONCEPTS,
+    OF_EXPLANATIONS,
+    OF_MODELS,
+    Fixed,
+    fixed_table,
+)
 
 
 @pytest.mark.parametrize(
-    "fixed", [*FIXED, *OF_MODELS, *OF_EXPLANATIONS], ids=lambda fixed: fixed.source
+    "fixed", [*FIXED, *OF_MODELS, *OF_EXPLANATIONS, *OF_CONCEPTS], ids=lambda fixed: fixed.source
 )
 def test_a_printed_number_is_the_one_computed_with(fixed: Fixed) -> None:
     module, name = fixed.source.rsplit(".", 1)

@@ -9,7 +9,7 @@ import pytest
 from audit.results.findings import CheckResult
 from audit.results.result import AuditResult
 from audit.runs.audit import run_audit
-from fixtures import results
+from fixtures import concept_results, results
 from fixtures.labelled import labelled, repeated, tree
 from fixtures.predicted import predicted
 from reports.chapters.verdict import verdict
@@ -105,3 +105,20 @@ def test_the_reader_is_told_the_same_in_every_form() -> None:
     result: AuditResult = replace(results.model_result(), checks=(PASSED, NO_POWER, NO_HABIT))
 
     assert verdict(result.shared()).sentence.count("could be judged") == 1
+
+
+def test_it_tells_what_became_of_tests_of_concepts() -> None:
+    shared = concept_results.measured()
+    rows = shared["concepts"]["tests"]
+    template = next(row for row in rows if row["test"] == "is_causal" and row["ablation"] == "inlp")
+    about = {"seen": "N-1 slices", "reason": None}
+    verdicts = ("pass", "fail", "fail", "undecided", "not_applicable")
+    shared["concepts"]["tests"] = [
+        *(template | about | {"dimension": str(n), "verdict": v} for n, v in enumerate(verdicts)),
+        template | about | {"ablation": "leace", "verdict": "pass"},
+        template | about | {"seen": "1 slice", "verdict": "pass"},
+    ]
+    said = "Of 4 tests of concepts on unseen classes, 1 passes, 2 fail and 1 is undecided."
+    assert said in verdict(shared).sentence
+    shared["concepts"]["tests"] = [template | about | {"verdict": "not_applicable"}]
+    assert "unseen classes" not in verdict(shared).sentence

@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+import numpy as np
+from hypothesis import given
+from hypothesis import strategies as st
+
+from audit.hierarchies.hierarchy import Hierarchy
 from audit.results.disclosure import (
     Cell,
     Release,
@@ -10,9 +15,11 @@ from audit.results.disclosure import (
     labelled_below,
     labels_at,
     only_residual_below,
+    only_uninformative,
     protected,
     together,
 )
+from fixtures.strategies import hierarchies as drawn_hierarchies
 
 MIN_CELL = 11
 
@@ -170,3 +177,47 @@ def test_of_two_labels_on_sides_that_share_some_only_that_there_are_any_is_shown
     assert protected({differing("left", "right"): 0}, of, MIN_CELL) == {
         differing("left", "right"): 0
     }
+
+
+def labelled_inside(below: int) -> tuple[Release, dict[Cell, int]]:
+    """One label each: of 55 at or below ``left``, so many have ``a`` and the others ``left``."""
+    of = Release(
+        labelled=100,
+        assertions=100,
+        parents={"left": ("top",), "c": ("top",), "a": ("left",), "b": ("left",)},
+        supports={"a": below, "c": 45, "left": 55, "top": 100},
+        labels={"left": 1, "a": 2, "c": 3},
+        residual=frozenset(),
+    )
+    counts = {carried("left"): 55, carried("c"): 45, only_uninformative("top"): 55 - below}
+    return of, counts
+
+
+def test_instances_with_uninformative_labels_only_tell_those_that_have_others() -> None:
+    many, counts = labelled_inside(20)
+    few, telling = labelled_inside(3)
+
+    assert many.uninformative == {"left"}
+    assert protected(counts, many, MIN_CELL) == counts
+    assert ">10" in protected(telling, few, MIN_CELL).values()
+
+
+@given(drawn_hierarchies(), st.data())
+def test_labels_that_say_little_are_those_of_the_hierarchy(
+    hierarchy: Hierarchy, data: st.DataObject
+) -> None:
+    labels = data.draw(st.sets(st.sampled_from(hierarchy.nodes)))
+    of = Release(
+        labelled=1,
+        assertions=1,
+        parents={
+            node: hierarchy.parents(node) for node in hierarchy.nodes if hierarchy.parents(node)
+        },
+        supports={},
+        labels=dict.fromkeys(sorted(labels), 0),
+        residual=frozenset(),
+    )
+    little = {hierarchy.nodes[node] for node in np.flatnonzero(hierarchy.uninformative)}
+
+    assert of.uninformative == little & labels
+    assert of.root == (hierarchy.nodes[hierarchy.root] if len(hierarchy) > 1 else None)

@@ -1,0 +1,230 @@
+"""The matrix of tests: what each dimension passes, by the classes that probes have seen."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+from reports.chapters.shown_numbers import UNDEFINED, Row, Rows, missing, plain, with_interval
+from reports.words.concept_words import (
+    CAUSAL,
+    GROUNDED,
+    MODULAR,
+    SEEN,
+    SLICES_SEEN,
+    TESTS,
+    TOKEN,
+    VERDICTS,
+)
+from reports.words.parts import Badge, Cell, Judged, Named, Table, column
+from reports.words.words import counted, listed, number
+
+KEYS = ("test", "dimension", "seen", "ablation", "probe")
+BY_DIMENSION = (TOKEN, MODULAR, CAUSAL)
+PASS = "pass"
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """A test with its question, and the answer in a sentence.
+
+    Args:
+        title: Short title.
+        name: Name of the test.
+        question: What it asks.
+        badge: Its verdict; None where there is one per dimension.
+        sentence: The answer.
+    """
+
+    title: str
+    name: str
+    question: str
+    badge: Badge | None
+    sentence: str
+
+
+@dataclass(frozen=True, slots=True)
+class Matrix:
+    """The verdicts of all tests.
+
+    Args:
+        answers: The tests, each with an answer.
+        table: A line per dimension and what is seen, a column per test.
+        reasons: Why tests are undecided or could not run; None if all could.
+    """
+
+    answers: tuple[Answer, ...]
+    table: Table
+    reasons: Table | None
+
+
+def of_the_paper(row: Row) -> bool:
+    """Whether a row is of a test as the paper has it: INLP, probes that are not fitted anew."""
+    return row["ablation"] in (None, "inlp") and row["probe"] != "retrained"
+
+
+def matrix(concepts: Mapping[str, Rows]) -> Matrix:
+    """The verdicts of the paper's own tests."""
+    tests = [row for row in concepts["tests"] if of_the_paper(row)]
+    passes = _passes(concepts["values"])
+    return Matrix(
+        answers=tuple(_answer(test, tests, concepts["parts"], passes) for test in TESTS),
+        table=_table(tests, passes),
+        reasons=_reasons(tests),
+    )
+
+
+Passes = Mapping[tuple[object, ...], tuple[int, int] | None]
+
+
+def _passes(values: Rows) -> Passes:
+    """Per test the splits that pass and all splits; None where a verdict of one is withheld.
+
+    A split passes where all its parts do, and, if something is removed, where it was read before.
+    """
+    by_seed: dict[tuple[object, ...], dict[int, list[str | None]]] = {}
+    for row in values:
+        seeds = by_seed.setdefault(tuple(row[key] for key in KEYS), {})
+        seeds.setdefault(row["seed"], []).append(row["verdict"])
+    for key, seeds in by_seed.items():
+        if key[0] in (MODULAR, CAUSAL):
+            before = by_seed.get((TOKEN, key[1], key[2], None, "transfer"), {})
+            for seed, verdicts in seeds.items():
+                verdicts += before.get(seed, ())
+    return {
+        key: None
+        if any(None in verdicts for verdicts in seeds.values())
+        else (sum({*verdicts} == {PASS} for verdicts in seeds.values()), len(seeds))
+        for key, seeds in by_seed.items()
+    }
+
+
+def _answer(test: str, tests: Rows, parts: Rows, passes: Passes) -> Answer:
+    words, own = TESTS[test], [row for row in tests if row["test"] == test]
+    if test == GROUNDED:
+        row = own[0] if own else None
+        badge = None if row is None else Badge(*VERDICTS[row["verdict"]])
+        sentence = _grounded(row, [part for part in parts if part["test"] == test], passes)
+    else:
+        badge, sentence = None, _by_dimension(own)
+    return Answer(words.title, test, words.question, badge, sentence)
+
+
+def _grounded(row: Row | None, parts: Rows, passes: Passes) -> str:
+    if row is None or not parts:
+        return "It was not tested: there are no minimal pairs."
+    part = parts[0]
+    if part["accuracy"] is None:
+        return f"Its accuracy is {missing(part)}."
+    accuracy = with_interval(plain(part, "accuracy"), part)
+    return (
+        f"Of {number(part['instances'])} answers in minimal pairs, {accuracy} are right; chance is "
+        f"{plain(part, 'chance')}. {'; '.join(_beneath(row, passes)).capitalize()}."
+    )
+
+
+def _by_dimension(rows: Rows) -> str:
+    """How many dimensions pass, by what is seen."""
+    by_seen = {seen: [row for row in rows if row["seen"] == seen] for seen in SEEN}
+    told = [f"with {SEEN[seen]} seen, {_passing(own)}" for seen, own in by_seen.items() if own]
+    text = "; ".join(told)
+    return f"{text[:1].upper()}{text[1:]}." if text else "It was not tested."
+
+
+_NEITHER = {"undecided": "undecided", None: "withheld"}
+
+
+def _passing(rows: Rows) -> str:
+    """How many dimensions pass, and which, if not all."""
+    ran = [row for row in rows if row["verdict"] != "not_applicable"]
+    if not ran:
+        return "no dimension can be tested"
+    names = [row["dimension"] for row in ran if row["verdict"] == PASS]
+    which = f" ({listed(names)})" if 0 < len(names) < len(ran) else ""
+    counts = {word: sum(row["verdict"] == key for row in ran) for key, word in _NEITHER.items()}
+    rest = "".join(f", {n} {word}" for word, n in counts.items() if n)
+    verb = "passes" if len(names) == 1 else "pass"
+    return f"{len(names)} of {counted(len(ran), 'dimension')} {verb}{which}{rest}"
+
+
+def _beneath(row: Row, passes: Passes) -> tuple[str, ...]:
+    """What stands beneath a verdict: splits that pass, and the verdict by intervals."""
+    if row["verdict"] in ("not_applicable", None):
+        return ()
+    known = passes.get(tuple(row[key] for key in KEYS))
+    splits = () if known is None else (f"{known[0]} of {counted(known[1], 'split')} pass",)
+    return (*splits, f"by interval: {VERDICTS[row['interval_verdict']][0].lower()}")
+
+
+def judged(row: Row, passes: Passes) -> Judged:
+    """The cell of a verdict."""
+    return Judged(Badge(*VERDICTS[row["verdict"]]), _beneath(row, passes))
+
+
+def _table(tests: Rows, passes: Passes) -> Table:
+    of = {(row["test"], row["dimension"], row["seen"]): row for row in tests}
+    dimensions = dict.fromkeys(row["dimension"] for row in tests if row["dimension"] is not None)
+    return Table(
+        id="concept-matrix",
+        caption="Verdicts by dimension and by the classes that probes and ablation have seen",
+        columns=column("Dimension", "Slices seen", *(TESTS[test].title for test in BY_DIMENSION)),
+        rows=tuple(
+            (
+                dimension,
+                slices,
+                *(_cell(of.get((test, dimension, seen)), passes) for test in BY_DIMENSION),
+            )
+            for dimension in dimensions
+            for seen, slices in SLICES_SEEN.items()
+        ),
+    )
+
+
+def _cell(row: Row | None, passes: Passes) -> Cell:
+    return "–" if row is None else judged(row, passes)
+
+
+def _reasons(tests: Rows) -> Table | None:
+    """Tests with a reason, those together that differ in one of test, seen and dimension alone."""
+    cases = [_case(row) for row in tests if row["reason"]]
+    for place in range(len(TOGETHER)):
+        cases = _joined(cases, place)
+    if not cases:
+        return None
+    return Table(
+        id="concept-reasons",
+        caption="What is undecided or could not run, and why",
+        columns=column("Test", "Slices seen", "Dimension", "Verdict", "Why"),
+        rows=tuple(
+            (
+                Named(listed([TESTS[name].title for name in names]), ", ".join(names)),
+                listed(list(seen)),
+                listed(list(dimensions)),
+                *_why(verdict, reason),
+            )
+            for dimensions, names, seen, verdict, reason in cases
+        ),
+    )
+
+
+Case: TypeAlias = tuple[Any, ...]
+TOGETHER = ("dimension", "test", "seen")
+"""What cases with one reason may have several of, in the order in which they are joined."""
+
+
+def _case(row: Row) -> Case:
+    seen = UNDEFINED if row["seen"] is None else SLICES_SEEN[row["seen"]]
+    return (row["dimension"] or "all",), (row["test"],), (seen,), row["verdict"], row["reason"]
+
+
+def _joined(cases: Sequence[Case], place: int) -> list[Case]:
+    """Cases that differ at one place alone, as one."""
+    alike: dict[Case, list[str]] = {}
+    for case in cases:
+        alike.setdefault((*case[:place], *case[place + 1 :]), []).extend(case[place])
+    return [(*key[:place], tuple(own), *key[place:]) for key, own in alike.items()]
+
+
+def _why(verdict: str | None, reason: str) -> Sequence[Cell]:
+    return Badge(*VERDICTS[verdict]), f"{reason[:1].upper()}{reason[1:]}."

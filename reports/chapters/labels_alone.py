@@ -1,0 +1,59 @@
+"""Wording of a report whose data are labels that came with something else: no release stands
+beside them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from reports.words.words import number
+
+Facts = tuple[tuple[str, str], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class LabelsAlone:
+    """How such labels are called.
+
+    Args:
+        done: What was done with the labels, as an adjective.
+        title: Title of a report without one of its own.
+        row: What a row of the ledger is.
+    """
+
+    done: str
+    title: str
+    row: str
+
+    def ledger_facts(self, ledger: Mapping[str, Any]) -> Facts:
+        """Facts on the labels, in place of those on a release."""
+        labels = ledger["labels_per_instance"]
+        each = f"{self.done.capitalize()} labels per instance"
+        return (
+            (f"{self.done.capitalize()} instances", number(ledger["instances"])),
+            ("Without a label that is a node", number(ledger["instances_without_labels"])),
+            (f"{each}, median", number(labels["median"])),
+            (f"{each}, 90th percentile", number(labels["p90"])),
+        )
+
+
+OF_FORMAT: Mapping[str, LabelsAlone] = {
+    "attributions": LabelsAlone(
+        "explained",
+        "Explanations of labels",
+        "A row is one explained label of one instance, counted once however many methods, models "
+        "and runs explain it.",
+    ),
+    "representations": LabelsAlone(
+        "tested",
+        "Concepts in representations",
+        "A row is one label of one instance that has representations.",
+    ),
+}
+"""By the format of the data, those that are such labels."""
+
+
+def labels_alone(shared: Mapping[str, Any]) -> LabelsAlone | None:
+    """How the labels are called, where they are all the data there are; else None."""
+    return OF_FORMAT.get(shared["identity"]["data"]["format"])

@@ -1,0 +1,444 @@
+"""The chapters on concepts show the shared view's numbers, and what is missing as missing."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import fields, is_dataclass
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from jsonschema import Draft202012Validator
+
+from audit.results.concept_part import SHARED
+from audit.runs.labels_alone import LABELS_ALONE
+from fixtures import concept_results, results
+from reports.chapters.concept_controls import NUMBERS, mean
+from reports.chapters.concept_nodes import nodes, ordered
+from reports.chapters.concept_tests import matrix
+from reports.chapters.concepts import Concepts, concepts
+from reports.chapters.labels_alone import OF_FORMAT
+from reports.chapters.report import Report, build
+from reports.chapters.sections import sections
+from reports.charts.concept_charts import CURVES, STEP, accuracies_spec, steps_spec
+from reports.charts.svg import draw
+from reports.html import html_text
+from reports.words.parts import Badge, Cell, Code, Figure, Judged, Named, Node, Table
+from tests.unit.reports.document import Document
+
+_NUMBER = re.compile(r"[+−]?\d[\d,]*\.?\d*%?")
+SCHEMA = Path(__file__).parents[3] / "docs" / "result.schema.json"
+
+
+@pytest.fixture(scope="module")
+def shared() -> dict[str, Any]:
+    return concept_results.measured()
+
+
+@pytest.fixture(scope="module")
+def report(shared: dict[str, Any]) -> Report:
+    return build(shared)
+
+
+@pytest.fixture(scope="module")
+def small() -> Report:
+    return build(concept_results.with_small_cells())
+
+
+def test_the_views_made_by_hand_are_results(shared: dict[str, Any]) -> None:
+    schema = json.loads(SCHEMA.read_text("utf-8"))
+    assert {*shared["concepts"]} == {"facts", *SHARED}
+    for view in (shared, concept_results.with_small_cells(), concept_results.bare()):
+        Draft202012Validator(schema).validate(json.loads(json.dumps(view)))
+
+
+def test_every_number_of_a_table_stands_in_the_shared_view(
+    shared: dict[str, Any], report: Report
+) -> None:
+    assert report.concepts is not None
+    written = _written(shared["concepts"]) | _written(list(_means(shared["concepts"])))
+    tables = [one for one in _tables(report.concepts) if one.id != "concept-states"]
+    assert len(tables) >= 15
+    for table in tables:
+        for row in table.rows:
+            for cell, heading in zip(row, table.columns, strict=True):
+                if heading.numeric:
+                    text = _text(cell).replace("428.3", "").replace("phrases", "")
+                    unknown = set(_NUMBER.findall(text)) - written
+                    assert not unknown, (table.id, heading.heading, unknown)
+
+
+def test_tables_have_a_cell_for_every_column(report: Report, small: Report) -> None:
+    for one in (report, small):
+        for table in _tables(one.concepts):
+            assert all(len(row) == len(table.columns) for row in table.rows), table.id
+
+
+def test_every_picture_is_drawn_and_described(report: Report) -> None:
+    assert report.concepts is not None
+    ids = [figure.id for figure in report.concepts.figures]
+    assert ids == [
+        "concept-is_grounded", "concept-is_token_of_type", "concept-is_modular",
+        "concept-is_causal", "concept-absent", "concept-entangled", "concept-unused",
+        "concept-layers", "concept-classes-by-layer", "concept-controls",
+        *(f"concept-ablation-{place}" for place in range(4)),
+    ]  # fmt: skip
+    for figure in report.concepts.figures:
+        assert "<path" in figure.drawing.markup
+        assert "NaN" not in figure.drawing.markup
+        assert figure.table.rows
+        assert figure.alt.endswith(".")
+
+
+def test_pictures_are_in_the_order_of_their_sections(report: Report) -> None:
+    assert report.concepts is not None
+    page = html_text(concept_results.measured())
+    places = [page.index(f'id="figure-{figure.id}"') for figure in report.concepts.figures]
+    assert places == sorted(places)
+
+
+@pytest.mark.parametrize("test", ["is_token_of_type", "is_modular", "is_causal"])
+def test_the_matrix_has_every_verdict_of_the_paper(shared: dict[str, Any], test: str) -> None:
+    table = matrix(shared["concepts"]).table
+    column = [one.heading for one in table.columns].index(
+        {"is_token_of_type": "Token of a type", "is_modular": "Modular", "is_causal": "Causal"}[
+            test
+        ]
+    )
+    shown = {(row[0], row[1]): row[column] for row in table.rows}
+    words = {"1 slice": "one", "N-1 slices": "all but one"}
+    own = [
+        row
+        for row in shared["concepts"]["tests"]
+        if row["test"] == test
+        and row["ablation"] in (None, "inlp")
+        and row["probe"] in ("transfer", "predict")
+    ]
+    assert len(own) == len(shown) == 8
+    for row in own:
+        cell = shown[row["dimension"], words[row["seen"]]]
+        assert isinstance(cell, Judged)
+        assert cell.badge.word.lower().replace(" ", "_") == row["verdict"]
+
+
+def test_beneath_a_verdict_stand_the_splits_that_pass(shared: dict[str, Any]) -> None:
+    """A split in which a part fails does not pass, nor one where nothing could be removed."""
+    rows = {(row[0], row[1]): row for row in matrix(shared["concepts"]).table.rows}
+
+    def lines(dimension: str, seen: str) -> list[str]:
+        cells = rows[dimension, seen][2:]
+        return [cell.lines[0] for cell in cells if isinstance(cell, Judged) and cell.lines]
+
+    assert lines("site", "all but one")[0] == "5 of 5 splits pass"
+    assert lines("part", "all but one")[:2] == ["4 of 5 splits pass"] * 2
+    assert lines("course", "one")[:2] == ["0 of 5 splits pass"] * 2
+
+
+def test_a_verdict_is_told_by_word_and_mark(shared: dict[str, Any]) -> None:
+    badges = [
+        cell.badge
+        for row in matrix(shared["concepts"]).table.rows
+        for cell in row
+        if isinstance(cell, Judged)
+    ]
+    tones = {badge.tone: badge.word for badge in badges}
+    assert tones == {
+        "pass": "Pass",
+        "error": "Fail",
+        "note": "Undecided",
+        "plain": "Not applicable",
+    }
+    page = html_text(shared)
+    assert page.count('<span class="badge tone-error"><svg class="mark"') >= 6
+
+
+def test_the_first_answer_tells_chance_and_the_answers_judged(shared: dict[str, Any]) -> None:
+    first = matrix(shared["concepts"]).answers[0]
+    assert first.badge == Badge("Pass", "pass")
+    assert first.sentence.startswith("Of 2,275 answers in minimal pairs, 0.942 (0.850 to 1.000)")
+    assert "chance is 0.061" in first.sentence
+
+
+def test_tests_with_one_reason_are_told_once(shared: dict[str, Any]) -> None:
+    reasons = matrix(shared["concepts"]).reasons
+    assert reasons is not None
+    nested, nothing = sorted(reasons.rows, key=lambda row: _text(row[-1]))
+    assert _text(nested[0]) == "Modular and Causal"
+    assert nested[1:3] == ("one and all but one", "depth 5")
+    assert nothing[1:3] == ("one", "course")
+    assert str(nothing[-1]).startswith("Nothing to remove: ")
+
+
+def test_the_dimension_removed_stands_first_and_must_be_at_chance(report: Report) -> None:
+    figure = _figure(report, "concept-is_causal")
+    labels = re.findall(r">(\w+), (\w+) removed<", figure.drawing.markup)
+    assert labels[::3] == [("part", "part"), ("course", "course"), ("site", "site")]
+    required = {
+        (row[0] == row[1], next(cell for cell in row if str(cell).endswith(("chance", "limit"))))
+        for row in figure.table.rows
+    }
+    assert required == {(True, "at chance"), (False, "above limit")}
+
+
+def test_leace_and_probes_fitted_anew_stand_beside(report: Report) -> None:
+    tables = {table.id: table for table in _tables(report.concepts)}
+    headings = [one.heading for one in tables["concept-variants"].columns]
+    assert headings[4:] == [
+        "INLP, probe fitted before", "INLP, probe fitted anew", "LEACE, probe fitted before",
+        "LEACE, probe fitted anew", "INLP, answers of the model", "LEACE, answers of the model",
+    ]  # fmt: skip
+    others = tables["concept-others"].rows
+    parts = concept_results.measured()["concepts"]["parts"]
+    assert len(others) == sum(
+        row["ablation"] == "leace" or row["probe"] == "retrained" for row in parts
+    )
+
+
+def test_findings_come_first_and_folded_nodes_not_at_all(shared: dict[str, Any]) -> None:
+    chapter = nodes(shared["concepts"])
+    assert chapter is not None
+    assert chapter.folded == 1
+    shown = [row[0].id for row in chapter.table.rows if isinstance(row[0], Node)]
+    assert shown[:3] == ["428.20", "428.21", "428.22"]
+    assert "428.25" not in shown
+    total = sum(int(_text(row[-1])) for row in chapter.states.rows)
+    assert total == len(shared["concepts"]["nodes"]) - 1
+
+
+def test_where_nothing_was_found_the_weakest_nodes_are_drawn(shared: dict[str, Any]) -> None:
+    rows = [{**row, "state": "present", "folded_into": None} for row in shared["concepts"]["nodes"]]
+    chapter = nodes({**shared["concepts"], "nodes": rows})
+    assert chapter is not None
+    (figure,) = chapter.figures
+    assert figure.id == "concept-weakest"
+    weakest = min(rows, key=lambda row: row["separable"])
+    assert isinstance(figure.table.rows[0][0], Node)
+    assert figure.table.rows[0][0].id == weakest["node"]
+
+
+@given(st.permutations(range(7)))
+def test_the_order_of_nodes_is_that_of_what_they_show(order: list[int]) -> None:
+    rows = concept_results.measured()["concepts"]["nodes"]
+    names = [row["node"] for row in ordered([rows[place] for place in order])]
+    assert names == [row["node"] for row in ordered(rows)]
+
+
+def test_a_sibling_with_few_instances_withholds_what_rests_on_it() -> None:
+    shared = concept_results.measured()["concepts"]
+    rows = [{**row, "separable": None, "sibling_instances": "<11"} for row in shared["nodes"][:1]]
+    chapter = nodes({**shared, "nodes": rows})
+    assert chapter is not None
+    assert "withheld" in [_text(cell) for cell in chapter.table.rows[0]]
+
+
+def test_withheld_numbers_are_told_as_withheld_and_not_drawn(small: Report) -> None:
+    cells = [_text(cell) for table in _tables(small.concepts) for row in table.rows for cell in row]
+    assert {"withheld", "<11", "≥44"} <= set(cells)
+    assert all("NaN" not in figure.drawing.markup for figure in small.all_figures)
+    assert small.concepts is not None
+    first = small.concepts.matrix.answers[0]
+    assert first.badge == Badge("Withheld", "plain")
+    assert first.sentence == "Its accuracy is withheld."
+
+
+def test_what_is_not_there_has_no_chapter() -> None:
+    report = build(concept_results.bare())
+    ids = [section.id for section in sections(report, paper=False)]
+    assert {"tested", "matrix"} <= set(ids)
+    assert not {"accuracies", "nodes", "layers", "controls", "ablation"} & set(ids)
+    assert report.concepts is not None
+    assert report.concepts.matrix.reasons is not None
+    answers = [answer.sentence for answer in report.concepts.matrix.answers]
+    assert answers[0] == "It was not tested: there are no minimal pairs."
+    assert "no dimension can be tested" in answers[1]
+    assert "The only layer is hidden." in report.concepts.by
+
+
+def test_a_single_layer_has_tables_and_no_curve(shared: dict[str, Any]) -> None:
+    tested = shared["concepts"]
+    rows = [row for row in tested["layer_curves"] if row["place"] == 0]
+    one = concepts({**shared, "concepts": {**tested, "layer_curves": rows}})
+    assert one is not None
+    assert one.layers is not None
+    assert one.layers.figures == ()
+    assert [len(table.rows) for table in one.layers.tables] == [4, 4]
+
+
+def test_tested_labels_alone_have_no_chapters_on_a_release(report: Report) -> None:
+    ids = [section.id for section in sections(report, paper=True)]
+    assert not {"release", "pictures", "coverage", "model"} & set(ids)
+    assert "tested instances" in report.verdict.sentence
+    assert report.title.startswith("Concepts in representations: ")
+    assert report.release.facts[0] == ("Instances in tests", "907 of 1,037")
+
+
+def test_beside_a_dataset_both_are_told() -> None:
+    report = build(concept_results.measured(alone=False))
+    ids = [section.id for section in sections(report, paper=False)]
+    assert {"release", "pictures", "coverage", "model", "tested", "matrix"} <= set(ids)
+
+
+def test_without_concepts_nothing_is_said_of_them() -> None:
+    page = html_text(results.rich_result().shared())
+    assert "is_token_of_type" not in page
+    assert ".answers" not in page
+
+
+def test_the_formats_of_labels_alone_are_those_of_runs() -> None:
+    assert tuple(OF_FORMAT) == LABELS_ALONE
+
+
+def test_a_page_is_sound_and_obeys_no_name(shared: dict[str, Any]) -> None:
+    page = html_text(shared)
+    document = Document(page)
+    ids = [attributes["id"] for _, attributes in document.elements if "id" in attributes]
+    assert len(ids) == len(set(ids))
+    assert not document.unbalanced
+    assert len(document.of("script")) == 1
+    assert concept_results.HOSTILE.replace(" ", "") in document.text
+
+
+def test_every_shared_table_is_told(shared: dict[str, Any]) -> None:
+    page = html_text(shared)
+    for name in SHARED:
+        tested = shared["concepts"]
+        less = {**shared, "concepts": {**tested, name: []}}
+        assert html_text(less) != page, name
+
+
+def test_a_finding_draws_its_accuracies() -> None:
+    from reports.chapters.cards import evidence_lines
+    from reports.charts.evidence import plots
+
+    evidence = {
+        "instances": 65, "sibling_instances": 144, "separable": 0.58, "separable_low": 0.52,
+        "separable_high": 0.64, "best_separable": 0.65, "limit": 0.75, "q_value": 0.01, "family": 7,
+    }  # fmt: skip
+    (plot,) = plots("concept_entangled", evidence, {})
+    assert [line.at for line in plot.lines] == [0.58, 0.65]
+    assert (plot.lines[0].low, plot.lines[0].high) == (0.52, 0.64)
+    assert plot.limit is not None
+    assert plot.limit.at == 0.75
+    assert "policy" not in plot.alt
+    lines = dict(evidence_lines(evidence))
+    assert lines["limit"] == "0.75"
+    assert lines["balanced accuracy against the sibling"] == "0.58 (0.52 to 0.64)"
+
+
+@given(st.lists(st.floats(0, 1), min_size=1, max_size=9), st.integers(0, 9))
+def test_a_mean_of_withheld_numbers_is_withheld(known: list[float], place: int) -> None:
+    assert mean(known) == pytest.approx(pl.Series(known).mean())
+    assert mean([*known[:place], None, *known[place:]]) is None
+
+
+@pytest.mark.parametrize("panels", [1, 2])
+def test_lines_are_drawn_at_their_accuracy(panels: int) -> None:
+    rows = [
+        {
+            "line": 0, "label": "one", "panel": panel, "value": 0.6, "low": 0.5, "high": 0.7,
+            "chance": 0.3, "zone_from": 0.75, "zone_to": 1.0, "counts": "",
+        }
+        for panel in range(panels)
+    ]  # fmt: skip
+    specification = accuracies_spec(rows, ["a", "b"][:panels], 0.75)
+    layers = specification["layer"]
+    dots = next(layer for layer in layers if layer["mark"].get("shape") == "circle")
+    at = [row["value"] for row in _drawn(specification, dots)]
+    assert at == pytest.approx([0.6 + STEP * panel for panel in range(panels)])
+    ends = dots["encoding"]["x"]["scale"]["domain"]
+    assert ends == pytest.approx([0, 1 + STEP * (panels - 1)])
+
+
+def test_names_of_curves_never_overlap_nor_leave_the_picture() -> None:
+    rows = [{"place": 0, "value": 0.0, "low": None, "high": None}]
+    curves = [(f"curve {n}", rows) for n in range(len(CURVES))]
+    specification = steps_spec(curves, ["x"], "", None)
+    named = [layer for layer in specification["layer"] if layer["mark"].get("align") == "left"]
+    heights = sorted(_drawn(specification, layer)[0]["value"] * 250 for layer in named)
+    assert len(heights) == len(CURVES)
+    assert heights[0] >= 0
+    assert all(second - first >= 11 for first, second in pairwise(heights))
+
+
+def test_any_layer_may_have_any_name(shared: dict[str, Any]) -> None:
+    rows = [{"place": 0, "value": 0.5, "low": 0.4, "high": 0.6}]
+    names = ['"', "\\u0041'", concept_results.HOSTILE, "層"]
+    drawing = draw(steps_spec([("a", rows)], names, "layer", 0.75))
+    assert "<script" not in drawing.markup
+    assert "層" in drawing.markup
+
+
+def _drawn(specification: Mapping[str, Any], layer: Mapping[str, Any]) -> list[dict[str, Any]]:
+    rows: list[dict[str, Any]] = specification["datasets"][layer["data"]["name"]]
+    return rows
+
+
+def _means(tested: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+    """Shares, and means over splits, by another route than the chapters take."""
+    facts = tested["facts"]
+    for count in (facts["used"], *facts["left_out"].values()):
+        yield {"share": count / facts["instances"]}
+    controls = pl.DataFrame(tested["controls"], infer_schema_length=None)
+    yield from controls.group_by("dimension", "judged").agg(pl.col(NUMBERS).mean()).to_dicts()
+    iterations = pl.DataFrame(tested["iterations"], infer_schema_length=None)
+    keys = ("dimension", "ablation", "iteration", "read", "probe")
+    yield from (
+        iterations.group_by(keys)
+        .agg(pl.col("accuracy", "chance", "removed", "variance_kept").mean(), splits=pl.len())
+        .to_dicts()
+    )
+
+
+def _written(value: Any) -> set[str]:
+    """Every form in which a number of the shared view may be written."""
+    texts: set[str] = set()
+    for number in _numbers(value):
+        for places in (1, 2, 3):
+            text = f"{number:,.{places}f}".replace("-", "−")
+            texts |= {text, f"+{text}", text.removeprefix("−")}
+        texts |= {f"{number:,.0f}", f"{number:.1%}", f"{number:g}", f"{round(number, 3):g}"}
+        texts |= {f"{number:.2g}"}
+    return texts
+
+
+def _numbers(value: Any) -> Iterator[float]:
+    if isinstance(value, dict):
+        for inner in value.values():
+            yield from _numbers(inner)
+    elif isinstance(value, list):
+        for inner in value:
+            yield from _numbers(inner)
+    elif isinstance(value, int | float):
+        yield float(value)
+
+
+def _tables(value: Any) -> Iterator[Table]:
+    if isinstance(value, Table):
+        yield value
+    elif isinstance(value, tuple):
+        for one in value:
+            yield from _tables(one)
+    elif is_dataclass(value):
+        for field in fields(value):
+            yield from _tables(getattr(value, field.name))
+
+
+def _figure(report: Report, id_: str) -> Figure:
+    return next(figure for figure in report.all_figures if figure.id == id_)
+
+
+def _text(cell: Cell) -> str:
+    if isinstance(cell, str):
+        return cell
+    return cell.text if isinstance(cell, Node | Code | Named) else str(cell)
+
+
+def test_the_chapters_are_of_the_view_alone(shared: dict[str, Any]) -> None:
+    assert isinstance(concepts(shared), Concepts)
+    assert concepts(results.rich_result().shared()) is None
