@@ -31,7 +31,39 @@ _A_THIRD = (
     "both: two facts, not one label. The share from which the check speaks is low."
 )
 
+_SPEECH_ADDED = "The model adds speech to much; the other label is not the reason."
+
 JUDGEMENTS: dict[str, tuple[str, str]] = {
+    "model_habit:%2Fm%2F04rlf:%2Fm%2F09x0r": (
+        _YES, "The two most frequent answers are given together too often.",
+    ),
+    "model_habit:%2Fm%2F0838f:%2Fm%2F09x0r": (_PARTLY, _SPEECH_ADDED),
+    "model_habit:%2Fm%2F025rv6n:%2Fm%2F09x0r": (_PARTLY, _SPEECH_ADDED),
+    "model_habit:%2Fm%2F07k1x:%2Fm%2F09x0r": (_PARTLY, _SPEECH_ADDED),
+    "model_habit:%2Fm%2F02rr_:%2Fm%2F0g12c5": (
+        _YES, "Answers about guitar effects come as a set.",
+    ),
+    "unexpected_pair:%2Fm%2F015lz1:%2Fm%2F0kpv1t": (_YES, "Choir and gospel are genres of singing."),
+    "unexpected_pair:%2Fm%2F06d_3:children": (
+        _YES, "Classes of trains are given together: a habit, told once.",
+    ),
+    "unexpected_pair:%2Fm%2F0342h:%2Ft%2Fdd00091": (_YES, "Effects units are for guitars."),
+    "unexpected_pair:%2Fm%2F0342h:%2Fm%2F0g12c5": (_YES, "Electric guitars are distorted."),
+    "unexpected_pair:%2Fm%2F07k1x:%2Fm%2F07pdjhy": (_YES, "Sanding and filing rub."),
+    "unexpected_pair:%2Fm%2F07k1x:%2Fm%2F083vt": (_YES, "Tools are heard on wood."),
+    "unexpected_pair:%2Fm%2F03qtwd:%2Fm%2F07p6fty": (_YES, "Crowds shout."),
+    "unexpected_pair:%2Fm%2F019jd:%2Fm%2F0hg7b": (
+        _PARTLY, "The label is wind noise, which lies below Microphone; the sentence names that.",
+    ),
+    "redundant_nodes:%2Fm%2F01g50p:%2Fm%2F07jdr:redundant": (
+        _YES, "Hard to tell apart by ear.",
+    ),
+    "redundant_nodes:%2Fm%2F07pdjhy:%2Fm%2F07k1x:beside": (
+        _YES, "Rubbing is labelled where a tool rubs: a habit, or a missing edge.",
+    ),
+    "redundant_nodes:%2Fm%2F0g12c5:%2Fm%2F04rlf:beside": (
+        _YES, "Distortion is labelled in music alone: an edge could say so.",
+    ),
     "redundant_nodes:038:995.9:redundant": (
         _PARTLY,
         "One sepsis is coded twice by rule, as infection and as response: one fact for a model, "

@@ -167,7 +167,9 @@ class _Recount:
             case "model_confuses":
                 return sum(self._exchanged(nodes, *both) for both in self._pairs())
             case "model_habit" if len(nodes) == 2:
-                return sum(set(nodes) <= answer for _, answer in self._pairs())
+                return sum(
+                    all(self._below(answer, node) for node in nodes) for _, answer in self._pairs()
+                )
         return None
 
     def _pairs(self) -> Iterator[tuple[set[str], set[str]]]:
