@@ -70,7 +70,7 @@ OF_STATE: Mapping[str, Drawn] = {
         "the node against the sibling named after it",
         "the same at the layer that separates them best",
         "These nodes are told from all other instances, and hardly from one of their siblings: the "
-        "one that is hardest to tell from them.",
+        "one that is hardest to tell from them. Two that are each other’s are drawn once.",
     ),
     "unused": Drawn(
         "probed",
@@ -146,7 +146,16 @@ def _strength(row: Row) -> float:
 def _figure(state: str, rows: Rows, limit: float) -> Figure | None:
     how = OF_STATE[state]
     known = [row for row in ordered(rows) if row["state"] == state and row[how.field] is not None]
-    return _drawn(state, known, how, limit) if known else None
+    return _drawn(state, _pairs_once(known), how, limit) if known else None
+
+
+def _pairs_once(rows: Rows) -> list[Row]:
+    """Of two entangled nodes that are each other's hardest siblings, the first."""
+    once: dict[frozenset[str | None], Row] = {}
+    for row in rows:
+        own = row["sibling"] if row["state"] == "entangled" else None
+        once.setdefault(frozenset((row["node"], own)), row)
+    return list(once.values())
 
 
 def _weakest(rows: Rows, limit: float) -> Figure | None:

@@ -153,8 +153,17 @@ def _beneath(row: Row, passes: Passes) -> tuple[str, ...]:
     if row["verdict"] in ("not_applicable", None):
         return ()
     known = passes.get(tuple(row[key] for key in KEYS))
-    splits = () if known is None else (f"{known[0]} of {counted(known[1], 'split')} pass",)
+    splits = () if known is None else (_splits(*known),)
     return (*splits, f"by interval: {VERDICTS[row['interval_verdict']][0].lower()}")
+
+
+def _splits(passed: int, every: int) -> str:
+    """How many splits pass.
+
+    >>> _splits(4, 5), _splits(0, 1)
+    ('4 of 5 splits pass', '0 of 1 split passes')
+    """
+    return f"{passed} of {counted(every, 'split')} {'passes' if 1 in (passed, every) else 'pass'}"
 
 
 def judged(row: Row, passes: Passes) -> Judged:

@@ -12,7 +12,7 @@ from typing import Any
 
 import polars as pl
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 
@@ -211,6 +211,18 @@ def test_findings_come_first_and_folded_nodes_not_at_all(shared: dict[str, Any])
     assert total == len(shared["concepts"]["nodes"]) - 1
 
 
+def test_two_nodes_that_are_entangled_with_each_other_are_drawn_once(
+    shared: dict[str, Any],
+) -> None:
+    (row,) = [row for row in shared["concepts"]["nodes"] if row["state"] == "entangled"]
+    mirrored = {**row, "node": row["sibling"], "sibling": row["node"]}
+    chapter = nodes({**shared["concepts"], "nodes": [row, mirrored]})
+    assert chapter is not None
+    (figure,) = chapter.figures
+    assert len(figure.table.rows) == 1
+    assert len(chapter.table.rows) == 2
+
+
 def test_where_nothing_was_found_the_weakest_nodes_are_drawn(shared: dict[str, Any]) -> None:
     rows = [{**row, "state": "present", "folded_into": None} for row in shared["concepts"]["nodes"]]
     chapter = nodes({**shared["concepts"], "nodes": rows})
@@ -355,14 +367,20 @@ def test_lines_are_drawn_at_their_accuracy(panels: int) -> None:
     assert ends == pytest.approx([0, 1 + STEP * (panels - 1)])
 
 
-def test_names_of_curves_never_overlap_nor_leave_the_picture() -> None:
-    rows = [{"place": 0, "value": 0.0, "low": None, "high": None}]
-    curves = [(f"curve {n}", rows) for n in range(len(CURVES))]
+@given(st.lists(st.floats(0, 1), min_size=1, max_size=len(CURVES)))
+@example([0.0] * len(CURVES))
+@example([1.0] * len(CURVES))
+def test_names_of_curves_never_overlap_nor_leave_the_picture(ends: list[float]) -> None:
+    curves = [
+        (f"curve {n}", [{"place": 0, "value": end, "low": None, "high": None}])
+        for n, end in enumerate(ends)
+    ]
     specification = steps_spec(curves, ["x"], "", None)
     named = [layer for layer in specification["layer"] if layer["mark"].get("align") == "left"]
     heights = sorted(_drawn(specification, layer)[0]["value"] * 250 for layer in named)
-    assert len(heights) == len(CURVES)
+    assert len(heights) == len(ends)
     assert heights[0] >= 0
+    assert heights[-1] <= 250
     assert all(second - first >= 11 for first, second in pairwise(heights))
 
 
