@@ -83,24 +83,7 @@ def _figure(rows: Rows, table: Table, limit: float) -> Figure | None:
     if not drawn:
         return None
     spec = accuracies_spec(
-        [
-            {
-                "line": line,
-                "label": line_label(f"{row['dimension']}, {JUDGED[row['judged']]}"),
-                "panel": 0,
-                "value": row["linear"],
-                "low": row["least"],
-                "high": row["most"],
-                "zone_from": None,
-                "zone_to": None,
-                "counts": f"{plain(row, 'linear', 2)}, AUC {plain(row, 'auc', 2)}",
-                **{
-                    name: row[name]
-                    for name in ("chance", "control_task", "nonlinear", "random_network")
-                },
-            }
-            for line, row in enumerate(drawn)
-        ],
+        [_line(line, row) for line, row in enumerate(drawn)],
         [""],
         limit,
         MARKS,
@@ -139,6 +122,21 @@ def _figure(rows: Rows, table: Table, limit: float) -> Figure | None:
         ),
         table=table,
     )
+
+
+def _line(line: int, row: Row) -> dict[str, Any]:
+    return {
+        "line": line,
+        "label": line_label(f"{row['dimension']}, {JUDGED[row['judged']]}"),
+        "panel": 0,
+        "value": row["linear"],
+        "low": row["least"],
+        "high": row["most"],
+        "zone_from": None,
+        "zone_to": None,
+        "counts": f"{plain(row, 'linear', 2)}, AUC {plain(row, 'auc', 2)}",
+        **{name: row[name] for name in ("chance", "control_task", "nonlinear", "random_network")},
+    }
 
 
 def _table(rows: Rows) -> Table:

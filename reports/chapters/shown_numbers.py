@@ -117,7 +117,7 @@ def line_label(text: str, width: int = LABEL) -> str:
     """A label within its room, cut in the middle, since names of one kind often begin alike.
 
     >>> line_label("integrated_gradients_plain", 20)
-    'integrated_…nts_plain'
+    'integrated…nts_plain'
     """
     if columns_of(text) <= width:
         return text
