@@ -8,6 +8,7 @@ from typing import Any
 import polars as pl
 
 from audit.checks.check import Check, Outcome
+from audit.engine.statistics.cluster_means import smallest_difference
 from audit.explanations.agreement.agreement_values import HUMAN
 from audit.explanations.branches import LEAST_INSTANCES
 from audit.explanations.measure import ExplanationMeasurements
@@ -59,6 +60,9 @@ def _finding(explained: ExplanationMeasurements, row: Mapping[str, Any]) -> Find
             "above_chance": rounded(row["above_chance"]),
             "above_low": rounded(row["above_low"]),
             "above_high": rounded(row["above_high"]),
+            "smallest_difference": rounded(
+                smallest_difference(row["above_low"], row["above_high"], row["n"])
+            ),
             "margin": Quantity(MARGIN),
         },
         curator="Find out which of the two follows the model: compare their faithfulness, and "

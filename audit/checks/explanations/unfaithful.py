@@ -8,6 +8,7 @@ from typing import Any
 import polars as pl
 
 from audit.checks.check import Check, Outcome
+from audit.engine.statistics.cluster_means import smallest_difference
 from audit.explanations.branches import LEAST_INSTANCES
 from audit.explanations.faithful_rows import HIGHER
 from audit.explanations.measure import ExplanationMeasurements
@@ -60,6 +61,9 @@ def _finding(explained: ExplanationMeasurements, row: Mapping[str, Any]) -> Find
             "above_random": rounded(row["above_random"]),
             "above_low": rounded(row["above_low"]),
             "above_high": rounded(row["above_high"]),
+            "smallest_difference": rounded(
+                smallest_difference(row["above_low"], row["above_high"], row["n"])
+            ),
             "margin": Quantity(MARGIN),
         },
         curator="Leave this method out of what people are shown, or find out why it does not "

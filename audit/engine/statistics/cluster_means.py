@@ -67,6 +67,19 @@ class NodeMeans:
         return quantiles * self.error
 
 
+def smallest_difference(low: float, high: float, n: int) -> float:
+    """The smallest mean that a two-sided test at 5 % tells from 0 with a power of 80 %.
+
+    Args:
+        low: Lower end of the 95 % interval of a mean, Student's.
+        high: Upper end.
+        n: Number of values that the mean is of, at least 2.
+    """
+    freedom = np.array([n - 1.0])
+    two_sided, power = (_quantile(level, freedom)[0] for level in ((1 + LEVEL) / 2, POWER))
+    return float((high - low) / 2 * (two_sided + power) / two_sided)
+
+
 def node_means(values: FloatArray, cluster: IntArray, below: Sparse) -> NodeMeans:
     """Compare the examples below each node with all others.
 

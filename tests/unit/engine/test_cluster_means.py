@@ -7,8 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy.sparse import csr_array
+from scipy.stats import t
 
-from audit.engine.statistics.cluster_means import node_means
+from audit.engine.statistics.cluster_means import node_means, smallest_difference
 
 
 def below(marks: list[list[bool]]) -> csr_array:
@@ -102,3 +103,14 @@ def test_the_smallest_difference_is_found_four_times_in_five() -> None:
         _, high = node_means(values, np.arange(200), marks).interval
         hits += bool(high[0] < 0)
     assert 0.7 < hits / 400 < 0.9
+
+
+def test_the_smallest_mean_of_an_interval_is_found_four_times_in_five() -> None:
+    rng, n = np.random.default_rng(0), 40
+    values = rng.normal(size=n)
+    error = values.std(ddof=1) / n**0.5
+    reach = t.ppf(0.975, n - 1) * error
+    least = smallest_difference(-reach, reach, n)
+    samples = rng.normal(least, values.std(ddof=1), (4000, n))
+    found = np.abs(samples.mean(1)) > t.ppf(0.975, n - 1) * samples.std(1, ddof=1) / n**0.5
+    assert 0.77 < found.mean() < 0.83
