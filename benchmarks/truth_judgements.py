@@ -43,7 +43,7 @@ JUDGEMENTS: dict[str, tuple[str, str]] = {
     "model_habit:%2Fm%2F02rr_:%2Fm%2F0g12c5": (
         _YES, "Answers about guitar effects come as a set.",
     ),
-    "unexpected_pair:%2Fm%2F015lz1:%2Fm%2F0kpv1t": (_YES, "Choir and gospel are genres of singing."),
+    "unexpected_pair:%2Fm%2F015lz1:%2Fm%2F0kpv1t": (_YES, "Choir and gospel are genres sung."),
     "unexpected_pair:%2Fm%2F06d_3:children": (
         _YES, "Classes of trains are given together: a habit, told once.",
     ),

@@ -163,7 +163,7 @@ def test_counts_each_protected_alone_tell_small_cells(
         (BEHIND_AN_EXCESS, "audit.results.shared_view.SharedView._tells", lambda *_: True),
         (
             BEHIND_DIGITS,
-            "audit.results.overview._ratio_told",
+            "audit.results.overview._steady_ratio",
             lambda w, e, _: w and round(w / e, 2),
         ),
         (BEHIND_A_PART, "audit.results.shared_findings.WHOLE", "nothing"),
