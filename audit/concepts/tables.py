@@ -45,7 +45,10 @@ NESTED = (
     "a node lies in the node above it: what removes the information of the one must remove that of"
     " the other"
 )
-ONE_DIMENSION = "there is no other crossed dimension to compare with"
+ONE_DIMENSION = (
+    "no other crossed dimension can be read on unseen classes: there is none, or the slice that is"
+    " held out is all of one of its concepts"
+)
 ALL_SEEN = "every slice leaves no class unseen that could be judged"
 REMOVED_NOTHING = (
     "nothing to remove: before the ablation the concepts of {} are read in {:.0%} of the unseen"

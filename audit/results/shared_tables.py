@@ -14,6 +14,10 @@ CHANCES = frozenset(("p", "q", "p_t", "p_permutation", "p_value", "q_value"))
 """Names of p-values and q-values, as are those that end in ``_p`` and ``_q``."""
 
 
+VERDICTS = frozenset(("verdict", "interval_verdict"))
+"""Keys that tell on which side of a limit a number lies; withheld with it."""
+
+
 class SharedTable(NamedTuple):
     """What is shared of a table.
 
@@ -47,10 +51,11 @@ def _row(
     row: Mapping[str, Any], rule: SharedTable, totals: Mapping[str, int], min_cell: int
 ) -> dict[str, Any]:
     size = (row[rule.counts[0]] or 0) if rule.counts else totals["instances"]
+    small = size < min_cell
     return {
-        **{key: row[key] for key in rule.keys if key in row},
+        **{key: None if small and key in VERDICTS else row[key] for key in rule.keys if key in row},
         **{
-            name: None if size < min_cell else _number(name, row[name], min_cell)
+            name: None if small else _number(name, row[name], min_cell)
             for name in rule.values
             if name in row
         },

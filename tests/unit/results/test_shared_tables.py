@@ -75,3 +75,9 @@ def test_without_counts_the_total_decides() -> None:
     rule = SharedTable(("name",), ("share", "small_q"), ())
     assert shared_rows(frame, rule, {"instances": 5}, 11)[0]["share"] is None
     assert shared_rows(frame, rule, {"instances": 11}, 11)[0]["share"] == 0.5
+
+
+def test_a_verdict_is_withheld_with_its_number() -> None:
+    frame = pl.DataFrame({"verdict": ["pass", "fail"], "share": [0.9, 0.1], "n": [5, 50]})
+    rows = shared_rows(frame, SharedTable(("verdict",), ("share",), ("n",)), {"instances": 99}, 11)
+    assert [row["verdict"] for row in rows] == [None, "fail"]
