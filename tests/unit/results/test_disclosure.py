@@ -14,7 +14,16 @@ from hypothesis import strategies as st
 from audit.hierarchies.hierarchy import Hierarchy
 from audit.policy.policy import Policy
 from audit.policy.statements import BranchRule
-from audit.results.disclosure import count, derived, is_small, shown, shown_count, shown_in_steps
+from audit.results.disclosure import (
+    count,
+    derived,
+    is_small,
+    opened_parts,
+    shown,
+    shown_change,
+    shown_count,
+    shown_in_steps,
+)
 from audit.results.result import AuditResult
 from audit.runs.audit import run_audit
 from fixtures.coded import icd9cm
@@ -324,3 +333,13 @@ def test_two_counts_in_steps_never_tell_a_small_difference(
     assert (child, parent) in fits
     for differences in ({p - c for c, p in fits}, {total - p for _, p in fits}):
         assert not all(0 < value < min_cell for value in differences)
+
+
+def test_a_line_that_is_withheld_for_another_reads_as_no_small_cell() -> None:
+    assert opened_parts([20, 20, 5], [20, 20, "<11"], 11, made_up=45) == ([">10", 20, "<11"], False)
+
+
+def test_a_small_old_count_that_the_new_one_does_not_tell_leaves_it_as_it_is() -> None:
+    """Of 50 that came, 45 may all be in it; of 32, eight of 40 were there before."""
+    assert shown_change(8, 45, 100, 150, 11) == ("<11", 45)
+    assert shown_change(8, 40, 100, 132, 11) == ("<11", ">10")

@@ -221,3 +221,27 @@ def test_labels_that_say_little_are_those_of_the_hierarchy(
 
     assert of.uninformative == little & labels
     assert of.root == (hierarchy.nodes[hierarchy.root] if len(hierarchy) > 1 else None)
+
+
+def test_a_joint_that_its_parent_tells_is_protected_on_a_wide_hierarchy_too() -> None:
+    """All 100 below ``left`` have ``a`` or ``b``: 60, 45 and 100 tell that five have both."""
+    others = {f"n{number}": 50 for number in range(12)}
+    of = Release(
+        labelled=700,
+        assertions=705,
+        parents={
+            "a": ("left",),
+            "b": ("left",),
+            "left": ("top",),
+            **dict.fromkeys(others, ("top",)),
+        },
+        supports={**others, "a": 60, "b": 45, "left": 100, "top": 700},
+        labels={"a": 2, "b": 2, **dict.fromkeys(others, 1)},
+        residual=frozenset(),
+    )
+    both = together(carried("a"), carried("b"))
+    counts = {carried("left"): 100, carried("a"): 60, carried("b"): 45, both: 5}
+    told = protected(counts, of, MIN_CELL)
+
+    assert told[both] == "<11"
+    assert any(told[cell] == ">10" for cell in counts)
