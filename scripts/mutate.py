@@ -3,7 +3,7 @@
     python scripts/mutate.py --room disclosure [--mutants 300] [--seed 0]
 
 Each mutant is one small fault (see `fixtures/mutants.py`) in a copy of the tree, where the room's
-tests run until the first that fails. A mutant that takes five times as long as the room without one
+tests run until the first that fails. A mutant that takes three times as long as the room without one
 counts as noticed. Exit status 1: fewer than 90 of 100 were noticed; 2: the tests fail as they are.
 """
 
@@ -82,7 +82,7 @@ def main() -> int:
         if _noticed(tree, room.tests, None):
             print("the tests of the room fail without a mutant")
             return 2
-        seconds = 5 * (time.monotonic() - started) + 30
+        seconds = 3 * (time.monotonic() - started) + 30
         every = [
             (path, number)
             for pattern in room.modules
