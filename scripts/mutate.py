@@ -3,8 +3,9 @@
     python scripts/mutate.py --room disclosure [--mutants 300] [--seed 0]
 
 Each mutant is one small fault (see `fixtures/mutants.py`) in a copy of the tree, where the room's
-tests run until the first that fails. A mutant that takes three times as long as the room without one
-counts as noticed. Exit status 1: fewer than 90 of 100 were noticed; 2: the tests fail as they are.
+tests run until the first that fails. A mutant that takes three times as long as the room without
+one counts as noticed. Exit status 1: fewer than 90 of 100 were noticed; 2: the tests fail as they
+are.
 """
 
 from __future__ import annotations
