@@ -91,6 +91,10 @@ def findings(result: AuditResult, check: str, name: str) -> AuditResult:
     return replace(result, checks=tuple(map(each, result.checks)))
 
 
+def _nowhere() -> pl.Expr:
+    return pl.col("parent").replace("lung", "nowhere")
+
+
 @pytest.mark.parametrize(
     ("edit", "told"),
     [
@@ -110,6 +114,14 @@ def findings(result: AuditResult, check: str, name: str) -> AuditResult:
         (
             lambda r: findings(r, "unexpected_pair", "instances"),
             "findings with other counts than the tables: 'unexpected_pair:",
+        ),
+        (
+            lambda r: findings(r, "unexpected_pair", "support_a"),
+            "findings with other counts than the tables: 'unexpected_pair:",
+        ),
+        (
+            lambda r: replace(r, residuals=r.residuals.with_columns(_nowhere())),
+            "other counts below them than they can have: 'nowhere'",
         ),
     ],
 )
