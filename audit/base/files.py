@@ -179,6 +179,7 @@ def _read_parquet(path: Path) -> pl.DataFrame:
     if path.is_file() and path.stat().st_size == 0:
         raise InputError("a file with content is required", found="an empty file", where=path)
     with _reading(path):
+        pa.set_memory_pool(pa.system_memory_pool())  # Arrow's own keeps what it frees
         try:
             return pl.read_parquet(path, use_pyarrow=True)
         except (
