@@ -67,6 +67,7 @@ def writing_run(out: Path, *, overwrite: bool = False, kind: FolderKind = RUN) -
             for path in (*folder.rglob("*"), folder):
                 flush(path)
             _put_in_place(folder, out, overwrite=overwrite, kind=kind)
+        with suppress(OSError):  # it is in place, whole, and no failure would take it back
             flush(out.parent)
 
 
