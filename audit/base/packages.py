@@ -14,19 +14,18 @@ EXTRAS = {"torch": "model", "captum": "explain", "shap": "explain", "sklearn": "
 """The extra that installs each package."""
 
 
-def require_package(package: str, purpose: str, extra: str = "") -> None:
+def require_package(package: str, purpose: str) -> None:
     """Raise InputError, which names the extra to install, if a package is not installed.
 
     Args:
         package: A key of `EXTRAS`.
         purpose: What the package is needed for, as "to compute LIME".
-        extra: The extra to name, if not that of `EXTRAS`.
     """
     if find_spec(package) is None:
         raise InputError(
             f"the package {package} is required {purpose}",
             found="it is not installed",
-            hint=f"pip install 'hierarchy-audit[{extra or EXTRAS[package]}]'",
+            hint=f"pip install 'hierarchy-audit[{EXTRAS[package]}]'",
         )
 
 

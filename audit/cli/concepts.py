@@ -4,13 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
 import typer
 
+from audit.cli.concept_options import (
+    Depths,
+    FacetsFromTitles,
+    FacetTable,
+    RepresentationsPath,
+    Splits,
+    TestedLayer,
+    UntrainedBaseline,
+)
 from audit.cli.explanation_options import LabelHierarchy, LabelsPath
 from audit.cli.given_labels import refuse_without_labels
-from audit.cli.new_run import write_new_run
+from audit.cli.new_run import audit_analysis
 from audit.cli.options import (
     AsJson,
     FailOn,
@@ -27,53 +36,21 @@ from audit.cli.options import (
     Seed,
     WritePdf,
 )
-from audit.cli.output import exit_status, shown_progress, summarise, user_mistakes
-from audit.cli.sealing import key_of
 
 if TYPE_CHECKING:
     from audit.runs.settings import Settings
 
-TESTS = "Tests"
-"""Heading of ``audit concepts --help``."""
-
 
 def concepts(
     ctx: typer.Context,
-    representations: Annotated[
-        Path, typer.Argument(help="Representations by layer: .npz, .safetensors or .parquet.")
-    ],
+    representations: RepresentationsPath,
     hierarchy: LabelHierarchy = None,
-    facets: Annotated[
-        Path | None,
-        typer.Option(help="Table of node, dimension and concept.", rich_help_panel=TESTS),
-    ] = None,
-    facets_from_titles: Annotated[
-        bool,
-        typer.Option(
-            "--facets-from-titles",
-            help="Take words that recur in titles below several parents as concepts.",
-            rich_help_panel=TESTS,
-        ),
-    ] = False,
-    depth: Annotated[
-        list[int] | None,
-        typer.Option(
-            help="Take the nodes at this depth as concepts; may be repeated.",
-            rich_help_panel=TESTS,
-        ),
-    ] = None,
-    layer: Annotated[
-        str | None,
-        typer.Option(help="Layer that tests are about; else the last.", rich_help_panel=TESTS),
-    ] = None,
-    baseline: Annotated[
-        Path | None,
-        typer.Option(
-            help="Representations of the same instances by an untrained network.",
-            rich_help_panel=TESTS,
-        ),
-    ] = None,
-    seeds: Annotated[int, typer.Option(min=1, help="Resampled splits.", rich_help_panel=TESTS)] = 5,
+    facets: FacetTable = None,
+    facets_from_titles: FacetsFromTitles = False,
+    depth: Depths = None,
+    layer: TestedLayer = None,
+    baseline: UntrainedBaseline = None,
+    seeds: Splits = 5,
     labels: LabelsPath = None,
     predictions: PredictionsPath = None,
     format: FormatName = None,
@@ -90,18 +67,7 @@ def concepts(
     as_json: AsJson = False,
 ) -> None:
     """Test whether a model's representations hold the concepts of its labels."""
-    with user_mistakes():
-        from audit.runs.folder import refuse_occupied
-
-        refuse_occupied(out, overwrite=overwrite)
-        settings, key = _settings(ctx.params), key_of(seal_key)
-        with shown_progress() as progress:
-            progress("starting")
-            result, unrendered = write_new_run(
-                settings, out, overwrite=overwrite, pdf=pdf, key=key, progress=progress
-            )
-        summarise(result, out, unrendered, as_json=as_json)
-        raise typer.Exit(exit_status(result, fail_on, unrendered))
+    audit_analysis(ctx.params, _settings)
 
 
 def _settings(options: Mapping[str, Any]) -> Settings:

@@ -27,7 +27,7 @@ from audit.cli.explanation_options import (
     StopWords,
 )
 from audit.cli.given_labels import refuse_without_labels
-from audit.cli.new_run import write_new_run
+from audit.cli.new_run import audit_analysis
 from audit.cli.options import (
     AsJson,
     FailOn,
@@ -43,8 +43,6 @@ from audit.cli.options import (
     Seed,
     WritePdf,
 )
-from audit.cli.output import exit_status, shown_progress, summarise, user_mistakes
-from audit.cli.sealing import key_of
 
 if TYPE_CHECKING:
     from audit.runs.settings import Explaining, Settings
@@ -79,18 +77,7 @@ def explanations(
     as_json: AsJson = False,
 ) -> None:
     """Audit a model's explanations: their agreement with people and with each other."""
-    with user_mistakes():
-        from audit.runs.folder import refuse_occupied
-
-        refuse_occupied(out, overwrite=overwrite)
-        settings, key = _settings(ctx.params), key_of(seal_key)
-        with shown_progress() as progress:
-            progress("starting")
-            result, unrendered = write_new_run(
-                settings, out, overwrite=overwrite, pdf=pdf, key=key, progress=progress
-            )
-        summarise(result, out, unrendered, as_json=as_json)
-        raise typer.Exit(exit_status(result, fail_on, unrendered))
+    audit_analysis(ctx.params, _settings)
 
 
 def _settings(options: Mapping[str, Any]) -> Settings:

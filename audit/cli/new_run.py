@@ -3,22 +3,48 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import typer
 
 from audit.base.errors import RenderError
 from audit.base.progress import Progress
+from audit.cli.output import exit_status, shown_progress, summarise, user_mistakes
 from audit.cli.rendering import rendering
+from audit.cli.sealing import key_of
 
 if TYPE_CHECKING:
     from audit.results.result import AuditResult
     from audit.runs.seal_key import SealKey
     from audit.runs.settings import Settings
+
+
+def audit_analysis(
+    options: Mapping[str, Any], settings_of: Callable[[Mapping[str, Any]], Settings]
+) -> NoReturn:
+    """Audit explanations or concepts, leave a run, tell what it says, and exit.
+
+    Args:
+        options: The options of the command.
+        settings_of: Function that makes the settings of them.
+    """
+    with user_mistakes():
+        from audit.runs.folder import refuse_occupied
+
+        out, overwrite = options["out"], options["overwrite"]
+        refuse_occupied(out, overwrite=overwrite)
+        settings, key = settings_of(options), key_of(options["seal_key"])
+        with shown_progress() as progress:
+            progress("starting")
+            result, unrendered = write_new_run(
+                settings, out, overwrite=overwrite, pdf=options["pdf"], key=key, progress=progress
+            )
+        summarise(result, out, unrendered, as_json=options["as_json"])
+        raise typer.Exit(exit_status(result, options["fail_on"], unrendered))
 
 
 def write_new_run(

@@ -75,7 +75,7 @@ def measure_concepts(
             instance, a layer has more features than instances, the layer is not there, no label
             is a node of the hierarchy, or scikit-learn is not installed.
     """
-    require_package("sklearn", "to fit probes", "concepts")
+    require_package("sklearn", "to fit probes")
     tested = _layer(representations, layer)
     if seeds < 1:
         raise InputError("the number of seeds must be at least 1", found=str(seeds))
