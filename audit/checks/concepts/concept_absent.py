@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 from audit.checks.check import Check, Limit, Outcome
-from audit.checks.concepts.node_states import cases, described, outcome, rows_in_state
+from audit.checks.concepts.node_states import cases, described, findings_in_state, outcome
 from audit.measure.measure import Measurements
 from audit.results.disclosure import Quantity, coarse, rounded
 from audit.results.findings import Finding
@@ -17,12 +17,7 @@ _TITLE = "Are there nodes whose concept the representation lacks?"
 
 def run(measured: Measurements) -> Outcome:
     """Report nodes whose linear probe is right on less than the limit of instances, for sure."""
-    return outcome(measured, tuple(_findings(measured)))
-
-
-def _findings(measured: Measurements) -> Iterator[Finding]:
-    for row in rows_in_state(measured, "absent", "absent_q").iter_rows(named=True):
-        yield _finding(measured, row)
+    return outcome(measured, findings_in_state(measured, "absent", "absent_q", _finding))
 
 
 def _finding(measured: Measurements, row: Mapping[str, Any]) -> Finding:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 from audit.checks.check import Check, Limit, Outcome
-from audit.checks.concepts.node_states import cases, described, outcome, rows_in_state
+from audit.checks.concepts.node_states import cases, described, findings_in_state, outcome
 from audit.measure.measure import Measurements
 from audit.results.disclosure import Quantity, coarse, rounded
 from audit.results.findings import Finding
@@ -19,12 +19,7 @@ def run(measured: Measurements) -> Outcome:
     """Report nodes that a probe tells from their siblings much better than predictions do."""
     predicted = measured.tested.nodes["predicted"].drop_nulls()
     lacking = "" if len(predicted) else "no predictions were given, or no node has siblings"
-    return outcome(measured, tuple(_findings(measured)), lacking)
-
-
-def _findings(measured: Measurements) -> Iterator[Finding]:
-    for row in rows_in_state(measured, "unused", "unused_q").iter_rows(named=True):
-        yield _finding(measured, row)
+    return outcome(measured, findings_in_state(measured, "unused", "unused_q", _finding), lacking)
 
 
 def _finding(measured: Measurements, row: Mapping[str, Any]) -> Finding:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
+from typing import Any
+
 import numpy as np
 import polars as pl
 
@@ -19,6 +22,17 @@ def rows_in_state(measured: Measurements, state: str, q_value: str) -> pl.DataFr
     return measured.tested.nodes.filter(
         (pl.col("state") == state) & (pl.col(q_value) <= rate) & pl.col("folded_into").is_null()
     ).sort(q_value, "node")
+
+
+def findings_in_state(
+    measured: Measurements,
+    state: str,
+    q_value: str,
+    finding: Callable[[Measurements, Mapping[str, Any]], Finding],
+) -> tuple[Finding, ...]:
+    """A finding of each node in a state."""
+    rows = rows_in_state(measured, state, q_value).iter_rows(named=True)
+    return tuple(finding(measured, row) for row in rows)
 
 
 def outcome(measured: Measurements, findings: tuple[Finding, ...], lacking: str = "") -> Outcome:
