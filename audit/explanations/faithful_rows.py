@@ -12,7 +12,7 @@ from audit.base.errors import InputError, SchemaError, first_cases
 from audit.base.files import first_bytes, refuse_pickle
 from audit.data.label_formats.jsonl import objects_on
 from audit.data.sources import source_of
-from audit.explanations.agreement.instance_means import clusters, instance_means
+from audit.explanations.agreement.instance_means import clusters_by, instance_means
 from audit.explanations.attributions import Attributions
 
 HIGHER = "comprehensiveness"
@@ -103,12 +103,7 @@ def faithfulness_means(rows: pl.DataFrame) -> pl.DataFrame:
         Columns `MEANS`; ``above_random`` with its 95 % interval is positive where the method is
         more faithful than a random order.
     """
-    keys = rows.select("model", "method").unique().sort("model", "method")
-    part = rows.select("model", "method").join(
-        keys.with_row_index("part"), on=["model", "method"], how="left", maintain_order="left"
-    )["part"]
-    _, instance = np.unique(rows["id"].to_numpy(), return_inverse=True)
-    grouped = clusters(part.to_numpy().astype(np.int64), instance.astype(np.int64))
+    keys, grouped = clusters_by(rows, ["model", "method"])
     value = rows.select(METRICS).to_numpy()
     random = rows.select(f"random_{metric}" for metric in METRICS).to_numpy()
     sign = np.array([1.0 if metric == HIGHER else -1.0 for metric in METRICS])

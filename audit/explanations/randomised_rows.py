@@ -9,7 +9,7 @@ import polars as pl
 
 from audit.base.dag import IntArray
 from audit.base.errors import InputError
-from audit.explanations.agreement.instance_means import clusters, instance_means
+from audit.explanations.agreement.instance_means import clusters_by, instance_means
 from audit.explanations.attributions import Attributions
 from audit.explanations.lists import Lists
 
@@ -105,11 +105,9 @@ def randomised_means(trained: Attributions, random: Attributions) -> pl.DataFram
         95 % interval; ``n`` instances, ``rows`` with a correlation, ``undefined`` ones without.
     """
     rows = rank_correlations(trained, random)
-    names = rows.select("model", "method").unique().sort("model", "method").with_row_index("part")
-    part = rows.join(names, on=["model", "method"], nulls_equal=True, maintain_order="left")["part"]
-    instance = rows["id"].rank("dense").to_numpy().astype(np.int64)
+    names, grouped = clusters_by(rows, ["model", "method"])
     columns = rows.select("correlation", "absolute_correlation").fill_null(np.nan).to_numpy()
-    means = instance_means(columns, clusters(part.to_numpy().astype(np.int64), instance))
+    means = instance_means(columns, grouped)
     return names.with_columns(
         correlation=means.value[:, 0],
         low=means.low[:, 0],

@@ -10,7 +10,7 @@ import polars as pl
 
 from audit.base.dag import FloatArray, IntArray
 from audit.explanations.agreement.agreement_values import HUMAN, Values
-from audit.explanations.agreement.instance_means import Clusters, Means, clusters, instance_means
+from audit.explanations.agreement.instance_means import Clusters, Means, clusters_by, instance_means
 from audit.explanations.agreement.units import Units
 
 GAIN_KS = (1, 2, 3, 4, 5)
@@ -70,12 +70,7 @@ def by_length(units: Units) -> Parts:
 
 
 def _parts(frame: pl.DataFrame, columns: Sequence[str]) -> Parts:
-    names = frame.select(columns).unique().sort(columns).with_row_index("part")
-    part = frame.join(names, on=columns, how="left", nulls_equal=True, maintain_order="left")[
-        "part"
-    ]
-    instance = frame["id"].rank("dense").to_numpy().astype(np.int64)
-    return Parts(names.drop("part"), clusters(part.to_numpy().astype(np.int64), instance))
+    return Parts(*clusters_by(frame, columns))
 
 
 def rules(values: Values) -> Iterator[tuple[str, int | None, FloatArray, FloatArray, FloatArray]]:

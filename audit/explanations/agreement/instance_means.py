@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+import polars as pl
 from scipy.sparse import csr_array
 from scipy.special import stdtrit
 
@@ -38,6 +40,22 @@ def clusters(part: IntArray, instance: IntArray) -> Clusters:
     first = np.flatnonzero(new_part | (np.diff(instance[order], prepend=-1) != 0))
     first_of_part = np.flatnonzero(new_part[first])
     return Clusters(_rows(first, order), _rows(first_of_part, np.arange(len(first))))
+
+
+def clusters_by(frame: pl.DataFrame, columns: Sequence[str]) -> tuple[pl.DataFrame, Clusters]:
+    """Units by the values of some columns, which are the parts, and by instance.
+
+    Args:
+        frame: A row per unit, with its instance as ``id``.
+        columns: What names a part; null is a value of its own.
+
+    Returns:
+        The columns, a row per part, in order; and the units of each part.
+    """
+    names = frame.select(columns).unique().sort(columns).with_row_index("part")
+    part = frame.join(names, on=list(columns), how="left", nulls_equal=True, maintain_order="left")
+    instance = frame["id"].rank("dense").to_numpy().astype(np.int64)
+    return names.drop("part"), clusters(part["part"].to_numpy().astype(np.int64), instance)
 
 
 def _rows(first: IntArray, columns: IntArray) -> Sparse:

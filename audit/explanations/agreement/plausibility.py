@@ -25,7 +25,7 @@ from audit.explanations.agreement.evidence_measures import (
     set_measures,
     span_f1,
 )
-from audit.explanations.agreement.instance_means import clusters, instance_means
+from audit.explanations.agreement.instance_means import clusters_by, instance_means
 from audit.explanations.agreement.top_tokens import Compat, Ranking, peaks, ranking, row_keys
 from audit.explanations.attributions import Attributions
 
@@ -194,18 +194,9 @@ def _set_columns(
 
 def _means(judged: pl.DataFrame, values: Mapping[str, FloatArray]) -> pl.DataFrame:
     """Means by model, method and metric."""
-    names = judged.select("model", "method").unique().sort("model", "method")
+    names, grouped = clusters_by(judged, ["model", "method"])
     metrics = pl.DataFrame({"metric": METRICS})
     crossed = names.join(metrics, how="cross", maintain_order="left_right")
-    part = judged.join(
-        names.with_row_index("part"),
-        on=["model", "method"],
-        how="left",
-        nulls_equal=True,
-        maintain_order="left",
-    )["part"]
-    instance = judged["id"].rank("dense").to_numpy().astype(np.int64)
-    grouped = clusters(part.to_numpy().astype(np.int64), instance)
     mean = instance_means(np.column_stack([values[name] for name in METRICS]), grouped)
     blank = np.full(len(judged), np.nan)
     columns = [values.get(f"chance_{name}", blank) for name in METRICS]
