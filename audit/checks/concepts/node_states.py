@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-import numpy as np
 import polars as pl
 
 from audit.base.dag import IntArray
 from audit.checks.check import Outcome
+from audit.checks.shared.carriers import carrying
 from audit.measure.measure import Measurements
 from audit.results.findings import Finding
 
@@ -49,7 +49,4 @@ def described(measured: Measurements, node: str) -> str:
 
 def cases(measured: Measurements, finding: Finding) -> IntArray:
     """The instances with a label at or below the first node of a finding."""
-    node = measured.hierarchy.index(finding.nodes[0])
-    dataset = measured.loaded.dataset
-    below = measured.hierarchy.closure[:, [node]].toarray()[:, 0] > 0
-    return np.flatnonzero(np.asarray(dataset.direct @ below.astype(np.int64)) > 0)
+    return carrying(measured, finding.nodes[0])
