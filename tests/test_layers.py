@@ -16,7 +16,7 @@ FLOORS: tuple[tuple[str, ...], ...] = (
     ("hierarchies",),
     ("data",),
     ("counting",),
-    ("alignment", "explanations", "concepts"),
+    ("alignment", "explanations", "concepts", "entailment"),
     ("measure",),
     ("checks",),
     ("runs",),

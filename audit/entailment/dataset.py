@@ -1,0 +1,60 @@
+"""Tuples of an abstraction entailment graph, as read."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+NOUN, VERB, EVENT = "Noun-Entail", "Verb-Entail", "Event-Entail"
+"""The relations of AbsPyramid."""
+ENTAILS, HYPERNYM = "Entails", "Hypernym"
+"""The relations of files of two columns: premise and hypothesis, hyponym and hypernym."""
+RELATIONS = (NOUN, VERB, EVENT, ENTAILS, HYPERNYM)
+"""All relations, in report order."""
+WHOLE = frozenset((EVENT, ENTAILS, HYPERNYM))
+"""Relations whose instance is the whole head and whose concept is the whole tail."""
+SPLITS = ("train", "valid", "test")
+"""Names of splits, in report order; a file may have others, which follow by name."""
+
+TUPLES: dict[str, Any] = {
+    "id": pl.String,
+    "head": pl.String,
+    "relation": pl.String,
+    "tail": pl.String,
+    "instance": pl.String,
+    "concept": pl.String,
+    "valid": pl.Boolean,
+    "split": pl.String,
+    "votes_valid": pl.Int64,
+    "votes": pl.Int64,
+    "row": pl.Int64,
+}
+"""One row per kept tuple, in the order of the files. ``id`` is unique. ``split`` is null if the file
+has none. ``votes_valid`` of ``votes`` annotators hold it valid; both are null where nobody's vote
+is known. ``row`` counts the records of all files from 1, those that were refused included."""
+
+VOTES: dict[str, Any] = {"id": pl.String, "annotator": pl.String, "valid": pl.Boolean}
+"""One row per vote whose annotator is known, sorted by ``id`` and ``annotator``."""
+
+
+@dataclass(frozen=True, eq=False)
+class EntailmentDataset:
+    """Tuples of a head event, a relation, a tail event, an instance, a concept, and validity.
+
+    Args:
+        tuples: The tuples, columns `TUPLES`.
+        votes: Votes by annotator, columns `VOTES`; empty where votes are counts, or unknown.
+        rows_read: Number of records read; each was kept or refused.
+        refused: Number of records refused, by reason.
+        sources: The files.
+    """
+
+    tuples: pl.DataFrame
+    votes: pl.DataFrame
+    rows_read: int
+    refused: Mapping[str, int]
+    sources: tuple[Path, ...]
