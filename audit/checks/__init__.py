@@ -82,7 +82,10 @@ ON_CONCEPTS: tuple[Check, ...] = (
 )
 """Rules over concepts in representations, applied before those of the data where there are any."""
 
-MEASURED: tuple[Check, ...] = (*ON_EXPLANATIONS, *ON_CONCEPTS, *CHECKS)
+ON_ENTAILMENT: tuple[Check, ...] = ()
+"""Rules over entailment graphs, applied before those of the data where there is one."""
+
+MEASURED: tuple[Check, ...] = (*ON_EXPLANATIONS, *ON_CONCEPTS, *ON_ENTAILMENT, *CHECKS)
 """All of them, in report order."""
 
 ON_WAIVERS: tuple[WaiverCheck, ...] = (waiver_expired.CHECK, waiver_unused.CHECK)

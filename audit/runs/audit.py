@@ -19,7 +19,7 @@ from audit.alignment.measure import ModelMeasurements
 from audit.base.errors import InputError
 from audit.base.files import sha256_of
 from audit.base.progress import Progress, blocks, silent
-from audit.checks import CHECKS, ON_CONCEPTS, ON_EXPLANATIONS
+from audit.checks import CHECKS, ON_CONCEPTS, ON_ENTAILMENT, ON_EXPLANATIONS
 from audit.checks.check import Check
 from audit.checks.judging import (
     judged,
@@ -274,7 +274,8 @@ def _checks_for(measured: Measurements) -> tuple[Check, ...]:
     alone = measured.instances is not None and measured.instances.dataset.format in LABELS_ALONE
     of_explanations = () if measured.explanations is None else ON_EXPLANATIONS
     of_concepts = () if measured.concepts is None else ON_CONCEPTS
-    return (*of_explanations, *of_concepts, *(() if alone else CHECKS))
+    of_entailment = () if measured.entailment is None else ON_ENTAILMENT
+    return (*of_explanations, *of_concepts, *of_entailment, *(() if alone else CHECKS))
 
 
 def _applied(check: Check, measured: Measurements, cases: dict[str, CaseNumbers]) -> CheckResult:
