@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import polars as pl
 
 from audit.base import dag
+from audit.base.cycles import shortest_cycle
 from audit.base.dag import SYNTHETIC_ROOT, Sparse
 from audit.base.errors import HierarchyError, SchemaError, first_cases
 
@@ -52,7 +53,7 @@ def refuse_cycle(edges: Sparse, ids: Sequence[str]) -> None:
     """Raise a `HierarchyError` that names the shortest cycle, if there is one."""
     if len(dag.topological_order(edges)) == len(ids):
         return
-    cycle = dag.shortest_cycle(edges)
+    cycle = shortest_cycle(edges)
     shown = [ids[i] for i in cycle[:SHOWN]]
     raise HierarchyError(
         "a hierarchy has no cycles",
