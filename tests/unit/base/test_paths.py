@@ -1,4 +1,4 @@
-"""Shortcuts of directed acyclic graphs: what networkx's transitive reduction leaves out."""
+"""Paths and shortcuts of directed acyclic graphs, against networkx."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from audit.base import shortcuts as module
+from audit.base import paths
 from audit.base.cycles import edge_ends
 from audit.base.dag import Sparse, edge_matrix
-from audit.base.shortcuts import shortcuts
+from audit.base.paths import leads_to, shortcuts
 from fixtures.examples import examples
 
 
@@ -59,14 +59,36 @@ def test_shortcuts_are_what_the_transitive_reduction_leaves_out(
     assert_as_networkx(*drawn)
 
 
+def assert_leads_as_networkx(edges: list[tuple[int, int]], n: int) -> None:
+    oracle: nx.DiGraph[int] = nx.DiGraph(edges)
+    oracle.add_nodes_from(range(n))
+    low, high = (ends.ravel() for ends in np.indices((n, n)))
+    expected = [b == a or b in nx.descendants(oracle, a) for a, b in zip(low, high, strict=True)]
+
+    assert leads_to(graph(edges, n), low, high).tolist() == expected
+
+
+@given(acyclic())
+def test_a_node_leads_to_what_networkx_reaches(drawn: tuple[list[tuple[int, int]], int]) -> None:
+    assert_leads_as_networkx(*drawn)
+
+
+def test_no_pairs_lead_nowhere() -> None:
+    none = np.empty(0, np.int64)
+
+    assert leads_to(graph([(0, 1)], 2), none, none).tolist() == []
+
+
 @pytest.mark.parametrize("seed", range(3))
 def test_more_targets_than_are_marked_at_a_time(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "TARGETS", 70)
+    monkeypatch.setattr(paths, "TARGETS", 70)
     random = np.random.default_rng(seed)
     pairs = np.sort(random.integers(0, 400, (1200, 2)), axis=1)
     edges = {(int(child), int(parent)) for parent, child in pairs if parent != child}
 
     assert_as_networkx(sorted(edges), 400)
+    few = [(child, parent) for child, parent in edges if child < 80]
+    assert_leads_as_networkx(few, 80)
 
 
 def test_by_hand() -> None:

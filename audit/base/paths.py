@@ -1,4 +1,4 @@
-"""Edges of a directed acyclic graph beside which a longer path leads to the same node."""
+"""Which nodes of a directed acyclic graph paths lead to, without the closure, which may not fit."""
 
 from __future__ import annotations
 
@@ -9,11 +9,25 @@ import numpy as np
 from numpy.typing import NDArray
 
 from audit.base.cycles import edge_ends
-from audit.base.dag import IntArray, Sparse, longest_from_top
+from audit.base.dag import BoolArray, IntArray, Sparse, longest_from_top
 
 _BITS = 64
 TARGETS = 16 * _BITS
 """Parents whose descendants are marked at a time: a bit of each node for each of them."""
+
+
+def leads_to(edges: Sparse, low: IntArray, high: IntArray) -> BoolArray:
+    """Whether the second node of each pair is the first one or lies above it, shape (n_pairs,).
+
+    Time grows with the edges times the number of different second nodes over `TARGETS`, memory with
+    the nodes.
+    """
+    met = np.zeros(len(low), np.bool_)
+    n, levels = edges.shape[0], list(_levels(edges)) if len(low) else []
+    for block, asked, bit in _blocks(high):
+        mask = np.uint64(1) << (bit % _BITS).astype(np.uint64)
+        met[asked] = (_reach(levels, block, n)[low[asked], bit // _BITS] & mask) != 0
+    return met
 
 
 def shortcuts(edges: Sparse) -> IntArray:
@@ -38,13 +52,18 @@ def shortcuts(edges: Sparse) -> IntArray:
     possible = np.flatnonzero((parents_of[child] > 1) & (children_of[parent] > 1))
     through = np.full(len(child), -1, np.int64)
     levels = list(_levels(edges)) if len(possible) else []
-    targets = np.unique(parent[possible])
-    for start in range(0, len(targets), TARGETS):
-        block = targets[start : start + TARGETS]
-        asked = possible[np.isin(parent[possible], block)]
-        bit = np.searchsorted(block, parent[asked])
-        through[asked] = _first_below(edges, _reach(levels, block, edges.shape[0]), asked, bit)
+    for block, asked, bit in _blocks(parent[possible]):
+        reach = _reach(levels, block, edges.shape[0])
+        through[possible[asked]] = _first_below(edges, reach, possible[asked], bit)
     return through
+
+
+def _blocks(targets: IntArray) -> Iterator[tuple[IntArray, IntArray, IntArray]]:
+    """Different targets in blocks, where those of a block stand, and which of it each is."""
+    different, number = np.unique(targets, return_inverse=True)
+    for start in range(0, len(different), TARGETS):
+        asked = np.flatnonzero((number >= start) & (number < start + TARGETS))
+        yield different[start : start + TARGETS], asked, number[asked] - start
 
 
 def _levels(edges: Sparse) -> Iterator[tuple[IntArray, IntArray, IntArray]]:
