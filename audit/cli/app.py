@@ -9,6 +9,7 @@ import typer
 
 from audit.cli.compare import compare
 from audit.cli.concepts import concepts
+from audit.cli.entailment import entailment
 from audit.cli.explanations import explanations
 from audit.cli.judge import judge
 from audit.cli.lists import list_
@@ -59,6 +60,9 @@ COMMANDS: tuple[tuple[str, Callable[..., None], str, str], ...] = (
 for name, command, *examples in COMMANDS:
     shown = "\n\n".join(f"audit {name} {example}" for example in examples)
     app.command(name, epilog=f"Examples:\n\n{shown}")(command)
+
+
+app.add_typer(entailment, name="entailment")
 
 
 def _tell_version(asked: bool) -> None:
