@@ -59,13 +59,16 @@ class Condensation:
         return np.diff(self.edges.indptr).astype(np.int64)
 
     def hierarchies(self) -> Iterator[Hierarchy]:
-        """The hierarchy of each relation: nodes are texts, of a component its first one."""
+        """The hierarchy of each relation: nodes are texts, of a component its first one.
+
+        Each may be a label by itself.
+        """
         child, parent = edge_ends(self.edges)
         ids = self.texts["text"].replace(SYNTHETIC_ROOT, f" {SYNTHETIC_ROOT}")
         relation = self.texts["relation"]
         edges = pl.DataFrame({"child": ids.gather(child), "parent": ids.gather(parent)})
         for name in relation.unique().sort():
-            nodes = pl.DataFrame({"node": ids, "title": self.texts["text"]})
+            nodes = pl.DataFrame({"node": ids, "title": self.texts["text"], "assignable": True})
             own = edges.filter(relation.gather(child) == name)
             yield Hierarchy.build(own, nodes.filter(relation == name), name=name)
 
