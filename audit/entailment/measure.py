@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from audit.entailment.dataset import EntailmentDataset
+from audit.entailment.graph.measurements import GraphMeasurements
 
 
 @dataclass(frozen=True, eq=False)
@@ -13,6 +14,8 @@ class EntailmentMeasurements:
 
     Args:
         dataset: What was read.
+        graph: The graph that its tuples state.
     """
 
     dataset: EntailmentDataset
+    graph: GraphMeasurements
