@@ -4,6 +4,13 @@ from __future__ import annotations
 
 from audit.checks.check import Check, WaiverCheck
 from audit.checks.concepts import concept_absent, concept_entangled, concept_unused
+from audit.checks.entailment import (
+    catch_all,
+    contradiction,
+    cycle,
+    redundant_edge,
+    transitivity,
+)
 from audit.checks.explanations import evidence_ignored, methods_disagree, unfaithful
 from audit.checks.rules import (
     cross_branch,
@@ -82,7 +89,13 @@ ON_CONCEPTS: tuple[Check, ...] = (
 )
 """Rules over concepts in representations, applied before those of the data where there are any."""
 
-ON_ENTAILMENT: tuple[Check, ...] = ()
+ON_ENTAILMENT: tuple[Check, ...] = (
+    cycle.CHECK,
+    contradiction.CHECK,
+    transitivity.CHECK,
+    redundant_edge.CHECK,
+    catch_all.CHECK,
+)
 """Rules over entailment graphs, applied before those of the data where there is one."""
 
 MEASURED: tuple[Check, ...] = (*ON_EXPLANATIONS, *ON_CONCEPTS, *ON_ENTAILMENT, *CHECKS)

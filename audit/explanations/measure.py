@@ -12,6 +12,7 @@ import polars as pl
 
 from audit.base.cores import cores
 from audit.base.errors import InputError
+from audit.base.memory import give_back_freed_memory
 from audit.base.progress import Progress, silent
 from audit.explanations.agreement.agreement import ALL, Agreement, measure_agreement
 from audit.explanations.agreement.agreement_values import HUMAN
@@ -147,6 +148,7 @@ def measure_explanations(
         if attributions.evidence is not None:
             plausibility = measure_plausibility(attributions, seed=seed)
         agreement = agreeing.result()
+    give_back_freed_memory()
     kept = _kept(attributions, only)
     progress("comparing nodes")
     nodes = node_results(

@@ -1,4 +1,4 @@
-"""Labels of attributions or representations as a dataset, where there is no other one."""
+"""Labels of attributions, representations or tuples as a dataset, where there is no other one."""
 
 from __future__ import annotations
 
@@ -14,7 +14,9 @@ ATTRIBUTIONS = "attributions"
 """Format of a dataset that is the explained labels alone."""
 REPRESENTATIONS = "representations"
 """Format of a dataset that is the labels of representations alone."""
-LABELS_ALONE = (ATTRIBUTIONS, REPRESENTATIONS)
+ENTAILMENT = "entailment"
+"""Format of a dataset whose instances are tuples of an entailment graph, labelled by relation."""
+LABELS_ALONE = (ATTRIBUTIONS, REPRESENTATIONS, ENTAILMENT)
 """Formats of datasets that checks of data do not apply to."""
 FLAT = "flat"
 """Name of the hierarchy that has all labels below one root."""

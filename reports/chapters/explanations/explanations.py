@@ -6,12 +6,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from reports.chapters.explanation_agreement import agreement
-from reports.chapters.explanation_alignment import reasons
-from reports.chapters.explanation_evidence import against_evidence
-from reports.chapters.explanation_examples import Examples, examples
-from reports.chapters.explanation_nodes import where
-from reports.chapters.explanation_parts import PEOPLE
+from reports.chapters.explanations.agreement import agreement
+from reports.chapters.explanations.alignment import reasons
+from reports.chapters.explanations.evidence import against_evidence
+from reports.chapters.explanations.examples import Examples, examples
+from reports.chapters.explanations.nodes import where
+from reports.chapters.explanations.parts import PEOPLE
 from reports.chapters.labels_alone import Facts
 from reports.chapters.shown_numbers import Chapter, names
 from reports.words.explanation_words import EVIDENCE, LEFT_OUT, SUBSETS

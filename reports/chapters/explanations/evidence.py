@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from reports.chapters.explanation_parts import dots, in_order, named, several_models
+from reports.chapters.explanations.parts import dots, in_order, named, several_models
 from reports.chapters.shown_numbers import (
     UNDEFINED,
     Chapter,

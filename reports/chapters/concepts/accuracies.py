@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from reports.chapters.concept_tests import KEYS, of_the_paper
+from reports.chapters.concepts.tests import KEYS, of_the_paper
 from reports.chapters.shown_numbers import (
     UNDEFINED,
     Chapter,

@@ -6,11 +6,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from reports.chapters import metric_tables
-from reports.chapters.behaviours import Behaviours, behaviours
 from reports.chapters.beside import beside_figure, decided
-from reports.chapters.exchanges import Exchanges, exchanges
-from reports.chapters.metric_figures import metric_figures
+from reports.chapters.model import metric_tables
+from reports.chapters.model.behaviours import Behaviours, behaviours
+from reports.chapters.model.exchanges import Exchanges, exchanges
+from reports.chapters.model.metric_figures import metric_figures
 from reports.words.parts import Figure, Table
 from reports.words.words import number
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from reports.chapters.metric_tables import ALL, ERRORS, UNCERTAINTY, captioned
+from reports.chapters.model.metric_tables import ALL, ERRORS, UNCERTAINTY, captioned
 from reports.chapters.subtrees import Subtree, drawn, subtrees
 from reports.charts import model_charts
 from reports.charts import parts as chart_parts

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from reports.chapters.concept_controls import mean
+from reports.chapters.concepts.controls import mean
 from reports.chapters.shown_numbers import (
     UNDEFINED,
     Chapter,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from math import tanh
 
-from reports.chapters.explanation_parts import several_models
+from reports.chapters.explanations.parts import several_models
 from reports.chapters.shown_numbers import (
     UNDEFINED,
     Chapter,

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from reports.chapters.explanation_parts import PEOPLE
-from reports.chapters.explanation_tables import chosen, gains, lengths, runs
+from reports.chapters.explanations.parts import PEOPLE
+from reports.chapters.explanations.tables import chosen, gains, lengths, runs
 from reports.chapters.shown_numbers import (
     Chapter,
     Row,

@@ -6,11 +6,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from reports.chapters.concept_accuracies import accuracies
-from reports.chapters.concept_controls import controls
-from reports.chapters.concept_curves import ablation, layers
-from reports.chapters.concept_nodes import Nodes, nodes
-from reports.chapters.concept_tests import Matrix, matrix
+from reports.chapters.concepts.accuracies import accuracies
+from reports.chapters.concepts.controls import controls
+from reports.chapters.concepts.curves import ablation, layers
+from reports.chapters.concepts.nodes import Nodes, nodes
+from reports.chapters.concepts.tests import Matrix, matrix
 from reports.chapters.labels_alone import Facts
 from reports.chapters.shown_numbers import UNDEFINED, Chapter, Row, Rows, count, names, plain
 from reports.words.concept_words import FACETS_FROM, LEFT_OUT
