@@ -63,7 +63,11 @@ def read_entailment_graph(
     """
     progress("reading tuples")
     dataset = read_entailment(files, settings.kind, settings.columns)
+    positives = settings.positives
     beside = Beside(
+        positives=None
+        if positives is None
+        else read_entailment(positives, settings.kind, labelled=False),
         predictions=read_validity_predictions(settings.predictions)
         if settings.predictions
         else None,
@@ -74,7 +78,7 @@ def read_entailment_graph(
 
 def _tables(entailed: EntailmentMeasurements) -> Iterator[tuple[str, pl.DataFrame]]:
     """Every table, named by what measured it."""
-    for room in ("graph", "detection"):
+    for room in ("quality", "graph", "detection"):
         measured = getattr(entailed, room)
         for field in fields(measured):
             value = getattr(measured, field.name)
@@ -98,6 +102,8 @@ def _facts(
         "splits": tuples["split"].drop_nulls().n_unique(),
         "voted": tuples["votes"].count(),
         "annotators": dataset.votes["annotator"].n_unique(),
+        "generation_set": settings.positives is not None,
+        "parameters": entailed.quality.parameters,
         "wordnet": settings.wordnet is not None,
         "models": detection.coverage["model"].n_unique(),
         "predictions": dict(detection.ledger),
