@@ -32,10 +32,17 @@ class Entailment:
     settings: Entailing
 
     def labels(self, hierarchy: Hierarchy | None) -> LabelDataset:
-        """The tuples as instances, each with its relation as label."""
+        """The tuples as instances, each with its relation as label; refused ones are bad rows."""
         rows = self.dataset.tuples.select(instance="id", label="relation").sort("instance")
-        sources = self.dataset.sources
-        return labels_alone(rows, rows["instance"], ENTAILMENT, sources, hierarchy)
+        nothing = pl.Series([None] * sum(self.dataset.refused.values()), dtype=pl.String)
+        refused = pl.DataFrame({"instance": nothing, "label": nothing})
+        return labels_alone(
+            pl.concat([rows, refused]),
+            rows["instance"],
+            ENTAILMENT,
+            self.dataset.sources,
+            hierarchy,
+        )
 
     def measured(self, measured: Measurements, seed: int, progress: Progress) -> Measurements:
         """The measurements with those of the entailment graph."""
