@@ -34,10 +34,9 @@ class Entailment:
     def labels(self, hierarchy: Hierarchy | None) -> LabelDataset:
         """The tuples as instances, each with its relation as label; refused ones are bad rows."""
         rows = self.dataset.tuples.select(instance="id", label="relation").sort("instance")
-        nothing = pl.Series([None] * sum(self.dataset.refused.values()), dtype=pl.String)
-        refused = pl.DataFrame({"instance": nothing, "label": nothing})
+        refused = pl.DataFrame({"refused": ["bad_row"] * sum(self.dataset.refused.values())})
         return labels_alone(
-            pl.concat([rows, refused]),
+            pl.concat([rows, refused.cast(pl.String)], how="diagonal"),
             rows["instance"],
             ENTAILMENT,
             self.dataset.sources,
