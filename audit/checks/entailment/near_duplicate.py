@@ -83,8 +83,8 @@ def _repeated(measured: Measurements, relation: str) -> Finding:
         check=_NAME,
         severity="error" if across else "warning",
         nodes=(relation,),
-        statement=f"{{tuples}} of {{of}} tuples of {relation} ({{share}}) {{tuples|repeats|repeat}} "
-        f"an earlier one in all elements and the label, {{across}} of them from another split: "
+        statement=f"{{tuples}} of {{of}} tuples of {relation} ({{share}}) "
+        f"{{tuples|repeats|repeat}} an earlier one in all elements and the label, {{across}} of them from another split: "
         f"{said}.",
         evidence={
             "instances": coarse(len(repeats), measured.n_instances),
