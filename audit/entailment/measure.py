@@ -22,14 +22,14 @@ class Beside:
     """What is measured with a dataset of tuples.
 
     Args:
+        positives: The generation set that goes with it.
         predictions: Predicted validity of its tuples.
         wordnet: A WordNet.
-        positives: The generation set that goes with it.
     """
 
+    positives: EntailmentDataset | None = None
     predictions: ValidityPredictions | None = None
     wordnet: WordNet | None = None
-    positives: EntailmentDataset | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,7 +38,7 @@ class EntailmentMeasurements:
 
     Args:
         dataset: What was read.
-        quality: The dataset without regard to its graph.
+        quality: What is measured of the dataset itself.
         graph: The graph that its tuples state.
         detection: How well models and baselines tell valid tuples from invalid ones.
     """
