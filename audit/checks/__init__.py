@@ -5,11 +5,16 @@ from __future__ import annotations
 from audit.checks.check import Check, WaiverCheck
 from audit.checks.concepts import concept_absent, concept_entangled, concept_unused
 from audit.checks.entailment import (
+    annotator_outlier,
     catch_all,
     contradiction,
     cycle,
+    head_in_two_splits,
+    near_duplicate,
     redundant_edge,
+    tail_mismatch,
     transitivity,
+    weak_label,
 )
 from audit.checks.explanations import evidence_ignored, methods_disagree, unfaithful
 from audit.checks.rules import (
@@ -95,6 +100,11 @@ ON_ENTAILMENT: tuple[Check, ...] = (
     transitivity.CHECK,
     redundant_edge.CHECK,
     catch_all.CHECK,
+    head_in_two_splits.CHECK,
+    tail_mismatch.CHECK,
+    near_duplicate.CHECK,
+    weak_label.CHECK,
+    annotator_outlier.CHECK,
 )
 """Rules over entailment graphs, applied before those of the data where there is one."""
 

@@ -379,15 +379,13 @@ def lint(result: LintResult) -> Group:
         examined = counted(finding.of, finding.unit)
         cells = map(Text, (finding.rule, examined, f"{len(finding.cases):,}"))
         table.add_row(_status(finding.severity), *cells)
-    return Group(
-        heading, "", table, *(_lint(finding, result.hierarchy) for finding in result.findings)
-    )
+    each = (_lint(finding, result.hierarchy) for finding in result.findings)
+    return Group(heading, "", table, *each)
 
 
 def _lint(finding: LintFinding, hierarchy: Hierarchy) -> Group:
-    named = Text.assemble(
-        (finding.severity, _STYLE[finding.severity]), (f"  {finding.rule}", "dim")
-    )
+    severity = (finding.severity, _STYLE[finding.severity])
+    named = Text.assemble(severity, (f"  {finding.rule}", "dim"))
     lines = [finding.statement]
     if finding.rule != "cycle":
         lines += [f"- {_lint_case(case, hierarchy)}" for case in finding.cases[:TOP]]

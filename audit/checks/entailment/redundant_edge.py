@@ -43,7 +43,8 @@ def _finding(measured: Measurements, rows: pl.DataFrame) -> Finding:
         severity="note",
         nodes=(relation,),
         statement=f"{{edges}} of {{of}} valid edges of {relation} ({{share}}) "
-        f"{{edges|follows|follow}} from others: {said}. That is not wrong by itself, since people were asked about each.",
+        f"{{edges|follows|follow}} from others: {said}. That is not wrong by "
+        "itself, since people were asked about each.",
         evidence={
             "instances": coarse(tuples, measured.n_instances),
             **edges_of(len(rows), of),
