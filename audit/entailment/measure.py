@@ -13,6 +13,7 @@ from audit.entailment.detection.measurements import DetectionMeasurements
 from audit.entailment.detection.predictions import PREDICTIONS, ValidityPredictions
 from audit.entailment.graph.measure import measure_graph
 from audit.entailment.graph.measurements import GraphMeasurements
+from audit.entailment.quality import QualityMeasurements, measure_quality
 from audit.hierarchies.formats.wordnet import WordNet
 
 
@@ -21,10 +22,12 @@ class Beside:
     """What is measured with a dataset of tuples.
 
     Args:
+        positives: The generation set that goes with it.
         predictions: Predicted validity of its tuples.
         wordnet: A WordNet.
     """
 
+    positives: EntailmentDataset | None = None
     predictions: ValidityPredictions | None = None
     wordnet: WordNet | None = None
 
@@ -35,11 +38,13 @@ class EntailmentMeasurements:
 
     Args:
         dataset: What was read.
+        quality: What is measured of the dataset itself.
         graph: The graph that its tuples state.
         detection: How well models and baselines tell valid tuples from invalid ones.
     """
 
     dataset: EntailmentDataset
+    quality: QualityMeasurements
     graph: GraphMeasurements
     detection: DetectionMeasurements
 
@@ -57,6 +62,7 @@ def measure_entailment(
     beside = beside or Beside()
     return EntailmentMeasurements(
         dataset=dataset,
+        quality=measure_quality(dataset, beside.positives, progress),
         graph=measure_graph(dataset, beside.wordnet, progress),
         detection=measure_detection(
             dataset,

@@ -32,10 +32,17 @@ class Entailment:
     settings: Entailing
 
     def labels(self, hierarchy: Hierarchy | None) -> LabelDataset:
-        """The tuples as instances, each with its relation as label."""
+        """The tuples as instances, each with its relation as label; refused ones are bad rows."""
         rows = self.dataset.tuples.select(instance="id", label="relation").sort("instance")
-        sources = self.dataset.sources
-        return labels_alone(rows, rows["instance"], ENTAILMENT, sources, hierarchy)
+        nothing = pl.Series([None] * sum(self.dataset.refused.values()), dtype=pl.String)
+        refused = pl.DataFrame({"instance": nothing, "label": nothing})
+        return labels_alone(
+            pl.concat([rows, refused]),
+            rows["instance"],
+            ENTAILMENT,
+            self.dataset.sources,
+            hierarchy,
+        )
 
     def measured(self, measured: Measurements, seed: int, progress: Progress) -> Measurements:
         """The measurements with those of the entailment graph."""
@@ -63,7 +70,11 @@ def read_entailment_graph(
     """
     progress("reading tuples")
     dataset = read_entailment(files, settings.kind, settings.columns)
+    positives = settings.positives
     beside = Beside(
+        positives=None
+        if positives is None
+        else read_entailment(positives, settings.kind, labelled=False),
         predictions=read_validity_predictions(settings.predictions)
         if settings.predictions
         else None,
@@ -74,7 +85,7 @@ def read_entailment_graph(
 
 def _tables(entailed: EntailmentMeasurements) -> Iterator[tuple[str, pl.DataFrame]]:
     """Every table, named by what measured it."""
-    for room in ("graph", "detection"):
+    for room in ("quality", "graph", "detection"):
         measured = getattr(entailed, room)
         for field in fields(measured):
             value = getattr(measured, field.name)
@@ -98,6 +109,8 @@ def _facts(
         "splits": tuples["split"].drop_nulls().n_unique(),
         "voted": tuples["votes"].count(),
         "annotators": dataset.votes["annotator"].n_unique(),
+        "generation_set": settings.positives is not None,
+        "parameters": entailed.quality.parameters,
         "wordnet": settings.wordnet is not None,
         "models": detection.coverage["model"].n_unique(),
         "predictions": dict(detection.ledger),

@@ -32,7 +32,7 @@ def labels_alone(
     """A dataset of labels.
 
     Args:
-        rows: ``instance, label``, each once, in order.
+        rows: ``instance, label``, each once, in order; both null for a row that was refused.
         instances: Every instance once, in order.
         format: One of `LABELS_ALONE`.
         sources: The file with the labels.
@@ -47,7 +47,7 @@ def labels_alone(
         sources,
         format=format,
     )
-    return map_labels(raw, hierarchy or _flat(rows["label"].unique().sort()))
+    return map_labels(raw, hierarchy or _flat(rows["label"].drop_nulls().unique().sort()))
 
 
 def _flat(labels: pl.Series) -> Hierarchy:
