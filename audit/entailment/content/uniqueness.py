@@ -56,7 +56,7 @@ def bleu_1(group: pl.Series, concept: pl.Series) -> pl.DataFrame:
 
 def numbers(*columns: pl.Expr) -> pl.Expr:
     """A number for each different value, or combination of values, of some columns."""
-    return pl.int_range(pl.len(), dtype=pl.Int64).first().over(*columns)
+    return pl.struct(*columns).rank("dense").cast(pl.Int64)
 
 
 def _matched_words(items: pl.DataFrame, tokens: pl.DataFrame) -> pl.DataFrame:
