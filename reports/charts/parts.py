@@ -18,7 +18,7 @@ WIDTH = 720
 
 Rows = Sequence[Mapping[str, Any]]
 
-_FONT = "system-ui, 'Segoe UI', Roboto, 'Helvetica Neue', Arial, 'Liberation Sans', sans-serif"
+FONT = "system-ui, 'Segoe UI', Roboto, 'Helvetica Neue', Arial, 'Liberation Sans', sans-serif"
 TEXT = 11
 """Font size in pixels."""
 _LINE = 24
@@ -121,7 +121,7 @@ def values(rows: Rows) -> alt.InlineData:
 
 _CONFIG: dict[str, Any] = {
     "aria": False,
-    "font": _FONT,
+    "font": FONT,
     "view": {"stroke": None},
     "text": {"fontSize": TEXT},
     "axis": {
