@@ -49,6 +49,7 @@ class EntailmentMeasurements:
 
     Args:
         dataset: What was read.
+        positives: The generation set that goes with it; None without one.
         quality: What is measured of the dataset itself.
         graph: The graph that its tuples state.
         detection: How well models and baselines tell valid tuples from invalid ones.
@@ -56,6 +57,7 @@ class EntailmentMeasurements:
     """
 
     dataset: EntailmentDataset
+    positives: EntailmentDataset | None
     quality: QualityMeasurements
     graph: GraphMeasurements
     detection: DetectionMeasurements
@@ -75,6 +77,7 @@ def measure_entailment(
     beside = beside or Beside()
     return EntailmentMeasurements(
         dataset=dataset,
+        positives=beside.positives,
         quality=measure_quality(dataset, beside.positives, progress),
         graph=measure_graph(dataset, beside.wordnet, progress),
         detection=measure_detection(
