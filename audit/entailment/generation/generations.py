@@ -34,7 +34,7 @@ ROLES = {
     "head": ("head",),
     "relation": ("relation",),
     "instance": ("instance",),
-    "text": ("text", "generation", "concept"),
+    "text": ("text", "generation", "answer"),
 }
 """Names of columns by role."""
 
@@ -61,7 +61,7 @@ def read_generations(
 ) -> Generations:
     """Read generated concepts from CSV, TSV, JSON lines or Parquet.
 
-    A file has a ``text`` (or ``generation``, or ``concept``), and the ``id`` of a tuple whose
+    A file has a ``text`` (or ``generation``, or ``answer``), and the ``id`` of a tuple whose
     instance it is for, or ``head``, ``relation`` and ``instance``; without an instance it is the
     head. ``model`` is the file's name without suffix where there is no such column.
 
