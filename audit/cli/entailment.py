@@ -39,8 +39,6 @@ from audit.cli.options import (
 )
 
 if TYPE_CHECKING:
-    import click
-
     from audit.runs.settings import Settings
 
 RUN = "run"
@@ -49,7 +47,7 @@ RUN = "run"
 class _RunByDefault(TyperGroup):
     """A group of commands of which ``run`` need not be named."""
 
-    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         named = args and (args[0] in self.commands or args[0] == "--help")
         return super().parse_args(ctx, args if named else [RUN, *args])
 
@@ -97,7 +95,9 @@ def _settings(options: Mapping[str, Any]) -> Settings:
     from audit.runs.settings import Entailing, Settings
 
     first, *further = options["files"]
-    several = ("predictions", "answers", "generations")
+    named: dict[str, Any] = {
+        name: options[name] for name in ("kind", "positives", "ratings", "wordnet", "meteor")
+    } | {name: tuple(options[name] or ()) for name in ("predictions", "answers", "generations")}
     return Settings(
         dataset=first,
         hierarchy=FLAT,
@@ -107,10 +107,6 @@ def _settings(options: Mapping[str, Any]) -> Settings:
         entailing=Entailing(
             further=tuple(further),
             columns=columns_named(options["column"]),
-            **{name: tuple(options[name] or ()) for name in several},
-            **{
-                name: options[name]
-                for name in ("kind", "positives", "ratings", "wordnet", "meteor")
-            },
+            **named,
         ),
     )

@@ -30,9 +30,7 @@ class Shares(StrEnum):
 
 TuplePaths: TypeAlias = Annotated[
     list[Path],
-    typer.Argument(
-        metavar="FILE...", help="Tuples: one file, one a split, or a folder of these."
-    ),
+    typer.Argument(metavar="FILE...", help="Tuples: one file, one a split, or a folder of these."),
 ]
 FileKind: TypeAlias = Annotated[
     Kind,
@@ -99,9 +97,7 @@ FixFolder: TypeAlias = Annotated[
         rich_help_panel=OUTPUT,
     ),
 ]
-SplitShares: TypeAlias = Annotated[
-    Shares, typer.Option(help="Shares of train, valid and test.")
-]
+SplitShares: TypeAlias = Annotated[Shares, typer.Option(help="Shares of train, valid and test.")]
 
 
 def columns_named(given: Sequence[str] | None) -> dict[str, str]:

@@ -253,9 +253,7 @@ def input_record(role: str, path: Path) -> dict[str, str]:
     return {"role": role, "path": str(path.absolute()), "sha256": sha256_of(path)}
 
 
-def with_inputs(
-    result: AuditResult, files: Iterable[tuple[str, Path | None]]
-) -> AuditResult:
+def with_inputs(result: AuditResult, files: Iterable[tuple[str, Path | None]]) -> AuditResult:
     """Add input files with their roles to a result; paths that are not files are skipped."""
     read = [input_record(role, path) for role, path in files if path and path.is_file()]
     return replace(result, inputs=(*result.inputs, *read))

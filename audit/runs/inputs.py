@@ -97,9 +97,7 @@ def read_hierarchy(settings: Settings, policy: Policy | None) -> Hierarchy:
     return load_hierarchy(settings.hierarchy, relations=settings.relations, unlisted=unlisted)
 
 
-def deciding_files(
-    settings: Settings, policy: Policy | None
-) -> Iterator[tuple[str, Path | None]]:
+def deciding_files(settings: Settings, policy: Policy | None) -> Iterator[tuple[str, Path | None]]:
     """Files other than the data that determine the result, each with its role."""
     dates = policy.code_dates if policy else None
     yield "hierarchy", None if is_built_in(settings.hierarchy) else Path(settings.hierarchy)

@@ -30,6 +30,7 @@ from audit.policy.policy import Policy
 from audit.results.result import AuditResult
 from audit.runs.analysis import Analysis
 from audit.runs.audit import input_record, run_audit, with_inputs
+from audit.runs.audited_entailment import read_entailment_graph
 from audit.runs.explained import read_explanations
 from audit.runs.inputs import deciding_files, read_data, read_hierarchy
 from audit.runs.instances import instance_frame, write_instances
@@ -169,6 +170,9 @@ def _analyses(settings: Settings, progress: Progress) -> tuple[Analysis, ...]:
         analyses.append(read_explanations(settings.explaining, progress))
     if settings.testing is not None:
         analyses.append(read_concepts(settings.testing, progress))
+    if settings.entailing is not None:
+        files = (Path(settings.dataset), *settings.entailing.further)
+        analyses.append(read_entailment_graph(files, settings.entailing, progress))
     return tuple(analyses)
 
 

@@ -9,7 +9,6 @@ import polars as pl
 
 from audit.base.cycles import on_cycle, shortest_cycle, strong_components
 from audit.base.dag import SYNTHETIC_ROOT, IntArray, Sparse, edge_matrix
-from audit.base.plurals import counted
 from audit.hierarchies.building import EDGE_SCHEMA, CyclicError, arrows
 from audit.hierarchies.hierarchy import Hierarchy
 from audit.hierarchies.lint.finding import LintFinding
@@ -50,14 +49,19 @@ def _sets(component: IntArray, on: IntArray) -> list[IntArray]:
 
 def _finding(ids: Sequence[str], edges: Sparse, members: IntArray) -> LintFinding:
     cycle = tuple(ids[members[place]] for place in shortest_cycle(edges))
-    below = "lies below itself" if len(members) == 1 else "lie below each other"
+    alone = len(members) == 1
+    several = (
+        f"{len(members):,} nodes lie below each other: {arrows(cycle)}. No hierarchy can be made "
+        "of them; what follows takes them for one node."
+    )
     return LintFinding(
         "cycle",
         "error",
-        f"{counted(len(members), 'nodes')} {below}: {arrows(cycle)}. No hierarchy can be made of "
-        f"{'it' if len(members) == 1 else 'them'}; what follows takes them for one node.",
-        "Remove one edge of the cycle, or make its nodes one; then run this again, since a longer "
-        "cycle may be left.",
+        f"A node lies below itself: {arrows(cycle)}." if alone else several,
+        "Remove that edge."
+        if alone
+        else "Remove one edge of the cycle, or make its nodes one; then run this again, since a "
+        "longer cycle may be left.",
         (cycle,),
         "child, its parent, its parent again, back to the child",
         len(ids),
@@ -79,7 +83,7 @@ def _condensed(error: CyclicError, component: IntArray) -> Hierarchy:
         pl.col("title").first(), pl.col("assignable").any(ignore_nulls=False)
     )
     return Hierarchy.build(
-        edges.filter(pl.col("child") != pl.col("parent")),
+        edges.filter(pl.col("child") != pl.col("parent")).unique(),
         merged.rename({"first": "node"}),
         name=error.name,
     )
