@@ -10,7 +10,7 @@ from typing import Any
 import polars as pl
 
 from audit.base.errors import SchemaError, first_cases
-from audit.entailment.reading.answer_columns import model_of, refuse_all, text_columns
+from audit.entailment.reading.answer_columns import model_of, sound_rows, text_columns
 from audit.entailment.reading.values import relations
 
 GENERATIONS: dict[str, Any] = {
@@ -74,12 +74,7 @@ def read_generations(
         SchemaError: If a column is missing.
     """
     parts = [_read(path, columns or {}) for path in paths]
-    read = pl.concat([pl.DataFrame(schema=_READ), *parts])
-    refused = dict(read["refused"].drop_nulls().value_counts().sort("refused").iter_rows())
-    frame = read.filter(pl.col("refused").is_null()).select(*GENERATIONS)
-    if frame.is_empty():
-        refuse_all(refused, "generated texts", paths)
-    return Generations(frame, read.height, refused, tuple(paths))
+    return Generations(*sound_rows(parts, GENERATIONS, "generated texts", paths), tuple(paths))
 
 
 _READ: Any = {**GENERATIONS, "refused": pl.String}

@@ -9,17 +9,12 @@ from typing import Any
 import polars as pl
 
 from audit.entailment.detection.predictions import (
-    KEYS,
     MISSING_ID,
     PREDICTIONS,
     ValidityPredictions,
+    predictions_of,
 )
-from audit.entailment.reading.answer_columns import (
-    model_of,
-    refuse_all,
-    refuse_repeated,
-    text_columns,
-)
+from audit.entailment.reading.answer_columns import model_of, text_columns
 
 ROLES = {
     "id": ("id",),
@@ -48,13 +43,7 @@ def read_answers(
         InputError: If a file cannot be read, no row has an id, or a model answers a question twice.
         SchemaError: If a column is missing.
     """
-    read = pl.concat([pl.DataFrame(schema=_READ), *(_read(path, columns) for path in paths)])
-    refused = dict(read["refused"].drop_nulls().value_counts().iter_rows())
-    frame = read.filter(pl.col("refused").is_null()).select(*PREDICTIONS)
-    if frame.is_empty():
-        refuse_all(refused, "answers with an id", paths)
-    refuse_repeated(frame, KEYS, paths)
-    return ValidityPredictions(frame, read.height, refused, tuple(paths))
+    return predictions_of([_read(path, columns) for path in paths], paths)
 
 
 def said_valid(answer: pl.Expr) -> pl.Expr:
