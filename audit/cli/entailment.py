@@ -14,6 +14,8 @@ from audit.base.errors import OutputError
 from audit.base.plurals import counted
 from audit.cli.entailment_options import (
     AnswerFiles,
+    AskedTask,
+    DrawSeed,
     FileKind,
     FixFolder,
     GenerationFiles,
@@ -21,11 +23,15 @@ from audit.cli.entailment_options import (
     NamedColumns,
     PositivesFile,
     PredictionFiles,
+    PromptFile,
     RatingsFile,
+    Sample,
     Shares,
+    Shots,
     SplitFolder,
     SplitSeed,
     SplitShares,
+    Task,
     TuplePaths,
     ValidOnly,
     WithMeteor,
@@ -135,6 +141,33 @@ def split_entailment(
         left_out = dataset.rows_read - sum(sizes.values())
         told = ", ".join(f"{name} {size:,}" for name, size in sizes.items())
         typer.echo(f"{told}; {left_out:,} of {dataset.rows_read:,} records left out: {out}")
+
+
+@entailment.command("prompts")
+def write_entailment_prompts(
+    files: TuplePaths,
+    kind: FileKind = Kind.tuples,
+    column: NamedColumns = None,
+    task: AskedTask = Task.detection,
+    shots: Shots = 0,
+    sample: Sample = 1_000,
+    seed: DrawSeed = 0,
+    out: PromptFile = Path("prompts.jsonl"),
+) -> None:
+    """Write prompts for a language model; --answers or --generations reads what it says."""
+    with user_mistakes():
+        from audit.entailment.prompting.prompts import (
+            detection_prompts,
+            generation_prompts,
+            write_prompts,
+        )
+        from audit.entailment.reading.reading import read_entailment
+
+        dataset = read_entailment(files, kind, columns_named(column))
+        made = detection_prompts if task is Task.detection else generation_prompts
+        prompts = made(dataset, shots=shots, sample=sample, seed=seed)
+        write_prompts(prompts, out)
+        typer.echo(f"{counted(len(prompts), 'prompts')}: {out}")
 
 
 def _settings(options: Mapping[str, Any]) -> Settings:

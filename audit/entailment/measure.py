@@ -5,13 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-import polars as pl
-
 from audit.base.progress import Progress, silent
 from audit.entailment.dataset import EntailmentDataset
 from audit.entailment.detection.measure import measure_detection
 from audit.entailment.detection.measurements import DetectionMeasurements
-from audit.entailment.detection.predictions import PREDICTIONS, ValidityPredictions
+from audit.entailment.detection.predictions import ValidityPredictions, together
 from audit.entailment.generation.generations import Generations
 from audit.entailment.generation.measure import measure_generation
 from audit.entailment.generation.measurements import GenerationMeasurements
@@ -82,7 +80,7 @@ def measure_entailment(
         graph=measure_graph(dataset, beside.wordnet, progress),
         detection=measure_detection(
             dataset,
-            beside.predictions or ValidityPredictions(pl.DataFrame(schema=PREDICTIONS), 0),
+            beside.predictions or together(()),
             wordnet=beside.wordnet,
             progress=progress,
         ),

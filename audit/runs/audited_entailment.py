@@ -14,10 +14,15 @@ from audit.base.progress import Progress, silent
 from audit.data.dataset import LabelDataset
 from audit.entailment.corrections import corrections, write_corrected
 from audit.entailment.dataset import EntailmentDataset
-from audit.entailment.detection.predictions import read_validity_predictions
+from audit.entailment.detection.predictions import (
+    ValidityPredictions,
+    read_validity_predictions,
+    together,
+)
 from audit.entailment.generation.generations import read_generations
 from audit.entailment.generation.ratings import read_ratings
 from audit.entailment.measure import Beside, EntailmentMeasurements, measure_entailment
+from audit.entailment.prompting.answers import read_answers
 from audit.entailment.reading.reading import read_entailment
 from audit.hierarchies.formats.wordnet import read_wordnet
 from audit.hierarchies.hierarchy import Hierarchy
@@ -86,15 +91,23 @@ def read_entailment_graph(
         positives=None
         if positives is None
         else read_entailment(positives, settings.kind, labelled=False),
-        predictions=read_validity_predictions(settings.predictions)
-        if settings.predictions
-        else None,
+        predictions=_predictions(settings),
         generations=read_generations(settings.generations) if settings.generations else None,
         ratings=None if settings.ratings is None else read_ratings([settings.ratings]),
         wordnet=None if settings.wordnet is None else read_wordnet(settings.wordnet),
         meteor=settings.wordnet if settings.meteor else None,
     )
     return Entailment(dataset, beside, settings)
+
+
+def _predictions(settings: Entailing) -> ValidityPredictions:
+    """Predicted validity, and answers to prompts."""
+    read = []
+    if settings.predictions:
+        read.append(read_validity_predictions(settings.predictions))
+    if settings.answers:
+        read.append(read_answers(settings.answers))
+    return together(read)
 
 
 def write_corrected_files(result: AuditResult, settings: Settings, folder: Path) -> int:
