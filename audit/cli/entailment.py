@@ -24,7 +24,7 @@ from audit.cli.entailment_options import (
     WordNetFolder,
     columns_named,
 )
-from audit.cli.new_run import audit_analysis
+from audit.cli.new_run import make_run
 from audit.cli.options import (
     AsJson,
     FailOn,
@@ -86,7 +86,7 @@ def run_entailment(
     as_json: AsJson = False,
 ) -> None:
     """Audit tuples of an entailment graph, and predictions on them."""
-    audit_analysis(ctx.params, _settings)
+    make_run(ctx.params, _settings)
 
 
 def _settings(options: Mapping[str, Any]) -> Settings:
