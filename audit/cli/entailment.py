@@ -38,7 +38,7 @@ from audit.cli.entailment_options import (
     WordNetFolder,
     columns_named,
 )
-from audit.cli.new_run import audit_analysis
+from audit.cli.new_run import make_run
 from audit.cli.options import (
     AsJson,
     FailOn,
@@ -103,10 +103,10 @@ def run_entailment(
 ) -> None:
     """Audit tuples of an entailment graph, and predictions on them."""
     if fix is None:
-        audit_analysis(ctx.params, _settings)
+        make_run(ctx.params, _settings)
     with user_mistakes():
         refuse_existing(fix)
-    audit_analysis(ctx.params, _settings, partial(_write_corrected, folder=fix))
+    make_run(ctx.params, _settings, partial(_write_corrected, folder=fix))
 
 
 def _write_corrected(result: AuditResult, settings: Settings, folder: Path) -> None:
