@@ -10,7 +10,7 @@ from typing import Any
 import polars as pl
 
 from audit.base.errors import SchemaError, first_cases
-from audit.entailment.reading.answer_columns import model_of, refuse_all, text_columns
+from audit.entailment.reading.answer_columns import model_of, sound_rows, text_columns
 from audit.entailment.reading.values import relations
 
 GENERATIONS: dict[str, Any] = {
@@ -34,7 +34,7 @@ ROLES = {
     "head": ("head",),
     "relation": ("relation",),
     "instance": ("instance",),
-    "text": ("text", "generation", "concept"),
+    "text": ("text", "generation", "answer"),
 }
 """Names of columns by role."""
 
@@ -61,7 +61,7 @@ def read_generations(
 ) -> Generations:
     """Read generated concepts from CSV, TSV, JSON lines or Parquet.
 
-    A file has a ``text`` (or ``generation``, or ``concept``), and the ``id`` of a tuple whose
+    A file has a ``text`` (or ``generation``, or ``answer``), and the ``id`` of a tuple whose
     instance it is for, or ``head``, ``relation`` and ``instance``; without an instance it is the
     head. ``model`` is the file's name without suffix where there is no such column.
 
@@ -74,12 +74,7 @@ def read_generations(
         SchemaError: If a column is missing.
     """
     parts = [_read(path, columns or {}) for path in paths]
-    read = pl.concat([pl.DataFrame(schema=_READ), *parts])
-    refused = dict(read["refused"].drop_nulls().value_counts().sort("refused").iter_rows())
-    frame = read.filter(pl.col("refused").is_null()).select(*GENERATIONS)
-    if frame.is_empty():
-        refuse_all(refused, "generated texts", paths)
-    return Generations(frame, read.height, refused, tuple(paths))
+    return Generations(*sound_rows(parts, GENERATIONS, "generated texts", paths), tuple(paths))
 
 
 _READ: Any = {**GENERATIONS, "refused": pl.String}

@@ -20,12 +20,7 @@ from audit.engine.statistics.rater_agreement import (
 )
 from audit.entailment.asked import parts_by_relation
 from audit.entailment.generation.measurements import AGREEMENT, RATINGS
-from audit.entailment.reading.answer_columns import (
-    model_of,
-    refuse_all,
-    refuse_repeated,
-    text_columns,
-)
+from audit.entailment.reading.answer_columns import model_of, sound_rows, text_columns
 from audit.entailment.reading.values import truths
 
 RATED: dict[str, Any] = {
@@ -80,16 +75,13 @@ def read_ratings(paths: Sequence[Path], columns: Mapping[str, str] | None = None
         InputError: If a file cannot be read, no row can be used, or a rater rates a text twice.
         SchemaError: If a column is missing.
     """
-    read = pl.concat([pl.DataFrame(schema=_READ), *(_read(path, columns) for path in paths)])
-    refused = dict(read["refused"].drop_nulls().value_counts().sort("refused").iter_rows())
-    frame = read.filter(pl.col("refused").is_null()).select(*RATED)
-    if frame.is_empty():
-        refuse_all(refused, "ratings of texts", paths)
-    refuse_repeated(frame, ("model", "id", "rater"), paths)
+    parts = [_read(path, columns) for path in paths]
+    keys = ("model", "id", "rater")
+    frame, rows_read, refused = sound_rows(parts, RATED, "ratings of texts", paths, keys)
     said = truths(frame["level"])
     if said.null_count() == 0:
         frame = frame.with_columns(level=said.replace_strict(_LEVELS, return_dtype=pl.String))
-    return Ratings(frame, read.height, refused, tuple(paths))
+    return Ratings(frame, rows_read, refused, tuple(paths))
 
 
 def rating_tables(
