@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import chain
 from typing import Any
 
 from audit.results.result import COUNTED, AuditResult, to_json_bytes
@@ -12,6 +13,7 @@ from reports.chapters import tables
 from reports.chapters.cards import cards, introduction, leading, more
 from reports.chapters.concepts.concepts import Concepts, concepts
 from reports.chapters.coverage import Coverage, coverage
+from reports.chapters.entailment.entailment import Entailment, entailment
 from reports.chapters.explanations.explanations import Explanations, explanations
 from reports.chapters.labels_alone import Facts, LabelsAlone, labels_alone
 from reports.chapters.model.model import Model, model
@@ -76,6 +78,7 @@ class Report:
     model: Model | None
     explanations: Explanations | None
     concepts: Concepts | None
+    entailment: Entailment | None
     labels_alone: LabelsAlone | None
     """Not None where labels that came with something else are all the data: then there is no
     release beside them."""
@@ -92,10 +95,10 @@ class Report:
 
     @property
     def all_figures(self) -> tuple[Figure, ...]:
-        """Pictures of explanations and concepts, then those of the hierarchy and of the model."""
-        chapters = (self.explanations, self.concepts, self.model)
-        reasons, held, of_model = (chapter.figures if chapter else () for chapter in chapters)
-        return (*reasons, *held, *self.figures, *of_model)
+        """Those of explanations, concepts and tuples, then of the hierarchy and of the model."""
+        chapters = (self.explanations, self.concepts, self.entailment, self.model)
+        *analyses, of_model = (chapter.figures if chapter else () for chapter in chapters)
+        return (*chain(*analyses), *self.figures, *of_model)
 
 
 def shared_view(result: AuditResult | Mapping[str, Any]) -> Mapping[str, Any]:
@@ -112,9 +115,10 @@ def build(shared: Mapping[str, Any]) -> Report:
     first, rest = leading(cards(checks, thresholds))
     tool = f"{identity['tool']['name']} {identity['tool']['version']}"
     release, counted = _release(shared), identity["data"]["format"] == COUNTED
-    explained, held, alone = explanations(shared), concepts(shared), labels_alone(shared)
+    explained, held, stated = explanations(shared), concepts(shared), entailment(shared)
+    alone = labels_alone(shared)
     if alone:
-        told = explained or held
+        told = explained or held or stated
         release = _of_labels(release, alone, told.facts if told else (), shared)
     return Report(
         title=release.title,
@@ -133,6 +137,7 @@ def build(shared: Mapping[str, Any]) -> Report:
         model=model(shared),
         explanations=explained,
         concepts=held,
+        entailment=stated,
         labels_alone=alone,
         since_reference=since_reference(shared),
         ledger=tables.ledger_table(shared["ledger"]),
@@ -144,6 +149,7 @@ def build(shared: Mapping[str, Any]) -> Report:
             model=shared["ledger"]["predictions"] is not None,
             explanations=explained is not None,
             concepts=held is not None,
+            entailment=stated is not None,
         ),
         provenance=tables.provenance_table(identity, sha256),
         tool=tool,

@@ -14,6 +14,7 @@ from reports.words.words import (
     evidence_value,
     listed,
     number,
+    percent,
     shortened,
 )
 
@@ -26,7 +27,11 @@ PLACES = 3
 """Decimals of the numbers in tables; a shared view with small cells has no more."""
 LABEL = 38
 """Greatest width of a line's label in columns."""
-_COUNTS = ("clusters", "instances", "n", "examples")
+_COUNTS = (
+    "clusters", "instances", "n", "examples",
+    "tuples", "keys", "heads", "votes", "edges", "texts", "chains", "ratings", "items",
+)  # fmt: skip
+"""Names of a row’s first count, in the order in which they are looked for."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,6 +83,21 @@ def with_interval(text: str, row: Row, low: str = "low", high: str = "high") -> 
     if text in (UNDEFINED, WITHHELD) or row.get(low) is None or row.get(high) is None:
         return text
     return f"{text} ({interval(row, low, high)})"
+
+
+def share(row: Row, name: str = "share", low: str = "low", high: str = "high") -> str:
+    """A share of a row as a percentage, with its interval.
+
+    >>> share({"share": 0.5, "low": 0.25, "high": 0.75, "n": 4})
+    '50.0% (25.0% to 75.0%)'
+    >>> share({"share": None, "low": None, "high": None, "n": "<11"})
+    'withheld'
+    """
+    if row.get(name) is None:
+        return missing(row)
+    if row.get(low) is None or row.get(high) is None:
+        return percent(row[name])
+    return f"{percent(row[name])} ({percent(row[low])} to {percent(row[high])})"
 
 
 def chance(row: Row, name: str) -> str:

@@ -52,11 +52,12 @@ DOT = Mark("value", "observed")
 def accuracies_spec(
     rows: Rows,
     panels: Sequence[str],
-    limit: float,
+    limit: float | None,
     marks: Sequence[Mark] = (DOT,),
     *,
     left: int = 200,
     right: int = 24,
+    title: str = "accuracy",
 ) -> dict[str, Any]:
     """Accuracies from 0 to 1 in lines, in one panel or in several beside each other.
 
@@ -65,10 +66,11 @@ def accuracies_spec(
             zone_from, zone_to``, ``counts`` (text at the right), and the fields of the marks; each
             number may be None. The zone is where the line passes.
         panels: Title of each panel.
-        limit: The limit on accuracies, drawn in each panel.
+        limit: The limit on accuracies, drawn in each panel; None without one.
         marks: What is drawn of each line, the last on top.
         left: Room for the labels.
         right: Room for the counts.
+        title: Title of the axis.
     """
     places = [mark.field for mark in marks]
     fields = ("low", "high", "chance", "zone_from", "zone_to", *places)
@@ -80,14 +82,14 @@ def accuracies_spec(
         _having(drawn, "zone_from")
         .mark_bar(color=LIGHT["pass-tint"], height=17)
         .encode(y=lines(), x=alt.X("zone_from:Q", scale=scale), x2="zone_to:Q"),
-        *_rules([limit + STEP * place for place in range(len(panels))], scale),
+        *_rules([] if limit is None else [limit + STEP * n for n in range(len(panels))], scale),
         _having(drawn, "chance")
         .mark_tick(color=LIGHT["expected"], thickness=2.5, size=16, orient="vertical", opacity=1)
         .encode(y=lines(), x=alt.X("chance:Q", scale=scale)),
         _having(drawn, "low")
         .mark_rule(color=LIGHT[marks[-1].role], strokeWidth=2, opacity=0.55)
         .encode(y=lines(), x=alt.X("low:Q", scale=scale), x2="high:Q"),
-        *(_points(drawn, mark, scale, len(panels)) for mark in marks),
+        *(_points(drawn, mark, scale, len(panels), title) for mark in marks),
         left_labels(base.encode(y=lines())),
         right_texts(alt.Chart(values(drawn)).encode(y=lines()), "counts"),
         *_titles(panels, scale),
@@ -115,10 +117,10 @@ def _rules(places: Sequence[float], scale: alt.Scale) -> list[Any]:
     ]
 
 
-def _points(rows: Rows, mark: Mark, scale: alt.Scale, panels: int) -> alt.Chart:
+def _points(rows: Rows, mark: Mark, scale: alt.Scale, panels: int, title: str) -> alt.Chart:
     at = [tick + STEP * panel for panel in range(panels) for tick in TICKS]
     ticks = alt.Axis(
-        title="accuracy", values=at, domain=False, ticks=False, labelFlush=False, grid=True,
+        title=title, values=at, domain=False, ticks=False, labelFlush=False, grid=True,
         labelExpr=f"format(datum.value - {STEP} * floor(datum.value / {STEP} + 1e-6), '~g')",
     )  # fmt: skip
     having, colour = _having(rows, mark.field), LIGHT[mark.role]

@@ -158,7 +158,9 @@ def _centred(
     size = (along, max(across, WIDTH)) if down else (max(along, WIDTH), across)
     shift = (0.0, (size[1] - across) / 2) if down else ((size[0] - along) / 2, 0.0)
     moved = {
-        place: Box((box.middle[0] + shift[0] + 1, box.middle[1] + shift[1] + 1), box.half, box.lines)
+        place: Box(
+            (box.middle[0] + shift[0] + 1, box.middle[1] + shift[1] + 1), box.half, box.lines
+        )
         for place, box in boxes.items()
     }
     return moved, (math.ceil(size[0]) + 2, math.ceil(size[1]) + 2)

@@ -176,7 +176,9 @@ def _swept(
 
 
 def _crossings(order: Sequence[Sequence[int]], links: Sequence[Edge]) -> int:
-    at = {place: (number, spot) for number, row in enumerate(order) for spot, place in enumerate(row)}
+    at = {
+        place: (number, spot) for number, row in enumerate(order) for spot, place in enumerate(row)
+    }
     ends = [(*at[start], at[end][1]) for start, end in links]
     return sum(
         one[0] == two[0] and (one[1] - two[1]) * (one[2] - two[2]) < 0
