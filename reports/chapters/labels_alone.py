@@ -21,12 +21,14 @@ class LabelsAlone:
         labels: What their labels are; empty where each has one, which is no news.
         title: Title of a report without one of its own.
         row: What a row of the ledger is.
+        identity: Facts on the audit that stand beside those of the analysis.
     """
 
     instance: str
     labels: str
     title: str
     row: str
+    identity: tuple[str, ...] = ("Hierarchy", "Normaliser", "Policy", "Smallest count shown")
 
     def ledger_facts(self, ledger: Mapping[str, Any]) -> Facts:
         """Facts on the labels, in place of those on a release."""
@@ -62,6 +64,7 @@ OF_FORMAT: Mapping[str, LabelsAlone] = {
         "",
         "Entailment graph",
         "A row is one record of a tuple; its label is the relation.",
+        ("Policy", "Smallest count shown"),
     ),
 }
 """By the format of the data, those that are such labels."""

@@ -20,9 +20,10 @@ from reports.chapters.model.model import Model, model
 from reports.chapters.since_reference import SinceReference, since_reference
 from reports.chapters.verdict import verdict
 from reports.charts.figures import figures
+from reports.words.entailment_words import EVIDENCE as TUPLE_EVIDENCE
 from reports.words.methods import fixed_table
 from reports.words.parts import Card, Code, Figure, More, Table, Verdict
-from reports.words.words import number, printable
+from reports.words.words import EVIDENCE, number, printable
 
 RESIDUAL_LIMIT = "residual_share"
 """The policy's threshold that the picture of residual shares is drawn against."""
@@ -112,7 +113,8 @@ def build(shared: Mapping[str, Any]) -> Report:
     shared = printable_view(shared)
     checks, identity = shared["checks"], shared["identity"]
     thresholds = {entry["name"]: entry["value"] for entry in shared["policy"]["thresholds"]}
-    first, rest = leading(cards(checks, thresholds))
+    called = EVIDENCE | (TUPLE_EVIDENCE if "entailment" in shared else {})
+    first, rest = leading(cards(checks, thresholds, called))
     tool = f"{identity['tool']['name']} {identity['tool']['version']}"
     release, counted = _release(shared), identity["data"]["format"] == COUNTED
     explained, held, stated = explanations(shared), concepts(shared), entailment(shared)
@@ -195,12 +197,12 @@ def _of_labels(
     release: Release, alone: LabelsAlone, facts: Facts, shared: Mapping[str, Any]
 ) -> Release:
     """What was audited, where labels that came with something else are all the data."""
-    hierarchy = shared["identity"]["hierarchy"]
-    kept = ("Hierarchy", "Normaliser", "Policy", "Smallest count shown")
+    hierarchy = shared["identity"]["hierarchy"]["name"]
+    title = f"{alone.title}: {hierarchy}" if "Hierarchy" in alone.identity else alone.title
     return replace(
         release,
-        title=shared["identity"]["data"]["title"] or f"{alone.title}: {hierarchy['name']}",
-        facts=(*facts, *(fact for fact in release.facts if fact[0] in kept)),
+        title=shared["identity"]["data"]["title"] or title,
+        facts=(*facts, *(fact for fact in release.facts if fact[0] in alone.identity)),
     )
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
-from reports.words.parts import Figure, Table
+from reports.words.parts import Cell, Figure, Ranged, Table
 from reports.words.words import (
     WITHHELD,
     columns_of,
@@ -85,19 +85,30 @@ def with_interval(text: str, row: Row, low: str = "low", high: str = "high") -> 
     return f"{text} ({interval(row, low, high)})"
 
 
-def share(row: Row, name: str = "share", low: str = "low", high: str = "high") -> str:
-    """A share of a row as a percentage, with its interval.
+def share(row: Row, name: str = "share") -> str:
+    """A share of a row as a percentage.
 
-    >>> share({"share": 0.5, "low": 0.25, "high": 0.75, "n": 4})
-    '50.0% (25.0% to 75.0%)'
-    >>> share({"share": None, "low": None, "high": None, "n": "<11"})
-    'withheld'
+    >>> share({"share": 0.5, "n": 4}), share({"share": None, "n": "<11"})
+    ('50.0%', 'withheld')
     """
-    if row.get(name) is None:
-        return missing(row)
-    if row.get(low) is None or row.get(high) is None:
-        return percent(row[name])
-    return f"{percent(row[name])} ({percent(row[low])} to {percent(row[high])})"
+    return missing(row) if row.get(name) is None else percent(row[name])
+
+
+def ranged(text: str, row: Row, low: str = "low", high: str = "high") -> Cell:
+    """A number with its interval below it, as percentages if the number is one.
+
+    >>> ranged("0.250", {"low": 0.125, "high": 0.5, "n": 4})
+    Ranged(text='0.250', interval='0.125 to 0.500')
+    >>> ranged("25.0%", {"low": 0.125, "high": 0.5, "n": 4}).interval
+    '12.5% to 50.0%'
+    >>> ranged("–", {"low": None, "high": None, "n": 0})
+    '–'
+    """
+    if text in (UNDEFINED, WITHHELD) or row.get(low) is None or row.get(high) is None:
+        return text
+    if text.endswith("%"):
+        return Ranged(text, f"{share(row, low)} to {share(row, high)}")
+    return Ranged(text, interval(row, low, high))
 
 
 def chance(row: Row, name: str) -> str:

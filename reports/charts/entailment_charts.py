@@ -9,10 +9,10 @@ import altair as alt
 
 from reports.charts.concept_charts import CURVES, TICKS
 from reports.charts.palette import LIGHT
-from reports.charts.parts import Rows, specification, values
+from reports.charts.parts import WIDTH, Rows, specification, values
 
-SIDE = 300
-"""Side of the square in pixels."""
+SIDE = 280
+"""Height in pixels; the width is one and a half of it."""
 
 
 def reliability_spec(curves: Sequence[Rows]) -> dict[str, Any]:
@@ -41,8 +41,8 @@ def reliability_spec(curves: Sequence[Rows]) -> dict[str, Any]:
                 y=y
             ),
         ]
-    padding = {"left": 60, "right": 360, "top": 10, "bottom": 44}
-    return specification(layers, SIDE, SIDE, padding)
+    padding = {"left": 60, "right": WIDTH - 60 - 3 * SIDE // 2, "top": 10, "bottom": 44}
+    return specification(layers, 3 * SIDE // 2, SIDE, padding)
 
 
 def _axis(title: str, **place: Any) -> alt.Axis:

@@ -214,3 +214,34 @@ READ: Mapping[str, str] = {
     "ratings": "Ratings of these",
 }
 """What was read, by what the shared view calls it."""
+
+EVIDENCE: dict[str, str] = {
+    "instances": "tuples concerned",
+    "tuples": "tuples",
+    "edges": "edges",
+    "texts": "texts",
+    "chains": "chains of two valid edges",
+    "open": "of them open",
+    "keys": "heads with an instance",
+    "astray": "tuples away from most of theirs",
+    "heads": "heads",
+    "same_instance": "of them with an instance in common",
+    "similarity": "similarity, at least",
+    "across": "of them from another split",
+    "ties": "of them ties",
+    "against": "of them against most votes",
+    "carrying": "share of the votes required",
+    "lacking": "valid tuples that the generation set lacks",
+    "more": "tuples that it has beyond these",
+    "agreeing": "votes with the majority of the others",
+    "others_share": "the same of all others",
+    "difference": "difference of the shares, in points",
+    "valid_share": "valid tuples found",
+    "invalid_share": "invalid tuples found",
+    "typical": "mean of the concepts beside it",
+    "excess": "times as many",
+    "share_limit": "limit on the share",
+    "excess_limit": "limit on times as many",
+    "family": "tested together",
+}
+"""Words for names of evidence of findings on tuples."""

@@ -1,4 +1,4 @@
-"""The chapter on the dataset: what tuples there are, and whether they and their splits are sound."""
+"""The chapter on the dataset: what tuples there are, and whether they and splits are sound."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from reports.chapters.shown_numbers import (
     chapter,
     count,
     plain,
+    ranged,
     share,
 )
 from reports.words.entailment_words import ALL, FAULTS
@@ -83,7 +84,7 @@ def _valid(rows: Rows) -> Table:
         cells = [of.get((relation, split)) for split in splits]
         whole = of.get((relation, ALL))
         valid = UNDEFINED if whole is None else count(whole, "valid")
-        return [valid, *(UNDEFINED if row is None else share(row) for row in cells)]
+        return [valid, *(UNDEFINED if row is None else ranged(share(row), row) for row in cells)]
 
     lines, total = _lines(rows, line)
     return Table(
@@ -113,7 +114,7 @@ def _diversity(rows: Rows, parameters: Mapping[str, float]) -> Table | None:
             share(row, "unique_edges"),
             share(row, "unique_edges_without_penalty"),
             count(row, "edges"),
-            share(row, "social", "social_low", "social_high"),
+            ranged(share(row, "social"), row, "social_low", "social_high"),
             count(row, "heads"),
         ]
 
@@ -196,7 +197,7 @@ def _elements(rows: Rows) -> Table | None:
                 words(row["fault"], FAULTS),
                 count(row, "faulty"),
                 count(row, "tuples"),
-                share(row),
+                ranged(share(row), row),
             )
             for row in rows
         ),
@@ -212,7 +213,13 @@ def _shared(rows: Rows) -> Table | None:
         "in the earlier one too",
         columns=column("Later split", "Earlier split", "In both", "Of", "Share", numeric="  nnn"),
         rows=tuple(
-            (row["other"], row["split"], count(row, "shared"), count(row, "keys"), share(row))
+            (
+                row["other"],
+                row["split"],
+                count(row, "shared"),
+                count(row, "keys"),
+                ranged(share(row), row),
+            )
             for row in rows
         ),
     )
@@ -239,7 +246,7 @@ def _near(rows: Rows, parameters: Mapping[str, float]) -> Table | None:
                 row["split"],
                 count(row, "near"),
                 count(row, "heads"),
-                share(row),
+                ranged(share(row), row),
                 count(row, "same_instance"),
             )
             for row in rows

@@ -15,11 +15,10 @@ from reports.chapters.shown_numbers import (
     chapter,
     count,
     line_label,
-    missing,
     plain,
+    ranged,
     share,
     signed,
-    with_interval,
 )
 from reports.charts.concept_charts import Mark, accuracies_spec
 from reports.charts.svg import draw
@@ -34,8 +33,8 @@ from reports.words.entailment_words import (
     MACRO_F1,
     ROC_AUC,
 )
-from reports.words.parts import Cell, Figure, Key, Table, column
-from reports.words.words import counted, number, words
+from reports.words.parts import Cell, Figure, Key, Ranged, Table, column
+from reports.words.words import counted, words
 
 MODEL, LABELS = "model", "labels"
 """Kinds of rows."""
@@ -44,6 +43,9 @@ LEADING = (ACCURACY, MACRO_F1, ROC_AUC)
 DRAWN = 30
 """Lines of the picture at most."""
 IN_DOMAIN = "in_domain"
+EMPTY, FULL = Mark("other", "expected", own=False), Mark("own", "observed")
+"""Marks of baselines and of models."""
+TICKS = (0.0, 0.5, 1.0)
 Trained = tuple[str, str | None]
 """A model, or a baseline, and what it was trained on."""
 
@@ -132,14 +134,15 @@ def _measure(rows: Rows, measure: str, of: str) -> Table | None:
     )
 
 
-def _value(row: Row) -> str:
+def _value(row: Row) -> Cell:
     if row.get("closed"):
         return plain(row, "expected")
     if row["value"] is None and row["absent"]:
         return words(row["absent"], ABSENT)
-    text = with_interval(plain(row, "value"), row)
-    expected = row["measure"] == CALIBRATION and row["expected"] is not None
-    return f"{text}, expected {plain(row, 'expected')}" if expected else text
+    text = plain(row, "value")
+    if row["measure"] == CALIBRATION and row["expected"] is not None:
+        return Ranged(text, f"{plain(row, 'expected')} expected")
+    return ranged(text, row)
 
 
 def _figure(rows: Rows, table: Table | None) -> Figure | None:
@@ -159,8 +162,7 @@ def _figure(rows: Rows, table: Table | None) -> Figure | None:
         title="Macro F1 of models and baselines, by relation",
         drawing=draw(
             accuracies_spec(
-                lines, panels, None, (Mark("other", "expected", own=False), Mark("own", "observed")),
-                left=232, title="macro F1",
+                lines, panels, None, (EMPTY, FULL), left=232, title="macro F1", ticks=TICKS
             )
         ),
         alt=f"Dot plot of {counted(len(answering), 'model or baseline', 'models and baselines')}: "
@@ -230,8 +232,8 @@ def _differences(rows: Rows, measure: str) -> Table | None:
     )
 
 
-def _difference(row: Row) -> str:
-    return with_interval(signed(row, "difference"), row)
+def _difference(row: Row) -> Cell:
+    return ranged(signed(row, "difference"), row)
 
 
 def _transfer(rows: Rows) -> Table | None:

@@ -11,8 +11,8 @@ from reports.chapters.shown_numbers import (
     chapter,
     count,
     plain,
+    ranged,
     share,
-    with_interval,
 )
 from reports.words.entailment_words import AGREEMENT, GENERATION
 from reports.words.parts import Cell, Table, column
@@ -48,7 +48,7 @@ def _measures(rows: Rows, names: Any, id_: str, caption: str) -> Table | None:
     lines = []
     for model, relation in dict.fromkeys((row["model"], row["relation"]) for row in rows):
         own = [of[model, relation, name] for name in kept]
-        values = (with_interval(plain(row, "value"), row) for row in own)
+        values = (ranged(plain(row, "value"), row) for row in own)
         sizes: tuple[Cell, ...] = (plain(own[0], "references", 2), count(own[0]))
         lines.append((model, relation, *values, *sizes))
     return Table(
@@ -100,7 +100,7 @@ def _ratings(rows: Rows) -> Table | None:
                 row["model"],
                 row["relation"],
                 row["level"],
-                share(row),
+                ranged(share(row), row),
                 count(row, "ratings"),
                 count(row, "items"),
             )
@@ -125,7 +125,7 @@ def _agreement(rows: Rows) -> Table | None:
                 row["model"],
                 row["relation"],
                 words(row["measure"], titles),
-                with_interval(plain(row, "value"), row),
+                ranged(plain(row, "value"), row),
                 *(count(row, name) for name in ("items", "ratings", "raters")),
             )
             for row in rows

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from reports.chapters.entailment.by_relation import by_relation, first_rows
+from reports.chapters.entailment.by_relation import by_relation, first_rows, relations
 from reports.chapters.shown_numbers import (
     UNDEFINED,
     Chapter,
@@ -14,10 +14,11 @@ from reports.chapters.shown_numbers import (
     chapter,
     count,
     plain,
+    ranged,
     share,
 )
 from reports.words.entailment_words import RULES, STATED
-from reports.words.parts import Badge, Cell, Table, column
+from reports.words.parts import Badge, Table, column
 from reports.words.words import SEVERITY, TONE, WITHHELD, number, words
 
 NUMBERS = (
@@ -63,7 +64,7 @@ def graph(entailment: Mapping[str, Any]) -> Chapter | None:
         (),
         (
             _numbers(entailment["graph_relations"]),
-            _shape(entailment["graph_shape"]),
+            _shape(entailment["graph_shape"], relations(entailment["graph_relations"])),
             _lint(entailment["graph_lint"]),
             _wordnet(entailment["graph_wordnet"]),
         ),
@@ -102,38 +103,40 @@ def _number(row: Row, name: str) -> str:
     return UNDEFINED if row[name] is None else number(row[name])
 
 
-def _shape(rows: Rows) -> Table | None:
+def _shape(rows: Rows, order: Sequence[str]) -> Table | None:
     return by_relation(
         "entailment-shape",
         "Texts by depth, and by how many instances and concepts they have, the texts of a "
         "component being one",
-        ("What", "From", "To"),
+        ("What", "How many"),
         (
-            ((called, number(low), _to(high)), list(_texts(rows, measure, low, high)))
+            ((called, _class(low, high)), _texts(rows, measure, low, high, order))
             for measure, called in MEASURES.items()
             for low, high in zip(STEPS, (*STEPS[1:], None), strict=True)
             if any(row["measure"] == measure and _within(row, low, high) for row in rows)
         ),
-        lambda cell: cell["texts"],
+        lambda cell: str(cell["texts"]),
     )
 
 
-def _to(high: int | None) -> str:
-    return "more" if high is None else number(high - 1)
+def _class(low: int, high: int | None) -> str:
+    if high is None:
+        return f"{number(low)} or more"
+    return number(low) if high == low + 1 else f"{number(low)} to {number(high - 1)}"
 
 
 def _within(row: Row, low: int, high: int | None) -> bool:
     return bool(low <= row["value"] and (high is None or row["value"] < high))
 
 
-def _texts(rows: Rows, measure: str, low: int, high: int | None) -> list[dict[str, str]]:
+def _texts(
+    rows: Rows, measure: str, low: int, high: int | None, order: Sequence[str]
+) -> list[dict[str, str]]:
     """The number of texts of each relation in a class; withheld if a part of it is."""
-    own = [row for row in rows if row["measure"] == measure]
+    own = [row for row in rows if row["measure"] == measure and _within(row, low, high)]
     told = []
-    for relation in dict.fromkeys(row["relation"] for row in own):
-        counts = [
-            row["texts"] for row in own if row["relation"] == relation and _within(row, low, high)
-        ]
+    for relation in order:
+        counts = [row["texts"] for row in own if row["relation"] == relation]
         exact = all(isinstance(one, int) for one in counts)
         alone = number(counts[0]) if len(counts) == 1 else WITHHELD
         told.append({"relation": relation, "texts": number(sum(counts)) if exact else alone})
@@ -198,7 +201,7 @@ def _wordnet(rows: Rows) -> Table | None:
                 count(row, "edges"),
                 count(row, "in_wordnet"),
                 count(row, "agreeing"),
-                share(row, "share", "share_low", "share_high"),
+                ranged(share(row), row, "share_low", "share_high"),
             )
             for row in rows
         ),
@@ -317,7 +320,7 @@ def _concepts(rows: Rows) -> Table | None:
             row["concept"],
             count(row, "edges"),
             count(row, "of"),
-            share(row, "share", "share_low", "share_high"),
+            ranged(share(row), row, "share_low", "share_high"),
             plain(row, "typical", 2),
             plain(row, "excess", 2),
             _remark(row),

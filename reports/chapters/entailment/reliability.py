@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from reports.chapters.entailment.detection import called
-from reports.chapters.shown_numbers import Rows, bounds, count, plain, with_interval
+from reports.chapters.shown_numbers import Rows, bounds, count, plain, ranged
 from reports.charts.concept_charts import CURVES
 from reports.charts.entailment_charts import reliability_spec
 from reports.charts.svg import draw
@@ -74,7 +74,7 @@ def _table(rows: Rows) -> Table:
                 called((row["model"], row["trained_on"])),
                 f"{number(row['from'])} to {number(row['to'])}",
                 plain(row, "mean_score"),
-                with_interval(plain(row, "valid_share"), row),
+                ranged(plain(row, "valid_share"), row),
                 count(row),
             )
             for row in rows

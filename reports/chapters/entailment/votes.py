@@ -15,14 +15,14 @@ from reports.chapters.shown_numbers import (
     count,
     line_label,
     plain,
+    ranged,
     share,
-    with_interval,
 )
 from reports.charts.parts import dots_spec
 from reports.charts.svg import draw
 from reports.words.entailment_words import AGREEMENT, ALL
-from reports.words.parts import Cell, Figure, Key, Table, column
-from reports.words.words import counted, number, percent, points
+from reports.words.parts import Cell, Figure, Key, Ranged, Table, column
+from reports.words.words import counted, number, points
 
 
 def votes(entailment: Mapping[str, Any]) -> Chapter | None:
@@ -65,8 +65,8 @@ def _agreed(row: Row) -> Cell:
     if row["reason"]:
         return str(row["reason"])
     if row["measure"] in ("pairwise", "unanimous"):
-        return share(row, "value")
-    return with_interval(plain(row, "value"), row)
+        return ranged(share(row, "value"), row)
+    return ranged(plain(row, "value"), row)
 
 
 def _weak(rows: Rows, carrying: float) -> Table | None:
@@ -76,7 +76,7 @@ def _weak(rows: Rows, carrying: float) -> Table | None:
     total = next((row for row in rows if row["relation"] == ALL), None)
     return Table(
         id="entailment-weak",
-        caption=f"Labels that less than {percent(carrying)} of their votes carry",
+        caption=f"Labels that less than {carrying:.0%} of their votes carry",
         columns=column(
             "Relation", "Weak", "Of them ties", "Of them against most votes", "Tuples with votes",
             "Weak, share", numeric=" nnnnn",
@@ -87,7 +87,10 @@ def _weak(rows: Rows, carrying: float) -> Table | None:
 
 
 def _weak_cells(row: Row) -> tuple[Cell, ...]:
-    return (*(count(row, name) for name in ("weak", "ties", "against", "tuples")), share(row))
+    return (
+        *(count(row, name) for name in ("weak", "ties", "against", "tuples")),
+        ranged(share(row), row),
+    )
 
 
 def _annotators(rows: Rows, parameters: Mapping[str, float]) -> Figure | None:
@@ -103,10 +106,11 @@ def _annotators(rows: Rows, parameters: Mapping[str, float]) -> Figure | None:
         f"votes with the majority of the others on {share(least, 'rate')} of "
         f"{count(least, 'compared')} tuples.",
         caption="The share of an annotator’s votes that are those of most others, on tuples whose "
-        "other votes have a majority, with its 95% interval; those that most surely agree less come first. "
-        "Sensitivity and specificity are the shares of valid and of invalid tuples that the "
-        "annotator finds by Dawid and Skene’s model. The q-value is that of so low a rate among "
-        f"the others, for annotators with {number(parameters['least_compared'])} such votes. "
+        "other votes have a majority, with its 95% interval; those that most surely agree "
+        "less come first. Sensitivity and specificity are the shares of valid and of invalid "
+        "tuples that the annotator finds by Dawid and Skene’s model. The q-value is that of so "
+        "low a rate among the others, for annotators with "
+        f"{number(parameters['least_compared'])} such votes. "
         f"Annotators beyond the first stand in {KEPT.format('quality_annotators')}.",
         key_title="Each line",
         key=(Key("observed", "share, with its 95% interval", "dot"),),
@@ -138,11 +142,11 @@ def _annotator_table(rows: Rows) -> Table:
                 str(row["annotator"]),
                 count(row, "agreeing"),
                 count(row, "compared"),
-                share(row, "rate"),
-                share(row, "others", "", ""),
+                ranged(share(row, "rate"), row),
+                share(row, "others"),
                 _difference(row),
-                share(row, "sensitivity", "", ""),
-                share(row, "specificity", "", ""),
+                share(row, "sensitivity"),
+                share(row, "specificity"),
                 chance(row, "q_value"),
                 count(row, "votes"),
             )
@@ -151,9 +155,9 @@ def _annotator_table(rows: Rows) -> Table:
     )  # fmt: skip
 
 
-def _difference(row: Row) -> str:
+def _difference(row: Row) -> Cell:
     ends = (row["difference_low"], row["difference_high"])
     if row["difference"] is None or None in ends:
         return plain(row, "difference")
     low, high = (points(end) for end in ends)
-    return f"{points(row['difference'])} ({low} to {high})"
+    return Ranged(points(row["difference"]), f"{low} to {high}")
