@@ -54,8 +54,8 @@ def _finding(measured: Measurements, row: Mapping[str, Any], family: int) -> Fin
         nodes=(),
         statement=f"The annotator {quoted(row['annotator'])} agrees with the majority of the "
         "others on {agreeing} of {compared} tuples ({share}), all others on {others_share}. Dawid "
-        "and Skene’s model has them find {valid_share} of valid and {invalid_share} of invalid tuples. "
-        f"First disagreements: {said}.",
+        "and Skene’s model has them find {valid_share} of valid and {invalid_share} of invalid "
+        f"tuples. First disagreements: {said}.",
         evidence={
             "instances": coarse(len(tuples), measured.n_instances),
             "agreeing": count(row["agreeing"], row["compared"]),

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from reports.chapters.shown_numbers import (
+    UNDEFINED,
     Chapter,
     Rows,
     chapter,
@@ -90,22 +91,22 @@ def _coverage(rows: Rows) -> Table | None:
 def _ratings(rows: Rows) -> Table | None:
     if not rows:
         return None
+    levels = sorted({row["level"] for row in rows})
+    of = {(row["model"], row["relation"], row["level"]): row for row in rows}
+    lines = []
+    for model, relation in dict.fromkeys((row["model"], row["relation"]) for row in rows):
+        own = [of.get((model, relation, level)) for level in levels]
+        shares = (UNDEFINED if row is None else ranged(share(row), row) for row in own)
+        known = next(row for row in own if row is not None)
+        lines.append((model, relation, *shares, count(known, "ratings"), count(known, "items")))
     return Table(
         id="entailment-ratings",
         caption="What people say of generated concepts: the share of ratings at each level, with "
         "its 95% interval",
-        columns=column("Model", "Relation", "Level", "Share", "Ratings", "Texts", numeric="   nnn"),
-        rows=tuple(
-            (
-                row["model"],
-                row["relation"],
-                row["level"],
-                ranged(share(row), row),
-                count(row, "ratings"),
-                count(row, "items"),
-            )
-            for row in rows
+        columns=column(
+            "Model", "Relation", *levels, "Ratings", "Texts", numeric="  nn" + "n" * len(levels)
         ),
+        rows=tuple(lines),
     )
 
 

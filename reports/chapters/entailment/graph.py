@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from reports.chapters.entailment.by_relation import by_relation, first_rows, relations
@@ -54,34 +54,44 @@ MEASURES: Mapping[str, str] = {
     "parents": "Concepts",
 }
 """What is counted of texts."""
-LISTED = 10
+LISTED = 5
 """Concepts of each relation in their table."""
 
 
 def graph(entailment: Mapping[str, Any]) -> Chapter | None:
     """The numbers of each relation, and what the graph holds that it should not."""
+    rows = _in_order(entailment)
     return chapter(
         (),
         (
             _numbers(entailment["graph_relations"]),
             _shape(entailment["graph_shape"], relations(entailment["graph_relations"])),
-            _lint(entailment["graph_lint"]),
-            _wordnet(entailment["graph_wordnet"]),
+            _lint(rows("lint")),
+            _wordnet(rows("wordnet")),
         ),
     )
 
 
 def cases(entailment: Mapping[str, Any]) -> tuple[Table, ...]:
     """The first cases of each fault, and the concepts with most edges."""
+    rows = _in_order(entailment)
     tables = (
-        _components(entailment["graph_components"]),
-        _contradictions(entailment["graph_contradictions"]),
-        _violations(entailment["graph_violations"]),
-        _redundant(entailment["graph_redundant"]),
-        _twins(entailment["graph_twins"]),
-        _concepts(entailment["graph_concepts"]),
+        _components(rows("components")),
+        _contradictions(rows("contradictions")),
+        _violations(rows("violations")),
+        _redundant(rows("redundant")),
+        _twins(rows("twins")),
+        _concepts(rows("concepts")),
     )
     return tuple(table for table in tables if table is not None)
+
+
+def _in_order(entailment: Mapping[str, Any]) -> Callable[[str], Rows]:
+    """The rows of a table of the graph, by relation in report order."""
+    order = relations(entailment["graph_relations"])
+    return lambda name: sorted(
+        entailment[f"graph_{name}"], key=lambda row: order.index(row["relation"])
+    )
 
 
 def _numbers(rows: Rows) -> Table | None:
