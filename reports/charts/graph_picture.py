@@ -88,7 +88,7 @@ def draw_graph(texts: Sequence[str], edges: Sequence[GraphEdge]) -> Drawing:
             for edge, points, back in zip(edges, _routes(graph, boxes), graph.against, strict=True)
             for shape in _arrow(edge.state, points[::-1] if back else points, down=down)
         ),
-        *(shape for box in boxes.values() if box.lines for shape in _label(box, down=down)),
+        *(shape for node in range(len(texts)) for shape in _label(boxes[node], down=down)),
     ]
     width, height = size[::-1] if down else size
     return Drawing(width, height, "".join(markup))
