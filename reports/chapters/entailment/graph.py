@@ -88,9 +88,9 @@ def cases(entailment: Mapping[str, Any]) -> tuple[Table, ...]:
 
 def _in_order(entailment: Mapping[str, Any]) -> Callable[[str], Rows]:
     """The rows of a table of the graph, by relation in report order."""
-    order = relations(entailment["graph_relations"])
+    places = {name: n for n, name in enumerate(relations(entailment["graph_relations"]))}
     return lambda name: sorted(
-        entailment[f"graph_{name}"], key=lambda row: order.index(row["relation"])
+        entailment[f"graph_{name}"], key=lambda row: places.get(row["relation"], len(places))
     )
 
 

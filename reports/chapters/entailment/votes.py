@@ -27,8 +27,7 @@ from reports.words.words import counted, number, points
 
 def votes(entailment: Mapping[str, Any]) -> Chapter | None:
     """Agreement and weak labels by relation, and the annotators; None without votes."""
-    voted = entailment["quality_agreement"] or entailment["quality_weak"]
-    if not voted:
+    if not entailment["facts"]["voted"]:
         return None
     parameters = entailment["facts"]["parameters"]
     return chapter(

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import fields, is_dataclass
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -29,8 +28,9 @@ from reports.chapters.sections import sections
 from reports.charts.concept_charts import CURVES, STEP, accuracies_spec, steps_spec
 from reports.charts.svg import draw
 from reports.html import html_text
-from reports.words.parts import Badge, Cell, Code, Figure, Judged, Named, Node, Table
+from reports.words.parts import Badge, Judged, Node
 from tests.unit.reports.document import Document
+from tests.unit.reports.shown import figure_of, forms_of, tables_of, text_of
 
 _NUMBER = re.compile(r"[+−]?\d[\d,]*\.?\d*%?")
 SCHEMA = Path(__file__).parents[3] / "docs" / "result.schema.json"
@@ -62,21 +62,21 @@ def test_every_number_of_a_table_stands_in_the_shared_view(
     shared: dict[str, Any], report: Report
 ) -> None:
     assert report.concepts is not None
-    written = _written(shared["concepts"]) | _written(list(_means(shared["concepts"])))
-    tables = [one for one in _tables(report.concepts) if one.id != "concept-states"]
+    written = forms_of(shared["concepts"]) | forms_of(list(_means(shared["concepts"])))
+    tables = [one for one in tables_of(report.concepts) if one.id != "concept-states"]
     assert len(tables) >= 15
     for table in tables:
         for row in table.rows:
             for cell, heading in zip(row, table.columns, strict=True):
                 if heading.numeric:
-                    text = _text(cell).replace("428.3", "").replace("phrases", "")
+                    text = text_of(cell).replace("428.3", "").replace("phrases", "")
                     unknown = set(_NUMBER.findall(text)) - written
                     assert not unknown, (table.id, heading.heading, unknown)
 
 
 def test_tables_have_a_cell_for_every_column(report: Report, small: Report) -> None:
     for one in (report, small):
-        for table in _tables(one.concepts):
+        for table in tables_of(one.concepts):
             assert all(len(row) == len(table.columns) for row in table.rows), table.id
 
 
@@ -168,15 +168,15 @@ def test_the_first_answer_tells_chance_and_the_answers_judged(shared: dict[str, 
 def test_tests_with_one_reason_are_told_once(shared: dict[str, Any]) -> None:
     reasons = matrix(shared["concepts"]).reasons
     assert reasons is not None
-    nested, nothing = sorted(reasons.rows, key=lambda row: _text(row[-1]))
-    assert _text(nested[0]) == "Modular and Causal"
+    nested, nothing = sorted(reasons.rows, key=lambda row: text_of(row[-1]))
+    assert text_of(nested[0]) == "Modular and Causal"
     assert nested[1:3] == ("one and all but one", "depth 5")
     assert nothing[1:3] == ("one", "course")
     assert str(nothing[-1]).startswith("Nothing to remove: ")
 
 
 def test_the_dimension_removed_stands_first_and_must_be_at_chance(report: Report) -> None:
-    figure = _figure(report, "concept-is_causal")
+    figure = figure_of(report, "concept-is_causal")
     labels = re.findall(r">(\w+), (\w+) removed<", figure.drawing.markup)
     assert labels[::3] == [("part", "part"), ("course", "course"), ("site", "site")]
     required = {
@@ -187,7 +187,7 @@ def test_the_dimension_removed_stands_first_and_must_be_at_chance(report: Report
 
 
 def test_leace_and_probes_fitted_anew_stand_beside(report: Report) -> None:
-    tables = {table.id: table for table in _tables(report.concepts)}
+    tables = {table.id: table for table in tables_of(report.concepts)}
     headings = [one.heading for one in tables["concept-variants"].columns]
     assert headings[4:] == [
         "INLP, probe fitted before", "INLP, probe fitted anew", "LEACE, probe fitted before",
@@ -207,7 +207,7 @@ def test_findings_come_first_and_folded_nodes_not_at_all(shared: dict[str, Any])
     shown = [row[0].id for row in chapter.table.rows if isinstance(row[0], Node)]
     assert shown[:3] == ["428.20", "428.21", "428.22"]
     assert "428.25" not in shown
-    total = sum(int(_text(row[-1])) for row in chapter.states.rows)
+    total = sum(int(text_of(row[-1])) for row in chapter.states.rows)
     assert total == len(shared["concepts"]["nodes"]) - 1
 
 
@@ -246,11 +246,13 @@ def test_a_sibling_with_few_instances_withholds_what_rests_on_it() -> None:
     rows = [{**row, "separable": None, "sibling_instances": "<11"} for row in shared["nodes"][:1]]
     chapter = nodes({**shared, "nodes": rows})
     assert chapter is not None
-    assert "withheld" in [_text(cell) for cell in chapter.table.rows[0]]
+    assert "withheld" in [text_of(cell) for cell in chapter.table.rows[0]]
 
 
 def test_withheld_numbers_are_told_as_withheld_and_not_drawn(small: Report) -> None:
-    cells = [_text(cell) for table in _tables(small.concepts) for row in table.rows for cell in row]
+    cells = [
+        text_of(cell) for table in tables_of(small.concepts) for row in table.rows for cell in row
+    ]
     assert {"withheld", "<11", "≥44"} <= set(cells)
     assert all("NaN" not in figure.drawing.markup for figure in small.all_figures)
     assert small.concepts is not None
@@ -411,50 +413,6 @@ def _means(tested: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
         .agg(pl.col("accuracy", "chance", "removed", "variance_kept").mean(), splits=pl.len())
         .to_dicts()
     )
-
-
-def _written(value: Any) -> set[str]:
-    """Every form in which a number of the shared view may be written."""
-    texts: set[str] = set()
-    for number in _numbers(value):
-        for places in (1, 2, 3):
-            text = f"{number:,.{places}f}".replace("-", "−")
-            texts |= {text, f"+{text}", text.removeprefix("−")}
-        texts |= {f"{number:,.0f}", f"{number:.1%}", f"{number:g}", f"{round(number, 3):g}"}
-        texts |= {f"{number:.2g}"}
-    return texts
-
-
-def _numbers(value: Any) -> Iterator[float]:
-    if isinstance(value, dict):
-        for inner in value.values():
-            yield from _numbers(inner)
-    elif isinstance(value, list):
-        for inner in value:
-            yield from _numbers(inner)
-    elif isinstance(value, int | float):
-        yield float(value)
-
-
-def _tables(value: Any) -> Iterator[Table]:
-    if isinstance(value, Table):
-        yield value
-    elif isinstance(value, tuple):
-        for one in value:
-            yield from _tables(one)
-    elif is_dataclass(value):
-        for field in fields(value):
-            yield from _tables(getattr(value, field.name))
-
-
-def _figure(report: Report, id_: str) -> Figure:
-    return next(figure for figure in report.all_figures if figure.id == id_)
-
-
-def _text(cell: Cell) -> str:
-    if isinstance(cell, str):
-        return cell
-    return cell.text if isinstance(cell, Node | Code | Named) else str(cell)
 
 
 def test_the_chapters_are_of_the_view_alone(shared: dict[str, Any]) -> None:

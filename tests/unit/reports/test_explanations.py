@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
-from dataclasses import fields, is_dataclass
 from math import tanh
 from typing import Any
 
@@ -19,8 +17,9 @@ from reports.chapters.explanations.nodes import ranked, where
 from reports.chapters.report import Report, build
 from reports.chapters.sections import sections
 from reports.html import html_text
-from reports.words.parts import Cell, Code, Figure, Node, Table
+from reports.words.parts import Node
 from tests.unit.reports.document import Document
+from tests.unit.reports.shown import figure_of, forms_of, numbers_of, tables_of, text_of
 
 _PLACED = re.compile(r'transform="translate\(([\d.]+),([\d.]+)\)"[^>]*>(−?0\.\d\d)<')
 _NUMBER = re.compile(r"[+−]?\d[\d,]*\.?\d*%?")
@@ -46,13 +45,13 @@ def test_every_number_of_a_table_stands_in_the_shared_view(
 ) -> None:
     assert report.explanations is not None
     written = _written(shared["explanations"])
-    tables = [one for one in _tables(report.explanations) if one.id != "examples-numbers"]
+    tables = [one for one in tables_of(report.explanations) if one.id != "examples-numbers"]
     assert len(tables) >= 15
     for table in tables:
         for row in table.rows:
             for cell, heading in zip(row, table.columns, strict=True):
                 if heading.numeric:
-                    unknown = set(_NUMBER.findall(_text(cell))) - written
+                    unknown = set(_NUMBER.findall(text_of(cell))) - written
                     assert not unknown, (table.id, heading.heading, unknown)
 
 
@@ -68,13 +67,13 @@ def test_every_picture_of_explanations_is_drawn_and_described(report: Report) ->
 
 
 def test_alignment_is_drawn_where_it_was_measured(shared: dict[str, Any], report: Report) -> None:
-    figure = _figure(report, "alignment-expert")
+    figure = figure_of(report, "alignment-expert")
     main = [row for row in shared["explanations"]["alignment"] if row["subset"] == "all"]
     assert all(f"{row['delta_a']:.2f} on 187" in figure.drawing.markup for row in main)
 
 
 def test_a_node_is_shown_as_delta_a_and_compared_on_the_scale_of_fisher(report: Report) -> None:
-    row = _figure(report, "explained-nodes").table.rows[0]
+    row = figure_of(report, "explained-nodes").table.rows[0]
     node, model, below, elsewhere, difference, *_ = row
     assert isinstance(node, Node)
     assert (node.id, model) == ("390-459", "first")
@@ -107,7 +106,7 @@ def test_without_evidence_nodes_are_compared_by_what_there_is(shared: dict[str, 
 
 
 def test_the_matrix_tells_peaks_below_and_the_difference_above(report: Report) -> None:
-    markup = _figure(report, "agreement-0").drawing.markup
+    markup = figure_of(report, "agreement-0").drawing.markup
     placed = [(float(x), float(y), text) for x, y, text in _PLACED.findall(markup)]
     above = sorted(text for x, y, text in placed if x > y)
     below = sorted(text for x, y, text in placed if x < y)
@@ -125,17 +124,17 @@ def test_many_models_and_methods_are_drawn_in_part_and_told_in_full() -> None:
     chapter = agreement(found)
     assert chapter is not None
     assert sum(figure.id.startswith("agreement") for figure in chapter.figures) == 6
-    told = {table.id for table in _tables(chapter)}
+    told = {table.id for table in tables_of(chapter)}
     assert {f"agreement-{place}-numbers" for place in range(9)} <= told
 
 
 def test_withheld_numbers_are_told_as_withheld_and_not_drawn(small: Report) -> None:
     assert small.explanations is not None
-    cells = [_text(c) for t in _tables(small.explanations) for row in t.rows for c in row]
+    cells = [text_of(c) for t in tables_of(small.explanations) for row in t.rows for c in row]
     assert "withheld" in cells
     assert "<11" in cells
     assert "≥44" in cells
-    first = _figure(small, "alignment-expert")
+    first = figure_of(small, "alignment-expert")
     assert "first · gradient" not in first.drawing.markup
     assert small.explanations.examples is None
 
@@ -154,14 +153,14 @@ def test_what_is_not_there_has_no_chapter() -> None:
 
 
 def test_why_there_is_no_alignment_stands_in_its_row(report: Report) -> None:
-    table = _figure(report, "alignment-expert").table
+    table = figure_of(report, "alignment-expert").table
     reasons = {row[-1] for row in table.rows}
     assert reasons == {"–", "no example has both a correlation and a baseline"}
 
 
 def test_one_reason_for_no_correlation_is_told_once(report: Report) -> None:
     assert report.explanations is not None
-    table = next(t for t in _tables(report.explanations) if t.id == "accuracy-numbers")
+    table = next(t for t in tables_of(report.explanations) if t.id == "accuracy-numbers")
     assert len(table.rows) == 1
     assert table.rows[0][-1] == "2 points, and 3 are needed"
 
@@ -214,7 +213,7 @@ def test_marks_and_scores_of_an_example(shared: dict[str, Any]) -> None:
         ("heart", 4),
         ("failure", 3),
     ]
-    words = {_text(row[-1]) for row in found.table.rows}
+    words = {text_of(row[-1]) for row in found.table.rows}
     assert "heart 2.42, failure 1.5, has −0.62" in words
 
 
@@ -248,47 +247,8 @@ def test_every_shared_table_is_told(shared: dict[str, Any]) -> None:
 
 
 def _written(value: Any) -> set[str]:
-    """Every form in which a number of the shared view may be written."""
-    texts: set[str] = set()
-    for number in _numbers(value):
-        for one in (number, tanh(number)):
-            for places in (1, 2, 3):
-                text = f"{one:,.{places}f}".replace("-", "−")
-                texts |= {text, f"+{text}", text.removeprefix("−")}
-        texts |= {f"{number:,.0f}", f"{number:.1%}", f"{number:g}", f"{round(number, 3):g}"}
-    return texts | {"0.0001"}  # “below 0.0001”
-
-
-def _numbers(value: Any) -> Iterator[float]:
-    if isinstance(value, dict):
-        for inner in value.values():
-            yield from _numbers(inner)
-    elif isinstance(value, list):
-        for inner in value:
-            yield from _numbers(inner)
-    elif isinstance(value, int | float):
-        yield float(value)
-
-
-def _tables(value: Any) -> Iterator[Table]:
-    if isinstance(value, Table):
-        yield value
-    elif isinstance(value, tuple):
-        for one in value:
-            yield from _tables(one)
-    elif is_dataclass(value):
-        for field in fields(value):
-            yield from _tables(getattr(value, field.name))
-
-
-def _figure(report: Report, id_: str) -> Figure:
-    return next(figure for figure in report.all_figures if figure.id == id_)
-
-
-def _text(cell: Cell) -> str:
-    if isinstance(cell, str):
-        return cell
-    return cell.text if isinstance(cell, Node | Code) else str(cell)
+    """Every form of a number, or of its hyperbolic tangent, and “below 0.0001”."""
+    return forms_of(value) | forms_of([tanh(one) for one in numbers_of(value)]) | {"0.0001"}
 
 
 def test_the_chapters_are_of_the_view_alone(shared: dict[str, Any]) -> None:

@@ -1,0 +1,380 @@
+"""The chapters on an entailment graph show the shared view's numbers, and what is missing."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from jsonschema import Draft202012Validator
+
+from audit.entailment.content.consistency import FAULTS as MEASURED_FAULTS
+from audit.entailment.detection.baselines import BASELINES as MEASURED_BASELINES
+from audit.entailment.detection.measures import MEASURES
+from audit.entailment.reading.columns import KINDS as READ_KINDS
+from audit.entailment.reading.reading import REASONS
+from audit.hierarchies.lint.finding import LINTS
+from audit.results.entailment_part import SHARED
+from fixtures import entailment_results, results
+from fixtures.entailment_results import HOSTILE, MODELS, OUTLIER
+from fixtures.examples import examples
+from reports.chapters.cards import evidence_lines
+from reports.chapters.entailment.entailment import Entailment, entailment
+from reports.chapters.entailment.graph import STEPS, graph
+from reports.chapters.report import Report, build
+from reports.chapters.sections import sections
+from reports.charts.concept_charts import CURVES
+from reports.charts.entailment_charts import reliability_spec
+from reports.charts.evidence import plots
+from reports.html import html_text
+from reports.words.entailment_words import (
+    BASELINES,
+    DETECTION,
+    FAULTS,
+    KINDS,
+    LEFT_OUT,
+    RULES,
+)
+from reports.words.parts import Ranged, Table
+from tests.unit.reports.document import Document
+from tests.unit.reports.shown import figure_of, forms_of, tables_of, text_of
+
+_NUMBER = re.compile(r"[+−]?\d[\d,]*\.?\d*%?")
+SCHEMA = Path(__file__).parents[3] / "docs" / "result.schema.json"
+CHAPTERS = ("around", "dataset", "votes", "graph", "detection", "generation")
+
+
+@pytest.fixture(scope="module")
+def shared() -> dict[str, Any]:
+    return entailment_results.measured()
+
+
+@pytest.fixture(scope="module")
+def report(shared: dict[str, Any]) -> Report:
+    return build(shared)
+
+
+@pytest.fixture(scope="module")
+def small() -> Report:
+    return build(entailment_results.with_small_cells())
+
+
+@pytest.fixture(scope="module")
+def bare() -> Report:
+    return build(entailment_results.bare())
+
+
+def of(report: Report) -> Entailment:
+    assert report.entailment is not None
+    return report.entailment
+
+
+def table_of(report: Report, id_: str) -> Table:
+    return next(table for table in tables_of(of(report)) if table.id == id_)
+
+
+def test_the_views_are_results_with_a_row_in_every_table(shared: dict[str, Any]) -> None:
+    schema = json.loads(SCHEMA.read_text("utf-8"))
+    assert {*shared["entailment"]} == {"facts", *SHARED}
+    assert all(shared["entailment"][name] for name in SHARED)
+    views = (shared, entailment_results.with_small_cells(), entailment_results.bare())
+    for view in views:
+        Draft202012Validator(schema).validate(view)
+
+
+@pytest.mark.slow
+def test_every_shared_table_is_told(shared: dict[str, Any]) -> None:
+    page = html_text(shared)
+    for name in SHARED:
+        less = {**shared, "entailment": {**shared["entailment"], name: []}}
+        assert html_text(less) != page, name
+
+
+def test_every_number_of_a_table_stands_in_the_shared_view(
+    shared: dict[str, Any], report: Report
+) -> None:
+    forms = forms_of([shared["entailment"], list(_points(shared)), list(_classes(shared))])
+    tables = list(tables_of(of(report)))
+    assert len(tables) > 35
+    for table in tables:
+        for row in (*table.rows, *([table.total] if table.total else [])):
+            for cell, heading in zip(row, table.columns, strict=True):
+                if heading.numeric:
+                    text = text_of(cell).replace("<0.1%", "").replace("below 0.0001", "")
+                    unknown = set(_NUMBER.findall(text)) - forms
+                    assert not unknown, (table.id, heading.heading, unknown)
+
+
+def _points(shared: dict[str, Any]) -> Iterator[float]:
+    """Differences in points."""
+    for row in shared["entailment"]["quality_annotators"]:
+        for name in ("difference", "difference_low", "difference_high"):
+            if row[name] is not None:
+                yield 100 * row[name]
+
+
+def _classes(shared: dict[str, Any]) -> Iterator[int]:
+    """Texts by classes of their numbers."""
+    for relation in ("Noun-Entail", "Verb-Entail", "Event-Entail"):
+        for measure in ("depth", "children", "parents"):
+            values = [
+                (row["value"], row["texts"])
+                for row in shared["entailment"]["graph_shape"]
+                if (row["relation"], row["measure"]) == (relation, measure)
+            ]
+            for low, high in zip(STEPS, (*STEPS[1:], 10**9), strict=True):
+                yield sum(texts for value, texts in values if low <= value < high)
+
+
+def test_texts_are_dealt_into_classes_without_loss(shared: dict[str, Any]) -> None:
+    chapter = graph(shared["entailment"])
+    assert chapter is not None
+    table = next(one for one in chapter.tables if one.id == "entailment-shape")
+    for place, relation in enumerate(("Noun-Entail", "Verb-Entail", "Event-Entail")):
+        for called, measure in (("Depth", "depth"), ("Instances", "children")):
+            told = sum(int(text_of(row[2 + place])) for row in table.rows if row[0] == called)
+            rows = shared["entailment"]["graph_shape"]
+            assert told == sum(
+                row["texts"]
+                for row in rows
+                if (row["relation"], row["measure"]) == (relation, measure)
+            )
+
+
+def test_rows_have_a_cell_for_every_column_and_tables_an_id_of_their_own(
+    report: Report, small: Report, bare: Report
+) -> None:
+    for one in (report, small, bare):
+        tables = list(tables_of(of(one)))
+        assert len({table.id for table in tables}) == len(tables)
+        for table in tables:
+            assert all(len(row) == len(table.columns) for row in table.rows), table.id
+            assert not table.total or len(table.total) == len(table.columns)
+
+
+def test_every_picture_is_drawn_described_and_in_the_order_of_its_section(
+    shared: dict[str, Any], report: Report
+) -> None:
+    figures = of(report).figures
+    assert [figure.id.rstrip("0123456789") for figure in figures[-3:]] == [
+        "entailment-annotators", "entailment-models", "entailment-reliability",
+    ]  # fmt: skip
+    assert all(figure.id.startswith("around-") for figure in figures[:-3])
+    for figure in figures:
+        assert "<path" in figure.drawing.markup
+        assert "NaN" not in figure.drawing.markup
+        assert figure.table.rows
+        assert figure.alt.endswith(".")
+    page = html_text(shared)
+    places = [page.index(f'id="figure-{figure.id}"') for figure in figures]
+    assert places == sorted(places)
+
+
+def test_around_a_finding_every_edge_of_its_neighbourhood_is_drawn(
+    shared: dict[str, Any], report: Report
+) -> None:
+    rows = shared["entailment"]["graph_neighbourhoods"]
+    findings = list(dict.fromkeys(row["finding"] for row in rows))
+    around = of(report).around
+    assert around is not None
+    assert len(around.figures) == len(findings)
+    for finding, figure in zip(findings, around.figures, strict=True):
+        own = [row for row in rows if row["finding"] == finding]
+        lines = re.findall(
+            r'stroke-width="1.5"(?: stroke-dasharray="[\d. ]+")?/>', figure.drawing.markup
+        )
+        diamonds = sum(bool(row["valid"] and row["invalid"]) for row in own)
+        assert len(lines) == len(own) + diamonds
+        assert figure.drawing.markup.count("stroke-dasharray") == sum(
+            not row["valid"] for row in own
+        )
+        assert len(figure.table.rows) == len(own)
+        shapes = {key.shape for key in figure.key}
+        assert ("denied" in shapes) == any(not row["valid"] for row in own)
+        assert ("both" in shapes) == (diamonds > 0)
+        assert all(row["child"] in figure.alt for row in own[:3])
+
+
+def test_pictures_are_named_by_what_they_are_around(report: Report) -> None:
+    around = of(report).around
+    assert around is not None
+    titles = [figure.title for figure in around.figures]
+    assert titles[0] == "A cycle of Noun-Entail, around “companion”"
+    assert "Contradictions of Noun-Entail, under one head" in titles
+    assert "Denied conclusions of Noun-Entail, across heads" in titles
+    assert titles[-1] == "Around a catch-all of Event-Entail, “activity”"
+
+
+def test_the_first_tables_are_those_of_the_paper(shared: dict[str, Any], report: Report) -> None:
+    totals = table_of(report, "entailment-totals")
+    counted = [[int(text_of(cell)) for cell in row[1:]] for row in totals.rows]
+    whole = [int(text_of(cell)) for cell in totals.total[1:]]
+    assert [column.heading for column in totals.columns] == [
+        "Relation",
+        "train",
+        "valid",
+        "test",
+        "All",
+    ]
+    assert [sum(column) for column in zip(*counted, strict=True)] == whole
+    assert all(sum(row[:-1]) == row[-1] for row in (*counted, whole))
+    assert whole[-1] == shared["entailment"]["facts"]["tuples"]
+    valid = table_of(report, "entailment-valid")
+    shares = [text_of(row[-1]).split()[0] for row in (*valid.rows, valid.total)]
+    sums = [int(text_of(row[1])) for row in (*valid.rows, valid.total)]
+    sizes = [row[-1] for row in (*counted, whole)]
+    assert shares == [f"{k / n:.1%}" for k, n in zip(sums, sizes, strict=True)]
+
+
+def test_a_share_stands_with_its_interval(report: Report) -> None:
+    for name in ("entailment-valid", "entailment-shared", "entailment-weak", "entailment-accuracy"):
+        cells = [cell for row in table_of(report, name).rows for cell in row]
+        assert any(isinstance(cell, Ranged) for cell in cells), name
+
+
+def test_models_come_first_and_closed_forms_beside_their_baselines(report: Report) -> None:
+    rows = table_of(report, "entailment-macro-f1-numbers").rows
+    names = [text_of(row[0]) for row in rows]
+    told = [name if on is None else f"{name}, trained on {on}" for name, on in MODELS]
+    assert sorted(names[: len(MODELS)]) == sorted(told)
+    assert names[len(MODELS) :][:4] == [
+        "Majority", "Majority, by its closed form", "Random", "Random, by its closed form",
+    ]  # fmt: skip
+    figure = figure_of(report, "entailment-models")
+    drawn = re.findall(r">([^<>]+)</text>", figure.drawing.markup)
+    lines = [text for text in drawn if text in {*told, "Majority", "Random", "Concept alone"}]
+    assert lines[: len(MODELS) + 2] == [*names[: len(MODELS)], "Majority", "Random"]
+
+
+def test_the_two_estimators_of_average_precision_are_told_apart(report: Report) -> None:
+    captions = [table.caption for table in of(report).further]
+    assert any(caption.startswith("APS, in steps,") for caption in captions)
+    assert any(caption.startswith("APS, by trapezoids,") for caption in captions)
+    terms = dict(of(report).terms)
+    assert "AbsPyramid" in terms["APS, in steps"]
+    assert "trapezoids" in terms["APS, by trapezoids"]
+
+
+def test_transfer_is_told_against_the_relation_itself(report: Report) -> None:
+    table = table_of(report, "entailment-transfer")
+    rows = {text_of(row[1]): row for row in table.rows}
+    headings = [column.heading for column in table.columns]
+    for trained_on, row in rows.items():
+        own = headings.index(trained_on)
+        assert row[own] == "–"
+        assert any(isinstance(cell, Ranged) for cell in row)
+    assert {*rows} == {on for _, on in MODELS if on is not None}
+
+
+def test_annotators_who_surely_agree_less_come_first(report: Report) -> None:
+    figure = figure_of(report, "entailment-annotators")
+    assert text_of(figure.table.rows[0][0]) == OUTLIER
+    assert OUTLIER in figure.alt
+
+
+def test_what_was_left_out_adds_up(shared: dict[str, Any], report: Report) -> None:
+    rows = [tuple(map(text_of, row)) for row in of(report).read.rows]
+    for name in dict.fromkeys(row[0] for row in rows):
+        own = [(what, int(number)) for of_, what, number in rows if of_ == name]
+        (read,) = (number for what, number in own if what == "read")
+        assert sum(number for what, number in own if what != "read") == read
+    assert len({row[0] for row in rows}) == 4
+
+
+def test_names_in_words_are_those_that_are_measured() -> None:
+    assert tuple(DETECTION) == MEASURES
+    assert tuple(BASELINES) == MEASURED_BASELINES
+    assert tuple(FAULTS) == MEASURED_FAULTS
+    assert {*RULES} == {*LINTS}
+    assert {*REASONS} <= {*LEFT_OUT}
+    assert {*KINDS} == {*READ_KINDS}
+
+
+def test_such_a_report_speaks_of_tuples(report: Report) -> None:
+    assert "could be applied to 348 tuples" in report.verdict.sentence
+    assert report.title == "Entailment graph"
+    names = [name for name, _ in report.release.facts]
+    assert names[:3] == ["Tuples", "Of them valid", "Relations"]
+    assert not {"Hierarchy", "Normaliser"} & set(names)
+    assert report.ledger_facts == (("Tuples", "348"),)
+
+
+def test_a_card_names_and_draws_what_its_share_is_of() -> None:
+    evidence = {
+        "instances": 47, "edges": 1, "of": 70, "share": 1 / 70, "low": 0.003, "high": 0.077,
+        "chains": 28, "open": 27,
+    }  # fmt: skip
+    (plot,) = plots("transitivity", evidence, {})
+    assert plot.lines[0].text == "1 of 70, 1.4%"
+    lines = dict(evidence_lines(evidence))
+    assert (lines["edges"], lines["instances"]) == ("1 of 70", "47")
+
+
+def test_the_difference_of_an_annotator_has_no_limit_of_another_check(report: Report) -> None:
+    evidence = {
+        "instances": 110, "agreeing": 174, "compared": 290, "share": 0.6, "low": 0.54, "high": 0.65,
+        "others_share": 0.89, "difference": -0.29, "difference_low": -0.36,
+        "difference_high": -0.23,
+    }  # fmt: skip
+    limits = {"residual_difference": 0.1}
+    shares, difference = plots("annotator_outlier", evidence, limits)
+    assert shares.lines[0].text == "174 of 290, 60.0%"
+    assert difference.limit is None
+    assert plots("residual_overuse", evidence, limits)[-1].limit is not None
+
+
+def test_withheld_numbers_are_told_as_withheld(small: Report) -> None:
+    cells = [text_of(cell) for t in tables_of(of(small)) for row in t.rows for cell in row]
+    assert {"withheld", "<11"} <= set(cells)
+    assert all("NaN" not in figure.drawing.markup for figure in small.all_figures)
+    page = html_text(entailment_results.with_small_cells())
+    assert "steps of 11" in page
+
+
+def test_what_is_not_there_has_no_chapter(report: Report, bare: Report) -> None:
+    assert {*CHAPTERS} <= {section.id for section in sections(report, paper=False)}
+    ids = {section.id for section in sections(bare, paper=False)}
+    assert ids & {*CHAPTERS} == {"dataset", "graph", "detection"}
+    assert {"tuples", "ledger", "methods"} <= ids
+    assert not {"release", "pictures", "coverage", "model"} & ids
+    assert of(bare).figures[0].id == "entailment-models"
+    assert ("Splits", "none") in of(bare).facts
+
+
+def test_without_an_entailment_graph_nothing_is_said_of_it() -> None:
+    view = results.rich_result().shared()
+    assert entailment(view) is None
+    page = html_text(view)
+    assert "entailment-" not in page
+    assert "AbsPyramid" not in page
+
+
+def test_a_page_is_sound_and_obeys_no_text(shared: dict[str, Any]) -> None:
+    page = html_text(shared)
+    document = Document(page)
+    ids = [attributes["id"] for _, attributes in document.elements if "id" in attributes]
+    assert len(ids) == len(set(ids))
+    assert not document.unbalanced
+    assert len(document.of("script")) == 1
+    assert HOSTILE.replace(" ", "") in document.text
+
+
+@examples(15)
+@given(st.lists(st.lists(st.floats(0, 1), min_size=1, max_size=10), max_size=len(CURVES)))
+def test_each_point_of_a_reliability_curve_is_at_its_numbers(curves: list[list[float]]) -> None:
+    rows = [
+        [{"mean_score": x, "valid_share": 1 - x, "low": None, "high": None} for x in sorted(curve)]
+        for curve in curves
+    ]
+    specification = reliability_spec(rows)
+    points = [layer for layer in specification["layer"] if layer["mark"]["type"] == "point"]
+    assert len(points) == len(curves)
+    for layer, curve in zip(points, rows, strict=True):
+        assert specification["datasets"][layer["data"]["name"]] == curve
+        assert layer["encoding"]["x"]["scale"]["domain"] == [0, 1]
+        assert layer["encoding"]["y"]["scale"]["domain"] == [0, 1]
