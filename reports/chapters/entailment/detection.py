@@ -26,7 +26,6 @@ from reports.words.entailment_words import (
     ABSENT,
     ACCURACY,
     AGAINST,
-    ALL,
     BASELINES,
     CALIBRATION,
     DETECTION,
@@ -42,7 +41,8 @@ LEADING = (ACCURACY, MACRO_F1, ROC_AUC)
 """Measures that the paper prints; models are compared with baselines by these."""
 DRAWN = 30
 """Lines of the picture at most."""
-IN_DOMAIN = "in_domain"
+IN_DOMAIN, MAJORITY, WHOLE = "in_domain", "majority", "all"
+"""Names of a comparison, a baseline, and of what is measured without a test set."""
 EMPTY, FULL = Mark("other", "expected", own=False), Mark("own", "observed")
 """Marks of baselines and of models."""
 TICKS = (0.0, 0.5, 1.0)
@@ -51,19 +51,17 @@ Trained = tuple[str, str | None]
 
 
 def detection(entailment: Mapping[str, Any]) -> Chapter | None:
-    """A picture, and a table for each of the leading measures; None if nothing was answered."""
-    rows = entailment["detection_measured"]
-    if not rows:
-        return None
-    tables = [_measure(rows, name, _size(entailment)) for name in LEADING]
+    """A picture, and a table for each of the leading measures; None if there is nothing to tell."""
+    rows = _telling(entailment["detection_measured"])
+    tables = [_measure(rows, name) for name in LEADING]
     return chapter((_figure(rows, tables[LEADING.index(MACRO_F1)]),), _unless_drawn(tables))
 
 
 def further(entailment: Mapping[str, Any]) -> tuple[Table, ...]:
     """Other measures, differences, consistency, and what was answered."""
-    rows, size = entailment["detection_measured"], _size(entailment)
+    rows = _telling(entailment["detection_measured"])
     tables = (
-        *(_measure(rows, name, size) for name in DETECTION if name not in LEADING),
+        *(_measure(rows, name) for name in DETECTION if name not in LEADING),
         *(_differences(entailment["detection_differences"], name) for name in LEADING),
         _transfer(entailment["detection_differences"]),
         _consistency(entailment["detection_consistency"]),
@@ -72,21 +70,24 @@ def further(entailment: Mapping[str, Any]) -> tuple[Table, ...]:
     return tuple(table for table in tables if table is not None)
 
 
+def _telling(rows: Rows) -> Rows:
+    """The rows; none where there is no model, and no tuple is invalid, or none valid."""
+    told = any(row["kind"] == MODEL or row["positive_share"] not in (None, 0, 1) for row in rows)
+    return rows if told else ()
+
+
 def _unless_drawn(tables: Sequence[Table | None]) -> tuple[Table | None, ...]:
     """The tables but the one that stands behind the picture."""
     return tuple(table for name, table in zip(LEADING, tables, strict=True) if name != MACRO_F1)
 
 
-def _size(entailment: Mapping[str, Any]) -> str:
-    """What is measured, in words."""
-    rows = entailment["detection_measured"]
-    baselines = [row for row in rows if row["kind"] != MODEL]
-    several = len(relations(rows)) > 1
-    whole = next((row for row in baselines if not several or row["relation"] == ALL), None)
-    split = rows[0]["split"] if rows else "all"
-    of = "all tuples" if split == "all" else f"the {split} set"
+def _of(rows: Rows) -> str:
+    """The tuples that are measured, in words: those that baselines answer."""
+    last = relations(rows)[-1]
+    whole = next(row for row in rows if row["relation"] == last and row["model"] == MAJORITY)
+    tuples = f"{count(whole)} tuples"
     return (
-        of if whole is None else f"the {count(whole)} tuples of {of}".replace("of all ", "in all ")
+        f"all {tuples}" if whole["split"] == WHOLE else f"the {tuples} of the {whole['split']} set"
     )
 
 
@@ -116,8 +117,10 @@ def _answering(rows: Rows) -> list[Rows]:
     ]
 
 
-def _measure(rows: Rows, measure: str, of: str) -> Table | None:
+def _measure(rows: Rows, measure: str) -> Table | None:
     own = [row for row in rows if row["measure"] == measure]
+    if not own:
+        return None
     lines: list[tuple[Sequence[Cell], Rows]] = []
     for answers in _answering(own):
         lines.append(((named(answers[0]),), answers))
@@ -127,7 +130,7 @@ def _measure(rows: Rows, measure: str, of: str) -> Table | None:
             lines.append(((f"{named(answers[0])}, by its closed form",), closed))
     return by_relation(
         f"entailment-{measure}".replace("_", "-"),
-        f"{DETECTION[measure].title}, on {of}, by relation",
+        f"{DETECTION[measure].title}, on {_of(rows)}, by relation",
         ("Model or baseline",),
         lines,
         _value,

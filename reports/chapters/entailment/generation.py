@@ -16,7 +16,7 @@ from reports.chapters.shown_numbers import (
     share,
 )
 from reports.words.entailment_words import AGREEMENT, GENERATION
-from reports.words.parts import Cell, Table, column
+from reports.words.parts import Table, column
 from reports.words.words import words
 
 OF_BLEU = ("bleu_1", "bleu_2", "brevity_penalty")
@@ -34,7 +34,7 @@ def generation(entailment: Mapping[str, Any]) -> Chapter | None:
             _measures(
                 rows, OF_BLEU, "bleu", "BLEU as defined, cumulative and with the brevity penalty"
             ),
-            _coverage(entailment.get("generation_coverage", ())),
+            _coverage(entailment.get("generation_coverage", ()), rows),
             _ratings(entailment.get("generation_ratings", ())),
             _agreement(entailment.get("generation_agreement", ())),
         ),
@@ -50,8 +50,7 @@ def _measures(rows: Rows, names: Any, id_: str, caption: str) -> Table | None:
     for model, relation in dict.fromkeys((row["model"], row["relation"]) for row in rows):
         own = [of[model, relation, name] for name in kept]
         values = (ranged(plain(row, "value"), row) for row in own)
-        sizes: tuple[Cell, ...] = (plain(own[0], "references", 2), count(own[0]))
-        lines.append((model, relation, *values, *sizes))
+        lines.append((model, relation, *values, count(own[0])))
     return Table(
         id=f"entailment-generation-{id_}",
         caption=f"{caption}, with 95% intervals",
@@ -59,29 +58,31 @@ def _measures(rows: Rows, names: Any, id_: str, caption: str) -> Table | None:
             "Model",
             "Relation",
             *(GENERATION[name].title for name in kept),
-            "References each",
             "Instances",
-            numeric="  " + "n" * (len(kept) + 2),
+            numeric="  " + "n" * (len(kept) + 1),
         ),
         rows=tuple(lines),
     )
 
 
-def _coverage(rows: Rows) -> Table | None:
+def _coverage(rows: Rows, measured: Rows) -> Table | None:
     if not rows:
         return None
+    of = {(row["model"], row["relation"]): plain(row, "references", 2) for row in measured}
     return Table(
         id="entailment-generated",
         caption="Instances for which models have a text; a blank one scores 0",
         columns=column(
             "Model", "Relation", "With a text", "Of them blank", "Without a text",
-            "Instances with a reference", numeric="  nnnn",
+            "Instances with a reference", "References of those with a text, mean",
+            numeric="  nnnnn",
         ),
         rows=tuple(
             (
                 row["model"],
                 row["relation"],
                 *(count(row, name) for name in ("generated", "blank", "missing", "instances")),
+                of.get((row["model"], row["relation"]), UNDEFINED),
             )
             for row in rows
         ),

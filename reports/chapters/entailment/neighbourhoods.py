@@ -33,8 +33,14 @@ KEY = (
 
 
 def neighbourhoods(entailment: Mapping[str, Any]) -> tuple[Figure, ...]:
-    """A picture for each finding with a neighbourhood, in the order of checks."""
-    groups = groupby(entailment["graph_neighbourhoods"], lambda row: str(row["finding"]))
+    """A picture for each finding with a neighbourhood, in the order of checks.
+
+    There is none where counts are bounds, which do not say how an edge is stated.
+    """
+    rows = entailment["graph_neighbourhoods"]
+    if any(isinstance(row[name], str) for row in rows for name in ("valid", "invalid")):
+        return ()
+    groups = groupby(rows, lambda row: str(row["finding"]))
     return tuple(
         _figure(place, finding, list(rows)) for place, (finding, rows) in enumerate(groups)
     )
@@ -73,10 +79,10 @@ _STATES: tuple[State, ...] = ("valid", "denied", "both")
 
 
 def _state(row: Row) -> State:
-    """How tuples state an edge; a bound such as ``<11`` is some."""
-    if row["valid"] in (0, None):
+    """How tuples state an edge."""
+    if not row["valid"]:
         return "denied"
-    return "valid" if row["invalid"] in (0, None) else "both"
+    return "both" if row["invalid"] else "valid"
 
 
 def _title(finding: str) -> str:

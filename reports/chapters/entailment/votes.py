@@ -132,22 +132,20 @@ def _annotator_table(rows: Rows) -> Table:
         id="entailment-annotators-numbers",
         caption="Annotators beside the majority of the others",
         columns=column(
-            "Annotator", "With the majority", "Compared", "Share", "Others",
-            "Difference in points", "Sensitivity", "Specificity", "q-value", "Votes",
-            numeric=" nnnnnnnnn",
+            "Annotator", "With the majority", "Share", "Others", "Difference in points",
+            "Sensitivity", "Specificity", "q-value",
+            numeric=" nnnnnnn",
         ),
         rows=tuple(
             (
                 str(row["annotator"]),
-                count(row, "agreeing"),
-                count(row, "compared"),
+                f"{count(row, 'agreeing')} of {count(row, 'compared')}",
                 ranged(share(row, "rate"), row),
                 share(row, "others"),
                 _difference(row),
                 share(row, "sensitivity"),
                 share(row, "specificity"),
                 chance(row, "q_value"),
-                count(row, "votes"),
             )
             for row in rows
         ),
