@@ -58,7 +58,7 @@ def corrections(dataset: EntailmentDataset, quality: QualityMeasurements) -> pl.
             ),
         ],
         how="diagonal",
-    ).select(CORRECTIONS)  # fmt: skip
+    ).select(*CORRECTIONS)  # fmt: skip
     dropped = pl.col("id").is_in(found.filter(action="drop")["id"].implode())
     kept = found.filter((pl.col("action") == "drop") | ~dropped)
     once = kept.unique(["id", "action", "column"], keep="first", maintain_order=True)
