@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import typer
 from typer.core import TyperGroup
 
+from audit.base.errors import OutputError
+from audit.base.plurals import counted
 from audit.cli.entailment_options import (
     AnswerFiles,
     FileKind,
@@ -19,7 +22,12 @@ from audit.cli.entailment_options import (
     PositivesFile,
     PredictionFiles,
     RatingsFile,
+    Shares,
+    SplitFolder,
+    SplitSeed,
+    SplitShares,
     TuplePaths,
+    ValidOnly,
     WithMeteor,
     WordNetFolder,
     columns_named,
@@ -37,8 +45,10 @@ from audit.cli.options import (
     Seed,
     WritePdf,
 )
+from audit.cli.output import user_mistakes
 
 if TYPE_CHECKING:
+    from audit.results.result import AuditResult
     from audit.runs.settings import Settings
 
 RUN = "run"
@@ -86,7 +96,45 @@ def run_entailment(
     as_json: AsJson = False,
 ) -> None:
     """Audit tuples of an entailment graph, and predictions on them."""
-    audit_analysis(ctx.params, _settings)
+    if fix is None:
+        audit_analysis(ctx.params, _settings)
+    with user_mistakes():
+        refuse_existing(fix)
+    audit_analysis(ctx.params, _settings, partial(_write_corrected, folder=fix))
+
+
+def _write_corrected(result: AuditResult, settings: Settings, folder: Path) -> None:
+    """Write the files again with all proposed corrections, and tell how many there were."""
+    from audit.runs.audited_entailment import write_corrected_files
+
+    count = write_corrected_files(result, settings, folder)
+    typer.echo(f"Corrected copies, with {counted(count, 'corrections')}: {folder}", err=True)
+
+
+@entailment.command("split")
+def split_entailment(
+    files: TuplePaths,
+    kind: FileKind = Kind.tuples,
+    column: NamedColumns = None,
+    shares: SplitShares = Shares.detection,
+    valid_only: ValidOnly = False,
+    seed: SplitSeed = 0,
+    out: SplitFolder = Path("entailment-splits"),
+) -> None:
+    """Write a file for each split, every head and instance in one of them."""
+    with user_mistakes():
+        from audit.entailment.reading.reading import read_entailment
+        from audit.entailment.splitter import write_splits
+
+        refuse_existing(out)
+        columns = columns_named(column)
+        dataset = read_entailment(files, kind, columns)
+        sizes = write_splits(
+            dataset, out, shares, seed=seed, valid_only=valid_only, kind=kind, columns=columns
+        )
+        left_out = dataset.rows_read - sum(sizes.values())
+        told = ", ".join(f"{name} {size:,}" for name, size in sizes.items())
+        typer.echo(f"{told}; {left_out:,} of {dataset.rows_read:,} records left out: {out}")
 
 
 def _settings(options: Mapping[str, Any]) -> Settings:
@@ -110,3 +158,11 @@ def _settings(options: Mapping[str, Any]) -> Settings:
             **named,
         ),
     )
+
+
+def refuse_existing(folder: Path) -> None:
+    """Raise OutputError if something is there already."""
+    if folder.exists():
+        raise OutputError(
+            "a folder that does not exist is required", found="something there", where=folder
+        )

@@ -97,6 +97,11 @@ FixFolder: TypeAlias = Annotated[
         rich_help_panel=OUTPUT,
     ),
 ]
+ValidOnly: TypeAlias = Annotated[
+    bool, typer.Option("--valid-only", help="Leave out invalid tuples, as for generation.")
+]
+SplitSeed: TypeAlias = Annotated[int, typer.Option(help="Another number gives another split.")]
+SplitFolder: TypeAlias = Annotated[Path, typer.Option(help="Folder of the files.")]
 SplitShares: TypeAlias = Annotated[Shares, typer.Option(help="Shares of train, valid and test.")]
 
 

@@ -24,13 +24,16 @@ if TYPE_CHECKING:
 
 
 def audit_analysis(
-    options: Mapping[str, Any], settings_of: Callable[[Mapping[str, Any]], Settings]
+    options: Mapping[str, Any],
+    settings_of: Callable[[Mapping[str, Any]], Settings],
+    finish: Callable[[AuditResult, Settings], None] | None = None,
 ) -> NoReturn:
-    """Audit explanations or concepts, leave a run, tell what it says, and exit.
+    """Audit explanations, concepts or tuples, leave a run, tell what it says, and exit.
 
     Args:
         options: The options of the command.
         settings_of: Function that makes the settings of them.
+        finish: Function that does what is left to do with the result of a whole run.
     """
     with user_mistakes():
         from audit.runs.folder import refuse_occupied
@@ -44,6 +47,8 @@ def audit_analysis(
                 settings, out, overwrite=overwrite, pdf=options["pdf"], key=key, progress=progress
             )
         summarise(result, out, unrendered, as_json=options["as_json"])
+        if finish is not None:
+            finish(result, settings)
         raise typer.Exit(exit_status(result, options["fail_on"], unrendered))
 
 
