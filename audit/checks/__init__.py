@@ -9,6 +9,7 @@ from audit.checks.entailment import (
     catch_all,
     contradiction,
     cycle,
+    generation_mismatch,
     head_in_two_splits,
     near_duplicate,
     redundant_edge,
@@ -95,16 +96,17 @@ ON_CONCEPTS: tuple[Check, ...] = (
 """Rules over concepts in representations, applied before those of the data where there are any."""
 
 ON_ENTAILMENT: tuple[Check, ...] = (
-    cycle.CHECK,
+    tail_mismatch.CHECK,
+    head_in_two_splits.CHECK,
+    near_duplicate.CHECK,
+    generation_mismatch.CHECK,
+    weak_label.CHECK,
+    annotator_outlier.CHECK,
     contradiction.CHECK,
+    cycle.CHECK,
     transitivity.CHECK,
     redundant_edge.CHECK,
     catch_all.CHECK,
-    head_in_two_splits.CHECK,
-    tail_mismatch.CHECK,
-    near_duplicate.CHECK,
-    weak_label.CHECK,
-    annotator_outlier.CHECK,
 )
 """Rules over entailment graphs, applied before those of the data where there is one."""
 

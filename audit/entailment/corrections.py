@@ -12,7 +12,7 @@ import polars as pl
 from audit.base.disk import on_disk
 from audit.base.errors import InputError
 from audit.entailment.copies import Copy, Edit, copy_of, new_folder
-from audit.entailment.dataset import EntailmentDataset
+from audit.entailment.dataset import SPLITS, EntailmentDataset
 from audit.entailment.quality import QualityMeasurements
 from audit.entailment.reading.columns import kind_named
 from audit.entailment.reading.values import split_named
@@ -38,7 +38,8 @@ def corrections(dataset: EntailmentDataset, quality: QualityMeasurements) -> pl.
     """What would correct a dataset, columns `CORRECTIONS`.
 
     A tail that does not fit is set to the head with its instance replaced. A (head, instance) in
-    several splits moves to the one with most of its tuples. Tuples that repeat others are dropped,
+    several splits moves to the one with most of its tuples, else to the first split
+    that nearly has its head, with the same instance. Tuples that repeat others are dropped,
     as are labels that too few votes carry; where four of five votes carry the other label, it is
     set. Of tuples under one head that contradict each other, those against the majority of all
     their votes are dropped, or all without a majority.
@@ -56,6 +57,7 @@ def corrections(dataset: EntailmentDataset, quality: QualityMeasurements) -> pl.
                 "id", "row", check=pl.lit("head_in_two_splits"), column=pl.lit("split"),
                 value="split", proposed="home", action=pl.lit("move"),
             ),
+            _nearly_in_another_split(dataset, quality.near_heads),
         ],
         how="diagonal",
     ).select(*CORRECTIONS)  # fmt: skip
@@ -88,6 +90,22 @@ def _by_votes(weak: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
         proposed=other, action=pl.lit("set"),
     )  # fmt: skip
     return turned, weak.filter(~against).select(**_drop("weak_label"))
+
+
+def _nearly_in_another_split(dataset: EntailmentDataset, near: pl.DataFrame) -> pl.DataFrame:
+    """Moves of a head's tuples to the first split that nearly has it, with the same instance."""
+    order = pl.col("home").replace_strict(dict(zip(SPLITS, range(3), strict=True)), default=3)
+    homes = near.select("head", "other_head", split="other", home="split").sort(order, "home")
+    placed = dataset.tuples.select("instance", other_head="head", home="split").unique()
+    moved = (
+        dataset.tuples.join(homes, on=["head", "split"], maintain_order="left_right")
+        .join(placed, on=["other_head", "home", "instance"], how="semi")
+        .unique("id", keep="first", maintain_order=True)
+    )
+    return moved.select(
+        "id", "row", check=pl.lit("near_duplicate"), column=pl.lit("split"), value="split",
+        proposed="home", action=pl.lit("move"),
+    )  # fmt: skip
 
 
 def _contradicting(dataset: EntailmentDataset) -> pl.DataFrame:

@@ -23,7 +23,11 @@ REPEATED = "repeated"
 
 
 def run(measured: Measurements) -> Outcome:
-    """Report pairs of splits with near duplicates, and relations with repeated tuples."""
+    """Report pairs of splits with near duplicates, and relations with repeated tuples.
+
+    Near duplicates none of which shares an instance are a note: splits keep a head and its instance
+    together, so that a head may stand in two splits with two instances anyway.
+    """
     quality = measured.entailed.quality
     near = quality.near.filter(pl.col("near") > 0)
     repeated = quality.repeats["relation"].unique(maintain_order=True).sort()
@@ -48,7 +52,7 @@ def _near(measured: Measurements, row: Mapping[str, Any]) -> Finding:
     limit = measured.entailed.quality.parameters["near_similarity"]
     return Finding(
         check=_NAME,
-        severity="warning",
+        severity="warning" if row["same_instance"] else "note",
         nodes=(),
         statement=f"{{heads}} of {{of}} heads of the {other} split ({{share}}) {{heads|is|are}} "
         f"nearly a head of the {split} split, {{same_instance}} of them with the same instance: "
@@ -84,8 +88,8 @@ def _repeated(measured: Measurements, relation: str) -> Finding:
         severity="error" if across else "warning",
         nodes=(relation,),
         statement=f"{{tuples}} of {{of}} tuples of {relation} ({{share}}) "
-        f"{{tuples|repeats|repeat}} an earlier one in all elements and the label, {{across}} of them from another split: "
-        f"{said}.",
+        f"{{tuples|repeats|repeat}} an earlier one in all elements and the label, {{across}} of "
+        f"them from another split: {said}.",
         evidence={
             "instances": coarse(len(repeats), measured.n_instances),
             **share_of("tuples", len(repeats), n, shares),
