@@ -42,7 +42,7 @@ def test_a_large_clean_world_gives_no_finding() -> None:
     assert findings(measured_tuples(clean_world(67, lexicon=made_up(67)))) == []
 
 
-@pytest.mark.parametrize("name", CHECKS)
+@pytest.mark.parametrize("name", FAULTS)
 def test_a_planted_fault_is_found_and_nothing_else(name: str) -> None:
     planted: Planted = FAULTS[name](WORLD)
     measured = measured_tuples(planted.dataset)
@@ -60,7 +60,7 @@ def test_a_planted_fault_is_found_and_nothing_else(name: str) -> None:
         assert "{" not in filled(finding.statement, evidence)
 
 
-@pytest.mark.parametrize("name", CHECKS)
+@pytest.mark.parametrize("name", FAULTS)
 def test_cases_are_ascending_places(name: str) -> None:
     measured = measured_tuples(FAULTS[name](WORLD).dataset)
     of_check = CHECKS[name].cases
