@@ -186,6 +186,28 @@ SHARED: Mapping[str, EntailmentTable] = {
             ("tuples", "answered", "unparsable", "missing"),
         )
     ),
+    "generation_measured": EntailmentTable(
+        SharedTable(
+            ("model", "relation", "split", "measure"),
+            ("value", "low", "high", "references"),
+            ("n",),
+        )
+    ),
+    "generation_coverage": EntailmentTable(
+        SharedTable(
+            ("model", "relation", "split"), (), ("instances", "generated", "blank", "missing")
+        )
+    ),
+    "generation_ratings": EntailmentTable(
+        SharedTable(("model", "relation", "level"), _SHARE, ("ratings", "items"))
+    ),
+    "generation_agreement": EntailmentTable(
+        SharedTable(
+            ("model", "relation", "measure"),
+            ("value", "low", "high"),
+            ("items", "ratings", "raters"),
+        )
+    ),
 }  # fmt: skip
 """Every shared table, by what measured it and its name there; `audit.entailment` says what its
 columns are."""

@@ -62,7 +62,8 @@ def error_rates(
     votes = np.bincount(item, minlength=items)
     positive = np.bincount(item, yes, items) / np.maximum(votes, 1)
     positive[votes == 0] = 0.5
-    for step in range(1, STEPS + 1):
+    steps, settled = 0, False
+    while steps < STEPS and not settled:
         before = positive
         sensitivity = _rate(before[item], yes, annotator, annotators)
         specificity = _rate(1 - before[item], ~yes, annotator, annotators)
@@ -71,9 +72,8 @@ def error_rates(
         for_no = np.log((1 - sensitivity) / specificity)
         evidence = np.where(yes, for_yes[annotator], for_no[annotator])
         positive = expit(logit(prevalence) + np.bincount(item, evidence, items))
-        if np.abs(positive - before).max(initial=0.0) < CLOSE:
-            break
-    return ErrorRates(positive, sensitivity, specificity, prevalence, step)
+        steps, settled = steps + 1, np.abs(positive - before).max(initial=0.0) < CLOSE
+    return ErrorRates(positive, sensitivity, specificity, prevalence, steps)
 
 
 def _rate(weight: FloatArray, right: BoolArray, annotator: IntArray, size: int) -> FloatArray:

@@ -40,10 +40,11 @@ class LowRates:
 def low_rates(k: IntArray, n: IntArray) -> LowRates:
     """Test each share k / n against a beta-binomial distribution of the others.
 
-    The distribution, which is taken as known, is fitted without the share itself, by the analysis of variance estimator of
-    the correlation of trials within a share, and the p value is its exact lower tail. So that
-    several low shares do not hide each other, those that are low against the upper half of all,
-    mirrored at the median, are set aside first at a false discovery rate of 0.1 %.
+    The distribution is fitted without the share itself, by the analysis of variance estimator of
+    the correlation of trials within a share, and then taken as known; the p value is its exact
+    lower tail. So that several low shares do not hide each other, those that are low against the
+    upper half of all, mirrored at the median, are set aside first, at a false discovery rate of
+    0.1 %.
 
     Args:
         k: Trials that count, shape (n,).

@@ -91,7 +91,7 @@ def similar_pairs(shingles: Shingles, least: float) -> tuple[IntArray, FloatArra
     if len(shingles) < 2:
         return np.empty((0, 2), np.int64), np.empty(0)
     candidates = _candidates(_signatures(shingles))
-    similarity = _similarities(shingles, candidates)
+    similarity = _similarities(shingles, candidates) if len(candidates) else np.empty(0)
     kept = similarity >= least
     return candidates[kept], similarity[kept]
 

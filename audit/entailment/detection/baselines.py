@@ -10,8 +10,9 @@ import polars as pl
 
 from audit.base.dag import BoolArray, FloatArray, IntArray
 from audit.engine.statistics.resampling import unit_keys
+from audit.entailment.asked import TRAIN, Asked
 from audit.entailment.dataset import EntailmentDataset
-from audit.entailment.detection.answers import TRAIN, Answers, Asked, whole_answers
+from audit.entailment.detection.answers import Answers, whole_answers
 from audit.entailment.detection.measurements import BASELINE
 from audit.entailment.graph.wordnet import NOT_COMPARED, agreeing_edges
 from audit.hierarchies.formats.wordnet import WordNet

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -13,8 +14,8 @@ from scipy.special import expit
 from audit.base.errors import SchemaError, first_cases
 from audit.entailment.reading.answer_columns import (
     model_of,
-    refuse_all,
     refuse_repeated,
+    sound_rows,
     text_columns,
 )
 from audit.entailment.reading.values import truths
@@ -45,8 +46,7 @@ ROLES = {
     "logit_invalid": ("logit_invalid", "neutral"),
 }
 """Names of columns by role. ``entailment`` and ``neutral`` are logits of an inference model."""
-KEYS = ("model", "trained_on", "id")
-"""Columns that name one prediction."""
+_KEYS = ("model", "trained_on", "id")
 _NUMBERS = ("score", "logit_valid", "logit_invalid")
 _READ: Any = {**PREDICTIONS, "refused": pl.String}
 
@@ -88,20 +88,39 @@ def read_validity_predictions(
         SchemaError: If a column is missing, or a score is outside [0, 1].
     """
     parts = [_read(path, columns or {}) for path in paths]
-    read = pl.concat([pl.DataFrame(schema=_READ), *parts])
-    refused = dict(read["refused"].drop_nulls().value_counts().sort("refused").iter_rows())
-    frame = read.filter(pl.col("refused").is_null()).select(*PREDICTIONS)
-    if frame.is_empty():
-        refuse_all(refused, "predictions of tuples", paths)
-    refuse_repeated(frame, KEYS, paths)
-    return ValidityPredictions(frame, read.height, refused, tuple(paths))
+    return predictions_of(parts, paths)
+
+
+def predictions_of(parts: Sequence[pl.DataFrame], paths: Sequence[Path]) -> ValidityPredictions:
+    """Predictions from tables with the columns `PREDICTIONS` and ``refused``, one per file.
+
+    Raises:
+        InputError: If no row can be used, or a model predicts a tuple twice.
+    """
+    frame, rows_read, refused = sound_rows(
+        parts, PREDICTIONS, "predictions of tuples", paths, _KEYS
+    )
+    return ValidityPredictions(frame, rows_read, refused, tuple(paths))
+
+
+def together(several: Sequence[ValidityPredictions]) -> ValidityPredictions:
+    """Predictions of all models of several readings, none for none.
+
+    Raises:
+        InputError: If a model predicts a tuple twice.
+    """
+    frame = pl.concat([pl.DataFrame(schema=PREDICTIONS), *(one.frame for one in several)])
+    sources = tuple(path for one in several for path in one.sources)
+    refuse_repeated(frame, _KEYS, sources)
+    refused = sum((Counter(one.refused) for one in several), Counter[str]())
+    return ValidityPredictions(frame, sum(one.rows_read for one in several), refused, sources)
 
 
 def _read(path: Path, columns: Mapping[str, str]) -> pl.DataFrame:
     """The rows of a file with why they are refused, null if they are not."""
     table = text_columns(path, ROLES, columns, required=("id",))
     _refuse_ambiguous(table, path)
-    missing = [role for role in (*KEYS, "prediction") if role not in table.columns]
+    missing = [role for role in (*_KEYS, "prediction") if role not in table.columns]
     whole = table.with_columns(pl.lit(None, pl.String).alias(role) for role in missing)
     score, bad = _scores(table, path)
     unsaid = pl.col("score").is_null() & pl.col("prediction").is_not_null()

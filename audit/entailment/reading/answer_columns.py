@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 
@@ -61,6 +62,41 @@ def model_of(path: Path) -> str:
     return path.name.split(".")[0] or path.name
 
 
+def sound_rows(
+    parts: Sequence[pl.DataFrame],
+    schema: Mapping[str, Any],
+    what: str,
+    paths: Sequence[Path],
+    keys: Sequence[str] = (),
+) -> tuple[pl.DataFrame, int, Mapping[str, int]]:
+    """The rows of some files that can be used, how many were read, and those refused by reason.
+
+    Args:
+        parts: A table per file with the columns of ``schema``, and ``refused``: why a row cannot be
+            used, null if it can.
+        schema: Columns with their types.
+        what: What rows are, in the plural, for messages.
+        paths: The files, for messages.
+        keys: Columns that together name one answer, which may be given once.
+
+    Raises:
+        InputError: If no row can be used, or one model answers the same question twice.
+    """
+    read = pl.concat([pl.DataFrame(schema={**schema, "refused": pl.String}), *parts])
+    refused = dict(read["refused"].drop_nulls().value_counts().sort("refused").iter_rows())
+    frame = read.filter(pl.col("refused").is_null()).select(*schema)
+    if frame.is_empty():
+        counts = ", ".join(f"{n:,} {reason}" for reason, n in refused.items())
+        raise InputError(
+            f"{what} are required",
+            found=f"none that can be used: {counts}" if counts else "no file",
+            where=", ".join(map(str, paths)),
+        )
+    if keys:
+        refuse_repeated(frame, keys, paths)
+    return frame, read.height, refused
+
+
 def refuse_repeated(frame: pl.DataFrame, keys: Sequence[str], paths: Sequence[Path]) -> None:
     """Raise InputError if a model answers the same question twice.
 
@@ -78,19 +114,3 @@ def refuse_repeated(frame: pl.DataFrame, keys: Sequence[str], paths: Sequence[Pa
             where=", ".join(map(str, paths)),
             hint="models, or draws of one model, need names of their own in a column model",
         )
-
-
-def refuse_all(refused: Mapping[str, int], what: str, paths: Sequence[Path]) -> None:
-    """Raise InputError since no row of some files can be used.
-
-    Args:
-        refused: Number of rows by the reason why they are refused.
-        what: What rows should be, in the plural.
-        paths: The files, for the message.
-    """
-    counts = ", ".join(f"{n:,} {reason}" for reason, n in refused.items())
-    raise InputError(
-        f"{what} are required",
-        found=f"none that can be used: {counts}" if counts else "no file",
-        where=", ".join(map(str, paths)),
-    )

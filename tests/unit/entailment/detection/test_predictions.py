@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from scipy.special import softmax
 
 from audit.base.errors import InputError, SchemaError
-from audit.entailment.detection.predictions import read_validity_predictions
+from audit.entailment.detection.predictions import read_validity_predictions, together
 
 ROWS = [
     {"id": "1", "score": 0.25, "prediction": "invalid"},
@@ -105,3 +105,16 @@ def test_an_unknown_role_or_column_is_refused(tmp_path):
         read_validity_predictions([path], {"scores": "score"})
     with pytest.raises(SchemaError, match="'p_valid'"):
         read_validity_predictions([path], {"score": "p_valid"})
+
+
+def test_several_readings_together_keep_every_count(tmp_path):
+    scored = written(tmp_path / "a.csv", pl.DataFrame(ROWS))
+    partly = tmp_path / "b.csv"
+    partly.write_text("id,score\n1,0.5\n2,\n")
+    both = together([read_validity_predictions([path]) for path in (scored, partly)])
+    assert (both.rows_read, dict(both.refused)) == (5, {"no_answer": 1})
+    assert both.frame["model"].to_list() == ["a", "a", "a", "b"]
+    assert both.sources == (scored, partly)
+    with pytest.raises(InputError, match="one answer to each question"):
+        together([both, both])
+    assert together([]).frame.is_empty()
