@@ -15,6 +15,7 @@ from audit.entailment.content.diversity import diversity
 from audit.entailment.content.totals import ALL
 from audit.entailment.content.uniqueness import THRESHOLD, bleu_1
 from audit.entailment.dataset import EVENT, NOUN, VERB
+from fixtures.abspyramid_paper import TABLE_1, TABLE_2
 from fixtures.entailed_release import stated
 
 TEXTS = st.lists(st.sampled_from(["a", "b", "A", "é", "c-d", "!"]), min_size=1, max_size=4).map(
@@ -96,3 +97,13 @@ def test_tuples_and_edges_have_shares_of_their_own() -> None:
 def test_relations_are_groups_apart() -> None:
     rows = [("h", relation, "h", "same thing", True) for relation in (NOUN, VERB)]
     assert diversity(stated(rows))["unique"].to_list() == [1.0, 1.0, 1.0]
+
+
+def test_table_2_of_the_paper_is_not_weighted_by_tuples() -> None:
+    """What is printed for all relations is no mean over the tuples of each."""
+    relations = ("Noun", "Verb", "Event")
+    total = sum(TABLE_1[name].total for name in relations)
+    for column, weighted in (("unique", 88.46), ("social", 29.91)):
+        values = [getattr(TABLE_2[name], column) for name in relations]
+        mean = sum(TABLE_1[n].total * v for n, v in zip(relations, values, strict=True)) / total
+        assert round(mean, 2) == weighted != getattr(TABLE_2["All"], column)
