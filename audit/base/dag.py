@@ -19,8 +19,6 @@ Sparse: TypeAlias = csr_array[Any, tuple[int, int]]
 
 SYNTHETIC_ROOT = "(root)"
 """Id of the root that is added above the tops of a hierarchy if there are several."""
-MOST_STEPS = 300_000
-"""Nodes that `shortest_cycle` visits in search of a shorter cycle after it has found one."""
 
 
 def edge_matrix(child: IntArray, parent: IntArray, n: int) -> Sparse:
@@ -50,48 +48,6 @@ def topological_order(edges: Sparse) -> IntArray:
             if waiting[child] == 0:
                 ready.append(child)
     return np.array(order, np.int64)
-
-
-def shortest_cycle(edges: Sparse) -> list[int]:
-    """A shortest cycle as child -> parent -> ... -> child; empty where there is none.
-
-    Breadth-first from each node that may lie on a cycle. Once one is known the search ends after
-    `MOST_STEPS`, with the shortest that was met: time grows with the edges, not with their square.
-    """
-    suspects = set(range(edges.shape[0])) - set(topological_order(edges).tolist())
-    best: list[int] = []
-    steps = 0
-    for start in sorted(suspects):
-        cycle, taken = _cycle_through(edges, start, suspects)
-        suspects.discard(start)  # every cycle through it has been considered
-        steps += taken
-        if cycle and (not best or len(cycle) < len(best)):
-            best = cycle
-        if best and steps > MOST_STEPS:
-            break
-    return best
-
-
-def _cycle_through(edges: Sparse, start: int, within: set[int]) -> tuple[list[int], int]:
-    """A shortest cycle through a node, if there is one, and how many nodes were looked at."""
-    came_from = {start: start}
-    queue = deque([start])
-    while queue:
-        node = queue.popleft()
-        for parent in row(edges, node).tolist():
-            if parent == start:
-                return [*_trace(came_from, node), start], len(came_from)
-            if parent in within and parent not in came_from:
-                came_from[parent] = node
-                queue.append(parent)
-    return [], len(came_from)
-
-
-def _trace(came_from: dict[int, int], node: int) -> list[int]:
-    path = [node]
-    while came_from[path[-1]] != path[-1]:
-        path.append(came_from[path[-1]])
-    return path[::-1]
 
 
 def closure(edges: Sparse) -> Sparse:

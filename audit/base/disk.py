@@ -81,33 +81,26 @@ def alone_in(folder: Path) -> Iterator[bool]:
     Raises:
         OutputError: If another process works in it, or it cannot be created.
     """
-    with on_disk(folder):
-        held = _locked(folder)
-    try:
-        yield held is not None
-    finally:
-        if held is not None:
-            os.close(held)
+    with ExitStack() as opened:
+        with on_disk(folder):
+            locked = _locks(folder, opened)
+        yield locked
 
 
-def _locked(folder: Path) -> int | None:
-    """A descriptor that holds the lock of a folder; None where there are no locks."""
+def _locks(folder: Path, opened: ExitStack) -> bool:
+    """Whether the folder, made where it is not there, is locked while ``opened`` stays open."""
     while True:
         folder.mkdir(parents=True, exist_ok=True)
         if os.name == "nt":
-            return None
-        with ExitStack() as opened:
-            try:
-                held = os.open(folder, os.O_RDONLY)
-                opened.callback(os.close, held)
-                if not _takes_lock(held, folder):
-                    return None
-                still_there = os.path.samestat(os.fstat(held), folder.stat())
-            except FileNotFoundError:
-                still_there = False
-            if still_there:  # else the process that held the lock has just removed the folder
-                opened.pop_all()
-                return held
+            return False
+        with suppress(FileNotFoundError):
+            held = os.open(folder, os.O_RDONLY)
+            opened.callback(os.close, held)
+            if not _takes_lock(held, folder):
+                return False
+            if os.path.samestat(os.fstat(held), folder.stat()):
+                return True
+        opened.close()  # the process that held the lock has just removed the folder
 
 
 def _takes_lock(held: int, folder: Path) -> bool:
@@ -159,14 +152,24 @@ def working_beside(out: Path) -> Iterator[Path]:
                 folder.chmod(0o755)
             yield folder
     except BaseException:
+        _if_possible(lambda: _sweep(beside, out))
         for above in made:  # what others put there stays
             _if_possible(above.rmdir)
         raise
 
 
 def _if_possible(done: Callable[[], object]) -> None:
-    with suppress(OSError):
+    with suppress(OSError, OutputError):
         done()
+
+
+def _sweep(beside: Path, out: Path) -> None:
+    """Remove what an interrupt left that came between two steps; what others work in stays."""
+    if beside.exists():
+        with alone_in(beside) as alone:
+            if alone:
+                _clear(beside, out)
+                beside.rmdir()
 
 
 def _clear(beside: Path, out: Path) -> None:

@@ -14,7 +14,7 @@ from audit.policy.policy import Policy
 from audit.policy.statements import ANY_CHECK, Waiver
 from audit.results.findings import CheckResult, Finding
 
-Needs: TypeAlias = Literal["counts", "instances", "explanations", "concepts"]
+Needs: TypeAlias = Literal["counts", "instances", "explanations", "concepts", "entailment"]
 TOP_PARTS = 10
 """Largest number of lines in a finding's breakdown."""
 
@@ -75,8 +75,8 @@ class Check:
         counts_with: Thresholds used in counting: if they change, the check must run again.
         retest: Function that recomputes the evidence of a run's findings for other limits, from the
             run's residual table and the policy; None if no test depends on a limit.
-        needs: Required input: ``counts``, the individual ``instances``, ``explanations`` or
-            ``concepts``.
+        needs: Required input: ``counts``, the individual ``instances``, ``explanations``,
+            ``concepts`` or an ``entailment`` graph.
         cases: Function that returns the instances behind one finding, as ascending indices into
             the dataset; None if findings are not about instances.
     """
@@ -98,6 +98,8 @@ class Check:
             lacking = "no attributions were given"
         elif self.needs == "concepts" and measured.concepts is None:
             lacking = "no representations were given"
+        elif self.needs == "entailment" and measured.entailment is None:
+            lacking = "no entailment graph was given"
         else:
             return _result(self, self.rule(measured))
         return _result(self, Outcome(0, "instances", not_applicable=lacking))

@@ -19,7 +19,7 @@ from audit.cli.concept_options import (
 )
 from audit.cli.explanation_options import LabelHierarchy, LabelsPath
 from audit.cli.given_labels import refuse_without_labels
-from audit.cli.new_run import audit_analysis
+from audit.cli.new_run import make_run
 from audit.cli.options import (
     AsJson,
     FailOn,
@@ -67,7 +67,7 @@ def concepts(
     as_json: AsJson = False,
 ) -> None:
     """Test whether a model's representations hold the concepts of its labels."""
-    audit_analysis(ctx.params, _settings)
+    make_run(ctx.params, _settings)
 
 
 def _settings(options: Mapping[str, Any]) -> Settings:

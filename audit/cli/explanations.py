@@ -27,7 +27,7 @@ from audit.cli.explanation_options import (
     StopWords,
 )
 from audit.cli.given_labels import refuse_without_labels
-from audit.cli.new_run import audit_analysis
+from audit.cli.new_run import make_run
 from audit.cli.options import (
     AsJson,
     FailOn,
@@ -77,7 +77,7 @@ def explanations(
     as_json: AsJson = False,
 ) -> None:
     """Audit a model's explanations: their agreement with people and with each other."""
-    audit_analysis(ctx.params, _settings)
+    make_run(ctx.params, _settings)
 
 
 def _settings(options: Mapping[str, Any]) -> Settings:

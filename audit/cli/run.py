@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from audit.base.errors import InputError
-from audit.cli.new_run import write_new_run
+from audit.cli.new_run import make_run
 from audit.cli.options import (
     AddTo,
     Anyway,
@@ -53,8 +53,6 @@ from audit.cli.options import (
     UnlistedLabels,
     WritePdf,
 )
-from audit.cli.output import exit_status, shown_progress, summarise, user_mistakes
-from audit.cli.sealing import key_of, refuse_broken
 
 if TYPE_CHECKING:
     from audit.runs.settings import Settings
@@ -102,54 +100,32 @@ def run(
     limit: Limits = None,
 ) -> None:
     """Audit a dataset and leave a run: HTML, PDF, JSON and tables."""
-    with user_mistakes():
-        _use_threads(jobs)
-        from audit.runs.folder import refuse_occupied
-
-        refuse_occupied(out, overwrite=overwrite)
-        _refuse_options_of_predictions(ctx.params)
-        counting = _engine(ctx.params)
-        key = key_of(seal_key)
-        others = (reference, add_to, *(protected_with or ()))
-        forced = refuse_broken([run for run in others if run], None, force)
-        with shown_progress() as progress:
-            progress("starting")
-            result, unrendered = write_new_run(
-                _settings(ctx.params, counting),
-                out,
-                overwrite=overwrite,
-                pdf=pdf,
-                key=key,
-                progress=progress,
-                forced=forced,
-                keep_instances=keep_instances,
-                resume=resume,
-            )
-        summarise(result, out, unrendered, as_json=as_json)
-        raise typer.Exit(exit_status(result, fail_on, unrendered))
+    _use_threads(jobs)
+    make_run(ctx.params, _settings)
 
 
-def _settings(options: Mapping[str, Any], counting: Engine) -> Settings:
-    """What is asked for, of all options those that decide the numbers."""
+def _settings(options: Mapping[str, Any]) -> Settings:
+    """Those of all options that decide the numbers."""
+    _refuse_options_of_predictions(options)
+    counting = _engine(options)
     from audit.checks.judging import judging_date
     from audit.cli.sizes import size_of
     from audit.cli.stated_limits import limits_of
     from audit.runs.settings import Settings
 
-    asked = {name: options[name] for name in Settings.model_fields if name in options}
+    stated = {name: options[name] for name in Settings.model_fields if name in options}
     several = ("strata", "titles", "relations", "protected_with")
-    asked |= {name: tuple(options[name] or ()) for name in several}
-    asked |= {name: options[name] and options[name].value for name in ("unlisted", "device")}
-    asked["transform"] = next((name for name in ("softmax", "sigmoid") if options[name]), None)
-    asked["limits"] = limits_of(options["limit"])
-    asked["memory"] = None if options["memory"] is None else size_of(options["memory"])
-    return Settings(**asked | {"engine": counting.value, "today": judging_date()})
+    stated |= {name: tuple(options[name] or ()) for name in several}
+    stated |= {name: options[name] and options[name].value for name in ("unlisted", "device")}
+    stated["transform"] = next((name for name in ("softmax", "sigmoid") if options[name]), None)
+    stated["limits"] = limits_of(options["limit"])
+    stated["memory"] = None if options["memory"] is None else size_of(options["memory"])
+    return Settings(**stated | {"engine": counting.value, "today": judging_date()})
 
 
 def _refuse_options_of_predictions(options: Mapping[str, Any]) -> None:
     names = ("softmax", "sigmoid", "single_label", "device")
-    asked = {f"--{name.replace('_', '-')}": options[name] for name in names}
-    given = [option for option, on in asked.items() if on]
+    given = [f"--{name.replace('_', '-')}" for name in names if options[name]]
     if given and options["predictions"] is None:
         raise InputError(f"{', '.join(given)} goes with --predictions", found="no predictions")
     if options["softmax"] and options["sigmoid"]:

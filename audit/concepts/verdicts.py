@@ -10,7 +10,13 @@ import numpy as np
 
 from audit.base.dag import FloatArray, IntArray
 from audit.concepts.answers import CAUSAL, MODULAR, Part, Pooled
-from audit.engine.statistics.intervals import LEVEL, at_freedom, effective_n, p_above, wilson
+from audit.engine.statistics.intervals import (
+    LEVEL,
+    at_freedom,
+    effective_n,
+    grouped_wilson,
+    p_above,
+)
 
 Verdict: TypeAlias = Literal["pass", "fail", "undecided", "not_applicable"]
 Requirement: TypeAlias = Literal["above_limit", "at_or_below_chance", "at_chance"]
@@ -68,9 +74,9 @@ def estimate(
     k, n = right * min(scale, 1.0), judged * min(scale, 1.0)
     chance = np.bincount(concept_of[judged > 0], weights=judged[judged > 0]).max() / judged.sum()
     own = np.arange(len(judged))
-    low, high = _interval(share, *_grouped(k, n, own), LEVEL)
+    low, high = grouped_wilson(*_grouped(k, n, own), LEVEL)
     groups = _grouped(k, n, slice_of)
-    low_90, high_90 = _interval(share, *groups, EQUIVALENCE_LEVEL)
+    low_90, high_90 = grouped_wilson(*groups, EQUIVALENCE_LEVEL)
     effective = at_freedom(effective_n(*groups), float(n.sum()), len(groups[1]))
     p_value = p_above(share, effective, float(n.sum()), len(groups[1]), float(chance))
     return Estimate(float(share), low, high, low_90, high_90, float(chance), p_value)
@@ -79,11 +85,6 @@ def estimate(
 def _grouped(k: FloatArray, n: FloatArray, group: IntArray) -> tuple[FloatArray, FloatArray]:
     right, judged = (np.bincount(group, weights=values).astype(np.float64) for values in (k, n))
     return right[judged > 0], judged[judged > 0]
-
-
-def _interval(share: float, k: FloatArray, n: FloatArray, level: float) -> tuple[float, float]:
-    effective = at_freedom(effective_n(k, n), float(n.sum()), len(n), level)
-    return wilson(share * effective, effective, level)
 
 
 def requirement_of(part: Part) -> Requirement:

@@ -33,9 +33,9 @@ TUPLES: dict[str, Any] = {
     "votes": pl.Int64,
     "row": pl.Int64,
 }
-"""One row per kept tuple, in the order of the files. ``id`` is unique. ``split`` is null if the file
-has none. ``votes_valid`` of ``votes`` annotators hold it valid; both are null where nobody's vote
-is known. ``row`` counts the records of all files from 1, those that were refused included."""
+"""One row per kept tuple, in the order of the files. ``id`` is unique. ``split`` is null if the
+file has none. ``votes_valid`` of ``votes`` annotators hold it valid; both are null where nobody's
+vote is known. ``row`` counts the records of all files from 1, those that were refused included."""
 
 VOTES: dict[str, Any] = {"id": pl.String, "annotator": pl.String, "valid": pl.Boolean}
 """One row per vote whose annotator is known, sorted by ``id`` and ``annotator``."""

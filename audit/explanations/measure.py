@@ -12,6 +12,7 @@ import polars as pl
 
 from audit.base.cores import cores
 from audit.base.errors import InputError
+from audit.base.memory import give_back_freed_memory
 from audit.base.progress import Progress, silent
 from audit.explanations.agreement.agreement import ALL, Agreement, measure_agreement
 from audit.explanations.agreement.agreement_values import HUMAN
@@ -137,30 +138,11 @@ def measure_explanations(
     if reference_model is not None and attributions.evidence is None and not informed:
         raise InputError("models are compared by evidence", found="no evidence")
     progress("comparing scores with evidence and with each other")
-    with ThreadPoolExecutor(cores()) as threads:
-        agreeing = threads.submit(measure_agreement, attributions, seed=seed)
-        alignment = plausibility = None
-        if attributions.evidence is not None or informed:
-            alignment = importance_alignment(
-                attributions, informed=informed, draws=draws, seed=seed
-            )
-        if attributions.evidence is not None:
-            plausibility = measure_plausibility(attributions, seed=seed)
-        agreement = agreeing.result()
-    kept = _kept(attributions, only)
+    agreement, alignment, plausibility = _compared(attributions, informed, draws, seed)
+    give_back_freed_memory()
     progress("comparing nodes")
-    nodes = node_results(
-        kept,
-        node_of,
-        hierarchy,
-        alignment=alignment,
-        plausibility=plausibility,
-        faithful=faithful,
-        agreement=agreement,
-    )
-    values = _values(kept, alignment, agreement, plausibility, faithful).with_columns(
-        pl.col("target").replace_strict(node_of, default=None, return_dtype=pl.String)
-    )
+    kept = _kept(attributions, only)
+    values = _values(kept, node_of, alignment, agreement, plausibility, faithful)
     return ExplanationMeasurements(
         attributions=attributions,
         only=only,
@@ -176,8 +158,27 @@ def measure_explanations(
         node_of=node_of,
         values=values,
         branches=by_node(values, hierarchy),
-        nodes=nodes,
+        nodes=node_results(kept, node_of, hierarchy, alignment, plausibility, faithful, agreement),
     )
+
+
+def _compared(
+    attributions: Attributions,
+    informed: Mapping[str, Sequence[str]] | None,
+    draws: int,
+    seed: int,
+) -> tuple[Agreement, ImportanceAlignment | None, Plausibility | None]:
+    """Scores beside each other, and beside evidence where there is any, in two threads."""
+    with ThreadPoolExecutor(cores()) as threads:
+        agreeing = threads.submit(measure_agreement, attributions, seed=seed)
+        alignment = plausibility = None
+        if attributions.evidence is not None or informed:
+            alignment = importance_alignment(
+                attributions, informed=informed, draws=draws, seed=seed
+            )
+        if attributions.evidence is not None:
+            plausibility = measure_plausibility(attributions, seed=seed)
+        return agreeing.result(), alignment, plausibility
 
 
 def _accuracy(
@@ -219,11 +220,13 @@ def _kept(attributions: Attributions, only: Subset) -> pl.DataFrame:
 
 def _values(
     kept: pl.DataFrame,
+    node_of: Mapping[str, str],
     alignment: ImportanceAlignment | None,
     agreement: Agreement,
     plausibility: Plausibility | None,
     faithful: pl.DataFrame | None,
 ) -> pl.DataFrame:
+    """As in `ExplanationMeasurements`."""
     of_rows: dict[str, pl.DataFrame] = {}
     if alignment is not None:
         people = alignment.rows.filter(pl.col("oracle") != "soft")
@@ -241,7 +244,9 @@ def _values(
         for name, values in of_rows.items()
     ]
     tables += [_agreement(agreement, kept)]
-    return pl.concat([pl.DataFrame(schema=_VALUES), *(one.select(*_VALUES) for one in tables)])
+    values = pl.concat([pl.DataFrame(schema=_VALUES), *(one.select(*_VALUES) for one in tables)])
+    node = pl.col("target").replace_strict(node_of, default=None, return_dtype=pl.String)
+    return values.with_columns(node)
 
 
 def _agreement(agreement: Agreement, rows: pl.DataFrame) -> pl.DataFrame:

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import polars as pl
 
 from audit.base import dag
+from audit.base.cycles import shortest_cycle
 from audit.base.dag import SYNTHETIC_ROOT, Sparse
 from audit.base.errors import HierarchyError, SchemaError, first_cases
 
@@ -48,17 +49,50 @@ SHOWN = 20
 """Largest number of nodes of a cycle that a message names."""
 
 
-def refuse_cycle(edges: Sparse, ids: Sequence[str]) -> None:
-    """Raise a `HierarchyError` that names the shortest cycle, if there is one."""
-    if len(dag.topological_order(edges)) == len(ids):
-        return
-    cycle = dag.shortest_cycle(edges)
-    shown = [ids[i] for i in cycle[:SHOWN]]
-    raise HierarchyError(
-        "a hierarchy has no cycles",
-        found=" -> ".join(shown) + f" -> ... ({len(cycle) - 1:,} nodes)" * (len(cycle) > SHOWN),
-        hint="each arrow points from child to parent; remove one of these edges",
-    )
+class CyclicError(HierarchyError):
+    """The edges have a cycle; what was to become a hierarchy is kept, so that it can be examined.
+
+    Args:
+        cycle: Ids along a shortest cycle, child -> parent -> ... -> child.
+        name: Name of the hierarchy.
+        edges: Columns ``child, parent``, each edge once.
+        nodes: Columns ``node, title, assignable``.
+    """
+
+    def __init__(
+        self, cycle: Sequence[str], *, name: str, edges: pl.DataFrame, nodes: pl.DataFrame
+    ) -> None:
+        self.name, self.edges, self.nodes = name, edges, nodes
+        super().__init__(
+            "a hierarchy has no cycles",
+            found=arrows(cycle),
+            hint="each arrow points from child to parent; remove one of these edges. "
+            "`audit lint` lists all cycles",
+        )
+
+
+def arrows(cycle: Sequence[str]) -> str:
+    """The nodes along a cycle, of a long one the first.
+
+    >>> arrows(["a", "b", "a"])
+    'a -> b -> a'
+    """
+    more = f" -> ... ({len(cycle) - 1:,} nodes)" * (len(cycle) > SHOWN)
+    return " -> ".join(cycle[:SHOWN]) + more
+
+
+def refuse_cycle(matrix: Sparse, name: str, edges: pl.DataFrame, nodes: pl.DataFrame) -> None:
+    """Raise a `CyclicError` that names a shortest cycle, if there is one.
+
+    Args:
+        matrix: Edges between ``nodes``, in their order.
+        name: Name of the hierarchy.
+        edges: Columns ``child, parent``.
+        nodes: Columns ``node, title, assignable``.
+    """
+    if len(dag.topological_order(matrix)) < matrix.shape[0]:
+        cycle = [nodes["node"][index] for index in shortest_cycle(matrix)]
+        raise CyclicError(cycle, name=name, edges=edges, nodes=nodes)
 
 
 def rooted(nodes: pl.DataFrame, edges: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:

@@ -130,6 +130,18 @@ class CatchAlls:
                     level.append(parent)
         return None
 
+    def alone_below(self, heading: int) -> bool:
+        """Whether a heading with a title has children, and each is a catch-all without more words.
+
+        Such a child has more catch-all words than the heading and names nothing beyond it.
+        """
+        children = row(self.hierarchy.child_matrix, heading).tolist()
+        own = self._titles[heading]
+        return bool(self.hierarchy.titles[heading] and children) and all(
+            len(child.marks) > len(own.marks) and child.words <= own.words
+            for child in map(self._says, children)
+        )
+
     def mark(self, node: int, kind: Kind) -> str:
         """The words of a node's title that make it a catch-all of that kind."""
         marks = self._titles[node].marks

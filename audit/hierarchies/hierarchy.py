@@ -109,7 +109,7 @@ class Hierarchy:
             for end in ("child", "parent")
         ]
         matrix = dag.edge_matrix(ends[0], ends[1], len(ids))
-        refuse_cycle(matrix, ids)
+        refuse_cycle(matrix, name, unique, declared)
         leaf = np.bincount(ends[1], minlength=len(ids)) == 0
         return cls(
             name=name,

@@ -22,6 +22,7 @@ from audit.data.dataset import LabelDataset
 from audit.data.mapping import Ledger
 from audit.data.predictions import Predictions
 from audit.engine.pairs.below import LabelsBelow, labels_below
+from audit.entailment.measure import EntailmentMeasurements
 from audit.explanations.measure import ExplanationMeasurements
 from audit.hierarchies.hierarchy import Hierarchy
 from audit.hierarchies.icd.reviewed_residuals import reviewed
@@ -66,6 +67,8 @@ class Measurements:
     """Measurements of explanations; None without attributions."""
     concepts: ConceptMeasurements | None = None
     """Measurements of concepts; None without representations."""
+    entailment: EntailmentMeasurements | None = None
+    """Measurements of an entailment graph; None without one."""
 
     @property
     def loaded(self) -> Instances:
@@ -99,6 +102,17 @@ class Measurements:
         if self.concepts is None:
             raise ValueError("concepts are required, and none were measured")
         return self.concepts
+
+    @property
+    def entailed(self) -> EntailmentMeasurements:
+        """The measurements of an entailment graph.
+
+        Raises:
+            ValueError: Without one.
+        """
+        if self.entailment is None:
+            raise ValueError("an entailment graph is required, and none was measured")
+        return self.entailment
 
     @property
     def hierarchy(self) -> Hierarchy:

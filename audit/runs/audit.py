@@ -19,7 +19,7 @@ from audit.alignment.measure import ModelMeasurements
 from audit.base.errors import InputError
 from audit.base.files import sha256_of
 from audit.base.progress import Progress, blocks, silent
-from audit.checks import CHECKS, ON_CONCEPTS, ON_EXPLANATIONS
+from audit.checks import CHECKS, ON_CONCEPTS, ON_ENTAILMENT, ON_EXPLANATIONS
 from audit.checks.check import Check
 from audit.checks.judging import (
     judged,
@@ -70,8 +70,7 @@ def run_audit(
     """Audit a dataset, and a model: propagate, count every pair, measure, apply every check.
 
     For data that were only counted, numbers and findings are those of the dataset without groups,
-    as
-    far as counts allow; a check that needs individual instances is not applicable.
+    as far as counts allow; a check that needs individual instances is not applicable.
 
     Args:
         data: Labels mapped to a hierarchy, or their counts from a `count_pairs`.
@@ -93,40 +92,45 @@ def run_audit(
 
     Raises:
         PolicyError: If the policy names something that the hierarchy or the data lack, contradicts
-            itself, asks for a ratchet without a reference, or uses dates in the future as true
-            days.
+            itself, asks for a ratchet without a reference, or uses future dates as true days.
         InputError: If the reference is of another hierarchy, a run to protect with is of other
             data, a day or an age cannot be parsed, the device is not available, or data that
             were only counted come with an analysis.
     """
-    if analyses and not isinstance(data, LabelDataset):
-        raise InputError(
-            "explanations and representations need instances in memory",
-            found="data that were counted",
-        )
-    if isinstance(data, LabelDataset) and predictions is not None:
-        data = data.within(predictions.hierarchy)
+    data = _placed(data, predictions, analyses)
     policy, today = _policy_of(data.hierarchy, policy, reference), today or judging_date()
     refuse_columns(policy, data, today)
     origin = _origin_of(data, predictions, sources, added_to)
-    for run in protected_with:
-        refuse_other_data(run, origin.sha256, data.hierarchy.sha256)
+    refuse_other_data(protected_with, origin.sha256, data.hierarchy.sha256)
+    before = None if reference is None else reference.residuals
     measured = measure(
-        data,
-        policy,
-        predictions,
-        reference=None if reference is None else reference.residuals,
-        seed=seed,
-        device=device,
-        progress=progress,
+        data, policy, predictions, reference=before, seed=seed, device=device, progress=progress
     )
     for analysis in analyses:
         measured = analysis.measured(measured, seed, progress)
-    cases: dict[str, CaseNumbers] = {}
-    checks = _all_applied(measured, cases, progress)
-    parts = _parts(measured, analyses)
-    found = protected_beside(_result(measured, origin, checks, parts), protected_with)
-    result = judged(found, policy, today=today, reference=reference)
+    checks, cases = _applied_to(measured, progress)
+    result = _result(measured, origin, checks, _parts(measured, analyses))
+    result = protected_beside(result, protected_with)
+    return _with_cases(judged(result, policy, today=today, reference=reference), data, cases)
+
+
+def _placed(
+    data: LabelDataset | PairCount, predictions: Predictions | None, analyses: Sequence[Analysis]
+) -> LabelDataset | PairCount:
+    """The data, in the hierarchy of the predictions where there are any."""
+    if not isinstance(data, LabelDataset):
+        if analyses:
+            raise InputError(
+                "explanations and representations need instances in memory",
+                found="data that were counted",
+            )
+        return data
+    return data if predictions is None else data.within(predictions.hierarchy)
+
+
+def _with_cases(
+    result: AuditResult, data: LabelDataset | PairCount, cases: Mapping[str, CaseNumbers]
+) -> AuditResult:
     if not isinstance(data, LabelDataset):
         return result
     ids = result.findings["id"].to_list()
@@ -253,18 +257,20 @@ def input_record(role: str, path: Path) -> dict[str, str]:
     return {"role": role, "path": str(path.absolute()), "sha256": sha256_of(path)}
 
 
-def with_inputs(result: AuditResult, files: Mapping[str, Path | None]) -> AuditResult:
-    """Add input files, by role, to a result; paths that are not files are skipped."""
-    read = [input_record(role, path) for role, path in files.items() if path and path.is_file()]
+def with_inputs(result: AuditResult, files: Iterable[tuple[str, Path | None]]) -> AuditResult:
+    """Add input files with their roles to a result; paths that are not files are skipped."""
+    read = [input_record(role, path) for role, path in files if path and path.is_file()]
     return replace(result, inputs=(*result.inputs, *read))
 
 
-def _all_applied(
-    measured: Measurements, cases: dict[str, CaseNumbers], progress: Progress
-) -> tuple[CheckResult, ...]:
+def _applied_to(
+    measured: Measurements, progress: Progress
+) -> tuple[tuple[CheckResult, ...], dict[str, CaseNumbers]]:
+    """What every check finds, and the instances behind each finding by its id."""
+    cases: dict[str, CaseNumbers] = {}
     checks = _checks_for(measured)
     each = blocks(progress, "applying checks", range(len(checks)), "checks")
-    return tuple(_applied(checks[place], measured, cases) for place in each)
+    return tuple(_applied(checks[place], measured, cases) for place in each), cases
 
 
 def _checks_for(measured: Measurements) -> tuple[Check, ...]:
@@ -274,7 +280,8 @@ def _checks_for(measured: Measurements) -> tuple[Check, ...]:
     alone = measured.instances is not None and measured.instances.dataset.format in LABELS_ALONE
     of_explanations = () if measured.explanations is None else ON_EXPLANATIONS
     of_concepts = () if measured.concepts is None else ON_CONCEPTS
-    return (*of_explanations, *of_concepts, *(() if alone else CHECKS))
+    of_entailment = () if measured.entailment is None else ON_ENTAILMENT
+    return (*of_explanations, *of_concepts, *of_entailment, *(() if alone else CHECKS))
 
 
 def _applied(check: Check, measured: Measurements, cases: dict[str, CaseNumbers]) -> CheckResult:
@@ -299,14 +306,14 @@ def _prediction_ledger(measured: Measurements) -> dict[str, Any] | None:
     if measured.model is None:
         return None
     predictions, policy = measured.model.predictions, measured.policy
-    told = predictions.ledger
+    ledger = predictions.ledger
     return {
-        "classes_read": told.classes_read,
-        "classes_mapped": told.classes_mapped,
-        "unknown_classes": len(told.unknown_classes),
-        "instances_matched": told.instances_matched,
-        "predictions_without_labels": told.instances_without_labels,
-        "labels_without_predictions": told.instances_without_predictions,
+        "classes_read": ledger.classes_read,
+        "classes_mapped": ledger.classes_mapped,
+        "unknown_classes": len(ledger.unknown_classes),
+        "instances_matched": ledger.instances_matched,
+        "predictions_without_labels": ledger.instances_without_labels,
+        "labels_without_predictions": ledger.instances_without_predictions,
         "set_valued": predictions.set_valued,
         "single_label": predictions.single_label,
         "confusion_threshold": policy.confusion_threshold.value,

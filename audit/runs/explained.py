@@ -8,6 +8,7 @@ from typing import Any
 
 import polars as pl
 
+from audit.base.memory import give_back_freed_memory
 from audit.base.progress import Progress, silent
 from audit.data.dataset import LabelDataset
 from audit.explanations.attributions import Attributions
@@ -81,6 +82,7 @@ def read_explanations(settings: Explaining, progress: Progress = silent) -> Expl
         faithful = read_faithfulness(settings.faithfulness, attributions)
     if settings.randomised is not None:
         random = read_attributions(settings.randomised, word_pieces=settings.word_pieces)
+    give_back_freed_memory()
     return Explanations(attributions, faithful, random, settings)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -97,26 +97,28 @@ def read_hierarchy(settings: Settings, policy: Policy | None) -> Hierarchy:
     return load_hierarchy(settings.hierarchy, relations=settings.relations, unlisted=unlisted)
 
 
-def deciding_files(settings: Settings, policy: Policy | None) -> Mapping[str, Path | None]:
-    """Files other than the data that determine the result, by role."""
+def deciding_files(settings: Settings, policy: Policy | None) -> Iterator[tuple[str, Path | None]]:
+    """Files other than the data that determine the result, each with its role."""
     dates = policy.code_dates if policy else None
-    return {
-        "hierarchy": None if is_built_in(settings.hierarchy) else Path(settings.hierarchy),
-        **_files_of_analyses(settings),
-        "policy": settings.policy,
-        "code_dates": settings.policy.parent / dates.file if settings.policy and dates else None,
-        "classes": settings.classes,
-        "reference": settings.reference and settings.reference / RESULT,
-        "added_to": settings.add_to and settings.add_to / RESULT,
-    }
+    yield "hierarchy", None if is_built_in(settings.hierarchy) else Path(settings.hierarchy)
+    yield from _files_of_analyses(settings)
+    yield "policy", settings.policy
+    yield "code_dates", settings.policy.parent / dates.file if settings.policy and dates else None
+    yield "classes", settings.classes
+    yield "reference", settings.reference and settings.reference / RESULT
+    yield "added_to", settings.add_to and settings.add_to / RESULT
 
 
-def _files_of_analyses(settings: Settings) -> Mapping[str, Path | None]:
+def _files_of_analyses(settings: Settings) -> Iterator[tuple[str, Path | None]]:
     read = (
         (settings.explaining, ("attributions", "evidence", "faithfulness", "randomised")),
         (settings.testing, ("representations", "facets", "baseline")),
+        (settings.entailing, ("positives", "ratings")),
     )
-    return {name: getattr(own, name) for own, names in read if own is not None for name in names}
+    yield from ((n, getattr(own, n)) for own, names in read if own is not None for n in names)
+    if settings.entailing is not None:
+        for name in ("predictions", "answers", "generations"):
+            yield from ((name, path) for path in getattr(settings.entailing, name))
 
 
 def judge_again(judging: Judging, found: AuditResult) -> AuditResult:
@@ -130,4 +132,4 @@ def judge_again(judging: Judging, found: AuditResult) -> AuditResult:
         today=judging.today,
         reference=read_run(judging.reference, unsealed=True) if judging.reference else None,
     )
-    return with_inputs(replace(result, inputs=kept), files)
+    return with_inputs(replace(result, inputs=kept), files.items())

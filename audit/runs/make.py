@@ -30,8 +30,15 @@ from audit.policy.policy import Policy
 from audit.results.result import AuditResult
 from audit.runs.analysis import Analysis
 from audit.runs.audit import input_record, run_audit, with_inputs
+from audit.runs.audited_entailment import read_entailment_graph
 from audit.runs.explained import read_explanations
-from audit.runs.inputs import deciding_files, read_data, read_hierarchy
+from audit.runs.inputs import (
+    deciding_files,
+    read_data,
+    read_hierarchy,
+    reference_run,
+    runs_beside,
+)
 from audit.runs.instances import instance_frame, write_instances
 from audit.runs.labels_alone import FLAT, LABELS_ALONE
 from audit.runs.manifest import RESTRICTED, RESULT
@@ -91,8 +98,6 @@ class Audited:
 def audited(
     settings: Settings,
     policy: Policy | None,
-    reference: AuditResult | None,
-    protected_with: Sequence[AuditResult] = (),
     *,
     keep_instances: bool = False,
     checkpoint: Path | None = None,
@@ -104,8 +109,6 @@ def audited(
     Args:
         settings: The settings of the audit.
         policy: The policy, from `stated_policy`.
-        reference: The earlier run, from `reference_run`.
-        protected_with: Runs of the same data, from `runs_beside`.
         keep_instances: Whether the run keeps individual instances; not possible with counts.
         checkpoint: Checkpoint folder of a count in batches; None for no checkpoint.
         resume: Whether to resume from the checkpoint.
@@ -114,16 +117,16 @@ def audited(
     Raises:
         InputError: If the settings require instances, but the data are only counted.
     """
-    beside = _Beside(reference, tuple(protected_with))
+    beside = _Beside(reference_run(settings), runs_beside(settings))
     with limits(**settings.limits):
         if settings.engine == "memory":
-            found = _in_memory(settings, policy, beside, keep_instances, progress)
+            made = _audit_instances(settings, policy, beside, keep_instances, progress)
         else:
             _refuse_what_counts_lack(settings, policy, keep_instances)
-            found = _on_counts(settings, policy, beside, checkpoint, resume, progress)
-    result = with_inputs(found.result, deciding_files(settings, policy))
+            made = _audit_counts(settings, policy, beside, checkpoint, resume, progress)
+    result = with_inputs(made.result, deciding_files(settings, policy))
     others = (input_record("protected_with", run / RESULT) for run in settings.protected_with)
-    return Audited(replace(result, inputs=(*result.inputs, *others)), found.keep)
+    return Audited(replace(result, inputs=(*result.inputs, *others)), made.keep)
 
 
 @dataclass(frozen=True, eq=False)
@@ -134,7 +137,7 @@ class _Beside:
     protected_with: tuple[AuditResult, ...]
 
 
-def _in_memory(
+def _audit_instances(
     settings: Settings,
     policy: Policy | None,
     beside: _Beside,
@@ -169,6 +172,9 @@ def _analyses(settings: Settings, progress: Progress) -> tuple[Analysis, ...]:
         analyses.append(read_explanations(settings.explaining, progress))
     if settings.testing is not None:
         analyses.append(read_concepts(settings.testing, progress))
+    if settings.entailing is not None:
+        files = (Path(settings.dataset), *settings.entailing.further)
+        analyses.append(read_entailment_graph(files, settings.entailing, progress))
     return tuple(analyses)
 
 
@@ -183,7 +189,7 @@ def _labels(
     return analyses[0].labels(hierarchy), None
 
 
-def _on_counts(
+def _audit_counts(
     settings: Settings,
     policy: Policy | None,
     beside: _Beside,
@@ -200,19 +206,19 @@ def _on_counts(
     before = _Before.of(settings.add_to, hierarchy) if settings.add_to else None
     if before:
         _refuse_twice(source.files, before)
-    asked: dict[str, Any] = {
+    options: dict[str, Any] = {
         "policy": policy,
         "added_to": before.count if before else None,
         "progress": progress,
     }
     if settings.engine == "spark":
-        count = _on_spark(settings, source, hierarchy, asked)
+        count = _count_on_spark(settings, source, hierarchy, options)
     else:
-        asked |= {"checkpoint": checkpoint, "resume": resume}
-        count = _in_batches(settings, source, hierarchy, asked)
+        options |= {"checkpoint": checkpoint, "resume": resume}
+        count = _count_in_batches(settings, source, hierarchy, options)
     if not settings.anyway:
-        told, nodes = count.labels, count.hierarchy
-        refuse_wrong_hierarchy(count.ledger, told.refusals(), nodes, settings.dataset)
+        refusals = count.labels.refusals()
+        refuse_wrong_hierarchy(count.ledger, refusals, count.hierarchy, settings.dataset)
     result = run_audit(
         count,
         policy,
@@ -261,25 +267,25 @@ def _refuse_changed(run: SealedRun) -> None:
         )
 
 
-def _on_spark(
-    settings: Settings, source: Source, hierarchy: Hierarchy, asked: Mapping[str, Any]
+def _count_on_spark(
+    settings: Settings, source: Source, hierarchy: Hierarchy, options: Mapping[str, Any]
 ) -> PairCount:
     from audit.data.sources.spark import reading
 
     with reading(source, settings.master, settings.id, settings.label) as read:
         from audit.counting.spark.jobs import count_pairs
 
-        return count_pairs(read.rows, hierarchy, instance=read.id, label=read.label, **asked)
+        return count_pairs(read.rows, hierarchy, instance=read.id, label=read.label, **options)
 
 
-def _in_batches(
-    settings: Settings, source: Source, hierarchy: Hierarchy, asked: Mapping[str, Any]
+def _count_in_batches(
+    settings: Settings, source: Source, hierarchy: Hierarchy, options: Mapping[str, Any]
 ) -> PairCount:
     from audit.counting.file import count_pairs
 
     id, label = batches_of(source).columns(source, settings.id, settings.label)
     memory = MEMORY if settings.memory is None else settings.memory
-    return count_pairs(source, hierarchy, instance=id, label=label, memory=memory, **asked)
+    return count_pairs(source, hierarchy, instance=id, label=label, memory=memory, **options)
 
 
 def _hierarchy(settings: Settings, policy: Policy | None) -> Hierarchy:
@@ -308,7 +314,7 @@ def _countable(settings: Settings) -> Source:
 def _refuse_what_counts_lack(
     settings: Settings, policy: Policy | None, keep_instances: bool
 ) -> None:
-    asked: dict[str, object] = {
+    options: dict[str, object] = {
         "--group": settings.group,
         "--split": settings.split,
         "--predictions": settings.predictions,
@@ -316,7 +322,7 @@ def _refuse_what_counts_lack(
         "--keep-instances": keep_instances,
         "--strata, or strata, drift, code_dates or person of the policy": policy and policy.columns,
     }
-    given = [option for option, value in asked.items() if value]
+    given = [option for option, value in options.items() if value]
     if given:
         raise InputError(
             "data that are only counted are audited without their groups, splits and instances",

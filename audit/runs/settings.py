@@ -83,6 +83,36 @@ class Testing(BaseModel):
     seeds: int = 5
 
 
+class Entailing(BaseModel):
+    """The settings for auditing an entailment graph.
+
+    Args:
+        further: Files of tuples beside the dataset.
+        kind: What the files hold, a name of `audit.entailment.reading.columns.KINDS`.
+        columns: Columns of the files that have another name than what they hold.
+        positives: File of the tuples for generation, which should be the valid ones; None without.
+        predictions: Files of predicted validity.
+        answers: Files of a language model's answers to prompts.
+        generations: Files of generated concepts.
+        ratings: File of people's ratings of generated concepts; None without.
+        wordnet: Folder of a WordNet; None without.
+        meteor: Whether generated concepts are also measured by METEOR.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    further: tuple[_Path, ...] = ()
+    kind: str = "tuples"
+    columns: dict[str, str] = {}
+    positives: _Path | None = None
+    predictions: tuple[_Path, ...] = ()
+    answers: tuple[_Path, ...] = ()
+    generations: tuple[_Path, ...] = ()
+    ratings: _Path | None = None
+    wordnet: _Path | None = None
+    meteor: bool = False
+
+
 class Settings(BaseModel):
     """The settings of an audit, kept in the manifest of its run so that it can be made again.
 
@@ -117,6 +147,7 @@ class Settings(BaseModel):
         add_to: Folder of a run to whose counts those of the dataset are added.
         explaining: How explanations are audited; None without them.
         testing: How concepts are tested; None without representations.
+        entailing: How an entailment graph is audited; None without one.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -151,6 +182,7 @@ class Settings(BaseModel):
     add_to: _Path | None = None
     explaining: Explaining | None = None
     testing: Testing | None = None
+    entailing: Entailing | None = None
 
     @property
     def source(self) -> Source:

@@ -19,7 +19,7 @@ from audit.results.result import AuditResult, to_json_bytes
 from audit.results.shared_view import SCHEMA_VERSION
 from audit.runs.agreement import disagreements
 from audit.runs.folder import HTML, PDF, POLICY
-from audit.runs.inputs import judge_again, reference_run, runs_beside, stated_policy
+from audit.runs.inputs import judge_again, stated_policy
 from audit.runs.make import audited
 from audit.runs.manifest import MANIFEST, RESTRICTED, RESULT
 from audit.runs.read import read_run
@@ -297,16 +297,14 @@ def _keyed_as_before(run: SealedRun, result: AuditResult, key: SealKey | None) -
 
 
 def _audited_again(settings: Settings) -> AuditResult:
-    policy = stated_policy(settings)
-    return audited(settings, policy, reference_run(settings), runs_beside(settings)).result
+    return audited(settings, stated_policy(settings)).result
 
 
 def _judged_again(run: SealedRun, settings: Settings, judging: Judging) -> AuditResult:
     """Counted by the policy that the run keeps, then judged as it was judged last."""
     counted = Policy.model_validate_json(run.content(f"{RESTRICTED}/{POLICY}"))
     counted = counted.model_copy(update={"ratchet": False})
-    made = audited(settings, counted, reference_run(settings), runs_beside(settings))
-    return judge_again(judging, made.result)
+    return judge_again(judging, audited(settings, counted).result)
 
 
 def _apart(run: SealedRun, given: bytes) -> str:

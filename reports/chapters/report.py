@@ -10,11 +10,11 @@ from typing import Any
 from audit.results.result import COUNTED, AuditResult, to_json_bytes
 from reports.chapters import tables
 from reports.chapters.cards import cards, introduction, leading, more
-from reports.chapters.concepts import Concepts, concepts
+from reports.chapters.concepts.concepts import Concepts, concepts
 from reports.chapters.coverage import Coverage, coverage
-from reports.chapters.explanations import Explanations, explanations
+from reports.chapters.explanations.explanations import Explanations, explanations
 from reports.chapters.labels_alone import Facts, LabelsAlone, labels_alone
-from reports.chapters.model import Model, model
+from reports.chapters.model.model import Model, model
 from reports.chapters.since_reference import SinceReference, since_reference
 from reports.chapters.verdict import verdict
 from reports.charts.figures import figures

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from reports.chapters.metric_tables import ALL
+from reports.chapters.model.metric_tables import ALL
 from reports.charts.icicle_layout import size
 from reports.words.metric_words import Metric
 from reports.words.parts import Node

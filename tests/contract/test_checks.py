@@ -17,7 +17,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from audit.base.plurals import counted
-from audit.checks import ALL_CHECKS, CHECKS, ON_CONCEPTS, ON_EXPLANATIONS, ON_WAIVERS
+from audit.checks import (
+    ALL_CHECKS,
+    CHECKS,
+    ON_CONCEPTS,
+    ON_ENTAILMENT,
+    ON_EXPLANATIONS,
+    ON_WAIVERS,
+)
 from audit.checks.check import Check, WaiverCheck, WaiverUse
 from audit.data.dataset import LabelDataset
 from audit.hierarchies.hierarchy import Hierarchy
@@ -41,6 +48,9 @@ ROOT = Path(__file__).parents[2]
 NAMES = (
     "evidence_ignored", "methods_disagree", "unfaithful",
     "concept_absent", "concept_entangled", "concept_unused",
+    "tail_mismatch", "head_in_two_splits", "near_duplicate", "generation_mismatch",
+    "weak_label", "annotator_outlier",
+    "contradiction", "cycle", "transitivity", "redundant_edge", "catch_all",
     "unknown_code", "malformed_code", "lost_zero", "wrong_table", "retired_code", "mixed_versions",
     "not_specific", "parent_and_child", "duplicate_label", "empty_instance", "duplicate_instance",
     "principal_position", "record_cap", "split_leak", "group_confined", "residual_overuse",
@@ -50,6 +60,12 @@ NAMES = (
     "waiver_unused",
 )  # fmt: skip
 """Every check there will be, in report order."""
+ANALYSES = {
+    "explanations": ON_EXPLANATIONS,
+    "concepts": ON_CONCEPTS,
+    "entailment": ON_ENTAILMENT,
+}
+"""Checks of analyses, by the name of their folder."""
 
 BUSY = tree(
     "lung heart < body",
@@ -483,8 +499,7 @@ def test_it_has_a_page_and_a_test_of_its_own(check: Check | WaiverCheck) -> None
 
     assert page.is_file()
     assert check.name in page.read_text(encoding="utf-8")
-    folder = "explanations" if check in ON_EXPLANATIONS else ""
-    folder = "concepts" if check in ON_CONCEPTS else folder
+    folder = next((name for name, checks in ANALYSES.items() if check in checks), "")
     assert (ROOT / "tests" / "unit" / "checks" / folder / f"test_{check.name}.py").is_file()
     assert (ROOT / "audit" / "checks" / (folder or "rules") / f"{check.name}.py").is_file()
 
@@ -495,7 +510,7 @@ def test_every_page_and_test_belongs_to_a_check() -> None:
     assert {path.stem for path in (ROOT / "docs" / "checks").glob("*.md")} - {"README"} == names
     folder = ROOT / "tests" / "unit" / "checks"
     tests = [*folder.glob("test_*.py")]
-    for analysis in ("explanations", "concepts"):
+    for analysis in ANALYSES:
         tests += (folder / analysis).glob("test_*.py")
     assert {path.stem.removeprefix("test_") for path in tests} == names
 

@@ -149,3 +149,19 @@ def p_above(share: float, effective: float, n: float, groups: float, limit: floa
     return max(
         exact, float(stdtr(groups - 1, -distance / math.sqrt(limit * (1 - limit) / effective)))
     )
+
+
+def grouped_wilson(k: FloatArray, n: FloatArray, level: float = LEVEL) -> tuple[float, float]:
+    """Wilson interval of a share of grouped instances, at their effective sample size.
+
+    Args:
+        k: Number of instances that count, per group, shape (n_groups,).
+        n: Number of instances per group, shape (n_groups,), positive.
+        level: Confidence level.
+
+    Returns:
+        Lower and upper bound; (0, 1) without instances, or with one group of several.
+    """
+    total = float(n.sum())
+    effective = at_freedom(effective_n(k, n), total, len(n), level)
+    return wilson(float(k.sum()) / total * effective if total else 0.0, effective, level)

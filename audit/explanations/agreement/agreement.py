@@ -139,16 +139,15 @@ def measure_agreement(
         seed=seed,
         compat=compat,
     )
-    pairs = [place for place, one in enumerate(named) if one.together is None]
     larger = [place for place, one in enumerate(named) if one.together is not None]
-    models = by_model(units)
-    every = summary(values, models, named, np.arange(len(named)))
+    models, all_sets = by_model(units), np.arange(len(named))
+    every = summary(values, models, named, all_sets)
     return Agreement(
         k=k,
         methods=units.methods,
         pairs=every.filter(pl.col("together").is_null()).drop("together"),
         together=every.filter(pl.col("together").is_not_null()).drop("first", "second"),
-        lengths=summary(values, by_length(units), named, np.array(larger or pairs, np.int64)),
+        lengths=summary(values, by_length(units), named, np.array(larger or all_sets, np.int64)),
         differences=difference(values, models, named, k),
         gains=gains(values, models, named),
         chosen=chosen_tokens(values, models, units.methods, k),

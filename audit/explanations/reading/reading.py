@@ -252,7 +252,21 @@ def _records_among(rows: pl.DataFrame, choices: Choices, where: object) -> Recor
     told = rows.filter(pl.col(column).is_not_null() | pl.col("evidence_fault"))
     model = pl.col("model") if kind == "marks" else pl.lit(None, pl.String)
     records = told.select("id", "target", column, model=model, wrong_type="evidence_fault")
-    return _records(records.unique(maintain_order=True), kind, column, choices.stop)
+    return _records(_distinct(records), kind, column, choices.stop)
+
+
+def _distinct(rows: pl.DataFrame) -> pl.DataFrame:
+    """Each row once, in order; some at a time, since lists take much memory to be compared."""
+    distinct, done = rows.clear(), 0
+    while done < rows.height:
+        some = rows.slice(done, max(_AT_ONCE, distinct.height))
+        distinct = pl.concat([distinct, some]).unique(maintain_order=True)
+        done += some.height
+    return distinct
+
+
+_AT_ONCE = 100_000
+"""Rows that are compared at a time, or as many as there are different ones."""
 
 
 def _records(rows: pl.DataFrame, kind: EvidenceKind, column: str, stop: frozenset[str]) -> Records:

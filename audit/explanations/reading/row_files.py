@@ -259,16 +259,18 @@ _READ: Mapping[str, Callable[[Any], Any]] = {
 def _parquet_rows(path: Path, required: Iterable[str]) -> pl.DataFrame:
     table = source_of(path).table()
     _refuse_missing(table.columns, required, path)
+    height = table.height
     named = {name: present(table, name) for name in COLUMNS}
     columns = {}
-    for name, column in named.items():
-        if column is None:
+    for name, written in named.items():
+        if written is None:
             continue
-        columns[name] = _typed(table[column].alias(name), path)
+        column = table.drop_in_place(written).rechunk()
+        columns[name] = _typed(column.alias(name), path)
         if name in FLAGS:
-            kind = FLAG if table[column].dtype == pl.Boolean else LABEL
-            kind = NUMBER if table[column].dtype.is_numeric() else kind
-            columns[f"{name}:kind"] = pl.repeat(kind, table.height, eager=True)
+            kind = FLAG if column.dtype == pl.Boolean else LABEL
+            kind = NUMBER if column.dtype.is_numeric() else kind
+            columns[f"{name}:kind"] = pl.repeat(kind, height, eager=True)
     return _cast(pl.DataFrame(columns).with_columns(fault=False, evidence_fault=False))
 
 

@@ -39,20 +39,6 @@ def test_topological_order_leaves_out_a_cycle_and_what_is_below() -> None:
     assert dag.topological_order(graph((0, 1), (1, 0), (2, 0), n=4)).tolist() == [3]
 
 
-@pytest.mark.parametrize(
-    ("edges", "cycle"),
-    [
-        ([], []),
-        ([(0, 1), (1, 2)], []),
-        ([(1, 1)], [1, 1]),
-        ([(0, 1), (1, 2), (2, 0), (2, 3), (3, 2)], [2, 3, 2]),
-        ([(0, 1), (1, 2), (2, 3), (3, 0), (1, 3)], [0, 1, 3, 0]),
-    ],
-)
-def test_shortest_cycle(edges: list[tuple[int, int]], cycle: list[int]) -> None:
-    assert dag.shortest_cycle(graph(*edges, n=4)) == cycle
-
-
 def test_closure_of_the_toy() -> None:
     assert dag.closure(toy_edges()).toarray().tolist() == [list(row) for row in CLOSURE]
 

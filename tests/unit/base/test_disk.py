@@ -6,7 +6,9 @@ import os
 import signal
 import subprocess
 import sys
+from contextlib import suppress
 from pathlib import Path
+from types import FrameType
 from typing import Any
 
 import pytest
@@ -123,6 +125,44 @@ def test_a_place_that_cannot_be_prepared_is_told_and_left_as_it_was(
     with pytest.raises(OutputError, match="Permission denied"), working_beside(tmp_path / "run"):
         pass
     assert left_in(tmp_path) == set()
+
+
+class Interrupt:
+    """Ctrl-C when a line of the module is about to run, counted from 0."""
+
+    def __init__(self, at: int) -> None:
+        self.left = at
+
+    def __call__(self, frame: FrameType, event: str, _: object) -> Interrupt | None:
+        if frame.f_code.co_filename != disk.__file__:
+            return None
+        if event == "line":
+            self.left -= 1
+            if self.left == -1:
+                raise KeyboardInterrupt
+        return self
+
+
+def interrupted(out: Path, at: int) -> bool:
+    """Whether there was a line to interrupt before the folder was there."""
+    tracing = sys.gettrace()
+    try:
+        with suppress(KeyboardInterrupt):
+            sys.settrace(Interrupt(at))
+            with working_beside(out):
+                sys.settrace(tracing)
+                return False
+    finally:
+        sys.settrace(tracing)
+    return True
+
+
+def test_an_interrupt_at_any_line_leaves_nothing(tmp_path: Path) -> None:
+    at = 0
+    while interrupted(tmp_path / "made" / "for it" / "run", at):
+        assert left_in(tmp_path) == set(), at
+        at += 1
+    assert at > 20
 
 
 def test_a_lock_is_not_that_of_a_folder_that_was_removed(tmp_path: Path) -> None:

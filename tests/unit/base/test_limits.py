@@ -16,7 +16,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from audit.alignment.preference.json_lines import objects
-from audit.base.dag import edge_matrix, shortest_cycle
+from audit.base.cycles import shortest_cycle
+from audit.base.dag import edge_matrix
 from audit.base.errors import AuditError, HierarchyError, InputError
 from audit.base.limits import Limit, limits, stated_limits
 from audit.cli.stated_limits import limits_of

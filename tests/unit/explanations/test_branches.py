@@ -76,19 +76,20 @@ def test_few_instances_are_not_tested() -> None:
     assert found["mean"] == 4.0
 
 
+@pytest.mark.slow
 def test_without_any_difference_few_releases_have_a_node_below_the_limit() -> None:
     hierarchy = _thirty()
     leaves = [node for node in hierarchy.nodes if node.startswith("leaf")]
     rng = np.random.default_rng(5)
     told = 0
-    for _ in range(200):
+    for _ in range(500):
         rows = [
             (f"i{place % 150}", leaves[int(rng.integers(len(leaves)))], "x", float(rng.normal()))
             for place in range(400)
         ]
         q = by_node(values(rows), hierarchy).filter(pl.col("method").is_null())["q_value"]
         told += bool((q.fill_null(1.0) <= 0.05).any())
-    assert told <= 18
+    assert told <= 35, "at most 7 % of releases"
 
 
 def _thirty() -> Hierarchy:

@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 
 from fixtures import results
-from reports.chapters.behaviours import behaviours
 from reports.chapters.beside import beside_figure, decided
-from reports.chapters.exchanges import exchanges
-from reports.chapters.model import Model, model
+from reports.chapters.model.behaviours import behaviours
+from reports.chapters.model.exchanges import exchanges
+from reports.chapters.model.model import Model, model
 from reports.chapters.report import build
 from reports.chapters.sections import sections
 from reports.html import html_text

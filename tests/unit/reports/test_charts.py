@@ -9,7 +9,8 @@ import altair as alt
 import pytest
 
 from fixtures import results
-from reports.chapters import behaviours, beside, metric_figures
+from reports.chapters import beside
+from reports.chapters.model import behaviours, metric_figures
 from reports.chapters.report import build
 from reports.charts import figures
 from reports.words.parts import Drawing

@@ -19,10 +19,10 @@ from jsonschema import Draft202012Validator
 from audit.results.concept_part import SHARED
 from audit.runs.labels_alone import LABELS_ALONE
 from fixtures import concept_results, results
-from reports.chapters.concept_controls import NUMBERS, mean
-from reports.chapters.concept_nodes import nodes, ordered
-from reports.chapters.concept_tests import matrix
-from reports.chapters.concepts import Concepts, concepts
+from reports.chapters.concepts.concepts import Concepts, concepts
+from reports.chapters.concepts.controls import NUMBERS, mean
+from reports.chapters.concepts.nodes import nodes, ordered
+from reports.chapters.concepts.tests import matrix
 from reports.chapters.labels_alone import OF_FORMAT
 from reports.chapters.report import Report, build
 from reports.chapters.sections import sections

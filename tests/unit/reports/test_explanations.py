@@ -12,10 +12,10 @@ import pytest
 
 from audit.results.explanation_part import SHARED
 from fixtures import explanation_results, results
-from reports.chapters.explanation_agreement import agreement
-from reports.chapters.explanation_examples import MOST_TOKENS, examples
-from reports.chapters.explanation_nodes import ranked, where
-from reports.chapters.explanations import Explanations, explanations
+from reports.chapters.explanations.agreement import agreement
+from reports.chapters.explanations.examples import MOST_TOKENS, examples
+from reports.chapters.explanations.explanations import Explanations, explanations
+from reports.chapters.explanations.nodes import ranked, where
 from reports.chapters.report import Report, build
 from reports.chapters.sections import sections
 from reports.html import html_text

@@ -1,0 +1,1 @@
+"""Checks of entailment graphs, one a file."""

@@ -1,0 +1,1 @@
+"""Detection: models that say whether tuples are valid, their baselines and their consistency."""

@@ -1,0 +1,184 @@
+"""Predictions of the validity of tuples, as read from files."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+from scipy.special import expit
+
+from audit.base.errors import SchemaError, first_cases
+from audit.entailment.reading.answer_columns import (
+    model_of,
+    refuse_repeated,
+    sound_rows,
+    text_columns,
+)
+from audit.entailment.reading.values import truths
+
+PREDICTIONS: dict[str, Any] = {
+    "model": pl.String,
+    "trained_on": pl.String,
+    "id": pl.String,
+    "score": pl.Float64,
+    "valid": pl.Boolean,
+    "unparsable": pl.Boolean,
+}
+"""One row per model, training data and tuple, each once. ``trained_on`` names a relation or a data
+set; null if the file does not say. ``score`` is that of valid, in [0, 1]; null if the model gives
+none. ``valid`` is its prediction; null where it is left to the score. ``unparsable`` marks answers
+that are neither valid nor invalid and have no score."""
+
+MISSING_ID, NO_ANSWER, BAD_SCORE = "missing_id", "no_answer", "bad_score"
+"""Why a row is refused: no id; neither score nor prediction; or a score that is no number."""
+
+ROLES = {
+    "id": ("id",),
+    "model": ("model",),
+    "trained_on": ("trained_on",),
+    "score": ("score", "probability"),
+    "prediction": ("prediction", "predicted"),
+    "logit_valid": ("logit_valid", "entailment"),
+    "logit_invalid": ("logit_invalid", "neutral"),
+}
+"""Names of columns by role. ``entailment`` and ``neutral`` are logits of an inference model."""
+_KEYS = ("model", "trained_on", "id")
+_NUMBERS = ("score", "logit_valid", "logit_invalid")
+_READ: Any = {**PREDICTIONS, "refused": pl.String}
+
+
+@dataclass(frozen=True, eq=False)
+class ValidityPredictions:
+    """Predictions of one or more models.
+
+    Args:
+        frame: The predictions, columns `PREDICTIONS`.
+        rows_read: Number of rows read; each is in ``frame`` or was refused.
+        refused: Number of rows refused, by reason.
+        sources: The files.
+    """
+
+    frame: pl.DataFrame
+    rows_read: int
+    refused: Mapping[str, int] = field(default_factory=dict)
+    sources: tuple[Path, ...] = ()
+
+
+def read_validity_predictions(
+    paths: Sequence[Path], columns: Mapping[str, str] | None = None
+) -> ValidityPredictions:
+    """Read predictions of validity from CSV, TSV, JSON lines or Parquet.
+
+    A file has an ``id`` and a ``score`` of valid in [0, 1], or a ``prediction`` (1 or 0, true or
+    false, valid or invalid, yes or no), or both; or two logits, of which the softmax is taken: of
+    ``logit_valid`` and ``logit_invalid``, or of ``entailment`` and ``neutral`` of an inference
+    model, whose contradiction is left out as in *AbsPyramid*. ``model`` is the file's name without
+    suffix where there is no such column.
+
+    Args:
+        paths: The files.
+        columns: Column for each of `ROLES` that has another name.
+
+    Raises:
+        InputError: If a file cannot be read, no row can be used, or a model predicts a tuple twice.
+        SchemaError: If a column is missing, or a score is outside [0, 1].
+    """
+    parts = [_read(path, columns or {}) for path in paths]
+    return predictions_of(parts, paths)
+
+
+def predictions_of(parts: Sequence[pl.DataFrame], paths: Sequence[Path]) -> ValidityPredictions:
+    """Predictions from tables with the columns `PREDICTIONS` and ``refused``, one per file.
+
+    Raises:
+        InputError: If no row can be used, or a model predicts a tuple twice.
+    """
+    frame, rows_read, refused = sound_rows(
+        parts, PREDICTIONS, "predictions of tuples", paths, _KEYS
+    )
+    return ValidityPredictions(frame, rows_read, refused, tuple(paths))
+
+
+def together(several: Sequence[ValidityPredictions]) -> ValidityPredictions:
+    """Predictions of all models of several readings, none for none.
+
+    Raises:
+        InputError: If a model predicts a tuple twice.
+    """
+    frame = pl.concat([pl.DataFrame(schema=PREDICTIONS), *(one.frame for one in several)])
+    sources = tuple(path for one in several for path in one.sources)
+    refuse_repeated(frame, _KEYS, sources)
+    refused = sum((Counter(one.refused) for one in several), Counter[str]())
+    return ValidityPredictions(frame, sum(one.rows_read for one in several), refused, sources)
+
+
+def _read(path: Path, columns: Mapping[str, str]) -> pl.DataFrame:
+    """The rows of a file with why they are refused, null if they are not."""
+    table = text_columns(path, ROLES, columns, required=("id",))
+    _refuse_ambiguous(table, path)
+    missing = [role for role in (*_KEYS, "prediction") if role not in table.columns]
+    whole = table.with_columns(pl.lit(None, pl.String).alias(role) for role in missing)
+    score, bad = _scores(table, path)
+    unsaid = pl.col("score").is_null() & pl.col("prediction").is_not_null()
+    read = whole.with_columns(
+        score=score,
+        bad=bad,
+        valid=truths(whole["prediction"]),
+        model=pl.col("model").fill_null(model_of(path)),
+    ).with_columns(
+        unparsable=unsaid & pl.col("valid").is_null(),
+        refused=pl.when(pl.col("id").is_null())
+        .then(pl.lit(MISSING_ID))
+        .when("bad")
+        .then(pl.lit(BAD_SCORE))
+        .when(pl.col("score").is_null() & pl.col("prediction").is_null())
+        .then(pl.lit(NO_ANSWER)),
+    )
+    return read.select(pl.col(name).cast(kind) for name, kind in _READ.items())
+
+
+def _refuse_ambiguous(table: pl.DataFrame, path: Path) -> None:
+    numbers = [role for role in _NUMBERS if role in table.columns]
+    if len(numbers) == 3 or numbers in (["logit_valid"], ["logit_invalid"]):
+        required = "a score of valid is required, or the two logits of valid and invalid"
+    elif not numbers and "prediction" not in table.columns:
+        required = "a score of valid, a prediction or two logits are required"
+    elif "score" in numbers and len(numbers) > 1:
+        required = "a score of valid or two logits are required, not both"
+    else:
+        return
+    raise SchemaError(
+        required,
+        found=f"columns for {first_cases(table.columns)}",
+        where=path,
+        hint="name other columns, for example score=p_valid",
+    )
+
+
+def _scores(table: pl.DataFrame, path: Path) -> tuple[pl.Series, pl.Series]:
+    """Score of valid of each row, null where there is none, and whether one is no number."""
+    given = [role for role in _NUMBERS if role in table.columns]
+    if not given:
+        nothing = pl.repeat(None, table.height, dtype=pl.Float64, eager=True)
+        return nothing, pl.repeat(False, table.height, eager=True)
+    numbers = table.select(pl.col(given).cast(pl.Float64, strict=False).fill_nan(None))
+    finite = pl.all_horizontal(pl.col(given).is_finite().fill_null(False))
+    sound = numbers.select(finite).to_series()
+    written = table.select(pl.any_horizontal(pl.col(given).is_not_null())).to_series()
+    score = numbers.to_series()
+    if len(given) == 2:
+        score = pl.Series(expit((numbers[given[0]] - numbers[given[1]]).fill_null(0).to_numpy()))
+    score = pl.select(pl.when(sound).then(score)).to_series()
+    outside = score.drop_nulls().filter(~score.drop_nulls().is_between(0, 1))
+    if len(outside):
+        raise SchemaError(
+            "a score of valid must lie between 0 and 1",
+            found=first_cases(outside.head(5), len(outside)),
+            where=path,
+            hint="give logits as two columns, logit_valid and logit_invalid",
+        )
+    return score, written & ~sound

@@ -1,0 +1,87 @@
+"""Concepts that stand for nearly anything, by their share of the edges of a relation."""
+
+from __future__ import annotations
+
+import polars as pl
+
+from audit.engine.statistics.intervals import wilson
+from audit.entailment.graph.measurements import CONCEPTS
+from audit.entailment.graph.text_graph import TextGraph
+from audit.hierarchies.catch_alls import read_title
+
+MOST = 50
+"""Concepts listed for each relation: no more than these can have a `SHARE` of its edges."""
+LEAST_EDGES = 30
+"""Valid edges from which on a concept is judged."""
+SHARE = 0.02
+"""Share of a relation's valid edges above which, for sure, a concept may be a catch-all."""
+EXCESS = 5.0
+"""Times the edges of the other concepts of its instances from which on it is one."""
+
+_GENERAL = frozenset(
+    read_title(
+        "action activity anything be being do doing entity event everything happening item matter "
+        "object occurrence situation some something stuff thing"
+    ).words
+)
+"""Words that tell an instance from no other, besides those of catch-alls in titles."""
+
+
+def concept_table(merged: TextGraph) -> pl.DataFrame:
+    """Columns `CONCEPTS`: of each relation the concepts with the most valid edges."""
+    largest = _siblings(merged.edges.filter(pl.col("valid") > 0))
+    bounds = [wilson(k, n) for k, n in largest.select("edges", "of").iter_rows()]
+    table = largest.with_columns(
+        pl.Series("share_low", [low for low, _ in bounds], pl.Float64),
+        pl.Series("share_high", [high for _, high in bounds], pl.Float64),
+        pl.Series("says_nothing", list(map(says_nothing, largest["concept"])), pl.Boolean),
+        share=pl.col("edges") / pl.col("of"),
+        excess=pl.col("edges") / pl.col("typical"),
+    )
+    judged = (pl.col("edges") >= LEAST_EDGES) & (pl.col("share_low") > SHARE)
+    catch_all = judged & (pl.col("excess") >= EXCESS).fill_null(False)
+    return table.with_columns(catch_all=catch_all).select(
+        pl.col(name).cast(kind) for name, kind in CONCEPTS.items()
+    )
+
+
+def says_nothing(text: str) -> bool:
+    """Whether a text is made of words that name nothing in particular.
+
+    >>> says_nothing("some thing"), says_nothing("other activities"), says_nothing("wild thing")
+    (True, True, False)
+    """
+    return not read_title(text).words - _GENERAL
+
+
+def _siblings(edges: pl.DataFrame) -> pl.DataFrame:
+    """``relation, concept, edges, of, beside, typical`` of the `MOST` largest of each relation.
+
+    Where no instance of a concept has another one, ``typical`` is the mean over the relation's
+    edges to other concepts, null where there are none.
+    """
+    concept, instance = ("relation", "concept"), ("relation", "instance")
+    edges = edges.select(
+        "relation", "instance", "concept", edges=pl.len().over(concept).cast(pl.Float64)
+    ).with_columns(
+        beside=pl.len().over(instance).cast(pl.Int64) - 1,
+        others=pl.col("edges").sum().over(instance) - pl.col("edges"),
+        of=pl.len().over("relation"),
+        squares=pl.col("edges").sum().over("relation"),
+    )
+    n = pl.col("edges").first()
+    elsewhere = (pl.col("squares").first() - n * n) / (pl.col("of").first() - n)
+    some = pl.col("beside") > 0
+    near = (pl.col("others") / pl.col("beside")).filter(some).mean()
+    return (
+        edges.group_by(concept)
+        .agg(
+            n,
+            pl.col("of").first(),
+            beside=some.sum(),
+            typical=pl.coalesce(near, elsewhere.fill_nan(None)),
+        )
+        .sort("relation", "edges", "concept", descending=[False, True, False])
+        .group_by("relation", maintain_order=True)
+        .head(MOST)
+    )

@@ -1,0 +1,130 @@
+"""The acyclic graph of components: redundant edges, depth, branching, and its hierarchies."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import polars as pl
+from scipy.sparse import csr_array
+
+from audit.base.cycles import condensed, edge_ends
+from audit.base.dag import SYNTHETIC_ROOT, IntArray, Sparse, edge_matrix, longest_from_top
+from audit.base.paths import shortcuts
+from audit.entailment.graph.measurements import REDUNDANT, SHAPE
+from audit.entailment.graph.text_graph import TextGraph
+from audit.hierarchies.hierarchy import Hierarchy
+
+
+@dataclass(frozen=True, eq=False)
+class Condensation:
+    """Components of a graph's valid edges as nodes, a text on no cycle being one by itself.
+
+    Args:
+        graph: The graph of all contexts together.
+    """
+
+    graph: TextGraph
+
+    @cached_property
+    def edges(self) -> Sparse:
+        """Edges between components, shape (n_components, n_components)."""
+        return condensed(self.graph.valid, self.graph.component)
+
+    @cached_property
+    def first(self) -> IntArray:
+        """The first node of each component, shape (n_components,)."""
+        return np.unique(self.graph.component, return_index=True)[1].astype(np.int64)
+
+    @cached_property
+    def texts(self) -> pl.DataFrame:
+        """``relation, text`` of the first node of each component."""
+        return self.graph.texts.select(pl.col("relation", "text").gather(self.first))
+
+    @cached_property
+    def depth(self) -> IntArray:
+        """Longest path from a top, shape (n_components,)."""
+        return longest_from_top(self.edges)
+
+    @cached_property
+    def children(self) -> IntArray:
+        """Number of children, shape (n_components,)."""
+        return np.diff(csr_array(self.edges.T).indptr).astype(np.int64)
+
+    @cached_property
+    def parents(self) -> IntArray:
+        """Number of parents, shape (n_components,)."""
+        return np.diff(self.edges.indptr).astype(np.int64)
+
+    def hierarchies(self) -> Iterator[Hierarchy]:
+        """The hierarchy of each relation: nodes are texts, of a component its first one.
+
+        Each may be a label by itself.
+        """
+        child, parent = edge_ends(self.edges)
+        ids = self.texts["text"].replace(SYNTHETIC_ROOT, f" {SYNTHETIC_ROOT}")
+        relation = self.texts["relation"]
+        edges = pl.DataFrame({"child": ids.gather(child), "parent": ids.gather(parent)})
+        for name in relation.unique().sort():
+            nodes = pl.DataFrame({"node": ids, "title": self.texts["text"], "assignable": True})
+            own = edges.filter(relation.gather(child) == name)
+            yield Hierarchy.build(own, nodes.filter(relation == name), name=name)
+
+
+def redundant_table(graph: TextGraph) -> pl.DataFrame:
+    """Columns `REDUNDANT`, sorted by them.
+
+    Texts on cycles are left out, with all paths through them: one wrong edge that closes a cycle
+    would make any number of sound edges redundant.
+    """
+    acyclic = np.bincount(graph.component)[graph.component] == 1
+    child, parent = graph.ends(pl.col("valid") > 0)
+    kept = acyclic[child] & acyclic[parent]
+    edges = edge_matrix(child[kept], parent[kept], len(graph.texts))
+    child, parent = edge_ends(edges)
+    through = shortcuts(edges)
+    met = through >= 0
+    found = pl.DataFrame({"child": child[met], "parent": parent[met], "through": through[met]})
+    named = found.with_columns(through=graph.texts["text"].gather(found["through"]))
+    return (
+        graph.edges.join(named, on=["child", "parent"])
+        .select(pl.col(name).cast(kind) for name, kind in REDUNDANT.items())
+        .sort("relation", "instance", "concept")
+    )
+
+
+def shape_table(condensation: Condensation) -> pl.DataFrame:
+    """Columns `SHAPE`, sorted by them."""
+    measures = {name: getattr(condensation, name) for name in ("depth", "children", "parents")}
+    tables = [
+        pl.DataFrame(
+            {"relation": condensation.texts["relation"], "value": values}
+        ).with_columns(measure=pl.lit(name))
+        for name, values in measures.items()
+    ]  # fmt: skip
+    return (
+        pl.concat(tables)
+        .group_by("relation", "measure", "value")
+        .agg(texts=pl.len())
+        .select(pl.col(name).cast(kind) for name, kind in SHAPE.items())
+        .sort("relation", "measure", "value")
+    )
+
+
+def shape_summary(condensation: Condensation) -> pl.DataFrame:
+    """``relation, tops, leaves, deepest, mean_depth, mean_children, most_children``."""
+    table = pl.DataFrame(
+        {"relation": condensation.texts["relation"], "depth": condensation.depth,
+         "children": condensation.children, "parents": condensation.parents}
+    )  # fmt: skip
+    inner = pl.col("children") > 0
+    return table.group_by("relation").agg(
+        tops=(pl.col("parents") == 0).sum().cast(pl.Int64),
+        leaves=(~inner).sum().cast(pl.Int64),
+        deepest=pl.col("depth").max(),
+        mean_depth=pl.col("depth").mean(),
+        mean_children=pl.col("children").filter(inner).mean(),
+        most_children=pl.col("children").max(),
+    )

@@ -1,0 +1,220 @@
+"""The tables that the audit of an entailment graph leaves.
+
+An *edge* is an instance and a concept within one relation. It is *valid* if a tuple states it as
+valid, and *denied* if tuples state it as invalid alone. Its *context* is the head that it was
+judged under; where the instance is the whole head, there is one context for the relation. A
+*component* is a strongly connected component of the valid edges with more than one text.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import polars as pl
+
+EDGES: dict[str, Any] = {
+    "relation": pl.String,
+    "instance": pl.String,
+    "concept": pl.String,
+    "valid": pl.Int64,
+    "invalid": pl.Int64,
+    "heads": pl.Int64,
+}
+"""One row per edge, sorted by its first three columns: ``valid`` and ``invalid`` count the tuples
+that state it, ``heads`` the head events that it was judged under."""
+
+SUMMARY: dict[str, Any] = {
+    "relation": pl.String,
+    "tuples": pl.Int64,
+    "self_edges": pl.Int64,
+    "texts": pl.Int64,
+    "edges": pl.Int64,
+    "valid_edges": pl.Int64,
+    "denied_edges": pl.Int64,
+    "contradictory_edges": pl.Int64,
+    "components": pl.Int64,
+    "synonym_components": pl.Int64,
+    "texts_on_cycles": pl.Int64,
+    "chains": pl.Int64,
+    "chains_valid": pl.Int64,
+    "chains_denied": pl.Int64,
+    "chains_open": pl.Int64,
+    "redundant_edges": pl.Int64,
+    "tops": pl.Int64,
+    "leaves": pl.Int64,
+    "deepest": pl.Int64,
+    "mean_depth": pl.Float64,
+    "mean_children": pl.Float64,
+    "most_children": pl.Int64,
+}
+"""One row per relation, in report order. ``self_edges`` counts tuples whose instance is their
+concept; they are no edges. ``synonym_components`` are those each of whose edges is valid in both
+directions. ``chains`` are a -> b -> c of valid edges with a other than c; a -> c is valid, denied,
+or open, which means that nobody judged it. From ``tops`` on the numbers are of the condensation of
+the valid edges: ``tops`` have no concept above them, ``leaves`` no instance below;
+depth is the longest path from a top; ``mean_children`` is over texts that are no leaves."""
+
+SHAPE: dict[str, Any] = {
+    "relation": pl.String,
+    "measure": pl.String,
+    "value": pl.Int64,
+    "texts": pl.Int64,
+}
+"""How many texts of the condensation have a ``depth``, how many ``children`` or ``parents``."""
+
+COMPONENTS: dict[str, Any] = {
+    "relation": pl.String,
+    "first": pl.String,
+    "texts": pl.Int64,
+    "edges": pl.Int64,
+    "synonyms": pl.Boolean,
+    "one_context": pl.Boolean,
+    "head": pl.String,
+    "cycle": pl.List(pl.String),
+}
+"""One row per component, the largest first. ``first`` is its first text in code-point order.
+``synonyms``: each of its edges is valid in both directions. ``one_context``: a cycle that is not of
+such edges alone lies within one context, and ``head`` is the first head with one, null where the
+instance is the head. ``cycle`` is a shortest one that has an edge valid in one direction only,
+under one head where there is one; of synonyms, a pair of them."""
+
+CONTRADICTIONS: dict[str, Any] = {
+    "relation": pl.String,
+    "instance": pl.String,
+    "concept": pl.String,
+    "kind": pl.String,
+    "one_context": pl.Boolean,
+    "head": pl.String,
+    "valid": pl.Int64,
+    "invalid": pl.Int64,
+}
+"""Edges with an answer against another. ``kind`` is ``edge`` (stated as valid and as invalid) or
+``cycle`` (denied, though valid edges lead in a cycle through both of its texts). ``one_context``:
+it is so within one context; ``head`` is the first one, null where the instance is the head."""
+
+VIOLATIONS: dict[str, Any] = {
+    "relation": pl.String,
+    "instance": pl.String,
+    "through": pl.String,
+    "concept": pl.String,
+    "chains": pl.Int64,
+    "one_context": pl.Boolean,
+    "head": pl.String,
+    "invalid": pl.Int64,
+}
+"""Denied edges a -> c with valid a -> b and b -> c. ``chains`` counts the texts b, ``through`` is
+the first of them. ``one_context``: all three were judged within one context, whose first ``head``
+is named, null where the instance is the head."""
+
+REDUNDANT: dict[str, Any] = {
+    "relation": pl.String,
+    "instance": pl.String,
+    "through": pl.String,
+    "concept": pl.String,
+    "valid": pl.Int64,
+}
+"""Valid edges between texts on no cycle beside which a longer path of valid edges, past such texts
+alone, leads from the one to the other; ``through`` is the first concept on such a path."""
+
+CONCEPTS: dict[str, Any] = {
+    "relation": pl.String,
+    "concept": pl.String,
+    "edges": pl.Int64,
+    "of": pl.Int64,
+    "share": pl.Float64,
+    "share_low": pl.Float64,
+    "share_high": pl.Float64,
+    "beside": pl.Int64,
+    "typical": pl.Float64,
+    "excess": pl.Float64,
+    "says_nothing": pl.Boolean,
+    "catch_all": pl.Boolean,
+}
+"""Concepts of each relation with the most valid edges, those first: ``share`` is theirs of its
+``of`` valid edges, with its Wilson interval. ``beside`` counts their instances that have another
+concept, ``typical`` is the mean number of valid edges of such other concepts over these instances
+(over all other edges of the relation where there are none), ``excess`` is edges over ``typical``.
+``says_nothing``: its words name nothing, as "thing" and "activity" do."""
+
+TWINS: dict[str, Any] = {
+    "relation": pl.String,
+    "first": pl.String,
+    "second": pl.String,
+    "shared": pl.Int64,
+    "first_children": pl.Int64,
+    "second_children": pl.Int64,
+    "jaccard": pl.Float64,
+}
+"""Siblings that behave as one: two texts of the condensation that share a concept above them or
+have none, with nearly the same instances."""
+
+WORDNET: dict[str, Any] = {
+    "relation": pl.String,
+    "stated": pl.String,
+    "edges": pl.Int64,
+    "in_wordnet": pl.Int64,
+    "agreeing": pl.Int64,
+    "share": pl.Float64,
+    "share_low": pl.Float64,
+    "share_high": pl.Float64,
+}
+"""Agreement with WordNet, for ``valid`` and ``denied`` edges: of the edges both of whose texts are
+nouns of WordNet, in how many some sense of the concept is one of the instance or lies above it."""
+
+LINT: dict[str, Any] = {
+    "relation": pl.String,
+    "rule": pl.String,
+    "severity": pl.String,
+    "n": pl.Int64,
+    "of": pl.Int64,
+    "unit": pl.String,
+    "first": pl.List(pl.String),
+}
+"""What `audit.hierarchies.lint` tells of the condensation of each relation's valid edges as a
+hierarchy: ``n`` of ``of`` things, and the texts of the first."""
+
+NEIGHBOURHOODS: dict[str, Any] = {
+    "finding": pl.String,
+    "relation": pl.String,
+    "child": pl.String,
+    "parent": pl.String,
+    "valid": pl.Int64,
+    "invalid": pl.Int64,
+}
+"""Edges among the texts around the worst findings, a dozen texts each; ``finding`` is the id."""
+
+
+@dataclass(frozen=True, eq=False)
+class GraphMeasurements:
+    """The audit of the graph that an entailment dataset states.
+
+    Args:
+        edges: Columns `EDGES`.
+        relations: Columns `SUMMARY`.
+        shape: Columns `SHAPE`.
+        components: Columns `COMPONENTS`.
+        contradictions: Columns `CONTRADICTIONS`.
+        violations: Columns `VIOLATIONS`.
+        redundant: Columns `REDUNDANT`.
+        concepts: Columns `CONCEPTS`.
+        twins: Columns `TWINS`.
+        wordnet: Columns `WORDNET`; empty without a WordNet.
+        lint: Columns `LINT`.
+        neighbourhoods: Columns `NEIGHBOURHOODS`.
+        members: Columns ``relation, text, first``: the texts of components, by their first one.
+    """
+
+    edges: pl.DataFrame
+    relations: pl.DataFrame
+    shape: pl.DataFrame
+    components: pl.DataFrame
+    contradictions: pl.DataFrame
+    violations: pl.DataFrame
+    redundant: pl.DataFrame
+    concepts: pl.DataFrame
+    twins: pl.DataFrame
+    wordnet: pl.DataFrame
+    lint: pl.DataFrame
+    neighbourhoods: pl.DataFrame
+    members: pl.DataFrame

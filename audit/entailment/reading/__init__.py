@@ -1,0 +1,1 @@
+"""Tuples of entailment graphs from files of several forms."""

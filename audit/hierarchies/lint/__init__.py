@@ -1,0 +1,1 @@
+"""Structural checks on a hierarchy by itself, without data: `audit lint`."""

@@ -1,0 +1,58 @@
+"""The record of one fault of a hierarchy's structure."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Literal, TypeAlias
+
+Severity: TypeAlias = Literal["error", "warning", "note"]
+
+LINTS: dict[str, str] = {
+    "cycle": "Do any nodes lie below themselves?",
+    "redundant_edge": "Does a node lie below one of its parents by another parent too?",
+    "lone_child": "Does a heading have a single child, which says the same?",
+    "title_clash": "Do different nodes have the same title?",
+    "title_repeated": "Does a node have the title of one that it lies below?",
+    "only_catch_alls": "Does a heading have catch-alls below it and nothing specific beside them?",
+}
+"""Rules by name, with the question that each answers, in report order."""
+
+
+@dataclass(frozen=True)
+class LintFinding:
+    """What one rule tells of a hierarchy; of cycles there is one for each component.
+
+    Args:
+        rule: One of `LINTS`.
+        severity: How much it matters.
+        statement: What is so, as a sentence.
+        advice: What to do about it, as a sentence.
+        cases: The nodes of each case, in the order that ``reads`` says.
+        reads: How a case reads, such as ``child, by way of, parent``; the last word is of all
+            further nodes.
+        of: Number of things examined.
+        unit: What they are, as a plural noun.
+    """
+
+    rule: str
+    severity: Severity
+    statement: str
+    advice: str
+    cases: tuple[tuple[str, ...], ...]
+    reads: str
+    of: int
+    unit: str
+
+    def to_dict(self) -> dict[str, Any]:
+        """The finding as plain values, for JSON."""
+        return {
+            "rule": self.rule,
+            "severity": self.severity,
+            "statement": self.statement,
+            "advice": self.advice,
+            "n": len(self.cases),
+            "of": self.of,
+            "unit": self.unit,
+            "reads": self.reads,
+            "cases": [list(case) for case in self.cases],
+        }

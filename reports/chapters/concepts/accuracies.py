@@ -1,0 +1,327 @@
+"""The accuracies that verdicts rest on: pictures by test, and tables with other ablations."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from reports.chapters.concepts.tests import KEYS, of_the_paper
+from reports.chapters.shown_numbers import (
+    UNDEFINED,
+    Chapter,
+    Row,
+    Rows,
+    bounds,
+    chance,
+    chapter,
+    count,
+    line_label,
+    plain,
+    with_interval,
+)
+from reports.charts.concept_charts import accuracies_spec
+from reports.charts.svg import draw
+from reports.words.concept_words import (
+    ABLATIONS,
+    CAUSAL,
+    GROUNDED,
+    MODULAR,
+    PROBES,
+    REQUIREMENTS,
+    SEEN,
+    SLICES_SEEN,
+    TESTS,
+    TOKEN,
+    VERDICTS,
+)
+from reports.words.parts import Cell, Figure, Key, Table, column
+from reports.words.words import counted, number
+
+DRAWN = 32
+"""Largest number of lines of a picture; its table has all."""
+_REMOVED = "removed"
+
+
+def accuracies(concepts: Mapping[str, Any]) -> Chapter | None:
+    """A picture of each test, and the same tests otherwise; None if nothing could be tested."""
+    parts, limit = concepts["parts"], concepts["facts"]["parameters"]["limit"]
+    margin = concepts["facts"]["parameters"]["margin"]
+    own = [row for row in parts if of_the_paper(row)]
+    of_tests = {test: [row for row in own if row["test"] == test] for test in TESTS}
+    tables = {test: _numbers(test, rows) for test, rows in of_tests.items() if rows}
+    figures = {
+        test: _figure(test, of_tests[test], table, limit, margin) for test, table in tables.items()
+    }
+    others = [row for row in parts if not of_the_paper(row)]
+    return chapter(
+        figures.values(),
+        (
+            *(table for test, table in tables.items() if figures[test] is None),
+            _variants(concepts["tests"], parts),
+            _others(others),
+        ),
+    )
+
+
+def _figure(test: str, rows: Rows, table: Table, limit: float, margin: float) -> Figure | None:
+    every = _lines(rows)
+    lines = every[:DRAWN]
+    panels = [seen for seen in (*SEEN, None) if any(row["seen"] == seen for row in rows)]
+    drawn = [
+        row
+        for row in rows
+        if row["accuracy"] is not None and (row["dimension"], row["read"]) in lines
+    ]
+    if not drawn:
+        return None
+    words = TESTS[test]
+    spec = accuracies_spec(
+        [
+            _line(row, lines.index((row["dimension"], row["read"])), panels, limit, margin)
+            for row in drawn
+        ],
+        ["minimal pairs" if seen is None else f"{SEEN[seen]} seen" for seen in panels],
+        limit,
+        left=150 if test in (TOKEN, GROUNDED) else 232,
+    )
+    passed = sum(row["verdict"] == "pass" for row in drawn)
+    rest = len(every) - len(lines)
+    return Figure(
+        id=f"concept-{test}",
+        title=f"{words.title}: accuracies",
+        drawing=draw(spec),
+        alt=f"Dot plot of {counted(len(drawn), 'accuracy', 'accuracies')}, of which {passed} "
+        f"{'passes' if passed == 1 else 'pass'}: {_sentence(drawn)}.",
+        caption=_caption(test, limit, margin)
+        + (f" The table has {counted(rest, 'line')} more." if rest else ""),
+        key_title="Each line",
+        key=(
+            Key("observed", f"accuracy, with its {_level(test)} interval", "dot"),
+            Key("expected", "chance", "tick"),
+            Key("limit", f"limit, {number(limit)}", "across"),
+            Key("pass-tint", "where it passes"),
+        ),
+        table=table,
+    )
+
+
+def _lines(rows: Rows) -> list[tuple[str | None, str | None]]:
+    """What is removed and what is read, the dimension removed first."""
+    pairs = list(dict.fromkeys((row["dimension"], row["read"]) for row in rows))
+    removed = list(dict.fromkeys(dimension for dimension, _ in pairs))
+    return sorted(pairs, key=lambda pair: (removed.index(pair[0]), pair[0] != pair[1]))
+
+
+def _level(test: str) -> str:
+    return "95%" if test in (GROUNDED, TOKEN) else "95% or, where chance is required, 90%"
+
+
+def _caption(test: str, limit: float, margin: float) -> str:
+    if test == GROUNDED:
+        return (
+            "The share of instances in minimal pairs that are named rightly. A constant answer is "
+            "right for one class of all."
+        )
+    judged = "Judged are instances of classes that neither the probe nor the ablation has seen. "
+    if test == TOKEN:
+        return (
+            f"{judged}A dot right of the limit passes; an interval wholly right of it passes "
+            "for certain, one that holds it leaves the question open."
+        )
+    what = (
+        "What the probes from before still read after a dimension is removed"
+        if test == MODULAR
+        else "How often the model’s answer has the right concept after a dimension is removed"
+    )
+    return (
+        f"{what}. {judged}Along the dimension removed it passes "
+        f"{'up to' if test == MODULAR else 'within'} {number(margin)} "
+        f"{'above' if test == MODULAR else 'of'} chance, along every other above the limit. Chance "
+        "is the share of the most frequent concept among the instances judged."
+    )
+
+
+def _line(
+    row: Row, line: int, panels: Sequence[str | None], limit: float, margin: float
+) -> dict[str, Any]:
+    ends = ("low", "high") if row["requirement"] == "above_limit" else ("low_90", "high_90")
+    return {
+        "line": line,
+        "label": line_label(_name(row)),
+        "panel": panels.index(row["seen"]),
+        "value": row["accuracy"],
+        **bounds({"low": row[ends[0]], "high": row[ends[1]]}),
+        "chance": row["chance"],
+        **_zone(row, limit, margin),
+        "counts": "",
+    }
+
+
+def _zone(row: Row, limit: float, margin: float) -> dict[str, float | None]:
+    """Where the accuracy passes."""
+    if row["requirement"] == "above_limit":
+        return {"zone_from": limit, "zone_to": 1.0}
+    if row["chance"] is None:
+        return {"zone_from": None, "zone_to": None}
+    least = row["chance"] - margin if row["requirement"] == "at_chance" else 0.0
+    return {"zone_from": max(least, 0.0), "zone_to": min(row["chance"] + margin, 1.0)}
+
+
+def _name(row: Row) -> str:
+    """What is read, and what was removed."""
+    if row["test"] == GROUNDED:
+        return "all classes"
+    if row["test"] == TOKEN:
+        return str(row["read"])
+    return f"{row['read']}, {row['dimension']} {_REMOVED}"
+
+
+def _sentence(rows: Rows) -> str:
+    """The first accuracies in words; the table has all."""
+    shown = [
+        f"{_name(row)}{_with(row)} "
+        f"{plain(row, 'accuracy', 2)} against a chance of {plain(row, 'chance', 2)}"
+        for row in rows[:6]
+    ]
+    rest = len(rows) - len(shown)
+    return "; ".join(shown) + (f"; and {rest} more in the table" if rest else "")
+
+
+def _with(row: Row) -> str:
+    return "" if row["seen"] is None else f" with {SEEN[row['seen']]} seen"
+
+
+def _numbers(test: str, rows: Rows) -> Table:
+    ablated = test in (MODULAR, CAUSAL)
+    classes = max(row["classes"] for row in rows)
+    judged = "on minimal pairs" if test == GROUNDED else "on unseen classes"
+    alike = max(sum(row["seen"] == one["seen"] for row in rows) for one in rows)
+    family = counted(alike, "accuracy", "accuracies")
+    splits = max(row["seeds"] for row in rows)
+    return Table(
+        id=f"concept-{test}-numbers",
+        caption=f"{TESTS[test].title}: accuracies {judged}, {number(classes)} "
+        f"in all, pooled over {counted(splits, 'split')}; in brackets, the 95% interval, and the "
+        f"verdict by interval where it differs; q-values over {family}",
+        columns=column(
+            "Read", *(("Removed",) if ablated else ()), "Slices seen", "Accuracy", "90% interval",
+            "Chance", "q above chance", "Required", "Verdict", "Answers",
+            numeric=("   " if ablated else "  ") + "nnnn  n",
+        ),
+        rows=tuple(_row(row, ablated) for row in rows),
+    )  # fmt: skip
+
+
+def _row(row: Row, ablated: bool) -> tuple[Cell, ...]:
+    return (
+        row["read"] or "all classes",
+        *((row["dimension"],) if ablated else ()),
+        UNDEFINED if row["seen"] is None else SLICES_SEEN[row["seen"]],
+        with_interval(plain(row, "accuracy"), row),
+        _ninety(row),
+        plain(row, "chance"),
+        chance(row, "q_above_chance"),
+        REQUIREMENTS[row["requirement"]],
+        _verdicts(row),
+        count(row, "instances"),
+    )
+
+
+def _ninety(row: Row) -> str:
+    """The interval that equivalence to chance is judged by, where it is required."""
+    if row["requirement"] == "above_limit" or row["low_90"] is None or row["high_90"] is None:
+        return UNDEFINED
+    return f"{plain(row, 'low_90')} to {plain(row, 'high_90')}"
+
+
+def _verdicts(row: Row) -> str:
+    """The verdict by threshold, and in brackets by interval; one if they agree."""
+    first, second = (VERDICTS[row[name]][0] for name in ("verdict", "interval_verdict"))
+    return first if first == second else f"{first} ({second.lower()})"
+
+
+def _variants(tests: Rows, parts: Rows) -> Table | None:
+    """The tests that remove something, by other ablations and probes beside the paper's."""
+    removing = [row for row in tests if row["test"] in (MODULAR, CAUSAL) and row["parts"]]
+    kinds = list(dict.fromkeys((row["ablation"], row["probe"]) for row in removing))
+    if len(kinds) < 2:
+        return None
+    along = {
+        tuple(row[key] for key in KEYS): row for row in parts if row["read"] == row["dimension"]
+    }
+    of = {tuple(row[key] for key in KEYS): row for row in removing}
+    lines = list(dict.fromkeys((row["test"], row["dimension"], row["seen"]) for row in removing))
+    return Table(
+        id="concept-variants",
+        caption="The same by LEACE and by probes fitted anew: the verdict, and the accuracy along "
+        "the dimension removed",
+        columns=column(
+            "Test",
+            "Removed",
+            "Slices seen",
+            "Chance",
+            *(_kind(*kind) for kind in kinds),
+            numeric="   n",
+        ),
+        rows=tuple(
+            (
+                TESTS[test].title,
+                dimension,
+                SLICES_SEEN[seen],
+                next(
+                    (
+                        plain(along[test, dimension, seen, *kind], "chance")
+                        for kind in kinds
+                        if (test, dimension, seen, *kind) in along
+                    ),
+                    UNDEFINED,
+                ),
+                *(
+                    _variant(
+                        of.get((test, dimension, seen, *kind)),
+                        along.get((test, dimension, seen, *kind)),
+                    )
+                    for kind in kinds
+                ),
+            )
+            for test, dimension, seen in lines
+        ),
+    )
+
+
+def _kind(ablation: str, probe: str) -> str:
+    return f"{ABLATIONS[ablation]}, {PROBES[probe]}"
+
+
+def _variant(test: Row | None, part: Row | None) -> Cell:
+    if test is None:
+        return UNDEFINED
+    word = VERDICTS[test["verdict"]][0]
+    return word if part is None else f"{word}, {plain(part, 'accuracy')}"
+
+
+def _others(rows: Rows) -> Table | None:
+    """Every accuracy with another ablation or a probe fitted anew."""
+    if not rows:
+        return None
+    return Table(
+        id="concept-others",
+        caption="Every accuracy by LEACE and by probes fitted anew",
+        columns=column(
+            "By", "Removed", "Read", "Slices seen", "Accuracy", "Chance", "Verdict", "Answers",
+            numeric="    nn n",
+        ),
+        rows=tuple(
+            (
+                _kind(row["ablation"], row["probe"]),
+                row["dimension"],
+                row["read"],
+                SLICES_SEEN[row["seen"]],
+                with_interval(plain(row, "accuracy"), row),
+                plain(row, "chance"),
+                _verdicts(row),
+                count(row, "instances"),
+            )
+            for row in rows
+        ),
+    )  # fmt: skip

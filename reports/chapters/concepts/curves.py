@@ -1,0 +1,294 @@
+"""Curves of concepts: layer by layer, and as ablation goes on."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from reports.chapters.concepts.controls import mean
+from reports.chapters.shown_numbers import (
+    UNDEFINED,
+    Chapter,
+    Row,
+    Rows,
+    bounds,
+    chapter,
+    count,
+    plain,
+    with_interval,
+)
+from reports.charts.concept_charts import CURVES, steps_spec
+from reports.charts.svg import draw
+from reports.words.concept_words import ABLATIONS, PROBES
+from reports.words.parts import Cell, Figure, Key, Table, column
+from reports.words.words import counted, number, percent
+
+MEASURES: Mapping[str, str] = {
+    "direct": "one probe of the classes",
+    "composed": "all dimensions right at once",
+    "product": "product of the dimensions",
+    "nmi": "their mutual information",
+}
+"""Measures by layer that are of all dimensions together; ``product`` is not drawn."""
+NUMBERED = 12
+"""Number of layers above which the axis has their numbers in place of their names."""
+ABLATED = 4
+"""Largest number of dimensions with a curve of further ablation."""
+
+Curves = list[tuple[str, list[dict[str, Any]]]]
+
+
+def layers(concepts: Mapping[str, Any]) -> Chapter | None:
+    """Curves by layer, or a table alone where there is one layer; None without any."""
+    rows = concepts["layer_curves"]
+    if not rows:
+        return None
+    by_dimension = [row for row in rows if row["measure"] == "probe"]
+    together = [row for row in rows if row["measure"] != "probe"]
+    names = _layer_names(rows)
+    limit = concepts["facts"]["parameters"]["limit"]
+    tables = (
+        _layer_table("concept-layers", "Each dimension by layer", by_dimension),
+        _layer_table("concept-classes-by-layer", "All dimensions together by layer", together),
+    )
+    if len(names) < 2:
+        return chapter([], tables)
+    figures = (
+        _layers_figure(by_dimension, names, tables[0], limit),
+        _together_figure(together, names, tables[1]),
+    )
+    undrawn = [table for table, figure in zip(tables, figures, strict=True) if figure is None]
+    return chapter(figures, undrawn)
+
+
+def _layer_names(rows: Rows) -> list[str]:
+    return [layer for _, layer in sorted({(row["place"], row["layer"]) for row in rows})]
+
+
+def _places(names: list[str]) -> list[str]:
+    many = len(names) > NUMBERED
+    return [str(place) for place in range(1, len(names) + 1)] if many else names
+
+
+def _curve(rows: Iterable[Row]) -> list[dict[str, Any]]:
+    return [
+        {"place": row["place"], "value": row["value"], **bounds(row)}
+        for row in sorted(rows, key=lambda row: row["place"])
+    ]
+
+
+def _drawable(curves: Curves) -> Curves:
+    known = [one for one in curves if any(row["value"] is not None for row in one[1])]
+    return known[: len(CURVES)]
+
+
+def _layers_figure(rows: Rows, names: list[str], table: Table, limit: float) -> Figure | None:
+    dimensions = list(dict.fromkeys(row["dimension"] for row in rows))
+    curves = _drawable(
+        [
+            (f"{name} ({_chance(rows, name)})", _curve(r for r in rows if r["dimension"] == name))
+            for name in dimensions
+        ]
+    )
+    if not curves:
+        return None
+    rest = len(dimensions) - len(curves)
+    return Figure(
+        id="concept-layers",
+        title="Each dimension, layer by layer",
+        drawing=draw(steps_spec(curves, _places(names), "layer", limit)),
+        alt=_described(curves, names),
+        caption="Accuracy of a linear probe of each dimension at each layer, in the order in which "
+        "the model computes them, with 95% intervals; in brackets, chance. The probes saw every "
+        "class, and are judged on other instances." + _further(names, rest),
+        key_title="Across",
+        key=(Key("limit", f"limit, {number(limit)}", "across"),),
+        table=table,
+    )
+
+
+def _together_figure(rows: Rows, names: list[str], table: Table) -> Figure | None:
+    curves = _drawable(
+        [
+            (title, _curve(row for row in rows if row["measure"] == measure))
+            for measure, title in MEASURES.items()
+            if measure != "product"
+        ]
+    )
+    if not curves:
+        return None
+    return Figure(
+        id="concept-classes-by-layer",
+        title="The whole and its parts, layer by layer",
+        drawing=draw(steps_spec(curves, _places(names), "layer", None)),
+        alt=_described(curves, names),
+        caption="One probe that answers with the whole class, beside the answer that the probes of "
+        "the dimensions give together, which is right where all of them are. The normalised mutual "
+        "information says how far the two answers, right or wrong, determine each other: where it "
+        "is low, a layer does not hold the class as the sum of its concepts." + _further(names, 0),
+        key_title="",
+        key=(),
+        table=table,
+    )
+
+
+def _further(names: list[str], rest: int) -> str:
+    numbered = " Layers are numbered; the table has their names." if len(names) > NUMBERED else ""
+    return numbered + (f" {counted(rest, 'further dimension')} only in the table." if rest else "")
+
+
+def _chance(rows: Rows, dimension: str) -> str:
+    known = [row for row in rows if row["dimension"] == dimension and row["chance"] is not None]
+    return plain(known[-1], "chance", 2) if known else UNDEFINED
+
+
+def _described(curves: Curves, names: list[str]) -> str:
+    """The first and the last value of each curve."""
+    told = []
+    for name, rows in curves:
+        known = [row for row in rows if row["value"] is not None]
+        first, last = known[0], known[-1]
+        told.append(
+            f"{name} from {plain(first, 'value', 2)} at {names[first['place']]} to "
+            f"{plain(last, 'value', 2)} at {names[last['place']]}"
+        )
+    return f"{counted(len(curves), 'curve')}: {'; '.join(told)}."
+
+
+def _layer_table(id_: str, caption: str, rows: Rows) -> Table:
+    return Table(
+        id=f"{id_}-numbers",
+        caption=f"{caption}: means over splits",
+        columns=column("Layer", "What", "Value", "Chance", "Instances", numeric="  nnn"),
+        rows=tuple(
+            (
+                row["layer"],
+                row["dimension"] or MEASURES[row["measure"]],
+                with_interval(plain(row, "value"), row),
+                plain(row, "chance"),
+                count(row, "instances"),
+            )
+            for row in rows
+        ),
+    )
+
+
+def ablation(concepts: Mapping[str, Any]) -> Chapter | None:
+    """What is read as ablation goes on, by dimension removed; None without any."""
+    rows = _over_splits(concepts["iterations"])
+    dimensions = list(dict.fromkeys(row["dimension"] for row in rows))
+    figures: list[Figure | None] = []
+    tables: list[Table] = []
+    for place, dimension in enumerate(dimensions):
+        own = [row for row in rows if row["dimension"] == dimension]
+        table = _ablation_table(dimension, own, f"concept-ablation-{place}-numbers")
+        figure = None
+        if place < ABLATED:
+            figure = _ablation_figure(dimension, own, table, f"concept-ablation-{place}")
+        figures.append(figure)
+        tables += [] if figure else [table]
+    return chapter(figures, tables)
+
+
+def _over_splits(rows: Rows) -> list[dict[str, Any]]:
+    """Means over the splits that go as far."""
+    keys = ("dimension", "ablation", "iteration", "read", "probe")
+    alike: dict[tuple[object, ...], list[Row]] = {}
+    for row in rows:
+        alike.setdefault(tuple(row[key] for key in keys), []).append(row)
+    return [
+        dict(zip(keys, key, strict=True))
+        | {
+            name: mean([row[name] for row in own])
+            for name in ("accuracy", "chance", "removed", "variance_kept")
+        }
+        | {"splits": len(own)}
+        for key, own in alike.items()
+    ]
+
+
+def _ablation_figure(dimension: str, rows: Rows, table: Table, id_: str) -> Figure | None:
+    own = [row for row in rows if row["read"] == dimension]
+    names = [f"{dimension}, {PROBES[probe]}" for probe in PROBES]
+    curves = [
+        (name, _iterations(row for row in own if row["probe"] == probe))
+        for name, probe in zip(names, PROBES, strict=True)
+    ]
+    others = dict.fromkeys(row["read"] for row in rows if row["read"] != dimension)
+    curves += [
+        (
+            f"{other}, {PROBES['transfer']}",
+            _iterations(r for r in rows if r["read"] == other and r["probe"] == "transfer"),
+        )
+        for other in others
+    ]
+    drawn = _drawable(curves)
+    if not drawn:
+        return None
+    last = max(row["iteration"] for row in rows)
+    places = ["before", *map(str, range(1, last + 1))]
+    chances = {row["chance"] for row in own if row["chance"] is not None}
+    level = sum(chances) / len(chances) if chances else None
+    return Figure(
+        id=id_,
+        title=f"Removing {dimension} again and again",
+        drawing=draw(steps_spec(drawn, places, "iterations of INLP", None, level=level)),
+        alt=_described(drawn, ["no ablation", *(f"iteration {n}" for n in range(1, last + 1))]),
+        caption="Accuracies on other instances of classes that were seen, means over the splits "
+        f"that go as far. The grey line is chance along {dimension}. The paper’s tests use the "
+        "first iteration. Where the curves of other dimensions fall too, what removes the one "
+        "takes the others along; where a probe fitted anew still reads, the concept was not gone.",
+        key_title="Across",
+        key=(Key("expected", "chance", "across"),),
+        table=table,
+    )
+
+
+def _iterations(rows: Iterable[Row]) -> list[dict[str, Any]]:
+    steps = [row for row in rows if row["ablation"] == "inlp"]
+    return [
+        {"place": row["iteration"], "value": row["accuracy"], "low": None, "high": None}
+        for row in sorted(steps, key=lambda row: row["iteration"])
+    ]
+
+
+def _ablation_table(dimension: str, rows: Rows, id_: str) -> Table:
+    order = list(PROBES)
+    lines = sorted(
+        rows,
+        key=lambda row: (
+            row["ablation"], row["iteration"], row["read"] != dimension,
+            row["read"], order.index(row["probe"]),
+        ),
+    )  # fmt: skip
+    return Table(
+        id=id_,
+        caption=f"What is read after {dimension} is removed",
+        columns=column(
+            "Removed by", "Read", "By", "Accuracy", "Chance", "Directions removed",
+            "Variance left", "Splits",
+            numeric="   nnnnn",
+        ),
+        rows=tuple(_ablation_row(row) for row in lines),
+    )  # fmt: skip
+
+
+def _ablation_row(row: Row) -> tuple[Cell, ...]:
+    kept, gone = row["variance_kept"], row["removed"]
+    return (
+        _step(row),
+        row["read"],
+        PROBES[row["probe"]],
+        plain(row, "accuracy"),
+        plain(row, "chance"),
+        UNDEFINED if gone is None else number(gone),
+        UNDEFINED if kept is None else percent(kept),
+        number(row["splits"]),
+    )
+
+
+def _step(row: Row) -> str:
+    if row["iteration"] == 0:
+        return "nothing yet"
+    by = ABLATIONS[row["ablation"]]
+    return by if row["ablation"] == "leace" else f"{by}, iteration {row['iteration']}"

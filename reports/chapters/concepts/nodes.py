@@ -1,0 +1,371 @@
+"""The chapter on nodes: which the representations lack, mix with a sibling, or hold unused."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+from reports.chapters.shown_numbers import (
+    UNDEFINED,
+    Row,
+    Rows,
+    bounds,
+    chance,
+    count,
+    plain,
+    signed,
+    with_interval,
+)
+from reports.charts.concept_charts import DOT, Mark, accuracies_spec
+from reports.charts.svg import draw
+from reports.words.concept_words import STATES, UNTESTED
+from reports.words.labels import node_label
+from reports.words.parts import Badge, Cell, Figure, Key, Node, Table, column
+from reports.words.words import counted, number, shortened
+
+DRAWN = 20
+"""Largest number of nodes in a picture."""
+LISTED = 200
+"""Largest number of nodes in a table."""
+HALF = 0.5
+"""Chance of a balanced accuracy."""
+RING = Mark("beside", "model", "diamond")
+
+
+@dataclass(frozen=True, slots=True)
+class Drawn:
+    """How nodes of one state are drawn.
+
+    Args:
+        field: The column of the dot, with ``_low`` and ``_high``.
+        beside: The column of the mark beside it; empty for none.
+        title: Title of the figure.
+        value: What the dot is.
+        second: What the mark beside it is.
+        caption: What the figure shows.
+    """
+
+    field: str
+    beside: str
+    title: str
+    value: str
+    second: str
+    caption: str
+
+
+OF_STATE: Mapping[str, Drawn] = {
+    "absent": Drawn(
+        "readable",
+        "",
+        "Nodes that the layer lacks",
+        "the node against all other instances",
+        "",
+        "A linear probe hardly tells the instances below these nodes from all others.",
+    ),
+    "entangled": Drawn(
+        "separable",
+        "best_separable",
+        "Nodes that the layer holds only together with a sibling",
+        "the node against the sibling named after it",
+        "the same at the layer that separates them best",
+        "These nodes are told from all other instances, and hardly from one of their siblings: the "
+        "one that is hardest to tell from them. Two that are each other’s are drawn once.",
+    ),
+    "unused": Drawn(
+        "probed",
+        "predicted",
+        "Nodes that the layer holds and predictions do not use",
+        "the probe, the node against its siblings",
+        "the predictions, the same",
+        "A probe tells these nodes from their siblings, and the model’s predictions do so less.",
+    ),
+}
+"""The states that findings are made of, in report order."""
+
+WEAKEST = Drawn(
+    "separable",
+    "readable",
+    "Nodes that the layer tells apart least",
+    "the node against the sibling named after it",
+    "the node against all other instances",
+    "No node is absent, entangled or not used. These are told least from one of their siblings: "
+    "the one that is hardest to tell from them.",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Nodes:
+    """What the report says of nodes.
+
+    Args:
+        figures: A picture for each state that there is.
+        states: How many nodes there are of each state, by depth.
+        table: The nodes that were tested, findings first.
+        folded: Nodes left out, since a node below them has the same instances.
+    """
+
+    figures: tuple[Figure, ...]
+    states: Table
+    table: Table
+    folded: int
+
+
+def nodes(concepts: Mapping[str, Any]) -> Nodes | None:
+    """The nodes of the hierarchy; None without any."""
+    rows = [row for row in concepts["nodes"] if row["folded_into"] is None]
+    if not rows:
+        return None
+    limit = concepts["facts"]["parameters"]["limit"]
+    told = [figure for state in OF_STATE if (figure := _figure(state, rows, limit)) is not None]
+    weakest = None if told else _weakest(rows, limit)
+    return Nodes(
+        figures=tuple([weakest] if weakest else told),
+        states=_states(rows),
+        table=_table(rows),
+        folded=len(concepts["nodes"]) - len(rows),
+    )
+
+
+def ordered(rows: Rows) -> list[Row]:
+    """Findings first, in the order of states; within one, the strongest first."""
+    return sorted(rows, key=lambda row: (_rank(row), _strength(row), row["depth"], row["node"]))
+
+
+def _rank(row: Row) -> int:
+    return [*STATES, None].index(row["state"])
+
+
+def _strength(row: Row) -> float:
+    if row["state"] == "unused":
+        return -float(row["unused"] or 0)
+    value = row["readable"] if row["state"] == "absent" else row["separable"]
+    return 1.0 if value is None else float(value)
+
+
+def _figure(state: str, rows: Rows, limit: float) -> Figure | None:
+    how = OF_STATE[state]
+    known = [row for row in ordered(rows) if row["state"] == state and row[how.field] is not None]
+    return _drawn(state, _pairs_once(known), how, limit) if known else None
+
+
+def _pairs_once(rows: Rows) -> list[Row]:
+    """Of two entangled nodes that are each other's hardest siblings, the first."""
+    once: dict[frozenset[str | None], Row] = {}
+    for row in rows:
+        own = row["sibling"] if row["state"] == "entangled" else None
+        once.setdefault(frozenset((row["node"], own)), row)
+    return list(once.values())
+
+
+def _weakest(rows: Rows, limit: float) -> Figure | None:
+    """Where nothing was found: the nodes that are told apart least."""
+    known = sorted(
+        (row for row in rows if row["separable"] is not None),
+        key=lambda row: (row["separable"], row["node"]),
+    )
+    return _drawn("weakest", known, WEAKEST, limit) if known else None
+
+
+def _drawn(state: str, known: Rows, how: Drawn, limit: float) -> Figure:
+    drawn, rest = known[:DRAWN], len(known) - DRAWN
+    spec = accuracies_spec(
+        [_line(place, row, how) for place, row in enumerate(drawn)],
+        [""],
+        limit,
+        (RING, DOT) if how.beside else (DOT,),
+        left=290,
+        right=130,
+    )
+    return Figure(
+        id=f"concept-{state}",
+        title=how.title,
+        drawing=draw(spec),
+        alt=f"Dot plot of {counted(len(drawn), 'node')}: "
+        + "; ".join(_sentence(row, how) for row in drawn[:6])
+        + (f"; and {len(drawn) - 6} more in the table." if len(drawn) > 6 else "."),
+        caption=f"{how.caption} Balanced accuracies: the mean of the shares of both sides that are "
+        "told rightly, so that 0.5 is chance. At the right, the instances below the node."
+        + (f" The table has {counted(rest, 'node')} more." if rest > 0 else ""),
+        key_title="Each line",
+        key=(
+            Key(
+                "observed",
+                how.value + ("" if state == "unused" else ", with its 95% interval"),
+                "dot",
+            ),
+            *([Key("model", how.second, "diamond")] if how.beside else []),
+            Key("expected", "chance", "tick"),
+            Key("limit", f"limit, {number(limit)}", "across"),
+        ),
+        table=_numbers(state, how, known[:LISTED]),
+    )
+
+
+def _line(place: int, row: Row, how: Drawn) -> dict[str, Any]:
+    label = node_label(row["node"], row["title"], 42)
+    if how.field == "separable":
+        both = f"{row['node']} {row['title'] or ''}".strip()
+        label = f"{shortened(both, 32)} × {shortened(row['sibling'], 12)}"
+    ends = {"low": row.get(f"{how.field}_low"), "high": row.get(f"{how.field}_high")}
+    return {
+        "line": place,
+        "label": label,
+        "panel": 0,
+        "value": row[how.field],
+        **bounds(ends),
+        "beside": row[how.beside] if how.beside else None,
+        "chance": HALF,
+        "zone_from": None,
+        "zone_to": None,
+        "counts": f"{plain(row, how.field, 2)} on {count(row, 'instances')}",
+    }
+
+
+def _sentence(row: Row, how: Drawn) -> str:
+    node = Node(row["node"], row["title"] or "").text
+    text = f"{node} {plain(row, how.field, 2)}"
+    if how.field == "separable":
+        return f"{text} from {row['sibling']}"
+    return f"{text}, predicted {plain(row, 'predicted', 2)}" if how.field == "probed" else text
+
+
+def _numbers(state: str, how: Drawn, rows: Rows) -> Table:
+    heads, cells = _OWN[state]
+    return Table(
+        id=f"concept-{state}-numbers",
+        caption=f"{how.title}: balanced accuracies",
+        columns=column("Node", *heads, "q", "Tested together", "Instances", numeric=_MARKS[state]),
+        rows=tuple(
+            (
+                Node(row["node"], row["title"] or ""),
+                *cells(row),
+                chance(row, f"{'entangled' if state == 'weakest' else state}_q"),
+                number(row["family"]),
+                count(row, "instances"),
+            )
+            for row in rows
+        ),
+    )
+
+
+def _ends(row: Row, name: str) -> str:
+    own = _beside_sibling(row) if name == "separable" else row
+    return with_interval(plain(own, name), own, f"{name}_low", f"{name}_high")
+
+
+def _beside_sibling(row: Row) -> Row:
+    """The row where its numbers are withheld for the sibling having few instances."""
+    return row if row["sibling"] is None else {**row, "instances": row["sibling_instances"]}
+
+
+def _sibling(row: Row) -> str:
+    """The nearest sibling, and how many instances it has beside the node."""
+    if row["sibling"] is None:
+        return UNDEFINED
+    return f"{row['sibling']} ({number(row['sibling_instances'])})"
+
+
+def _best_layer(row: Row) -> str:
+    if row["best_layer"] is None:
+        return UNDEFINED
+    return f"{row['best_layer']}, {plain(_beside_sibling(row), 'best_separable')}"
+
+
+def _mistakes(row: Row, name: str) -> str:
+    """How many instances the model answers as another node; a dash without predictions."""
+    return UNDEFINED if row[name] is None else count(row, name)
+
+
+Cells: TypeAlias = Callable[[Row], tuple[Cell, ...]]
+
+_OWN: Mapping[str, tuple[tuple[str, ...], Cells]] = {
+    "absent": (("Against all others",), lambda row: (_ends(row, "readable"),)),
+    "entangled": (
+        (
+            "Sibling (its instances)",
+            "Against it",
+            "Against all others",
+            "Best layer",
+            "Answered as the sibling",
+            "The reverse",
+        ),
+        lambda row: (
+            _sibling(row),
+            _ends(row, "separable"),
+            plain(row, "readable"),
+            _best_layer(row),
+            *(_mistakes(row, name) for name in ("taken_for_sibling", "sibling_taken_for_it")),
+        ),
+    ),
+    "weakest": (
+        ("Sibling (its instances)", "Against it", "Against all others"),
+        lambda row: (_sibling(row), _ends(row, "separable"), _ends(row, "readable")),
+    ),
+    "unused": (
+        ("Siblings", "Probe", "Predictions", "Difference"),
+        lambda row: (
+            number(row["siblings"]),
+            plain(row, "probed"),
+            plain(row, "predicted"),
+            with_interval(signed(row, "unused"), row, "unused_low", "unused_high"),
+        ),
+    ),
+}
+_MARKS = {"absent": " nnnn", "entangled": "  nn nnnnn", "weakest": "  nnnnn", "unused": " nnnnnnn"}
+"""Headings and cells of each picture's own columns."""
+
+
+def _states(rows: Rows) -> Table:
+    """Nodes by depth and state."""
+    states = [*STATES, None]
+    return Table(
+        id="concept-states",
+        caption="Nodes by depth and by what was found of them",
+        columns=column(
+            "Depth", *(_state(state).word for state in states), "Nodes", numeric=" nnnnnnn"
+        ),
+        rows=tuple(
+            (
+                number(depth),
+                *(
+                    number(sum(row["depth"] == depth and row["state"] == state for row in rows))
+                    for state in states
+                ),
+                number(sum(row["depth"] == depth for row in rows)),
+            )
+            for depth in sorted({row["depth"] for row in rows})
+        ),
+    )
+
+
+def _state(state: str | None) -> Badge:
+    return Badge(*UNTESTED) if state is None else Badge(*STATES[state])
+
+
+def _table(rows: Rows) -> Table:
+    listed = ordered(rows)[:LISTED]
+    further = len(rows) - len(listed)
+    left_out = f"; {counted(further, 'further node')} in result.json" if further else ""
+    return Table(
+        id="concept-nodes",
+        caption=f"Every node that was tested, by balanced accuracies{left_out}",
+        columns=column(
+            "Node", "State", "Against all others", "Against the nearest sibling", "Sibling",
+            "Probe less predictions", "Instances",
+            numeric="  nn nn",
+        ),
+        rows=tuple(_row(row) for row in listed),
+    )  # fmt: skip
+
+
+def _row(row: Row) -> tuple[Cell, ...]:
+    return (
+        Node(row["node"], row["title"] or ""),
+        _state(row["state"]),
+        _ends(row, "readable"),
+        _ends(row, "separable"),
+        _sibling(row),
+        signed(row, "unused"),
+        count(row, "instances"),
+    )

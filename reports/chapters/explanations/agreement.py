@@ -1,0 +1,274 @@
+"""The chapter on methods: whether they choose the same tokens, and beside what chance gives."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from reports.chapters.explanations.parts import PEOPLE
+from reports.chapters.explanations.tables import chosen, gains, lengths, runs
+from reports.chapters.shown_numbers import (
+    Chapter,
+    Row,
+    Rows,
+    chapter,
+    count,
+    line_label,
+    plain,
+    signed,
+    with_interval,
+)
+from reports.charts.charts import matrix_spec
+from reports.charts.explanation_charts import PEAKS, SERIES, curves_spec
+from reports.charts.palette import SCALE
+from reports.charts.svg import draw
+from reports.words.parts import Cell, Figure, Key, Table, column
+from reports.words.words import counted
+
+MODELS_DRAWN = 6
+"""Largest number of models with pictures of their own; the others are in tables."""
+METHODS_DRAWN = 12
+"""Largest number of methods in a matrix, people among them."""
+ABOVE = (0.05, 0.15, 0.3)
+"""Boundaries between the shades of the matrix: agreement above that of permuted scores."""
+_SHADES = (
+    "hardly above chance: by less than 0.05",
+    "by 0.05 to 0.15",
+    "by 0.15 to 0.3",
+    "by more than 0.3",
+)
+
+Pairs = Mapping[tuple[str, str], Row]
+
+
+def agreement(explanations: Mapping[str, Any]) -> Chapter | None:
+    """Matrix and curves of each model, and the tables; None if there is nothing to compare."""
+    rows, k = explanations["agreement"], explanations["facts"]["k"]
+    models = sorted({row["model"] for row in rows})
+    figures: list[Figure | None] = []
+    tables: list[Table | None] = []
+    for place, model in enumerate(models):
+        own = [row for row in rows if row["model"] == model]
+        differences = [row for row in explanations["differences"] if row["model"] == model]
+        of_model = f", for {model}" if len(models) > 1 else ""
+        table = _pairs_table(own, differences, k, f"agreement-{place}-numbers", of_model)
+        matrix = _matrix(own, differences, k, table, f"agreement-{place}", of_model)
+        if place < MODELS_DRAWN and matrix is not None:
+            figures += [matrix, _curves(own, f"curves-{place}", of_model)]
+        elif table.rows:
+            tables.append(table)
+    tables += [
+        lengths(explanations["lengths"], k),
+        gains(explanations["gains"]),
+        chosen(explanations["chosen"]),
+        runs(explanations["runs"]),
+    ]
+    return chapter(figures, tables)
+
+
+def _pairs(rows: Rows) -> Pairs:
+    return {(row["first"], row["second"]): row for row in rows if row["first"] and row["second"]}
+
+
+def _matrix(
+    rows: Rows, differences: Rows, k: int, table: Table, id_: str, of_model: str
+) -> Figure | None:
+    peaks = _pairs([row for row in rows if row["rule"] == "dynamic"])
+    gaps = _pairs(differences)
+    names = _methods(peaks)
+    known = {
+        pair: row
+        for pair, row in peaks.items()
+        if row["agreement"] is not None and {*pair} <= {*names}
+    }
+    if not known:
+        return None
+    cells = [_cell(names, i, j, known, gaps) for i in range(len(names)) for j in range(len(names))]
+    labels = [f"{line_label(_called(name), 34)} · {place}" for place, name in enumerate(names, 1)]
+    most, least = (
+        pick(known.items(), key=lambda item: item[1]["above_chance"] or 0.0) for pick in (max, min)
+    )
+    return Figure(
+        id=id_,
+        title=f"Which methods choose the same tokens{of_model}",
+        drawing=draw(matrix_spec([cell for cell in cells if cell], labels, 56)),
+        alt=f"Matrix of {counted(len(names), 'row')}. Furthest above chance: "
+        f"{_pair_sentence(*most)}. Least: {_pair_sentence(*least)}.",
+        caption="Below the diagonal, the mean agreement of two methods where each chooses the "
+        "peaks of its scores; the shade says how far that lies above the agreement of the same "
+        f"scores in random order. Above the diagonal, how the peaks compare with the first {k} "
+        "tokens of each: above zero, the peaks agree more. Two methods agree by one half at "
+        "least, whatever they choose. Columns are numbered as the rows are."
+        + _left_out(peaks, names),
+        key_title="Agreement above chance",
+        key=(
+            *(Key(role, text) for role, text in zip(SCALE, _SHADES, strict=True)),
+            Key("scale-none", f"peaks less the first {k}, or withheld"),
+        ),
+        table=table,
+    )
+
+
+def _methods(pairs: Pairs) -> list[str]:
+    """Methods in order, people last."""
+    every = {name for pair in pairs for name in pair}
+    people = [PEOPLE] if PEOPLE in every else []
+    return [*sorted(every - {PEOPLE})[: METHODS_DRAWN - len(people)], *people]
+
+
+def _left_out(pairs: Pairs, names: Sequence[str]) -> str:
+    rest = len({name for pair in pairs for name in pair}) - len(names)
+    return f" {counted(rest, 'further method')} only in the table." if rest else ""
+
+
+def _called(name: str) -> str:
+    return "people" if name == PEOPLE else name
+
+
+def _pair_sentence(pair: tuple[str, str], row: Row) -> str:
+    first, second = map(_called, pair)
+    agreed, by = plain(row, "agreement", 2), signed(row, "above_chance", 2)
+    return f"{first} and {second}, {agreed}, {by} against chance"
+
+
+def _cell(names: Sequence[str], i: int, j: int, peaks: Pairs, gaps: Pairs) -> dict[str, str] | None:
+    place = {"row": str(i + 1), "column": str(j + 1)}
+    pair = (names[min(i, j)], names[max(i, j)])
+    if i == j or pair not in peaks:
+        return None
+    if i < j:
+        gap = gaps.get(pair)
+        known = gap is not None and gap["difference"] is not None
+        text = signed(gap, "difference", 2) if gap is not None and known else ""
+        return {**place, "role": "scale-none", "text": text}
+    above = peaks[pair]["above_chance"]
+    shade = "scale-none" if above is None else SCALE[sum(above >= step for step in ABOVE)]
+    return {**place, "role": shade, "text": plain(peaks[pair], "agreement", 2)}
+
+
+def _pairs_table(rows: Rows, differences: Rows, k: int, id_: str, of_model: str) -> Table:
+    gaps = _pairs(differences)
+    return Table(
+        id=id_,
+        caption=f"Agreement of pairs{of_model}",
+        columns=column(
+            "Pair", "At the peaks", "Random sets", "Permuted scores", "Above permuted",
+            f"First {k}", f"Peaks less first {k}", "Instances",
+            numeric=" nnnnnnn",
+        ),
+        rows=tuple(
+            _pair_row(pair, row, gaps.get(pair))
+            for pair, row in _pairs([row for row in rows if row["rule"] == "dynamic"]).items()
+        ),
+    )  # fmt: skip
+
+
+def _pair_row(pair: tuple[str, str], row: Row, gap: Row | None) -> tuple[Cell, ...]:
+    return (
+        " × ".join(map(_called, pair)),
+        with_interval(plain(row, "agreement"), row),
+        plain(row, "chance_sizes"),
+        plain(row, "chance_permuted"),
+        with_interval(signed(row, "above_chance"), row, "above_low", "above_high"),
+        "–" if gap is None else plain(gap, "fixed"),
+        "–" if gap is None else with_interval(signed(gap, "difference"), gap),
+        count(row),
+    )
+
+
+def _curves(rows: Rows, id_: str, of_model: str) -> Figure | None:
+    """Agreement over k of all methods, of the pair that agrees most and of that least."""
+    chosen_ = {name: own for name, own in _selected(rows).items() if _drawable(own)}
+    if not chosen_:
+        return None
+    ks = sorted({row["k"] for own in chosen_.values() for row in own if row["k"] is not None})
+    curves = [[_point(row) for row in own if _known(row)] for own in chosen_.values()]
+    first = next(iter(chosen_))
+    own = sorted((row for row in chosen_[first] if _known(row)), key=_order)
+    return Figure(
+        id=id_,
+        title=f"Agreement by the number of tokens chosen{of_model}",
+        drawing=draw(curves_spec(curves, [*map(str, ks), PEAKS])),
+        alt=f"Curves of {counted(len(curves), 'set')} of methods. {first[:1].upper()}{first[1:]}: "
+        + ", ".join(f"{plain(row, 'agreement', 2)} at {_choice(row)}" for row in own)
+        + ".",
+        caption="Full lines and full marks: the mean agreement where every method chooses its "
+        "first k tokens, and, at the right, its peaks, with a 95% interval. Dashed lines and empty "
+        "marks: the same of scores in random order. Where m methods are compared, the least that "
+        "they can agree is 1/m, so that curves of different numbers of methods are compared with "
+        "their dashed line and not with each other.",
+        key_title="Agreement of",
+        key=tuple(
+            Key(role, name, shape or "square")
+            for name, (role, _, shape) in zip(chosen_, SERIES, strict=False)
+        ),
+        table=Table(
+            id=f"{id_}-numbers",
+            caption=f"Agreement by the number of tokens chosen{of_model}",
+            columns=column(
+                "Methods", "Chosen", "Agreement", "By chance", "Above chance", "Instances",
+                numeric="  nnnn",
+            ),
+            rows=tuple(
+                (
+                    name,
+                    _choice(row),
+                    with_interval(plain(row, "agreement"), row),
+                    plain(row, "chance_permuted"),
+                    with_interval(signed(row, "above_chance"), row, "above_low", "above_high"),
+                    count(row),
+                )
+                for name, own in chosen_.items()
+                for row in sorted(own, key=_order)
+            ),
+        ),
+    )  # fmt: skip
+
+
+def _selected(rows: Rows) -> dict[str, Rows]:
+    """Rows of all methods together, and of two pairs without people, by name."""
+    together = {
+        f"{row['together']} together": [r for r in rows if r["together"] == row["together"]]
+        for row in rows
+        if row["together"]
+    }
+    peaks = _pairs([row for row in rows if row["rule"] == "dynamic"])
+    pairs = [
+        pair
+        for pair, row in peaks.items()
+        if PEOPLE not in pair and row["above_chance"] is not None
+    ]
+    pairs.sort(key=lambda pair: (-float(peaks[pair]["above_chance"]), pair))
+    ends = list(dict.fromkeys([*pairs[:1], *pairs[-1:]]))
+    of_pairs = {
+        " and ".join(pair): [row for row in rows if (row["first"], row["second"]) == pair]
+        for pair in ends
+    }
+    first = dict(list(together.items())[:1])
+    return {**first, **of_pairs}
+
+
+def _drawable(rows: Rows) -> bool:
+    return sum(_known(row) for row in rows) > 1
+
+
+def _known(row: Row) -> bool:
+    return row["agreement"] is not None and row["chance_permuted"] is not None
+
+
+def _point(row: Row) -> dict[str, Any]:
+    return {
+        "k": PEAKS if row["k"] is None else str(row["k"]),
+        "value": row["agreement"],
+        "chance": row["chance_permuted"],
+        "low": row["low"],
+        "high": row["high"],
+    }
+
+
+def _choice(row: Row) -> str:
+    return "the peaks" if row["k"] is None else f"k = {row['k']}"
+
+
+def _order(row: Row) -> tuple[bool, int]:
+    return row["k"] is None, row["k"] or 0

@@ -1,0 +1,1 @@
+"""Chapters on a model's predictions."""

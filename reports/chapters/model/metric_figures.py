@@ -1,0 +1,243 @@
+"""Figures of a model's metrics: accuracy by depth, and alignment below each node."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from reports.chapters.model.metric_tables import ALL, ERRORS, UNCERTAINTY, captioned
+from reports.chapters.subtrees import Subtree, drawn, subtrees
+from reports.charts import model_charts
+from reports.charts import parts as chart_parts
+from reports.charts.svg import draw
+from reports.words.labels import node_label
+from reports.words.metric_words import Metric, heading, interval, of, title, value, with_interval
+from reports.words.parts import Figure, Key, Table, column
+from reports.words.words import counted
+
+_INTERVAL = "with its 95% interval"
+
+
+def metric_figures(
+    metrics: Sequence[Metric],
+    titles: Mapping[str, str | None],
+    depths: Mapping[str, int],
+) -> tuple[Figure, ...]:
+    """The figures for which there are metrics.
+
+    Args:
+        metrics: The shared view's metrics.
+        titles: Title of each node that is a scope.
+        depths: Depth of each node, if known.
+    """
+    figures = (
+        accuracy_figure(metrics),
+        errors_figure(subtrees(metrics, ERRORS, titles, depths)),
+        uncertainty_figure(subtrees(metrics, UNCERTAINTY[::-1], titles, depths)),
+    )
+    return tuple(figure for figure in figures if figure is not None)
+
+
+def accuracy_figure(metrics: Sequence[Metric]) -> Figure | None:
+    """Accuracy at each depth over all instances; None with fewer than two depths."""
+    rows = sorted(
+        (
+            metric
+            for metric in metrics
+            if metric["name"] == "accuracy"
+            and metric["scope"] == ALL
+            and metric["value"] is not None
+            and metric["parameters"].get("depth_to") is not None
+        ),
+        key=_depth,
+    )
+    if len(rows) < 2:
+        return None
+    first, last = rows[0], rows[-1]
+    return Figure(
+        id="accuracy",
+        title="Accuracy by depth",
+        drawing=draw(
+            chart_parts.dots_spec(
+                [
+                    {
+                        "label": f"Depth {_depth(row)}" + (", the leaves" if row is last else ""),
+                        "share": row["value"],
+                        **_bounds(row),
+                        "counts": f"{value(row)} of {of(row)}",
+                    }
+                    for row in rows
+                ],
+                "share of answers that are right",
+                left=150,
+                right=130,
+            )
+        ),
+        alt=f"Dot plot of {counted(len(rows), 'depth')}: accuracy from {value(first)} at depth "
+        f"{_depth(first)} to {value(last)} at depth {_depth(last)}.",
+        caption="The share of instances whose answer is right when it need only be as specific as "
+        "the nodes at that depth. An instance without a label that deep, or at a leaf above, is "
+        "left out.",
+        key_title="Each line",
+        key=(Key("observed", f"accuracy, {_INTERVAL}", "dot"),),
+        table=Table(
+            id="accuracy-numbers",
+            caption=captioned("Accuracy by depth", rows),
+            columns=column("Depth", "Accuracy", "95% interval", "Instances", numeric=" nnn"),
+            rows=tuple((str(_depth(row)), value(row), interval(row), of(row)) for row in rows),
+        ),
+    )
+
+
+def errors_figure(found: Sequence[Subtree]) -> Figure | None:
+    """Accuracy alignment below each node; None if it is defined for none."""
+    lines = drawn(found, "accuracy_alignment")
+    if not lines:
+        return None
+    return Figure(
+        id="alignment",
+        title="Which nodes account for the model’s errors",
+        drawing=draw(model_charts.alignment_spec([_errors_row(one) for one in lines])),
+        alt=_alt(lines, "accuracy_alignment")
+        + " Bars to the right of zero show what was recovered, bars to the left what was lost.",
+        caption="Errors on the instances below a node that vanish when answers need only be as "
+        f"specific as the node’s own depth, from {_between(lines)}. High: errors stay within the "
+        "node, as the hierarchy has it. At the right, accuracy alignment and the number of errors. "
+        "What is withheld is not drawn." + _left_out(found, lines),
+        key_title="Each line",
+        key=(
+            Key("observed", f"accuracy alignment, {_INTERVAL}", "dot"),
+            Key("scale-2", "recovered, to the right"),
+            Key("expected", "lost, to the left"),
+        ),
+        table=_numbers(found, ERRORS, "alignment-numbers", "Accuracy alignment by node", "Errors"),
+    )
+
+
+def uncertainty_figure(found: Sequence[Subtree]) -> Figure | None:
+    """Abstraction match and uncertainty alignment below each node; None if defined for none."""
+    lines = drawn(found, "abstraction_match")
+    if not lines:
+        return None
+    return Figure(
+        id="uncertainty",
+        title="Which nodes account for the model’s uncertainty",
+        drawing=draw(
+            chart_parts.dots_spec(
+                [_uncertainty_row(one) for one in lines], "abstraction match", right=130
+            )
+        ),
+        alt=_alt(lines, "abstraction_match"),
+        caption="The share of the entropy on the instances below a node that vanishes when mass "
+        f"is summed up to the node’s own depth, from {_between(lines)}. High: the model hesitates "
+        "within the node and not beyond it. At the right, uncertainty alignment: the change of "
+        "mean entropy, with its n." + _left_out(found, lines),
+        key_title="Each line",
+        key=(Key("observed", f"abstraction match, {_INTERVAL}", "dot"),),
+        table=_numbers(
+            found,
+            UNCERTAINTY[::-1],
+            "uncertainty-numbers",
+            "Abstraction match and uncertainty alignment by node",
+            "Instances",
+        ),
+    )
+
+
+def _errors_row(one: Subtree) -> dict[str, object]:
+    net = one.metrics["accuracy_alignment"]
+    recovered, lost = (one.metrics.get(name) for name in ("recovered", "lost"))
+    return {
+        "label": node_label(one.node.id, one.node.title, 38),
+        "net": net["value"],
+        **_bounds(net),
+        "recovered": (recovered and recovered["value"]) or 0.0,
+        "lost": -((lost and lost["value"]) or 0.0),
+        "counts": f"{value(net)} of {of(net)}",
+    }
+
+
+def _uncertainty_row(one: Subtree) -> dict[str, object]:
+    match = one.metrics["abstraction_match"]
+    change = one.metrics.get("uncertainty_alignment")
+    return {
+        "label": node_label(one.node.id, one.node.title, 38),
+        "share": match["value"],
+        **_bounds(match),
+        "counts": f"{value(change)} bits, n {of(change)}" if change else "",
+    }
+
+
+def _bounds(metric: Metric) -> dict[str, float]:
+    """The interval to be drawn: none is drawn where there is none."""
+    low, high = metric["low"], metric["high"]
+    known = low is not None and high is not None
+    return (
+        {"low": low, "high": high} if known else {"low": metric["value"], "high": metric["value"]}
+    )
+
+
+def _alt(lines: Sequence[Subtree], name: str) -> str:
+    first, last = lines[0], lines[-1]
+    return (
+        f"Ranked dot plot of {counted(len(lines), 'node')}: {title(name).lower()} from "
+        f"{value(first.metrics[name])} ({first.node.id}) down to "
+        f"{value(last.metrics[name])} ({last.node.id})."
+    )
+
+
+def _between(lines: Sequence[Subtree]) -> str:
+    """From which depths to which, in words."""
+    starts, ends = ({getattr(one, name) for one in lines} for name in ("depth_from", "depth_to"))
+    return f"{_depths(starts)} to {_depths(ends)}"
+
+
+def _depths(found: set[int]) -> str:
+    low, high = min(found), max(found)
+    return f"depth {low}" if low == high else f"depths {low}–{high}"
+
+
+def _left_out(found: Sequence[Subtree], lines: Sequence[Subtree]) -> str:
+    rest = len(found) - len(lines)
+    return f" The table has {counted(rest, 'node')} more." if rest > 0 else ""
+
+
+def _numbers(
+    found: Sequence[Subtree], names: Sequence[str], id_: str, caption: str, unit: str
+) -> Table:
+    main = names[0]
+    undefined = float("-inf")
+    ranked = sorted(
+        found,
+        key=lambda one: (
+            -(_number(one.metrics[main]) if _defined(one, main) else undefined),
+            one.node.id,
+        ),
+    )
+    return Table(
+        id=id_,
+        caption=captioned(caption, [one.metrics[main] for one in ranked]),
+        columns=column(
+            "Node", "Depths", *map(heading, names), unit, numeric="  " + "n" * (len(names) + 1)
+        ),
+        rows=tuple(
+            (
+                one.node,
+                f"{one.depth_from} to {one.depth_to}",
+                *(with_interval(one.metrics.get(name)) for name in names),
+                of(one.metrics[main]),
+            )
+            for one in ranked
+        ),
+    )
+
+
+def _defined(one: Subtree, name: str) -> bool:
+    return one.metrics[name]["value"] is not None
+
+
+def _number(metric: Metric) -> float:
+    return float(metric["value"])
+
+
+def _depth(metric: Metric) -> int:
+    return int(metric["parameters"]["depth_to"])
