@@ -10,7 +10,13 @@ from audit.base.errors import InputError
 if TYPE_CHECKING:
     import torch
 
-EXTRAS = {"torch": "model", "captum": "explain", "shap": "explain", "sklearn": "concepts"}
+EXTRAS = {
+    "torch": "model",
+    "captum": "explain",
+    "shap": "explain",
+    "sklearn": "concepts",
+    "nltk": "wordnet",
+}
 """The extra that installs each package."""
 
 

@@ -4,6 +4,19 @@ from __future__ import annotations
 
 from audit.checks.check import Check, WaiverCheck
 from audit.checks.concepts import concept_absent, concept_entangled, concept_unused
+from audit.checks.entailment import (
+    annotator_outlier,
+    catch_all,
+    contradiction,
+    cycle,
+    generation_mismatch,
+    head_in_two_splits,
+    near_duplicate,
+    redundant_edge,
+    tail_mismatch,
+    transitivity,
+    weak_label,
+)
 from audit.checks.explanations import evidence_ignored, methods_disagree, unfaithful
 from audit.checks.rules import (
     cross_branch,
@@ -82,7 +95,19 @@ ON_CONCEPTS: tuple[Check, ...] = (
 )
 """Rules over concepts in representations, applied before those of the data where there are any."""
 
-ON_ENTAILMENT: tuple[Check, ...] = ()
+ON_ENTAILMENT: tuple[Check, ...] = (
+    tail_mismatch.CHECK,
+    head_in_two_splits.CHECK,
+    near_duplicate.CHECK,
+    generation_mismatch.CHECK,
+    weak_label.CHECK,
+    annotator_outlier.CHECK,
+    contradiction.CHECK,
+    cycle.CHECK,
+    transitivity.CHECK,
+    redundant_edge.CHECK,
+    catch_all.CHECK,
+)
 """Rules over entailment graphs, applied before those of the data where there is one."""
 
 MEASURED: tuple[Check, ...] = (*ON_EXPLANATIONS, *ON_CONCEPTS, *ON_ENTAILMENT, *CHECKS)

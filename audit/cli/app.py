@@ -12,6 +12,7 @@ from audit.cli.concepts import concepts
 from audit.cli.entailment import entailment
 from audit.cli.explanations import explanations
 from audit.cli.judge import judge
+from audit.cli.lint import lint
 from audit.cli.lists import list_
 from audit.cli.preference import preference
 from audit.cli.report import report
@@ -53,6 +54,7 @@ COMMANDS: tuple[tuple[str, Callable[..., None], str, str], ...] = (
         "layers.npz --facets facets.csv --hierarchy icd9cm",
         "layers.npz --facets-from-titles --depth 1 --hierarchy icd9cm --layer pooled",
     ),
+    ("lint", lint, "icd9cm", "ontology.obo --relations part_of --fail-on warning"),
     ("list", list_, "checks", "formats"),
 )
 """All commands in help order, each with two examples of its arguments."""

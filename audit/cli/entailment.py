@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import typer
 from typer.core import TyperGroup
 
+from audit.base.errors import OutputError
+from audit.base.plurals import counted
 from audit.cli.entailment_options import (
     AnswerFiles,
+    AskedTask,
+    DrawSeed,
     FileKind,
     FixFolder,
     GenerationFiles,
@@ -18,8 +23,17 @@ from audit.cli.entailment_options import (
     NamedColumns,
     PositivesFile,
     PredictionFiles,
+    PromptFile,
     RatingsFile,
+    Sample,
+    Shares,
+    Shots,
+    SplitFolder,
+    SplitSeed,
+    SplitShares,
+    Task,
     TuplePaths,
+    ValidOnly,
     WithMeteor,
     WordNetFolder,
     columns_named,
@@ -37,8 +51,10 @@ from audit.cli.options import (
     Seed,
     WritePdf,
 )
+from audit.cli.output import user_mistakes
 
 if TYPE_CHECKING:
+    from audit.results.result import AuditResult
     from audit.runs.settings import Settings
 
 RUN = "run"
@@ -86,7 +102,72 @@ def run_entailment(
     as_json: AsJson = False,
 ) -> None:
     """Audit tuples of an entailment graph, and predictions on them."""
-    make_run(ctx.params, _settings)
+    if fix is None:
+        make_run(ctx.params, _settings)
+    with user_mistakes():
+        refuse_existing(fix)
+    make_run(ctx.params, _settings, partial(_write_corrected, folder=fix))
+
+
+def _write_corrected(result: AuditResult, settings: Settings, folder: Path) -> None:
+    """Write the files again with all proposed corrections, and tell how many there were."""
+    from audit.runs.audited_entailment import write_corrected_files
+
+    count = write_corrected_files(result, settings, folder)
+    typer.echo(f"Corrected copies, with {counted(count, 'corrections')}: {folder}", err=True)
+
+
+@entailment.command("split")
+def split_entailment(
+    files: TuplePaths,
+    kind: FileKind = Kind.tuples,
+    column: NamedColumns = None,
+    shares: SplitShares = Shares.detection,
+    valid_only: ValidOnly = False,
+    seed: SplitSeed = 0,
+    out: SplitFolder = Path("entailment-splits"),
+) -> None:
+    """Write a file for each split, every head and instance in one of them."""
+    with user_mistakes():
+        from audit.entailment.reading.reading import read_entailment
+        from audit.entailment.splitter import write_splits
+
+        refuse_existing(out)
+        columns = columns_named(column)
+        dataset = read_entailment(files, kind, columns)
+        sizes = write_splits(
+            dataset, out, shares, seed=seed, valid_only=valid_only, kind=kind, columns=columns
+        )
+        left_out = dataset.rows_read - sum(sizes.values())
+        told = ", ".join(f"{name} {size:,}" for name, size in sizes.items())
+        typer.echo(f"{told}; {left_out:,} of {dataset.rows_read:,} records left out: {out}")
+
+
+@entailment.command("prompts")
+def write_entailment_prompts(
+    files: TuplePaths,
+    kind: FileKind = Kind.tuples,
+    column: NamedColumns = None,
+    task: AskedTask = Task.detection,
+    shots: Shots = 0,
+    sample: Sample = 1_000,
+    seed: DrawSeed = 0,
+    out: PromptFile = Path("prompts.jsonl"),
+) -> None:
+    """Write prompts for a language model; --answers or --generations reads what it says."""
+    with user_mistakes():
+        from audit.entailment.prompting.prompts import (
+            detection_prompts,
+            generation_prompts,
+            write_prompts,
+        )
+        from audit.entailment.reading.reading import read_entailment
+
+        dataset = read_entailment(files, kind, columns_named(column))
+        made = detection_prompts if task is Task.detection else generation_prompts
+        prompts = made(dataset, shots=shots, sample=sample, seed=seed)
+        write_prompts(prompts, out)
+        typer.echo(f"{counted(len(prompts), 'prompts')}: {out}")
 
 
 def _settings(options: Mapping[str, Any]) -> Settings:
@@ -110,3 +191,11 @@ def _settings(options: Mapping[str, Any]) -> Settings:
             **named,
         ),
     )
+
+
+def refuse_existing(folder: Path) -> None:
+    """Raise OutputError if something is there already."""
+    if folder.exists():
+        raise OutputError(
+            "a folder that does not exist is required", found="something there", where=folder
+        )

@@ -97,6 +97,33 @@ FixFolder: TypeAlias = Annotated[
         rich_help_panel=OUTPUT,
     ),
 ]
+
+
+class Task(StrEnum):
+    """What a language model is asked."""
+
+    detection = "detection"
+    generation = "generation"
+
+
+AskedTask: TypeAlias = Annotated[
+    Task, typer.Option(help="Ask whether a tuple is valid, or for a concept.")
+]
+Shots: TypeAlias = Annotated[
+    int, typer.Option(min=0, help="Examples before each question, from the train split.")
+]
+Sample: TypeAlias = Annotated[
+    int, typer.Option(min=1, help="Tuples of each relation that are asked about.")
+]
+DrawSeed: TypeAlias = Annotated[
+    int, typer.Option(help="Another number draws other tuples and examples.")
+]
+PromptFile: TypeAlias = Annotated[Path, typer.Option(help="File of prompts, JSON lines.")]
+ValidOnly: TypeAlias = Annotated[
+    bool, typer.Option("--valid-only", help="Leave out invalid tuples, as for generation.")
+]
+SplitSeed: TypeAlias = Annotated[int, typer.Option(help="Another number gives another split.")]
+SplitFolder: TypeAlias = Annotated[Path, typer.Option(help="Folder of the files.")]
 SplitShares: TypeAlias = Annotated[Shares, typer.Option(help="Shares of train, valid and test.")]
 
 

@@ -23,22 +23,28 @@ if TYPE_CHECKING:
 
 
 def make_run(
-    options: Mapping[str, Any], settings_of: Callable[[Mapping[str, Any]], Settings]
+    options: Mapping[str, Any],
+    settings_of: Callable[[Mapping[str, Any]], Settings],
+    finish: Callable[[AuditResult, Settings], None] | None = None,
 ) -> NoReturn:
     """Audit as the options of a command say, leave a run, tell what it says, and exit.
 
     Args:
         options: The options of the command.
         settings_of: Function that makes the settings of them.
+        finish: Function that does what is left to do with the result of a whole run.
     """
     with user_mistakes():
         from audit.runs.folder import refuse_occupied
 
         refuse_occupied(options["out"], overwrite=options["overwrite"])
+        settings = settings_of(options)
         with shown_progress() as progress:
             progress("starting")
-            result, unrendered = _written(settings_of(options), options, progress)
+            result, unrendered = _written(settings, options, progress)
         summarise(result, options["out"], unrendered, as_json=options["as_json"])
+        if finish is not None:
+            finish(result, settings)
         raise typer.Exit(exit_status(result, options["fail_on"], unrendered))
 
 

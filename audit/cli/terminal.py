@@ -17,6 +17,9 @@ from audit.base.plurals import counted
 
 if TYPE_CHECKING:
     from audit.alignment.preference import PreferenceResult
+    from audit.hierarchies.hierarchy import Hierarchy
+    from audit.hierarchies.lint.finding import LintFinding
+    from audit.hierarchies.lint.linting import LintResult
     from audit.runs.case_lists import Listed
     from audit.runs.verify import Verdict
 
@@ -358,6 +361,44 @@ def preference(result: PreferenceResult) -> Group:
     ]
     headings = ("metric", "value", "95% interval", "n", "ties", "left out")
     return Group(heading, _filled(_table(*headings, right=5), rows))
+
+
+def lint(result: LintResult) -> Group:
+    """Faults of a hierarchy: a table of the rules that tell some, then each with what to do."""
+    told = result.to_dict()
+    sizes = ", ".join(
+        counted(told[name], name.replace("_", " "))
+        for name in ("nodes", "edges", "leaves", "repeated_edges")
+        if told[name] or name != "repeated_edges"
+    )
+    heading = Text(one_line(f"{told['hierarchy']}: {sizes}; depth {told['depth']}"))
+    if not result.findings:
+        return Group(heading, Text("Nothing is wrong with its structure.", _STYLE["pass"]))
+    table = _table("severity", "rule", "examined", "cases", right=2)
+    for finding in result.findings:
+        examined = counted(finding.of, finding.unit)
+        cells = map(Text, (finding.rule, examined, f"{len(finding.cases):,}"))
+        table.add_row(_status(finding.severity), *cells)
+    each = (_lint(finding, result.hierarchy) for finding in result.findings)
+    return Group(heading, "", table, *each)
+
+
+def _lint(finding: LintFinding, hierarchy: Hierarchy) -> Group:
+    severity = (finding.severity, _STYLE[finding.severity])
+    named = Text.assemble(severity, (f"  {finding.rule}", "dim"))
+    lines = [finding.statement]
+    if finding.rule != "cycle":
+        lines += [f"- {_lint_case(case, hierarchy)}" for case in finding.cases[:TOP]]
+    if (more := len(finding.cases) - TOP) > 0:
+        lines.append(f"- and {more:,} more, which --json lists")
+    lines.append(f"To do: {finding.advice}")
+    return Group("", named, *(Padding(Text(one_line(line)), (0, 0, 0, 2)) for line in lines))
+
+
+def _lint_case(case: Sequence[str], hierarchy: Hierarchy) -> str:
+    nodes = [one_line(hierarchy.describe(hierarchy.index(node)))[:LONGEST] for node in case[:TOP]]
+    more = len(case) - TOP
+    return "; ".join([*nodes, *([f"{more:,} more"] if more > 0 else [])])
 
 
 def listed(headings: Sequence[str], rows: Iterable[Sequence[str]]) -> Table:

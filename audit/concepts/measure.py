@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -22,6 +21,7 @@ from audit.concepts.further_ablation import iteration_rows
 from audit.concepts.grounding import given_answers, paired, probed_answers
 from audit.concepts.layer_curves import layer_frame, layer_rows
 from audit.concepts.measurements import CONTROLS, ITERATIONS, NODES, ConceptMeasurements
+from audit.concepts.model_answers import model_answers
 from audit.concepts.nodes import node_frame
 from audit.concepts.nodes_below import chosen_instances, instances_below
 from audit.concepts.predictors import HEAD, PROBE, fit_predictor, head_predictor
@@ -51,6 +51,7 @@ def measure_concepts(
     *,
     layer: str | None = None,
     baseline: Representations | None = None,
+    answers: pl.Series | None = None,
     seeds: int = SEEDS,
     seed: int = 0,
     min_instances: int = LEAST_INSTANCES,
@@ -65,6 +66,9 @@ def measure_concepts(
         layer: The layer that tests are about; the last one if None.
         baseline: Representations of the same instances by an untrained network; else a random
             layer on the first layer stands for it, where that is another one.
+        answers: The labels that a model gives each instance, lists in the order of instances, null
+            where none are known. Nodes are compared with them where the representations come with
+            neither predictions nor a head.
         seeds: Number of resampled splits.
         seed: Seed of the first split.
         min_instances: Instances below a node, and elsewhere, from which it is tested.
@@ -82,7 +86,7 @@ def measure_concepts(
     described = describe(representations, facets)
     _refuse_wide_layers(representations)
     fit = [k for k in range(len(described.dimensions)) if described.why_unfit(k) is None]
-    found = _Found()
+    found, known = _Found(), model_answers(representations, answers)
     with quiet_fits():
         source, random = baseline_of(representations, tested, baseline, seed)
         given = _Given(representations, facets, described, tested, fit, random)
@@ -93,7 +97,9 @@ def measure_concepts(
         by_node = pl.DataFrame(schema=NODES)
         if hierarchy is not None:
             progress("comparing nodes")
-            by_node = _nodes(given, hierarchy, range(seed, seed + seeds), min_instances)
+            labels = None if known is None else known[0]
+            seen = range(seed, seed + seeds)
+            by_node = _nodes(given, labels, hierarchy, seen, min_instances)
     judged = judge_answers(described, pool_answers(found.answers), _judged_instances(given, found))
     counts = {
         k: len(slices(described, k) if described.crossed[k] else folds(described, k, seed))
@@ -105,6 +111,7 @@ def measure_concepts(
         layers=tuple(representations.layers),
         baseline=source,
         predictor=PROBE if given.head is None else HEAD,
+        answers_from=None if known is None else known[1],
         parameters=_parameters(seeds, seed, min_instances),
         ledger=dict(described.ledger),
         tests=test_frame(judged),
@@ -136,19 +143,6 @@ class _Given:
         """The linear head, where the tested layer is the one that it reads."""
         last = list(self.representations.layers)[-1]
         return self.representations.head if self.tested == last else None
-
-    @cached_property
-    def predictions(self) -> pl.Series | None:
-        """The labels that the model predicts, as given or by its head; None without either."""
-        given = self.representations.instances["prediction"]
-        head = self.representations.head
-        if given.null_count() < len(given):
-            return given
-        if head is None:
-            return None
-        last = list(self.representations.layers.values())[-1].astype(np.float64)
-        answers = (last @ head.weight.T + head.bias).argmax(axis=1)
-        return pl.Series([head.classes[answer] for answer in answers.tolist()], dtype=pl.String)
 
 
 @dataclass(frozen=True, eq=False)
@@ -212,7 +206,7 @@ def _measure_split(given: _Given, seed: int, found: _Found) -> None:
 def _grounded(given: _Given, scene: Scene, *, first: bool) -> list[Answers]:
     """Answers on minimal pairs; those that were given are the same for every split."""
     rows = paired(given.representations, given.described)
-    predictions = given.predictions
+    predictions = given.representations.predictions
     if predictions is None:
         answers = probed_answers(scene, rows)
         return [] if answers is None else [answers]
@@ -229,7 +223,9 @@ def _judged_instances(given: _Given, found: _Found) -> IntArray:
     return np.bincount(of_class, minlength=len(given.described.class_codes)).astype(np.int64)
 
 
-def _nodes(given: _Given, hierarchy: Hierarchy, seeds: range, least: int) -> pl.DataFrame:
+def _nodes(
+    given: _Given, answers: pl.Series | None, hierarchy: Hierarchy, seeds: range, least: int
+) -> pl.DataFrame:
     instances = given.representations.instances
     placed = instances["labels"].list.eval(pl.element().is_in(hierarchy.nodes)).list.any()
     if not placed.any():
@@ -240,11 +236,10 @@ def _nodes(given: _Given, hierarchy: Hierarchy, seeds: range, least: int) -> pl.
         )
     ids = instances["id"].to_list()
     rows = chosen_instances(ids, placed.fill_null(False).to_numpy(), seeds[0])
-    predictions = given.predictions
     below = instances_below(
         hierarchy,
         instances["labels"][rows].to_list(),
-        None if predictions is None else predictions[rows].to_list(),
+        None if answers is None else answers[rows].to_list(),
         least,
     )
     layers = {

@@ -8,6 +8,7 @@ from typing import Any
 import polars as pl
 
 from audit.concepts.facets import Facets
+from audit.concepts.model_answers import AnswersFrom
 
 TESTS: dict[str, Any] = {
     "test": pl.String,
@@ -220,6 +221,7 @@ class ConceptMeasurements:
         layers: All layers, in order.
         baseline: What ``random_network`` of `controls` was measured on, or why it is null.
         predictor: What `is_causal` and `is_grounded` take for the model's answers.
+        answers_from: Whose answers nodes are compared with; None where no answers are known.
         parameters: Limits and sizes by name, as printed beside the numbers.
         ledger: Instances read, used, and left out, by reason.
         tests: Columns `TESTS`.
@@ -239,6 +241,7 @@ class ConceptMeasurements:
     layers: tuple[str, ...]
     baseline: str
     predictor: str
+    answers_from: AnswersFrom | None
     parameters: dict[str, float]
     ledger: dict[str, int]
     tests: pl.DataFrame

@@ -7,44 +7,43 @@ import polars as pl
 from scipy.sparse import csc_array
 
 from audit.base.dag import BoolArray
+from audit.concepts.model_answers import model_answers
 from audit.concepts.nodes_below import instances_below
 from audit.concepts.representations import Representations
 from audit.hierarchies.hierarchy import Hierarchy
 
 MISTAKES = ("taken_for_sibling", "sibling_taken_for_it")
 """Columns of `with_mistakes`: instances of the node that are answered as the sibling, and the
-reverse; null without predictions or without a sibling."""
+reverse; null without answers of a model or without a sibling."""
 
 
 def with_mistakes(
-    nodes: pl.DataFrame, representations: Representations, hierarchy: Hierarchy
+    nodes: pl.DataFrame,
+    representations: Representations,
+    hierarchy: Hierarchy,
+    answers: pl.Series | None = None,
 ) -> pl.DataFrame:
     """Add `MISTAKES` to nodes.
 
     An instance with a label below the node and none below the sibling is taken for the sibling if
-    its prediction lies below the sibling and not below the node.
+    the model answers a label below the sibling and none below the node.
 
     Args:
         nodes: Columns `audit.concepts.measurements.NODES`.
         representations: The labels, and predictions if they were given.
         hierarchy: The hierarchy of the nodes.
+        answers: As `audit.concepts.measure.measure_concepts` takes them.
     """
-    instances = representations.instances.filter(
-        pl.col("labels").list.eval(pl.element().is_in(hierarchy.nodes)).list.any()
-        & pl.col("prediction").is_in(hierarchy.nodes)
-    )
-    if instances.is_empty() or nodes.is_empty():
+    known = model_answers(representations, answers)
+    labels = representations.instances["labels"].to_list()
+    below = instances_below(hierarchy, labels, None if known is None else known[0].to_list(), 1)
+    if nodes.is_empty() or below.predicted is None or not below.predicted.nnz:
         return nodes.with_columns(pl.lit(None, pl.Int64).alias(name) for name in MISTAKES)
-    below = instances_below(
-        hierarchy, instances["labels"].to_list(), instances["prediction"].to_list(), 1
-    )
-    assert below.predicted is not None
-    labelled, answered = csc_array(below.member), csc_array(below.predicted)
+    member, predicted = csc_array(below.member), csc_array(below.predicted)
 
-    def only(member: csc_array, node: str, other: str) -> BoolArray:
+    def only(of: csc_array, node: str, other: str) -> BoolArray:
         own, theirs = (
-            np.asarray(member[:, [hierarchy.index(one)]].toarray()[:, 0] > 0)
-            for one in (node, other)
+            np.asarray(of[:, [hierarchy.index(one)]].toarray()[:, 0] > 0) for one in (node, other)
         )
         return own & ~theirs
 
@@ -52,7 +51,7 @@ def with_mistakes(
         (None, None)
         if sibling is None
         else tuple(
-            int((only(labelled, one, other) & only(answered, other, one)).sum())
+            int((only(member, one, other) & only(predicted, other, one)).sum())
             for one, other in ((node, sibling), (sibling, node))
         )
         for node, sibling in nodes.select("node", "sibling").iter_rows()

@@ -112,7 +112,7 @@ def _against_siblings(below: Below, told: Told, node: int, parent: int) -> dict[
 
 
 def _use(below: Below, told: Told, rows: IntArray, node: int, parent: int) -> dict[str, Any]:
-    """The node against all siblings, by the probe and by the predictions."""
+    """The node against all siblings, by the probe and by the predictions where there are any."""
     children = below.families[parent]
     place = int(np.searchsorted(children, node))
     member = dense(below.member, rows, children)
@@ -121,12 +121,14 @@ def _use(below: Below, told: Told, rows: IntArray, node: int, parent: int) -> di
     answered = (told.best[parent] == place).mean(axis=1)
     probe = np.where(own, answered, 1 - answered)
     found = {"probed": (probe[own].mean() + probe[theirs].mean()) / 2}
-    if below.predicted is None:
+    answered = below.answered[rows]
+    own, theirs = own & answered, theirs & answered
+    if below.predicted is None or min(own.sum(), theirs.sum()) < 2:
         return found
-    predicted = (dense(below.predicted, rows, [node])[:, 0] == own).astype(np.float64)
-    gap, low, high, p_value = _mean_gap((probe - predicted)[own], (probe - predicted)[theirs])
+    right = dense(below.predicted, rows, [node])[:, 0] == member[:, place]
+    gap, low, high, p_value = _mean_gap((probe - right)[own], (probe - right)[theirs])
     return found | {
-        "predicted": (predicted[own].mean() + predicted[theirs].mean()) / 2,
+        "predicted": (right[own].mean() + right[theirs].mean()) / 2,
         "unused": gap,
         "unused_low": low,
         "unused_high": high,

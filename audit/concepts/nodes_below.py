@@ -23,7 +23,8 @@ class Below:
     Args:
         hierarchy: The hierarchy of the labels.
         member: 1 where an instance has a label at or below a node, shape (instances, nodes).
-        predicted: The same of the predicted label; None without predictions.
+        predicted: The same of the model's answers; None where nothing was answered.
+        answered: Whether the model's answer to each instance is known, shape (instances,).
         tested: Nodes with enough instances below them and elsewhere, ascending.
         families: The tested children of each parent that has at least two.
     """
@@ -31,6 +32,7 @@ class Below:
     hierarchy: Hierarchy
     member: Sparse
     predicted: Sparse | None
+    answered: BoolArray
     tested: IntArray
     families: Mapping[int, IntArray]
 
@@ -47,7 +49,7 @@ def dense(member: Sparse, rows: IntArray | slice, nodes: IntArray | list[int]) -
 def instances_below(
     hierarchy: Hierarchy,
     labels: Sequence[Sequence[str]],
-    predictions: Sequence[str | None] | None,
+    answers: Sequence[Sequence[str] | None] | None,
     least: int,
 ) -> Below:
     """Find the nodes that can be tested.
@@ -55,7 +57,8 @@ def instances_below(
     Args:
         hierarchy: The hierarchy of the labels.
         labels: The labels of each instance, of which at least one is a node.
-        predictions: What is predicted for each instance; None without predictions.
+        answers: The labels that a model gives each instance, None where its answer is not known;
+            None without a model.
         least: Instances below a node, and elsewhere, from which it is tested.
     """
     member = _member(hierarchy, labels)
@@ -66,10 +69,10 @@ def instances_below(
         for parent in range(len(hierarchy))
         if len(children := np.intersect1d(row(hierarchy.child_matrix, parent), tested)) > 1
     }
-    predicted = None
-    if predictions is not None:
-        predicted = _member(hierarchy, [[] if one is None else [one] for one in predictions])
-    return Below(hierarchy, member, predicted, tested, families)
+    given = [None] * len(labels) if answers is None else answers
+    answered = np.array([one is not None for one in given], np.bool_)
+    predicted = _member(hierarchy, [one or () for one in given]) if answered.any() else None
+    return Below(hierarchy, member, predicted, answered, tested, families)
 
 
 def _member(hierarchy: Hierarchy, labels: Sequence[Sequence[str]]) -> Sparse:

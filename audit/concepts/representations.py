@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 import polars as pl
@@ -48,3 +49,18 @@ class Representations:
     layers: Mapping[str, NDArray[np.floating]]
     instances: pl.DataFrame
     head: LinearHead | None = None
+
+    @cached_property
+    def predictions(self) -> pl.Series | None:
+        """The label that a model gives each instance, as stated or by its head; None without both.
+
+        Of stated predictions some may be null.
+        """
+        given = self.instances["prediction"]
+        if given.null_count() < len(given):
+            return given
+        if self.head is None:
+            return None
+        last = list(self.layers.values())[-1].astype(np.float64)
+        answers = (last @ self.head.weight.T + self.head.bias).argmax(axis=1)
+        return pl.Series(self.head.classes, dtype=pl.String).gather(answers)

@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-
-import polars as pl
+from pathlib import Path
 
 from audit.base.progress import Progress, silent
 from audit.entailment.dataset import EntailmentDataset
 from audit.entailment.detection.measure import measure_detection
 from audit.entailment.detection.measurements import DetectionMeasurements
-from audit.entailment.detection.predictions import PREDICTIONS, ValidityPredictions
+from audit.entailment.detection.predictions import ValidityPredictions, together
+from audit.entailment.generation.generations import Generations
+from audit.entailment.generation.measure import measure_generation
+from audit.entailment.generation.measurements import GenerationMeasurements
+from audit.entailment.generation.ratings import Ratings
 from audit.entailment.graph.measure import measure_graph
 from audit.entailment.graph.measurements import GraphMeasurements
+from audit.entailment.quality import QualityMeasurements, measure_quality
 from audit.hierarchies.formats.wordnet import WordNet
 
 
@@ -21,12 +25,20 @@ class Beside:
     """What is measured with a dataset of tuples.
 
     Args:
+        positives: The generation set that goes with it.
         predictions: Predicted validity of its tuples.
+        generations: Concepts that models generated for its instances.
+        ratings: What people say of these.
         wordnet: A WordNet.
+        meteor: Folder of a WordNet with all parts of speech, to measure METEOR; None not to.
     """
 
+    positives: EntailmentDataset | None = None
     predictions: ValidityPredictions | None = None
+    generations: Generations | None = None
+    ratings: Ratings | None = None
     wordnet: WordNet | None = None
+    meteor: Path | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,13 +47,19 @@ class EntailmentMeasurements:
 
     Args:
         dataset: What was read.
+        positives: The generation set that goes with it; None without one.
+        quality: What is measured of the dataset itself.
         graph: The graph that its tuples state.
         detection: How well models and baselines tell valid tuples from invalid ones.
+        generation: How well models name concepts; None without generated ones.
     """
 
     dataset: EntailmentDataset
+    positives: EntailmentDataset | None
+    quality: QualityMeasurements
     graph: GraphMeasurements
     detection: DetectionMeasurements
+    generation: GenerationMeasurements | None
 
 
 def measure_entailment(
@@ -57,11 +75,22 @@ def measure_entailment(
     beside = beside or Beside()
     return EntailmentMeasurements(
         dataset=dataset,
+        positives=beside.positives,
+        quality=measure_quality(dataset, beside.positives, progress),
         graph=measure_graph(dataset, beside.wordnet, progress),
         detection=measure_detection(
             dataset,
-            beside.predictions or ValidityPredictions(pl.DataFrame(schema=PREDICTIONS), 0),
+            beside.predictions or together(()),
             wordnet=beside.wordnet,
+            progress=progress,
+        ),
+        generation=None
+        if beside.generations is None
+        else measure_generation(
+            dataset,
+            beside.generations,
+            ratings=beside.ratings,
+            meteor=beside.meteor,
             progress=progress,
         ),
     )

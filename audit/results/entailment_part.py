@@ -22,7 +22,8 @@ class EntailmentTable(NamedTuple):
 
     Args:
         rule: Its columns.
-        cases: Whether its rows are cases, of which the first `SHOWN` of each relation are shared.
+        cases: Whether its rows are cases, of which the first `SHOWN` are shared, of each relation
+            where they have one.
     """
 
     rule: SharedTable
@@ -32,7 +33,62 @@ class EntailmentTable(NamedTuple):
 _ANSWERING = ("kind", "model", "trained_on", "relation", "split")
 _CASE = ("relation", "instance", "concept")
 
+_SHARE = ("share", "low", "high")
+
 SHARED: Mapping[str, EntailmentTable] = {
+    "quality_totals": EntailmentTable(
+        SharedTable(("relation", "split"), _SHARE, ("tuples", "valid"))
+    ),
+    "quality_diversity": EntailmentTable(
+        SharedTable(
+            ("relation",),
+            (
+                "unique", "unique_without_penalty", "unique_edges", "unique_edges_without_penalty",
+                "social", "social_low", "social_high",
+            ),
+            ("tuples", "vocabulary", "edges", "heads", "social_heads"),
+        )
+    ),
+    "quality_references": EntailmentTable(
+        SharedTable(
+            ("relation", "split"), ("references",), ("valid", "instances", "identified")
+        )
+    ),
+    "quality_generation_set": EntailmentTable(
+        SharedTable(
+            ("relation",),
+            (),
+            ("valid", "generation", "both", "only_detection", "only_generation", "not_valid"),
+        )
+    ),
+    "quality_consistency": EntailmentTable(
+        SharedTable(("relation", "fault"), _SHARE, ("tuples", "faulty"))
+    ),
+    "quality_shared_keys": EntailmentTable(
+        SharedTable(("split", "other"), _SHARE, ("keys", "shared"))
+    ),
+    "quality_near": EntailmentTable(
+        SharedTable(("split", "other"), _SHARE, ("heads", "near", "same_instance"))
+    ),
+    "quality_agreement": EntailmentTable(
+        SharedTable(
+            ("relation", "measure", "reason"), ("value", "low", "high"), ("tuples", "votes")
+        )
+    ),
+    "quality_weak": EntailmentTable(
+        SharedTable(("relation",), _SHARE, ("tuples", "weak", "ties", "against"))
+    ),
+    "quality_annotators": EntailmentTable(
+        SharedTable(
+            ("annotator",),
+            (
+                "rate", "low", "high", "others", "difference", "difference_low",
+                "difference_high", "sensitivity", "specificity", "p_value", "q_value",
+            ),
+            ("votes", "compared", "agreeing"),
+        ),
+        cases=True,
+    ),
     "graph_relations": EntailmentTable(
         SharedTable(
             ("relation", "deepest", "most_children"),
@@ -130,6 +186,28 @@ SHARED: Mapping[str, EntailmentTable] = {
             ("tuples", "answered", "unparsable", "missing"),
         )
     ),
+    "generation_measured": EntailmentTable(
+        SharedTable(
+            ("model", "relation", "split", "measure"),
+            ("value", "low", "high", "references"),
+            ("n",),
+        )
+    ),
+    "generation_coverage": EntailmentTable(
+        SharedTable(
+            ("model", "relation", "split"), (), ("instances", "generated", "blank", "missing")
+        )
+    ),
+    "generation_ratings": EntailmentTable(
+        SharedTable(("model", "relation", "level"), _SHARE, ("ratings", "items"))
+    ),
+    "generation_agreement": EntailmentTable(
+        SharedTable(
+            ("model", "relation", "measure"),
+            ("value", "low", "high"),
+            ("items", "ratings", "raters"),
+        )
+    ),
 }  # fmt: skip
 """Every shared table, by what measured it and its name there; `audit.entailment` says what its
 columns are."""
@@ -187,4 +265,6 @@ class EntailmentPart:
 def _first(frame: pl.DataFrame, table: EntailmentTable) -> pl.DataFrame:
     if not table.cases:
         return frame
+    if "relation" not in frame.columns:
+        return frame.head(SHOWN)
     return frame.filter(pl.int_range(pl.len()).over("relation") < SHOWN)

@@ -9,18 +9,28 @@ from typing import Any
 
 import polars as pl
 
+from audit.base.errors import InputError
 from audit.base.progress import Progress, silent
 from audit.data.dataset import LabelDataset
+from audit.entailment.corrections import corrections, write_corrected
 from audit.entailment.dataset import EntailmentDataset
-from audit.entailment.detection.predictions import read_validity_predictions
+from audit.entailment.detection.predictions import (
+    ValidityPredictions,
+    read_validity_predictions,
+    together,
+)
+from audit.entailment.generation.generations import read_generations
+from audit.entailment.generation.ratings import read_ratings
 from audit.entailment.measure import Beside, EntailmentMeasurements, measure_entailment
+from audit.entailment.prompting.answers import answer_texts, read_answers
 from audit.entailment.reading.reading import read_entailment
 from audit.hierarchies.formats.wordnet import read_wordnet
 from audit.hierarchies.hierarchy import Hierarchy
 from audit.measure.measure import Measurements
 from audit.results.entailment_part import SHARED, EntailmentPart
+from audit.results.result import AuditResult
 from audit.runs.labels_alone import ENTAILMENT, labels_alone
-from audit.runs.settings import Entailing
+from audit.runs.settings import Entailing, Settings
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,10 +42,16 @@ class Entailment:
     settings: Entailing
 
     def labels(self, hierarchy: Hierarchy | None) -> LabelDataset:
-        """The tuples as instances, each with its relation as label."""
+        """The tuples as instances, each with its relation as label; refused ones are bad rows."""
         rows = self.dataset.tuples.select(instance="id", label="relation").sort("instance")
-        sources = self.dataset.sources
-        return labels_alone(rows, rows["instance"], ENTAILMENT, sources, hierarchy)
+        refused = pl.DataFrame({"refused": ["bad_row"] * sum(self.dataset.refused.values())})
+        return labels_alone(
+            pl.concat([rows, refused.cast(pl.String)], how="diagonal"),
+            rows["instance"],
+            ENTAILMENT,
+            self.dataset.sources,
+            hierarchy,
+        )
 
     def measured(self, measured: Measurements, seed: int, progress: Progress) -> Measurements:
         """The measurements with those of the entailment graph."""
@@ -46,6 +62,8 @@ class Entailment:
         """What a run keeps of the entailment graph."""
         entailed = measured.entailed
         tables = dict(_tables(entailed))
+        if self.settings.answers:
+            tables["answers"] = answer_texts(self.settings.answers)
         restricted = {name: frame for name, frame in tables.items() if name not in SHARED}
         shared = {name: frame for name, frame in tables.items() if name in SHARED}
         return EntailmentPart(_facts(self, entailed, tuple(restricted)), shared, restricted)
@@ -60,26 +78,72 @@ def read_entailment_graph(
         files: The files of tuples.
         settings: What is read with them, and how.
         progress: Progress callback.
+
+    Raises:
+        InputError: If METEOR is to be measured without a WordNet, or there are ratings of nothing.
     """
+    if settings.meteor and settings.wordnet is None:
+        raise InputError("METEOR needs a WordNet", found="none", hint="--wordnet FOLDER")
+    if settings.ratings is not None and not settings.generations:
+        raise InputError("--ratings goes with --generations", found="no generated concepts")
     progress("reading tuples")
     dataset = read_entailment(files, settings.kind, settings.columns)
+    positives = settings.positives
     beside = Beside(
-        predictions=read_validity_predictions(settings.predictions)
-        if settings.predictions
-        else None,
+        positives=None
+        if positives is None
+        else read_entailment(positives, settings.kind, labelled=False),
+        predictions=_predictions(settings),
+        generations=read_generations(settings.generations) if settings.generations else None,
+        ratings=None if settings.ratings is None else read_ratings([settings.ratings]),
         wordnet=None if settings.wordnet is None else read_wordnet(settings.wordnet),
+        meteor=settings.wordnet if settings.meteor else None,
     )
     return Entailment(dataset, beside, settings)
 
 
+def _predictions(settings: Entailing) -> ValidityPredictions:
+    """Predicted validity, and answers to prompts."""
+    read = []
+    if settings.predictions:
+        read.append(read_validity_predictions(settings.predictions))
+    if settings.answers:
+        read.append(read_answers(settings.answers))
+    return together(read)
+
+
+def write_corrected_files(result: AuditResult, settings: Settings, folder: Path) -> int:
+    """Write copies of the files of a run with its corrections.
+
+    Args:
+        result: The result of an audit of an entailment graph.
+        settings: Its settings.
+        folder: A folder that does not exist.
+
+    Returns:
+        The number of corrections.
+    """
+    entailing, part = settings.entailing, result.part(EntailmentPart)
+    if entailing is None or part is None:
+        raise ValueError("an audit of an entailment graph is required")
+    proposed = part.restricted["corrections"]
+    files = (Path(settings.dataset), *entailing.further)
+    dataset = read_entailment(files, entailing.kind, entailing.columns)
+    write_corrected(dataset, proposed, folder, entailing.kind, entailing.columns)
+    return proposed.height
+
+
 def _tables(entailed: EntailmentMeasurements) -> Iterator[tuple[str, pl.DataFrame]]:
     """Every table, named by what measured it."""
-    for room in ("graph", "detection"):
+    for room in ("quality", "graph", "detection", "generation"):
         measured = getattr(entailed, room)
+        if measured is None:
+            continue
         for field in fields(measured):
             value = getattr(measured, field.name)
             if isinstance(value, pl.DataFrame):
                 yield f"{room}_{field.name}", value
+    yield "corrections", corrections(entailed.dataset, entailed.quality)
 
 
 def _facts(
@@ -87,7 +151,7 @@ def _facts(
 ) -> Mapping[str, Any]:
     dataset, settings = entailment.dataset, entailment.settings
     tuples = dataset.tuples
-    detection = entailed.detection
+    detection, generation = entailed.detection, entailed.generation
     return {
         "tuples": tuples.height,
         "rows_read": dataset.rows_read,
@@ -98,9 +162,13 @@ def _facts(
         "splits": tuples["split"].drop_nulls().n_unique(),
         "voted": tuples["votes"].count(),
         "annotators": dataset.votes["annotator"].n_unique(),
+        "generation_set": settings.positives is not None,
+        "parameters": entailed.quality.parameters,
         "wordnet": settings.wordnet is not None,
         "models": detection.coverage["model"].n_unique(),
         "predictions": dict(detection.ledger),
         "threshold": detection.threshold,
+        "generations": dict(generation.ledger) if generation else None,
+        "ratings": dict(generation.rating_ledger) if generation else None,
         "restricted": list(restricted),
     }

@@ -32,13 +32,14 @@ def labels_alone(
     """A dataset of labels.
 
     Args:
-        rows: ``instance, label``, each once, in order.
+        rows: ``instance, label``, each once, in order; where rows were refused before, also
+            ``refused``, the reason, and neither instance nor label.
         instances: Every instance once, in order.
         format: One of `LABELS_ALONE`.
         sources: The file with the labels.
         hierarchy: The hierarchy; None to have all labels below one root.
     """
-    own = ("instance", "label")
+    own = [name for name in ROWS if name in rows.columns]
     absent = {name: pl.lit(None, kind) for name, kind in ROWS.items() if name not in own}
     nothing = (pl.lit(None, pl.String).alias(name) for name in INSTANCES if name != "instance")
     raw = RawLabels(
@@ -47,7 +48,7 @@ def labels_alone(
         sources,
         format=format,
     )
-    return map_labels(raw, hierarchy or _flat(rows["label"].unique().sort()))
+    return map_labels(raw, hierarchy or _flat(rows["label"].drop_nulls().unique().sort()))
 
 
 def _flat(labels: pl.Series) -> Hierarchy:

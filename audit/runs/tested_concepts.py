@@ -54,17 +54,19 @@ class Concepts:
         hierarchy, settings = dataset.hierarchy, self.settings
         node_of = dict(dataset.mappings.select("label", "node").iter_rows())
         placed = _with_nodes(self.representations, node_of)
+        answers = _answers_of_run(measured, placed)
         concepts = measure_concepts(
             placed,
             self._facets(hierarchy),
             hierarchy,
             layer=settings.layer,
             baseline=None if self.baseline is None else _with_nodes(self.baseline, node_of),
+            answers=answers,
             seeds=settings.seeds,
             seed=seed,
             progress=progress,
         )
-        nodes = with_mistakes(concepts.nodes, placed, hierarchy)
+        nodes = with_mistakes(concepts.nodes, placed, hierarchy, answers)
         return replace(measured, concepts=replace(concepts, nodes=nodes))
 
     def part(self, measured: Measurements) -> ConceptPart:
@@ -116,7 +118,28 @@ def _with_nodes(
     instances = representations.instances.with_columns(
         pl.col("labels").list.eval(written), pl.col("prediction").replace(known)
     )
-    return replace(representations, instances=instances)
+    head = representations.head
+    if head is not None:
+        head = replace(head, classes=tuple(known.get(label, label) for label in head.classes))
+    return replace(representations, instances=instances, head=head)
+
+
+def _answers_of_run(measured: Measurements, placed: Representations) -> pl.Series | None:
+    """What the run's predictions decide for each instance; null for one that they lack."""
+    if measured.model is None:
+        return None
+    model = measured.model
+    names = pl.Series(measured.hierarchy.nodes, dtype=pl.String)
+    row, column = model.decided.nonzero()
+    ids = pl.Series(model.predictions.instances, dtype=pl.String)
+    given = pl.DataFrame({"id": ids.gather(row), "answers": names.gather(column)})
+    given = given.group_by("id").agg("answers")
+    asked = placed.instances.select("id").with_columns(asked=pl.col("id").is_in(ids.implode()))
+    answered = asked.join(given, on="id", how="left", maintain_order="left")
+    nothing = pl.lit([], pl.List(pl.String))
+    return answered.select(
+        pl.when("asked").then(pl.col("answers").fill_null(nothing)).alias("answers")
+    ).to_series()
 
 
 def _facts(concepts: Concepts, tested: ConceptMeasurements) -> Mapping[str, Any]:
@@ -135,6 +158,7 @@ def _facts(concepts: Concepts, tested: ConceptMeasurements) -> Mapping[str, Any]
         "features": {name: of.shape[1] for name, of in representations.layers.items()},
         "baseline": tested.baseline,
         "predictor": tested.predictor,
+        "answers_from": tested.answers_from,
         "predicted": predicted or representations.head is not None,
         "pairs": instances["pair"].null_count() < len(instances),
         "parameters": tested.parameters,

@@ -134,7 +134,7 @@ OF_MODELS = (
           "audit.alignment.metrics.queries.SPLIT"),
     Fixed("Exchanged labels", 4, "labels among the mistakes, at least",
           "How often each of fewer is mistaken settles how often any two are exchanged.",
-          "audit.checks.rules.model_confuses.LEAST_LABELS"),
+          "audit.checks.shared.exchanged_pairs.LEAST_LABELS"),
     Fixed("Exchanged labels", 1e-9, "of all exchanges, by which a fitted sum may be off",
           "More steps would change no number that is told.",
           "audit.engine.statistics.empty_diagonal.TOLERANCE"),

@@ -93,6 +93,7 @@ EVIDENCE: Mapping[str, str] = {
     "sibling_instances": "instances with the sibling",
     "taken_for_sibling": "instances answered as the sibling",
     "sibling_taken_for_it": "instances of the sibling, answered as the node",
+    "confused_pairs": "pairs of their labels that the model exchanges too often",
     "probed": "balanced accuracy of the probe",
     "predicted": "balanced accuracy of the predictions",
     "unused": "difference of the two",

@@ -48,6 +48,9 @@ ROOT = Path(__file__).parents[2]
 NAMES = (
     "evidence_ignored", "methods_disagree", "unfaithful",
     "concept_absent", "concept_entangled", "concept_unused",
+    "tail_mismatch", "head_in_two_splits", "near_duplicate", "generation_mismatch",
+    "weak_label", "annotator_outlier",
+    "contradiction", "cycle", "transitivity", "redundant_edge", "catch_all",
     "unknown_code", "malformed_code", "lost_zero", "wrong_table", "retired_code", "mixed_versions",
     "not_specific", "parent_and_child", "duplicate_label", "empty_instance", "duplicate_instance",
     "principal_position", "record_cap", "split_leak", "group_confined", "residual_overuse",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -45,9 +46,9 @@ class Files:
         rows = instances.select(instance="id", label=pl.col("labels").list.first())
         rows.write_csv(self.labels)
 
-    def run(self, out: str, *options: object) -> Any:
+    def run(self, out: str, *options: object, path: Path | None = None) -> Any:
         own = ("--facets", self.facets, "--hierarchy", self.hierarchy, "--seeds", 1, "--no-pdf")
-        made = audit("concepts", self.path, *own, "--out", self.folder / out, *options)
+        made = audit("concepts", path or self.path, *own, "--out", self.folder / out, *options)
         assert made.exit_code == 0, made.output
         return json.loads((self.folder / out / "result.json").read_bytes())
 
@@ -113,6 +114,60 @@ def test_with_the_labels_the_dataset_is_audited_too(files: Files) -> None:
     both = files.run("both", "--labels", files.labels)
     assert {"concept_absent", "unexpected_pair"} <= set(findings(both))
     assert both["identity"]["data"]["format"] == "long"
+
+
+@pytest.fixture(scope="module")
+def confused(files: Files) -> Any:
+    """A run whose representations come without predictions, of a model that confuses two labels."""
+    silent = files.folder / "silent.npz"
+    instances = files.representations.instances
+    bare = instances.with_columns(prediction=pl.lit(None, pl.String))
+    write_representations(replace(files.representations, instances=bare), silent)
+    answered = instances.with_row_index("row").select(
+        instance="id", node=pl.struct("row", label=pl.col("labels").list.first()), score=1.0
+    )
+    answered = answered.with_columns(
+        pl.col("node").map_elements(lambda one: answer(**one), pl.String)
+    )
+    answered.write_csv(files.folder / "answers.csv")
+    beside = ("--labels", files.labels, "--predictions", files.folder / "answers.csv")
+    return files.run("confused", "--min-cell", 1, *beside, path=silent)
+
+
+def answer(row: int, label: str) -> str:
+    """On every second instance a0 and a3 are exchanged; on every eighth any label is answered."""
+    if row % 8 == 0:
+        return f"{'abc'[row // 8 % 3]}{row // 24 % 4}"
+    return {"a0": "a3", "a3": "a0"}.get(label, label) if row % 2 else label
+
+
+def test_a_pair_that_no_layer_separates_and_the_model_confuses_is_one_finding(
+    files: Files, confused: Any
+) -> None:
+    (finding,) = next(
+        check["findings"] for check in confused["checks"] if check["name"] == "concept_entangled"
+    )
+    assert findings(confused)["model_confuses"] == [["a0", "a3"]]
+    assert "No layer separates them" in finding["statement"]
+    assert "The predictions of the run take the first for the second on" in finding["statement"]
+    assert finding["statement"].endswith("reports the same two: model_confuses:a0:a3.")
+    instances = files.representations.instances
+    labels = enumerate(instances["labels"].list.first())
+    exchanged = [(label, answer(row, label)) for row, label in labels]
+    own, other = (node["id"] for node in finding["nodes"])
+    assert finding["evidence"]["taken_for_sibling"] == exchanged.count((own, other))
+    assert finding["evidence"]["sibling_taken_for_it"] == exchanged.count((other, own))
+
+
+def test_predictions_of_the_run_say_which_concepts_are_used(files: Files, confused: Any) -> None:
+    facts = confused["concepts"]["facts"]
+    assert (facts["predicted"], facts["answers_from"]) == (False, "predictions")
+    used = [row["predicted"] for row in confused["concepts"]["nodes"] if row["siblings"]]
+    assert used
+    assert None not in used
+    page = (files.folder / "confused" / "report.html").read_text("utf-8")
+    assert "nodes are compared with those of the run" in page
+    assert audit("verify", files.folder / "confused", "--recompute").exit_code == 0
 
 
 def test_a_smallest_count_hides_counts_and_the_digits_that_tell_them(files: Files) -> None:

@@ -3,15 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Any
+from typing import Any, TypeAlias
+
+import polars as pl
 
 from audit.checks.check import Check, Limit, Outcome
 from audit.checks.concepts.node_states import cases, described, outcome, rows_in_state
+from audit.checks.shared.exchanged_pairs import exchanged_pairs, why_no_exchange
+from audit.concepts.mistakes import MISTAKES
+from audit.concepts.model_answers import AnswersFrom
 from audit.measure.measure import Measurements
 from audit.results.disclosure import Quantity, coarse, rounded
-from audit.results.findings import Finding
+from audit.results.findings import EXCHANGES, Finding, finding_id
+
+Pair: TypeAlias = tuple[str, str]
 
 _NAME = "concept_entangled"
+_ANSWERS: Mapping[AnswersFrom, str] = {
+    "representations": "The model’s answers, as they come with the representations,",
+    "predictions": "The predictions of the run",
+}
 _TITLE = "Are there nodes that the representation does not separate from a sibling?"
 
 
@@ -25,21 +36,26 @@ def run(measured: Measurements) -> Outcome:
 def _findings(measured: Measurements) -> Iterator[Finding]:
     """One finding for two siblings that are each other's hardest."""
     told: set[frozenset[str]] = set()
+    pairs = exchanged_pairs(measured).sort("excess", descending=True, maintain_order=True)
     for row in rows_in_state(measured, "entangled", "entangled_q").iter_rows(named=True):
         pair = frozenset((row["node"], row["sibling"]))
         if pair not in told:
             told.add(pair)
-            yield _finding(measured, row)
+            yield _finding(measured, row, _exchanged(measured, row, pairs))
 
 
-def _finding(measured: Measurements, row: Mapping[str, Any]) -> Finding:
+def _exchanged(measured: Measurements, row: Mapping[str, Any], pairs: pl.DataFrame) -> list[Pair]:
+    """Pairs with one label at or below the node, and the other at or below the sibling."""
+    nodes, closure = measured.hierarchy.nodes, measured.hierarchy.closure
+    ends = [[measured.hierarchy.index(row[end])] for end in ("node", "sibling")]
+    own, other = (closure[:, end].toarray()[:, 0] > 0 for end in ends)
+    a, b = pairs["a"].to_numpy(), pairs["b"].to_numpy()
+    there = pairs.filter((own[a] & other[b]) | (own[b] & other[a]))
+    return [(nodes[one], nodes[two]) for one, two in there.select("a", "b").iter_rows()]
+
+
+def _finding(measured: Measurements, row: Mapping[str, Any], exchanged: list[Pair]) -> Finding:
     tested = measured.tested
-    total = tested.ledger["read"]
-    mistakes = {
-        name: coarse(row[name], total)
-        for name in ("taken_for_sibling", "sibling_taken_for_it")
-        if row[name] is not None
-    }
     return Finding(
         check=_NAME,
         severity="warning",
@@ -48,19 +64,8 @@ def _finding(measured: Measurements, row: Mapping[str, Any]) -> Finding:
         f"{described(measured, row['node'])} from its sibling "
         f"{described(measured, row['sibling'])}: of the two alone, a linear probe has a balanced "
         f"accuracy of {{separable}}, guessing one of 0.5.{_of_layers(measured, row)}"
-        f"{_of_answers(row)}",
-        evidence={
-            "instances": coarse(row["instances"], total),
-            "sibling_instances": coarse(row["sibling_instances"], total),
-            "separable": rounded(row["separable"]),
-            "separable_low": rounded(row["separable_low"]),
-            "separable_high": rounded(row["separable_high"]),
-            "best_separable": rounded(row["best_separable"]),
-            **mistakes,
-            "limit": Quantity(tested.parameters["limit"]),
-            "q_value": Quantity(float(f"{row['entangled_q']:.0e}")),
-            "family": Quantity(row["family"]),
-        },
+        f"{_of_answers(tested.answers_from, row)}{_of_exchanges(measured, row, exchanged)}",
+        evidence=_evidence(measured, row, exchanged),
         curator="Look at instances of both: if people cannot tell them apart from what the model "
         "is given, the release asks for a distinction that its data do not hold; merge the two, or "
         "say in the guidelines what tells them.",
@@ -72,6 +77,26 @@ def _finding(measured: Measurements, row: Mapping[str, Any]) -> Finding:
     )
 
 
+def _evidence(
+    measured: Measurements, row: Mapping[str, Any], exchanged: list[Pair]
+) -> dict[str, Quantity]:
+    tested = measured.tested
+    counts = ("instances", "sibling_instances", *MISTAKES)
+    told = {
+        name: coarse(row[name], tested.ledger["read"]) for name in counts if row[name] is not None
+    }
+    if not why_no_exchange(measured):
+        told["confused_pairs"] = Quantity(len(exchanged))
+    accuracies = ("separable", "separable_low", "separable_high", "best_separable")
+    return {
+        **told,
+        **{name: rounded(row[name]) for name in accuracies},
+        "limit": Quantity(tested.parameters["limit"]),
+        "q_value": Quantity(float(f"{row['entangled_q']:.0e}")),
+        "family": Quantity(row["family"]),
+    }
+
+
 def _of_layers(measured: Measurements, row: Mapping[str, Any]) -> str:
     tested = measured.tested
     if len(tested.layers) == 1 or row["best_separable"] is None:
@@ -81,13 +106,26 @@ def _of_layers(measured: Measurements, row: Mapping[str, Any]) -> str:
     return f" The layer {row['best_layer']} separates them: {{best_separable}}."
 
 
-def _of_answers(row: Mapping[str, Any]) -> str:
-    if not row["taken_for_sibling"] and not row["sibling_taken_for_it"]:
+def _of_answers(source: AnswersFrom | None, row: Mapping[str, Any]) -> str:
+    if source is None or not (row["taken_for_sibling"] or row["sibling_taken_for_it"]):
         return ""
     return (
-        " The model’s answers take the first for the second on {taken_for_sibling} instances, and "
-        "the second for the first on {sibling_taken_for_it}."
+        f" {_ANSWERS[source]} take the first for the second on {{taken_for_sibling}} instances, "
+        "and the second for the first on {sibling_taken_for_it}."
     )
+
+
+def _of_exchanges(measured: Measurements, row: Mapping[str, Any], exchanged: list[Pair]) -> str:
+    """What `model_confuses` says of the predictions of the run; it may be judged anew later."""
+    if not exchanged:
+        return ""
+    rate = measured.policy.false_discovery_rate.value
+    told = f" At a false discovery rate of {rate:g}, the check {EXCHANGES} reports"
+    same = [one for one in exchanged if set(one) == {row["node"], row["sibling"]}]
+    if same:
+        return f"{told} the same two: {finding_id(EXCHANGES, *same[0])}."
+    first = finding_id(EXCHANGES, *exchanged[0])
+    return f"{told} {{confused_pairs}} pairs of labels below the two, first {first}."
 
 
 CHECK = Check(

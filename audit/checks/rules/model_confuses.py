@@ -7,16 +7,18 @@ from typing import Any
 
 import numpy as np
 import polars as pl
-from scipy.special import gammainc, gammaincinv
 
 from audit.alignment.measure import ModelMeasurements
 from audit.base.dag import IntArray
 from audit.checks.check import Check, Limit, Outcome
+from audit.checks.shared.exchanged_pairs import (
+    exchangeable_pairs,
+    exchanged_pairs,
+    why_no_exchange,
+)
 from audit.engine.pairs.pair_counts import support
-from audit.engine.scores.exchanges import Exchanges, mistakes
-from audit.engine.statistics.association import TAIL
-from audit.engine.statistics.fdr import benjamini_hochberg
-from audit.hierarchies.relations import RELATIONS, relate
+from audit.engine.scores.exchanges import mistakes
+from audit.hierarchies.relations import RELATIONS
 from audit.measure.measure import Measurements
 from audit.results.disclosure import Quantity, count, derived
 from audit.results.findings import Finding
@@ -29,8 +31,6 @@ _RELATION = {
     "same_branch": "of one branch",
     "cross_branch": "of different branches",
 }
-LEAST_LABELS = 4
-"""Least number of labels among the mistakes: with fewer, margins determine every exchange."""
 
 
 def run(measured: Measurements) -> Outcome:
@@ -38,48 +38,19 @@ def run(measured: Measurements) -> Outcome:
 
     Neither label is an ancestor of the other. Pairs are ordered by the lower bound of their excess.
     """
-    model = measured.model
-    why_not = _why_not(measured, model)
-    family = 0
-    findings: tuple[Finding, ...] = ()
-    if model is not None and not why_not:
-        family = model.exchanges.family_size(measured.hierarchy.closure)
-        findings = tuple(_findings(measured, model, family))
+    why_not = why_no_exchange(measured)
     return Outcome(
-        denominator=family,
+        denominator=0 if why_not else exchangeable_pairs(measured),
         denominator_unit="pairs of labels that could be exchanged",
-        findings=findings,
+        findings=() if why_not else tuple(_findings(measured)),
         not_applicable=why_not,
     )
 
 
-def _why_not(measured: Measurements, model: ModelMeasurements | None) -> str:
-    """Why nothing can be judged; empty where something can."""
-    if model is None:
-        return "no predictions were given"
-    found = model.exchanges
-    if not found.family_size(measured.hierarchy.closure):
-        return (
-            "no power here: no instance has a missed label and a false answer of which neither "
-            "lies above the other"
-        )
-    if _used(support(model.gold) + support(model.decided)) == 2:
-        return "two labels are in use, and every exchange is one of the two"
-    if (mistaken := _used(found.missed + found.false)) < LEAST_LABELS:
-        return (
-            f"no power here: the mistakes are among {mistaken} labels, and of fewer than "
-            f"{LEAST_LABELS} the number of mistakes on each settles how often any two are exchanged"
-        )
-    return ""
-
-
-def _used(counts: IntArray) -> int:
-    return int(np.count_nonzero(counts))
-
-
-def _findings(measured: Measurements, model: ModelMeasurements, family: int) -> Iterator[Finding]:
-    table = _judged(measured, model.exchanges, family)
-    table = table.filter(pl.col("q_value") <= measured.policy.false_discovery_rate.value)
+def _findings(measured: Measurements) -> Iterator[Finding]:
+    model = measured.model
+    assert model is not None
+    table, family = exchanged_pairs(measured), exchangeable_pairs(measured)
     labels, alone = _labelled_alone(model, table), _one_each(model)
     for row, (of, with_a, with_b) in zip(table.iter_rows(named=True), labels, strict=True):
         yield _finding(measured, row, (of, with_a, with_b), family, alone=alone)
@@ -88,27 +59,6 @@ def _findings(measured: Measurements, model: ModelMeasurements, family: int) -> 
 def _one_each(model: ModelMeasurements) -> bool:
     """Whether no instance has two labels or two answers, so that an exchange is one mistake."""
     return all(int(np.diff(each.tocsr().indptr).max()) < 2 for each in (model.gold, model.decided))
-
-
-def _judged(measured: Measurements, found: Exchanges, family: int) -> pl.DataFrame:
-    """Pairs that are exchanged at all: counts, expectation and q; the others have p = 1."""
-    relation, _ = relate(measured.hierarchy, found.a, found.b)
-    kept = relation != RELATIONS.index("ancestor")
-    a, b, observed = found.a[kept], found.b[kept], found.observed[kept]
-    expected = found.expected(a, b)
-    return pl.DataFrame(
-        {
-            "a": a,
-            "b": b,
-            "relation": relation[kept],
-            "observed": observed,
-            "forth": found.forth[kept],
-            "back": found.back[kept],
-            "expected": expected,
-            "excess": gammaincinv(observed, TAIL) - expected,
-            "q_value": benjamini_hochberg(gammainc(observed, expected), family),
-        }
-    )
 
 
 def _labelled_alone(model: ModelMeasurements, table: pl.DataFrame) -> Iterator[tuple[int, ...]]:

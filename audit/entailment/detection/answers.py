@@ -2,58 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
 import polars as pl
 
-from audit.base.dag import BoolArray, FloatArray, IntArray
-from audit.engine.statistics.group_bootstrap import GroupBootstrap, group_bootstrap
-from audit.entailment.dataset import RELATIONS, EntailmentDataset
-from audit.entailment.detection.measurements import ALL, EVERY_SPLIT, MODEL
-
-TEST, TRAIN = "test", "train"
-"""Names of the splits that are measured, and learned from."""
-
-
-@dataclass(frozen=True, eq=False)
-class Asked:
-    """The tuples that are measured.
-
-    Args:
-        tuples: Columns `audit.entailment.dataset.TUPLES`.
-        split: "test", or "all".
-    """
-
-    tuples: pl.DataFrame
-    split: str
-
-    @cached_property
-    def valid(self) -> BoolArray:
-        """Whether each tuple is valid, shape (n,)."""
-        return self.tuples["valid"].to_numpy()
-
-    @cached_property
-    def keys(self) -> pl.Series:
-        """Head and instance of each tuple, joined."""
-        return self.tuples.select(pl.concat_str("head", "instance", separator="\0")).to_series()
-
-    @cached_property
-    def drawn(self) -> GroupBootstrap:
-        """The bootstrap over groups of one head and instance."""
-        group = self.keys.rank("dense").cast(pl.Int64) - 1
-        return group_bootstrap(group.to_numpy(), self.keys.unique().sort().to_list())
-
-    @cached_property
-    def parts(self) -> Mapping[str, IntArray]:
-        """Rows of each relation in report order, and of all of them where there are several."""
-        names = self.tuples["relation"].unique().to_list()
-        ordered = sorted(names, key=_place)
-        relation = self.tuples["relation"].to_numpy()
-        rows = {name: np.flatnonzero(relation == name) for name in ordered}
-        return rows if len(rows) < 2 else rows | {ALL: np.arange(len(relation))}
+from audit.base.dag import BoolArray, FloatArray
+from audit.entailment.asked import Asked
+from audit.entailment.detection.measurements import MODEL
 
 
 @dataclass(frozen=True, eq=False)
@@ -81,12 +38,6 @@ class Answers:
     def about(self) -> dict[str, str | None]:
         """The columns that name it."""
         return {"kind": self.kind, "model": self.model, "trained_on": self.trained_on}
-
-
-def asked_of(dataset: EntailmentDataset) -> Asked:
-    """The tuples of the test set, or all of them where there is none."""
-    test = dataset.tuples.filter(pl.col("split") == TEST)
-    return Asked(dataset.tuples, EVERY_SPLIT) if test.is_empty() else Asked(test, TEST)
 
 
 def whole_answers(
@@ -132,8 +83,3 @@ def answers_of(asked: Asked, frame: pl.DataFrame, threshold: float) -> Iterator[
             made["score"].fill_null(np.nan).to_numpy(),
             made["unparsable"].fill_null(False).to_numpy(),
         )
-
-
-def _place(relation: str) -> tuple[int, str]:
-    known = RELATIONS.index(relation) if relation in RELATIONS else len(RELATIONS)
-    return known, relation

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 import numpy as np
 import polars as pl
 
 from audit.base.dag import BoolArray, FloatArray, IntArray
 from audit.engine.statistics.resampling import unit_keys
+from audit.entailment.asked import TRAIN, Asked
 from audit.entailment.dataset import EntailmentDataset
-from audit.entailment.detection.answers import TRAIN, Answers, Asked, whole_answers
+from audit.entailment.detection.answers import Answers, whole_answers
 from audit.entailment.detection.measurements import BASELINE
-from audit.entailment.graph.wordnet import _agreeing as agreeing_edges
+from audit.entailment.graph.wordnet import NOT_COMPARED, agreeing_edges
 from audit.hierarchies.formats.wordnet import WordNet
 
 MAJORITY, RANDOM = "majority", "random"
@@ -51,9 +53,7 @@ def baselines(
         yield _scored(name, _rates(learned, asked, column, own=own))
     yield from _words_in_common(asked)
     if wordnet is not None:
-        edges = asked.tuples.select("instance", "concept").with_row_index("edge")
-        above = agreeing_edges(edges, wordnet)[1]
-        yield _scored(WORDNET, edges["edge"].is_in(above.implode()).to_numpy().astype(np.float64))
+        yield _by_wordnet(asked, wordnet)
 
 
 def _scored(name: str, score: FloatArray) -> Answers:
@@ -130,3 +130,14 @@ def _words_in_common(asked: Asked) -> Iterator[Answers]:
     last = pl.col("concept").list.last() == pl.col("instance").list.last()
     same: BoolArray = words.select(last.fill_null(False)).to_series().to_numpy()
     yield _scored(HEAD_WORD, same.astype(np.float64))
+
+
+def _by_wordnet(asked: Asked, wordnet: WordNet) -> Answers:
+    """Whether a sense of the concept lies above one of the instance; no answer about verbs."""
+    edges = asked.tuples.select("relation", "instance", "concept").with_row_index("edge")
+    compared = ~edges["relation"].is_in(NOT_COMPARED)
+    above = agreeing_edges(edges.filter(compared), wordnet)[1]
+    found = edges["edge"].is_in(above.implode()).to_numpy()
+    return replace(
+        _scored(WORDNET, found.astype(np.float64)), answered=compared.to_numpy(), predicted=found
+    )

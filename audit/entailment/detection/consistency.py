@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import polars as pl
 
-from audit.entailment.detection.measurements import ALL, CONSISTENCY, MODEL
+from audit.entailment.asked import ALL
+from audit.entailment.detection.measurements import CONSISTENCY, MODEL
 from audit.entailment.graph.chains import chain_counts
 from audit.entailment.graph.text_graph import text_graph
 

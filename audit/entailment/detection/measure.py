@@ -13,9 +13,10 @@ from audit.base.progress import Progress, silent
 from audit.engine.scores.two_classes import majority_macro_f1, random_macro_f1
 from audit.engine.statistics.group_bootstrap import with_interval
 from audit.engine.statistics.intervals import grouped_wilson
+from audit.entailment.asked import Asked, asked_of
 from audit.entailment.dataset import EntailmentDataset
 from audit.entailment.detection import measures
-from audit.entailment.detection.answers import Answers, Asked, answers_of, asked_of
+from audit.entailment.detection.answers import Answers, answers_of
 from audit.entailment.detection.baselines import (
     CONCEPT_ALONE,
     HEAD_ALONE,

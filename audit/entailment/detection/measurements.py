@@ -8,12 +8,8 @@ from typing import Any
 
 import polars as pl
 
-ALL = "All"
-"""Stands for all relations together."""
 MODEL, BASELINE = "model", "baseline"
 """Kinds of what answers."""
-EVERY_SPLIT = "all"
-"""Stands for the whole data set where no split is the test set."""
 
 _ABOUT: dict[str, Any] = {
     "kind": pl.String,

@@ -10,7 +10,8 @@ from audit.base.dag import BoolArray, FloatArray, IntArray
 from audit.engine.scores.binary_ranking import aps, aps_trapezoid, average_precision, roc_auc
 from audit.engine.scores.two_classes import macro_f1
 from audit.engine.statistics.group_bootstrap import GroupBootstrap
-from audit.entailment.detection.answers import Answers, Asked
+from audit.entailment.asked import Asked
+from audit.entailment.detection.answers import Answers
 from audit.entailment.detection.measurements import MODEL
 
 ACCURACY, STRICT, MACRO_F1 = "accuracy", "accuracy_strict", "macro_f1"

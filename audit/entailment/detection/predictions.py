@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -10,8 +11,14 @@ from typing import Any
 import polars as pl
 from scipy.special import expit
 
-from audit.base.errors import InputError, SchemaError, first_cases
-from audit.entailment.answer_tables import require_columns, text_columns, validity
+from audit.base.errors import SchemaError, first_cases
+from audit.entailment.reading.answer_columns import (
+    model_of,
+    refuse_repeated,
+    sound_rows,
+    text_columns,
+)
+from audit.entailment.reading.values import truths
 
 PREDICTIONS: dict[str, Any] = {
     "model": pl.String,
@@ -24,7 +31,7 @@ PREDICTIONS: dict[str, Any] = {
 """One row per model, training data and tuple, each once. ``trained_on`` names a relation or a data
 set; null if the file does not say. ``score`` is that of valid, in [0, 1]; null if the model gives
 none. ``valid`` is its prediction; null where it is left to the score. ``unparsable`` marks answers
-that are neither valid nor invalid, which have no score either."""
+that are neither valid nor invalid and have no score."""
 
 MISSING_ID, NO_ANSWER, BAD_SCORE = "missing_id", "no_answer", "bad_score"
 """Why a row is refused: no id; neither score nor prediction; or a score that is no number."""
@@ -39,8 +46,8 @@ ROLES = {
     "logit_invalid": ("logit_invalid", "neutral"),
 }
 """Names of columns by role. ``entailment`` and ``neutral`` are logits of an inference model."""
-_LOGITS = ("logit_valid", "logit_invalid")
 _KEYS = ("model", "trained_on", "id")
+_NUMBERS = ("score", "logit_valid", "logit_invalid")
 _READ: Any = {**PREDICTIONS, "refused": pl.String}
 
 
@@ -81,107 +88,97 @@ def read_validity_predictions(
         SchemaError: If a column is missing, or a score is outside [0, 1].
     """
     parts = [_read(path, columns or {}) for path in paths]
-    read = pl.concat(parts) if parts else pl.DataFrame(schema=_READ)
-    refused = read["refused"].drop_nulls().value_counts(sort=True)
-    frame = read.filter(pl.col("refused").is_null()).select(PREDICTIONS)
-    if frame.is_empty():
-        raise InputError(
-            "predictions of tuples are required",
-            found=f"{read.height:,} rows, none of which can be used: "
-            + ", ".join(f"{reason} {n:,}" for reason, n in refused.rows()),
-            where=paths[0] if paths else "",
-        )
-    refuse_repeated(frame, _KEYS, paths)
-    return ValidityPredictions(frame, read.height, dict(refused.rows()), tuple(paths))
+    return predictions_of(parts, paths)
 
 
-def refuse_repeated(frame: pl.DataFrame, keys: Sequence[str], paths: Sequence[Path]) -> None:
-    """Raise InputError if a model answers the same question twice.
+def predictions_of(parts: Sequence[pl.DataFrame], paths: Sequence[Path]) -> ValidityPredictions:
+    """Predictions from tables with the columns `PREDICTIONS` and ``refused``, one per file.
 
-    Args:
-        frame: Answers.
-        keys: Columns that together name one answer.
-        paths: The files, for the message.
+    Raises:
+        InputError: If no row can be used, or a model predicts a tuple twice.
     """
-    twice = frame.filter(pl.struct(*keys).is_duplicated()).unique(keys, maintain_order=True)
-    if not twice.is_empty():
-        cases = twice.head(5).select(pl.concat_str(keys, separator=" ", ignore_nulls=True))
-        raise InputError(
-            "each model must give one answer to each question",
-            found=f"several answers of {first_cases(cases.to_series(), twice.height)}",
-            where=", ".join(map(str, paths)),
-            hint="models, or draws of one model, need names of their own in a column model",
-        )
+    frame, rows_read, refused = sound_rows(
+        parts, PREDICTIONS, "predictions of tuples", paths, _KEYS
+    )
+    return ValidityPredictions(frame, rows_read, refused, tuple(paths))
+
+
+def together(several: Sequence[ValidityPredictions]) -> ValidityPredictions:
+    """Predictions of all models of several readings, none for none.
+
+    Raises:
+        InputError: If a model predicts a tuple twice.
+    """
+    frame = pl.concat([pl.DataFrame(schema=PREDICTIONS), *(one.frame for one in several)])
+    sources = tuple(path for one in several for path in one.sources)
+    refuse_repeated(frame, _KEYS, sources)
+    refused = sum((Counter(one.refused) for one in several), Counter[str]())
+    return ValidityPredictions(frame, sum(one.rows_read for one in several), refused, sources)
 
 
 def _read(path: Path, columns: Mapping[str, str]) -> pl.DataFrame:
-    table = text_columns(path, ROLES, columns)
-    require_columns(table, ("id",), path, "predictions are joined to tuples by the id of the tuple")
-    scored = _with_score(table, path)
-    prediction = validity(pl.col("prediction")) if "prediction" in table.columns else pl.lit(None)
-    written = "prediction" if "prediction" in table.columns else pl.lit(None, pl.String)
-    known = scored.with_columns(
-        *[pl.lit(None, pl.String).alias(role) for role in _KEYS if role not in table.columns],
-        valid=prediction.cast(pl.Boolean),
-        written=written,
+    """The rows of a file with why they are refused, null if they are not."""
+    table = text_columns(path, ROLES, columns, required=("id",))
+    _refuse_ambiguous(table, path)
+    missing = [role for role in (*_KEYS, "prediction") if role not in table.columns]
+    whole = table.with_columns(pl.lit(None, pl.String).alias(role) for role in missing)
+    score, bad = _scores(table, path)
+    unsaid = pl.col("score").is_null() & pl.col("prediction").is_not_null()
+    read = whole.with_columns(
+        score=score,
+        bad=bad,
+        valid=truths(whole["prediction"]),
+        model=pl.col("model").fill_null(model_of(path)),
     ).with_columns(
-        model=pl.col("model").fill_null(path.name.removesuffix(".gz").rsplit(".", 1)[0]),
-        unparsable=pl.col("written").is_not_null()
-        & pl.col("valid").is_null()
-        & pl.col("score").is_null(),
-    )
-    answered = pl.col("score").is_not_null() | pl.col("written").is_not_null()
-    refused = (
-        pl.when(pl.col("id").is_null())
+        unparsable=unsaid & pl.col("valid").is_null(),
+        refused=pl.when(pl.col("id").is_null())
         .then(pl.lit(MISSING_ID))
-        .when(pl.col("bad_score"))
+        .when("bad")
         .then(pl.lit(BAD_SCORE))
-        .when(~answered)
-        .then(pl.lit(NO_ANSWER))
+        .when(pl.col("score").is_null() & pl.col("prediction").is_null())
+        .then(pl.lit(NO_ANSWER)),
     )
-    return known.select(*PREDICTIONS, refused=refused).cast(_READ)
+    return read.select(pl.col(name).cast(kind) for name, kind in _READ.items())
 
 
-def _with_score(table: pl.DataFrame, path: Path) -> pl.DataFrame:
-    """The table with ``score`` as a number, and ``bad_score`` where it is written and is none."""
-    logits = [role for role in _LOGITS if role in table.columns]
-    given = [role for role in ("score", *logits) if role in table.columns]
-    if len(logits) == 1 or len(given) == 3:
-        raise SchemaError(
-            "a score of valid is required, or the two logits of valid and invalid",
-            found=f"the columns {first_cases(given)}",
-            where=path,
-        )
-    if not given and "prediction" not in table.columns:
-        raise SchemaError(
-            "a score of valid in [0, 1], a prediction or two logits are required",
-            found=f"columns for {first_cases(table.columns)}",
-            where=path,
-            hint="name other columns, as in score=p_valid",
-        )
-    numbers = table.select(pl.col(given).cast(pl.Float64, strict=False))
-    finite = numbers.select(pl.col(role).is_finite().fill_null(False) for role in given)
-    written = table.select(pl.any_horizontal(pl.col(given).is_not_null())) if given else None
-    whole = finite.select(pl.all_horizontal(given)).to_series() if given else None
-    if whole is None or written is None:
-        return table.with_columns(score=pl.lit(None, pl.Float64), bad_score=pl.lit(False))
-    score = numbers.to_series() if not logits else _softmax(numbers, path)
-    score = pl.select(pl.when(whole).then(score)).to_series()
-    _refuse_outside(score, path)
-    return table.with_columns(score=score, bad_score=written.to_series() & ~whole)
+def _refuse_ambiguous(table: pl.DataFrame, path: Path) -> None:
+    numbers = [role for role in _NUMBERS if role in table.columns]
+    if len(numbers) == 3 or numbers in (["logit_valid"], ["logit_invalid"]):
+        required = "a score of valid is required, or the two logits of valid and invalid"
+    elif not numbers and "prediction" not in table.columns:
+        required = "a score of valid, a prediction or two logits are required"
+    elif "score" in numbers and len(numbers) > 1:
+        required = "a score of valid or two logits are required, not both"
+    else:
+        return
+    raise SchemaError(
+        required,
+        found=f"columns for {first_cases(table.columns)}",
+        where=path,
+        hint="name other columns, for example score=p_valid",
+    )
 
 
-def _softmax(numbers: pl.DataFrame, path: Path) -> pl.Series:
-    apart = (numbers["logit_valid"] - numbers["logit_invalid"]).to_numpy()
-    return pl.Series(expit(apart))
-
-
-def _refuse_outside(score: pl.Series, path: Path) -> None:
-    outside = score.filter(~score.is_between(0, 1))
+def _scores(table: pl.DataFrame, path: Path) -> tuple[pl.Series, pl.Series]:
+    """Score of valid of each row, null where there is none, and whether one is no number."""
+    given = [role for role in _NUMBERS if role in table.columns]
+    if not given:
+        nothing = pl.repeat(None, table.height, dtype=pl.Float64, eager=True)
+        return nothing, pl.repeat(False, table.height, eager=True)
+    numbers = table.select(pl.col(given).cast(pl.Float64, strict=False).fill_nan(None))
+    finite = pl.all_horizontal(pl.col(given).is_finite().fill_null(False))
+    sound = numbers.select(finite).to_series()
+    written = table.select(pl.any_horizontal(pl.col(given).is_not_null())).to_series()
+    score = numbers.to_series()
+    if len(given) == 2:
+        score = pl.Series(expit((numbers[given[0]] - numbers[given[1]]).fill_null(0).to_numpy()))
+    score = pl.select(pl.when(sound).then(score)).to_series()
+    outside = score.drop_nulls().filter(~score.drop_nulls().is_between(0, 1))
     if len(outside):
         raise SchemaError(
             "a score of valid must lie between 0 and 1",
-            found=f"{len(outside):,} scores outside: {first_cases(outside.head(5), len(outside))}",
+            found=first_cases(outside.head(5), len(outside)),
             where=path,
-            hint="give logits as the two columns logit_valid and logit_invalid",
+            hint="give logits as two columns, logit_valid and logit_invalid",
         )
+    return score, written & ~sound

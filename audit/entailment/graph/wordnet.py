@@ -23,7 +23,7 @@ def agreement_table(merged: TextGraph, wordnet: WordNet) -> pl.DataFrame:
     stated = pl.when(pl.col("valid") > 0).then(pl.lit("valid")).when(DENIED).then(pl.lit("denied"))
     compared = ~pl.col("relation").is_in(NOT_COMPARED)
     edges = merged.edges.filter(compared).with_columns(stated=stated).with_row_index("edge")
-    known, agreeing = _agreeing(edges, wordnet)
+    known, agreeing = agreeing_edges(edges, wordnet)
     table = (
         edges.with_columns(
             in_wordnet=pl.col("edge").is_in(known.implode()),
@@ -45,8 +45,15 @@ def agreement_table(merged: TextGraph, wordnet: WordNet) -> pl.DataFrame:
     ).select(pl.col(name).cast(kind) for name, kind in WORDNET.items())
 
 
-def _agreeing(edges: pl.DataFrame, wordnet: WordNet) -> tuple[pl.Series, pl.Series]:
-    """The numbers of the edges both of whose texts are known, and of those WordNet agrees with."""
+def agreeing_edges(edges: pl.DataFrame, wordnet: WordNet) -> tuple[pl.Series, pl.Series]:
+    """The numbers of the edges both of whose texts are known, and of those WordNet agrees with.
+
+    WordNet agrees if a sense of the concept is one of the instance, or lies above one.
+
+    Args:
+        edges: Columns ``edge`` (a number), ``instance`` and ``concept``.
+        wordnet: The nouns of a WordNet.
+    """
     hierarchy = wordnet.hierarchy()
     senses = _senses(edges, wordnet)
     above = (

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import NoReturn
 
@@ -42,6 +43,8 @@ def read_entailment(
     kind: str = "tuples",
     columns: Mapping[str, str] | None = None,
     split_files: Mapping[str, Path | str] | None = None,
+    *,
+    labelled: bool = True,
 ) -> EntailmentDataset:
     """Read tuples from CSV, TSV, JSON lines or Parquet.
 
@@ -59,6 +62,7 @@ def read_entailment(
         columns: Names of columns by what they hold, where they differ. ``votes`` names a column for
             each annotator, by names or patterns joined by commas; or, with ``votes_valid``, counts.
         split_files: Further files by the name of their split.
+        labelled: Whether tuples need a label; else all are valid where no column has labels.
 
     Returns:
         The kept records. ``refused`` counts the others by `REASONS`.
@@ -67,7 +71,9 @@ def read_entailment(
         InputError: If a file cannot be read, or no record of it all can be kept.
         SchemaError: If a required column is missing, or files differ in having ids.
     """
-    form, given = kind_named(kind), [paths] if isinstance(paths, (str, Path)) else list(paths)
+    named_kind = kind_named(kind)
+    form = named_kind if labelled else replace(named_kind, unlabelled=True)
+    given = [paths] if isinstance(paths, (str, Path)) else list(paths)
     files = files_of([Path(path) for path in given]) if given or not split_files else []
     named: list[tuple[Path, str | None]] = [
         (path, split_named(path.stem.split(".")[0]) if len(files) > 1 else None) for path in files

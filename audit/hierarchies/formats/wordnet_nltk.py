@@ -57,6 +57,14 @@ class NounReader(WordNetCorpusReader):  # type: ignore[misc]
         return read_bytes(self._folder / file) if file in NOUN_FILES else b""
 
 
+class WordReader(NounReader):
+    """Reads all parts of speech, from the files of a folder that has them."""
+
+    def _content(self, file: str) -> bytes:
+        known = file != "lexnames" and (self._folder / file).is_file()
+        return read_bytes(self._folder / file) if known else super()._content(file)
+
+
 class _Nowhere(PathPointer):  # type: ignore[misc]
     """The root that nltk asks for; nothing is ever opened through it."""
 

@@ -7,9 +7,8 @@ from collections.abc import Sequence
 import numpy as np
 import polars as pl
 
-from audit.base.cycles import on_cycle, shortest_cycle, strong_components
+from audit.base.cycles import CycleSearch, on_cycle, strong_components
 from audit.base.dag import SYNTHETIC_ROOT, IntArray, Sparse, edge_matrix
-from audit.base.plurals import counted
 from audit.hierarchies.building import EDGE_SCHEMA, CyclicError, arrows
 from audit.hierarchies.hierarchy import Hierarchy
 from audit.hierarchies.lint.finding import LintFinding
@@ -25,8 +24,9 @@ def without_cycles(error: CyclicError) -> tuple[Hierarchy, tuple[LintFinding, ..
     ids = error.nodes["node"].to_list()
     edges = _matrix(error)
     component = strong_components(edges)
+    search = CycleSearch(edges)
     findings = [
-        _finding(ids, edges[members][:, members], members)
+        _finding([ids[node] for node in search.shortest(members.tolist())], len(members), len(ids))
         for members in _sets(component, np.flatnonzero(on_cycle(edges, component)))
     ]
     return _condensed(error, component), tuple(findings)
@@ -48,19 +48,23 @@ def _sets(component: IntArray, on: IntArray) -> list[IntArray]:
     return sorted(np.split(by_component, begins[1:]), key=len, reverse=True)
 
 
-def _finding(ids: Sequence[str], edges: Sparse, members: IntArray) -> LintFinding:
-    cycle = tuple(ids[members[place]] for place in shortest_cycle(edges))
-    below = "lies below itself" if len(members) == 1 else "lie below each other"
+def _finding(cycle: Sequence[str], members: int, of: int) -> LintFinding:
+    alone = members == 1
+    several = (
+        f"{members:,} nodes lie below each other: {arrows(cycle)}. No hierarchy can be made "
+        "of them; what follows takes them for one node."
+    )
     return LintFinding(
         "cycle",
         "error",
-        f"{counted(len(members), 'nodes')} {below}: {arrows(cycle)}. No hierarchy can be made of "
-        f"{'it' if len(members) == 1 else 'them'}; what follows takes them for one node.",
-        "Remove one edge of the cycle, or make its nodes one; then run this again, since a longer "
-        "cycle may be left.",
-        (cycle,),
+        f"A node lies below itself: {arrows(cycle)}." if alone else several,
+        "Remove that edge."
+        if alone
+        else "Remove one edge of the cycle, or make its nodes one; then run this again, since a "
+        "longer cycle may be left.",
+        (tuple(cycle),),
         "child, its parent, its parent again, back to the child",
-        len(ids),
+        of,
         "nodes",
     )
 
@@ -79,7 +83,7 @@ def _condensed(error: CyclicError, component: IntArray) -> Hierarchy:
         pl.col("title").first(), pl.col("assignable").any(ignore_nulls=False)
     )
     return Hierarchy.build(
-        edges.filter(pl.col("child") != pl.col("parent")),
+        edges.filter(pl.col("child") != pl.col("parent")).unique(),
         merged.rename({"first": "node"}),
         name=error.name,
     )

@@ -26,7 +26,7 @@ class LintResult:
 
     Args:
         hierarchy: The hierarchy, in which nodes that lie below each other are one.
-        findings: Cycles first, then the others in the order of `RULES`; empty if nothing is told.
+        findings: Cycles, warnings, notes, each in the order of `RULES`; empty if nothing is wrong.
     """
 
     hierarchy: Hierarchy
@@ -75,5 +75,6 @@ def lint(
 
 
 def lint_hierarchy(hierarchy: Hierarchy) -> tuple[LintFinding, ...]:
-    """Tell faults of a hierarchy's structure; a rule that finds none says nothing."""
-    return tuple(finding for rule in RULES for finding in rule(hierarchy))
+    """Tell faults of a hierarchy's structure, warnings first; a rule that finds none is silent."""
+    findings = (finding for rule in RULES for finding in rule(hierarchy))
+    return tuple(sorted(findings, key=lambda finding: finding.severity == "note"))

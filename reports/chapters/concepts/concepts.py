@@ -95,12 +95,18 @@ def _by(facts: Mapping[str, Any]) -> tuple[str, ...]:
     """Layers by name, and what stands for the model's answers and for a random network."""
     every = facts["layers"]
     told = "The only layer is" if len(every) == 1 else "The layers are, in order,"
-    predictions = "" if facts["predicted"] else " The file has no predictions."
+    predictions = "" if facts["predicted"] else _elsewhere(facts.get("answers_from"))
     return (
         f"{told} {names(every)}.",
         f"Once a dimension is removed, the model answers by {facts['predictor']}.{predictions}",
         _network(facts["baseline"]),
     )
+
+
+def _elsewhere(answers_from: str | None) -> str:
+    """A sentence on predictions that the representations come without."""
+    told = "" if answers_from is None else ": nodes are compared with those of the run"
+    return f" The file has no predictions{told}."
 
 
 def _network(baseline: str) -> str:

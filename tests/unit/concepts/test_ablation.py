@@ -174,6 +174,30 @@ def test_a_probe_fitted_after_leace_answers_without_looking(
     assert np.ptp(scores, axis=0).max() < 1e-2
 
 
+@examples(20)
+@given(WORLDS)
+def test_leace_is_that_of_its_authors(drawn: tuple[Array, Concepts]) -> None:
+    """Without what their package adds to the closed form: shrinkage, a bound of the trace, and
+    leaving out what covaries little."""
+    torch = pytest.importorskip("torch")
+    theirs = pytest.importorskip("concept_erasure", reason="needs concept-erasure")
+    z, concept = drawn
+    marks = np.eye(concept.max() + 1)[concept]
+    fitter = theirs.LeaceFitter(
+        z.shape[1],
+        marks.shape[1],
+        shrinkage=False,
+        constrain_cov_trace=False,
+        svd_tol=1e-10,
+        dtype=torch.float64,
+    )
+    eraser = fitter.update(torch.from_numpy(z), torch.from_numpy(marks)).eraser
+
+    ours = leace(z, concept)
+    np.testing.assert_allclose(ours(z), eraser(torch.from_numpy(z)).numpy(), rtol=0, atol=1.7e-13)
+    np.testing.assert_allclose(ours.projection, eraser.P.numpy(), rtol=0, atol=1.7e-13)
+
+
 def test_leace_in_torch_is_leace_in_numpy() -> None:
     pytest.importorskip("torch")
     z, concept = world(1, 3, 6)

@@ -36,9 +36,10 @@ def layer(vectors: dict[str, tuple[float, ...]], each: int, noise: float, seed: 
 
 
 def below(each: int, predictions: Sequence[str | None] | None = None) -> Below:
-    return instances_below(
-        HIERARCHY, [[leaf] for leaf in LEAVES for _ in range(each)], predictions, 10
-    )
+    answers = None
+    if predictions is not None:
+        answers = [None if one is None else [one] for one in predictions]
+    return instances_below(HIERARCHY, [[leaf] for leaf in LEAVES for _ in range(each)], answers, 10)
 
 
 def frame(

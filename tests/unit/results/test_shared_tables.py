@@ -12,12 +12,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from audit.results import concept_part, explanation_part
+from audit.results import concept_part, entailment_part, explanation_part
 from audit.results.shared_tables import SharedTable, shared_rows
 from fixtures.examples import examples
 
 SCHEMA: Any = json.loads(Path("docs/result.schema.json").read_text("utf-8"))
-TABLES = {"explanations": explanation_part.SHARED, "concepts": concept_part.SHARED}
+TABLES = {
+    "explanations": explanation_part.SHARED,
+    "concepts": concept_part.SHARED,
+    "entailment": {name: table.rule for name, table in entailment_part.SHARED.items()},
+}
 
 
 @pytest.mark.parametrize("part", TABLES)

@@ -1,0 +1,99 @@
+"""annotator_outlier: annotators who agree with the others less than all others do."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import polars as pl
+
+from audit.base.dag import IntArray
+from audit.checks.check import Check, Limit, Outcome
+from audit.checks.entailment.edges import QUOTED, arrows, cases_of, quoted
+from audit.measure.measure import Measurements
+from audit.results.disclosure import Quantity, coarse, count, derived
+from audit.results.findings import Finding
+
+_NAME = "annotator_outlier"
+_TITLE = "Does any annotator agree with the others less than all others do?"
+
+
+def run(measured: Measurements) -> Outcome:
+    """Report annotators whose rate of agreement is too low for chance, at the policy's rate."""
+    tested = measured.entailed.quality.annotators.drop_nulls("q_value")
+    rate = measured.policy.false_discovery_rate.value
+    found = tested.filter(pl.col("q_value") <= rate).sort("q_value", "annotator")
+    return Outcome(
+        denominator=len(tested),
+        denominator_unit="annotators with enough votes",
+        findings=tuple(_finding(measured, row, len(tested)) for row in found.to_dicts()),
+        not_applicable="" if len(tested) else _lacking(measured),
+    )
+
+
+def _lacking(measured: Measurements) -> str:
+    if measured.entailed.dataset.votes.is_empty():
+        return "it is not known who voted"
+    least = measured.entailed.quality.parameters["least_compared"]
+    return f"no four annotators have {least:.0f} votes beside a majority of others"
+
+
+def _finding(measured: Measurements, row: Mapping[str, Any], family: int) -> Finding:
+    tuples = _tuples(measured, row["annotator"])
+    said = "; ".join(_case(case) for case in tuples.head(QUOTED).iter_rows(named=True))
+    bounds = ("rate", "low", "high", "sensitivity", "specificity")
+    return Finding(
+        check=_NAME,
+        severity="warning",
+        nodes=(),
+        statement=f"The annotator {quoted(row['annotator'])} agrees with the majority of the "
+        "others on {agreeing} of {compared} tuples ({rate}), all others on {others}. Dawid and "
+        "Skene’s model has them find {sensitivity} of valid and {specificity} of invalid tuples. "
+        f"First disagreements: {said}.",
+        evidence={
+            "instances": coarse(len(tuples), measured.n_instances),
+            "agreeing": count(row["agreeing"], row["compared"]),
+            "compared": Quantity(row["compared"]),
+            **{name: derived(row[name], "agreeing") for name in bounds},
+            "others": Quantity(row["others"]),
+            **{
+                name: derived(row[name], "agreeing")
+                for name in ("difference", "difference_low", "difference_high")
+            },
+            "q_value": Quantity(float(f"{row['q_value']:.0e}")),
+            "family": Quantity(family),
+        },
+        curator="Read some of these votes: discard all of this annotator’s if they show no care, "
+        "and have the tuples judged again; keep them if the others are wrong.",
+        data_user="Count agreement and labels without this annotator too.",
+        touched=len(tuples),
+        strength=-row["difference"],
+        key=(row["annotator"],),
+    )
+
+
+def _case(case: Mapping[str, Any]) -> str:
+    vote = "valid" if case["vote"] else "invalid"
+    return f"{arrows((case['instance'], case['concept']))} is {vote}"
+
+
+def _tuples(measured: Measurements, annotator: str) -> pl.DataFrame:
+    """The tuples on which an annotator votes against the majority of the others."""
+    votes = measured.entailed.quality.dissents.filter(annotator=annotator)
+    against = votes.select("id", vote="valid")
+    return measured.entailed.dataset.tuples.join(against, on="id", maintain_order="left")
+
+
+def cases(measured: Measurements, finding: Finding) -> IntArray:
+    """The tuples on which the annotator votes against the majority of the others."""
+    return cases_of(measured, _tuples(measured, *finding.key))
+
+
+CHECK = Check(
+    _NAME,
+    _TITLE,
+    run,
+    limits=(Limit("q_value", "<=", "false_discovery_rate"),),
+    needs="entailment",
+    cases=cases,
+)

@@ -1,0 +1,84 @@
+"""tail_mismatch: tuples whose elements do not fit each other."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Any
+
+import polars as pl
+
+from audit.base.dag import IntArray
+from audit.checks.check import Check, Outcome
+from audit.checks.entailment.edges import QUOTED, cases_of, quoted
+from audit.checks.entailment.shares import share_of
+from audit.measure.measure import Measurements
+from audit.results.disclosure import coarse
+from audit.results.findings import Finding
+
+_NAME = "tail_mismatch"
+_TITLE = "Do the elements of each tuple fit each other?"
+_SAID: Mapping[str, str] = MappingProxyType(
+    {
+        "instance_not_head": "an instance that is not the head",
+        "tail_not_concept": "a tail that is not the concept",
+        "head_lacks_instance": "a head that does not hold the instance",
+        "tail_repeats_head": "a tail that repeats the head",
+        "tail_differs": "a tail that is not the head with its instance replaced by the concept",
+    }
+)
+
+
+def run(measured: Measurements) -> Outcome:
+    """Report each fault of each relation."""
+    table = measured.entailed.quality.consistency
+    found = table.filter(pl.col("faulty") > 0).iter_rows(named=True)
+    return Outcome(
+        denominator=measured.entailed.dataset.tuples.height,
+        denominator_unit="tuples",
+        findings=tuple(_finding(measured, row) for row in found),
+    )
+
+
+def _finding(measured: Measurements, row: Mapping[str, Any]) -> Finding:
+    relation, fault = row["relation"], row["fault"]
+    rows = _mismatches(measured, relation, fault).head(QUOTED)
+    said = "; ".join(_case(case) for case in rows.iter_rows(named=True))
+    lacking = fault == "head_lacks_instance"
+    return Finding(
+        check=_NAME,
+        severity="warning",
+        nodes=(relation,),
+        statement=f"{{tuples}} of {{of}} tuples of {relation} ({{share}}) {{tuples|has|have}} "
+        f"{_SAID[fault]}: {said}.",
+        evidence={
+            "instances": coarse(row["faulty"], measured.n_instances),
+            **share_of("tuples", row["faulty"], row["tuples"], row),
+        },
+        curator="Look for what the instance was taken from, and correct the head or the instance."
+        if lacking
+        else "Take what is proposed, which --fix writes into a copy, after a look at a few: the "
+        "label was given for the text that annotators saw.",
+        data_user="Leave these out, or build the tail from the other elements: a model that reads "
+        "it is asked about another text than annotators were.",
+        touched=row["faulty"],
+        strength=row["share"],
+        key=(relation, fault),
+    )
+
+
+def _case(case: Mapping[str, Any]) -> str:
+    proposed = "" if case["proposed"] is None else f" and not {quoted(case['proposed'])}"
+    return f"{case['column']} {quoted(case['value'])}{proposed}"
+
+
+def _mismatches(measured: Measurements, relation: str, fault: str) -> pl.DataFrame:
+    return measured.entailed.quality.mismatches.filter(relation=relation, fault=fault)
+
+
+def cases(measured: Measurements, finding: Finding) -> IntArray:
+    """The tuples of the relation with the fault."""
+    return cases_of(measured, _mismatches(measured, *finding.key))
+
+
+CHECK = Check(_NAME, _TITLE, run, needs="entailment", cases=cases)

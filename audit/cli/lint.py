@@ -1,0 +1,51 @@
+"""``audit lint``: tell faults of a hierarchy's structure, without data."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from audit.base.limits import limits
+from audit.cli.options import FailOn, FailOnSeverity, Limits, Relations, TitleFiles
+from audit.cli.output import print_json, print_shown, shown_progress, user_mistakes
+from audit.cli.stated_limits import limits_of
+
+_FAILING = {
+    FailOn.never: (),
+    FailOn.error: ("error",),
+    FailOn.warning: ("error", "warning"),
+}
+
+
+def lint(
+    hierarchy: Annotated[
+        str, typer.Argument(help="Name of a built-in hierarchy, or a hierarchy file or folder.")
+    ],
+    format: Annotated[str | None, typer.Option(help="Format of the file; else found.")] = None,
+    titles: TitleFiles = None,
+    relations: Relations = None,
+    fail_on: FailOnSeverity = FailOn.never,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    limit: Limits = None,
+) -> None:
+    """Tell faults of a hierarchy's structure: cycles, redundant edges, titles that clash."""
+    with user_mistakes(), shown_progress() as progress:
+        from audit.hierarchies.lint.linting import lint as linted
+
+        progress("reading")
+        with limits(**limits_of(limit)):
+            result = linted(
+                hierarchy,
+                format=format,
+                relations=tuple(relations or ()),
+                titles=tuple(titles or ()),
+            )
+    if as_json:
+        print_json(result.to_dict())
+    else:
+        from audit.cli import terminal
+
+        print_shown(terminal.lint(result))
+    failing = any(finding.severity in _FAILING[fail_on] for finding in result.findings)
+    raise typer.Exit(int(failing))

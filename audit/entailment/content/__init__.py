@@ -1,0 +1,1 @@
+"""What an entailment dataset holds: counts, texts, splits, and whether tuples are consistent."""

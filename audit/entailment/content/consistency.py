@@ -1,0 +1,147 @@
+"""Whether the elements of a tuple fit each other, and what would make them fit."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import polars as pl
+
+from audit.entailment.content.totals import in_report_order, with_share
+from audit.entailment.dataset import WHOLE, EntailmentDataset
+
+FAULTS = (
+    "instance_not_head",
+    "tail_not_concept",
+    "head_lacks_instance",
+    "tail_repeats_head",
+    "tail_differs",
+)
+"""What may not fit, the first that applies. Of relations about whole events: the instance is not
+the head, or the tail not the concept. Of others: the head does not hold its instance; or the tail
+is not the head with one mention of the instance replaced by the concept, but the head itself, or
+something else."""
+
+CONSISTENCY: dict[str, Any] = {
+    "relation": pl.String,
+    "fault": pl.String,
+    "tuples": pl.Int64,
+    "faulty": pl.Int64,
+    "share": pl.Float64,
+    "low": pl.Float64,
+    "high": pl.Float64,
+}
+"""One row per relation and fault that it could have, with the share of its tuples that have it."""
+
+MISMATCHES: dict[str, Any] = {
+    "id": pl.String,
+    "row": pl.Int64,
+    "relation": pl.String,
+    "fault": pl.String,
+    "column": pl.String,
+    "value": pl.String,
+    "proposed": pl.String,
+}
+"""One row per tuple that does not fit, in the order of the tuples. ``proposed`` would make the
+``column`` fit; it is null where the head lacks the instance, and nothing can be proposed."""
+
+_WHOLE_FAULTS = FAULTS[:2]
+
+
+def consistency(dataset: EntailmentDataset) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """Faults by relation, columns `CONSISTENCY`, and the tuples that have one, `MISMATCHES`.
+
+    Texts are compared in lower case with single blanks, and "a" is as good as "an": a tail may
+    have changed the article that stands before the replaced words.
+    """
+    plain = dataset.tuples.with_columns(
+        _plain(name).alias(f"{name}_plain") for name in ("head", "tail", "instance", "concept")
+    )
+    whole = pl.col("relation").is_in(sorted(WHOLE))
+    replaced = _first_replaced()
+    cases = plain.with_columns(
+        fault=pl.when(whole & (pl.col("instance_plain") != pl.col("head_plain")))
+        .then(pl.lit("instance_not_head"))
+        .when(whole & (pl.col("tail_plain") != pl.col("concept_plain")))
+        .then(pl.lit("tail_not_concept"))
+        .when(~whole & ~pl.col("head_plain").str.contains(pl.col("instance_plain"), literal=True))
+        .then(pl.lit("head_lacks_instance"))
+        .when(~whole & (_article_free(replaced) != _article_free(pl.col("tail_plain"))))
+        .then(pl.lit("tail_differs"))
+    ).drop_nulls("fault")
+    mismatches = _explained(cases)
+    return _counted(dataset, mismatches), mismatches
+
+
+def _plain(name: str) -> pl.Expr:
+    return pl.col(name).str.to_lowercase().str.replace_all(r"\s+", " ")
+
+
+def _first_replaced() -> pl.Expr:
+    """The head with the first mention of its instance replaced; the head if it holds none."""
+    parts = pl.col("head_plain").str.splitn(pl.col("instance_plain"), 2).struct
+    changed = parts.field("field_0") + pl.col("concept_plain") + parts.field("field_1")
+    return pl.coalesce(changed, "head_plain")
+
+
+def _article_free(text: pl.Expr) -> pl.Expr:
+    return text.str.replace_all(r"\ban\b", "a")
+
+
+def _explained(cases: pl.DataFrame) -> pl.DataFrame:
+    """The mismatches among cases: other mentions of the instance may be the ones replaced."""
+    found = []
+    for row in cases.iter_rows(named=True):
+        fault, column, proposed = row["fault"], "tail", None
+        if fault == "instance_not_head":
+            column, proposed = "instance", row["head"]
+        elif fault == "tail_not_concept":
+            proposed = row["concept"]
+        elif fault == "tail_differs":
+            choices = _replaced(row["head_plain"], row["instance_plain"], row["concept_plain"])
+            tail = _WITHOUT_N.sub("a", row["tail_plain"])
+            if any(tail == _WITHOUT_N.sub("a", choice) for choice in choices):
+                continue
+            fault = "tail_repeats_head" if row["tail_plain"] == row["head_plain"] else fault
+            proposed = _proposed(row["head"], row["instance"], row["concept"])
+        found.append(
+            {**row, "fault": fault, "column": column, "value": row[column], "proposed": proposed}
+        )
+    return pl.DataFrame(found, schema=MISMATCHES)
+
+
+_WITHOUT_N = re.compile(r"\ban\b")
+
+
+def _replaced(head: str, instance: str, concept: str) -> list[str]:
+    """The head with each mention of the instance replaced in turn, and with all of them."""
+    parts = head.split(instance)
+    one = [
+        instance.join(parts[:place]) + concept + instance.join(parts[place:])
+        for place in range(1, len(parts))
+    ]
+    return [*one, concept.join(parts)] if one else []
+
+
+def _proposed(head: str, instance: str, concept: str) -> str | None:
+    """The head with the first mention of the instance as whole words replaced, else the first."""
+    mention = r"\s+".join(re.escape(word) for word in instance.split())
+    for pattern in (rf"(?<!\w){mention}(?!\w)", mention):
+        changed, times = re.subn(pattern, lambda _: concept, head, count=1, flags=re.IGNORECASE)
+        if times:
+            return changed
+    return None
+
+
+def _counted(dataset: EntailmentDataset, mismatches: pl.DataFrame) -> pl.DataFrame:
+    relations = dataset.tuples.group_by("relation").agg(tuples=pl.len().cast(pl.Int64))
+    faults = pl.DataFrame({"fault": FAULTS})
+    whole = pl.col("relation").is_in(sorted(WHOLE))
+    possible = relations.join(faults, how="cross").filter(
+        whole == pl.col("fault").is_in(_WHOLE_FAULTS)
+    )
+    counts = mismatches.group_by("relation", "fault").agg(faulty=pl.len().cast(pl.Int64))
+    joined = possible.join(counts, on=["relation", "fault"], how="left", maintain_order="left")
+    filled = with_share(joined.with_columns(pl.col("faulty").fill_null(0)), "faulty", "tuples")
+    order = pl.col("fault").replace_strict(FAULTS, range(len(FAULTS)), return_dtype=pl.Int64)
+    return in_report_order(filled.sort(order)).select(*CONSISTENCY)

@@ -1,0 +1,164 @@
+"""Copies of files of tuples in their own format, with some values changed and records left out."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import json
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from audit.base.disk import on_disk, working_beside
+from audit.base.errors import InputError, OutputError, first_cases
+from audit.data.sources import File
+from audit.entailment.reading.columns import Kind, roles_among
+from audit.entailment.reading.tables import has_header, is_json, records_in
+from audit.entailment.reading.values import splits, truths
+
+Edit = tuple[int, str, Any]
+"""A value to change: the place of its record in the file, from 0, its role, and what it shall be:
+true or false for a label, the name of a split, or a text."""
+
+
+@dataclass(frozen=True, eq=False)
+class Copy:
+    """The records of a file as they are stored.
+
+    Args:
+        source: The file.
+        table: Its columns; of JSON lines as text.
+        lines: JSON lines as they are written; None in other formats.
+        roles: The column, or key, of each role.
+        header: Whether the file names its columns.
+    """
+
+    source: File
+    table: pl.DataFrame
+    lines: tuple[str, ...] | None
+    roles: Mapping[str, str]
+    header: bool
+
+    def edited(self, edits: Iterable[Edit]) -> Copy:
+        """The copy with values changed; labels and splits are spelt as elsewhere in the file.
+
+        Raises:
+            InputError: If the file has no column for a role.
+        """
+        by_role: dict[str, dict[int, Any]] = {}
+        for record, role, value in edits:
+            by_role.setdefault(role, {})[record] = value
+        missing = [role for role in by_role if role not in self.roles]
+        if missing:
+            raise InputError(
+                "a column to change is required", found=first_cases(missing), where=self.source
+            )
+        table, lines = self.table, list(self.lines or ())
+        for role, values in by_role.items():
+            name = self.roles[role]
+            spelt = _spelling(table[name], role)
+            changes = {record: spelt(value) for record, value in values.items()}
+            table = table.with_columns(_changed(table[name], changes))
+            if self.lines is not None:
+                for record, text in changes.items():
+                    lines[record] = _changed_line(lines[record], name, text)
+        return replace(self, table=table, lines=None if self.lines is None else tuple(lines))
+
+    def only(self, records: Sequence[int]) -> Copy:
+        """The copy with some of its records, in the order given."""
+        lines = None if self.lines is None else tuple(self.lines[record] for record in records)
+        return replace(self, table=self.table[list(records)], lines=lines)
+
+    def followed_by(self, others: Iterable[Copy]) -> Copy:
+        """The copy with records of other files after its own.
+
+        Raises:
+            InputError: If another one has other columns, or another format.
+        """
+        made = self
+        for other in others:
+            same = made.table.schema == other.table.schema or made.table.is_empty()
+            if not same or (made.lines is None) != (other.lines is None):
+                raise InputError(
+                    "files between which records move must have the same columns and format",
+                    found=f"others than in {self.source}",
+                    where=other.source,
+                )
+            table = pl.concat([made.table, other.table]) if made.table.height else other.table
+            lines = None if made.lines is None else (*made.lines, *(other.lines or ()))
+            made = replace(made, table=table, lines=lines)
+        return made
+
+    def content(self) -> bytes:
+        """The bytes of a file of the same format, packed as the file is."""
+        stream = io.BytesIO()
+        if self.lines is not None:
+            stream.write("".join(f"{line}\n" for line in self.lines).encode())
+        elif self.source.is_text:
+            separator = self.source.separator
+            self.table.write_csv(stream, include_header=self.header, separator=separator)
+        else:
+            self.table.write_parquet(stream)
+        packed = self.source.path.suffix.lower() == ".gz"
+        return gzip.compress(stream.getvalue(), mtime=0) if packed else stream.getvalue()
+
+
+def copy_of(path: Path, kind: Kind, columns: Mapping[str, str]) -> Copy:
+    """The records of a file as they are stored; it is read as `read_entailment` reads it."""
+    source = File(path)
+    table = records_in(source, kind)
+    roles = roles_among(table.columns, kind, columns, source).named
+    lines = tuple(line for _, line in source.lines()) if is_json(source) else None
+    return Copy(source, table, lines, roles, has_header(source, kind))
+
+
+@contextmanager
+def new_folder(folder: Path) -> Iterator[Path]:
+    """Yield a temporary folder that becomes ``folder`` when the block ends without an error.
+
+    Raises:
+        OutputError: If something is there already, or cannot be written.
+    """
+    _refuse_existing(folder)
+    with working_beside(folder.resolve()) as begun, on_disk(folder):
+        yield begun
+        _refuse_existing(folder)
+        begun.rename(folder.resolve())
+
+
+def _refuse_existing(folder: Path) -> None:
+    if folder.exists():
+        raise OutputError("a new folder is required", found="something that exists", where=folder)
+
+
+def _spelling(column: pl.Series, role: str) -> Callable[[Any], Any]:
+    """How a column writes a value: as where it has it first, else plainly."""
+    if role not in ("label", "split"):
+        return lambda value: value
+    text = column.cast(pl.String).str.strip_chars()
+    met = pl.DataFrame(
+        {"stored": column, "means": truths(text) if role == "label" else splits(text)}
+    )
+    first = met.drop_nulls().unique("means", keep="first", maintain_order=True)
+    stored = dict(first.select("means", "stored").iter_rows())
+    plain = {True: "1", False: "0"} if column.dtype == pl.String else {True: 1, False: 0}
+    return lambda value: stored.get(value, plain.get(value, value))
+
+
+def _changed(column: pl.Series, changes: Mapping[int, Any]) -> pl.Series:
+    values = column.to_list()
+    for record, value in changes.items():
+        values[record] = value
+    return pl.Series(column.name, values, column.dtype)
+
+
+def _changed_line(line: str, key: str, text: str) -> str:
+    """A line of JSON with another value of the type that the key has."""
+    made = json.loads(line)
+    plain = isinstance(made.get(key), str) or made.get(key) is None
+    made[key] = text if plain else json.loads(text)
+    return json.dumps(made, ensure_ascii=False)

@@ -1,0 +1,1 @@
+"""Generation: models that name concepts of instances, against references and human ratings."""

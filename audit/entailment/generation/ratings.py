@@ -1,0 +1,174 @@
+"""What people say of generated concepts: shares by level, and how far raters agree."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from audit.base.dag import IntArray
+from audit.engine.statistics.group_bootstrap import group_bootstrap, with_interval
+from audit.engine.statistics.intervals import grouped_wilson
+from audit.engine.statistics.rater_agreement import (
+    agreement_of_sums,
+    agreement_terms,
+    equal_votes,
+)
+from audit.entailment.asked import parts_by_relation
+from audit.entailment.generation.measurements import AGREEMENT, RATINGS
+from audit.entailment.reading.answer_columns import model_of, sound_rows, text_columns
+from audit.entailment.reading.values import truths
+
+RATED: dict[str, Any] = {
+    "model": pl.String,
+    "id": pl.String,
+    "rater": pl.String,
+    "level": pl.String,
+}
+"""One row per model, text (named by the id of a tuple of its instance) and rater."""
+
+ROLES = {
+    "id": ("id",),
+    "model": ("model",),
+    "rater": ("rater", "annotator"),
+    "rating": ("rating", "level"),
+}
+"""Names of columns by role."""
+MISSING_ID, MISSING_RATING = "missing_id", "missing_rating"
+_READ: Any = {**RATED, "refused": pl.String}
+_LEVELS = {True: "valid", False: "invalid"}
+
+
+@dataclass(frozen=True, eq=False)
+class Ratings:
+    """Ratings of texts of one or more models.
+
+    Args:
+        frame: The ratings, columns `RATED`.
+        rows_read: Number of rows read; each is in ``frame`` or was refused.
+        refused: Number of rows refused, by reason.
+        sources: The files.
+    """
+
+    frame: pl.DataFrame
+    rows_read: int
+    refused: Mapping[str, int] = field(default_factory=dict)
+    sources: tuple[Path, ...] = ()
+
+
+def read_ratings(paths: Sequence[Path], columns: Mapping[str, str] | None = None) -> Ratings:
+    """Read ratings of generated texts from CSV, TSV, JSON lines or Parquet.
+
+    A file has the ``id`` of a tuple whose instance a text is for, and a ``rating``: 1 or 0, valid
+    or invalid, yes or no, or any other names of levels. ``rater`` is one person where there is no
+    such column, ``model`` the file's name without suffix.
+
+    Args:
+        paths: The files.
+        columns: Column for each of `ROLES` that has another name.
+
+    Raises:
+        InputError: If a file cannot be read, no row can be used, or a rater rates a text twice.
+        SchemaError: If a column is missing.
+    """
+    parts = [_read(path, columns) for path in paths]
+    keys = ("model", "id", "rater")
+    frame, rows_read, refused = sound_rows(parts, RATED, "ratings of texts", paths, keys)
+    said = truths(frame["level"])
+    if said.null_count() == 0:
+        frame = frame.with_columns(level=said.replace_strict(_LEVELS, return_dtype=pl.String))
+    return Ratings(frame, rows_read, refused, tuple(paths))
+
+
+def rating_tables(
+    ratings: Ratings | None, tuples: pl.DataFrame
+) -> tuple[pl.DataFrame, pl.DataFrame, Mapping[str, int]]:
+    """Columns `RATINGS`, columns `AGREEMENT`, and what became of the rows.
+
+    Args:
+        ratings: None gives empty tables.
+        tuples: All tuples of the data set; ratings of others are counted and left out.
+    """
+    if ratings is None:
+        return pl.DataFrame(schema=RATINGS), pl.DataFrame(schema=AGREEMENT), {}
+    known = ratings.frame.join(tuples.select("id", "relation"), on="id")
+    levels = sorted(known["level"].unique().to_list())
+    shares: list[dict[str, Any]] = []
+    agreement: list[dict[str, Any]] = []
+    for about, part in _parts(known):
+        items, counts = _counts(part, levels)
+        shares += [{**about, **line} for line in _shares(counts, levels)]
+        raters = part["rater"].n_unique()
+        agreement += [{**about, "raters": raters, **line} for line in _agreement(items, counts)]
+    ledger = {
+        "rows_read": ratings.rows_read,
+        "used": known.height,
+        "unknown_id": ratings.frame.height - known.height,
+        **ratings.refused,
+    }
+    return (
+        pl.DataFrame(shares, schema=RATINGS),
+        pl.DataFrame(agreement, schema=AGREEMENT),
+        ledger,
+    )
+
+
+def _read(path: Path, columns: Mapping[str, str] | None) -> pl.DataFrame:
+    table = text_columns(path, ROLES, columns, required=("id", "rating"))
+    missing = [role for role in ROLES if role not in table.columns]
+    whole = table.with_columns(pl.lit(None, pl.String).alias(role) for role in missing)
+    read = whole.with_columns(
+        model=pl.col("model").fill_null(model_of(path)),
+        rater=pl.col("rater").fill_null(""),
+        level="rating",
+        refused=pl.when(pl.col("id").is_null())
+        .then(pl.lit(MISSING_ID))
+        .when(pl.col("rating").is_null())
+        .then(pl.lit(MISSING_RATING)),
+    )
+    return read.select(pl.col(name).cast(kind) for name, kind in _READ.items())
+
+
+def _parts(known: pl.DataFrame) -> Iterator[tuple[dict[str, str], pl.DataFrame]]:
+    """The ratings of each model by relation, and of all where there are several."""
+    for (model,), own in known.sort("model").group_by("model", maintain_order=True):
+        for relation, rows in parts_by_relation(own["relation"]).items():
+            yield {"model": str(model), "relation": relation}, own[rows]
+
+
+def _counts(part: pl.DataFrame, levels: Sequence[str]) -> tuple[list[str], IntArray]:
+    """Ids of the rated texts, and their ratings by level, shape (n_items, n_levels)."""
+    by_item = part.group_by("id").agg(
+        (pl.col("level") == level).sum().cast(pl.Int64).alias(str(place))
+        for place, level in enumerate(levels)
+    )
+    ordered = by_item.sort("id")
+    return ordered["id"].to_list(), ordered.drop("id").to_numpy()
+
+
+def _shares(counts: IntArray, levels: Sequence[str]) -> Iterator[dict[str, Any]]:
+    by_item = counts.sum(axis=1).astype(np.float64)
+    for level, of_level in zip(levels, counts.T, strict=True):
+        low, high = grouped_wilson(of_level.astype(np.float64), by_item)
+        share = float(of_level.sum() / by_item.sum())
+        sizes = {"ratings": int(by_item.sum()), "items": len(counts)}
+        yield {"level": level, "share": share, "low": low, "high": high, **sizes}
+
+
+def _agreement(items: Sequence[str], counts: IntArray) -> Iterator[dict[str, Any]]:
+    votes = counts.sum(axis=1)
+    several = votes > 1
+    if not several.any():
+        return
+    drawn = group_bootstrap(np.arange(len(items)), items)
+    found = agreement_of_sums(drawn.sums(agreement_terms(counts)), equal=equal_votes(counts))
+    sizes = {"items": int(several.sum()), "ratings": int(votes[several].sum())}
+    for measure in ("pairwise", "fleiss", "alpha"):
+        numbers = (float(number) for number in with_interval(getattr(found, measure)))
+        named = dict(zip(("value", "low", "high"), numbers, strict=True))
+        known = {name: None if np.isnan(number) else number for name, number in named.items()}
+        yield {"measure": measure, **known, **sizes}

@@ -1,0 +1,168 @@
+"""Prompts for language models as JSON lines, drawn so that they are the same every time."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from audit.base.disk import on_disk, written_whole
+from audit.base.errors import InputError, OutputError
+from audit.engine.statistics.resampling import unit_keys
+from audit.entailment.asked import TRAIN, Asked, asked_of
+from audit.entailment.dataset import RELATIONS, EntailmentDataset
+from audit.entailment.prompting.wording import WORDINGS
+
+SAMPLE = 1_000
+"""Tuples of each relation that are asked about, as in *AbsPyramid*."""
+YES, NO = "Yes", "No"
+_KEY = ("head", "relation", "instance")
+
+
+@dataclass(frozen=True)
+class Message:
+    """One turn of a dialogue: ``role`` is system, user or assistant."""
+
+    role: str
+    content: str
+
+
+@dataclass(frozen=True)
+class Prompt:
+    """A dialogue that asks one question.
+
+    Args:
+        id: The tuple that is asked about, or one of the instance that is.
+        messages: An instruction, examples as questions with their answers, and the question.
+    """
+
+    id: str
+    messages: tuple[Message, ...]
+
+
+def detection_prompts(
+    dataset: EntailmentDataset, *, shots: int = 0, sample: int | None = SAMPLE, seed: int = 0
+) -> list[Prompt]:
+    """Ask of tuples whether they are valid, relation by relation.
+
+    Args:
+        dataset: Those of the test set are asked about, or of all where there is none.
+        shots: Number of examples before each question, valid and invalid ones in turn.
+        sample: Number of tuples of each relation; None asks about all. A smaller sample is the
+            beginning of a larger one, and does not depend on the order of the rows.
+        seed: Another number draws other tuples and examples.
+
+    Raises:
+        InputError: If a number is negative, or the training set has too few examples.
+    """
+    asked = asked_of(dataset)
+    drawn = _drawn(asked.tuples, sample, seed)
+    before = _examples(dataset, asked, shots, seed, (True, False))
+    return [_judged(row, before) for row in drawn.iter_rows(named=True)]
+
+
+def generation_prompts(
+    dataset: EntailmentDataset, *, shots: int = 0, sample: int | None = SAMPLE, seed: int = 0
+) -> list[Prompt]:
+    """Ask for a concept of instances that have a valid one, relation by relation.
+
+    Args:
+        dataset: Instances of the test set are asked about, or of all tuples where there is none.
+        shots: Number of examples before each question, all of them valid.
+        sample: Number of instances of each relation, as in `detection_prompts`.
+        seed: Another number draws other instances and examples.
+
+    Raises:
+        InputError: As `detection_prompts`.
+    """
+    asked = asked_of(dataset)
+    instances = asked.tuples.filter("valid").sort("id").unique(_KEY, maintain_order=True)
+    drawn = _drawn(instances, sample, seed)
+    before = _examples(dataset, asked, shots, seed, (True,))
+    return [_named(row, before) for row in drawn.iter_rows(named=True)]
+
+
+def write_prompts(prompts: Iterable[Prompt], path: Path) -> None:
+    """Write one JSON object per prompt, ``id`` and ``messages``, the same bytes every time.
+
+    Raises:
+        OutputError: If there is such a file already, or it cannot be written.
+    """
+    if path.exists():
+        raise OutputError("a new file is required", found="one that exists", where=path)
+    with on_disk(path.parent), written_whole(path) as passing:
+        lines = (json.dumps(asdict(prompt), ensure_ascii=False) + "\n" for prompt in prompts)
+        passing.write_text("".join(lines), encoding="utf-8")
+
+
+def _drawn(tuples: pl.DataFrame, sample: int | None, seed: int) -> pl.DataFrame:
+    """The rows of each relation with the lowest hashes of their ids, in that order."""
+    if sample is not None and sample < 1:
+        raise InputError("a sample of at least 1 is required", found=str(sample))
+    hashed = tuples.with_columns(
+        place=pl.Series(unit_keys(tuples["id"].to_list(), seed), dtype=pl.UInt64),
+        relation=pl.col("relation").cast(pl.Enum(RELATIONS)),
+    ).sort("relation", "place", "id")
+    drawn = hashed.group_by("relation", maintain_order=True).head(sample or len(tuples))
+    return drawn.with_columns(pl.col("relation").cast(pl.String))
+
+
+def _examples(
+    dataset: EntailmentDataset, asked: Asked, shots: int, seed: int, valid: Sequence[bool]
+) -> dict[str, list[dict[str, Any]]]:
+    """Training tuples of each relation that is asked about, validities in turn, no head twice."""
+    if shots < 0:
+        raise InputError("a number of examples of at least 0 is required", found=str(shots))
+    asked_keys = asked.tuples.select("head", "instance")
+    learned = (
+        dataset.tuples.filter(pl.col("split") == TRAIN)
+        .join(asked_keys, on=["head", "instance"], how="anti")
+        .filter(pl.col("valid").is_in(valid))
+    )
+    hashed = _drawn(learned, None, seed).unique(
+        ["relation", "head"], keep="first", maintain_order=True
+    )
+    examples = {}
+    for relation in asked.parts:
+        if relation not in WORDINGS:
+            continue
+        own = hashed.filter(relation=relation)
+        turns = [own.filter(valid=kind).head(-(-shots // len(valid))).to_dicts() for kind in valid]
+        inturn = [row for several in zip(*turns, strict=False) for row in several][:shots]
+        if len(inturn) < shots:
+            raise InputError(
+                f"{shots} examples of {relation} are required in the training set",
+                found=f"{len(inturn)} with heads of their own"
+                + " and as many valid as invalid" * (len(valid) > 1),
+                hint="ask for fewer with --shots, or name the column of the split",
+            )
+        examples[relation] = inturn
+    return examples
+
+
+def _judged(row: dict[str, Any], examples: dict[str, list[dict[str, Any]]]) -> Prompt:
+    wording = WORDINGS[row["relation"]]
+    turns = [
+        (wording.judge_question.format_map(one), YES if one["valid"] else NO)
+        for one in examples[row["relation"]]
+    ]
+    return _prompt(row["id"], wording.judge, turns, wording.judge_question.format_map(row))
+
+
+def _named(row: dict[str, Any], examples: dict[str, list[dict[str, Any]]]) -> Prompt:
+    wording = WORDINGS[row["relation"]]
+    turns = [
+        (wording.name_question.format_map(one), one["concept"]) for one in examples[row["relation"]]
+    ]
+    return _prompt(row["id"], wording.name, turns, wording.name_question.format_map(row))
+
+
+def _prompt(of: str, instruction: str, turns: Iterable[tuple[str, str]], question: str) -> Prompt:
+    dialogue = [Message("system", instruction)]
+    for asked, answered in turns:
+        dialogue += [Message("user", asked), Message("assistant", answered)]
+    return Prompt(of, (*dialogue, Message("user", question)))

@@ -1,0 +1,1 @@
+"""Votes on tuples: agreement, weak labels, and annotators unlike all others."""

@@ -1,0 +1,89 @@
+"""Agreement of votes by relation: pairwise, Fleiss, Krippendorff, and unanimous tuples."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, TypeAlias
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from audit.engine.statistics.intervals import wilson
+from audit.engine.statistics.rater_agreement import (
+    agreement_of_sums,
+    agreement_terms,
+    equal_votes,
+)
+from audit.engine.statistics.resampling import percentile_interval
+from audit.entailment.content.totals import ALL, in_report_order
+from audit.entailment.dataset import EntailmentDataset
+
+IntArray: TypeAlias = NDArray[np.int64]
+
+AGREEMENT: dict[str, Any] = {
+    "relation": pl.String,
+    "measure": pl.String,
+    "value": pl.Float64,
+    "low": pl.Float64,
+    "high": pl.Float64,
+    "tuples": pl.Int64,
+    "votes": pl.Int64,
+    "reason": pl.String,
+}
+"""One row per relation, and `ALL`, and measure: ``pairwise``, ``fleiss``, ``alpha`` and
+``unanimous``, over the tuples with at least two votes. Intervals are percentiles of `REPLICATES`
+bootstrap samples of tuples; that of ``unanimous`` is Wilson's. ``reason`` says why a value is
+null."""
+
+REPLICATES = 2_000
+"""Number of bootstrap samples."""
+_MEASURES = ("pairwise", "fleiss", "alpha")
+
+
+def agreement(dataset: EntailmentDataset) -> pl.DataFrame:
+    """Agreement by relation, columns `AGREEMENT`; empty where no tuple has two votes."""
+    voted = dataset.tuples.filter(pl.col("votes") > 1)
+    if voted.is_empty():
+        return pl.DataFrame(schema=AGREEMENT)
+    parts = [*voted.group_by("relation", maintain_order=True), ((ALL,), voted)]
+    rows = [row for (relation,), of in parts for row in _rows(str(relation), of)]
+    return in_report_order(pl.DataFrame(rows, schema=AGREEMENT))
+
+
+def _rows(relation: str, voted: pl.DataFrame) -> Iterator[dict[str, Any]]:
+    """Tuples with the same counts add the same terms, so that a bootstrap draws their number."""
+    patterns = voted.group_by("votes_valid", "votes").agg(n=pl.len()).sort("votes", "votes_valid")
+    valid, votes = patterns["votes_valid"].to_numpy(), patterns["votes"].to_numpy()
+    counts = np.column_stack([valid, votes - valid])
+    times, terms, equal = patterns["n"].to_numpy(), agreement_terms(counts), equal_votes(counts)
+    drawn = np.random.default_rng(0).multinomial(len(voted), times / times.sum(), REPLICATES)
+    found = agreement_of_sums(times @ terms, equal=equal)
+    sampled = agreement_of_sums(drawn @ terms, equal=equal)
+    size = {"relation": relation, "tuples": len(voted), "votes": int(times @ votes)}
+    for measure in _MEASURES:
+        value = float(getattr(found, measure))
+        low, high = percentile_interval(getattr(sampled, measure))
+        known = not np.isnan(value)
+        yield size | {
+            "measure": measure,
+            "value": value if known else None,
+            "low": float(low) if known else None,
+            "high": float(high) if known else None,
+            "reason": None if known else _reason(measure, equal=equal),
+        }
+    unanimous = int(times @ ((valid == 0) | (valid == votes)))
+    low_share, high_share = wilson(unanimous, len(voted))
+    yield size | {
+        "measure": "unanimous",
+        "value": unanimous / len(voted),
+        "low": low_share,
+        "high": high_share,
+        "reason": None,
+    }
+
+
+def _reason(measure: str, *, equal: bool) -> str:
+    if measure == "fleiss" and not equal:
+        return "tuples differ in their number of votes"
+    return "all votes are alike"

@@ -1,0 +1,215 @@
+"""Structural faults of hierarchies: each planted one is told, against oracles in plain Python."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections import defaultdict
+from pathlib import Path
+
+import networkx as nx
+import pytest
+from hypothesis import given
+
+from audit.hierarchies.hierarchy import Hierarchy
+from audit.hierarchies.lint.finding import LINTS, LintFinding
+from audit.hierarchies.lint.linting import lint, lint_hierarchy
+from fixtures.examples import examples
+from fixtures.labelled import tree
+from fixtures.strategies import hierarchies
+from fixtures.toy import toy
+
+DATA = Path(os.environ.get("AUDIT_DATA", ""))
+on_real_data = pytest.mark.skipif(
+    "AUDIT_DATA" not in os.environ, reason="AUDIT_DATA names no folder"
+)
+SOUND = ("dog cat < pet", "hammer saw < tool", "pet tool < thing")
+
+
+def told(hierarchy: Hierarchy) -> dict[str, LintFinding]:
+    findings = lint_hierarchy(hierarchy)
+    assert len({one.rule for one in findings}) == len(findings)
+    return {one.rule: one for one in findings}
+
+
+def cases(hierarchy: Hierarchy, rule: str) -> set[tuple[str, ...]]:
+    finding = told(hierarchy).get(rule)
+    return set(finding.cases) if finding else set()
+
+
+def test_of_a_sound_hierarchy_nothing_is_told() -> None:
+    assert lint_hierarchy(tree(*SOUND)) == ()
+
+
+def test_a_redundant_edge_is_told_with_the_comparable_parents() -> None:
+    finding = told(tree(*SOUND, "dog < thing"))
+
+    assert list(finding) == ["redundant_edge"]
+    assert finding["redundant_edge"].cases == (("dog", "pet", "thing"),)
+    assert finding["redundant_edge"].severity == "warning"
+    assert finding["redundant_edge"].of == 7
+
+
+def test_two_parents_of_which_none_lies_below_the_other_are_no_fault() -> None:
+    assert lint_hierarchy(tree(*SOUND, "dog < tool")) == ()
+
+
+@examples(25)
+@given(hierarchies(titled=False))
+def test_redundant_edges_are_those_of_nodes_with_comparable_parents(hierarchy: Hierarchy) -> None:
+    graph = hierarchy.to_networkx()
+    kept = nx.transitive_reduction(graph).edges
+    expected = {
+        (node, upper)
+        for node in hierarchy.nodes
+        for lower in hierarchy.parents(node)
+        for upper in hierarchy.parents(node)
+        if upper in hierarchy.ancestors(lower)
+    }
+    found = cases(hierarchy, "redundant_edge")
+
+    assert {(child, upper) for child, _, upper in found} == expected == set(graph.edges) - set(kept)
+    for child, lower, upper in found:
+        assert lower in hierarchy.parents(child)
+        assert upper in hierarchy.ancestors(lower)
+
+
+@examples(25)
+@given(hierarchies())
+def test_lone_children_are_those_of_headings_that_are_no_labels(hierarchy: Hierarchy) -> None:
+    expected = {
+        (node, *hierarchy.children(node))
+        for index, node in enumerate(hierarchy.nodes)
+        if len(hierarchy.children(node)) == 1 and not hierarchy.assignable[index]
+    }
+
+    assert cases(hierarchy, "lone_child") == expected
+
+
+def test_a_single_child_of_a_node_that_may_be_a_label_is_no_fault() -> None:
+    assert cases(tree("lysosome < vacuole", "vacuole nucleus < cell"), "lone_child") == {
+        ("vacuole", "lysosome")
+    }
+    slim = tree("lysosome < vacuole", "vacuole nucleus < cell")
+    slim.assignable[:] = True
+    assert lint_hierarchy(slim) == ()
+
+
+def plain(title: str) -> str:
+    return " ".join(re.findall(r"[^\W_]+", title.lower()))
+
+
+@examples(25)
+@given(hierarchies())
+def test_every_repeated_title_is_told_once(hierarchy: Hierarchy) -> None:
+    groups = defaultdict(set)
+    for node, title in zip(hierarchy.nodes, hierarchy.titles, strict=True):
+        if plain(title):
+            groups[plain(title)].add(node)
+    lone = {frozenset(case) for case in cases(hierarchy, "lone_child")}
+    expected_clash, expected_repeated = set(), set()
+    for group in groups.values():
+        tops = [n for n in group if group - {n} <= set(hierarchy.descendants(n))]
+        if len(group) > 1 and not tops:
+            expected_clash.add(frozenset(group))
+        elif len(group) > 1 and frozenset(group) not in lone:
+            expected_repeated.add(frozenset(group))
+
+    clash, repeated = (cases(hierarchy, rule) for rule in ("title_clash", "title_repeated"))
+    assert set(map(frozenset, clash)) == expected_clash
+    assert {frozenset(c) for c in repeated} >= {c for c in expected_repeated if len(c) == 2}
+    assert {frozenset(c) for c in repeated} <= expected_repeated
+    for case in repeated:
+        assert set(case[1:]) <= set(hierarchy.descendants(case[0]))
+
+
+def test_titles_that_differ_in_case_spaces_and_marks_clash() -> None:
+    titles = {"dog": "Other  pain", "saw": "OTHER, PAIN", "pet": "Pets"}
+    finding = told(tree(*SOUND, titles=titles))
+
+    assert list(finding) == ["title_clash"]
+    assert finding["title_clash"].cases == (("dog", "saw"),)
+    assert (finding["title_clash"].severity, finding["title_clash"].of) == ("warning", 3)
+
+
+def test_a_title_that_a_node_below_has_too_is_repeated() -> None:
+    finding = told(tree(*SOUND, titles={"dog": "A pet", "pet": "a pet"}))
+
+    assert list(finding) == ["title_repeated"]
+    assert finding["title_repeated"].cases == (("pet", "dog"),)
+
+
+def test_the_title_of_a_single_child_is_told_as_that_alone() -> None:
+    finding = told(tree("dog < pet", "pet tool < thing", titles={"dog": "A pet", "pet": "a pet"}))
+
+    assert list(finding) == ["lone_child"]
+
+
+def test_headings_with_nothing_but_catch_alls() -> None:
+    titles = {"pet": "Urinary obstruction", "dog": "Urinary obstruction, unspecified",
+              "cat": "Other urinary obstruction", "saw": "Other tool", "tool": "Tool",
+              "hammer": "Hammer"}  # fmt: skip
+    finding = told(tree(*SOUND, titles=titles))
+
+    assert list(finding) == ["only_catch_alls"]
+    assert finding["only_catch_alls"].cases == (("pet", "cat", "dog"),)
+
+
+@pytest.mark.parametrize(
+    ("heading", "child"),
+    [
+        ("Other pain", "Other pain, unspecified site of leg"),
+        ("Pain", "Pain of other leg"),
+        ("Pain", "Pain"),
+        ("", "Other pain"),
+    ],
+)
+def test_a_child_that_names_something_more_is_no_catch_all(heading: str, child: str) -> None:
+    titles = {"pet": heading, "dog": child, "cat": child + " unspecified"}
+
+    assert "only_catch_alls" not in told(tree(*SOUND, titles=titles))
+
+
+@examples(25)
+@given(hierarchies())
+def test_findings_are_known_warnings_first_and_their_cases_are_nodes(hierarchy: Hierarchy) -> None:
+    findings = lint_hierarchy(hierarchy)
+    severities = [one.severity for one in findings]
+
+    assert severities == sorted(severities, reverse=True)
+    for one in findings:
+        assert one.rule in LINTS
+        assert one.cases
+        assert one.of >= len(one.cases)
+        assert all(node in hierarchy for case in one.cases for node in case)
+        assert one.statement.endswith(".")
+        assert one.advice.endswith(".")
+
+
+def test_of_the_toy_nothing_is_told_twice(toy_hierarchy: Hierarchy) -> None:
+    assert [one.to_dict() for one in lint_hierarchy(toy_hierarchy)] == [
+        one.to_dict() for one in lint_hierarchy(toy())
+    ]
+
+
+@on_real_data
+def test_of_the_gene_ontology_slim_nothing_is_told() -> None:
+    assert lint(DATA / "go-slim" / "goslim_generic.obo").findings == ()
+
+
+@on_real_data
+def test_in_the_ontology_of_audioset_one_heading_has_a_single_child() -> None:
+    (finding,) = lint(DATA / "audioset" / "ontology.json").findings
+
+    assert finding.cases == (("/t/dd00133", "/m/018w8"),)
+
+
+@on_real_data
+def test_in_a_list_of_icd_9_codes_titles_are_told_that_stand_in_two_chapters() -> None:
+    findings = {one.rule: one for one in lint(DATA / "icd9cm" / "ICD9_descriptions").findings}
+
+    assert ("438.83", "781.94") in findings["title_clash"].cases  # facial weakness
+    assert ("005.8", "005.89") in findings["title_repeated"].cases
+    assert ("599.6", "599.60", "599.69") in findings["only_catch_alls"].cases
+    assert ("657", "657.0") in findings["lone_child"].cases
+    assert not {"redundant_edge", "cycle"} & set(findings)
