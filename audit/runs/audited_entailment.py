@@ -22,7 +22,7 @@ from audit.entailment.detection.predictions import (
 from audit.entailment.generation.generations import read_generations
 from audit.entailment.generation.ratings import read_ratings
 from audit.entailment.measure import Beside, EntailmentMeasurements, measure_entailment
-from audit.entailment.prompting.answers import read_answers
+from audit.entailment.prompting.answers import answer_texts, read_answers
 from audit.entailment.reading.reading import read_entailment
 from audit.hierarchies.formats.wordnet import read_wordnet
 from audit.hierarchies.hierarchy import Hierarchy
@@ -62,6 +62,8 @@ class Entailment:
         """What a run keeps of the entailment graph."""
         entailed = measured.entailed
         tables = dict(_tables(entailed))
+        if self.settings.answers:
+            tables["answers"] = answer_texts(self.settings.answers)
         restricted = {name: frame for name, frame in tables.items() if name not in SHARED}
         shared = {name: frame for name, frame in tables.items() if name in SHARED}
         return EntailmentPart(_facts(self, entailed, tuple(restricted)), shared, restricted)

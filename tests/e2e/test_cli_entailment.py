@@ -219,6 +219,8 @@ def test_answers_to_prompts_are_predictions(folder: Path, tuples: Path, tmp_path
     )
     assert (whole["value"], whole["n"]) == (1, len(ids) - 1)
     assert shared["entailment"]["facts"]["models"] == 1
+    kept = pl.read_parquet(tmp_path / "run" / "restricted" / "entailment_answers.parquet")
+    assert kept["answer"].to_list() == [*said[1:], "Hm."]
 
 
 def test_generated_concepts_and_their_ratings_are_measured(tuples: Path, tmp_path: Path) -> None:
