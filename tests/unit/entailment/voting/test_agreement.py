@@ -117,6 +117,24 @@ def test_without_votes_there_is_no_agreement() -> None:
     assert empty.columns == list(AGREEMENT)
 
 
+def test_reasons_say_what_is_lacking() -> None:
+    uneven = agreement(dataset_of([(NOUN, True, 3, 5), (NOUN, True, 1, 2)])).drop_nulls("reason")
+    alike = agreement(five_votes([5, 5])).drop_nulls("reason")
+
+    assert set(uneven.select("measure", "reason").rows()) == {
+        ("fleiss", "tuples differ in their number of votes")
+    }
+    assert set(alike.select("measure", "reason").rows()) == {
+        ("fleiss", "all votes are alike"), ("alpha", "all votes are alike"),
+    }  # fmt: skip
+
+
+def test_four_of_five_votes_carry_a_label_and_three_do_not() -> None:
+    rows = [(NOUN, valid > 2, valid, 5) for valid in range(6)]
+    _, weak = weak_labels(dataset_of(rows))
+    assert weak.select("id", "for_label").rows() == [("t2", 3), ("t3", 3)]
+
+
 @given(ROWS)
 def test_weak_labels_have_less_than_four_fifths_of_the_votes(rows: list[Row]) -> None:
     table, weak = weak_labels(dataset_of(rows))

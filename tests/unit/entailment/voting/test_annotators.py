@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from audit.engine.statistics.intervals import newcombe
 from audit.entailment.dataset import NOUN, VOTES, EntailmentDataset
 from audit.entailment.voting.annotators import LEAST_COMPARED, annotators
 from fixtures.entailed_release import stated
@@ -62,6 +63,10 @@ def test_an_outlier_has_a_low_rate_and_the_others_have_not() -> None:
     assert low["difference_high"].item() < 0
     assert set(dissents.filter(annotator=planted.words[0])["id"]) >= planted.ids
     row = low.row(0, named=True)
+    votes = int(table["compared"].sum()) - row["compared"]
+    bounds = newcombe(row["rate"], row["compared"], row["others"], votes)
+    assert (row["difference_low"], row["difference_high"]) == pytest.approx(bounds)
+    assert row["difference"] == pytest.approx(row["rate"] - row["others"])
     assert row["sensitivity"] < 0.75
     assert row["others"] == pytest.approx(0.92, abs=0.02)
 
