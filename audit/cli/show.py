@@ -62,6 +62,7 @@ def cases(
     with user_mistakes():
         from audit.cli import terminal
         from audit.runs.case_lists import cases_of, drawn, listed, write_csv
+        from audit.runs.labels_alone import CALLED
         from audit.runs.read import read_run
 
         if sample and finding is None and csv is None:
@@ -79,13 +80,15 @@ def cases(
         elif finding is None:
             print_shown(terminal.cases(listed(result)))
         else:
-            _print_cases(finding, found.collect(engine="streaming")["instance"].to_list())
+            noun = CALLED.get(result.identity["data"]["format"], "instances")
+            ids = found.collect(engine="streaming")["instance"].to_list()
+            _print_cases(f"{counted(len(ids), noun)} behind {finding}", ids)
 
 
-def _print_cases(finding: str, instances: list[str]) -> None:
+def _print_cases(told: str, instances: list[str]) -> None:
     """Print ids, one a line; a terminal sees how many they are, and obeys nothing in them."""
     if sys.stderr.isatty():
-        typer.echo(f"{counted(len(instances), 'instances')} behind {finding}", err=True)
+        typer.echo(told, err=True)
     if instances:
         from audit.cli.terminal import one_line
 

@@ -230,12 +230,14 @@ def _beyond(checks: Sequence[Mapping[str, Any]]) -> Iterator[Text]:
 
 def _reading(shared: Mapping[str, Any]) -> Text:
     """Where the rows went, and why those that were refused were."""
-    ledger = shared["ledger"]
-    refused = sorted(ledger["refused"].items(), key=lambda item: (-item[1], item[0]))
+    ledger, tuples = shared["ledger"], shared.get("entailment", {}).get("facts")
+    refused = sorted((tuples or ledger)["refused"].items(), key=lambda item: (-item[1], item[0]))
+    rows = f"{ledger['rows_mapped']:,} of {counted(ledger['rows_read'], 'rows')}"
+    instances = counted(ledger["instances"], "instances")
     mapped = (
-        f"{counted(ledger['instances'], 'instances')}; {ledger['rows_mapped']:,} of "
-        f"{counted(ledger['rows_read'], 'rows')} mapped to "
-        f"{one_line(shared['identity']['hierarchy']['name'])}"
+        f"{rows} kept as tuples"
+        if tuples
+        else f"{instances}; {rows} mapped to {one_line(shared['identity']['hierarchy']['name'])}"
     )
     reasons = ", ".join(f"{reason} {rows:,}" for reason, rows in refused)
     return Text(f"{mapped}; refused: {reasons}." if refused else f"{mapped}; none refused.")

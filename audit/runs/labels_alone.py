@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 
 import polars as pl
@@ -18,6 +19,8 @@ ENTAILMENT = "entailment"
 """Format of a dataset whose instances are tuples of an entailment graph, labelled by relation."""
 LABELS_ALONE = (ATTRIBUTIONS, REPRESENTATIONS, ENTAILMENT)
 """Formats of datasets that checks of data do not apply to."""
+CALLED: Mapping[str, str] = {ENTAILMENT: "tuples"}
+"""What instances are called, by the format of a dataset, where they have another name."""
 FLAT = "flat"
 """Name of the hierarchy that has all labels below one root."""
 

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import groupby
 from typing import Any
 
-from reports.charts.evidence import of_concepts, plots, ratio_words
+from reports.charts.evidence import COUNTED, of_concepts, plots, ratio_words
 from reports.words.parts import Badge, Card, Cell, More, Node, Nodes, Table, column
 from reports.words.words import (
     EVIDENCE,
@@ -30,7 +30,11 @@ PER_CHECK = 8
 _SENTENCE_END = re.compile(r"(?<=[a-z0-9)%]{3}\.) (?=[A-Z])")
 
 
-def cards(checks: Sequence[Mapping[str, Any]], thresholds: Mapping[str, float]) -> tuple[Card, ...]:
+def cards(
+    checks: Sequence[Mapping[str, Any]],
+    thresholds: Mapping[str, float],
+    called: Mapping[str, str] = EVIDENCE,
+) -> tuple[Card, ...]:
     """Cards of all shown findings, by severity, and within one severity by rank within the check.
 
     This keeps a check with many findings from hiding the others. Waived findings are last.
@@ -38,6 +42,7 @@ def cards(checks: Sequence[Mapping[str, Any]], thresholds: Mapping[str, float]) 
     Args:
         checks: The shared view's checks.
         thresholds: The policy's thresholds by name, drawn as limits.
+        called: Words for names of evidence.
     """
     ranked = sorted(
         (finding["waiver"] is not None, SEVERITIES.index(finding["severity"]), rank, place)
@@ -45,7 +50,9 @@ def cards(checks: Sequence[Mapping[str, Any]], thresholds: Mapping[str, float]) 
         for rank, finding in enumerate(check["findings"])
     )
     return tuple(
-        card(checks[place]["findings"][rank], checks[place], f"finding-{number_}", thresholds)
+        card(
+            checks[place]["findings"][rank], checks[place], f"finding-{number_}", thresholds, called
+        )
         for number_, (_, _, rank, place) in enumerate(ranked, 1)
     )
 
@@ -112,6 +119,7 @@ def card(
     check: Mapping[str, Any],
     anchor: str,
     thresholds: Mapping[str, float],
+    called: Mapping[str, str] = EVIDENCE,
 ) -> Card:
     """Make the card of one finding."""
     headline, *rest = _SENTENCE_END.split(finding["statement"], maxsplit=1)
@@ -125,10 +133,10 @@ def card(
         headline=headline,
         explanation=" ".join((*rest, *_judgement(finding))),
         nodes=_nodes(_unnamed_nodes(finding)),
-        evidence=evidence_lines(finding["evidence"], ratio_words(check["name"])),
+        evidence=evidence_lines(finding["evidence"], ratio_words(check["name"]), called),
         plots=drawn,
         undrawn="" if drawn else _undrawn(finding["evidence"]),
-        parts=_parts(finding["parts"], f"{anchor}-parts"),
+        parts=_parts(finding["parts"], f"{anchor}-parts", called),
         curator=finding["curator"],
         data_user=finding["data_user"],
     )
@@ -166,16 +174,19 @@ def _judgement(finding: Mapping[str, Any]) -> Iterator[str]:
 
 
 def evidence_lines(
-    evidence: Mapping[str, Any], ratio: str = EVIDENCE["ratio"]
+    evidence: Mapping[str, Any],
+    ratio: str = EVIDENCE["ratio"],
+    called: Mapping[str, str] = EVIDENCE,
 ) -> tuple[tuple[str, str], ...]:
     """Evidence as pairs of label and text, counts with their totals and bounds as intervals.
 
     Args:
         evidence: Published values by name.
         ratio: Label of a ratio.
+        called: Words for names.
     """
     return tuple(
-        (ratio if name == "ratio" else _label(name, evidence), _text(name, evidence))
+        (ratio if name == "ratio" else _label(name, evidence, called), _text(name, evidence))
         for name in evidence
         if not _stands_elsewhere(name, evidence)
     )
@@ -183,6 +194,8 @@ def evidence_lines(
 
 def _stands_elsewhere(name: str, evidence: Mapping[str, Any]) -> bool:
     if name == "explained" and evidence[name] == evidence.get("expected_length"):
+        return True
+    if name == "instances" and "tuples" in evidence:
         return True
     if _bounds_of(name.removesuffix("_low").removesuffix("_high"), evidence):
         return name.endswith(("_low", "_high"))
@@ -197,6 +210,7 @@ _TOTALS = {
     "elsewhere": "of_elsewhere",
     "groups": "of_groups",
     "parent_units": "of_parent",
+    "agreeing": "compared",
 }
 """Counts with a total of their own, by name of the count."""
 
@@ -209,14 +223,14 @@ def _bounds_of(name: str, evidence: Mapping[str, Any]) -> tuple[str, str] | None
 
 def _counted(evidence: Mapping[str, Any]) -> str | None:
     """The count that ``of`` is the total of."""
-    return next((name for name in ("instances", "rows", "joint") if name in evidence), None)
+    return next((name for name in (*COUNTED, "joint") if name in evidence), None)
 
 
-def _label(name: str, evidence: Mapping[str, Any]) -> str:
+def _label(name: str, evidence: Mapping[str, Any], called: Mapping[str, str]) -> str:
     if name == "low" and "high" in evidence:
         return "95% interval"
     own = name == "limit" and of_concepts(evidence)
-    return "limit" if own else words(name)
+    return "limit" if own else words(name, called)
 
 
 def _text(name: str, evidence: Mapping[str, Any]) -> str:
@@ -238,18 +252,20 @@ _TEXTS = ("kind", "rule", "may stand for", "fits best")
 """Labels of evidence that is text rather than a number."""
 
 
-def _parts(parts: Sequence[Mapping[str, Any]], id_: str) -> Table | None:
+def _parts(parts: Sequence[Mapping[str, Any]], id_: str, called: Mapping[str, str]) -> Table | None:
     if not parts:
         return None
     labels = list(
-        dict.fromkeys(label for part in parts for label, _ in evidence_lines(part["evidence"]))
+        dict.fromkeys(
+            label for part in parts for label, _ in evidence_lines(part["evidence"], called=called)
+        )
     )
     paired = all(len(part["nodes"]) == 2 for part in parts)
     titled = any(node["title"] for part in parts for node in part["nodes"])
     names = ("Node", "With") if paired else ("Node",) if titled else ("Node or code",)
     rows: list[tuple[Cell, ...]] = []
     for part in parts:
-        values = dict(evidence_lines(part["evidence"]))
+        values = dict(evidence_lines(part["evidence"], called=called))
         nodes = _nodes(part["nodes"])
         cells = nodes if paired or len(nodes) == 1 else (Nodes(nodes),)
         rows.append((*cells, *(values.get(label, "–") for label in labels)))

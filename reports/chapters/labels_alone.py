@@ -17,21 +17,28 @@ class LabelsAlone:
     """How such labels are called.
 
     Args:
-        done: What was done with the labels, as an adjective.
+        instance: What an instance is.
+        labels: What their labels are; empty where each has one, which is no news.
         title: Title of a report without one of its own.
         row: What a row of the ledger is.
+        identity: Facts on the audit that stand beside those of the analysis.
     """
 
-    done: str
+    instance: str
+    labels: str
     title: str
     row: str
+    identity: tuple[str, ...] = ("Hierarchy", "Normaliser", "Policy", "Smallest count shown")
 
     def ledger_facts(self, ledger: Mapping[str, Any]) -> Facts:
         """Facts on the labels, in place of those on a release."""
+        instances = (f"{self.instance.capitalize()}s", number(ledger["instances"]))
+        if not self.labels:
+            return (instances,)
         labels = ledger["labels_per_instance"]
-        each = f"{self.done.capitalize()} labels per instance"
+        each = f"{self.labels.capitalize()} per instance"
         return (
-            (f"{self.done.capitalize()} instances", number(ledger["instances"])),
+            instances,
             ("Without a label that is a node", number(ledger["instances_without_labels"])),
             (f"{each}, median", number(labels["median"])),
             (f"{each}, 90th percentile", number(labels["p90"])),
@@ -40,15 +47,24 @@ class LabelsAlone:
 
 OF_FORMAT: Mapping[str, LabelsAlone] = {
     "attributions": LabelsAlone(
-        "explained",
+        "explained instance",
+        "explained labels",
         "Explanations of labels",
         "A row is one explained label of one instance, counted once however many methods, models "
         "and runs explain it.",
     ),
     "representations": LabelsAlone(
-        "tested",
+        "tested instance",
+        "tested labels",
         "Concepts in representations",
         "A row is one label of one instance that has representations.",
+    ),
+    "entailment": LabelsAlone(
+        "tuple",
+        "",
+        "Entailment graph",
+        "A row is one record of a tuple; its label is the relation.",
+        ("Policy", "Smallest count shown"),
     ),
 }
 """By the format of the data, those that are such labels."""

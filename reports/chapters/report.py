@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import chain
 from typing import Any
 
 from audit.results.result import COUNTED, AuditResult, to_json_bytes
@@ -12,15 +13,17 @@ from reports.chapters import tables
 from reports.chapters.cards import cards, introduction, leading, more
 from reports.chapters.concepts.concepts import Concepts, concepts
 from reports.chapters.coverage import Coverage, coverage
+from reports.chapters.entailment.entailment import Entailment, entailment
 from reports.chapters.explanations.explanations import Explanations, explanations
 from reports.chapters.labels_alone import Facts, LabelsAlone, labels_alone
 from reports.chapters.model.model import Model, model
 from reports.chapters.since_reference import SinceReference, since_reference
 from reports.chapters.verdict import verdict
 from reports.charts.figures import figures
+from reports.words.entailment_words import EVIDENCE as TUPLE_EVIDENCE
 from reports.words.methods import fixed_table
 from reports.words.parts import Card, Code, Figure, More, Table, Verdict
-from reports.words.words import number, printable
+from reports.words.words import EVIDENCE, number, printable
 
 RESIDUAL_LIMIT = "residual_share"
 """The policy's threshold that the picture of residual shares is drawn against."""
@@ -76,6 +79,7 @@ class Report:
     model: Model | None
     explanations: Explanations | None
     concepts: Concepts | None
+    entailment: Entailment | None
     labels_alone: LabelsAlone | None
     """Not None where labels that came with something else are all the data: then there is no
     release beside them."""
@@ -92,10 +96,10 @@ class Report:
 
     @property
     def all_figures(self) -> tuple[Figure, ...]:
-        """Pictures of explanations and concepts, then those of the hierarchy and of the model."""
-        chapters = (self.explanations, self.concepts, self.model)
-        reasons, held, of_model = (chapter.figures if chapter else () for chapter in chapters)
-        return (*reasons, *held, *self.figures, *of_model)
+        """Those of explanations, concepts and tuples, then of the hierarchy and of the model."""
+        chapters = (self.explanations, self.concepts, self.entailment, self.model)
+        *analyses, of_model = (chapter.figures if chapter else () for chapter in chapters)
+        return (*chain(*analyses), *self.figures, *of_model)
 
 
 def shared_view(result: AuditResult | Mapping[str, Any]) -> Mapping[str, Any]:
@@ -109,12 +113,14 @@ def build(shared: Mapping[str, Any]) -> Report:
     shared = printable_view(shared)
     checks, identity = shared["checks"], shared["identity"]
     thresholds = {entry["name"]: entry["value"] for entry in shared["policy"]["thresholds"]}
-    first, rest = leading(cards(checks, thresholds))
+    called = EVIDENCE | (TUPLE_EVIDENCE if "entailment" in shared else {})
+    first, rest = leading(cards(checks, thresholds, called))
     tool = f"{identity['tool']['name']} {identity['tool']['version']}"
     release, counted = _release(shared), identity["data"]["format"] == COUNTED
-    explained, held, alone = explanations(shared), concepts(shared), labels_alone(shared)
+    explained, held, stated = explanations(shared), concepts(shared), entailment(shared)
+    alone = labels_alone(shared)
     if alone:
-        told = explained or held
+        told = explained or held or stated
         release = _of_labels(release, alone, told.facts if told else (), shared)
     return Report(
         title=release.title,
@@ -133,6 +139,7 @@ def build(shared: Mapping[str, Any]) -> Report:
         model=model(shared),
         explanations=explained,
         concepts=held,
+        entailment=stated,
         labels_alone=alone,
         since_reference=since_reference(shared),
         ledger=tables.ledger_table(shared["ledger"]),
@@ -144,6 +151,7 @@ def build(shared: Mapping[str, Any]) -> Report:
             model=shared["ledger"]["predictions"] is not None,
             explanations=explained is not None,
             concepts=held is not None,
+            entailment=stated is not None,
         ),
         provenance=tables.provenance_table(identity, sha256),
         tool=tool,
@@ -189,12 +197,12 @@ def _of_labels(
     release: Release, alone: LabelsAlone, facts: Facts, shared: Mapping[str, Any]
 ) -> Release:
     """What was audited, where labels that came with something else are all the data."""
-    hierarchy = shared["identity"]["hierarchy"]
-    kept = ("Hierarchy", "Normaliser", "Policy", "Smallest count shown")
+    hierarchy = shared["identity"]["hierarchy"]["name"]
+    title = f"{alone.title}: {hierarchy}" if "Hierarchy" in alone.identity else alone.title
     return replace(
         release,
-        title=shared["identity"]["data"]["title"] or f"{alone.title}: {hierarchy['name']}",
-        facts=(*facts, *(fact for fact in release.facts if fact[0] in kept)),
+        title=shared["identity"]["data"]["title"] or title,
+        facts=(*facts, *(fact for fact in release.facts if fact[0] in alone.identity)),
     )
 
 

@@ -55,6 +55,11 @@ def _of_concepts(name: str) -> Callable[[Report], bool]:
     return lambda report: report.concepts is not None and getattr(report.concepts, name) is not None
 
 
+def _of_tuples(name: str) -> Callable[[Report], bool]:
+    """Whether there is a chapter on an entailment graph of this name."""
+    return lambda report: bool(report.entailment and getattr(report.entailment, name))
+
+
 @dataclass(frozen=True, slots=True)
 class Section:
     """A part of the report with its own heading.
@@ -81,7 +86,14 @@ SECTIONS = (
     Section("release", "The release", _of_release),
     Section("explained", "What was explained", lambda report: report.explanations is not None),
     Section("tested", "What was tested", lambda report: report.concepts is not None),
+    Section("tuples", "What was read", lambda report: report.entailment is not None),
     Section("findings", "Findings that matter"),
+    Section("around", "The graph around the findings", _of_tuples("around")),
+    Section("dataset", "The dataset", _of_tuples("dataset")),
+    Section("votes", "Votes and annotators", _of_tuples("votes")),
+    Section("graph", "The graph", _of_tuples("graph")),
+    Section("detection", "Valid told from invalid", _of_tuples("detection")),
+    Section("generation", "Generated concepts", _of_tuples("generation")),
     Section("matrix", "Does the model have the concepts?", _of_concepts("matrix")),
     Section("accuracies", "What the verdicts rest on", _of_concepts("accuracies")),
     Section("nodes", "Node by node", _of_concepts("nodes")),

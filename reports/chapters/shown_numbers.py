@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
-from reports.words.parts import Figure, Table
+from reports.words.parts import Cell, Figure, Ranged, Table
 from reports.words.words import (
     WITHHELD,
     columns_of,
@@ -14,6 +14,7 @@ from reports.words.words import (
     evidence_value,
     listed,
     number,
+    percent,
     shortened,
 )
 
@@ -26,7 +27,11 @@ PLACES = 3
 """Decimals of the numbers in tables; a shared view with small cells has no more."""
 LABEL = 38
 """Greatest width of a line's label in columns."""
-_COUNTS = ("clusters", "instances", "n", "examples")
+_COUNTS = (
+    "clusters", "instances", "n", "examples",
+    "tuples", "keys", "heads", "votes", "edges", "texts", "chains", "ratings", "items",
+)  # fmt: skip
+"""Names of a row’s first count, in the order in which they are looked for."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,6 +83,32 @@ def with_interval(text: str, row: Row, low: str = "low", high: str = "high") -> 
     if text in (UNDEFINED, WITHHELD) or row.get(low) is None or row.get(high) is None:
         return text
     return f"{text} ({interval(row, low, high)})"
+
+
+def share(row: Row, name: str = "share") -> str:
+    """A share of a row as a percentage.
+
+    >>> share({"share": 0.5, "n": 4}), share({"share": None, "n": "<11"})
+    ('50.0%', 'withheld')
+    """
+    return missing(row) if row.get(name) is None else percent(row[name])
+
+
+def ranged(text: str, row: Row, low: str = "low", high: str = "high") -> Cell:
+    """A number with its interval below it, as percentages if the number is one.
+
+    >>> ranged("0.250", {"low": 0.125, "high": 0.5, "n": 4})
+    Ranged(text='0.250', interval='0.125 to 0.500')
+    >>> ranged("25.0%", {"low": 0.125, "high": 0.5, "n": 4}).interval
+    '12.5% to 50.0%'
+    >>> ranged("–", {"low": None, "high": None, "n": 0})
+    '–'
+    """
+    if text in (UNDEFINED, WITHHELD) or row.get(low) is None or row.get(high) is None:
+        return text
+    if text.endswith("%"):
+        return Ranged(text, f"{share(row, low)} to {share(row, high)}")
+    return Ranged(text, interval(row, low, high))
 
 
 def chance(row: Row, name: str) -> str:

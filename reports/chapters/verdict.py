@@ -78,8 +78,7 @@ def _sentence(shared: Mapping[str, Any]) -> str:
     checks = shared["checks"]
     applied = [check for check in checks if check["status"] != "not_applicable"]
     alone = labels_alone(shared)
-    noun = f"{alone.done} instance" if alone else "instance"
-    instances = counted(shared["ledger"]["instances"], noun)
+    instances = counted(shared["ledger"]["instances"], alone.instance if alone else "instance")
     if not applied:
         return f"No check could be applied to the {instances} read."
     if shared["status"] == "not_applicable":

@@ -52,11 +52,13 @@ DOT = Mark("value", "observed")
 def accuracies_spec(
     rows: Rows,
     panels: Sequence[str],
-    limit: float,
+    limit: float | None,
     marks: Sequence[Mark] = (DOT,),
     *,
     left: int = 200,
     right: int = 24,
+    title: str = "accuracy",
+    ticks: Sequence[float] = TICKS,
 ) -> dict[str, Any]:
     """Accuracies from 0 to 1 in lines, in one panel or in several beside each other.
 
@@ -65,12 +67,15 @@ def accuracies_spec(
             zone_from, zone_to``, ``counts`` (text at the right), and the fields of the marks; each
             number may be None. The zone is where the line passes.
         panels: Title of each panel.
-        limit: The limit on accuracies, drawn in each panel.
+        limit: The limit on accuracies, drawn in each panel; None without one.
         marks: What is drawn of each line, the last on top.
         left: Room for the labels.
         right: Room for the counts.
+        title: Title of the axis.
+        ticks: Ticks of each panel.
     """
     places = [mark.field for mark in marks]
+    axis = _axis([tick + STEP * panel for panel in range(len(panels)) for tick in ticks], title)
     fields = ("low", "high", "chance", "zone_from", "zone_to", *places)
     drawn = [{**row, **{name: _placed(row, name) for name in fields}} for row in rows]
     scale = alt.Scale(domain=[0, 1 + STEP * (len(panels) - 1)])
@@ -80,15 +85,15 @@ def accuracies_spec(
         _having(drawn, "zone_from")
         .mark_bar(color=LIGHT["pass-tint"], height=17)
         .encode(y=lines(), x=alt.X("zone_from:Q", scale=scale), x2="zone_to:Q"),
-        *_rules([limit + STEP * place for place in range(len(panels))], scale),
+        *_rules([] if limit is None else [limit + STEP * n for n in range(len(panels))], scale),
         _having(drawn, "chance")
         .mark_tick(color=LIGHT["expected"], thickness=2.5, size=16, orient="vertical", opacity=1)
         .encode(y=lines(), x=alt.X("chance:Q", scale=scale)),
         _having(drawn, "low")
         .mark_rule(color=LIGHT[marks[-1].role], strokeWidth=2, opacity=0.55)
         .encode(y=lines(), x=alt.X("low:Q", scale=scale), x2="high:Q"),
-        *(_points(drawn, mark, scale, len(panels)) for mark in marks),
-        left_labels(base.encode(y=lines())),
+        *(_points(drawn, mark, scale, axis) for mark in marks),
+        left_labels(base.encode(y=lines(sorted(labels)))),
         right_texts(alt.Chart(values(drawn)).encode(y=lines()), "counts"),
         *_titles(panels, scale),
     ]
@@ -115,12 +120,14 @@ def _rules(places: Sequence[float], scale: alt.Scale) -> list[Any]:
     ]
 
 
-def _points(rows: Rows, mark: Mark, scale: alt.Scale, panels: int) -> alt.Chart:
-    at = [tick + STEP * panel for panel in range(panels) for tick in TICKS]
-    ticks = alt.Axis(
-        title="accuracy", values=at, domain=False, ticks=False, labelFlush=False, grid=True,
+def _axis(at: Sequence[float], title: str) -> alt.Axis:
+    return alt.Axis(
+        title=title, values=list(at), domain=False, ticks=False, labelFlush=False, grid=True,
         labelExpr=f"format(datum.value - {STEP} * floor(datum.value / {STEP} + 1e-6), '~g')",
     )  # fmt: skip
+
+
+def _points(rows: Rows, mark: Mark, scale: alt.Scale, axis: alt.Axis) -> alt.Chart:
     having, colour = _having(rows, mark.field), LIGHT[mark.role]
     points = (
         having.mark_point(shape=mark.shape, color=colour, filled=True, size=70, opacity=1)
@@ -129,7 +136,7 @@ def _points(rows: Rows, mark: Mark, scale: alt.Scale, panels: int) -> alt.Chart:
             shape=mark.shape, color=colour, fill=LIGHT["gap"], strokeWidth=1.8, size=60, opacity=1
         )
     )
-    drawn: alt.Chart = points.encode(y=lines(), x=alt.X(f"{mark.field}:Q", scale=scale, axis=ticks))
+    drawn: alt.Chart = points.encode(y=lines(), x=alt.X(f"{mark.field}:Q", scale=scale, axis=axis))
     return drawn
 
 

@@ -18,7 +18,11 @@ _RATIOS: Mapping[str, tuple[str, str]] = {
     "model_habit": ("times as often as in the data", "habit_ratio"),
 }
 """For each check, the meaning of its findings' ratio and the policy's threshold on it."""
+_DIFFERENCES: Mapping[str, str] = {"residual_overuse": "residual_difference"}
+"""For each check, the policy's threshold on its findings' difference."""
 
+COUNTED = ("edges", "tuples", "keys", "heads", "lacking", "instances", "rows")
+"""Counts that ``of`` is the total of: the first of these that evidence has."""
 _EXPECTED = ("explained", "expected", "expected_exchanges", "expected_rows")
 _BESIDE = (
     ("data_instances", "predicted", "in the data", "data_of", "data_share"),
@@ -44,7 +48,7 @@ def plots(check: str, evidence: Evidence, thresholds: Mapping[str, float]) -> tu
     drawn = (
         _shares(evidence),
         _accuracies(evidence),
-        _difference(evidence, thresholds.get("residual_difference")),
+        _difference(evidence, thresholds.get(_DIFFERENCES.get(check, ""))),
         _counts(evidence),
         _ratio(evidence, ratio_words(check), ratio_limit),
     )
@@ -112,7 +116,10 @@ def _ends(line: Line) -> tuple[float | None, float | None, float | None]:
 
 
 def _shares_of(evidence: Evidence) -> Iterator[Line]:
-    name = next((name for name in ("instances", "rows") if name in evidence), None)
+    if "agreeing" in evidence:
+        bounds = (_known(evidence.get(end)) for end in ("low", "high"))
+        yield _share("", evidence["agreeing"], evidence["compared"], evidence.get("share"), *bounds)
+    name = next((name for name in COUNTED if name in evidence), None)
     if name is None or "of" not in evidence:
         return
     beside = [entry for entry in _BESIDE if entry[0] in evidence]

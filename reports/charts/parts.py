@@ -18,17 +18,22 @@ WIDTH = 720
 
 Rows = Sequence[Mapping[str, Any]]
 
-_FONT = "system-ui, 'Segoe UI', Roboto, 'Helvetica Neue', Arial, 'Liberation Sans', sans-serif"
+FONT = "system-ui, 'Segoe UI', Roboto, 'Helvetica Neue', Arial, 'Liberation Sans', sans-serif"
 TEXT = 11
 """Font size in pixels."""
 _LINE = 24
 """Height of one line of a ranked figure in pixels."""
 
 
-def lines() -> alt.Y:
-    """Axis of the numbered lines of a ranked figure, with a rule for each."""
+def lines(order: Sequence[int] | None = None) -> alt.Y:
+    """Axis of the numbered lines of a ranked figure, with a rule for each.
+
+    Args:
+        order: The lines from top to bottom; None for the order in which they are drawn.
+    """
     axis = alt.Axis(title=None, domain=False, ticks=False, labels=False, grid=True)
-    return alt.Y("line:O", sort=None, axis=axis)
+    scale = alt.Undefined if order is None else alt.Scale(domain=list(order))
+    return alt.Y("line:O", sort=None, axis=axis, scale=scale)
 
 
 def left_labels(base: alt.Chart) -> alt.Chart:
@@ -121,7 +126,7 @@ def values(rows: Rows) -> alt.InlineData:
 
 _CONFIG: dict[str, Any] = {
     "aria": False,
-    "font": _FONT,
+    "font": FONT,
     "view": {"stroke": None},
     "text": {"fontSize": TEXT},
     "axis": {

@@ -21,6 +21,7 @@ from reports.words.parts import (
     Named,
     Node,
     Nodes,
+    Ranged,
     Table,
 )
 
@@ -110,6 +111,8 @@ def _text(cell: Cell) -> tuple[str, ...]:
             return (", ".join(cell.texts),)
         case Named():
             return (cell.text, cell.name)
+        case Ranged():
+            return (cell.text, cell.interval)
 
 
 def _badge(badge: Badge) -> str:

@@ -205,12 +205,43 @@ OF_CONCEPTS = (
 """Thresholds used only by the chapters on concepts."""
 
 
+OF_ENTAILMENT = (
+    Fixed("Unique concepts", 0.5, "BLEU-1 against the others, at most", "That of AbsPyramid.",
+          "audit.entailment.content.uniqueness.THRESHOLD"),
+    Fixed("Near duplicates", 0.8, "Jaccard coefficient of shingles, at least",
+          "Heads below it differ by more than a word or two.",
+          "audit.entailment.content.near_duplicates.SIMILARITY"),
+    Fixed("Weak labels", 0.8, "share of the votes, at least",
+          "Four of five, as AbsPyramid keeps them.",
+          "audit.entailment.voting.weak_labels.CARRYING"),
+    Fixed("Annotators", 20, "votes beside a majority of others, at least",
+          "Fewer tell nothing of an annotator.",
+          "audit.entailment.voting.annotators.LEAST_COMPARED"),
+    Fixed("Catch-alls", 30, "valid edges of a concept, at least",
+          "Fewer are no share of a relation.", "audit.entailment.graph.concepts.LEAST_EDGES"),
+    Fixed("Catch-alls", 0.02, "share of a relation’s valid edges",
+          "The lower bound of the interval must lie above it.",
+          "audit.entailment.graph.concepts.SHARE"),
+    Fixed("Catch-alls", 5, "times the edges of the concepts beside it, at least",
+          "Concepts of the same instances are about as general.",
+          "audit.entailment.graph.concepts.EXCESS"),
+    Fixed("Siblings that behave as one", 5, "instances in common, at least",
+          "Fewer may be shared by chance.", "audit.entailment.graph.twins.LEAST_SHARED"),
+    Fixed("Siblings that behave as one", 0.9, "Jaccard coefficient of their instances, at least",
+          "Below it they are told apart.", "audit.entailment.graph.twins.JACCARD"),
+    Fixed("Detection", 0.5, "score, from which a tuple is predicted valid",
+          "Where a model gives a score alone.", "audit.entailment.detection.measure.THRESHOLD"),
+)  # fmt: skip
+"""Thresholds used only by the chapters on an entailment graph."""
+
+
 def fixed_table(
     *,
     model: bool,
     release: bool = True,
     explanations: bool = False,
     concepts: bool = False,
+    entailment: bool = False,
 ) -> Table:
     """Table of all fixed thresholds that the report relies on.
 
@@ -219,12 +250,14 @@ def fixed_table(
         release: Whether it has chapters on a release; intervals are in every report.
         explanations: Whether it has chapters on explanations.
         concepts: Whether it has chapters on concepts.
+        entailment: Whether it has chapters on an entailment graph.
     """
     relied_on = (
         *(FIXED if release else FIXED[:1]),
         *(OF_MODELS if model else ()),
         *(OF_EXPLANATIONS if explanations else ()),
         *(OF_CONCEPTS if concepts else ()),
+        *(OF_ENTAILMENT if entailment else ()),
     )
     return Table(
         id="fixed-table",

@@ -66,6 +66,15 @@ class Judged:
 
 
 @dataclass(frozen=True, slots=True)
+class Ranged:
+    """A number with its interval below it."""
+
+    kind: ClassVar[str] = "ranged"
+    text: str
+    interval: str
+
+
+@dataclass(frozen=True, slots=True)
 class Codes:
     """Several names in one cell, set as code."""
 
@@ -73,7 +82,7 @@ class Codes:
     texts: tuple[str, ...]
 
 
-Cell: TypeAlias = str | Node | Nodes | Badge | Judged | Code | Codes | Named
+Cell: TypeAlias = str | Node | Nodes | Badge | Judged | Code | Codes | Named | Ranged
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,7 +16,7 @@ Value: TypeAlias = int | float | str | None
 WITHHELD = "withheld"
 """Text for null: the value would disclose a small cell."""
 
-EVIDENCE: Mapping[str, str] = {
+EVIDENCE: dict[str, str] = {
     "rows": "rows",
     "instances": "instances",
     "of": "out of",
@@ -142,7 +142,7 @@ BRANCH_RULE: Mapping[str, str] = {
     "disjoint": "must not stand together: a fault",
 }
 
-_PERCENTS = ("share", "rate")
+_PERCENTS = ("share", "share_limit", "rate", "carrying")
 _BOUNDS = ("low", "high", "limit")
 _LEAST_P = 0.0001
 """Smallest p value that is written out."""

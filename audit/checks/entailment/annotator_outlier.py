@@ -41,21 +41,27 @@ def _lacking(measured: Measurements) -> str:
 def _finding(measured: Measurements, row: Mapping[str, Any], family: int) -> Finding:
     tuples = _tuples(measured, row["annotator"])
     said = "; ".join(_case(case) for case in tuples.head(QUOTED).iter_rows(named=True))
-    bounds = ("rate", "low", "high", "sensitivity", "specificity")
+    shares = {
+        "share": "rate",
+        "low": "low",
+        "high": "high",
+        "valid_share": "sensitivity",
+        "invalid_share": "specificity",
+    }
     return Finding(
         check=_NAME,
         severity="warning",
         nodes=(),
         statement=f"The annotator {quoted(row['annotator'])} agrees with the majority of the "
-        "others on {agreeing} of {compared} tuples ({rate}), all others on {others}. Dawid and "
-        "Skene’s model has them find {sensitivity} of valid and {specificity} of invalid tuples. "
-        f"First disagreements: {said}.",
+        "others on {agreeing} of {compared} tuples ({share}), all others on {others_share}. Dawid "
+        "and Skene’s model has them find {valid_share} of valid and {invalid_share} of invalid "
+        f"tuples. First disagreements: {said}.",
         evidence={
             "instances": coarse(len(tuples), measured.n_instances),
             "agreeing": count(row["agreeing"], row["compared"]),
             "compared": Quantity(row["compared"]),
-            **{name: derived(row[name], "agreeing") for name in bounds},
-            "others": Quantity(row["others"]),
+            **{name: derived(row[column], "agreeing") for name, column in shares.items()},
+            "others_share": Quantity(row["others"]),
             **{
                 name: derived(row[name], "agreeing")
                 for name in ("difference", "difference_low", "difference_high")

@@ -33,12 +33,12 @@ ANNOTATORS: dict[str, Any] = {
     "p_value": pl.Float64,
     "q_value": pl.Float64,
 }
-"""One row per annotator, by name. ``compared`` counts their votes on tuples whose other votes have
-a majority, ``agreeing`` those with it; ``rate`` is the share, with its Wilson interval. ``others``
-is the common rate of the other annotators, ``difference`` the rate minus it, with Newcombe's
-interval. ``sensitivity`` and ``specificity`` are those of Dawid and Skene's model. ``p_value`` is
-the chance of so low a rate among the others, null for fewer than `LEAST_COMPARED` votes;
-``q_value`` is adjusted by Benjamini and Hochberg over the annotators tested."""
+"""One row per annotator, by ``p_value`` and name. ``compared`` counts their votes on tuples whose
+other votes have a majority, ``agreeing`` those with it; ``rate`` is the share, with its Wilson
+interval. ``others`` is the common rate of the other annotators, ``difference`` the rate minus it,
+with Newcombe's interval. ``sensitivity`` and ``specificity`` are those of Dawid and Skene's model.
+``p_value`` is the chance of so low a rate among the others, null for fewer than `LEAST_COMPARED`
+votes; ``q_value`` is adjusted by Benjamini and Hochberg over the annotators tested."""
 
 DISSENTS: dict[str, Any] = {"annotator": pl.String, "id": pl.String, "valid": pl.Boolean}
 """One row per vote against the majority of the others, by annotator and id."""
@@ -88,7 +88,8 @@ def annotators(dataset: EntailmentDataset) -> tuple[pl.DataFrame, pl.DataFrame, 
         .filter(pl.col("probability") != 0.5)
     )
     dissents = compared.filter(pl.col("agrees").not_()).sort("annotator", "id")
-    return rated.select(*ANNOTATORS), dissents.select(*DISSENTS), doubted.select(*DOUBTED)
+    surest = rated.sort("p_value", "annotator", nulls_last=True)
+    return surest.select(*ANNOTATORS), dissents.select(*DISSENTS), doubted.select(*DOUBTED)
 
 
 def _against_others(votes: pl.DataFrame) -> pl.DataFrame:

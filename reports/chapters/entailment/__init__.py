@@ -1,0 +1,1 @@
+"""Chapters on entailment graphs."""

@@ -1,0 +1,308 @@
+"""The chapter on detection: how well models and baselines tell valid tuples from invalid ones."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from reports.chapters.entailment.by_relation import by_relation, relations
+from reports.chapters.shown_numbers import (
+    UNDEFINED,
+    Chapter,
+    Row,
+    Rows,
+    bounds,
+    chapter,
+    count,
+    line_label,
+    plain,
+    ranged,
+    share,
+    signed,
+)
+from reports.charts.concept_charts import Mark, accuracies_spec
+from reports.charts.svg import draw
+from reports.words.entailment_words import (
+    ABSENT,
+    ACCURACY,
+    AGAINST,
+    ALL,
+    BASELINES,
+    CALIBRATION,
+    DETECTION,
+    MACRO_F1,
+    ROC_AUC,
+)
+from reports.words.parts import Cell, Figure, Key, Ranged, Table, column
+from reports.words.words import counted, words
+
+MODEL, LABELS = "model", "labels"
+"""Kinds of rows."""
+LEADING = (ACCURACY, MACRO_F1, ROC_AUC)
+"""Measures that the paper prints; models are compared with baselines by these."""
+DRAWN = 30
+"""Lines of the picture at most."""
+IN_DOMAIN = "in_domain"
+EMPTY, FULL = Mark("other", "expected", own=False), Mark("own", "observed")
+"""Marks of baselines and of models."""
+TICKS = (0.0, 0.5, 1.0)
+Trained = tuple[str, str | None]
+"""A model, or a baseline, and what it was trained on."""
+
+
+def detection(entailment: Mapping[str, Any]) -> Chapter | None:
+    """A picture, and a table for each of the leading measures; None if nothing was answered."""
+    rows = entailment["detection_measured"]
+    if not rows:
+        return None
+    tables = [_measure(rows, name, _size(entailment)) for name in LEADING]
+    return chapter((_figure(rows, tables[LEADING.index(MACRO_F1)]),), _unless_drawn(tables))
+
+
+def further(entailment: Mapping[str, Any]) -> tuple[Table, ...]:
+    """Other measures, differences, consistency, and what was answered."""
+    rows, size = entailment["detection_measured"], _size(entailment)
+    tables = (
+        *(_measure(rows, name, size) for name in DETECTION if name not in LEADING),
+        *(_differences(entailment["detection_differences"], name) for name in LEADING),
+        _transfer(entailment["detection_differences"]),
+        _consistency(entailment["detection_consistency"]),
+        _coverage(entailment["detection_coverage"]),
+    )
+    return tuple(table for table in tables if table is not None)
+
+
+def _unless_drawn(tables: Sequence[Table | None]) -> tuple[Table | None, ...]:
+    """The tables but the one that stands behind the picture."""
+    return tuple(table for name, table in zip(LEADING, tables, strict=True) if name != MACRO_F1)
+
+
+def _size(entailment: Mapping[str, Any]) -> str:
+    """What is measured, in words."""
+    rows = entailment["detection_measured"]
+    baselines = [row for row in rows if row["kind"] != MODEL]
+    several = len(relations(rows)) > 1
+    whole = next((row for row in baselines if not several or row["relation"] == ALL), None)
+    split = rows[0]["split"] if rows else "all"
+    of = "all tuples" if split == "all" else f"the {split} set"
+    return (
+        of if whole is None else f"the {count(whole)} tuples of {of}".replace("of all ", "in all ")
+    )
+
+
+def named(row: Row) -> str:
+    """A model with what it was trained on, or a baseline in words."""
+    if row["kind"] != MODEL:
+        return words(row["model"], {name: word.title for name, word in BASELINES.items()})
+    return called((row["model"], row["trained_on"]))
+
+
+def called(model: Trained) -> str:
+    """A model with what it was trained on."""
+    name, trained_on = model
+    return name if trained_on is None else f"{name}, trained on {trained_on}"
+
+
+def _who(row: Row) -> Trained:
+    return row["model"], row["trained_on"]
+
+
+def _answering(rows: Rows) -> list[Rows]:
+    """The rows of each model and baseline, models first."""
+    every = dict.fromkeys((row["kind"] != MODEL, *_who(row)) for row in rows)
+    return [
+        [row for row in rows if (row["kind"] != MODEL, *_who(row)) == one]
+        for one in sorted(every, key=lambda one: one[0])
+    ]
+
+
+def _measure(rows: Rows, measure: str, of: str) -> Table | None:
+    own = [row for row in rows if row["measure"] == measure]
+    lines: list[tuple[Sequence[Cell], Rows]] = []
+    for answers in _answering(own):
+        lines.append(((named(answers[0]),), answers))
+        stated = [row for row in answers if row["expected"] is not None]
+        if stated and answers[0]["kind"] != MODEL:
+            closed = [{**row, "closed": True} for row in stated]
+            lines.append(((f"{named(answers[0])}, by its closed form",), closed))
+    return by_relation(
+        f"entailment-{measure}".replace("_", "-"),
+        f"{DETECTION[measure].title}, on {of}, by relation",
+        ("Model or baseline",),
+        lines,
+        _value,
+    )
+
+
+def _value(row: Row) -> Cell:
+    if row.get("closed"):
+        return plain(row, "expected")
+    if row["value"] is None and row["absent"]:
+        return words(row["absent"], ABSENT)
+    text = plain(row, "value")
+    if row["measure"] == CALIBRATION and row["expected"] is not None:
+        return Ranged(text, f"{plain(row, 'expected')} expected")
+    return ranged(text, row)
+
+
+def _figure(rows: Rows, table: Table | None) -> Figure | None:
+    own = [row for row in rows if row["measure"] == MACRO_F1 and row["value"] is not None]
+    if not own or table is None:
+        return None
+    panels = relations(own)
+    answering = _answering(own)
+    lines = [
+        _line(place, row, panels)
+        for place, answers in enumerate(answering[:DRAWN])
+        for row in answers
+    ]
+    rest = len(answering) - DRAWN
+    return Figure(
+        id="entailment-models",
+        title="Macro F1 of models and baselines, by relation",
+        drawing=draw(
+            accuracies_spec(
+                lines, panels, None, (EMPTY, FULL), left=232, title="macro F1", ticks=TICKS
+            )
+        ),
+        alt=f"Dot plot of {counted(len(answering), 'model or baseline', 'models and baselines')}: "
+        f"{_best(answering)}.",
+        caption="Macro F1 with its 95% interval, by a bootstrap over heads with an instance. Full "
+        "dots are models, empty ones baselines, which read no more than they say; a tick is what a "
+        "coin or the majority has by its closed form."
+        + (f" The table has {counted(rest, 'line')} more." if rest > 0 else ""),
+        key_title="Each line",
+        key=(
+            Key("observed", "model", "dot"),
+            Key("expected", "baseline", "ring"),
+            Key("expected", "by its closed form", "tick"),
+        ),
+        table=Table(
+            f"{table.id}-numbers", table.caption, table.columns, table.rows, table.total
+        ),
+    )  # fmt: skip
+
+
+def _line(place: int, row: Row, panels: Sequence[str]) -> dict[str, Any]:
+    own = row["kind"] == MODEL
+    return {
+        "line": place,
+        "label": line_label(named(row)),
+        "panel": panels.index(row["relation"]),
+        "own": row["value"] if own else None,
+        "other": None if own else row["value"],
+        **bounds(row),
+        "chance": None if own else row["expected"],
+        "zone_from": None,
+        "zone_to": None,
+        "counts": "",
+    }
+
+
+def _best(answering: Sequence[Rows]) -> str:
+    """The first models and baselines in words, of the last relation that they have."""
+    told = [
+        f"{named(rows[-1])} {plain(rows[-1], 'value', 2)} on {rows[-1]['relation']}"
+        for rows in answering[:6]
+    ]
+    rest = len(answering) - len(told)
+    return "; ".join(told) + (f"; and {rest} more in the table" if rest else "")
+
+
+def _differences(rows: Rows, measure: str) -> Table | None:
+    own = [row for row in rows if row["measure"] == measure and row["against"] != IN_DOMAIN]
+    keys = dict.fromkeys((row["model"], row["trained_on"], row["against"]) for row in own)
+    return by_relation(
+        f"entailment-less-{measure}".replace("_", "-"),
+        f"{DETECTION[measure].title} of models less that of baselines on the same tuples, with 95% "
+        "intervals",
+        ("Model", "Less that of"),
+        (
+            (
+                (called((model, trained_on)), words(against, AGAINST)),
+                [
+                    row
+                    for row in own
+                    if (*_who(row), row["against"]) == (model, trained_on, against)
+                ],
+            )
+            for model, trained_on, against in keys
+        ),
+        _difference,
+    )
+
+
+def _difference(row: Row) -> Cell:
+    return ranged(signed(row, "difference"), row)
+
+
+def _transfer(rows: Rows) -> Table | None:
+    own = [row for row in rows if row["measure"] == MACRO_F1 and row["against"] == IN_DOMAIN]
+    return by_relation(
+        "entailment-transfer",
+        "Transfer: macro F1 less that of the same model trained on the relation that is tested, "
+        "with 95% intervals",
+        ("Model", "Trained on"),
+        (
+            (
+                (model, trained_on or UNDEFINED),
+                [row for row in own if _who(row) == (model, trained_on)],
+            )
+            for model, trained_on in dict.fromkeys(map(_who, own))
+        ),
+        _difference,
+    )
+
+
+def _consistency(rows: Rows) -> Table | None:
+    predicted = [row for row in rows if row["kind"] == MODEL and row["chains"] != 0]
+    if not predicted:
+        return None
+    labels = {(*_who(row), row["relation"]): row for row in rows if row["kind"] == LABELS}
+    return Table(
+        id="entailment-consistency",
+        caption="Whether predictions agree with each other: of chains a → b → c of predicted "
+        "edges, how many have a → c predicted valid (closed), predicted invalid (broken), or not "
+        "judged (open). Chains share their edges, so that the share has no interval",
+        columns=column(
+            "Model", "Relation", "Chains", "Closed", "Broken", "Open", "Closed, of judged",
+            "The labels’ chains", "The labels’ closed, of judged", numeric="  nnnnnnn",
+        ),
+        rows=tuple(
+            (
+                called(_who(row)),
+                row["relation"],
+                *(count(row, name) for name in ("chains", "closed", "broken", "open")),
+                share(row, "closed_share"),
+                *_of_labels(labels.get((*_who(row), row["relation"]))),
+            )
+            for row in predicted
+        ),
+    )  # fmt: skip
+
+
+def _of_labels(row: Row | None) -> tuple[str, str]:
+    if row is None:
+        return UNDEFINED, UNDEFINED
+    return count(row, "chains"), share(row, "closed_share")
+
+
+def _coverage(rows: Rows) -> Table | None:
+    if not rows:
+        return None
+    return Table(
+        id="entailment-coverage",
+        caption="What models answered. Measures are of the answered tuples; an answer that is "
+        "neither valid nor invalid counts in the strict accuracy alone",
+        columns=column(
+            "Model", "Relation", "Answered", "Neither", "No answer", "Tuples", numeric="  nnnn"
+        ),
+        rows=tuple(
+            (
+                called(_who(row)),
+                row["relation"],
+                *(count(row, name) for name in ("answered", "unparsable", "missing", "tuples")),
+            )
+            for row in rows
+        ),
+    )

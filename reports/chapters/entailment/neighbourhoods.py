@@ -1,0 +1,102 @@
+"""Pictures of the graph around the worst findings."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from itertools import groupby
+from typing import Any
+from urllib.parse import unquote
+
+from reports.chapters.shown_numbers import Row, Rows
+from reports.charts.graph_picture import GraphEdge, State, draw_graph
+from reports.words.parts import Figure, Key, Table, column
+from reports.words.words import counted, listed, number, shortened
+
+AROUND: Mapping[str, str] = {
+    "cycle": "A cycle of {relation}, around “{last}”",
+    "contradiction": "Contradictions of {relation}, {last}",
+    "transitivity": "Denied conclusions of {relation}, {last}",
+    "catch_all": "Around a catch-all of {relation}, “{last}”",
+}
+"""Titles of pictures by check, of the relation and the last part of a finding’s key."""
+WHERE: Mapping[str, str] = {
+    "one context": "under one head",
+    "across contexts": "across heads",
+}
+TOLD = 8
+"""Edges of each state that the text alternative names."""
+KEY = (
+    Key("observed", "valid", "edge"),
+    Key("limit", "denied: stated as invalid alone", "denied"),
+    Key("model", "stated as valid and as invalid", "both"),
+)
+
+
+def neighbourhoods(entailment: Mapping[str, Any]) -> tuple[Figure, ...]:
+    """A picture for each finding with a neighbourhood, in the order of checks."""
+    groups = groupby(entailment["graph_neighbourhoods"], lambda row: str(row["finding"]))
+    return tuple(
+        _figure(place, finding, list(rows)) for place, (finding, rows) in enumerate(groups)
+    )
+
+
+def _figure(place: int, finding: str, rows: Rows) -> Figure:
+    texts = list(dict.fromkeys(row[end] for row in rows for end in ("child", "parent")))
+    number_of = {text: spot for spot, text in enumerate(texts)}
+    edges = [
+        GraphEdge(number_of[row["child"]], number_of[row["parent"]], _state(row)) for row in rows
+    ]
+    states = {edge.state for edge in edges}
+    kept = [key for key, state in zip(KEY, _STATES, strict=True) if state in states]
+    return Figure(
+        id=f"around-{place}",
+        title=_title(finding),
+        drawing=draw_graph(texts, edges),
+        alt=f"Graph of {counted(len(texts), 'text')}. {' '.join(_told(rows))}",
+        caption="Arrows lead from an instance to its concept. Drawn are the texts of the finding’s "
+        "first cases and those nearest to them, a dozen at most, and all edges among these.",
+        key_title="Arrows",
+        key=tuple(kept),
+        table=Table(
+            id=f"around-{place}-numbers",
+            caption=f"{_title(finding)}: tuples that state each edge",
+            columns=column("Instance", "Concept", "Valid", "Invalid", numeric="  nn"),
+            rows=tuple(
+                (row["child"], row["parent"], number(row["valid"]), number(row["invalid"]))
+                for row in rows
+            ),
+        ),
+    )
+
+
+_STATES: tuple[State, ...] = ("valid", "denied", "both")
+
+
+def _state(row: Row) -> State:
+    """How tuples state an edge; a bound such as ``<11`` is some."""
+    if row["valid"] in (0, None):
+        return "denied"
+    return "valid" if row["invalid"] in (0, None) else "both"
+
+
+def _title(finding: str) -> str:
+    check, relation, *key = map(unquote, finding.split(":"))
+    last = key[-1] if key else ""
+    told = AROUND.get(check, "{relation}, {last}")
+    return told.format(relation=relation, last=shortened(WHERE.get(last, last), 60))
+
+
+def _told(rows: Rows) -> Sequence[str]:
+    """The edges of each state in words."""
+    called = ("Valid", "Denied", "Valid and denied")
+    return [
+        f"{name}: {_edges([row for row in rows if _state(row) == state])}."
+        for name, state in zip(called, _STATES, strict=True)
+        if any(_state(row) == state for row in rows)
+    ]
+
+
+def _edges(rows: Rows) -> str:
+    named = [f"{row['child']} to {row['parent']}" for row in rows[:TOLD]]
+    rest = len(rows) - TOLD
+    return listed([*named, f"{rest} more in the table"] if rest > 0 else named)
