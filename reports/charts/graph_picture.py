@@ -6,7 +6,7 @@ import math
 import textwrap
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Literal, TypeAlias
 from xml.sax.saxutils import escape
@@ -59,11 +59,12 @@ class GraphEdge:
 class Box:
     """A place of the picture: its middle, half its sizes, and the lines of its text.
 
-    A place that an edge passes has no lines.
+    A place that an edge passes has no lines. ``reach`` is half the depth of its layer.
     """
 
     middle: Point
     half: Point
+    reach: float
     lines: tuple[str, ...] = ()
 
 
@@ -87,7 +88,7 @@ def draw_graph(texts: Sequence[str], edges: Sequence[GraphEdge]) -> Drawing:
             for edge, points, back in zip(edges, _routes(graph, boxes), graph.against, strict=True)
             for shape in _arrow(edge.state, points[::-1] if back else points, down=down)
         ),
-        *(shape for box in boxes.values() if box.lines for shape in _label(box, down=down)),
+        *(shape for node in range(len(texts)) for shape in _label(boxes[node], down=down)),
     ]
     width, height = size[::-1] if down else size
     return Drawing(width, height, "".join(markup))
@@ -134,7 +135,7 @@ def _boxes(texts: Sequence[str], graph: Layered) -> tuple[dict[int, Box], tuple[
         for place, centre in zip(row, centres, strict=True):
             own = sizes.get(place, (depth, PASSING))
             half = own[0] / 2, own[1] / 2
-            boxes[place] = Box((start + depth / 2, centre), half, lines.get(place, ()))
+            boxes[place] = Box((start + depth / 2, centre), half, depth / 2, lines.get(place, ()))
         start += depth + between
     return *_centred(boxes, start - between, down=down), down
 
@@ -158,9 +159,7 @@ def _centred(
     size = (along, max(across, WIDTH)) if down else (max(along, WIDTH), across)
     shift = (0.0, (size[1] - across) / 2) if down else ((size[0] - along) / 2, 0.0)
     moved = {
-        place: Box(
-            (box.middle[0] + shift[0] + 1, box.middle[1] + shift[1] + 1), box.half, box.lines
-        )
+        place: replace(box, middle=(box.middle[0] + shift[0] + 1, box.middle[1] + shift[1] + 1))
         for place, box in boxes.items()
     }
     return moved, (math.ceil(size[0]) + 2, math.ceil(size[1]) + 2)
@@ -192,18 +191,23 @@ def _size(lines: Sequence[str], met: int, *, down: bool) -> Point:
 
 
 def _routes(graph: Layered, boxes: dict[int, Box]) -> list[list[Point]]:
-    """The points that each edge passes, from the earlier layer to the later one."""
+    """The points that each edge passes, from the earlier layer to the later one.
+
+    It bends between two layers alone, so that it meets no box beside its own.
+    """
     ends = [(path[0], path[1], number) for number, path in enumerate(graph.paths)]
     starts = _ports(ends, boxes)
     arrives = _ports([(path[-1], path[-2], n) for n, path in enumerate(graph.paths)], boxes)
     routes = []
     for number, path in enumerate(graph.paths):
         first, last = boxes[path[0]], boxes[path[-1]]
-        points = [(first.middle[0] + first.half[0], starts[number])]
+        out, into = starts[number], arrives[number]
+        points = [(first.middle[0] + by, out) for by in (first.half[0], first.reach)]
         for place in path[1:-1]:
             box = boxes[place]
-            points += [(box.middle[0] + side * box.half[0], box.middle[1]) for side in (-1, 1)]
-        routes.append([*points, (last.middle[0] - last.half[0], arrives[number])])
+            points += [(box.middle[0] + side * box.reach, box.middle[1]) for side in (-1, 1)]
+        points += [(last.middle[0] - by, into) for by in (last.reach, last.half[0])]
+        routes.append(points)
     return routes
 
 
@@ -229,7 +233,8 @@ def _arrow(state: State, points: Sequence[Point], *, down: bool) -> Iterator[str
     """A line with its head at the concept, and the mark of what is denied, or stated both ways."""
     role = "limit" if state == "denied" else "model" if state == "both" else "observed"
     colour = LIGHT[role]
-    curve = "".join(_bend(one, two, down=down) for one, two in pairwise(points))
+    bends = (_bend(one, two, down=down) for one, two in pairwise(points) if one != two)
+    curve = "".join(bends)
     dashes = ' stroke-dasharray="5 3.5"' if state == "denied" else ""
     yield (
         f'<path d="M{_at(points[0], down=down)}{curve}" fill="none" stroke="{colour}" '
@@ -237,7 +242,7 @@ def _arrow(state: State, points: Sequence[Point], *, down: bool) -> Iterator[str
     )
     yield _head(points, state, colour, down=down)
     if state != "valid":
-        yield _mark(_between_points(points[0], points[1], MARK_AT), state, colour, down=down)
+        yield _mark(_between_points(points[1], points[2], MARK_AT), state, colour, down=down)
 
 
 def _bend(one: Point, two: Point, *, down: bool) -> str:
@@ -262,8 +267,8 @@ def _between_points(one: Point, two: Point, share: float) -> Point:
 
 
 def _head(points: Sequence[Point], state: State, colour: str, *, down: bool) -> str:
-    end, before = points[-1], points[-2]
-    way = 1 if end[0] > before[0] else -1
+    end = points[-1]
+    way = 1 if end[0] > points[0][0] else -1
     base = end[0] - way * HEAD
     corners = ((base, end[1] - HEAD / 2), (base, end[1] + HEAD / 2))
     fill = LIGHT["gap"] if state == "denied" else colour
