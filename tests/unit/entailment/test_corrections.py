@@ -104,16 +104,18 @@ def test_records_without_a_correction_and_other_columns_stay(suffix: str, tmp_pa
 def test_json_keeps_the_types_of_values(tmp_path: Path) -> None:
     row = {
         "head": "a cat sleeps", "relation": "noun", "tail": "a pet naps", "instance": "cat",
-        "concept": "pet", "label": False, "weight": 0.50, "tags": ["x"], "votes": 5,
+        "concept": "pet", "label": False, "weight": 0.50, "tags": ["é"], "votes": 5,
         "votes_valid": 5,
     }  # fmt: skip
     path = tmp_path / "one.jsonl"
-    path.write_text(json.dumps(row) + "\n")
+    path.write_text(json.dumps(row, ensure_ascii=False) + "\n", encoding="utf-8")
     dataset = read_entailment(path)
 
     write_corrected(dataset, proposed(dataset), tmp_path / "fixed")
 
-    made = json.loads((tmp_path / "fixed" / "one.jsonl").read_text())
+    written = (tmp_path / "fixed" / "one.jsonl").read_text(encoding="utf-8")
+    made = json.loads(written)
+    assert "é" in written
     assert made == row | {"tail": "a pet sleeps", "label": True}
 
 
