@@ -161,3 +161,25 @@ def test_nothing_is_unpickled() -> None:
     unsafe = ("pickle", "joblib", "dill", "marshal", "shelve")
     for path in (*modules("audit"), *modules("reports")):
         assert not {m for m in imported(path) if m.split(".")[0] in unsafe}, path
+
+
+LONGEST = 60
+"""Number of lines that a function may have, its docstring included."""
+LONGER = {"audit.concepts.measure.measure_concepts"}
+"""Functions that are longer: one call with many arguments, and what each of them means."""
+
+
+def functions(path: Path) -> Iterator[tuple[str, int]]:
+    """Each function of a file, methods and inner ones included, and its number of lines."""
+    module = ".".join(path.relative_to(ROOT).with_suffix("").parts)
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            yield f"{module}.{node.name}", (node.end_lineno or 0) - node.lineno + 1
+
+
+def test_functions_are_short() -> None:
+    every = (*modules("audit"), *modules("reports"))
+    lengths = [one for path in every for one in functions(path)]
+
+    assert len(lengths) > 1000
+    assert {name for name, lines in lengths if lines > LONGEST} == LONGER

@@ -6,6 +6,8 @@ A graph is its edge matrix, as in `audit.base.dag`: ``edges[child, parent] = 1``
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 from scipy.sparse import csr_array
 from scipy.sparse.csgraph import connected_components
@@ -58,49 +60,73 @@ def one_way(edges: Sparse) -> Sparse:
 def shortest_cycle(edges: Sparse, through: Sparse | None = None) -> list[int]:
     """A shortest cycle as child -> parent -> ... -> child; empty where there is none.
 
-    Breadth-first from each node that lies on a cycle. Once one is known the search ends after
-    `MOST_STEPS`, with the shortest that was met: time grows with the edges, not with their square.
-
     Args:
         edges: Shape (n, n).
         through: Edges of which the cycle must have at least one, the last; None: any cycle.
     """
-    suspects = set(np.flatnonzero(on_cycle(edges, strong_components(edges))).tolist())
-    last = None if through is None else csr_array(through.T)
-    best: list[int] = []
-    steps = 0
-    for start in sorted(suspects):
-        closing = None if last is None else set(row(last, start).tolist())
-        if closing == set():
-            continue
-        longest = len(best) - 2 if best else len(suspects)
-        cycle, taken = _cycle_through(edges, start, suspects, closing, longest)
-        if closing is None:
-            suspects.discard(start)  # every cycle through it has been considered
-        steps += taken
-        best = cycle or best
-        if best and steps > MOST_STEPS:
-            break
-    return best
+    suspects = np.flatnonzero(on_cycle(edges, strong_components(edges)))
+    return CycleSearch(edges, through).shortest(suspects.tolist())
 
 
-def _cycle_through(
-    edges: Sparse, start: int, within: set[int], closing: set[int] | None, longest: int
-) -> tuple[list[int], int]:
-    """A shortest cycle from a node of at most ``longest`` edges, and how many nodes were met."""
-    came_from = {start: start}
-    frontier = [start]
-    for _ in range(longest):
-        following = []
-        for node in frontier:
-            for parent in row(edges, node).tolist():
-                if parent == start and (closing is None or node in closing):
-                    return [*_trace(came_from, node), start], len(came_from)
-                if parent in within and parent not in came_from:
-                    came_from[parent] = node
-                    following.append(parent)
-        frontier = following
-    return [], len(came_from)
+class CycleSearch:
+    """Looks for shortest cycles among given nodes of one graph.
+
+    Breadth-first from each node. Once a cycle is known the search ends after `MOST_STEPS`, with the
+    shortest that was met: time grows with the edges, not with their square.
+
+    Args:
+        edges: Shape (n, n).
+        through: Edges of which a cycle must have at least one, the last; None: any cycle.
+    """
+
+    def __init__(self, edges: Sparse, through: Sparse | None = None) -> None:
+        self._edges = edges
+        self._last = None if through is None else csr_array(through.T)
+        self._parents = dict[int, list[int]]()
+
+    def shortest(self, among: Sequence[int]) -> list[int]:
+        """A shortest cycle among ascending nodes, child -> ... -> child; empty if there is none."""
+        suspects = set(among)
+        best: list[int] = []
+        steps = 0
+        for start in among:
+            closing = None if self._last is None else set(row(self._last, start).tolist())
+            if closing == set():
+                continue
+            longest = len(best) - 2 if best else len(among)
+            cycle, taken = self._from(start, suspects, closing, longest)
+            if closing is None:
+                suspects.discard(start)  # every cycle through it has been considered
+            steps += taken
+            best = cycle or best
+            if best and steps > MOST_STEPS:
+                break
+        return best
+
+    def _from(
+        self, start: int, within: set[int], closing: set[int] | None, longest: int
+    ) -> tuple[list[int], int]:
+        """A shortest cycle from a node of at most ``longest`` edges, and how many it met."""
+        came_from = {start: start}
+        frontier = [start]
+        for _ in range(longest):
+            following = []
+            for node in frontier:
+                for parent in self._above(node):
+                    if parent == start and (closing is None or node in closing):
+                        return [*_trace(came_from, node), start], len(came_from)
+                    if parent in within and parent not in came_from:
+                        came_from[parent] = node
+                        following.append(parent)
+            if not following:
+                break
+            frontier = following
+        return [], len(came_from)
+
+    def _above(self, node: int) -> list[int]:
+        if node not in self._parents:
+            self._parents[node] = row(self._edges, node).tolist()
+        return self._parents[node]
 
 
 def _trace(came_from: dict[int, int], node: int) -> list[int]:

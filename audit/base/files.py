@@ -172,20 +172,40 @@ def files_in(folder: Path) -> list[Path]:
         ) from None
 
 
+def parquet_schema(path: Path) -> dict[str, pl.DataType]:
+    """Names and types of the columns of a Parquet file; raises InputError if it is none."""
+    import pyarrow.parquet as pq
+
+    with _reading_parquet(path):
+        return dict(pl.DataFrame(pl.from_arrow(pq.read_schema(path).empty_table())).schema)
+
+
 def _read_parquet(path: Path) -> pl.DataFrame:
-    """Read a table by Arrow: Polars' own reader ends the process on some damaged files."""
     import pyarrow as pa
 
     if path.is_file() and path.stat().st_size == 0:
         raise InputError("a file with content is required", found="an empty file", where=path)
-    with _reading(path):
+    with _reading_parquet(path):
         pa.set_memory_pool(pa.system_memory_pool())  # Arrow's own keeps what it frees
+        return pl.read_parquet(path, use_pyarrow=True)
+
+
+@contextlib.contextmanager
+def _reading_parquet(path: Path) -> Iterator[None]:
+    """Turn what Arrow raises into one InputError.
+
+    Polars' own reader prints the stack of a panic, or ends the process, on some damaged files.
+    """
+    import pyarrow as pa
+
+    with _reading(path):
         try:
-            return pl.read_parquet(path, use_pyarrow=True)
+            yield
         except (
             pl.exceptions.PolarsError,
             pl.exceptions.PanicException,
             pa.ArrowException,
+            UnicodeDecodeError,  # of a name of a column
         ) as error:
             raise InputError(
                 "a Parquet file is required", found=str(error).split("\n")[0], where=path

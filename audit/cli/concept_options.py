@@ -20,7 +20,7 @@ FacetsFromTitles: TypeAlias = Annotated[
     bool,
     typer.Option(
         "--facets-from-titles",
-        help="Take words that recur in titles below several parents as concepts.",
+        help="Take words that recur in titles of labels below several parents as concepts.",
         rich_help_panel=TESTS,
     ),
 ]

@@ -46,8 +46,7 @@ def extract_representations(
 ) -> Representations:
     """Run a module over batches and keep what some of its layers give for each instance.
 
-    The module is copied, so that its mode, device and parameters stay as they are. The copy is in
-    evaluation mode.
+    A copy runs, in evaluation mode; the module's mode, device and parameters stay as they are.
 
     Args:
         module: The model.
@@ -75,34 +74,20 @@ def extract_representations(
             `audit.concepts.reading.arrays.representations_of`.
     """
     require_package("torch", "to take representations from a model")
-    import torch
-
     _require_choice(pooling, classes)
     there = torch_device(device)
     own = copy.deepcopy(module).to(there).eval()
     linear = _linear(own, head, classes) if head is not None else None
-    kept = _Kept({name: [] for name in _known(own, layers)}, [], [], [])
-    total = len(batches) if isinstance(batches, Sized) else None
-    with torch.no_grad(), _recording(own, kept, head, pooling):
-        for number, batch in enumerate(batches):
-            progress("encoding", number, total, "batches")
-            inputs, labels = _parts(batch)
+    with _recording(own, layers, head, pooling) as kept:
+        for inputs, labels in _each(batches, progress):
             outputs = (forward or _called)(own, _moved(inputs, there))
-            kept.require_one_call()
-            kept.labels += _texts(labels, classes)
+            kept.end_batch(_texts(labels, classes))
             if predictions and classes:
                 kept.predictions += _highest(outputs, len(kept.layers[layers[0]][-1]), classes)
-    if not kept.labels:
-        raise InputError("at least one batch with an instance is required", found="none")
-    if head is not None:
-        kept.require_reading(head, layers[-1])
+    vectors = {name: np.concatenate(of_batches) for name, of_batches in kept.layers.items()}
+    guessed = kept.predictions or None
     return representations_of(
-        {name: np.concatenate(vectors) for name, vectors in kept.layers.items()},
-        kept.labels,
-        ids=ids,
-        predictions=kept.predictions or None,
-        pairs=pairs,
-        head=linear,
+        vectors, kept.labels, ids=ids, predictions=guessed, pairs=pairs, head=linear
     )
 
 
@@ -124,9 +109,14 @@ class _Kept:
     predictions: list[str]
     batches: int = 0
 
-    def require_one_call(self) -> None:
-        """End a batch; InputError if a layer was not called once, or features differ."""
+    def end_batch(self, labels: list[list[str]]) -> None:
+        """Count a batch and keep its labels.
+
+        Raises:
+            InputError: If a layer was not called once, or gives more or fewer features than before.
+        """
         self.batches += 1
+        self.labels += labels
         for name, vectors in self.layers.items():
             calls = len(vectors) - self.batches + 1
             if calls != 1:
@@ -161,12 +151,19 @@ class _Kept:
 
 @contextmanager
 def _recording(
-    module: torch.nn.Module, kept: _Kept, head: str | None, pooling: Pooling
-) -> Iterator[None]:
-    """Keep what layers give, and what the head reads, within the block.
+    module: torch.nn.Module, layers: Sequence[str], head: str | None, pooling: Pooling
+) -> Iterator[_Kept]:
+    """Keep what layers give, and what the head reads, within the block, and compute no gradients.
 
     Vectors are copied at once, since a later layer may work in place.
+
+    Raises:
+        InputError: If a layer is not there; at the end, if there was no instance, or the head does
+            not read the vectors of the last layer.
     """
+    import torch
+
+    kept = _Kept({name: [] for name in _known(module, layers)}, [], [], [])
 
     def keep(name: str, output: Any) -> None:
         kept.layers[name].append(_vectors(_tensor(name, output), pooling))
@@ -184,10 +181,15 @@ def _recording(
             )
         )
     try:
-        yield
+        with torch.no_grad():
+            yield kept
     finally:
         for handle in handles:
             handle.remove()
+    if not kept.labels:
+        raise InputError("at least one batch with an instance is required", found="none")
+    if head is not None:
+        kept.require_reading(head, layers[-1])
 
 
 def _tensor(name: str, values: Any) -> torch.Tensor:
@@ -257,6 +259,14 @@ def _require_choice(pooling: str, classes: Sequence[str]) -> None:
         )
     if len(set(classes)) != len(classes):
         raise InputError("each output needs a label of its own", found=first_cases(classes))
+
+
+def _each(batches: Iterable[tuple[Any, Any]], progress: Progress) -> Iterator[tuple[Any, Any]]:
+    """Inputs and labels of each batch."""
+    total = len(batches) if isinstance(batches, Sized) else None
+    for number, batch in enumerate(batches):
+        progress("encoding", number, total, "batches")
+        yield _parts(batch)
 
 
 def _parts(batch: Any) -> tuple[Any, Any]:

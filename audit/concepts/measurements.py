@@ -203,9 +203,10 @@ NODES: dict[str, Any] = {
 ``readable``: a linear probe tells the instances below the node from all others; ``absent_p``: p
 value of its being at the limit or above. ``separable``: the same against the sibling that is
 hardest to tell from it, ``sibling``, with ``entangled_p``. ``probed`` and ``predicted``: the node
-against all siblings, by the probe and by the predictions; ``unused`` is their difference, and
-``unused_p`` the p value of its being 0 or less. q values are adjusted by Benjamini and Hochberg
-over the ``family``, the nodes tested at one depth, times the number of depths. ``state`` is
+against all siblings, by the probe and by the model's answers where they are known; ``unused`` is
+their difference, and ``unused_p`` the p value of its being 0 or less. q values are adjusted by
+Benjamini and Hochberg over the ``family``, the nodes tested at one depth, times the number of
+depths. ``state`` is
 ``absent``, ``entangled``, ``unused``, ``present`` or ``undecided`` (null if too few instances).
 ``best_layer`` separates the node best from that sibling. ``folded_into`` is the deepest node below
 with the same instances, which tells the same; null if there is none."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from itertools import combinations
 
 import polars as pl
@@ -32,7 +32,7 @@ Dimension = dict[str, Occurrences]
 """Where each concept of a dimension occurs."""
 
 
-def facets_from_titles(hierarchy: Hierarchy) -> Facets:
+def facets_from_titles(hierarchy: Hierarchy, labels: Collection[str] | None = None) -> Facets:
     """Find crossed dimensions in the titles of a hierarchy: site, cause, "unspecified".
 
     A word counts where it is in the title of a node and not of its parent, and a sibling lacks it;
@@ -42,10 +42,15 @@ def facets_from_titles(hierarchy: Hierarchy) -> Facets:
     stands against its absence. The parent is a dimension too. Dimensions that cross no other are
     left out: two cross where two concepts of the one each occur with the same two of the other.
 
+    Args:
+        hierarchy: The hierarchy with its titles.
+        labels: The nodes whose titles are read; those of all nodes if None. Of a large hierarchy
+            most words tell nothing of the few labels of a model.
+
     Returns:
         A partial table; empty if nothing crosses.
     """
-    concepts = _concepts(_own_words(hierarchy))
+    concepts = _concepts(_own_words(hierarchy, frozenset(labels or hierarchy.nodes)))
     grouped = list(_dimensions(concepts))
     pairs = frozenset().union(*(where for one in grouped for where in one.values()))
     above: dict[str, set[str]] = defaultdict(set)
@@ -70,13 +75,13 @@ def facets_from_titles(hierarchy: Hierarchy) -> Facets:
     return Facets(pl.DataFrame(rows, schema=FACETS, orient="row"), kinds, partial=True)
 
 
-def _own_words(hierarchy: Hierarchy) -> dict[str, set[Family]]:
+def _own_words(hierarchy: Hierarchy, read: Collection[str]) -> dict[str, set[Family]]:
     """Per word, where it tells a node from its parent and from a sibling, in order of titles."""
     words = [list(dict.fromkeys(_WORD.findall(title.lower()))) for title in hierarchy.titles]
     where: dict[str, set[Family]] = {}
     for parent in hierarchy.nodes:
         above = set(words[hierarchy.index(parent)]) | _EMPTY
-        children = hierarchy.children(parent)
+        children = [child for child in hierarchy.children(parent) if child in read]
         own = {
             child: [word for word in words[hierarchy.index(child)] if word not in above]
             for child in children

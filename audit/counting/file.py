@@ -22,7 +22,7 @@ from audit.base.progress import Progress, silent
 from audit.counting.added import with_added
 from audit.counting.counts import PairCount
 from audit.counting.passes import Counting
-from audit.counting.plan import MEMORY, Asked, planned
+from audit.counting.plan import MEMORY, CountSettings, planned
 from audit.counting.regroup import regrouped
 from audit.counting.storage.checkpoint import (
     files_beside,
@@ -102,16 +102,17 @@ def count_pairs(
         OutputError: If the disk is full; a checkpoint stays as it was.
     """
     known = hierarchy if isinstance(hierarchy, Hierarchy) else load_hierarchy(hierarchy)
-    asked, source = Asked(known, policy, memory, added_to), source_of(data)
+    source = source_of(data)
+    settings = CountSettings(known, policy, memory, added_to)
     at_once = _rows_at_once(batch, memory)
     kept = _Kept(Path(checkpoint), resume) if checkpoint else None
     if not sort:
-        return _count(_Reading(source, instance, label, at_once), asked, kept, progress)
+        return _count(_Reading(source, instance, label, at_once), settings, kept, progress)
     with TemporaryDirectory(prefix="audit-sorted-") as folder:
         together = regrouped(
             source, instance, label, Path(folder), memory=memory // 4, at_once=at_once
         )
-        return _count(_Reading(together, "instance", "labels", at_once), asked, kept, progress)
+        return _count(_Reading(together, "instance", "labels", at_once), settings, kept, progress)
 
 
 @dataclass(frozen=True)
@@ -163,12 +164,14 @@ class _Place:
     keep: _Keep
 
 
-def _count(reading: _Reading, asked: Asked, kept: _Kept | None, progress: Progress) -> PairCount:
+def _count(
+    reading: _Reading, settings: CountSettings, kept: _Kept | None, progress: Progress
+) -> PairCount:
     if kept is None:
         counts, holder = _count_labels(reading, progress), PassingFolder()
         place = _Place(holder.path, holder, {}, _never)
-        return _counted(reading, asked, counts, place, progress)
-    identity = _identity(reading, asked)
+        return _counted(reading, settings, counts, place, progress)
+    identity = _identity(reading, settings)
     stored = kept.stored(identity)
     labels = stored.get("labels")
     counts = _count_labels(reading, progress) if labels is None else unpacked(labels)
@@ -182,7 +185,7 @@ def _count(reading: _Reading, asked: Asked, kept: _Kept | None, progress: Progre
                 raise KeyboardInterrupt
 
         place = _Place(files_beside(kept.path), None, stored, keep)
-        return _counted(reading, asked, counts, place, progress)
+        return _counted(reading, settings, counts, place, progress)
 
 
 def _never(state: Callable[[], Arrays], /) -> None:
@@ -191,12 +194,12 @@ def _never(state: Callable[[], Arrays], /) -> None:
 
 def _counted(
     reading: _Reading,
-    asked: Asked,
+    settings: CountSettings,
     counts: pl.DataFrame,
     place: _Place,
     progress: Progress,
 ) -> PairCount:
-    plan = planned(asked, counts, place.folder, reading.source)
+    plan = planned(settings, counts, place.folder, reading.source)
     with ThreadPoolExecutor(cores()) as threads:
         counting = Counting(plan, threads, within(place.stored, "count"))
 
@@ -210,7 +213,7 @@ def _counted(
             place.keep(so_far)
         counting.end()
         count = counting.result(place.holder)
-    return count if asked.added_to is None else with_added(count, asked.added_to)
+    return count if settings.added_to is None else with_added(count, settings.added_to)
 
 
 def _count_labels(reading: _Reading, progress: Progress) -> pl.DataFrame:
@@ -224,17 +227,17 @@ def _count_labels(reading: _Reading, progress: Progress) -> pl.DataFrame:
     return counts
 
 
-def _identity(reading: _Reading, asked: Asked) -> dict[str, Any]:
+def _identity(reading: _Reading, settings: CountSettings) -> dict[str, Any]:
     """What must be unchanged to resume a count."""
     return identity_of(
         reading.source,
         rows_at_once=reading.at_once,
-        memory=asked.memory,
-        hierarchy=asked.hierarchy.sha256,
+        memory=settings.memory,
+        hierarchy=settings.hierarchy.sha256,
         columns=[reading.instance, reading.label],
         compiled=can_compile(),
-        policy=asked.policy and asked.policy.sha256,
-        added_to=asked.added_to and asked.added_to.digest,
+        policy=settings.policy and settings.policy.sha256,
+        added_to=settings.added_to and settings.added_to.digest,
     )
 
 

@@ -25,7 +25,7 @@ MEMORY = 2 * 2**30
 
 
 @dataclass(frozen=True, eq=False)
-class Asked:
+class CountSettings:
     """The settings of a count.
 
     Args:
@@ -82,11 +82,11 @@ class Plan:
         return used[np.argsort(-carried[used], kind="stable")]
 
 
-def planned(asked: Asked, counts: pl.DataFrame, folder: Path, where: object) -> Plan:
+def planned(settings: CountSettings, counts: pl.DataFrame, folder: Path, where: object) -> Plan:
     """Plan a count from its settings and the counts of its labels.
 
     Args:
-        asked: The settings.
+        settings: The settings.
         counts: Label counts of the source, from `audit.data.mapping.label_counts`.
         folder: Folder for instances and counts on the disk.
         where: The source, for messages.
@@ -95,16 +95,16 @@ def planned(asked: Asked, counts: pl.DataFrame, folder: Path, where: object) -> 
         InputError: If the nodes of the count to add to have changed since.
         PolicyError: If the policy names a node that neither hierarchy nor labels have.
     """
-    before = asked.added_to
+    before = settings.added_to
     every = counts if before is None else summed_counts([counts, before.labels.counts])
-    labels = label_nodes(every, asked.hierarchy)
-    policy = policy_for(labels.hierarchy.name, asked.policy)
+    labels = label_nodes(every, settings.hierarchy)
+    policy = policy_for(labels.hierarchy.name, settings.policy)
     refuse_unknown_nodes(policy, set(labels.hierarchy.nodes), labels.hierarchy.name)
     hierarchy = labels.hierarchy
     residual = residual_kinds(residual_nodes(hierarchy, policy), len(hierarchy))
     if before is not None:
         refuse_other_nodes(before, labels, residual)
-    return Plan(labels, residual, asked.memory, folder, where)
+    return Plan(labels, residual, settings.memory, folder, where)
 
 
 def carried_about(labels: LabelNodes) -> IntArray:

@@ -158,15 +158,7 @@ def measure_explanations(
         node_of=node_of,
         values=values,
         branches=by_node(values, hierarchy),
-        nodes=node_results(
-            kept,
-            node_of,
-            hierarchy,
-            alignment=alignment,
-            plausibility=plausibility,
-            faithful=faithful,
-            agreement=agreement,
-        ),
+        nodes=node_results(kept, node_of, hierarchy, alignment, plausibility, faithful, agreement),
     )
 
 
@@ -176,7 +168,7 @@ def _compared(
     draws: int,
     seed: int,
 ) -> tuple[Agreement, ImportanceAlignment | None, Plausibility | None]:
-    """Scores beside each other, in a thread of their own, and beside evidence if there is any."""
+    """Scores beside each other, and beside evidence where there is any, in two threads."""
     with ThreadPoolExecutor(cores()) as threads:
         agreeing = threads.submit(measure_agreement, attributions, seed=seed)
         alignment = plausibility = None

@@ -43,7 +43,6 @@ def node_results(
     rows: pl.DataFrame,
     node_of: Mapping[str, str],
     hierarchy: Hierarchy,
-    *,
     alignment: ImportanceAlignment | None,
     plausibility: Plausibility | None,
     faithful: pl.DataFrame | None,

@@ -11,14 +11,14 @@ import polars as pl
 from audit.results.confused_pairs import most_confused
 from audit.results.disclosure import Cell, carried, is_small, shown_count, shown_parts, together
 from audit.results.model_part import ModelPart
-from audit.results.overview import Overview, Told
+from audit.results.overview import Overview, Published
 
 
 def model_overview(
     nodes: pl.DataFrame,
     beside: Sequence[Mapping[str, Any]],
     model: ModelPart | None,
-    told: Told,
+    counts: Published,
     *,
     exchanged: Mapping[tuple[str, str], int],
     instances: int,
@@ -31,7 +31,7 @@ def model_overview(
         nodes: The run's node table.
         beside: The pairs that the model confuses most, from `confused`.
         model: What was measured of the model; None without predictions.
-        told: The data's counts as they may be shown, by cell.
+        counts: The data's counts as they may be shown, by cell.
         exchanged: Number of exchanges of each pair of labels that a finding reports.
         instances: Number of instances.
         predicted: Number of instances with predictions.
@@ -55,7 +55,7 @@ def model_overview(
         "branch_exchanges": _branch_exchanges(nodes, exchanges, exchanged, min_cell),
         "data_beside_model": _withheld_last(
             {
-                **_beside(row, told, instances, predicted, min_cell),
+                **_beside(row, counts, instances, predicted, min_cell),
                 "title_a": titles[row["a"]],
                 "title_b": titles[row["b"]],
             }
@@ -197,10 +197,10 @@ def confused_counts(rows: Sequence[Mapping[str, Any]]) -> Iterator[tuple[Cell, i
 
 
 def _beside(
-    row: Mapping[str, Any], told: Told, instances: int, predicted: int, min_cell: int
+    row: Mapping[str, Any], counts: Published, instances: int, predicted: int, min_cell: int
 ) -> dict[str, Any]:
     joint, decided = row["joint_data"], row["co_predicted"]
-    shown_joint = told[together(carried(row["a"]), carried(row["b"]))]
+    shown_joint = counts[together(carried(row["a"]), carried(row["b"]))]
     shown_decided = shown_count(decided, [predicted], min_cell)
     withheld = isinstance(shown_joint, str) or isinstance(shown_decided, str)
     return {

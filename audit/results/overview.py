@@ -20,7 +20,7 @@ from audit.results.disclosure import (
 )
 
 Overview: TypeAlias = dict[str, list[dict[str, Any]]]
-Told: TypeAlias = Mapping[Cell, int | str]
+Published: TypeAlias = Mapping[Cell, int | str]
 """Counts as published, by cell."""
 Pair: TypeAlias = tuple[str, str]
 """Two nodes or branches, in node order."""
@@ -147,23 +147,21 @@ def overview(
     shown: Pictured,
     nodes: pl.DataFrame,
     edges: pl.DataFrame,
-    told: Told,
+    counts: Published,
     instances: int,
     explained: Set[Pair] | None,
 ) -> Overview:
     """Data of the figures, by figure, ranked and suppressed.
 
     Lists are ranked by published values, so that their order discloses nothing more. The hierarchy
-    and
-    the strongest pairs omit rows that are withheld to protect another count, unless other nodes of
-    the
-    figure are below them; that a node or pair is missing discloses little.
+    and the strongest pairs omit rows that are withheld to protect another count, unless other nodes
+    of the figure are below them; that a node or pair is missing discloses little.
 
     Args:
         shown: The rows that the figures show.
         nodes: The run's node table.
         edges: The run's edges.
-        told: Their counts as they may be shown, by cell.
+        counts: Their counts as they may be shown, by cell.
         instances: Number of instances.
         explained: Reported pairs whose explanation by other finds may be shown; None for all.
 
@@ -175,33 +173,12 @@ def overview(
     )
     between = None if explained is None else _by_branches(explained, branch_of)
     return {
-        "branches": _branches(shown, told, instances, between),
-        "branch_pairs": [
-            {
-                **pair,
-                **_found_between(
-                    shown, pair["a"], pair["b"], between, hidden=pair["expected"] is None
-                ),
-            }
-            for pair in _pairs(shown.branch_pairs, told, instances)
-        ],
-        "tree": _tree(shown, edges, told),
-        "pairs": _withheld_last(
-            {
-                **pair,
-                "title_a": titles[pair["a"]],
-                "title_b": titles[pair["b"]],
-                **_judged(row, pair, explained),
-            }
-            for row, pair in zip(
-                shown.pairs.iter_rows(named=True),
-                _pairs(shown.pairs, told, instances),
-                strict=True,
-            )
-            if isinstance(pair["instances"], int)
-        ),
+        "branches": _branches(shown, counts, instances, between),
+        "branch_pairs": list(_branch_pairs(shown, counts, instances, between)),
+        "tree": _tree(shown, edges, counts),
+        "pairs": _withheld_last(_strong_pairs(shown.pairs, titles, counts, instances, explained)),
         "residuals": _ranked(
-            _residual_row(row, titles, told) for row in shown.ranked.iter_rows(named=True)
+            _residual_row(row, titles, counts) for row in shown.ranked.iter_rows(named=True)
         ),
     }
 
@@ -235,26 +212,28 @@ def _by_branches(pairs: Set[Pair], branch_of: Mapping[str, str | None]) -> Count
 
 
 def _branches(
-    shown: Pictured, told: Told, instances: int, between: Counter[Pair] | None
+    shown: Pictured, counts: Published, instances: int, between: Counter[Pair] | None
 ) -> list[dict[str, Any]]:
-    rows = shown.branches.select("node", "title").iter_rows()
-    counts = ((node, title, told[carried(node)]) for node, title in rows)
+    rows = [
+        (node, title, counts[carried(node)])
+        for node, title in shown.branches.select("node", "title").iter_rows()
+    ]
     return _ranked(
         {
             "node": node,
             "title": title,
             "instances": count,
             "share": count / instances if isinstance(count, int) else None,
-            **_found_between(shown, node, node, between, hidden=isinstance(count, str)),
+            **_excess_between(shown, node, node, between, hidden=isinstance(count, str)),
         }
-        for node, title, count in counts
+        for node, title, count in rows
     )
 
 
-def _found_between(
+def _excess_between(
     shown: Pictured, a: str, b: str, between: Counter[Pair] | None, *, hidden: bool
 ) -> dict[str, Any]:
-    """What was found between two branches, or within one.
+    """What the scan of pairs found between two branches, or within one.
 
     How many pairs were reported says no more than that they were. Their instances in excess are
     told where the numbers of each of them may be. The ratio of label pairs is withheld beside a
@@ -286,14 +265,19 @@ def _two_digits(value: float) -> float:
     return float(f"{value:.2g}")
 
 
-def _pairs(pairs: pl.DataFrame, told: Told, instances: int) -> list[dict[str, Any]]:
-    return [_pair(row, told, instances) for row in pairs.iter_rows(named=True)]
+def _branch_pairs(
+    shown: Pictured, counts: Published, instances: int, between: Counter[Pair] | None
+) -> Iterator[dict[str, Any]]:
+    for row in shown.branch_pairs.iter_rows(named=True):
+        pair = _pair(row, counts, instances)
+        hidden = pair["expected"] is None
+        yield pair | _excess_between(shown, row["a"], row["b"], between, hidden=hidden)
 
 
-def _pair(row: Mapping[str, Any], told: Told, instances: int) -> dict[str, Any]:
-    counts = [told[cell] for cell, _ in _pair_counts(row)]
-    hidden = any(isinstance(count, str) for count in counts)
-    together = counts[-1]
+def _pair(row: Mapping[str, Any], counts: Published, instances: int) -> dict[str, Any]:
+    own = [counts[cell] for cell, _ in _pair_counts(row)]
+    hidden = any(isinstance(count, str) for count in own)
+    together = own[-1]
     return {
         "a": row["a"],
         "b": row["b"],
@@ -303,6 +287,21 @@ def _pair(row: Mapping[str, Any], told: Told, instances: int) -> dict[str, Any]:
         "expected": None if hidden else row["expected"],
         "lift": None if hidden else row["lift"],
     }
+
+
+def _strong_pairs(
+    pairs: pl.DataFrame,
+    titles: Mapping[str, str | None],
+    counts: Published,
+    instances: int,
+    explained: Set[Pair] | None,
+) -> Iterator[dict[str, Any]]:
+    """Pairs of nodes whose number of instances may be shown, beside what is expected of them."""
+    for row in pairs.iter_rows(named=True):
+        pair = _pair(row, counts, instances)
+        if isinstance(pair["instances"], int):
+            ends = {"title_a": titles[row["a"]], "title_b": titles[row["b"]]}
+            yield {**pair, **ends, **_judged(row, pair, explained)}
 
 
 _JUDGED = ("explained", "shrunk_ratio", "ratio_low", "ratio_high")
@@ -325,18 +324,18 @@ def _judged(
     }
 
 
-def _tree(shown: Pictured, edges: pl.DataFrame, told: Told) -> list[dict[str, Any]]:
+def _tree(shown: Pictured, edges: pl.DataFrame, counts: Published) -> list[dict[str, Any]]:
     """The nodes nearest the root, each under its first shown parent: a tree, even on a DAG."""
     above = _parents(shown.tree, edges)
     holding = set(above.values())
     kept = [
-        (node, title, depth, told[carried(node)])
+        (node, title, depth, counts[carried(node)])
         for node, title, depth in shown.tree.select("node", "title", "depth").iter_rows()
-        if isinstance(told[carried(node)], int) or node in holding
+        if isinstance(counts[carried(node)], int) or node in holding
     ]
     kept.sort(key=lambda row: (row[2], -least(row[3]), row[0]))
     residuals = shown.residuals.iter_rows(named=True)
-    shares = {row["parent"]: _shares(row, told)["share"] for row in residuals}
+    shares = {row["parent"]: _shares(row, counts)["share"] for row in residuals}
     return [
         {
             "node": node,
@@ -358,20 +357,20 @@ def _parents(tree: pl.DataFrame, edges: pl.DataFrame) -> dict[str, str]:
     return dict(firsts.select("child", "parent").iter_rows())
 
 
-def _shares(row: Mapping[str, Any], told: Told) -> dict[str, Any]:
+def _shares(row: Mapping[str, Any], counts: Published) -> dict[str, Any]:
     """Residual share and its bounds, null where k or n is not shown."""
-    counts = told[only_residual_below(row["parent"])], told[labelled_below(row["parent"])]
-    hidden = any(isinstance(count, str) for count in counts)
+    own = counts[only_residual_below(row["parent"])], counts[labelled_below(row["parent"])]
+    hidden = any(isinstance(count, str) for count in own)
     return {name: None if hidden else row[name] for name in ("share", "low", "high")}
 
 
 def _residual_row(
-    row: Mapping[str, Any], titles: Mapping[str, str | None], told: Told
+    row: Mapping[str, Any], titles: Mapping[str, str | None], counts: Published
 ) -> dict[str, Any]:
     return {
         "node": row["parent"],
         "title": titles[row["parent"]],
-        "instances": told[only_residual_below(row["parent"])],
-        "of": told[labelled_below(row["parent"])],
-        **_shares(row, told),
+        "instances": counts[only_residual_below(row["parent"])],
+        "of": counts[labelled_below(row["parent"])],
+        **_shares(row, counts),
     }

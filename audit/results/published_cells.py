@@ -22,7 +22,7 @@ from audit.results.disclosure import (
     seen_whole,
     together,
 )
-from audit.results.overview import Told
+from audit.results.overview import Published
 
 _FROM_REFERENCE = ("reference", "")
 """Rest of the key, after the parent, of a residual share that differs from the reference."""
@@ -161,11 +161,11 @@ def depth_counts(nodes: pl.DataFrame) -> Iterator[tuple[Cell, int]]:
         yield labels_at(depth), labels
 
 
-def depths_shown(rows: list[dict[str, Any]], told: Told) -> list[dict[str, Any]]:
+def depths_shown(rows: list[dict[str, Any]], counts: Published) -> list[dict[str, Any]]:
     """Rows of the depths, with counts and bounds withheld that other counts make unsafe."""
     return [
         {**row, "labels": None, "share": None}
-        if str(told[labels_at(row["depth"])]).startswith(">")
+        if str(counts[labels_at(row["depth"])]).startswith(">")
         else row
         for row in rows
     ]

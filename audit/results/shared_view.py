@@ -27,7 +27,7 @@ from audit.results.drift_part import DriftPart
 from audit.results.findings import EXCHANGES, CheckResult, Finding, Place, shown_place
 from audit.results.model_overview import confused, confused_counts, model_overview
 from audit.results.other_views import DENOMINATOR, NumberId, OtherViews
-from audit.results.overview import Pictured, Told, overview, pictured
+from audit.results.overview import Pictured, Published, overview, pictured
 from audit.results.parts import PARTS
 from audit.results.published_cells import (
     UNEXPECTED_PAIR,
@@ -121,7 +121,7 @@ class SharedView:
         """The counts of nodes and pairs, with what the published ones leave possible."""
         release = self._release
         known = known_counts(self.result.nodes, self.result.pairs, self.result.residuals, release)
-        told = self._told if self._min_cell > 1 else self._counts
+        told = self._published if self._min_cell > 1 else self._counts
         ranges = left_possible(told, release, self._min_cell, self._shares)
         counts = dict(known) | self._counts
         return Earlier(release.labelled, release.assertions, counts, ranges)
@@ -146,13 +146,18 @@ class SharedView:
         instances = int(self.result.ledger["instances"])
         explained = self._explained if self._min_cell > 1 else None
         data = overview(
-            self._pictured, self.result.nodes, self.result.edges, self._told, instances, explained
+            self._pictured,
+            self.result.nodes,
+            self.result.edges,
+            self._published,
+            instances,
+            explained,
         )
         of_model = model_overview(
             self.result.nodes,
             self._confused,
             self.result.model,
-            self._told,
+            self._published,
             exchanged=self._exchanged,
             instances=instances,
             predicted=int(
@@ -161,7 +166,7 @@ class SharedView:
             min_cell=self._min_cell,
         )
         use = coverage(self.result.nodes, self.result.part(DriftPart), min_cell=self._min_cell)
-        depths = depths_shown(use["depths"], self._told)
+        depths = depths_shown(use["depths"], self._published)
         return {**data, **of_model, "coverage": {**use, "depths": depths}}
 
     @cached_property
@@ -192,7 +197,7 @@ class SharedView:
         return release_of(self.result.nodes, self.result.edges, self.result.ledger)
 
     @cached_property
-    def _told(self) -> Told:
+    def _published(self) -> Published:
         """Every published count of nodes and pairs, as it may be shown beside all the others."""
         if self._min_cell <= 1:
             return self._drawn_counts
@@ -256,12 +261,12 @@ class SharedView:
 
         return tuple(sorted(check.standing, key=alone)[:most])
 
-    def _told_of(self, finding: Finding) -> Sequence[Mapping[str, Shown]]:
+    def _published_evidence(self, finding: Finding) -> Sequence[Mapping[str, Shown]]:
         known: list[dict[str, Shown]] = [{} for _ in (finding, *finding.parts)]
         if self._min_cell > 1:
             beside: Shown = 0 if all(self._tells(pair) for pair in finding.beside) else None
             known = [
-                {BESIDE: beside, **{name: self._told[cell] for name, cell in cells.items()}}
+                {BESIDE: beside, **{name: self._published[cell] for name, cell in cells.items()}}
                 for cells in cells_of(self._release, finding)
             ]
         for name, cell in reference_cells(finding.check, finding.key).items():
@@ -273,7 +278,7 @@ class SharedView:
     def _tells(self, pair: tuple[str, str]) -> bool:
         """Whether both supports of a pair, and its instances, are shown as they are."""
         cells = pair_cells(self._release, *pair).values()
-        return all(isinstance(self._told.get(cell), int) for cell in cells)
+        return all(isinstance(self._published.get(cell), int) for cell in cells)
 
     @cached_property
     def _explained(self) -> frozenset[tuple[str, str]]:
@@ -314,7 +319,7 @@ class SharedView:
                     finding,
                     self._min_cell,
                     titles,
-                    self._told_of(finding),
+                    self._published_evidence(finding),
                     self._totals,
                     self.result.others,
                 ),

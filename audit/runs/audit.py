@@ -92,8 +92,7 @@ def run_audit(
 
     Raises:
         PolicyError: If the policy names something that the hierarchy or the data lack, contradicts
-            itself, asks for a ratchet without a reference, or uses dates in the future as true
-            days.
+            itself, asks for a ratchet without a reference, or uses future dates as true days.
         InputError: If the reference is of another hierarchy, a run to protect with is of other
             data, a day or an age cannot be parsed, the device is not available, or data that
             were only counted come with an analysis.
@@ -102,8 +101,7 @@ def run_audit(
     policy, today = _policy_of(data.hierarchy, policy, reference), today or judging_date()
     refuse_columns(policy, data, today)
     origin = _origin_of(data, predictions, sources, added_to)
-    for run in protected_with:
-        refuse_other_data(run, origin.sha256, data.hierarchy.sha256)
+    refuse_other_data(protected_with, origin.sha256, data.hierarchy.sha256)
     before = None if reference is None else reference.residuals
     measured = measure(
         data, policy, predictions, reference=before, seed=seed, device=device, progress=progress

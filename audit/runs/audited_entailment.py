@@ -22,7 +22,8 @@ from audit.entailment.detection.predictions import (
 from audit.entailment.generation.generations import read_generations
 from audit.entailment.generation.ratings import read_ratings
 from audit.entailment.measure import Beside, EntailmentMeasurements, measure_entailment
-from audit.entailment.prompting.answers import read_answers
+from audit.entailment.prompting.answers import answer_texts, read_answers
+from audit.entailment.reading.columns import ELEMENTS
 from audit.entailment.reading.reading import read_entailment
 from audit.hierarchies.formats.wordnet import read_wordnet
 from audit.hierarchies.hierarchy import Hierarchy
@@ -62,6 +63,8 @@ class Entailment:
         """What a run keeps of the entailment graph."""
         entailed = measured.entailed
         tables = dict(_tables(entailed))
+        if self.settings.answers:
+            tables["answers"] = answer_texts(self.settings.answers)
         restricted = {name: frame for name, frame in tables.items() if name not in SHARED}
         shared = {name: frame for name, frame in tables.items() if name in SHARED}
         return EntailmentPart(_facts(self, entailed, tuple(restricted)), shared, restricted)
@@ -86,11 +89,8 @@ def read_entailment_graph(
         raise InputError("--ratings goes with --generations", found="no generated concepts")
     progress("reading tuples")
     dataset = read_entailment(files, settings.kind, settings.columns)
-    positives = settings.positives
     beside = Beside(
-        positives=None
-        if positives is None
-        else read_entailment(positives, settings.kind, labelled=False),
+        positives=_positives(settings),
         predictions=_predictions(settings),
         generations=read_generations(settings.generations) if settings.generations else None,
         ratings=None if settings.ratings is None else read_ratings([settings.ratings]),
@@ -98,6 +98,14 @@ def read_entailment_graph(
         meteor=settings.wordnet if settings.meteor else None,
     )
     return Entailment(dataset, beside, settings)
+
+
+def _positives(settings: Entailing) -> EntailmentDataset | None:
+    """The generation set, its elements in columns of the same names as those of the tuples."""
+    if settings.positives is None:
+        return None
+    columns = {name: column for name, column in settings.columns.items() if name in ELEMENTS}
+    return read_entailment(settings.positives, settings.kind, columns, labelled=False)
 
 
 def _predictions(settings: Entailing) -> ValidityPredictions:

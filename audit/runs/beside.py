@@ -14,24 +14,23 @@ _READ_ALIKE = ("instances", "instances_without_labels", "groups")
 """Totals of the ledger that audits of the same data have in common."""
 
 
-def refuse_other_data(run: AuditResult, data: str, hierarchy: str) -> None:
+def refuse_other_data(runs: Sequence[AuditResult], data: str, hierarchy: str) -> None:
     """Raise InputError if a run is of other data or of another hierarchy.
 
     Args:
-        run: The run that a new one is to be protected with.
+        runs: The runs that a new one is to be protected with.
         data: SHA-256 digest of the data of the new run.
         hierarchy: SHA-256 digest of its hierarchy.
     """
-    theirs = {"data": run.data_sha256, "hierarchy": run.identity["hierarchy"]["sha256"]}
-    other = [
-        what for what, own in (("data", data), ("hierarchy", hierarchy)) if theirs[what] != own
-    ]
-    if other:
-        raise InputError(
-            "a run of the same data and hierarchy is required to protect an audit with",
-            found=f"other {' and '.join(other)}",
-            hint="an earlier release is held against the new one by --reference",
-        )
+    for run in runs:
+        theirs = {"data": run.data_sha256, "hierarchy": run.identity["hierarchy"]["sha256"]}
+        own = {"data": data, "hierarchy": hierarchy}
+        if other := [what for what in own if theirs[what] != own[what]]:
+            raise InputError(
+                "a run of the same data and hierarchy is required to protect an audit with",
+                found=f"other {' and '.join(other)}",
+                hint="an earlier release is held against the new one by --reference",
+            )
 
 
 def protected_beside(result: AuditResult, runs: Sequence[AuditResult]) -> AuditResult:

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 
-from audit.base.errors import InputError
+from audit.base.errors import InputError, first_cases
+from audit.base.plurals import counted
 from audit.base.progress import Progress, silent
 from audit.concepts.facets import Facets, facets_from_depths, join_facets
 from audit.concepts.measure import measure_concepts
@@ -54,10 +55,11 @@ class Concepts:
         hierarchy, settings = dataset.hierarchy, self.settings
         node_of = dict(dataset.mappings.select("label", "node").iter_rows())
         placed = _with_nodes(self.representations, node_of)
+        _refuse_other_instances(placed, dataset)
         answers = _answers_of_run(measured, placed)
         concepts = measure_concepts(
             placed,
-            self._facets(hierarchy),
+            self._facets(hierarchy, set(placed.instances["labels"].explode().drop_nulls())),
             hierarchy,
             layer=settings.layer,
             baseline=None if self.baseline is None else _with_nodes(self.baseline, node_of),
@@ -75,14 +77,22 @@ class Concepts:
         frames = dict(_frames(tested, measured.hierarchy))
         return ConceptPart(_facts(self, tested), frames, tested.points)
 
-    def _facets(self, hierarchy: Hierarchy) -> Facets:
+    def _facets(self, hierarchy: Hierarchy, labels: Collection[str]) -> Facets:
         settings = self.settings
         tables = [] if self.facets is None else [self.facets]
         if settings.titles:
-            tables.append(facets_from_titles(hierarchy))
+            tables.append(facets_from_titles(hierarchy, labels))
         if settings.depths:
             tables.append(facets_from_depths(hierarchy, settings.depths))
-        return join_facets(*tables)
+        facets = join_facets(*tables)
+        if not facets.kinds:
+            raise InputError(
+                "words that recur in titles of labels below several parents, and cross, are"
+                " required where titles say what the concepts are",
+                found=f"none in the titles of {counted(len(labels), 'labels')}",
+                hint="give a table of concepts by --facets, or name a depth",
+            )
+        return facets
 
 
 def read_concepts(settings: Testing, progress: Progress = silent) -> Concepts:
@@ -122,6 +132,16 @@ def _with_nodes(
     if head is not None:
         head = replace(head, classes=tuple(known.get(label, label) for label in head.classes))
     return replace(representations, instances=instances, head=head)
+
+
+def _refuse_other_instances(placed: Representations, dataset: LabelDataset) -> None:
+    ids, known = placed.instances["id"], dataset.instances["instance"]
+    if not ids.is_in(known.implode()).any():
+        raise InputError(
+            "representations and labels of the same instances are required, by their ids",
+            found=f"no id in common: {first_cases(ids)}, and {first_cases(known)}",
+            hint="without --labels, the labels of the representations are taken",
+        )
 
 
 def _answers_of_run(measured: Measurements, placed: Representations) -> pl.Series | None:

@@ -132,7 +132,7 @@ def card(
         badge=_badge(finding),
         headline=headline,
         explanation=" ".join((*rest, *_judgement(finding))),
-        nodes=_nodes(_told_nowhere_else(finding)),
+        nodes=_nodes(_unnamed_nodes(finding)),
         evidence=evidence_lines(finding["evidence"], ratio_words(check["name"]), called),
         plots=drawn,
         undrawn="" if drawn else _undrawn(finding["evidence"]),
@@ -148,7 +148,7 @@ def _undrawn(evidence: Mapping[str, Any]) -> str:
     return "Nothing is drawn: the numbers are withheld." if withheld else ""
 
 
-def _told_nowhere_else(finding: Mapping[str, Any]) -> Sequence[Mapping[str, Any]]:
+def _unnamed_nodes(finding: Mapping[str, Any]) -> Sequence[Mapping[str, Any]]:
     """The finding's nodes; none where its sentences name each, or its breakdown does."""
     parts = {node["id"] for part in finding["parts"] for node in part["nodes"]}
     nodes: Sequence[Mapping[str, Any]] = finding["nodes"]
@@ -188,11 +188,11 @@ def evidence_lines(
     return tuple(
         (ratio if name == "ratio" else _label(name, evidence, called), _text(name, evidence))
         for name in evidence
-        if not _told_elsewhere(name, evidence)
+        if not _stands_elsewhere(name, evidence)
     )
 
 
-def _told_elsewhere(name: str, evidence: Mapping[str, Any]) -> bool:
+def _stands_elsewhere(name: str, evidence: Mapping[str, Any]) -> bool:
     if name == "explained" and evidence[name] == evidence.get("expected_length"):
         return True
     if name == "instances" and "tuples" in evidence:

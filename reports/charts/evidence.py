@@ -295,7 +295,7 @@ def _plot(
     return Plot(
         lines=tuple(_placed(line, scale) for line in found),
         ticks=scale.ticks,
-        alt=" ".join(_told(title, found, text, scale, limit, whose)),
+        alt=" ".join(_sentences(title, found, text, scale, limit, whose)),
         origin=None if origin is None else scale.place(origin),
         limit=None if limit is None else Tick(scale.place(limit), f"limit {text(limit)}"),
         of_all=of_all,
@@ -308,7 +308,7 @@ def _placed(line: Line, scale: Scale) -> Line:
     return Line(line.text, line.mark, line.role, at, low, high, ends)
 
 
-def _told(
+def _sentences(
     title: str,
     found: Iterable[Line],
     text: Callable[[float], str],

@@ -159,6 +159,18 @@ def test_a_pair_that_no_layer_separates_and_the_model_confuses_is_one_finding(
     assert finding["evidence"]["sibling_taken_for_it"] == exchanged.count((other, own))
 
 
+def test_labels_of_other_instances_are_refused(files: Files) -> None:
+    others = files.folder / "others.csv"
+    pl.read_csv(files.labels).with_columns(instance=pl.lit("x") + pl.col("instance")).write_csv(
+        others
+    )
+    own = ("--facets", files.facets, "--hierarchy", files.hierarchy, "--labels", others)
+    made = audit("concepts", files.path, *own, "--out", files.folder / "none")
+    assert made.exit_code == 2
+    assert "no id in common: 'i0000'" in " ".join(made.output.split())
+    assert not (files.folder / "none").exists()
+
+
 def test_predictions_of_the_run_say_which_concepts_are_used(files: Files, confused: Any) -> None:
     facts = confused["concepts"]["facts"]
     assert (facts["predicted"], facts["answers_from"]) == (False, "predictions")
@@ -197,6 +209,7 @@ def test_depths_of_the_hierarchy_are_nested_dimensions(files: Files) -> None:
         (("--layer", "third", "--facets", "FACETS"), "the name of a layer is required"),
         ((), "the concepts of labels are required"),
         (("--facets", "nothing.csv"), "nothing.csv"),
+        (("--facets-from-titles",), "none in the titles of 12 labels"),
         (("--baseline", "nothing.npz", "--facets", "FACETS"), "nothing.npz"),
     ],
 )

@@ -72,7 +72,7 @@ def test_a_clean_graph_has_no_finding(folder: Path) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", [check.name for check in ON_ENTAILMENT])
+@pytest.mark.parametrize("name", FAULTS)
 def test_what_is_planted_is_found_and_nothing_else(name: str, tmp_path: Path) -> None:
     path = tmp_path / "tuples.jsonl"
     write_tuples(wide(FAULTS[name](clean_world(23)).dataset), path)
@@ -166,3 +166,100 @@ def test_a_mistake_is_one_message(
 def test_run_may_be_named(folder: Path, tuples: Path) -> None:
     made = audit("entailment", "run", tuples, "--no-pdf", "--out", folder / "named")
     assert made.exit_code == 0, made.output
+
+
+@pytest.mark.parametrize("suffix", [".csv", ".jsonl", ".parquet"])
+def test_corrected_copies_have_no_fault_of_what_was_corrected(suffix: str, tmp_path: Path) -> None:
+    path, fixed = tmp_path / f"tuples{suffix}", tmp_path / "fixed"
+    write_tuples(wide(FAULTS["tail_mismatch"](clean_world(WIDTH)).dataset), path)
+    before = made_run(tmp_path / "before", path, *VOTES, "--fix", fixed)
+    after = made_run(tmp_path / "after", fixed / path.name, *VOTES)
+    assert findings(before)["tail_mismatch"]
+    assert not any(findings(after).values())
+
+
+def test_corrected_copies_replace_nothing(folder: Path, tuples: Path) -> None:
+    made = audit("entailment", tuples, "--fix", folder, "--out", folder / "not-fixed")
+    assert made.exit_code == 2, made.output
+    assert not (folder / "not-fixed").exists()
+
+
+def test_a_split_is_that_of_another_order(tuples: Path, tmp_path: Path) -> None:
+    turned = tmp_path / "turned.csv"
+    pl.read_csv(tuples, infer_schema=False).reverse().write_csv(turned)
+    for path, out in ((tuples, "one"), (turned, "other")):
+        made = audit("entailment", "split", path, "--out", tmp_path / out)
+        assert made.exit_code == 0, made.output
+    for name in ("train.csv", "valid.csv", "test.csv"):
+        one, other = (pl.read_csv(tmp_path / out / name) for out in ("one", "other"))
+        assert set(one["id"]) == set(other["id"])
+    shared = made_run(tmp_path / "run", tmp_path / "one", "--column", "votes=worker_*")
+    assert findings(shared)["head_in_two_splits"] == []
+
+
+def test_answers_to_prompts_are_predictions(folder: Path, tuples: Path, tmp_path: Path) -> None:
+    asked, again = tmp_path / "asked.jsonl", tmp_path / "again.jsonl"
+    for out in (asked, again):
+        made = audit("entailment", "prompts", tuples, "--shots", 2, "--sample", 20, "--out", out)
+        assert made.exit_code == 0, made.output
+    assert asked.read_bytes() == again.read_bytes()
+    ids = [json.loads(line)["id"] for line in asked.read_text("utf-8").splitlines()]
+    valid = dict(clean_world(WIDTH).tuples.select("id", "valid").iter_rows())
+    answers = tmp_path / "a-model.jsonl"
+    said = ["Yes." if valid.get(id, True) else "No, it is not." for id in ids]
+    lines = [json.dumps({"id": id, "answer": a}) for id, a in zip(ids, said, strict=True)]
+    answers.write_text(
+        "\n".join([*lines[1:], json.dumps({"id": ids[0], "answer": "Hm."})]), "utf-8"
+    )
+    shared = made_run(tmp_path / "run", tuples, "--answers", answers)
+    (whole,) = (
+        row
+        for row in shared["entailment"]["detection_measured"]
+        if (row["model"], row["relation"], row["measure"]) == ("a-model", "All", "accuracy")
+    )
+    assert (whole["value"], whole["n"]) == (1, len(ids) - 1)
+    assert shared["entailment"]["facts"]["models"] == 1
+    kept = pl.read_parquet(tmp_path / "run" / "restricted" / "entailment_answers.parquet")
+    assert kept["answer"].to_list() == [*said[1:], "Hm."]
+
+
+def test_generated_concepts_and_their_ratings_are_measured(tuples: Path, tmp_path: Path) -> None:
+    valid = clean_world(WIDTH).tuples.filter("valid", split="test")
+    asked = valid.unique(["head", "relation", "instance"], maintain_order=True)
+    texts, ratings = tmp_path / "writer.csv", tmp_path / "ratings.csv"
+    asked.select("id", text="concept").write_csv(texts)
+    raters = pl.DataFrame({"rater": ["r1", "r2", "r3"], "rating": [1, 1, 0]})
+    rated = asked.head(10).select("id", model=pl.lit("writer")).join(raters, how="cross")
+    rated.write_csv(ratings)
+    shared = made_run(tmp_path / "run", tuples, "--generations", texts, "--ratings", ratings)[
+        "entailment"
+    ]
+    exact = [row for row in shared["generation_measured"] if row["measure"] == "exact_match"]
+    assert {row["value"] for row in exact} == {1}
+    told = {row["level"]: row["share"] for row in shared["generation_ratings"]}
+    assert told == {"valid": pytest.approx(2 / 3), "invalid": pytest.approx(1 / 3)}
+
+
+def test_a_generation_set_that_lacks_a_tuple_is_one_finding(tmp_path: Path) -> None:
+    world = clean_world(WIDTH)
+    path, positives = tmp_path / "tuples.csv", tmp_path / "positives.csv"
+    write_tuples(wide(world), path)
+    write_tuples(wide(world).filter(label=1).drop("label").slice(1), positives)
+    shared = made_run(tmp_path / "run", path, *VOTES, "--positives", positives)
+    told = {name: len(own) for name, own in findings(shared).items() if own}
+    assert told == {"generation_mismatch": 1}
+
+
+def test_refused_records_stand_in_the_ledger(tmp_path: Path) -> None:
+    path = tmp_path / "tuples.csv"
+    frame = wide(clean_world(WIDTH))
+    wrong = frame.with_columns(
+        relation=pl.when(pl.int_range(pl.len()) < 3)
+        .then(pl.lit("Adverb-Entail"))
+        .otherwise("relation")
+    )
+    write_tuples(wrong, path)
+    shared = made_run(tmp_path / "run", path)
+    assert shared["ledger"]["refused"] == {"bad_row": 3}
+    assert shared["ledger"]["rows_read"] == len(frame)
+    assert shared["entailment"]["facts"]["refused"] == {"unknown_relation": 3}

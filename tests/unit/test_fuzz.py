@@ -13,10 +13,13 @@ INPUTS = {"runs": 40}
 
 
 @pytest.mark.parametrize("reader", READERS, ids=lambda reader: reader.name)
-def test_no_reader_stumbles(reader: Reader, tmp_path: Path) -> None:
+def test_no_reader_stumbles(
+    reader: Reader, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
     found = stumbles(reader, INPUTS.get(reader.name, 150), seed=1, folder=tmp_path)
 
     assert [(one.file.name, repr(one.error)) for one in found] == []
+    assert capfd.readouterr().err == ""
 
 
 def test_a_reader_that_stumbles_is_found(tmp_path: Path) -> None:

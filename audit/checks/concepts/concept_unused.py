@@ -18,7 +18,11 @@ _TITLE = "Are there nodes whose concept the representation holds and predictions
 def run(measured: Measurements) -> Outcome:
     """Report nodes that a probe tells from their siblings much better than predictions do."""
     predicted = measured.tested.nodes["predicted"].drop_nulls()
-    lacking = "" if len(predicted) else "no predictions were given, or no node has siblings"
+    lacking = (
+        ""
+        if len(predicted)
+        else "no predictions of these instances were given, or no node has siblings"
+    )
     return outcome(measured, findings_in_state(measured, "unused", "unused_q", _finding), lacking)
 
 

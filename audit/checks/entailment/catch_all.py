@@ -26,7 +26,7 @@ def run(measured: Measurements) -> Outcome:
     found = concepts.filter("catch_all").iter_rows(named=True)
     return Outcome(
         denominator=judged,
-        denominator_unit="concepts with thirty valid edges, at most fifty a relation",
+        denominator_unit="concepts with thirty valid edges",
         findings=tuple(_finding(measured, row) for row in found),
         not_applicable="" if judged else "no concept has thirty valid edges",
     )

@@ -63,8 +63,8 @@ def _near(measured: Measurements, row: Mapping[str, Any]) -> Finding:
             "same_instance": count(row["same_instance"], row["heads"]),
             "similarity": Quantity(limit),
         },
-        curator="Split again by heads with case, punctuation and small words taken away, or keep "
-        "one head of each two.",
+        curator="Put heads that are nearly the same into one split, or keep one of each; --fix "
+        "moves those that have an instance in common.",
         data_user=f"Report numbers without these heads of {other} too: a model may know the "
         "answer by heart.",
         touched=tuples,

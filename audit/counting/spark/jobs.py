@@ -14,7 +14,7 @@ from audit.base.limits import limits, stated_limits
 from audit.base.progress import Progress, silent
 from audit.counting.added import with_added
 from audit.counting.counts import PairCount
-from audit.counting.plan import MEMORY, Asked, Plan, planned
+from audit.counting.plan import MEMORY, CountSettings, Plan, planned
 from audit.counting.spark import tasks
 from audit.counting.spark.tasks import Frames
 from audit.data.mapping import summed_counts
@@ -72,7 +72,7 @@ def count_pairs(
     progress("reading labels")
     read = _mapped(rows, tasks.counted_labels, tasks.LABELS).groupBy("label", "homeless")
     labels = summed_counts([_collected(read.sum("rows").coalesce(_cores(rows)), tasks.LABELS)])
-    plan = planned(Asked(known, policy, MEMORY, added_to), labels, Path(), tasks.WHERE)
+    plan = planned(CountSettings(known, policy, MEMORY, added_to), labels, Path(), tasks.WHERE)
     progress("counting pairs")
     count = tasks.counted(_collected(_tallies(rows, plan), tasks.TALLIES), plan)
     return count if added_to is None else with_added(count, added_to)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import polars as pl
 
 from audit.base.errors import SchemaError, first_cases
-from audit.data.columns import exploded, lines_of, parts, pick, raw_labels, refuse_named
+from audit.data.columns import labels_on_lines
 from audit.data.label_format import Columns, LabelFormat, RawLabels
 from audit.data.label_formats import wide
 from audit.data.sources import Source
@@ -19,10 +19,7 @@ def read(source: Source, columns: Columns) -> RawLabels:
     Raises:
         SchemaError: If a line does not have exactly one tab, or the user named a column.
     """
-    refuse_named(columns, source, "id", "label", "group", "split", "strata")
-    split = pl.concat([_split(part) for part in source.parts])
-    listed = pick(split, source, instance="instance", labels="labels")
-    return raw_labels(exploded(listed), listed, source)
+    return labels_on_lines(source, columns, ("\t", ";"), _require_tabs)
 
 
 def matches(source: Source) -> bool:
@@ -31,17 +28,6 @@ def matches(source: Source) -> bool:
     if not lines or not all(_is_grouped(line) for line in lines):
         return False
     return not (_HEADERS & source.columns.keys() or wide.matches(source))
-
-
-def _split(source: Source) -> pl.DataFrame:
-    """Ids and lists of labels on the lines of a text."""
-    lines = lines_of(source)
-    _require_tabs(lines, source)
-    text = pl.col("text").str.splitn("\t", 2)
-    return lines.select(
-        instance=text.struct.field("field_0"),
-        labels=parts(text.struct.field("field_1"), ";"),
-    )
 
 
 def _is_grouped(line: str) -> bool:

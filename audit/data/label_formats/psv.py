@@ -5,7 +5,7 @@ from __future__ import annotations
 import polars as pl
 
 from audit.base.errors import SchemaError
-from audit.data.columns import exploded, lines_of, parts, pick, raw_labels, refuse_named
+from audit.data.columns import labels_on_lines
 from audit.data.label_format import Columns, LabelFormat, RawLabels
 from audit.data.sources import Source
 
@@ -16,10 +16,7 @@ def read(source: Source, columns: Columns) -> RawLabels:
     Raises:
         SchemaError: If an id holds a comma or a tab, as in a table, or the user named a column.
     """
-    refuse_named(columns, source, "id", "label", "group", "split", "strata")
-    split = pl.concat([_split(part) for part in source.parts])
-    listed = pick(split, source, instance="instance", labels="labels")
-    return raw_labels(exploded(listed), listed, source)
+    return labels_on_lines(source, columns, ("|", "|"), _require_ids)
 
 
 def matches(source: Source) -> bool:
@@ -32,18 +29,6 @@ def matches(source: Source) -> bool:
         and all(ids)
         and not any(set("\t,{ \0") & set(instance) for instance in ids)
     )
-
-
-def _split(source: Source) -> pl.DataFrame:
-    """Ids and lists of labels on the lines of a text."""
-    text = pl.col("text").str.splitn("|", 2)
-    listed = lines_of(source).select(
-        "line",
-        instance=text.struct.field("field_0"),
-        labels=parts(text.struct.field("field_1"), "|"),
-    )
-    _require_ids(listed, source)
-    return listed
 
 
 def _require_ids(listed: pl.DataFrame, source: Source) -> None:

@@ -16,6 +16,7 @@ from audit.base.files import (
     first_bytes,
     is_gzip,
     open_bytes,
+    parquet_schema,
     read_lines,
     read_table,
     read_text,
@@ -42,7 +43,7 @@ class File(Source):
 
     @cached_property
     def schema(self) -> dict[str, pl.DataType]:
-        return super().schema if self.is_text else _parquet_schema(self.path)
+        return super().schema if self.is_text else parquet_schema(self.path)
 
     def table(self, only: Collection[str] | None = None) -> pl.DataFrame:
         if only is None:
@@ -84,12 +85,3 @@ class File(Source):
         if not self.is_text:
             return row_groups(self.path, columns, at_once, start)
         return passed(text_blocks(self.path, columns, self.separator), start)
-
-
-def _parquet_schema(path: Path) -> dict[str, pl.DataType]:
-    try:
-        return dict(pl.read_parquet_schema(path))
-    except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError) as error:
-        raise InputError(
-            "a Parquet file is required", found=str(error).split("\n")[0], where=path
-        ) from None

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from audit.engine.pairs.rows import row, row_numbers
-from audit.engine.statistics.two_rates import wilson_bounds
+from audit.engine.statistics.intervals import wilson
 
 Sparse: TypeAlias = csr_array[Any, tuple[int, int]]
 IntArray: TypeAlias = NDArray[np.int64]
@@ -77,7 +77,7 @@ class Together:
     @cached_property
     def jaccard_low(self) -> FloatArray:
         """Lower confidence bound of the Jaccard share, joint over either, shape (n_pairs,)."""
-        return wilson_bounds(self.joint, np.maximum(self.either, 1))[1]
+        return wilson(self.joint, np.maximum(self.either, 1))[0]
 
     @cached_property
     def jaccard_by_chance(self) -> FloatArray:
@@ -88,7 +88,7 @@ class Together:
     @cached_property
     def containment_low(self) -> FloatArray:
         """Lower confidence bound of joint over the rarer node's support, shape (n_pairs,)."""
-        return wilson_bounds(self.joint, np.maximum(self.rarer, 1))[1]
+        return wilson(self.joint, np.maximum(self.rarer, 1))[0]
 
     @cached_property
     def containment_by_chance(self) -> FloatArray:

@@ -3,33 +3,48 @@
 from __future__ import annotations
 
 import math
-from typing import TypeAlias
+from typing import Any, TypeAlias, overload
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import betainc, ndtri, stdtr, stdtrit
 
 FloatArray: TypeAlias = NDArray[np.float64]
+Numbers: TypeAlias = FloatArray | NDArray[np.int64]
 
 LEVEL = 0.95
 """Confidence level of the intervals in reports."""
 
 
-def wilson(k: float, n: float, level: float = LEVEL) -> tuple[float, float]:
+@overload
+def wilson(k: float, n: float, level: float = LEVEL) -> tuple[float, float]: ...
+@overload
+def wilson(
+    k: Numbers, n: float | Numbers, level: float = LEVEL
+) -> tuple[FloatArray, FloatArray]: ...
+def wilson(k: Any, n: Any, level: float = LEVEL) -> tuple[Any, Any]:
     """Wilson score interval of a share k / n; n may be an effective sample size.
 
+    Args:
+        k: Number of instances that count, not necessarily whole; or one for each of several shares,
+            shape (n_shares,).
+        n: Number of instances; a single number, or one for each share.
+        level: Confidence level.
+
     Returns:
-        Lower and upper bound in [0, 1], which include the share; (0, 1) if n is 0.
+        Lower and upper bound in [0, 1], which include the share; (0, 1) where n is 0. Numbers for
+        one share, else arrays of shape (n_shares,).
     """
-    if n <= 0:
-        return 0.0, 1.0
     z = float(ndtri((1 + level) / 2))
-    share = k / n
-    centre = share + z * z / (2 * n)
-    spread = z * math.sqrt(share * (1 - share) / n + z * z / (4 * n * n))
-    scale = 1 + z * z / n
-    low, high = (centre - spread) / scale, (centre + spread) / scale
-    return max(min(low, share), 0.0), min(max(high, share), 1.0)
+    some = np.asarray(n) > 0
+    size = np.where(some, n, 1.0)
+    share = np.where(some, k, 0.0) / size
+    centre = share + z * z / (2 * size)
+    spread = z * np.sqrt(share * (1 - share) / size + z * z / (4 * size * size))
+    scale = 1 + z * z / size
+    low = np.where(some, np.clip((centre - spread) / scale, 0.0, share), 0.0)
+    high = np.where(some, np.clip((centre + spread) / scale, share, 1.0), 1.0)
+    return (low, high) if low.ndim else (float(low), float(high))
 
 
 def newcombe(

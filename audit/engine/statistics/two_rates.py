@@ -6,9 +6,9 @@ from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import betainc, gammaln, ndtri
+from scipy.special import betainc, gammaln
 
-from audit.engine.statistics.intervals import LEVEL
+from audit.engine.statistics.intervals import LEVEL, wilson
 
 IntArray: TypeAlias = NDArray[np.int64]
 FloatArray: TypeAlias = NDArray[np.float64]
@@ -35,32 +35,12 @@ def difference_interval(
     Returns:
         Lower and upper bounds in [-1, 1], shape (n,), which include the differences.
     """
-    old, low_old, high_old = wilson_bounds(k_old, n_old, level)
-    new, low_new, high_new = wilson_bounds(k_new, n_new, level)
+    old, (low_old, high_old) = k_old / n_old, wilson(k_old, n_old, level)
+    new, (low_new, high_new) = k_new / n_new, wilson(k_new, n_new, level)
     difference = new - old
     below = np.hypot(new - low_new, high_old - old)
     above = np.hypot(high_new - new, old - low_old)
     return np.asarray(difference - below), np.asarray(difference + above)
-
-
-def wilson_bounds(
-    k: IntArray | FloatArray, n: int | IntArray | FloatArray, level: float = LEVEL
-) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Shares k / n and the lower and upper bounds of their Wilson intervals, each of shape (n,).
-
-    Args:
-        k: Number of instances that count, shape (n,); not necessarily whole.
-        n: Number of instances, positive: a single number, or one for each share.
-        level: Confidence level.
-    """
-    z = float(ndtri((1 + level) / 2))
-    share = np.asarray(k / n, np.float64)
-    centre = share + z * z / (2 * n)
-    spread = z * np.sqrt(share * (1 - share) / n + z * z / (4 * n * n))
-    scale = 1 + z * z / n
-    low = np.clip((centre - spread) / scale, 0.0, share)
-    high = np.clip((centre + spread) / scale, share, 1.0)
-    return share, low, high
 
 
 def odds_ratio(k_old: IntArray, n_old: int, k_new: IntArray, n_new: int) -> FloatArray:

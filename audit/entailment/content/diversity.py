@@ -63,8 +63,7 @@ def diversity(dataset: EntailmentDataset) -> pl.DataFrame:
 
 def _unique(rows: pl.DataFrame, group: list[str], name: str) -> pl.DataFrame:
     """Each row's relation, and whether its concept is unique with and without penalty."""
-    numbered = rows.select(numbers(*(pl.col(column) for column in group))).to_series()
-    scores = bleu_1(numbered, rows["concept"])
+    scores = bleu_1(numbers(rows.select(group)), rows["concept"])
     return pl.DataFrame(
         {
             "relation": rows["relation"],

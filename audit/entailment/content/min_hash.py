@@ -88,12 +88,10 @@ def similar_pairs(shingles: Shingles, least: float) -> tuple[IntArray, FloatArra
         Two columns of places i < j, in order, shape (n_pairs, 2), and similarities, shape
         (n_pairs,). Texts without a shingle do not occur.
     """
-    candidates = np.empty((0, 2), np.int64)
-    if len(shingles) > 1:
-        candidates = _candidates(_signatures(shingles))
-    if not len(candidates):
-        return candidates, np.empty(0)
-    similarity = _similarities(shingles, candidates)
+    if len(shingles) < 2:
+        return np.empty((0, 2), np.int64), np.empty(0)
+    candidates = _candidates(_signatures(shingles))
+    similarity = _similarities(shingles, candidates) if len(candidates) else np.empty(0)
     kept = similarity >= least
     return candidates[kept], similarity[kept]
 

@@ -41,7 +41,7 @@ ELEMENTS = ("relation", "head", "tail", "instance", "concept")
 
 def references(dataset: EntailmentDataset) -> pl.DataFrame:
     """Valid tuples, instances and references by relation and split, columns `REFERENCES`."""
-    key = numbers(pl.col("relation"), pl.col("head"), pl.col("instance"))
+    key = numbers(dataset.tuples.select("relation", "head", "instance"))
     marked = dataset.tuples.select("relation", "split", "valid", key=key)
     parts = [
         marked.group_by(relation=relation, split=split).agg(

@@ -6,7 +6,7 @@ from typing import Any
 
 import polars as pl
 
-from audit.engine.statistics.two_rates import wilson_bounds
+from audit.engine.statistics.intervals import wilson
 from audit.entailment.dataset import RELATIONS, SPLITS, EntailmentDataset
 
 ALL = "All"
@@ -45,12 +45,11 @@ def with_share(counts: pl.DataFrame, k: str, n: str) -> pl.DataFrame:
 
     All three are null where there is nothing to have a share of.
     """
-    some = counts[n].to_numpy() > 0
-    bounds = wilson_bounds(counts[k].to_numpy() * some, counts[n].to_numpy().clip(1))
-    given = [pl.Series(name, values) for name, values in zip(_SHARE, bounds, strict=True)]
-    return counts.with_columns(given).with_columns(
-        pl.when(pl.Series(some)).then(pl.col(name)).alias(name) for name in _SHARE
+    low, high = wilson(counts[k].to_numpy(), counts[n].to_numpy())
+    given = counts.with_columns(
+        share=pl.col(k) / pl.col(n), low=pl.Series(low), high=pl.Series(high)
     )
+    return given.with_columns(pl.when(pl.col(n) > 0).then(pl.col(name)) for name in _SHARE)
 
 
 _SHARE = ("share", "low", "high")

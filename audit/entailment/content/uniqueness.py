@@ -32,9 +32,8 @@ def bleu_1(group: pl.Series, concept: pl.Series) -> pl.DataFrame:
         ``precision`` and ``bleu`` of each row: 0 without another concept in the group, and where
         the concept has no word.
     """
-    rows = pl.DataFrame({"group": group, "text": concept}).with_columns(
-        concept=numbers(pl.col("text"))
-    )
+    text = concept.alias("text")
+    rows = pl.DataFrame({"group": group, "text": text, "concept": numbers(text.to_frame())})
     items = rows.select("group", "concept").unique(maintain_order=True).with_row_index("item")
     texts = rows.select("concept", words=words(pl.col("text"))).unique("concept")
     sized = items.join(
@@ -54,14 +53,16 @@ def bleu_1(group: pl.Series, concept: pl.Series) -> pl.DataFrame:
     return both.select("precision", "bleu")
 
 
-def numbers(*columns: pl.Expr) -> pl.Expr:
-    """A number for each different value, or combination of values, of some columns."""
-    return pl.struct(*columns).rank("dense").cast(pl.Int64)
+def numbers(rows: pl.DataFrame) -> pl.Series:
+    """A number for each row, the same where all columns are: the place of the first such row."""
+    numbered = rows.with_row_index("row index")
+    first = pl.col("row index").first().over(rows.columns)
+    return numbered.select(first.cast(pl.Int64)).to_series()
 
 
 def _matched_words(items: pl.DataFrame, tokens: pl.DataFrame) -> pl.DataFrame:
     """Words of each item that others of its group have, each at most as often as one of these."""
-    counts = tokens.group_by("concept", word=numbers(pl.col("words"))).agg(n=pl.len())
+    counts = tokens.group_by("concept", word="words").agg(n=pl.len())
     token = ("group", "word")
     most = pl.col("n").max().over(token)
     ranked = (

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from audit.base.cycles import edge_ends, one_way, shortest_cycle
+from audit.base.cycles import CycleSearch, edge_ends, one_way
 from audit.base.dag import IntArray, Sparse
 from audit.entailment.graph.measurements import COMPONENTS
 from audit.entailment.graph.text_graph import TextGraph
@@ -68,17 +68,15 @@ def _components(graph: TextGraph) -> pl.DataFrame:
 
 def _rows(graph: TextGraph) -> Iterator[tuple[Any, ...]]:
     """A row of `_OWN` for each component of several texts, in the order of their first ones."""
-    edges = _edges_within(graph.valid, graph.component)
-    alone = _edges_within(one_way(graph.valid), graph.component)
+    alone = one_way(graph.valid)
+    edges, edges_alone = (_edges_within(one, graph.component) for one in (graph.valid, alone))
+    of_synonyms, of_others = CycleSearch(graph.valid), CycleSearch(graph.valid, alone)
     for number, members in _members(graph.component):
-        synonyms = alone[number] == 0
-        cycle = _cycle(graph.valid, members, synonyms=synonyms)
-        texts = graph.texts[members.tolist()]
-        relation, context, first = texts.row(0)
-        yield (
-            context, relation, first, len(members), int(edges[number]), synonyms,
-            texts["text"].gather(cycle).to_list(),
-        )  # fmt: skip
+        synonyms = edges_alone[number] == 0
+        cycle = (of_synonyms if synonyms else of_others).shortest(members.tolist())
+        relation, context, first = graph.texts.row(int(members[0]))
+        texts = graph.texts["text"].gather(cycle).to_list()
+        yield context, relation, first, len(members), int(edges[number]), synonyms, texts
 
 
 def _edges_within(edges: Sparse, component: IntArray) -> IntArray:
@@ -96,11 +94,3 @@ def _members(component: IntArray) -> Iterator[tuple[int, IntArray]]:
     inside = inside[np.argsort(component[inside], kind="stable")]
     numbers, begins = np.unique(component[inside], return_index=True)
     yield from zip(numbers.tolist(), np.split(inside, begins[1:]), strict=False)
-
-
-def _cycle(edges: Sparse, members: IntArray, *, synonyms: bool) -> list[int]:
-    """A shortest cycle as places in ``members``; of synonyms, two of them."""
-    if len(members) == 2:
-        return [0, 1, 0]
-    among = edges[members][:, members]
-    return shortest_cycle(among, None if synonyms else one_way(among))

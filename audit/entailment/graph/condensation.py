@@ -11,7 +11,7 @@ import polars as pl
 from scipy.sparse import csr_array
 
 from audit.base.cycles import condensed, edge_ends
-from audit.base.dag import SYNTHETIC_ROOT, IntArray, Sparse, longest_from_top
+from audit.base.dag import SYNTHETIC_ROOT, IntArray, Sparse, edge_matrix, longest_from_top
 from audit.base.paths import shortcuts
 from audit.entailment.graph.measurements import REDUNDANT, SHAPE
 from audit.entailment.graph.text_graph import TextGraph
@@ -73,24 +73,23 @@ class Condensation:
             yield Hierarchy.build(own, nodes.filter(relation == name), name=name)
 
 
-def redundant_table(condensation: Condensation) -> pl.DataFrame:
-    """Columns `REDUNDANT`, sorted by them."""
-    graph, edges = condensation.graph, condensation.edges
-    through = shortcuts(edges)
+def redundant_table(graph: TextGraph) -> pl.DataFrame:
+    """Columns `REDUNDANT`, sorted by them.
+
+    Texts on cycles are left out, with all paths through them: one wrong edge that closes a cycle
+    would make any number of sound edges redundant.
+    """
+    acyclic = np.bincount(graph.component)[graph.component] == 1
+    child, parent = graph.ends(pl.col("valid") > 0)
+    kept = acyclic[child] & acyclic[parent]
+    edges = edge_matrix(child[kept], parent[kept], len(graph.texts))
     child, parent = edge_ends(edges)
+    through = shortcuts(edges)
     met = through >= 0
-    between = pl.DataFrame(
-        {"below": child[met], "above": parent[met],
-         "through": condensation.texts["text"].gather(through[met])}
-    )  # fmt: skip
-    ends = {
-        name: pl.Series(graph.component[graph.edges[end].to_numpy()])
-        for name, end in (("below", "child"), ("above", "parent"))
-    }
+    found = pl.DataFrame({"child": child[met], "parent": parent[met], "through": through[met]})
+    named = found.with_columns(through=graph.texts["text"].gather(found["through"]))
     return (
-        graph.edges.with_columns(**ends)
-        .filter(pl.col("valid") > 0)
-        .join(between, on=["below", "above"])
+        graph.edges.join(named, on=["child", "parent"])
         .select(pl.col(name).cast(kind) for name, kind in REDUNDANT.items())
         .sort("relation", "instance", "concept")
     )

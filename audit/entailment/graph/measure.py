@@ -53,7 +53,7 @@ def measure_graph(
     contradictions = contradiction_table(merged, by_context)
     progress("following chains")
     violations = violation_table(merged, by_context)
-    redundant = redundant_table(condensation)
+    redundant = redundant_table(merged)
     progress("comparing concepts")
     concepts = concept_table(merged)
     return GraphMeasurements(

@@ -114,8 +114,8 @@ REDUNDANT: dict[str, Any] = {
     "concept": pl.String,
     "valid": pl.Int64,
 }
-"""Valid edges between components of the condensation beside which a longer path of valid edges
-leads from the one to the other; ``through`` is the first concept on such a path."""
+"""Valid edges between texts on no cycle beside which a longer path of valid edges, past such texts
+alone, leads from the one to the other; ``through`` is the first concept on such a path."""
 
 CONCEPTS: dict[str, Any] = {
     "relation": pl.String,

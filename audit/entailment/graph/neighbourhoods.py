@@ -67,7 +67,7 @@ def _of_concepts(concepts: pl.DataFrame) -> _Pictures:
 def _drawn(graph: TextGraph, finding: str, relation: str, texts: Sequence[str]) -> pl.DataFrame:
     """Edges among the texts and their nearest neighbours, those with the most tuples first."""
     edges = graph.edges.filter(pl.col("relation") == relation)
-    chosen = list(dict.fromkeys(texts))[:MOST_TEXTS]
+    chosen = list(texts)
     ends = pl.col("instance"), pl.col("concept")
     touching = edges.filter(pl.any_horizontal(end.is_in(chosen) for end in ends)).sort(
         pl.col("valid") + pl.col("invalid"), "instance", "concept", descending=[True, False, False]

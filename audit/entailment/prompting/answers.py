@@ -24,6 +24,13 @@ ROLES = {
 }
 """Names of columns by role."""
 YES_WORDS, NO_WORDS = ("yes", "true", "valid"), ("no", "false", "invalid")
+ANSWERS: dict[str, Any] = {
+    "model": pl.String,
+    "id": pl.String,
+    "answer": pl.String,
+    "valid": pl.Boolean,
+}
+"""One row per answer, as it was given; ``valid`` is what it says, null if it says neither."""
 _READ: Any = {**PREDICTIONS, "refused": pl.String}
 
 
@@ -69,14 +76,27 @@ def _meaning(word: pl.Expr, yes: Sequence[str], no: Sequence[str]) -> pl.Expr:
     return pl.when(word.is_in(yes)).then(True).when(word.is_in(no)).then(False)
 
 
+def answer_texts(paths: Sequence[Path], columns: Mapping[str, str] | None = None) -> pl.DataFrame:
+    """What models said, columns `ANSWERS`, from the files that `read_answers` reads."""
+    given = [_given(path, columns) for path in paths]
+    return pl.concat([pl.DataFrame(schema=ANSWERS), *(one.select(*ANSWERS) for one in given)])
+
+
 def _read(path: Path, columns: Mapping[str, str] | None) -> pl.DataFrame:
+    read = (
+        _given(path, columns)
+        .with_columns(
+            score=pl.lit(None, pl.Float64),
+            refused=pl.when(pl.col("id").is_null()).then(pl.lit(MISSING_ID)),
+        )
+        .with_columns(unparsable=pl.col("valid").is_null())
+    )
+    return read.select(pl.col(name).cast(kind) for name, kind in _READ.items())
+
+
+def _given(path: Path, columns: Mapping[str, str] | None) -> pl.DataFrame:
     table = text_columns(path, ROLES, columns, required=("id", "answer"))
     missing = [role for role in ROLES if role not in table.columns]
-    whole = table.with_columns(pl.lit(None, pl.String).alias(role) for role in missing)
-    read = whole.with_columns(
-        model=pl.col("model").fill_null(model_of(path)),
-        score=pl.lit(None, pl.Float64),
-        valid=said_valid(pl.col("answer")),
-        refused=pl.when(pl.col("id").is_null()).then(pl.lit(MISSING_ID)),
-    ).with_columns(unparsable=pl.col("valid").is_null())
-    return read.select(pl.col(name).cast(kind) for name, kind in _READ.items())
+    return table.with_columns(pl.lit(None, pl.String).alias(role) for role in missing).with_columns(
+        model=pl.col("model").fill_null(model_of(path)), valid=said_valid(pl.col("answer"))
+    )

@@ -123,7 +123,7 @@ def _examples(
         .join(asked_keys, on=["head", "instance"], how="anti")
         .filter(pl.col("valid").is_in(valid))
     )
-    hashed = _drawn(learned, None, seed + 1).unique(
+    hashed = _drawn(learned, None, seed).unique(
         ["relation", "head"], keep="first", maintain_order=True
     )
     examples = {}

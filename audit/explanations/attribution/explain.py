@@ -122,13 +122,11 @@ def explain(
     outputs = np.zeros((len(targets), 2))
     for batch in batches(model, texts, text, column, progress, "computing attributions"):
         outputs[batch.rows] = np.stack([_array(end) for end in ends(model, batch)], axis=1)
-        taken = keys[batch.rows]
-        of_batch = _scores(model, batch, methods, taken, nodes, samples, evaluations)
+        of_batch = _scores(model, batch, methods, keys[batch.rows], nodes, samples, evaluations)
+        is_open = batch.open.cpu().numpy()
         for method, values in of_batch.items():
-            for row, one, open_places in zip(
-                batch.rows, _array(values), batch.open.cpu().numpy(), strict=True
-            ):
-                scores[method][row] = one[open_places]
+            for row, one, places in zip(batch.rows, _array(values), is_open, strict=True):
+                scores[method][row] = one[places]
     attributions = _attributions(texts, targets, text, scores, name, seed)
     completeness = _completeness(attributions, outputs)
     _check_gaps(completeness, gap_limit, _epsilon(model))

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 import polars as pl
 
-from audit.base.cycles import on_cycle, shortest_cycle, strong_components
+from audit.base.cycles import CycleSearch, on_cycle, strong_components
 from audit.base.dag import SYNTHETIC_ROOT, IntArray, Sparse, edge_matrix
 from audit.hierarchies.building import EDGE_SCHEMA, CyclicError, arrows
 from audit.hierarchies.hierarchy import Hierarchy
@@ -24,8 +24,9 @@ def without_cycles(error: CyclicError) -> tuple[Hierarchy, tuple[LintFinding, ..
     ids = error.nodes["node"].to_list()
     edges = _matrix(error)
     component = strong_components(edges)
+    search = CycleSearch(edges)
     findings = [
-        _finding(ids, edges[members][:, members], members)
+        _finding([ids[node] for node in search.shortest(members.tolist())], len(members), len(ids))
         for members in _sets(component, np.flatnonzero(on_cycle(edges, component)))
     ]
     return _condensed(error, component), tuple(findings)
@@ -47,11 +48,10 @@ def _sets(component: IntArray, on: IntArray) -> list[IntArray]:
     return sorted(np.split(by_component, begins[1:]), key=len, reverse=True)
 
 
-def _finding(ids: Sequence[str], edges: Sparse, members: IntArray) -> LintFinding:
-    cycle = tuple(ids[members[place]] for place in shortest_cycle(edges))
-    alone = len(members) == 1
+def _finding(cycle: Sequence[str], members: int, of: int) -> LintFinding:
+    alone = members == 1
     several = (
-        f"{len(members):,} nodes lie below each other: {arrows(cycle)}. No hierarchy can be made "
+        f"{members:,} nodes lie below each other: {arrows(cycle)}. No hierarchy can be made "
         "of them; what follows takes them for one node."
     )
     return LintFinding(
@@ -62,9 +62,9 @@ def _finding(ids: Sequence[str], edges: Sparse, members: IntArray) -> LintFindin
         if alone
         else "Remove one edge of the cycle, or make its nodes one; then run this again, since a "
         "longer cycle may be left.",
-        (cycle,),
+        (tuple(cycle),),
         "child, its parent, its parent again, back to the child",
-        len(ids),
+        of,
         "nodes",
     )
 

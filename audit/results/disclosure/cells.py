@@ -161,10 +161,10 @@ class Release:
     def members(self, label_set: LabelSet) -> NDArray[np.bool_]:
         """Whether each label in use is in a set, shape (n_labels,)."""
         if label_set not in self._members:
-            self._members[label_set] = self._found(label_set)
+            self._members[label_set] = self._flags(label_set)
         return self._members[label_set]
 
-    def _found(self, label_set: LabelSet) -> NDArray[np.bool_]:
+    def _flags(self, label_set: LabelSet) -> NDArray[np.bool_]:
         scope, name = label_set
         if scope == "depth":
             return np.array([depth == int(name) for depth in self.labels.values()], np.bool_)

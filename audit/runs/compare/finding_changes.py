@@ -54,7 +54,7 @@ class CheckChange:
     findings: tuple[FindingChange, ...]
 
     @property
-    def asked(self) -> bool:
+    def ran_in_both(self) -> bool:
         """Whether the check ran in both releases."""
         return {self.status_old, self.status_new}.isdisjoint((None, "error", "not_applicable"))
 
@@ -128,7 +128,7 @@ def _check(old: CheckResult | None, new: CheckResult | None, sizes: tuple[int, i
         findings=(),
     )
     findings = sorted(
-        _findings(old, new, sizes, asked=empty.asked),
+        _findings(old, new, sizes, ran_in_both=empty.ran_in_both),
         key=lambda found: (CHANGES.index(found.change), -found.finding.touched, found.finding.id),
     )
     return CheckChange(
@@ -138,7 +138,7 @@ def _check(old: CheckResult | None, new: CheckResult | None, sizes: tuple[int, i
 
 
 def _findings(
-    old: CheckResult | None, new: CheckResult | None, sizes: tuple[int, int], *, asked: bool
+    old: CheckResult | None, new: CheckResult | None, sizes: tuple[int, int], *, ran_in_both: bool
 ) -> Iterator[FindingChange]:
     known_old, known_new = _known(old), _known(new)
     for finding in () if new is None else new.standing:
@@ -146,10 +146,10 @@ def _findings(
         if before is not None:
             yield _stayed(before, finding, sizes)
         else:
-            yield _alone("new" if asked else "not_asked", finding, in_new=True)
+            yield _alone("new" if ran_in_both else "not_asked", finding, in_new=True)
     for finding in () if old is None else old.standing:
         if finding.id not in known_new:
-            yield _alone("gone" if asked else "not_asked", finding, in_new=False)
+            yield _alone("gone" if ran_in_both else "not_asked", finding, in_new=False)
 
 
 def _known(check: CheckResult | None) -> dict[str, Finding]:

@@ -55,7 +55,7 @@ class SharedView:
         self._pairs = _ranked(pairs.filter(pl.col("folded_a").is_null()), "a", "b")
         self._edits = list(edits.head(SHOWN_EDITS).iter_rows(named=True))
         self._restated = list(_restated(nodes).head(SHOWN).iter_rows(named=True))
-        self._told = self._protected(old, "old"), self._protected(new, "new")
+        self._published = self._protected(old, "old"), self._protected(new, "new")
 
     def nodes(self) -> list[_Row]:
         """The changed nodes with the greatest differences, without folded ones."""
@@ -107,14 +107,14 @@ class SharedView:
     def _change(self, cell: Cell, old: int, new: int) -> tuple[int | str, int | str]:
         """Counts of both releases: bounded where their difference, or what stands beside, asks."""
         told = shown_change(old, new, *self._sizes, self._min_cell)
-        first, second = (counts.get(cell) for counts in self._told)
+        first, second = (counts.get(cell) for counts in self._published)
         return _stricter(told[0], first), _stricter(told[1], second)
 
     def _supports(self, row: _Row) -> dict[str, Shown]:
         """Supports of a node in both releases; null where a hierarchy lacks it."""
         old, new, cell = row["support_old"], row["support_new"], carried(row["node"])
         if old is None or new is None:
-            first, second = (counts.get(cell) for counts in self._told)
+            first, second = (counts.get(cell) for counts in self._published)
             return {"support_old": first, "support_new": second}
         first, second = self._change(cell, old, new)
         return {"support_old": first, "support_new": second}

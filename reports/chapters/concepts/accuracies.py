@@ -91,7 +91,7 @@ def _figure(test: str, rows: Rows, table: Table, limit: float, margin: float) ->
         title=f"{words.title}: accuracies",
         drawing=draw(spec),
         alt=f"Dot plot of {counted(len(drawn), 'accuracy', 'accuracies')}, of which {passed} "
-        f"{'passes' if passed == 1 else 'pass'}: {_told(drawn)}.",
+        f"{'passes' if passed == 1 else 'pass'}: {_sentence(drawn)}.",
         caption=_caption(test, limit, margin)
         + (f" The table has {counted(rest, 'line')} more." if rest else ""),
         key_title="Each line",
@@ -176,7 +176,7 @@ def _name(row: Row) -> str:
     return f"{row['read']}, {row['dimension']} {_REMOVED}"
 
 
-def _told(rows: Rows) -> str:
+def _sentence(rows: Rows) -> str:
     """The first accuracies in words; the table has all."""
     shown = [
         f"{_name(row)}{_with(row)} "

@@ -182,7 +182,7 @@ def _drawn(state: str, known: Rows, how: Drawn, limit: float) -> Figure:
         title=how.title,
         drawing=draw(spec),
         alt=f"Dot plot of {counted(len(drawn), 'node')}: "
-        + "; ".join(_told(row, how) for row in drawn[:6])
+        + "; ".join(_sentence(row, how) for row in drawn[:6])
         + (f"; and {len(drawn) - 6} more in the table." if len(drawn) > 6 else "."),
         caption=f"{how.caption} Balanced accuracies: the mean of the shares of both sides that are "
         "told rightly, so that 0.5 is chance. At the right, the instances below the node."
@@ -222,7 +222,7 @@ def _line(place: int, row: Row, how: Drawn) -> dict[str, Any]:
     }
 
 
-def _told(row: Row, how: Drawn) -> str:
+def _sentence(row: Row, how: Drawn) -> str:
     node = Node(row["node"], row["title"] or "").text
     text = f"{node} {plain(row, how.field, 2)}"
     if how.field == "separable":

@@ -77,6 +77,25 @@ def test_titles_that_cross_give_their_dimensions() -> None:
     }
 
 
+def test_titles_of_other_labels_say_nothing_of_those_that_are_asked_for() -> None:
+    """A hierarchy with many more families, one of which uses the same words otherwise."""
+    rows = [
+        (node, CROSSED.titles[CROSSED.index(node)], next(iter(CROSSED.parents(node)), None))
+        for node in CROSSED.nodes
+    ]
+    for family in range(9):
+        rows.append((f"f{family}", f"Family {family}", "r"))
+        rows += [
+            (f"f{family} {one}", f"Member, {one}", f"f{family}")
+            for one in ("hip", "knee", "elbow", "open shaft")
+        ]
+    large = titled(rows)
+    own = [node for node in CROSSED.nodes if "-" in node]
+
+    assert facets_from_titles(large, own).table.equals(facets_from_titles(CROSSED).table)
+    assert not facets_from_titles(large).table.equals(facets_from_titles(CROSSED).table)
+
+
 def test_titles_that_do_not_cross_give_no_dimension() -> None:
     hierarchy = titled(
         [

@@ -104,6 +104,17 @@ def test_an_earlier_layer_that_separates_is_named() -> None:
     assert bell["best_separable"] > 0.95
 
 
+def test_instances_without_an_answer_say_nothing_of_its_use() -> None:
+    """Every second instance is answered, and rightly; without any no node is compared."""
+    z = {"last": layer(APART, 60, 0.1)}
+    half = [leaf if place % 2 else None for leaf in LEAVES for place in range(60)]
+    found = frame(z, 60, half).filter(pl.col("siblings") > 0)
+
+    assert set(found["predicted"]) == {1.0}
+    assert set(found["state"]) == {"present"}
+    assert frame(z, 60, [None] * 240)["predicted"].null_count() == 7
+
+
 def test_what_predictions_confuse_is_unused() -> None:
     confused = [leaf if leaf != "horn" else "bell" for leaf in LEAVES for _ in range(60)]
     found = frame({"last": layer(APART, 60, 0.1)}, 60, confused)

@@ -9,6 +9,8 @@ from pathlib import Path
 
 import numpy as np
 import polars as pl
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from audit.base.errors import AuditError
@@ -100,3 +102,12 @@ def test_a_page_of_fewer_values_than_none_is_refused(tmp_path: Path) -> None:
 
     with pytest.raises(AuditError, match="negative number of values"):
         read_labels(table, Columns())
+
+
+def test_a_column_whose_name_is_no_text_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "labels.parquet"
+    pq.write_table(pa.table({"instance": ["1"], "label": ["dog"]}), path, store_schema=False)
+    path.write_bytes(path.read_bytes().replace(b"label", b"lab\xf4l"))
+
+    with pytest.raises(AuditError, match="a Parquet file is required"):
+        read_labels(path, Columns())

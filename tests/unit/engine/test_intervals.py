@@ -36,6 +36,15 @@ def test_wilson_of_nothing_says_nothing() -> None:
     assert wilson(0, 0) == (0.0, 1.0)
 
 
+@given(st.lists(st.tuples(st.integers(0, 200), st.integers(0, 200)), min_size=1))
+def test_wilson_of_several_shares_is_that_of_each(shares: list[tuple[int, int]]) -> None:
+    n = np.array([n for _, n in shares])
+    k = np.minimum([k for k, _ in shares], n)
+    low, high = wilson(k, n)
+
+    assert [*zip(low, high, strict=True)] == [wilson(*one) for one in zip(k, n, strict=True)]
+
+
 @given(st.integers(0, 200), st.integers(1, 200))
 def test_wilson_holds_its_share_within_zero_and_one(k: int, n: int) -> None:
     k = min(k, n)

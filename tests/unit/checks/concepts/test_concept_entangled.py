@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 import polars as pl
+import pytest
 
 from audit.alignment.measure import measure_model
 from audit.checks.concepts.concept_entangled import CHECK
@@ -66,12 +67,15 @@ def test_the_pair_that_the_run_confuses_too_is_named() -> None:
     assert finding.evidence["confused_pairs"].value == 1
 
 
-def test_of_nodes_with_labels_below_them_the_confused_labels_are_counted() -> None:
+@pytest.mark.parametrize(("node", "sibling"), [("a", "b"), ("b", "a")])
+def test_of_nodes_with_labels_below_them_the_confused_labels_are_counted(
+    node: str, sibling: str
+) -> None:
     """The branches a and b are made to be entangled; two labels of each are exchanged."""
     swapped = {"a1": "b1", "b1": "a1", "a2": "b2", "b2": "a2", "c0": "c1", "c1": "c0"}
     measured = exchanging(measured_with(), swapped)
-    row = pl.col("node") == "a"
-    changed = {"sibling": "b", "state": "entangled", "entangled_q": 0.001}
+    row = pl.col("node") == node
+    changed = {"sibling": sibling, "state": "entangled", "entangled_q": 0.001}
     nodes = measured.tested.nodes.with_columns(
         pl.when(row).then(pl.lit(value)).otherwise(name).alias(name)
         for name, value in changed.items()

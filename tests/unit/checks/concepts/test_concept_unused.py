@@ -22,7 +22,7 @@ def test_without_predictions_it_is_not_applicable() -> None:
     release = represented_release(per_label=12)
     silent = release.instances.with_columns(prediction=pl.lit(None, pl.String))
     result = CHECK.run(measured_concepts(replace(release, instances=silent), seeds=1))
-    assert result.not_applicable.startswith("no predictions were given")
+    assert result.not_applicable.startswith("no predictions of these instances were given")
 
 
 def test_of_a_model_that_uses_every_concept_nothing_is_told() -> None:

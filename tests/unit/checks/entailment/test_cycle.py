@@ -90,6 +90,16 @@ def test_texts_are_told_as_they_are_whatever_characters_they_have() -> None:
     assert len(finding.statement) < 400
 
 
+def test_invalid_tuples_and_texts_that_are_their_own_concepts_are_no_cases() -> None:
+    edges = [("a", "b", True), ("b", "a", True), ("a", "a", True), ("a", "b", False)]
+    measured = measured_tuples(stated((a, HYPERNYM, a, b, valid) for a, b, valid in edges))
+    (finding,) = CHECK.run(measured).findings
+    assert CHECK.cases is not None
+
+    assert finding.touched == 2
+    assert CHECK.cases(measured, finding).tolist() == [0, 1]
+
+
 def test_without_a_valid_edge_it_does_not_apply() -> None:
     result = CHECK.run(measured_tuples(stated([("a", HYPERNYM, "a", "b", False)])))
 

@@ -17,9 +17,12 @@ from sklearn.metrics import (
 )
 
 from audit.engine.scores.two_classes import majority_macro_f1, random_macro_f1
+from audit.entailment.asked import asked_of
 from audit.entailment.dataset import EVENT, NOUN, VERB, EntailmentDataset
+from audit.entailment.detection.baselines import baselines
 from audit.entailment.detection.measure import measure_detection
 from audit.entailment.detection.predictions import PREDICTIONS, ValidityPredictions
+from audit.entailment.detection.reliability import bins
 from fixtures.entailment_world.world import clean_world
 
 RELATIONS = (NOUN, VERB, EVENT)
@@ -102,18 +105,22 @@ def test_majority_and_random_have_their_closed_forms():
     assert (coins["expected"] <= coins["high"]).all()
 
 
+def by_name(dataset):
+    return {answers.model: answers for answers in baselines(dataset, asked_of(dataset))}
+
+
 @pytest.mark.parametrize("column", ["concept", "head"])
 def test_a_shortcut_is_the_smoothed_share_in_the_training_set(column):
     train, test = (world().tuples.filter(split=split) for split in ("train", "test"))
-    scores = []
+    expected = []
     for row in test.iter_rows(named=True):
         same = train.filter(relation=row["relation"])
-        share = same["valid"].mean()
         own = same.filter(pl.col(column) == row[column])["valid"]
-        scores.append((own.sum() + share) / (len(own) + 1))
-    expected = roc_auc_score(test["valid"], scores)
-    found = values(measured(), model=f"{column}_alone", relation="All")
-    assert found["roc_auc"] == pytest.approx(expected, abs=1e-12)
+        expected.append((own.sum() + same["valid"].mean()) / (len(own) + 1))
+    score = by_name(world())[f"{column}_alone"].score
+    np.testing.assert_allclose(score, expected, atol=1e-12)
+    auc = values(measured(), model=f"{column}_alone", relation="All")["roc_auc"]
+    assert auc == pytest.approx(roc_auc_score(test["valid"], expected), abs=1e-12)
 
 
 def test_without_splits_a_shortcut_never_learns_from_its_own_fold():
@@ -313,6 +320,30 @@ def test_a_model_that_breaks_a_chain_is_inconsistent_where_the_labels_are_not(cl
     counts = dict(found.select("kind", pl.struct("chains", "closed", "broken", "open")).iter_rows())
     own = {"chains": 1, "closed": int(closing), "broken": int(not closing), "open": 0}
     assert counts == {"model": own, "labels": {"chains": 1, "closed": 1, "broken": 0, "open": 0}}
+
+
+def test_an_edge_with_as_many_valid_as_invalid_predictions_leaves_a_chain_open():
+    dataset, frame = chain_dataset(closing=True)
+    again = dataset.tuples.filter(id="3").with_columns(id=pl.lit("4"), head=pl.lit("a too"))
+    tuples = pl.concat([dataset.tuples, again])
+    denied = frame.filter(id="3").with_columns(id=pl.lit("4"), score=pl.lit(0.1))
+    given = predictions(pl.concat([frame, denied]))
+    found = measure_detection(replace(dataset, tuples=tuples), given).consistency
+    line = found.filter(kind="model").row(0, named=True)
+    assert [line[name] for name in ("chains", "closed", "broken", "open")] == [1, 0, 0, 1]
+    assert line["closed_share"] is None
+
+
+def test_a_score_of_the_threshold_is_valid():
+    frame = model(world().tuples.filter("valid", split="test")).with_columns(score=pl.lit(0.5))
+    found = measure_detection(world(), predictions(frame))
+    assert values(found, model="m", relation="All")["accuracy"] == 1
+
+
+def test_a_bin_begins_with_its_lower_bound_and_the_last_holds_1():
+    score = np.array([0.0, 0.1, 0.3, 0.9, 1.0])
+    rows = bins(score > 0.5, score, np.arange(5))
+    assert [(row["from"], row["n"]) for row in rows] == [(0.0, 1), (0.1, 1), (0.3, 1), (0.9, 2)]
 
 
 def test_consistency_counts_the_chains_that_brute_force_finds():

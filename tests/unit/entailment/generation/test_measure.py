@@ -57,6 +57,15 @@ def test_the_first_reference_as_the_answer_is_an_exact_match():
     assert (sizes["low"], sizes["high"]) == (1, 1)
 
 
+def test_a_concept_that_is_stated_twice_is_one_reference():
+    twice = world().tuples.with_columns(id=pl.lit("again ") + pl.col("id"))
+    doubled = replace(world(), tuples=pl.concat([world().tuples, twice]))
+    first, second = (
+        measure_generation(data, texts(pl.lit("an animal"))).measured for data in (world(), doubled)
+    )
+    assert first.equals(second)
+
+
 def test_case_and_blanks_do_not_matter_to_an_exact_match():
     spaced = pl.col("concept").list.first().str.to_uppercase().str.replace(" ", "  ")
     assert values(measure_generation(world(), texts(spaced)), relation="All")["exact_match"] == 1

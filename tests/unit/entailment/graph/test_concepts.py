@@ -70,6 +70,8 @@ def test_siblings_with_nearly_the_same_instances_are_twins() -> None:
         ([("auto", "car")], 0),
         ([("auto", "vehicle")], 0),
         ([("auto", "vehicle"), ("car", "vehicle")], 1),
+        ([("auto", "vehicle"), ("car", "vehicle"), ("auto", "car")], 0),
+        ([("auto", "vehicle"), ("car", "vehicle"), ("car", "auto")], 0),
     ],
 )
 def test_twins_are_siblings_and_not_one_below_the_other(

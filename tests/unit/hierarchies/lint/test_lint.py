@@ -139,6 +139,12 @@ def test_a_title_that_a_node_below_has_too_is_repeated() -> None:
     assert finding["title_repeated"].cases == (("pet", "dog"),)
 
 
+def test_the_title_of_a_single_child_is_told_as_that_alone() -> None:
+    finding = told(tree("dog < pet", "pet tool < thing", titles={"dog": "A pet", "pet": "a pet"}))
+
+    assert list(finding) == ["lone_child"]
+
+
 def test_headings_with_nothing_but_catch_alls() -> None:
     titles = {"pet": "Urinary obstruction", "dog": "Urinary obstruction, unspecified",
               "cat": "Other urinary obstruction", "saw": "Other tool", "tool": "Tool",
