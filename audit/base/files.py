@@ -84,8 +84,13 @@ def read_text(path: Path) -> str:
             "text must be UTF-8",
             found=f"the byte 0x{content[error.start]:02x}",
             where=f"{path}:{line}",
-            hint="convert it, for example with: iconv -f latin1 -t utf-8",
+            hint=f"convert it, for example with: iconv -f {_other_encoding(content)} -t utf-8",
         ) from None
+
+
+def _other_encoding(content: bytes) -> str:
+    """UTF-16 if a byte order mark says so, else Latin-1, as iconv calls them."""
+    return "utf-16" if content[:2] in (b"\xff\xfe", b"\xfe\xff") else "latin1"
 
 
 def read_lines(path: Path) -> Iterator[tuple[int, str]]:
@@ -150,16 +155,32 @@ def column_named(frame: pl.DataFrame, wanted: str, where: object) -> str:
 
 
 def name_among(names: Sequence[str], wanted: str, where: object, hint: str = "") -> str:
-    """The name as written, else a match that ignores case; raises SchemaError if there is none."""
+    """The name as written, else a match that ignores case.
+
+    Raises:
+        SchemaError: If there is none, or several columns of a file are written like that.
+    """
     same = [name for name in names if name.strip().lower() == wanted.strip().lower()]
+    name = wanted if wanted in same or not same else same[0]
+    if f"{name}{REPEATED}0" in names:
+        raise SchemaError(
+            f"one column named {name!r} is required", found="several of that name", where=where
+        )
     if same:
-        return wanted if wanted in same else same[0]
+        return name
+    alone = names[0] if len(names) == 1 else ""
     raise SchemaError(
         f"a column named {wanted!r} is required",
         found=f"the columns {first_cases(names)}" if names else "no columns",
         where=where,
-        hint=hint,
+        hint="separate fields by commas, or by tabs in a file that ends in .tsv"
+        if any(sign in alone for sign in ";\t|,")
+        else hint,
     )
+
+
+REPEATED = "_duplicated_"
+"""What Polars puts, with a number, after the name of a column that an earlier column has too."""
 
 
 def files_in(folder: Path) -> list[Path]:

@@ -14,6 +14,7 @@ from rich.text import Text
 
 from audit.base.errors import printable
 from audit.base.plurals import counted
+from audit.cli.detected import HEADINGS, detected_rows, unused_rows
 
 if TYPE_CHECKING:
     from audit.alignment.preference import PreferenceResult
@@ -69,6 +70,7 @@ def summary(shared: Mapping[str, Any], word: str, sentence: str) -> Group:
     if loud := [check for check in shared["checks"] if check["status"] not in _QUIET]:
         parts += ["", _checks(sorted(loud, key=lambda check: _STATUSES.index(check["status"])))]
     parts += ["", *_quiet(shared["checks"]), *_concept_tests(shared.get("concepts"))]
+    parts += _detected(shared.get("entailment"))
     if findings := _ranked(shared["checks"]):
         parts += ["", _findings(findings[:TOP], len(findings)), *_beyond(shared["checks"])]
     return Group(*parts, *_withheld(shared), "", _reading(shared))
@@ -171,6 +173,18 @@ def _concept_tests(concepts: Mapping[str, Any] | None) -> Iterator[RenderableTyp
     yield table
     if verdicts.get((None, "is_grounded"), "not_applicable") != "not_applicable":
         yield Text.assemble("is_grounded: ", _status(verdicts[None, "is_grounded"]))
+
+
+def _detected(entailment: Mapping[str, Any] | None) -> Iterator[RenderableType]:
+    """How well models tell valid tuples from invalid ones, and which rows were not used."""
+    if entailment is None:
+        return
+    if rows := detected_rows(entailment):
+        yield ""
+        yield _filled(_table(*HEADINGS, right=4), rows)
+    if unused := list(unused_rows(entailment)):
+        yield ""
+        yield from map(Text, map(one_line, unused))
 
 
 def _ranked(checks: Sequence[Mapping[str, Any]]) -> list[tuple[str, Mapping[str, Any]]]:

@@ -41,6 +41,11 @@ VOTES: dict[str, Any] = {"id": pl.String, "annotator": pl.String, "valid": pl.Bo
 """One row per vote whose annotator is known, sorted by ``id`` and ``annotator``."""
 
 
+def plain(name: str) -> pl.Expr:
+    """A column of text in lower case with single blanks, to compare texts by."""
+    return pl.col(name).str.to_lowercase().str.replace_all(r"\s+", " ")
+
+
 @dataclass(frozen=True, eq=False)
 class EntailmentDataset:
     """Tuples of a head event, a relation, a tail event, an instance, a concept, and validity.

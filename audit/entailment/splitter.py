@@ -11,6 +11,7 @@ import polars as pl
 
 from audit.base.errors import InputError
 from audit.engine.statistics.resampling import unit_keys
+from audit.entailment.content.shared_keys import SAME_KEY
 from audit.entailment.copies import copy_of, new_folder
 from audit.entailment.dataset import SPLITS, EntailmentDataset
 from audit.entailment.reading.columns import kind_named
@@ -24,9 +25,10 @@ SHARES: Mapping[str, tuple[float, float, float]] = MappingProxyType(
 def split_of(tuples: pl.DataFrame, shares: str = "80:10:10", seed: int = 0) -> pl.Series:
     """The split of each tuple, decided by a hash of its head and instance alone.
 
-    Tuples with one (head, instance) fall into one set, and stay there when rows are added, taken
-    away or put in another order. With K keys, the realised share of a set of expected share p is
-    that of K independent draws: its standard deviation is sqrt(p (1 - p) / K) in keys.
+    Tuples with one (head, instance), but for case and blanks, fall into one set, and stay there
+    when rows are added, taken away or put in another order. With K keys, the realised share of a
+    set of expected share p is that of K independent draws: its standard deviation is
+    sqrt(p (1 - p) / K) in keys.
 
     Args:
         tuples: A table with the columns ``head, instance``.
@@ -43,13 +45,13 @@ def split_of(tuples: pl.DataFrame, shares: str = "80:10:10", seed: int = 0) -> p
         raise InputError(
             f"shares must be one of {', '.join(SHARES)}", found=repr(shares), where="--shares"
         )
-    keys = tuples.select("head", "instance").unique(maintain_order=True)
+    rows = tuples.select(SAME_KEY)
+    keys = rows.unique(maintain_order=True)
     joined = keys.select(pl.concat_str("head", "instance", separator="\0")).to_series()
     place = unit_keys(joined.to_list(), seed) / 2.0**64
     bounds = np.cumsum(SHARES[shares])[:-1]
     chosen = pl.Series("split", np.array(SPLITS)[np.searchsorted(bounds, place, "right")])
     of_key = keys.with_columns(split=chosen)
-    rows = tuples.select("head", "instance")
     return rows.join(of_key, on=["head", "instance"], how="left", maintain_order="left")["split"]
 
 

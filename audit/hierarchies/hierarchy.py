@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 import polars as pl
 from scipy.sparse import csr_array, eye_array
+from scipy.sparse.csgraph import breadth_first_order
 
 from audit.base import dag
 from audit.base.dag import SYNTHETIC_ROOT, BoolArray, IntArray, Sparse
@@ -232,8 +233,8 @@ class Hierarchy:
         node, title = self.nodes[index], self.titles[index]
         if title:
             return f"{node} {title}"
-        above = dag.row(self.closure, index)
-        titled = [i for i in above if self.titles[i] and i != self.root]
+        above = breadth_first_order(self.edges, index, return_predecessors=False)
+        titled = [i for i in sorted(above) if self.titles[i] and i != self.root]
         if not titled:
             return node
         nearest = max(titled, key=lambda i: int(self.depth[i]))

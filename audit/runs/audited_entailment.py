@@ -23,6 +23,7 @@ from audit.entailment.generation.generations import read_generations
 from audit.entailment.generation.ratings import read_ratings
 from audit.entailment.measure import Beside, EntailmentMeasurements, measure_entailment
 from audit.entailment.prompting.answers import answer_texts, read_answers
+from audit.entailment.reading.answer_columns import refuse_foreign
 from audit.entailment.reading.columns import ELEMENTS
 from audit.entailment.reading.reading import read_entailment
 from audit.hierarchies.formats.wordnet import read_wordnet
@@ -81,7 +82,8 @@ def read_entailment_graph(
         progress: Progress callback.
 
     Raises:
-        InputError: If METEOR is to be measured without a WordNet, or there are ratings of nothing.
+        InputError: If METEOR is to be measured without a WordNet, there are ratings of nothing, or
+            a model names no tuple that there is.
     """
     if settings.meteor and settings.wordnet is None:
         raise InputError("METEOR needs a WordNet", found="none", hint="--wordnet FOLDER")
@@ -89,10 +91,16 @@ def read_entailment_graph(
         raise InputError("--ratings goes with --generations", found="no generated concepts")
     progress("reading tuples")
     dataset = read_entailment(files, settings.kind, settings.columns)
+    predictions = _predictions(settings)
+    generations = read_generations(settings.generations) if settings.generations else None
+    ids = dataset.tuples["id"]
+    refuse_foreign(predictions.frame, ids, predictions.sources)
+    if generations is not None:
+        refuse_foreign(generations.frame, ids, generations.sources)
     beside = Beside(
         positives=_positives(settings),
-        predictions=_predictions(settings),
-        generations=read_generations(settings.generations) if settings.generations else None,
+        predictions=predictions,
+        generations=generations,
         ratings=None if settings.ratings is None else read_ratings([settings.ratings]),
         wordnet=None if settings.wordnet is None else read_wordnet(settings.wordnet),
         meteor=settings.wordnet if settings.meteor else None,

@@ -36,6 +36,15 @@ def test_it_prints_each_fault_with_what_to_do(faulty: Path) -> None:
     assert told.stdout.count("To do: ") == 3
 
 
+def test_a_hierarchy_too_deep_for_pairs_of_nodes_is_linted_all_the_same(tmp_path: Path) -> None:
+    path = tmp_path / "chain.csv"
+    path.write_text("child,parent\n" + "".join(f"n{i},n{i + 1}\n" for i in range(20_000)))
+    told = audit("lint", path)
+
+    assert told.exit_code == 0, told.output
+    assert "20,000 headings have a single child" in " ".join(told.stdout.split())
+
+
 def test_as_json_it_tells_every_case(faulty: Path) -> None:
     told = json.loads(audit("lint", faulty, "--json").stdout)
 

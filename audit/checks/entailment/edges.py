@@ -17,6 +17,8 @@ from audit.results.disclosure import Quantity, count, derived
 EDGE = ("relation", "instance", "concept")
 LONGEST = 60
 """Characters of a text that a sentence quotes."""
+BEFORE = 15
+"""Characters that are quoted before the first difference of two long texts, and the word there."""
 QUOTED = 3
 """Cases that a sentence quotes."""
 _PLAIN = str.maketrans("{}[]", "()()")
@@ -30,6 +32,24 @@ def quoted(text: str) -> str:
     """
     plain = " ".join(text.translate(_PLAIN).split())
     return f"“{plain if len(plain) <= LONGEST else plain[: LONGEST - 1].rstrip() + '…'}”"
+
+
+def quoted_apart(one: str, other: str) -> tuple[str, str]:
+    """Two texts in quotation marks, cut if long so that their first difference is still there.
+
+    Case is no difference.
+
+    >>> quoted_apart("a very long text " * 4 + "ends", "a very long text " * 4 + "begins")
+    ('“…very long text ends”', '“…very long text begins”')
+    """
+    one, other = (" ".join(text.split()) for text in (one, other))
+    start = 0
+    if max(len(one), len(other)) > LONGEST:
+        pairs = enumerate(zip(one.lower(), other.lower(), strict=False))
+        first = next((place for place, (a, b) in pairs if a != b), min(len(one), len(other)))
+        start = one.rfind(" ", 0, max(first - BEFORE, 0)) + 1
+    cut = "…" if start else ""
+    return quoted(cut + one[start:]), quoted(cut + other[start:])
 
 
 def arrows(texts: Iterable[str]) -> str:

@@ -11,7 +11,7 @@ from audit.base.dag import IntArray
 from audit.checks.check import Check, Outcome
 from audit.checks.entailment.edges import QUOTED, cases_of, quoted
 from audit.checks.entailment.shares import share_of
-from audit.entailment.content.shared_keys import KEY
+from audit.entailment.content.shared_keys import KEY, SAME_KEY
 from audit.measure.measure import Measurements
 from audit.results.disclosure import coarse
 from audit.results.findings import Finding
@@ -34,7 +34,7 @@ def run(measured: Measurements) -> Outcome:
 
 def _finding(measured: Measurements, row: Mapping[str, Any]) -> Finding:
     tuples = _tuples(measured, row["split"], row["other"])
-    keys = tuples.unique(KEY, maintain_order=True).head(QUOTED)
+    keys = tuples.unique(SAME_KEY, maintain_order=True).head(QUOTED)
     said = "; ".join(
         f"{quoted(head)} with {quoted(instance)}" for head, instance in keys.select(KEY).iter_rows()
     )
@@ -63,7 +63,7 @@ def _finding(measured: Measurements, row: Mapping[str, Any]) -> Finding:
 def _tuples(measured: Measurements, split: str, other: str) -> pl.DataFrame:
     """Tuples in either split whose head and instance stand in both."""
     within = measured.entailed.quality.misplaced.filter(pl.col("split").is_in([split, other]))
-    return within.filter(pl.col("split").n_unique().over(KEY) > 1)
+    return within.filter(pl.col("split").n_unique().over(SAME_KEY) > 1)
 
 
 def cases(measured: Measurements, finding: Finding) -> IntArray:

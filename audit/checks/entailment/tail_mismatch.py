@@ -10,7 +10,7 @@ import polars as pl
 
 from audit.base.dag import IntArray
 from audit.checks.check import Check, Outcome
-from audit.checks.entailment.edges import QUOTED, cases_of, quoted
+from audit.checks.entailment.edges import QUOTED, cases_of, quoted, quoted_apart
 from audit.checks.entailment.shares import share_of
 from audit.measure.measure import Measurements
 from audit.results.disclosure import coarse
@@ -22,7 +22,7 @@ _SAID: Mapping[str, str] = MappingProxyType(
     {
         "instance_not_head": "an instance that is not the head",
         "tail_not_concept": "a tail that is not the concept",
-        "head_lacks_instance": "a head that does not hold the instance",
+        "head_lacks_instance": "an instance that is no word of the head",
         "tail_repeats_head": "a tail that repeats the head",
         "tail_differs": "a tail that is not the head with its instance replaced by the concept",
     }
@@ -68,12 +68,16 @@ def _finding(measured: Measurements, row: Mapping[str, Any]) -> Finding:
 
 
 def _case(case: Mapping[str, Any]) -> str:
-    proposed = "" if case["proposed"] is None else f" and not {quoted(case['proposed'])}"
-    return f"{case['column']} {quoted(case['value'])}{proposed}"
+    column, value, proposed = case["column"], case["value"], case["proposed"]
+    if proposed is None:
+        return f"{quoted(value)} in {quoted(case['head'])}"
+    return f"{column} {' and not '.join(quoted_apart(value, proposed))}"
 
 
 def _mismatches(measured: Measurements, relation: str, fault: str) -> pl.DataFrame:
-    return measured.entailed.quality.mismatches.filter(relation=relation, fault=fault)
+    rows = measured.entailed.quality.mismatches.filter(relation=relation, fault=fault)
+    heads = measured.entailed.dataset.tuples.select("id", "head")
+    return rows.join(heads, on="id", maintain_order="left")
 
 
 def cases(measured: Measurements, finding: Finding) -> IntArray:

@@ -42,8 +42,9 @@ def _finding(measured: Measurements, row: Mapping[str, Any]) -> Finding:
         severity="error" if row["against"] else "warning",
         nodes=(relation,),
         statement=f"{{tuples}} of {{of}} tuples of {relation} with votes ({{share}}) "
-        "{tuples|has|have} less than four fifths of them for the label, {ties} of these a tie and "
-        f"{{against}} most votes against it: {said}.",
+        "{tuples|has|have} less than four fifths of them for the label; {ties} of these "
+        f"{{ties|is a tie|are ties}}, and {{against}} {{against|has|have}} most votes against it: "
+        f"{said}.",
         evidence={
             "instances": coarse(row["weak"], measured.n_instances),
             **share_of("tuples", row["weak"], row["tuples"], row),

@@ -9,6 +9,7 @@ import re
 import polars as pl
 
 from audit.base.errors import SchemaError, first_cases
+from audit.base.files import REPEATED
 from audit.data.columns import (
     ID_NAMES,
     column_for,
@@ -22,7 +23,7 @@ from audit.data.columns import (
 from audit.data.label_format import Columns, LabelFormat, RawLabels
 from audit.data.sources import Source
 
-_REPEATED = re.compile(r"_duplicated_\d+$")
+_REPEATED = re.compile(rf"{REPEATED}\d+$")
 _CARRIED = {"row": pl.UInt32, "label": pl.String}
 _YES, _NO = ("1", "true"), ("0", "false")
 _OTHER_SHAPES = {"label", "labels", "parent", "icd9_code", "icd_code"}

@@ -8,7 +8,7 @@ from typing import Any
 import polars as pl
 
 from audit.entailment.content.totals import in_report_order, with_share
-from audit.entailment.dataset import WHOLE, EntailmentDataset
+from audit.entailment.dataset import WHOLE, EntailmentDataset, plain
 
 FAULTS = (
     "instance_not_head",
@@ -18,9 +18,10 @@ FAULTS = (
     "tail_differs",
 )
 """What may not fit, the first that applies. Of relations about whole events: the instance is not
-the head, or the tail not the concept. Of others: the head does not hold its instance; or the tail
-is not the head with one mention of the instance replaced by the concept, but the head itself, or
-something else."""
+the head, or the tail not the concept. Of others: the head does not hold its instance as whole
+words; or the tail is not the head with one mention of the instance replaced by the concept, but the
+head itself, or something else. Where the instance is a part of a word only, as “take” in “takes”, a
+tail with that part replaced is right, and with any other one the head lacks the instance."""
 
 CONSISTENCY: dict[str, Any] = {
     "relation": pl.String,
@@ -54,12 +55,12 @@ def consistency(dataset: EntailmentDataset) -> tuple[pl.DataFrame, pl.DataFrame]
     Texts are compared in lower case with single blanks, and "a" is as good as "an": a tail may
     have changed the article that stands before the replaced words.
     """
-    plain = dataset.tuples.with_columns(
-        _plain(name).alias(f"{name}_plain") for name in ("head", "tail", "instance", "concept")
+    compared = dataset.tuples.with_columns(
+        plain(name).alias(f"{name}_plain") for name in ("head", "tail", "instance", "concept")
     )
     whole = pl.col("relation").is_in(sorted(WHOLE))
     replaced = _first_replaced()
-    cases = plain.with_columns(
+    cases = compared.with_columns(
         fault=pl.when(whole & (pl.col("instance_plain") != pl.col("head_plain")))
         .then(pl.lit("instance_not_head"))
         .when(whole & (pl.col("tail_plain") != pl.col("concept_plain")))
@@ -71,10 +72,6 @@ def consistency(dataset: EntailmentDataset) -> tuple[pl.DataFrame, pl.DataFrame]
     ).drop_nulls("fault")
     mismatches = _explained(cases)
     return _counted(dataset, mismatches), mismatches
-
-
-def _plain(name: str) -> pl.Expr:
-    return pl.col(name).str.to_lowercase().str.replace_all(r"\s+", " ")
 
 
 def _first_replaced() -> pl.Expr:
@@ -102,8 +99,13 @@ def _explained(cases: pl.DataFrame) -> pl.DataFrame:
             tail = _WITHOUT_N.sub("a", row["tail_plain"])
             if any(tail == _WITHOUT_N.sub("a", choice) for choice in choices):
                 continue
-            fault = "tail_repeats_head" if row["tail_plain"] == row["head_plain"] else fault
             proposed = _proposed(row["head"], row["instance"], row["concept"])
+            if proposed is None:
+                fault = "head_lacks_instance"
+            elif row["tail_plain"] == row["head_plain"]:
+                fault = "tail_repeats_head"
+        if fault == "head_lacks_instance":
+            column = "instance"
         found.append(
             {**row, "fault": fault, "column": column, "value": row[column], "proposed": proposed}
         )
@@ -124,13 +126,23 @@ def _replaced(head: str, instance: str, concept: str) -> list[str]:
 
 
 def _proposed(head: str, instance: str, concept: str) -> str | None:
-    """The head with the first mention of the instance as whole words replaced, else the first."""
+    """The head with the first mention of the instance replaced; None if no whole words are one.
+
+    The article before it becomes "an" where the concept begins with a vowel, and else "a".
+    """
     mention = r"\s+".join(re.escape(word) for word in instance.split())
-    for pattern in (rf"(?<!\w){mention}(?!\w)", mention):
-        changed, times = re.subn(pattern, lambda _: concept, head, count=1, flags=re.IGNORECASE)
-        if times:
-            return changed
-    return None
+    article = "an" if concept[:1].lower() in _VOWELS else "a"
+
+    def changed(found: re.Match[str]) -> str:
+        before = found["article"]
+        return concept if before is None else before[0] + article[1:] + found["gap"] + concept
+
+    pattern = rf"(?<!\w)(?:(?P<article>an?)(?P<gap>\s+))?(?<!\w){mention}(?!\w)"
+    text, times = re.subn(pattern, changed, head, count=1, flags=re.IGNORECASE)
+    return text if times else None
+
+
+_VOWELS = tuple("aeiou")
 
 
 def _counted(dataset: EntailmentDataset, mismatches: pl.DataFrame) -> pl.DataFrame:

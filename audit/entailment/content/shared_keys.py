@@ -8,10 +8,12 @@ from typing import Any
 import polars as pl
 
 from audit.entailment.content.totals import with_share
-from audit.entailment.dataset import SPLITS, EntailmentDataset
+from audit.entailment.dataset import SPLITS, EntailmentDataset, plain
 
 KEY = ("head", "instance")
 """What may not stand in two splits."""
+SAME_KEY = tuple(map(plain, KEY))
+"""What is one key: texts that differ in case or blanks alone are the same."""
 
 SHARED: dict[str, Any] = {
     "split": pl.String,
@@ -56,17 +58,17 @@ def pairs_of_splits(dataset: EntailmentDataset) -> list[tuple[str, str]]:
 
 def shared_keys(dataset: EntailmentDataset) -> tuple[pl.DataFrame, pl.DataFrame]:
     """Keys in two splits by pair, columns `SHARED`, and their tuples, columns `MISPLACED`."""
-    known = dataset.tuples.drop_nulls("split")
+    known = dataset.tuples.drop_nulls("split").with_columns(key=pl.struct(SAME_KEY))
     pairs = pairs_of_splits(dataset)
-    places = known.select(*KEY, "split").unique()
-    several = places.filter(pl.len().over(KEY) > 1)
+    places = known.select("key", "split").unique()
+    several = places.filter(pl.len().over("key") > 1)
     counts = [
         {
             "split": split,
             "other": other,
             "keys": places.filter(split=other).height,
             "shared": several.filter(pl.col("split").is_in([split, other]))
-            .filter(pl.len().over(KEY) > 1)
+            .filter(pl.len().over("key") > 1)
             .height
             // 2,
         }
@@ -78,22 +80,23 @@ def shared_keys(dataset: EntailmentDataset) -> tuple[pl.DataFrame, pl.DataFrame]
 
 
 def _misplaced(known: pl.DataFrame, several: pl.DataFrame) -> pl.DataFrame:
-    among = known.join(several.select(KEY).unique(), on=KEY, how="semi", maintain_order="left")
+    among = known.join(several, on="key", how="semi", maintain_order="left")
     order = pl.col("split").replace_strict(
         SPLITS, range(len(SPLITS)), default=len(SPLITS), return_dtype=pl.Int64
     )
     counts = (
-        among.group_by(*KEY, "split")
+        among.group_by("key", "split")
         .agg(fewest=-pl.len().cast(pl.Int64))
         .sort("fewest", order, "split")
     )
-    homes = counts.unique(KEY, keep="first", maintain_order=True).select(*KEY, home="split")
-    return among.join(homes, on=KEY, how="left", maintain_order="left").select(*MISPLACED)
+    homes = counts.unique("key", keep="first", maintain_order=True).select("key", home="split")
+    return among.join(homes, on="key", how="left", maintain_order="left").select(*MISPLACED)
 
 
 def repeats(dataset: EntailmentDataset) -> pl.DataFrame:
-    """Tuples that repeat an earlier one with the same label, columns `REPEATS`."""
-    same = ("relation", "head", "tail", "instance", "concept", "valid")
+    """Tuples that repeat an earlier one but for case and blanks, columns `REPEATS`."""
+    texts = map(plain, ("head", "tail", "instance", "concept"))
+    same = [pl.col("relation"), pl.col("valid"), *texts]
     doubled = dataset.tuples.filter(pl.struct(same).is_duplicated())
     firsts = doubled.with_columns(
         first=pl.col("id").first().over(same), first_split=pl.col("split").first().over(same)

@@ -97,6 +97,27 @@ def sound_rows(
     return frame, read.height, refused
 
 
+def refuse_foreign(frame: pl.DataFrame, ids: pl.Series, paths: Sequence[Path]) -> None:
+    """Raise InputError if a model answers by ids alone, and no tuple has any of them.
+
+    Args:
+        frame: Answers with ``model`` and ``id``, which is null where something else names a tuple.
+        ids: Those of the tuples.
+        paths: The files, for the message.
+    """
+    named = pl.col("id").is_null() | pl.col("id").is_in(ids.implode())
+    foreign = frame.filter(~named.any().over("model"))
+    if not foreign.is_empty():
+        model = foreign["model"][0]
+        cases = foreign.filter(model=model)["id"].unique(maintain_order=True)
+        raise InputError(
+            "answers must name tuples by their ids",
+            found=f"of {model!r} none that a tuple has: {first_cases(cases.head(5), len(cases))}",
+            where=", ".join(map(str, paths)),
+            hint="tuples without a column id have the numbers of their records, from 1",
+        )
+
+
 def refuse_repeated(frame: pl.DataFrame, keys: Sequence[str], paths: Sequence[Path]) -> None:
     """Raise InputError if a model answers the same question twice.
 
@@ -110,7 +131,7 @@ def refuse_repeated(frame: pl.DataFrame, keys: Sequence[str], paths: Sequence[Pa
         cases = twice.head(5).select(pl.concat_str(keys, separator=" ", ignore_nulls=True))
         raise InputError(
             "each model must give one answer to each question",
-            found=f"several answers of {first_cases(cases.to_series(), twice.height)}",
+            found=f"several answers by {first_cases(cases.to_series(), twice.height)}",
             where=", ".join(map(str, paths)),
             hint="models, or draws of one model, need names of their own in a column model",
         )

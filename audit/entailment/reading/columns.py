@@ -101,8 +101,8 @@ def roles_among(
             continue
         if role in columns:
             found[role] = _column(names, role, columns[role], where)
-        elif role in (lower := {name.strip().lower(): name for name in names}):
-            found[role] = lower[role]
+        elif role in {name.strip().lower() for name in names}:
+            found[role] = _column(names, role, role, where)
     if annotators:
         found.pop("votes_valid", None)
     if ("votes" in found) != ("votes_valid" in found):

@@ -153,6 +153,11 @@ def _reason() -> pl.Expr:
 
 
 _WRONG = {"unknown_relation": "relation", "bad_label": "label"}
+_HINTS = {
+    "unknown_relation": "relations are Noun-Entail, Verb-Entail and Event-Entail",
+    "bad_label": "a label is 1, true, valid or yes, or 0, false, invalid or no",
+    "bad_vote": "a vote is 1, true, valid or yes, or 0, false, invalid or no, or empty",
+}
 
 
 def _refuse_all(read: pl.DataFrame, counts: Mapping[str, int], sources: Sequence[Path]) -> NoReturn:
@@ -167,5 +172,8 @@ def _refuse_all(read: pl.DataFrame, counts: Mapping[str, int], sources: Sequence
         if read.height
         else "no records",
         where=", ".join(map(str, sources)),
-        hint="name columns that are called otherwise, for example label=is_valid",
+        hint=_HINTS.get(
+            max(counts, key=lambda reason: counts[reason]),
+            "name columns that are called otherwise, for example label=is_valid",
+        ),
     )

@@ -65,8 +65,9 @@ def records_in(source: File, kind: Kind) -> pl.DataFrame:
 
 
 def is_json(source: File) -> bool:
-    """Whether a text file holds an object a line."""
-    return source.is_text and "".join(source.head_lines[:1]).lstrip().startswith("{")
+    """Whether a text file holds an object a line, or JSON that should."""
+    begins = "".join(source.head_lines[:1]).lstrip()[:1] if source.is_text else ""
+    return begins == "{" or (begins == "[" and "json" in source.suffix)
 
 
 def has_header(source: File, kind: Kind) -> bool:

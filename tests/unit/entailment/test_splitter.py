@@ -30,6 +30,13 @@ def test_a_key_is_in_one_set_and_stays_there_when_rows_are_added(
     assert len(set(zip(rows, alone, strict=True))) == len(set(rows))
 
 
+def test_case_and_blanks_move_no_key_to_another_set() -> None:
+    rows = [(f"the  Dog {n} barks", f"Dog {n}") for n in range(40)]
+    lower = [(f"the dog {n} barks", f"dog {n}") for n in range(40)]
+
+    assert split_of(frame(rows)).to_list() == split_of(frame(lower)).to_list()
+
+
 @pytest.mark.parametrize("shares", SHARES)
 def test_shares_are_kept_within_what_chance_allows(shares: str) -> None:
     keys = 40_000

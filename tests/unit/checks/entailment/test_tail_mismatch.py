@@ -44,8 +44,19 @@ def test_each_relation_and_fault_is_a_finding_of_its_own() -> None:
         (NOUN, "head_lacks_instance"), (NOUN, "tail_repeats_head"), (NOUN, "tail_differs"),
         (EVENT, "instance_not_head"),
     ]  # fmt: skip
-    assert "and not" not in findings[0].statement
+    assert "“whale” in “a cat naps”" in findings[0].statement
     assert all(finding.evidence["of"].value == 3 for finding in findings[:3])
+
+
+def test_of_long_texts_what_sets_them_apart_is_quoted() -> None:
+    head = "PersonX shows the dog around in the old house behind the station to"
+    made = stated([(f"{head} PersonY", NOUN, "dog", "pet", True)])
+    tail = pl.lit(head.replace("dog", "pet"))
+    dataset = replace(made, tuples=made.tuples.with_columns(tail=tail))
+
+    (finding,) = CHECK.run(measured_tuples(dataset)).findings
+
+    assert "“…behind the station to” and not “…behind the station to PersonY”" in finding.statement
 
 
 def test_a_sound_world_passes() -> None:

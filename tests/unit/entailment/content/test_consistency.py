@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from audit.entailment.content.consistency import FAULTS, consistency
-from audit.entailment.dataset import EVENT, NOUN, EntailmentDataset
+from audit.entailment.dataset import EVENT, NOUN, VERB, EntailmentDataset
 from fixtures.entailed_release import stated
 from fixtures.entailment_world.world import clean_world
 
@@ -32,6 +32,7 @@ FITTING = [
     ("a c+ (x barks", "c+ (x", "pet", "a pet barks"),
     ("dog eats dog", "dog", "pet", "pet eats pet"),
     ("a dog barks", "a dog barks", "noise", "noise"),
+    ("dogs bark", "dog", "pet", "pets bark"),
     ("ein Hund bellt laut über", "Hund", "Tier", "ein Tier bellt laut über"),
 ]
 
@@ -52,7 +53,11 @@ MISFITS = [
     (NOUN, "a dog barks", "cow", "pet", "a dog barks", "head_lacks_instance", None),
     (NOUN, "cattle and a cat", "cat", "pet", "x", "tail_differs", "cattle and a pet"),
     (NOUN, "a cat barks", "c.t", "pet", "a pet barks", "head_lacks_instance", None),
-    (NOUN, "cattle", "cat", "pet", "x", "tail_differs", "pettle"),
+    (NOUN, "cattle", "cat", "pet", "x", "head_lacks_instance", None),
+    (VERB, "he takes it", "take", "moves", "he moves it", "head_lacks_instance", None),
+    (NOUN, "he eats an apple", "apple", "fruit", "x", "tail_differs", "he eats a fruit"),
+    (NOUN, "A cow lows", "cow", "animal", "A cow lows", "tail_repeats_head", "An animal lows"),
+    (NOUN, "tuna cow", "cow", "animal", "x", "tail_differs", "tuna animal"),
     (NOUN, "a dog barks", "dog", r"\1", "x", "tail_differs", r"a \1 barks"),
     (EVENT, "a dog barks", "a dog", "noise", "noise", "instance_not_head", "a dog barks"),
     (EVENT, "a dog barks", "a dog barks", "noise", "noises", "tail_not_concept", "noise"),

@@ -58,6 +58,24 @@ def test_shared_keys_are_those_that_both_splits_hold(rows: Rows) -> None:
     assert misplaced.select("id", "home").rows() == expected
 
 
+def test_case_and_blanks_make_no_other_key_and_no_other_tuple() -> None:
+    dataset = dataset_of(
+        [
+            ("a Dog barks", "Dog", "pet", True, "train"),
+            ("a dog  barks", "dog", "Pet", True, "test"),
+            ("a dog barks", "bark", "sound", True, "test"),
+        ]
+    )
+    table, misplaced = shared_keys(dataset)
+
+    assert table["shared"].to_list() == [1]
+    assert misplaced.select("id", "instance", "home").rows() == [
+        ("t0", "Dog", "train"),
+        ("t1", "dog", "train"),
+    ]
+    assert repeats(dataset)["id"].to_list() == ["t1"]
+
+
 @given(ROWS)
 def test_repeats_are_all_but_the_first_of_equal_tuples(rows: Rows) -> None:
     firsts: dict[tuple[str, str, str, bool], int] = {}
