@@ -8,9 +8,10 @@ from collections.abc import Callable
 
 import pytest
 
-from fixtures import concept_results, explanation_results, results
+from fixtures import concept_results, entailment_results, explanation_results, results
 from reports.chapters.report import Report, build
 from reports.charts import charts, concept_charts, explanation_charts, model_charts
+from reports.charts.graph_picture import GraphEdge, draw_graph
 from reports.charts.palette import variables_css
 from reports.html import environment
 from tests.unit.reports.document import Document
@@ -36,6 +37,11 @@ def explained() -> Report:
 @pytest.fixture(scope="module")
 def tested() -> Report:
     return build(concept_results.measured())
+
+
+@pytest.fixture(scope="module")
+def stated() -> Report:
+    return build(entailment_results.measured())
 
 
 def test_card(report: Report, golden: Golden) -> None:
@@ -117,6 +123,31 @@ def test_chapter_on_concepts(tested: Report, golden: Golden, chapter: str) -> No
 def test_what_is_said_of_concepts(tested: Report, golden: Golden, part: str) -> None:
     name = f"concept_{part}"
     golden(f"{name}.txt", _words(f"parts/{name}.html.jinja", tested))
+
+
+@pytest.mark.parametrize(
+    "chapter",
+    ["tuples", "around", "dataset", "votes", "graph", "detection", "generation", "ledger"],
+)
+def test_chapter_on_an_entailment_graph(stated: Report, golden: Golden, chapter: str) -> None:
+    golden(f"entailment_{chapter}.txt", _words(f"sections/{chapter}.html.jinja", stated))
+
+
+@pytest.mark.parametrize("part", ["methods", "limits"])
+def test_what_is_said_of_entailment_graphs(stated: Report, golden: Golden, part: str) -> None:
+    golden(f"entailment_{part}.txt", _words(f"parts/entailment_{part}.html.jinja", stated))
+
+
+def test_picture_of_a_graph(golden: Golden) -> None:
+    edges = [
+        GraphEdge(0, 1, "valid"),
+        GraphEdge(1, 2, "valid"),
+        GraphEdge(0, 2, "denied"),
+        GraphEdge(3, 1, "both"),
+        GraphEdge(2, 3, "valid"),
+    ]
+    drawing = draw_graph(["dog", "pet", "companion", "cat"], edges)
+    golden("graph.svg", drawing.markup.replace("><", ">\n<") + "\n")
 
 
 def test_accuracies_specification(golden: Golden) -> None:

@@ -13,6 +13,7 @@ from reports.html import html_text
 from reports.words.methods import (
     FIXED,
     OF_CONCEPTS,
+    OF_ENTAILMENT,
     OF_EXPLANATIONS,
     OF_MODELS,
     Fixed,
@@ -21,7 +22,9 @@ from reports.words.methods import (
 
 
 @pytest.mark.parametrize(
-    "fixed", [*FIXED, *OF_MODELS, *OF_EXPLANATIONS, *OF_CONCEPTS], ids=lambda fixed: fixed.source
+    "fixed",
+    [*FIXED, *OF_MODELS, *OF_EXPLANATIONS, *OF_CONCEPTS, *OF_ENTAILMENT],
+    ids=lambda fixed: fixed.source,
 )
 def test_a_printed_number_is_the_one_computed_with(fixed: Fixed) -> None:
     module, name = fixed.source.rsplit(".", 1)
