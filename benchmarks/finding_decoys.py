@@ -174,9 +174,10 @@ def _entry(check: str, recount: Recount, ends: tuple[str, ...], tables: Mapping[
             one = len(recount.carried_alone(*ends))
             cases = recount.exchanged(*ends)
             statement = (
-                f"{names[0]} and {names[1]} ({_relation(recount, *ends)}): the model answers one "
+                f"{names[0]} and {names[1]}, {_relation(recount, *ends)}: the model answers one "
                 f"in place of the other on {forth + back:,} of {one:,} instances "
-                f"({(forth + back) / one:.1%}) labelled with one of them, where {expected:.2f} are "
+                f"({(forth + back) / one:.1%}) labelled with just one of them, where "
+                f"{expected:.2f} are "
                 f"expected of labels mistaken as often. On {forth:,} of them the first is the "
                 f"label and the second the answer, on {back:,} it is the other way round."
             )

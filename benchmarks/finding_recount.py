@@ -394,13 +394,11 @@ def _companion(recount: Recount, finding: Mapping[str, Any], policy: Mapping[str
 
 
 def _listed(recount: Recount, nodes: Sequence[str]) -> str:
-    """Nodes as a sentence lists them: one with its title, of many the first four."""
-    if len(nodes) == 1:
-        return recount.release.describe(nodes[0])
-    first, more = nodes[:4], len(nodes) - 4
-    if more > 0:
-        return f"{', '.join(first)} or {more} others"
-    return f"{', '.join(nodes[:-1])} or {nodes[-1]}"
+    """Nodes as a sentence lists them: up to three, and of more the first two."""
+    names = [recount.release.describe(node) for node in nodes]
+    if len(names) > 3:
+        return f"{', '.join(names[:2])} or {len(names) - 2} others"
+    return " or ".join(filter(None, (", ".join(names[:-1]), names[-1])))
 
 
 def _only_after(labels: Sequence[str], rule: Mapping[str, Any]) -> bool:

@@ -31,9 +31,9 @@ from benchmarks.confusion_sheet import SOURCES, Source
 from benchmarks.finding_decoys import Entry, decoys
 from benchmarks.finding_recount import Recount, recounted
 from benchmarks.plain_releases import Release, read
-from reports.chapters.cards import cards, leading
 
-TOP, RECORDS, LABELS, TITLE = 20, 10, 10, 60
+TOP, PER_CHECK, RECORDS, LABELS, TITLE = 20, 8, 10, 10, 60
+_SEVERITIES = ("error", "warning", "note")
 AUDITED: Mapping[str, Source] = {
     "MIMIC-III demo": Source("mimic-iii-demo", "", "icd9cm"),
     "GO slim": Source("go-slim/slim_association", "", "go-slim/goslim_generic.obo"),
@@ -115,14 +115,26 @@ def lines(release: Release, folder: Path) -> list[Entry]:
 
 
 def top(shared: Mapping[str, Any]) -> list[Mapping[str, Any]]:
-    """The first findings of all checks in the order of the report.
+    """The first findings of all checks: by severity, then by rank within their checks.
+
+    At most `PER_CHECK` of a check stand before those of others; waived ones are last.
 
     Args:
         shared: The shared view of an audit.
     """
-    by_id = {finding["id"]: finding for check in shared["checks"] for finding in check["findings"]}
-    first, rest = leading(cards(shared["checks"], {}))
-    return [by_id[card.id] for card in (*first, *rest)][:TOP]
+    ranked = sorted(
+        (
+            rank >= PER_CHECK,
+            finding["waiver"] is not None,
+            _SEVERITIES.index(finding["severity"]),
+            rank,
+            place,
+        )
+        for place, check in enumerate(shared["checks"])
+        for rank, finding in enumerate(check["findings"])
+    )
+    checks = shared["checks"]
+    return [checks[place]["findings"][rank] for *_, rank, place in ranked[:TOP]]
 
 
 def _audited(source: Source, folder: Path) -> AuditResult:

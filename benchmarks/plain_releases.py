@@ -60,8 +60,9 @@ class Release:
         return done
 
     def describe(self, node: str) -> str:
-        """Id and title."""
-        return f"{node} {self.titles.get(node, '')}".strip()
+        """The title, and the id after it; the id alone if there is no other title."""
+        title = self.titles.get(node, "")
+        return f"{title} ({node})" if title not in ("", node) else node
 
 
 def read(name: str, folder: Path) -> Release:

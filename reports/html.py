@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from base64 import b64encode
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
 from functools import cache
 from hashlib import sha256
 from importlib.resources import files
@@ -13,27 +15,49 @@ from audit.base.errors import RenderError
 from reports.chapters.report import Report, build
 from reports.chapters.sections import sections
 from reports.charts.palette import LIGHT, variables_css
+from reports.words.parts import UNNAMED, Imprint
 
 if TYPE_CHECKING:
     import jinja2
 
 _AGAIN = "nothing else of the run is lost; audit report RUN renders it again"
 
-_SCRIPTS = ("elements", "sort", "filter", "fold", "contents", "scroll", "start")
+_SCRIPTS = ("elements", "sort", "filter", "hierarchy", "fold", "contents", "scroll", "start")
 """Scripts of the page, in order; the last one calls functions of the others."""
 
 
-def html_text(shared: Mapping[str, Any]) -> str:
+@dataclass(frozen=True, slots=True)
+class Section:
+    """A part of a comparison or history: its folder of templates, its anchor and its heading."""
+
+    folder: str
+    id: str
+    title: str
+
+    @property
+    def template(self) -> str:
+        """Path of the section's template, which is named as its anchor."""
+        return f"{self.folder}/{self.id}.html.jinja"
+
+
+@contextmanager
+def rendering(what: str, hint: str = "") -> Iterator[None]:
+    """Turn any error of the block into a RenderError which says what could not be rendered."""
+    try:
+        yield
+    except Exception as error:
+        found = f"{type(error).__name__}: {error}"
+        raise RenderError(f"{what} could not be rendered", found=found, hint=hint) from error
+
+
+def html_text(shared: Mapping[str, Any], imprint: Imprint = UNNAMED) -> str:
     """Render the complete file.
 
     Raises:
         RenderError: If the view cannot be rendered.
     """
-    try:
-        return _screen(build(shared))
-    except Exception as error:
-        found = f"{type(error).__name__}: {error}"
-        raise RenderError("report.html could not be rendered", found=found, hint=_AGAIN) from error
+    with rendering("report.html", _AGAIN):
+        return _screen(build(shared, imprint))
 
 
 def _screen(report: Report) -> str:

@@ -13,11 +13,12 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections import Counter
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
-from fixtures.fuzzed import READERS, stumbles
+from fixtures.fuzzed import READERS, attempts
 
 
 def main() -> int:
@@ -46,13 +47,19 @@ def _one(name: str, inputs: int, seed: int, keep: Path) -> int:
     reader = next(reader for reader in READERS if reader.name == name)
     folder = keep / f"{name}-{seed}"
     folder.mkdir(parents=True)
-    started, count = time.monotonic(), 0
-    for stumble in stumbles(reader, inputs, seed, folder):
-        count += 1
-        print(f"{stumble.file}: {type(stumble.error).__name__}: {str(stumble.error)[:200]}")
+    started, became = time.monotonic(), Counter[str]()
+    for attempt in attempts(reader, inputs, seed, folder):
+        became["stumbled" if attempt.kept else "refused" if attempt.error else "read"] += 1
+        if attempt.kept:
+            error = attempt.error
+            print(f"{attempt.kept}: {type(error).__name__}: {str(error)[:200]}", flush=True)
     seconds = time.monotonic() - started
-    print(f"{name}: {inputs:,} inputs, {count} stumbled over, {seconds:.0f} s", flush=True)
-    return int(count > 0)
+    print(
+        f"{name}: {inputs:,} inputs, {became['read']:,} read, {became['refused']:,} refused, "
+        f"{became['stumbled']:,} stumbled over, {seconds:.0f} s",
+        flush=True,
+    )
+    return int(became["stumbled"] > 0)
 
 
 if __name__ == "__main__":

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -12,6 +13,10 @@ from hypothesis.internal.conjecture import providers
 from audit.hierarchies.hierarchy import Hierarchy
 from fixtures.once import filled_once
 from fixtures.toy import EDGES, toy
+
+# Commands say more where GitHub runs them; tests that want it say so.
+for name in ("GITHUB_ACTIONS", "GITHUB_STEP_SUMMARY"):
+    os.environ.pop(name, None)
 
 # Hypothesis also draws constants from the source of the modules that are loaded. Which these are
 # depends on the folder of the clone and on the tests before, so nobody could repeat an example.

@@ -17,7 +17,7 @@ FLOORS: tuple[tuple[str, ...], ...] = (
     ("data",),
     ("counting",),
     ("alignment", "explanations", "concepts", "entailment"),
-    ("measure",),
+    ("measure", "metrics"),
     ("checks",),
     ("runs",),
     ("cli",),

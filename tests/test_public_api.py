@@ -35,7 +35,9 @@ def test_all_names_are_sorted_and_complete() -> None:
         "load_hierarchy", "load_labels", "load_policy", "load_predictions", "read_run",
         "run_audit", "verify_run", "write_run",
     }  # fmt: skip
-    assert reports.__all__ == ["show", "write_comparison", "write_html", "write_pdf"]
+    assert reports.__all__ == [
+        "show", "write_comparison", "write_history", "write_html", "write_instance", "write_pdf",
+    ]  # fmt: skip
 
 
 @pytest.mark.parametrize("name", audit.__all__)

@@ -13,6 +13,7 @@ import polars as pl
 from audit.alignment.metrics.confusion import pair_confusions
 from audit.alignment.metrics.measure import model_metrics
 from audit.alignment.metrics.queries import QUERIES
+from audit.alignment.metrics.stated_queries import Stated
 from audit.base.dag import IntArray, Sparse
 from audit.base.progress import Progress, silent
 from audit.counting.pair_table import described, pair_table
@@ -25,6 +26,7 @@ from audit.engine.scores.decisions import decide
 from audit.engine.scores.exchanges import Exchanges, count_exchanges
 from audit.engine.scores.score_pairs import count_score_pairs, support_at
 from audit.engine.statistics.intervals import wilson
+from audit.hierarchies.aggregation import aggregated_values
 from audit.hierarchies.hierarchy import Hierarchy
 from audit.policy.policy import Policy
 from audit.results.confused_pairs import most_confused
@@ -93,7 +95,7 @@ def measure_model(
     gold = dataset.direct[predictions.rows]
     threshold = policy.decision_threshold.value
     decided = decide(predictions.scores, threshold, single_label=predictions.single_label)
-    aggregated = aggregate(predictions.scores, hierarchy.closure)
+    aggregated = aggregated_values(hierarchy, predictions.scores, policy.aggregation)
     units = _units(dataset, predictions.rows)
     metrics = model_metrics(
         hierarchy,
@@ -103,6 +105,9 @@ def measure_model(
         single_label=predictions.single_label,
         set_valued=predictions.set_valued,
         decision_threshold=threshold,
+        levels=policy.levels,
+        aggregation=policy.aggregation,
+        subgraphs=policy.subgraphs,
         seed=seed,
         progress=progress,
     )
@@ -116,7 +121,7 @@ def measure_model(
         metrics=tuple(metrics.measured),
         metrics_absent=tuple({"name": name, "reason": why} for name, why in metrics.absent),
         metrics_beside=tuple(metrics.beside),
-        behaviours=() if predictions.set_valued else _behaviours(predictions),
+        behaviours=() if predictions.set_valued else _behaviours(predictions, policy),
     )
 
 
@@ -171,6 +176,7 @@ def _with_intervals(
         list(top.select("a", "b").iter_rows()),
         units,
         threshold=policy.confusion_threshold.value,
+        aggregation=policy.aggregation,
         seed=seed,
     )
     bounds = top.select("row").with_columns(
@@ -190,9 +196,9 @@ def _joint_of(counted: PairCounts, wanted: PairCounts, n_nodes: int) -> IntArray
     return np.where(keys[at] == asked, counted.joint[at], 0)
 
 
-def _behaviours(predictions: Predictions) -> tuple[dict[str, Any], ...]:
+def _behaviours(predictions: Predictions, policy: Policy) -> tuple[dict[str, Any], ...]:
     asked = []
-    for query in QUERIES:
+    for query in (*QUERIES, *map(Stated, policy.queries)):
         matched = np.flatnonzero(query.matches(predictions.scores, predictions.hierarchy))
         low, high = wilson(len(matched), len(predictions))
         asked.append(

@@ -6,16 +6,25 @@ A graph is its edge matrix: ``edges[child, parent] = 1``, shape (n, n), canonica
 from __future__ import annotations
 
 from collections import deque
-from typing import Any, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array, eye_array
 
 IntArray: TypeAlias = NDArray[np.int64]
+UIntArray: TypeAlias = NDArray[np.uint64]
 BoolArray: TypeAlias = NDArray[np.bool_]
 FloatArray: TypeAlias = NDArray[np.float64]
 Sparse: TypeAlias = csr_array[Any, tuple[int, int]]
+
+Aggregation: TypeAlias = Literal["descendants", "paths", "mimic"]
+"""``descendants``: a node's value and that of each node below it, once (the sentence under
+Algorithm 1 of *Abstraction Alignment*). ``paths``: Algorithm 1 as printed, where a value counts
+once for every path that leads up from its node. ``mimic``: the released code for MIMIC-III, where
+a node with a value of its own keeps it, and any other has the sum of its children's.
+
+On a tree whose inner nodes have no value of their own, all three are equal."""
 
 SYNTHETIC_ROOT = "(root)"
 """Id of the root that is added above the tops of a hierarchy if there are several."""
@@ -150,8 +159,7 @@ def _padded_rows(matrix: Sparse) -> IntArray:
 
 def _position_in_row(counts: NDArray[Any]) -> IntArray:
     starts = np.cumsum(counts) - counts
-    positions: IntArray = np.arange(int(counts.sum())) - np.repeat(starts, counts)
-    return positions
+    return np.asarray(np.arange(int(counts.sum())) - np.repeat(starts, counts))
 
 
 def share_descendant(edges: Sparse, reach: Sparse, a: IntArray, b: IntArray) -> BoolArray:

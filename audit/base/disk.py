@@ -110,21 +110,17 @@ def _takes_lock(held: int, folder: Path) -> bool:
     try:
         fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
-        raise _occupied(folder) from None
+        raise OutputError(
+            "a place that no other audit writes to is required",
+            found="another that is under way",
+            where=folder,
+            hint="wait for it, or choose another place with --out",
+        ) from None
     except OSError as error:
         if error.errno in _UNKNOWN_LOCKS:
             return False
         raise
     return True
-
-
-def _occupied(folder: Path) -> OutputError:
-    return OutputError(
-        "a place that no other audit writes to is required",
-        found="another that is under way",
-        where=folder,
-        hint="wait for it, or choose another place with --out",
-    )
 
 
 @contextmanager

@@ -80,11 +80,12 @@ def read_text(path: Path) -> str:
         return content.decode("utf-8-sig").replace("\r\n", "\n")
     except UnicodeDecodeError as error:
         line = content.count(b"\n", 0, error.start) + 1
+        encoding = _other_encoding(content)
         raise InputError(
             "text must be UTF-8",
-            found=f"the byte 0x{content[error.start]:02x}",
+            found="UTF-16" if encoding == "utf-16" else f"the byte 0x{content[error.start]:02x}",
             where=f"{path}:{line}",
-            hint=f"convert it, for example with: iconv -f {_other_encoding(content)} -t utf-8",
+            hint=f"convert it, for example with: iconv -f {encoding} -t utf-8",
         ) from None
 
 
@@ -198,17 +199,42 @@ def parquet_schema(path: Path) -> dict[str, pl.DataType]:
     import pyarrow.parquet as pq
 
     with _reading_parquet(path):
-        return dict(pl.DataFrame(pl.from_arrow(pq.read_schema(path).empty_table())).schema)
+        empty = without_metadata(pq.read_schema(path).empty_table())
+        return dict(pl.DataFrame(pl.from_arrow(empty)).schema)
+
+
+def without_metadata(table: Any) -> Any:
+    """An Arrow table or batch without keys and values beside it and its columns.
+
+    They need not be text, and make Polars panic where they are not.
+    """
+    import pyarrow as pa
+
+    schema = pa.schema([field.remove_metadata() for field in table.schema])
+    return type(table).from_arrays(table.columns, schema=schema)
 
 
 def _read_parquet(path: Path) -> pl.DataFrame:
     import pyarrow as pa
+    import pyarrow.parquet as pq
 
     if path.is_file() and path.stat().st_size == 0:
         raise InputError("a file with content is required", found="an empty file", where=path)
     with _reading_parquet(path):
         pa.set_memory_pool(pa.system_memory_pool())  # Arrow's own keeps what it frees
-        return pl.read_parquet(path, use_pyarrow=True)
+        with pq.ParquetFile(path, memory_map=True) as file:
+            table = without_metadata(file.read())
+        table.validate(full=True)  # no reader looks whether text is UTF-8
+        return pl.DataFrame(pl.from_arrow(table))
+
+
+def refuse_damaged_parquet(path: Path) -> None:
+    """Refuse a Parquet file of which some value cannot be read; it is read piece by piece."""
+    import pyarrow.parquet as pq
+
+    with _reading_parquet(path), pq.ParquetFile(path) as file:
+        for rows in file.iter_batches():
+            rows.validate(full=True)
 
 
 @contextlib.contextmanager

@@ -16,6 +16,10 @@ EXTRAS = {
     "shap": "explain",
     "sklearn": "concepts",
     "nltk": "wordnet",
+    "fastexcel": "excel",
+    "xlsxwriter": "excel",
+    "starlette": "explore",
+    "uvicorn": "explore",
 }
 """The extra that installs each package."""
 

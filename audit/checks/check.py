@@ -123,6 +123,8 @@ class WaiverUse:
     def named(self) -> str:
         """What the waiver covers and who answers for it, as part of a sentence."""
         kind = next(iter(self.waiver.place), "")
+        if self.waiver.finding is not None:
+            return f"of the finding {self.waiver.finding} by {self.waiver.owner}"
         preposition = {"node": " on ", "subtree": " below ", "pair": " on ", "": ""}[kind]
         check = "any check" if self.waiver.check == ANY_CHECK else self.waiver.check
         return f"of {check}{preposition}{' and '.join(self.waiver.nodes)} by {self.waiver.owner}"
@@ -130,7 +132,8 @@ class WaiverUse:
     @property
     def key(self) -> tuple[str, ...]:
         """Key that is unique among the policy's waivers."""
-        return (self.waiver.check, *self.waiver.place, *self.waiver.nodes)
+        named = self.waiver.nodes if self.waiver.finding is None else (self.waiver.finding,)
+        return (self.waiver.check, *self.waiver.place, *named)
 
 
 @dataclass(frozen=True)

@@ -11,6 +11,9 @@ from audit.cli.compare import compare
 from audit.cli.concepts import concepts
 from audit.cli.entailment import entailment
 from audit.cli.explanations import explanations
+from audit.cli.explore import explore
+from audit.cli.export import export
+from audit.cli.history import history
 from audit.cli.judge import judge
 from audit.cli.lint import lint
 from audit.cli.lists import list_
@@ -34,7 +37,15 @@ COMMANDS: tuple[tuple[str, Callable[..., None], str, str], ...] = (
     ("judge", judge, "release-2 --policy mine.toml", "release-2 --policy mine.toml --json"),
     ("verify", verify, "release-2", "release-2 --recompute --data labels.csv"),
     ("compare", compare, "release-1 release-2", "release-1 release-2 --out changes"),
+    ("history", history, "release-1 release-2", "release-* --out history --overwrite"),
     ("show", show, "release-2 300001", "release-2 300001 --least 0.1"),
+    ("explore", explore, "release-2", "release-2 --show-instances --port 8080"),
+    (
+        "export",
+        export,
+        "release-2 --interface published",
+        "release-2 --interface published --overwrite",
+    ),
     ("cases", cases, "release-2", "release-2 unknown_code:refused --sample 5"),
     (
         "preference",

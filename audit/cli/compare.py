@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from audit.cli.options import AsJson, Force
+from audit.cli.options import AsJson, Force, JUnitFile
 from audit.cli.output import (
     print_json,
     print_shown,
@@ -17,7 +17,7 @@ from audit.cli.output import (
     tell_report,
     user_mistakes,
 )
-from audit.cli.rendering import render_comparison
+from audit.cli.rendering import imprint_of_run, render_comparison
 from audit.cli.sealing import refuse_broken
 
 
@@ -29,10 +29,14 @@ def compare(
         bool, typer.Option("--overwrite", help="Replace an earlier comparison.")
     ] = False,
     as_json: AsJson = False,
+    junit: JUnitFile = None,
     force: Force = False,
 ) -> None:
     """Tell what changed between two runs, and why."""
     with user_mistakes():
+        from audit.cli.ci.junit import refuse_no_file
+        from audit.cli.ci.outcomes import of_comparison
+        from audit.cli.ci.telling import tell
         from audit.runs.compare import (
             COMPARISON,
             HTML,
@@ -44,6 +48,7 @@ def compare(
         from audit.runs.read import read_run
 
         started = datetime.now(UTC)
+        refuse_no_file(junit, old, new, out)
         with (
             shown_progress() as progress,
             writing_run(out, overwrite=overwrite, kind=COMPARISON) as folder,
@@ -54,7 +59,7 @@ def compare(
             shared = comparison.shared()
             write_changes(comparison, shared, folder)
             progress("writing the report")
-            unrendered = render_comparison(shared, folder / HTML)
+            unrendered = render_comparison(shared, (old, new), folder / HTML)
             seal_comparison(
                 folder,
                 comparison,
@@ -63,11 +68,12 @@ def compare(
                 started=started,
                 forced=forced,
             )
-        from audit.cli import terminal
+        from audit.cli.terminal.comparison import comparison_summary, machine_comparison
 
         if as_json:
-            print_json(terminal.machine_comparison(shared, out, unrendered))
+            print_json(machine_comparison(shared, out, unrendered))
         else:
-            print_shown(terminal.comparison(shared))
+            print_shown(comparison_summary(shared))
         tell_report(out / HTML, unrendered, as_json=as_json)
+        tell(of_comparison(shared, unrendered, imprint_of_run(new).title), junit)
         raise typer.Exit(3 if unrendered else 0)

@@ -22,10 +22,12 @@ from audit.cli.given_labels import refuse_without_labels
 from audit.cli.new_run import make_run
 from audit.cli.options import (
     AsJson,
+    DanglingEdges,
     FailOn,
     FailOnSeverity,
     FormatName,
     InstanceColumn,
+    JUnitFile,
     LabelColumn,
     MinCell,
     OutFolder,
@@ -34,6 +36,7 @@ from audit.cli.options import (
     PredictionsPath,
     SealKeyFile,
     Seed,
+    Title,
     WritePdf,
 )
 
@@ -45,6 +48,7 @@ def concepts(
     ctx: typer.Context,
     representations: RepresentationsPath,
     hierarchy: LabelHierarchy = None,
+    dangling: DanglingEdges = None,
     facets: FacetTable = None,
     facets_from_titles: FacetsFromTitles = False,
     depth: Depths = None,
@@ -60,14 +64,16 @@ def concepts(
     min_cell: MinCell = None,
     seed: Seed = 0,
     fail_on: FailOnSeverity = FailOn.never,
+    title: Title = None,
     out: OutFolder = Path("concepts-run"),
     overwrite: Overwrite = False,
     pdf: WritePdf = True,
+    junit: JUnitFile = None,
     seal_key: SealKeyFile = None,
     as_json: AsJson = False,
 ) -> None:
     """Test whether a model's representations hold the concepts of its labels."""
-    make_run(ctx.params, _settings)
+    make_run(ctx.params, _settings, command="concepts")
 
 
 def _settings(options: Mapping[str, Any]) -> Settings:
@@ -78,12 +84,13 @@ def _settings(options: Mapping[str, Any]) -> Settings:
     labels = options["labels"]
     refuse_without_labels(options, ("format", "id", "label", "predictions"))
     named = ("representations", "facets", "layer", "baseline", "seeds")
-    own = ("id", "label", "policy", "min_cell", "seed", "predictions")
+    own = ("id", "label", "policy", "min_cell", "title", "seed", "predictions")
     return Settings(
         dataset=labels or options["representations"],
         hierarchy=options["hierarchy"] or FLAT,
         format=options["format"] if labels else REPRESENTATIONS,
         **{name: options[name] for name in own},
+        dangling=options["dangling"] and options["dangling"].value,
         today=judging_date(),
         testing=Testing(
             **{name: options[name] for name in named},

@@ -43,12 +43,14 @@ from audit.cli.options import (
     AsJson,
     FailOn,
     FailOnSeverity,
+    JUnitFile,
     MinCell,
     OutFolder,
     Overwrite,
     PolicyFile,
     SealKeyFile,
     Seed,
+    Title,
     WritePdf,
 )
 from audit.cli.output import user_mistakes
@@ -95,26 +97,36 @@ def run_entailment(
     min_cell: MinCell = None,
     seed: Seed = 0,
     fail_on: FailOnSeverity = FailOn.never,
+    title: Title = None,
     out: OutFolder = Path("entailment-run"),
     overwrite: Overwrite = False,
     pdf: WritePdf = True,
+    junit: JUnitFile = None,
     seal_key: SealKeyFile = None,
     as_json: AsJson = False,
 ) -> None:
     """Audit tuples of an entailment graph, and predictions on them."""
     if fix is None:
-        make_run(ctx.params, _settings)
+        make_run(ctx.params, _settings, command="entailment")
     with user_mistakes():
         refuse_existing(fix)
-    make_run(ctx.params, _settings, partial(_write_corrected, folder=fix))
+    make_run(
+        ctx.params,
+        _settings,
+        command="entailment",
+        finish=partial(_write_corrected, folder=fix),
+    )
 
 
 def _write_corrected(result: AuditResult, settings: Settings, folder: Path) -> None:
     """Write the files again with all proposed corrections, and tell how many there were."""
     from audit.runs.audited_entailment import write_corrected_files
 
-    count = write_corrected_files(result, settings, folder)
-    typer.echo(f"Corrected copies, with {counted(count, 'corrections')}: {folder}", err=True)
+    by_action = write_corrected_files(result, settings, folder)
+    review = by_action.get("review", 0)
+    made = counted(sum(by_action.values()) - review, "corrections")
+    left = f"; {counted(review, 'reviews')} are left to people" if review else ""
+    typer.echo(f"Corrected copies, with {made}{left}: {folder}", err=True)
 
 
 @entailment.command("split")
@@ -183,7 +195,7 @@ def _settings(options: Mapping[str, Any]) -> Settings:
         dataset=first,
         hierarchy=FLAT,
         format=ENTAILMENT,
-        **{name: options[name] for name in ("policy", "min_cell", "seed")},
+        **{name: options[name] for name in ("policy", "min_cell", "title", "seed")},
         today=judging_date(),
         entailing=Entailing(
             further=tuple(further),

@@ -30,10 +30,12 @@ from audit.cli.given_labels import refuse_without_labels
 from audit.cli.new_run import make_run
 from audit.cli.options import (
     AsJson,
+    DanglingEdges,
     FailOn,
     FailOnSeverity,
     FormatName,
     InstanceColumn,
+    JUnitFile,
     LabelColumn,
     MinCell,
     OutFolder,
@@ -41,6 +43,7 @@ from audit.cli.options import (
     PolicyFile,
     SealKeyFile,
     Seed,
+    Title,
     WritePdf,
 )
 
@@ -52,6 +55,7 @@ def explanations(
     ctx: typer.Context,
     attributions: AttributionsPath,
     hierarchy: LabelHierarchy = None,
+    dangling: DanglingEdges = None,
     labels: LabelsPath = None,
     format: FormatName = None,
     id: InstanceColumn = None,
@@ -70,14 +74,16 @@ def explanations(
     seed: Seed = 0,
     text: ShowText = False,
     fail_on: FailOnSeverity = FailOn.never,
+    title: Title = None,
     out: OutFolder = Path("explanations-run"),
     overwrite: Overwrite = False,
     pdf: WritePdf = True,
+    junit: JUnitFile = None,
     seal_key: SealKeyFile = None,
     as_json: AsJson = False,
 ) -> None:
     """Audit a model's explanations: their agreement with people and with each other."""
-    make_run(ctx.params, _settings)
+    make_run(ctx.params, _settings, command="explanations")
 
 
 def _settings(options: Mapping[str, Any]) -> Settings:
@@ -91,7 +97,8 @@ def _settings(options: Mapping[str, Any]) -> Settings:
         dataset=labels or options["attributions"],
         hierarchy=options["hierarchy"] or FLAT,
         format=options["format"] if labels else ATTRIBUTIONS,
-        **{name: options[name] for name in ("id", "label", "policy", "min_cell", "seed")},
+        **{name: options[name] for name in ("id", "label", "policy", "min_cell", "title", "seed")},
+        dangling=options["dangling"] and options["dangling"].value,
         today=judging_date(),
         explaining=_explaining(options),
     )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
@@ -13,6 +14,7 @@ from audit.cli.options import (
     FailOn,
     FailOnSeverity,
     Force,
+    JUnitFile,
     ReferenceRun,
     RunFolder,
     SealKeyFile,
@@ -24,7 +26,7 @@ from audit.cli.output import (
     summarise,
     user_mistakes,
 )
-from audit.cli.rendering import rendering
+from audit.cli.rendering import imprint_of_run, rendering
 from audit.cli.sealing import key_of, refuse_broken
 
 
@@ -35,12 +37,16 @@ def judge(
     pdf: WritePdf = True,
     fail_on: FailOnSeverity = FailOn.never,
     as_json: AsJson = False,
+    junit: JUnitFile = None,
     seal_key: SealKeyFile = None,
     force: Force = False,
 ) -> None:
     """Judge a run again by another policy, without recounting."""
     with user_mistakes():
         from audit.checks.judging import judging_date
+        from audit.cli.ci.junit import refuse_no_file
+        from audit.cli.ci.outcomes import of_audit
+        from audit.cli.ci.telling import tell
         from audit.runs.folder import rewriting_run, seal_judged, write_judged_tables
         from audit.runs.inputs import judge_again
         from audit.runs.read import read_run
@@ -48,6 +54,7 @@ def judge(
         from audit.runs.sealed_run import refuse_lost_key
         from audit.runs.settings import Judging
 
+        refuse_no_file(junit, run)
         with shown_progress() as progress, rewriting_run(run) as folder:
             judging = Judging(policy=policy, reference=reference, today=judging_date())
             progress("reading the run")
@@ -58,7 +65,8 @@ def judge(
             refuse_lost_key(run, key, forced=force)
             progress("judging")
             result = with_keyed_data(judge_again(judging, found), key)
-            with rendering(result, folder, pdf, progress) as unrendered:
+            imprint = replace(imprint_of_run(run), day=judging.today)
+            with rendering(result, folder, imprint, pdf, progress) as unrendered:
                 write_judged_tables(run, result, folder)
             seal_judged(
                 run,
@@ -70,4 +78,5 @@ def judge(
                 forced=forced,
             )
         summarise(result, run, unrendered, as_json=as_json)
+        tell(of_audit("judge", result.shared(), fail_on, unrendered, imprint.title), junit)
         raise typer.Exit(exit_status(result, fail_on, unrendered))

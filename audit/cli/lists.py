@@ -32,9 +32,9 @@ _HEADINGS: Mapping[Listed, tuple[str, ...]] = {
 
 def list_(what: Annotated[Listed, typer.Argument(help="What to list.")]) -> None:
     """List the built-in hierarchies, the formats, the checks, the metrics or the limits."""
-    from audit.cli import terminal
+    from audit.cli.terminal.tables import listed
 
-    print_shown(terminal.listed(_HEADINGS.get(what, ("name", "what")), _listed(what)))
+    print_shown(listed(_HEADINGS.get(what, ("name", "what")), _listed(what)))
 
 
 def _listed(what: Listed) -> Iterator[tuple[str, ...]]:

@@ -14,7 +14,7 @@ import typer
 from audit.base.errors import RenderError
 from audit.base.progress import Progress
 from audit.cli.output import exit_status, shown_progress, summarise, user_mistakes
-from audit.cli.rendering import rendering
+from audit.cli.rendering import imprint_of, rendering
 from audit.cli.sealing import key_of, refuse_broken
 
 if TYPE_CHECKING:
@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 def make_run(
     options: Mapping[str, Any],
     settings_of: Callable[[Mapping[str, Any]], Settings],
+    *,
+    command: str,
     finish: Callable[[AuditResult, Settings], None] | None = None,
 ) -> NoReturn:
     """Audit as the options of a command say, leave a run, tell what it says, and exit.
@@ -32,12 +34,17 @@ def make_run(
     Args:
         options: The options of the command.
         settings_of: Function that makes the settings of them.
+        command: Name of the command.
         finish: Function that does what is left to do with the result of a whole run.
     """
     with user_mistakes():
+        from audit.cli.ci.junit import refuse_no_file
+        from audit.cli.ci.outcomes import of_audit
+        from audit.cli.ci.telling import tell
         from audit.runs.folder import refuse_occupied
 
         refuse_occupied(options["out"], overwrite=options["overwrite"])
+        refuse_no_file(options["junit"], options["out"])
         settings = settings_of(options)
         with shown_progress() as progress:
             progress("starting")
@@ -45,6 +52,9 @@ def make_run(
         summarise(result, options["out"], unrendered, as_json=options["as_json"])
         if finish is not None:
             finish(result, settings)
+        title = settings.title or ""
+        told = of_audit(command, result.shared(), options["fail_on"], unrendered, title)
+        tell(told, options["junit"])
         raise typer.Exit(exit_status(result, options["fail_on"], unrendered))
 
 
@@ -74,9 +84,10 @@ def _written(
             progress=progress,
         )
         result = with_keyed_data(made.result, key)
-        with rendering(result, folder, options["pdf"], progress) as unrendered:
+        imprint = imprint_of(settings.model_dump(mode="json"))
+        with rendering(result, folder, imprint, options["pdf"], progress) as unrendered:
             progress("writing tables")
-            write_tables(result, folder)
+            write_tables(result, folder, progress)
             made.keep(folder)
         progress("sealing")
         seal(

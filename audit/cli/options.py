@@ -38,11 +38,33 @@ class Engine(StrEnum):
     spark = "spark"
 
 
+class Levels(StrEnum):
+    """Cuts that a model's metrics move between."""
+
+    depth = "depth"
+    paper = "paper"
+
+
+class Aggregation(StrEnum):
+    """What a node's aggregated value is."""
+
+    descendants = "descendants"
+    paths = "paths"
+    mimic = "mimic"
+
+
 class Unlisted(StrEnum):
     """Treatment of labels that the hierarchy lacks."""
 
     refuse = "refuse"
     hang = "hang"
+
+
+class Dangling(StrEnum):
+    """Treatment of edges of a hierarchy of which an end is no node."""
+
+    refuse = "refuse"
+    drop = "drop"
 
 
 DatasetPath: TypeAlias = Annotated[Path, typer.Argument(help="File or folder of labels.")]
@@ -57,7 +79,10 @@ InstanceColumn: TypeAlias = Annotated[
     str | None, typer.Option(help="Column of the instance id.", rich_help_panel=INPUT)
 ]
 LabelColumn: TypeAlias = Annotated[
-    str | None, typer.Option(help="Column of the label.", rich_help_panel=INPUT)
+    str | None,
+    typer.Option(
+        help="Column of the label, or a pattern of several: 'DX*'.", rich_help_panel=INPUT
+    ),
 ]
 GroupColumn: TypeAlias = Annotated[
     str | None, typer.Option(help="Column of the group, e.g. patient.", rich_help_panel=INPUT)
@@ -88,6 +113,13 @@ UnlistedLabels: TypeAlias = Annotated[
         rich_help_panel=INPUT,
     ),
 ]
+DanglingEdges: TypeAlias = Annotated[
+    Dangling | None,
+    typer.Option(
+        help="Refuse edges to a parent that is no node (default), or drop and count them.",
+        rich_help_panel=INPUT,
+    ),
+]
 Anyway: TypeAlias = Annotated[
     bool,
     typer.Option("--anyway", help="Go on where most labels are no nodes.", rich_help_panel=INPUT),
@@ -110,6 +142,38 @@ Sigmoid: TypeAlias = Annotated[
 SingleLabel: TypeAlias = Annotated[
     bool,
     typer.Option("--single-label", help="Each instance has one answer.", rich_help_panel=MODEL),
+]
+LevelsOfMetrics: TypeAlias = Annotated[
+    Levels | None,
+    typer.Option(
+        help="Compare depths from the root (default), or the paper's levels from the leaves.",
+        rich_help_panel=MODEL,
+    ),
+]
+AggregationName: TypeAlias = Annotated[
+    Aggregation | None,
+    typer.Option(
+        help="A value counts once (default), once a path, or by the released MIMIC rule.",
+        rich_help_panel=MODEL,
+    ),
+]
+Subgraphs: TypeAlias = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--subgraph",
+        metavar="NAME=NODE,NODE",
+        help="Part of the hierarchy to compare with others; may be repeated.",
+        rich_help_panel=MODEL,
+    ),
+]
+Queries: TypeAlias = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--query",
+        metavar="NAME[=CONDITION:VALUE,...]",
+        help="Kind of behaviour to count: confident, split, or one of your own; may be repeated.",
+        rich_help_panel=MODEL,
+    ),
 ]
 ScoresDevice: TypeAlias = Annotated[
     Device | None,
@@ -145,6 +209,14 @@ MinCell: TypeAlias = Annotated[
     int | None,
     typer.Option(
         min=1, help="Smallest count shown; 11 for persons, else 1.", rich_help_panel=POLICY
+    ),
+]
+Title: TypeAlias = Annotated[
+    str | None,
+    typer.Option(
+        metavar="TEXT",
+        help="Title of the reports; else the policy's, or the name of the file or folder.",
+        rich_help_panel=OUTPUT,
     ),
 ]
 KeepInstances: TypeAlias = Annotated[
@@ -210,6 +282,15 @@ FailOnSeverity: TypeAlias = Annotated[
 ]
 AsJson: TypeAlias = Annotated[
     bool, typer.Option("--json", help="Print a machine summary.", rich_help_panel=OUTPUT)
+]
+JUnitFile: TypeAlias = Annotated[
+    Path | None,
+    typer.Option(
+        "--junit",
+        metavar="FILE",
+        help="Write a JUnit file too, a test case for each check.",
+        rich_help_panel=OUTPUT,
+    ),
 ]
 SealKeyFile: TypeAlias = Annotated[
     Path | None,

@@ -37,7 +37,7 @@ def user_mistakes() -> Iterator[None]:
         with _ended_as_by_ctrl_c():
             yield
     except AuditError as error:
-        typer.echo(f"Error: {error}", err=True)
+        _tell_error(error)
         raise typer.Exit(error.exit_status) from None
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
@@ -45,6 +45,24 @@ def user_mistakes() -> Iterator[None]:
     except OSError as error:
         typer.echo(f"Error: {error.filename or 'a file'}: {error.strerror or error}", err=True)
         raise typer.Exit(2) from None
+
+
+def _tell_error(error: AuditError) -> None:
+    typer.echo(f"Error: {_inert(str(error))}", err=True)
+    if os.environ.get("GITHUB_ACTIONS"):
+        from audit.cli.ci.github import annotation
+        from audit.cli.ci.outcomes import Told
+
+        typer.echo(annotation(Told("error", str(error)), "audit"), err=True)
+
+
+def _inert(text: str) -> str:
+    """The text as it is, but where GitHub's runner would take lines of it for commands."""
+    if not os.environ.get("GITHUB_ACTIONS"):
+        return text
+    from audit.cli.ci.github import inert
+
+    return inert(text)
 
 
 def _refuse_no_moment() -> None:
@@ -108,7 +126,7 @@ def print_shown(shown: RenderableType) -> None:
     """Print to standard output in a readable width, without trailing spaces."""
     from rich.console import Console
 
-    from audit.cli.terminal import WIDEST
+    from audit.cli.terminal.tables import WIDEST
 
     console = Console(highlight=False, emoji=False)
     console.width = min(console.width, WIDEST)
@@ -120,12 +138,12 @@ def print_shown(shown: RenderableType) -> None:
 def write_lines(text: str) -> None:
     """Write lines to standard output; characters that it cannot encode are replaced."""
     encoding = getattr(sys.stdout, "encoding", None) or "utf-8"
-    typer.echo(text.encode(encoding, "replace").decode(encoding))
+    typer.echo(_inert(text).encode(encoding, "replace").decode(encoding))
 
 
 def print_json(told: Mapping[str, Any]) -> None:
-    """Print JSON with control characters escaped."""
-    shown = json.dumps(told, ensure_ascii=False, indent=1)
+    """Print JSON with control characters escaped, and what GitHub's runner would obey."""
+    shown = json.dumps(told, ensure_ascii=False, indent=1).replace("##[", "\\u0023#[")
     typer.echo("".join(c if c == "\n" or c.isprintable() else json.dumps(c)[1:-1] for c in shown))
 
 
@@ -133,7 +151,7 @@ def summarise(
     result: AuditResult, out: Path, unrendered: list[RenderError], *, as_json: bool
 ) -> None:
     """Print the summary of an audit, as text or as JSON, and the path of its report."""
-    from audit.cli.terminal import machine_summary, summary
+    from audit.cli.terminal.summary import machine_summary, summary
 
     shared = result.shared()
     if as_json:

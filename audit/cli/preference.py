@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from audit.base.limits import limits
-from audit.cli.options import Limits
+from audit.cli.options import Dangling, DanglingEdges, Limits
 from audit.cli.output import (
     print_json,
     print_shown,
@@ -27,6 +27,14 @@ def preference(
     relation: Annotated[
         str | None, typer.Option(help="hypernym or holonym; else as the questions' predicate says.")
     ] = None,
+    dangling: DanglingEdges = None,
+    senses: Annotated[
+        Path | None, typer.Option(help="JSON file of the node of each specific answer.")
+    ] = None,
+    released: Annotated[
+        bool,
+        typer.Option("--released", help="Follow the paper's released code; goes with --senses."),
+    ] = False,
     k: Annotated[int, typer.Option(min=1, help="Of accuracy among the k highest tokens.")] = 10,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
     limit: Limits = None,
@@ -37,10 +45,19 @@ def preference(
 
         progress("comparing")
         with limits(**limits_of(limit)):
-            result = run_preference(predictions, questions, hierarchy, relation=relation, k=k)
+            result = run_preference(
+                predictions,
+                questions,
+                hierarchy,
+                relation=relation,
+                dangling="drop" if dangling is Dangling.drop else "refuse",
+                senses=senses,
+                released=released,
+                k=k,
+            )
     if as_json:
         print_json(result.to_dict())
     else:
-        from audit.cli import terminal
+        from audit.cli.terminal.preference import preference_summary
 
-        print_shown(terminal.preference(result))
+        print_shown(preference_summary(result))

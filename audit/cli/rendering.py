@@ -4,19 +4,52 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
+from dataclasses import replace
+from datetime import date
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+import typer
 
 from audit.base.errors import RenderError
 from audit.base.progress import Progress
 
 if TYPE_CHECKING:
     from audit.results.result import AuditResult
+    from reports.pdf.pdf import Typeset
+    from reports.words.parts import Imprint
+
+
+def imprint_of(settings: Mapping[str, Any], judging: Mapping[str, Any] | None = None) -> Imprint:
+    """What the report of a run says of itself, by the settings in its manifest.
+
+    Args:
+        settings: The settings that the run was made with; empty if they are not known.
+        judging: The settings that it was judged with later; None if it was not.
+    """
+    from reports.words.parts import Imprint
+
+    day = (judging or settings).get("today")
+    return Imprint(
+        title=settings.get("title") or "",
+        name=Path(settings.get("dataset") or "").name,
+        day=None if day is None else date.fromisoformat(str(day)),
+    )
+
+
+def imprint_of_run(folder: Path) -> Imprint:
+    """The same of a run in its folder."""
+    from audit.base.files import read_json
+    from audit.runs.manifest import MANIFEST
+
+    manifest = read_json(folder / MANIFEST) if (folder / MANIFEST).is_file() else {}
+    told = manifest if isinstance(manifest, dict) else {}
+    return imprint_of(told.get("settings") or {}, told.get("judging"))
 
 
 @contextmanager
 def rendering(
-    result: AuditResult, folder: Path, pdf: bool, progress: Progress
+    result: AuditResult, folder: Path, imprint: Imprint, pdf: bool, progress: Progress
 ) -> Iterator[list[RenderError]]:
     """Write the reports at the end of the block; typesetting of the PDF runs during the block.
 
@@ -26,21 +59,25 @@ def rendering(
     import reports
 
     unrendered: list[RenderError] = []
-    with _typesetting(result, pdf, progress, unrendered) as finished_pdf:
+    with _typesetting(result, imprint, pdf, progress, unrendered) as finished_pdf:
         yield unrendered
         progress("writing report.html")
         with _kept_whole(folder / "report.html", unrendered) as path:
-            reports.write_html(result, path)
+            reports.write_html(result, path, imprint)
         if finished_pdf:
             progress("writing report.pdf")
             with _kept_whole(folder / "report.pdf", unrendered) as path:
-                path.write_bytes(finished_pdf())
+                _write(finished_pdf(), path)
 
 
 @contextmanager
 def _typesetting(
-    result: AuditResult, pdf: bool, progress: Progress, unrendered: list[RenderError]
-) -> Iterator[Callable[[], bytes] | None]:
+    result: AuditResult,
+    imprint: Imprint,
+    pdf: bool,
+    progress: Progress,
+    unrendered: list[RenderError],
+) -> Iterator[Callable[[], Typeset] | None]:
     from reports.pdf.pdf import rendering_pdf
 
     with ExitStack() as begun:
@@ -48,10 +85,19 @@ def _typesetting(
         if pdf:
             progress("preparing report.pdf")
             try:
-                finished = begun.enter_context(rendering_pdf(result.shared()))
+                finished = begun.enter_context(rendering_pdf(result.shared(), imprint=imprint))
             except RenderError as error:
                 unrendered.append(error)
         yield finished
+
+
+def _write(typeset: Typeset, path: Path) -> None:
+    """Write the PDF, and tell on standard error of characters that it cannot show."""
+    from reports.pdf.standards import conformance
+
+    path.write_bytes(typeset.content)
+    if typeset.unshown:
+        typer.echo(f"{path.name}: {conformance(typeset.unshown)}", err=True)
 
 
 @contextmanager
@@ -64,13 +110,44 @@ def _kept_whole(path: Path, unrendered: list[RenderError]) -> Iterator[Path]:
         unrendered.append(error)
 
 
-def render_comparison(shared: Mapping[str, Any], path: Path) -> list[RenderError]:
-    """Write the report of a comparison; returns the rendering errors, if any."""
+def _told_apart(runs: tuple[Path, Path]) -> tuple[Imprint, Imprint]:
+    """What two runs say of themselves; of the same data and untitled, each names its predictions.
+
+    The name of a run's folder says nothing of it, and may be another later.
+    """
+    from audit.base.files import read_json
+    from audit.runs.manifest import MANIFEST
+
+    old, new = map(imprint_of_run, runs)
+    if old.title or new.title or old.name != new.name:
+        return old, new
+    settings = (read_json(folder / MANIFEST).get("settings") or {} for folder in runs)
+    models = [Path(stated.get("predictions") or "").name for stated in settings]
+    if models[0] == models[1]:
+        return old, new
+    first, second = (f"{old.name} with {model}" if model else old.name for model in models)
+    return replace(old, name=first), replace(new, name=second)
+
+
+def render_comparison(
+    shared: Mapping[str, Any], runs: tuple[Path, Path], path: Path
+) -> list[RenderError]:
+    """Write the report of a comparison of two runs; returns the rendering errors, if any."""
     import reports
 
     try:
-        reports.write_comparison(shared, path)
+        reports.write_comparison(shared, path, _told_apart(runs))
     except RenderError as error:
         path.unlink(missing_ok=True)
         return [error]
     return []
+
+
+def render_history(history: Mapping[str, Any], path: Path) -> list[RenderError]:
+    """Write the page of a history; returns the rendering errors, if any."""
+    import reports
+
+    unrendered: list[RenderError] = []
+    with _kept_whole(path, unrendered):
+        reports.write_history(history, path)
+    return unrendered

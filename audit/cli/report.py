@@ -10,7 +10,7 @@ from audit.cli.output import (
     tell_report,
     user_mistakes,
 )
-from audit.cli.rendering import rendering
+from audit.cli.rendering import imprint_of_run, rendering
 from audit.cli.sealing import key_of, refuse_broken
 
 
@@ -28,7 +28,7 @@ def report(
         forced = refuse_broken([run], key_of(seal_key), force, ("report.html", "report.pdf"))
         with shown_progress() as progress, rewriting_run(run) as folder:
             result = read_run(run, unsealed=True)
-            with rendering(result, folder, pdf, progress) as unrendered:
+            with rendering(result, folder, imprint_of_run(run), pdf, progress) as unrendered:
                 pass
             seal_reports(run, folder, forced)
         tell_report(run / "report.html", unrendered)

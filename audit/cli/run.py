@@ -13,10 +13,12 @@ from audit.base.errors import InputError
 from audit.cli.new_run import make_run
 from audit.cli.options import (
     AddTo,
+    AggregationName,
     Anyway,
     AsJson,
     ClassesFile,
     CountingEngine,
+    DanglingEdges,
     DatasetPath,
     Engine,
     FailOn,
@@ -27,8 +29,10 @@ from audit.cli.options import (
     HierarchyName,
     InstanceColumn,
     Jobs,
+    JUnitFile,
     KeepInstances,
     LabelColumn,
+    LevelsOfMetrics,
     Limits,
     MemorySize,
     MinCell,
@@ -37,6 +41,7 @@ from audit.cli.options import (
     PolicyFile,
     PredictionsPath,
     ProtectedWith,
+    Queries,
     ReferenceRun,
     Relations,
     Resume,
@@ -49,6 +54,8 @@ from audit.cli.options import (
     SparkMaster,
     SplitColumn,
     StrataColumns,
+    Subgraphs,
+    Title,
     TitleFiles,
     UnlistedLabels,
     WritePdf,
@@ -71,6 +78,7 @@ def run(
     titles: TitleFiles = None,
     relations: Relations = None,
     unlisted: UnlistedLabels = None,
+    dangling: DanglingEdges = None,
     anyway: Anyway = False,
     classes: ClassesFile = None,
     predictions: PredictionsPath = None,
@@ -78,16 +86,22 @@ def run(
     sigmoid: Sigmoid = False,
     single_label: SingleLabel = False,
     device: ScoresDevice = None,
+    levels: LevelsOfMetrics = None,
+    aggregation: AggregationName = None,
+    subgraphs: Subgraphs = None,
+    queries: Queries = None,
     policy: PolicyFile = None,
     reference: ReferenceRun = None,
     protected_with: ProtectedWith = None,
     min_cell: MinCell = None,
     seed: Seed = 0,
     fail_on: FailOnSeverity = FailOn.never,
+    title: Title = None,
     out: OutFolder = Path("audit-run"),
     overwrite: Overwrite = False,
     pdf: WritePdf = True,
     keep_instances: KeepInstances = False,
+    junit: JUnitFile = None,
     seal_key: SealKeyFile = None,
     force: Force = False,
     as_json: AsJson = False,
@@ -101,7 +115,7 @@ def run(
 ) -> None:
     """Audit a dataset and leave a run: HTML, PDF, JSON and tables."""
     _use_threads(jobs)
-    make_run(ctx.params, _settings)
+    make_run(ctx.params, _settings, command="run")
 
 
 def _settings(options: Mapping[str, Any]) -> Settings:
@@ -114,18 +128,23 @@ def _settings(options: Mapping[str, Any]) -> Settings:
     from audit.runs.settings import Settings
 
     stated = {name: options[name] for name in Settings.model_fields if name in options}
-    several = ("strata", "titles", "relations", "protected_with")
+    several = ("strata", "titles", "relations", "protected_with", "subgraphs", "queries")
     stated |= {name: tuple(options[name] or ()) for name in several}
-    stated |= {name: options[name] and options[name].value for name in ("unlisted", "device")}
+    chosen = ("unlisted", "dangling", "device", "levels", "aggregation")
+    stated |= {name: options[name] and options[name].value for name in chosen}
     stated["transform"] = next((name for name in ("softmax", "sigmoid") if options[name]), None)
     stated["limits"] = limits_of(options["limit"])
     stated["memory"] = None if options["memory"] is None else size_of(options["memory"])
     return Settings(**stated | {"engine": counting.value, "today": judging_date()})
 
 
+_OF_MODELS = {"subgraph": "subgraphs", "query": "queries"}
+
+
 def _refuse_options_of_predictions(options: Mapping[str, Any]) -> None:
-    names = ("softmax", "sigmoid", "single_label", "device")
+    names = ("softmax", "sigmoid", "single_label", "device", "levels")
     given = [f"--{name.replace('_', '-')}" for name in names if options[name]]
+    given += [f"--{name}" for name, key in _OF_MODELS.items() if options[key]]
     if given and options["predictions"] is None:
         raise InputError(f"{', '.join(given)} goes with --predictions", found="no predictions")
     if options["softmax"] and options["sigmoid"]:

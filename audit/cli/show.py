@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import Annotated
+from shutil import get_terminal_size
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from audit.base.errors import InputError, printable
 from audit.base.limits import limits
+from audit.base.new_file import replacing
 from audit.base.plurals import counted
 from audit.cli.options import Force, Limits, RunFolder
 from audit.cli.output import (
@@ -20,6 +22,9 @@ from audit.cli.output import (
 from audit.cli.sealing import refuse_broken
 from audit.cli.stated_limits import limits_of
 
+if TYPE_CHECKING:
+    from audit.data.instance_tree import InstanceTree
+
 
 def show(
     run: Annotated[Path, typer.Argument(metavar="RUN", help="Run made with --keep-instances.")],
@@ -27,17 +32,41 @@ def show(
     least: Annotated[
         float, typer.Option(min=0, max=1, help="Leave out nodes below this share of the root.")
     ] = 0.01,
+    html: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Write the tree as an HTML page instead.")
+    ] = None,
+    overwrite: Annotated[
+        bool, typer.Option("--overwrite", help="Replace an earlier FILE.")
+    ] = False,
     force: Force = False,
     limit: Limits = None,
 ) -> None:
-    """Draw the weighted DAG of one instance: its labels, and its predictions beside them."""
+    """Draw labels and predictions of one instance in one tree, with hits and misses marked."""
     with user_mistakes():
-        from audit.runs.instances import read_instance
+        from audit.runs.instances import instance_view, read_instance
 
+        if overwrite and html is None:
+            raise InputError("--overwrite goes with --html", found="--overwrite alone")
         refuse_broken([run], None, force)
         with limits(**limits_of(limit)):
-            for title, dag in read_instance(run, instance, unsealed=True).items():
-                typer.echo(f"{title} of {printable(instance)}\n{dag.tree(least=least)}\n")
+            tree = read_instance(run, instance, unsealed=True)
+            if html is None:
+                _print_tree(tree, instance, least)
+            else:
+                import reports
+
+                with replacing(html, overwrite=overwrite) as begun:
+                    reports.write_instance(instance_view(tree, instance, least), begun)
+                typer.echo(f"Page: {html}")
+
+
+def _print_tree(tree: InstanceTree, instance: str, least: float) -> None:
+    from audit.cli.instance_drawing import instance_lines
+
+    columns, encoding = get_terminal_size().columns, getattr(sys.stdout, "encoding", None)
+    drawn = instance_lines(tree, least, columns=columns, encoding=encoding or "utf-8")
+    heading = "Labels" if tree.predictions is None else "Labels and predictions"
+    write_lines("\n".join([f"{heading} of {printable(instance)}", *drawn]))
 
 
 def cases(
@@ -60,7 +89,7 @@ def cases(
 ) -> None:
     """Tell the instances behind a finding of a run, or how many are behind each."""
     with user_mistakes():
-        from audit.cli import terminal
+        from audit.cli.terminal.cases import case_summary
         from audit.runs.case_lists import cases_of, drawn, listed, write_csv
         from audit.runs.labels_alone import CALLED
         from audit.runs.read import read_run
@@ -78,7 +107,7 @@ def cases(
             write_csv(found, csv, overwrite=overwrite)
             typer.echo(f"Cases: {csv}")
         elif finding is None:
-            print_shown(terminal.cases(listed(result)))
+            print_shown(case_summary(listed(result)))
         else:
             noun = CALLED.get(result.identity["data"]["format"], "instances")
             ids = found.collect(engine="streaming")["instance"].to_list()
@@ -90,7 +119,7 @@ def _print_cases(told: str, instances: list[str]) -> None:
     if sys.stderr.isatty():
         typer.echo(told, err=True)
     if instances:
-        from audit.cli.terminal import one_line
+        from audit.cli.terminal.tables import one_line
 
         lines = map(one_line, instances) if sys.stdout.isatty() else instances
         write_lines("\n".join(lines))

@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from audit.base.errors import InputError
-from audit.cli.options import RunFolder, SealKeyFile
+from audit.cli.options import JUnitFile, RunFolder, SealKeyFile
 from audit.cli.output import (
     print_json,
     print_shown,
@@ -28,12 +28,18 @@ def verify(
         Path | None, typer.Option(help="Where the dataset lies now, with --recompute.")
     ] = None,
     seal_key: SealKeyFile = None,
+    junit: JUnitFile = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
     """Tell whether a run is as it was sealed, agrees with itself and can be made again."""
     with user_mistakes():
         if data is not None and not recompute:
             raise InputError("--data goes with --recompute", found="--data alone")
+        from audit.cli.ci.junit import refuse_no_file
+        from audit.cli.ci.outcomes import of_verification
+        from audit.cli.ci.telling import tell
+
+        refuse_no_file(junit, run)
         with shown_progress() as progress:
             progress("verifying")
             from audit.runs.verify import verify_run
@@ -44,7 +50,8 @@ def verify(
             told = {"run": str(run), "holds": holds, "verdicts": [asdict(v) for v in verdicts]}
             print_json(told)
         else:
-            from audit.cli import terminal
+            from audit.cli.terminal.verdicts import verdict_table
 
-            print_shown(terminal.verdicts(verdicts))
+            print_shown(verdict_table(verdicts))
+        tell(of_verification(run.name, verdicts), junit)
         raise typer.Exit(int(not holds))

@@ -9,10 +9,9 @@ from typing import Any
 import numpy as np
 from scipy.linalg import cho_factor, cho_solve
 
-from audit.base.dag import BoolArray, FloatArray, IntArray, Sparse
+from audit.base.dag import BoolArray, FloatArray, IntArray, Sparse, UIntArray
 from audit.concepts.nodes_below import Below, dense
 from audit.concepts.splits import scaling_of
-from audit.engine.statistics.resampling import UIntArray
 
 BLOCK = 512
 """Nodes whose scores are computed at a time."""

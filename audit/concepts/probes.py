@@ -45,8 +45,7 @@ class LinearProbe:
 
     def __call__(self, z: FloatArray) -> IntArray:
         """The class of each representation, shape (n,); ties go to the first."""
-        answers: IntArray = self.classes[self.scores(z).argmax(axis=1)]
-        return answers
+        return np.asarray(self.classes[self.scores(z).argmax(axis=1)])
 
 
 def fit_linear(z: FloatArray, target: IntArray, *, exact: bool = False) -> LinearProbe:

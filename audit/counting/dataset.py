@@ -38,6 +38,7 @@ from audit.engine.pairs.specific import most_specific
 from audit.engine.pairs.strata import length_cuts, length_histogram, strata_of
 from audit.engine.pairs.sums import NOTHING, Sums
 from audit.engine.statistics.grouped import Grouped
+from audit.hierarchies.aggregation import aggregated_values
 from audit.hierarchies.hierarchy import Hierarchy
 from audit.policy.policy import Policy
 
@@ -82,6 +83,13 @@ class Instances:
     def aggregated(self) -> Sparse:
         """Aggregated values of labels, shape (n_instances, n_nodes), int64."""
         return aggregate(self.dataset.direct, self.hierarchy.closure)
+
+    @property
+    def _confused(self) -> Sparse:
+        """Values whose confusion is measured; nodes carry the same instances in any reading."""
+        if self.policy.aggregation == "descendants":
+            return self.aggregated
+        return aggregated_values(self.hierarchy, self.dataset.direct, self.policy.aggregation)
 
     @cached_property
     def carriers(self) -> Sparse:
@@ -174,7 +182,7 @@ class Instances:
 
         Time and memory grow with the sum over instances of (nodes per instance)^2.
         """
-        hierarchy, counts = self.hierarchy, count_pairs(self.aggregated, progress)
+        hierarchy, counts = self.hierarchy, count_pairs(self._confused, progress)
         lines = in_line(hierarchy.closure)
         own = joint_entailed(counts, records.entailed, lines, len(hierarchy))
         table = pair_table(hierarchy, counts, self.support)

@@ -11,6 +11,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from audit.base.disk import written_whole
+from audit.base.files import read_table
 from audit.data.batches import rows_of
 from audit.data.sources import File, Source
 
@@ -51,7 +52,7 @@ def regrouped(
         _spread(source, instance, label, files, at_once)
         with pq.ParquetWriter(begun, _RECORDS) as writer:
             for file in files:
-                records = pl.read_parquet(file).group_by("instance", maintain_order=True)
+                records = read_table(file).group_by("instance", maintain_order=True)
                 listed = records.agg(pl.col("label").filter("counted").alias("labels"))
                 writer.write_table(listed.to_arrow().cast(_RECORDS))
                 file.unlink()

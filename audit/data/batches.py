@@ -46,7 +46,7 @@ def rows_of(
         InputError: If the source cannot be read, with the line or the row group.
         SchemaError: If a column is missing, or holds neither plain values nor lists of them.
     """
-    for frame in batches_of(source).frames(source, instance, label, at_once, start):
+    for frame in batches_of(source, label).frames(source, instance, label, at_once, start):
         stop = start + frame.height
         yield Rows(start, stop, labels_of(frame, source, start))
         start = stop

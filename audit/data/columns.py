@@ -65,6 +65,30 @@ def id_among(
     )
 
 
+def id_beside(
+    frame: pl.DataFrame, columns: Columns, labels: Sequence[str], source: Source
+) -> tuple[str, set[str]]:
+    """The column of the instance's id, and those that hold labels or have a role.
+
+    Args:
+        frame: The table.
+        columns: What the user named.
+        labels: Columns of labels.
+        source: The dataset.
+
+    Raises:
+        SchemaError: If a column does not exist, it is not clear which one holds the id, or codes
+            were read as numbers.
+    """
+    named = {role: name for role, name in columns.beside.items() if name}
+    roles = (column_for(role, name, frame.columns, source) for role, name in named.items())
+    taken = {*labels, *roles}
+    instance = id_among(frame.columns, columns.id, taken, source)
+    for label in labels:
+        source.refuse_numbers(instance, label)
+    return instance, taken
+
+
 def pick(frame: pl.DataFrame, source: Source, **columns: str | None) -> pl.DataFrame:
     """Select columns under new names (their roles), as tidy text; roles without one are left out.
 

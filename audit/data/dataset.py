@@ -15,6 +15,7 @@ from audit.base.dag import BoolArray, Sparse
 from audit.base.errors import InputError, SchemaError
 from audit.base.limits import LABELS
 from audit.base.plurals import counted
+from audit.data.class_names import classes_of
 from audit.data.columns import pick, raw_labels
 from audit.data.formats import read_labels
 from audit.data.label_format import INSTANCES, Columns, RawLabels
@@ -22,7 +23,7 @@ from audit.data.mapping import Ledger, placed_labels, refused_rows
 from audit.data.sources import Source, source_of
 from audit.data.weighted_dag import WeightedDag
 from audit.hierarchies.hierarchy import Hierarchy
-from audit.hierarchies.reading import load_hierarchy
+from audit.hierarchies.reading import HierarchyName, load_hierarchy
 from audit.hierarchies.titles import read_own_titles, read_titles, with_titles
 
 
@@ -167,7 +168,7 @@ class LabelDataset:
 
 def load_labels(
     data: object,
-    hierarchy: Hierarchy | str | Path,
+    hierarchy: Hierarchy | HierarchyName,
     *,
     format: str | None = None,
     id: str | None = None,
@@ -175,7 +176,7 @@ def load_labels(
     group: str | None = None,
     split: str | None = None,
     titles: Iterable[str | Path] = (),
-    classes: str | Path | None = None,
+    classes: str | Path | Sequence[str] | None = None,
     strata: Iterable[str] = (),
 ) -> LabelDataset:
     """Read a dataset and map its labels to a hierarchy.
@@ -184,15 +185,19 @@ def load_labels(
         data: A file or folder in one of ``audit.data.formats.FORMATS``; a folder of parts of one
             table is read as that table. Or a frame of Polars, lazy or not, of pandas, a table of
             Arrow, or a dictionary of lists, in the columns of one of the formats. Labels must be
-            text there, as codes that have become numbers have lost their zeros.
-        hierarchy: A hierarchy, the name of a built-in one, or a hierarchy file.
+            text there, as codes that have become numbers have lost their zeros. Or a list or
+            series of labels or of lists of labels, or an array of NumPy as in the format ``npy``:
+            ids are row numbers from 0.
+        hierarchy: A hierarchy, the name of a built-in one, a hierarchy file, or a dictionary of
+            the parent, or list of parents, of each child.
         format: Name of the format; None: detected from folder, suffix and first bytes, or columns.
         id: Column of the instance id.
         label: Column of the label.
         group: Column of the group of related instances, such as the patient.
         split: Column of the split, such as train or test.
         titles: Title dictionaries in addition to those found with the data, over which they win.
-        classes: File with the column names of a matrix of labels, one per line, in column order.
+        classes: Column names of a matrix of labels, in column order, or a file of them, one per
+            line.
         strata: Further columns of the instances, such as site, period or coder.
 
     Raises:
@@ -201,9 +206,13 @@ def load_labels(
         SchemaError: If a column is missing, labels of a frame are numbers, the files of a folder
             have different columns, or an instance has two groups or two values of a stratum.
     """
-    names = None if classes is None else Path(classes)
     columns = Columns(
-        id=id, label=label, group=group, split=split, classes=names, strata=tuple(strata)
+        id=id,
+        label=label,
+        group=group,
+        split=split,
+        classes=classes_of(classes),
+        strata=tuple(strata),
     )
     source = source_of(data)
     raw = read_labels(source, columns, format)
@@ -219,7 +228,7 @@ def load_labels(
     return replace(map_labels(raw, titled), titles=dictionaries)
 
 
-def _loaded(hierarchy: Hierarchy | str | Path) -> Hierarchy:
+def _loaded(hierarchy: Hierarchy | HierarchyName) -> Hierarchy:
     return hierarchy if isinstance(hierarchy, Hierarchy) else load_hierarchy(hierarchy)
 
 

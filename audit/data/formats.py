@@ -4,13 +4,32 @@ from __future__ import annotations
 
 from contextlib import suppress
 from dataclasses import replace
-from pathlib import Path
 
-from audit.base.errors import AuditError, FormatError, InputError
+from audit.base.errors import AuditError, FormatError, InputError, first_cases
+from audit.data.class_names import Classes
+from audit.data.columns import column_for
+from audit.data.joined_cells import cells_of, hold_several
 from audit.data.label_format import Batches, Columns, LabelFormat, RawLabels
-from audit.data.label_formats import caml, grouped, jsonl, long, mimic3, mimic4, npy, psv, wide
+from audit.data.label_formats import (
+    caml,
+    grouped,
+    interface,
+    joined,
+    jsonl,
+    long,
+    mimic3,
+    mimic4,
+    npy,
+    psv,
+    several,
+    wide,
+)
+from audit.data.nearest_command import nearest_command
+from audit.data.numbered_columns import is_pattern
 from audit.data.prediction_format import PredictionFormat, RawPredictions
 from audit.data.prediction_formats import (
+    scores_answers,
+    scores_interface,
     scores_jsonl,
     scores_long,
     scores_npy,
@@ -18,19 +37,23 @@ from audit.data.prediction_formats import (
     scores_pt,
     scores_safetensors,
     scores_sets,
+    scores_wide,
 )
-from audit.data.sources import File, Folder, Source, source_of
+from audit.data.sources import File, Folder, Frame, Source, source_of
 
 FORMATS: tuple[LabelFormat, ...] = (
     mimic3.FORMAT,
     mimic4.FORMAT,
     caml.FORMAT,
     long.FORMAT,
+    joined.FORMAT,
+    several.FORMAT,
     jsonl.FORMAT,
     wide.FORMAT,
     grouped.FORMAT,
     psv.FORMAT,
     npy.FORMAT,
+    interface.FORMAT,
 )
 """All formats of label files."""
 
@@ -38,9 +61,12 @@ PREDICTION_FORMATS: tuple[PredictionFormat, ...] = (
     scores_npy.FORMAT,
     scores_npz.FORMAT,
     scores_long.FORMAT,
+    scores_wide.FORMAT,
     scores_jsonl.FORMAT,
     scores_pt.FORMAT,
     scores_safetensors.FORMAT,
+    scores_interface.FORMAT,
+    scores_answers.FORMAT,
     *scores_sets.FORMATS,
 )
 """All formats of prediction files."""
@@ -60,7 +86,7 @@ def read_labels(data: object, columns: Columns, format: str | None = None) -> Ra
         SchemaError: If a column is missing or of another type, or differs between parts.
     """
     source = source_of(data)
-    chosen = format_of(source, format)
+    chosen = format_of(source, format, columns.label)
     if not chosen.of_folders:
         source.require_parts()
     digest = "" if source.files else source.digest
@@ -68,13 +94,13 @@ def read_labels(data: object, columns: Columns, format: str | None = None) -> Ra
 
 
 def read_predictions(
-    data: object, classes: Path | None = None, format: str | None = None
+    data: object, classes: Classes | None = None, format: str | None = None
 ) -> RawPredictions:
     """Read the raw scores, or predicted sets, of a source, in the named or the matching format.
 
     Args:
         data: What `audit.data.sources.source_of` takes: a path or a frame.
-        classes: File with the column names of a matrix that has none, one per line.
+        classes: Column names of a matrix that has none, or a file of them, one per line.
         format: A name from `PREDICTION_FORMATS`; None: detected from the source.
 
     Raises:
@@ -86,10 +112,11 @@ def read_predictions(
     matching = [
         known
         for known in PREDICTION_FORMATS
-        if (known.name == format if format else of_each_part(known, source))
+        if (known.name == format if format else is_of(known, source))
     ]
     if len(matching) == 1:
-        source.require_parts()
+        if not matching[0].of_folders:
+            source.require_parts()
         return matching[0].read(source, classes)
     source.refuse_pickle()
     listed = "".join(f"\n  {known.name}: {known.title}" for known in matching or PREDICTION_FORMATS)
@@ -101,8 +128,14 @@ def read_predictions(
     )
 
 
-def format_of(source: Source, name: str | None) -> LabelFormat:
+def format_of(source: Source, name: str | None, label: str | None = None) -> LabelFormat:
     """The named format, or the one that matches a dataset.
+
+    Args:
+        source: The dataset.
+        name: A name from `FORMATS`; None: detected.
+        label: The column of labels that the user names, or a pattern of several. A table that no
+            format recognises is one of labels in that column.
 
     Raises:
         FormatError: If not exactly one format matches.
@@ -114,12 +147,19 @@ def format_of(source: Source, name: str | None) -> LabelFormat:
         known for known in FORMATS if (known.name == name if name else is_of(known, source))
     ]
     others = [] if name or not isinstance(source, Folder) else _others_in(source, matching)
+    if name is None and is_pattern(label):
+        return several.FORMAT
     if len(matching) == 1 and not others:
         return matching[0]
+    if not matching and not name and (column := _column_of(source, label)):
+        return joined.FORMAT if hold_several(cells_of(source, column)) else long.FORMAT
+    if not matching and not name and label and isinstance(source, (File, Frame)) and source.schema:
+        column_for("label", label, list(source.schema), source)
     if not matching and source.suffix == ".csv":
         for part in source.parts:
             part.text()  # what is not UTF-8 is told as that
     found = [known.name for known in matching] + others
+    table = not found and not name and isinstance(source, (File, Frame))
     listed = "".join(f"\n  {known.name}: {known.title}" for known in matching or FORMATS)
     raise FormatError(
         "exactly one format must match the dataset",
@@ -127,22 +167,38 @@ def format_of(source: Source, name: str | None) -> LabelFormat:
         where=source,
         hint="give one of these; a folder is read as one table if all its files are of one format"
         if others and not matching
-        else f"--format names one:{listed}",
+        else (nearest_command(source) if table else "") or f"--format names one:{listed}",
     )
 
 
-def batches_of(source: Source) -> Batches:
+def _column_of(source: Source, label: str | None) -> str | None:
+    """The column of that name, case ignored; None where there is none, or no name."""
+    if not label:
+        return None
+    wanted = label.strip().lower()
+    return next((name for name in source.schema if name.strip().lower() == wanted), None)
+
+
+def batches_of(source: Source, label: str | None = None) -> Batches:
     """How a source is counted in batches; what no format recognises is a table, as `long` reads it.
+
+    Args:
+        source: The dataset.
+        label: The column of labels that the user names, or a pattern of several.
 
     Raises:
         InputError: If it holds pickled objects.
     """
     source.refuse_pickle()
-    giving = (known.batches for known in FORMATS if known.batches and is_of(known, source))
-    return next(giving, long.BATCHES)
+    if is_pattern(label):
+        return several.BATCHES
+    giving = [known.batches for known in FORMATS if known.batches and is_of(known, source)]
+    if not giving and (column := _column_of(source, label)):
+        return joined.BATCHES if hold_several(cells_of(source, column)) else long.BATCHES
+    return giving[0] if giving else long.BATCHES
 
 
-def is_of(known: LabelFormat, source: Source) -> bool:
+def is_of(known: LabelFormat | PredictionFormat, source: Source) -> bool:
     """Whether a source is of a format: a folder as a whole, or each of its parts."""
     return known.matches(source) if known.of_folders else of_each_part(known, source)
 
@@ -155,7 +211,10 @@ def of_each_part(known: LabelFormat | PredictionFormat, source: Source) -> bool:
 def _nothing(source: Source, named: str | None) -> str:
     if isinstance(source, Folder) and not source.entries:
         return "an empty folder"
-    return f"none named {named!r}" if named else "none that matches"
+    if named:
+        return f"none named {named!r}"
+    names = list(source.schema) if isinstance(source, (File, Frame)) else []
+    return f"none that matches; the columns {first_cases(names)}" if names else "none that matches"
 
 
 def _refuse_unreadable(source: Source) -> None:
@@ -167,7 +226,10 @@ def _refuse_unreadable(source: Source) -> None:
 def _others_in(folder: Folder, own: list[LabelFormat]) -> list[str]:
     """Datasets in a folder that are no part of the dataset that the folder itself is."""
     found = []
+    mine = {name for known in own for name in known.own_files}
     for entry in folder.entries:
+        if entry.path.name in mine:
+            continue
         with suppress(AuditError):
             if isinstance(entry, File):
                 _refuse_unreadable(entry)

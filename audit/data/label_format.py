@@ -10,6 +10,7 @@ from typing import Any
 import polars as pl
 
 from audit.base.errors import SchemaError, first_cases
+from audit.data.class_names import Classes
 from audit.data.sources import Source
 
 ROWS = {
@@ -47,8 +48,9 @@ STRATUM = "stratum:"
 class Columns:
     """The columns, or keys of a JSON line, that the user names; None: the format detects it.
 
-    ``classes`` is the file with the column names of a matrix, which has no names of its own;
-    ``strata`` are further columns of the instances, such as site, period or coder.
+    ``label`` may be a pattern of several columns, as ``DX*``, where the format has a row per
+    instance. ``classes`` are the column names of a matrix, which has none of its own, or their
+    file; ``strata`` are further columns of the instances, such as site, period or coder.
 
     Raises:
         SchemaError: If a stratum is named twice, or has the name of a column of every dataset.
@@ -58,7 +60,7 @@ class Columns:
     label: str | None = None
     group: str | None = None
     split: str | None = None
-    classes: Path | None = None
+    classes: Classes | None = None
     strata: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
@@ -139,6 +141,7 @@ class LabelFormat:
         batches: How it gives batches; None if it does not.
         of_folders: Whether ``matches`` judges a folder as a whole; else a folder is of the format
             if each of its parts is.
+        own_files: Names of files in such a folder that are no other dataset.
     """
 
     name: str
@@ -147,3 +150,4 @@ class LabelFormat:
     read: Callable[[Source, Columns], RawLabels]
     batches: Batches | None = None
     of_folders: bool = False
+    own_files: tuple[str, ...] = ()

@@ -15,6 +15,7 @@ from audit.hierarchies.hierarchy import Hierarchy
 
 REASONS = (
     "unknown_code",
+    "retired_code",
     "malformed_code",
     "missing_code",
     "no_place",

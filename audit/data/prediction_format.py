@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from audit.base.dag import Sparse
+from audit.data.class_names import Classes
 from audit.data.sources import Source
 
 
@@ -43,10 +44,12 @@ class PredictionFormat:
         name: What messages and ``audit list formats`` call it.
         title: What it looks like, in one line.
         matches: Whether a source, or each part of a folder, is of this format.
-        read: Reads a source; the second argument is the file of class names, one per line.
+        read: Reads a source; the second argument is the class names, or their file.
+        of_folders: Whether ``matches`` judges a folder as a whole.
     """
 
     name: str
     title: str
     matches: Callable[[Source], bool]
-    read: Callable[[Source, Path | None], RawPredictions]
+    read: Callable[[Source, Classes | None], RawPredictions]
+    of_folders: bool = False

@@ -14,8 +14,9 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from audit.base.dag import BoolArray, FloatArray, IntArray, Sparse
-from audit.base.errors import SchemaError, first_cases
+from audit.base.errors import InputError, SchemaError, first_cases
 from audit.base.plurals import counted
+from audit.data.class_names import classes_of
 from audit.data.dataset import LabelDataset
 from audit.data.formats import read_predictions
 from audit.data.mapping import grown, place
@@ -131,7 +132,7 @@ def load_predictions(
     data: object,
     dataset: LabelDataset,
     *,
-    classes: str | Path | None = None,
+    classes: str | Path | Sequence[str] | None = None,
     format: str | None = None,
     transform: Transform | None = None,
     single_label: bool = False,
@@ -141,9 +142,9 @@ def load_predictions(
 
     Args:
         data: A file, or a folder of parts, in one of ``audit.data.formats.PREDICTION_FORMATS``, or
-            a frame as in `audit.load_labels` with the columns of one of them.
+            a frame as in `audit.load_labels` with the columns of one of them, or an array of NumPy.
         dataset: The labels of the same instances.
-        classes: File with the column names of a matrix that has none, one per line.
+        classes: Column names of a matrix that has none, or a file of them, one per line.
         format: Name of the format; None: detected from the file or the columns.
         transform: Function that turns the file's numbers into scores in [0, 1]; None: they are
             scores.
@@ -152,12 +153,17 @@ def load_predictions(
 
     Raises:
         FormatError: If not exactly one format matches.
-        InputError: If the file cannot be read.
+        InputError: If the file cannot be read, or ``dataset`` is none.
         SchemaError: As in `map_predictions`.
     """
-    names = None if classes is None else Path(classes)
+    if not isinstance(dataset, LabelDataset):
+        raise InputError(
+            "the dataset that is predicted is required beside the predictions",
+            found=f"{type(dataset).__module__}.{type(dataset).__name__}",
+            hint="audit.load_predictions(scores, audit.load_labels(labels, hierarchy))",
+        )
     return map_predictions(
-        read_predictions(data, names, format),
+        read_predictions(data, classes_of(classes), format),
         dataset,
         transform=transform,
         single_label=single_label,

@@ -9,9 +9,10 @@ from functools import cached_property
 import numpy as np
 from scipy.sparse import csr_array
 
-from audit.base.dag import FloatArray, Sparse, row
+from audit.base.dag import Aggregation, FloatArray, Sparse
 from audit.base.errors import SchemaError, first_cases, printable
-from audit.engine.pairs.propagation import aggregate
+from audit.data.tree_lines import left_out_words, tree_lines
+from audit.hierarchies.aggregation import aggregated_values
 from audit.hierarchies.hierarchy import Hierarchy
 
 _ABOVE = "  (see above)"
@@ -24,6 +25,7 @@ class WeightedDag:
     Args:
         hierarchy: The hierarchy.
         values: Own value of nodes, by id: 1 for a label, a score for a prediction.
+        aggregation: What an aggregated value is.
 
     Raises:
         SchemaError: If an id is not a node, or a value is negative.
@@ -31,6 +33,7 @@ class WeightedDag:
 
     hierarchy: Hierarchy
     values: Mapping[str, float]
+    aggregation: Aggregation = "descendants"
 
     def __post_init__(self) -> None:
         strangers = sorted(node for node in self.values if node not in self.hierarchy)
@@ -62,9 +65,17 @@ class WeightedDag:
 
     @cached_property
     def aggregated(self) -> FloatArray:
-        """Sum of the values of each node and its descendants, shape (n_nodes,)."""
+        """What reaches each node from itself and its descendants, shape (n_nodes,)."""
         line = csr_array(self.value[np.newaxis, :])
-        return np.asarray(aggregate(line, self.hierarchy.closure).toarray(), float).ravel()
+        reached = aggregated_values(self.hierarchy, line, self.aggregation)
+        return np.asarray(reached.toarray(), float).ravel()
+
+    @property
+    def shares(self) -> FloatArray:
+        """Aggregated values as shares of the largest, which is the root's unless a node hides what
+        lies below it; shape (n_nodes,), 0 without values.
+        """
+        return self.aggregated / (self.aggregated.max() or 1.0)
 
     def tree(self, *, least: float = 0.0, titles: bool = True) -> str:
         """Text tree of the nodes with an aggregated value above 0, the largest value first.
@@ -73,7 +84,7 @@ class WeightedDag:
         node with several parents is drawn below its first one and referred to from the others.
 
         Args:
-            least: Share of the root's value below which a node is left out; a line of its own
+            least: Share of the largest value below which a node is left out; a line of its own
                 counts the nodes left out.
             titles: Whether to show titles after the ids.
         """
@@ -82,39 +93,12 @@ class WeightedDag:
         return "\n".join(self._lines(least, titles))
 
     def _lines(self, least: float, titles: bool) -> Iterator[str]:
-        """The lines from the root down; what is still to be drawn waits, so that no depth ends it.
-
-        What waits is a node, or how many were left out, with what stands before it and before
-        what is below it.
-        """
-        drawn: set[int] = set()
-        waiting: list[tuple[int | str, str, str]] = [(self.hierarchy.root, "", "")]
-        while waiting:
-            node, lead, below = waiting.pop()
-            if isinstance(node, str):
-                yield f"{lead}{node}"
-                continue
-            children, left_out = self._reached(node, least)
-            again = node in drawn and bool(children)
-            drawn.add(node)
-            yield f"{lead}{self._name(node, titles)}  {self._numbers(node)}{_ABOVE * again}"
-            parts: list[int | str] = [] if again else [*children]
-            if left_out and not again:
-                share = f"{least * 100:.4g}%"
-                parts.append(f"{left_out:,} more with less than {share} of the total each")
-            last = len(parts) - 1
-            waiting += [
-                (part, below + "├└"[at == last] + "─ ", below + "│ "[at == last] + "  ")
-                for at, part in reversed([*enumerate(parts)])
-            ]
-
-    def _reached(self, node: int, least: float) -> tuple[list[int], int]:
-        """Children that something reaches, largest first, and how many fall below the least."""
-        reached = [i for i in row(self.hierarchy.child_matrix, node).tolist() if self.aggregated[i]]
-        reached.sort(key=lambda i: (-self.aggregated[i], i))
-        floor = least * self.aggregated[self.hierarchy.root]
-        kept = [i for i in reached if self.aggregated[i] >= floor]
-        return kept, len(reached) - len(kept)
+        for line in tree_lines(self.hierarchy, self.shares, least):
+            if line.node is None:
+                yield f"{line.lead}{left_out_words(line.left_out, least)}"
+            else:
+                name, numbers = self._name(line.node, titles), self._numbers(line.node)
+                yield f"{line.lead}{name}  {numbers}{_ABOVE * line.again}"
 
     def _name(self, node: int, titles: bool) -> str:
         title = self.hierarchy.titles[node] if titles else ""

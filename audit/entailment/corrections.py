@@ -13,9 +13,10 @@ from audit.base.disk import on_disk
 from audit.base.errors import InputError
 from audit.entailment.copies import Copy, Edit, copy_of, new_folder
 from audit.entailment.dataset import SPLITS, EntailmentDataset
-from audit.entailment.quality import QualityMeasurements
+from audit.entailment.measure import EntailmentMeasurements
 from audit.entailment.reading.columns import kind_named
 from audit.entailment.reading.values import split_named
+from audit.entailment.reviews import reviews
 from audit.entailment.voting.weak_labels import CARRYING
 
 CORRECTIONS: dict[str, Any] = {
@@ -28,22 +29,32 @@ CORRECTIONS: dict[str, Any] = {
     "action": pl.String,
 }
 """One row per correction, by row. ``action`` is ``set`` (``column`` gets the ``proposed`` value in
-place of ``value``), ``move`` (to the split ``proposed``), or ``drop`` (the record is left out;
-``column`` and ``proposed`` are null). A record that is dropped has no other correction."""
+place of ``value``), ``move`` (to the split ``proposed``), ``drop`` (the record is left out;
+``column`` and ``proposed`` are null), or ``review``: people should judge the record again, and
+``proposed`` is what the others speak for, null where they speak for nothing. A record that is
+dropped has no other correction."""
 
+
+_REVIEWED = tuple(name for name in CORRECTIONS if name != "action")
 _UNDER_ONE_HEAD = ("relation", "head", "instance", "concept")
 
 
-def corrections(dataset: EntailmentDataset, quality: QualityMeasurements) -> pl.DataFrame:
-    """What would correct a dataset, columns `CORRECTIONS`.
+def corrections(entailed: EntailmentMeasurements, rate: float) -> pl.DataFrame:
+    """What would correct a dataset, columns `CORRECTIONS`: at least one for each finding.
 
     A tail that does not fit is set to the head with its instance replaced. A (head, instance) in
     several splits moves to the one with most of its tuples, else to the first split
     that nearly has its head, with the same instance. Tuples that repeat others are dropped,
     as are labels that too few votes carry; where four of five votes carry the other label, it is
     set. Of tuples under one head that contradict each other, those against the majority of all
-    their votes are dropped, or all without a majority.
+    their votes are dropped, or all without a majority. Whatever else a check finds is to be
+    reviewed, by `audit.entailment.reviews.reviews`.
+
+    Args:
+        entailed: What is measured.
+        rate: False discovery rate of annotators who differ from all others.
     """
+    dataset, quality = entailed.dataset, entailed.quality
     found = pl.concat(
         [
             _contradicting(dataset),
@@ -61,10 +72,17 @@ def corrections(dataset: EntailmentDataset, quality: QualityMeasurements) -> pl.
         ],
         how="diagonal",
     ).select(*CORRECTIONS)  # fmt: skip
-    dropped = pl.col("id").is_in(found.filter(action="drop")["id"].implode())
-    kept = found.filter((pl.col("action") == "drop") | ~dropped)
-    once = kept.unique(["id", "action", "column"], keep="first", maintain_order=True)
-    return once.cast(pl.Schema(CORRECTIONS)).sort("row", maintain_order=True)
+    once = found.unique(["id", "action", "column"], keep="first", maintain_order=True)
+    doubtful = (
+        pl.concat(table.select(*_REVIEWED) for table in reviews(entailed, rate))
+        .join(found, on=["id", "check"], how="anti", maintain_order="left")
+        .with_columns(action=pl.lit("review"))
+    )
+    every = pl.concat([once, doubtful]).cast(pl.Schema(CORRECTIONS))
+    dropped = every.filter(action="drop")
+    kept = every.filter(pl.col("action") != "drop")
+    others = kept.join(dropped, on="id", how="anti", maintain_order="left")
+    return pl.concat([dropped, others]).sort("row", maintain_order=True)
 
 
 def _drop(check: str) -> dict[str, pl.Expr]:
@@ -131,7 +149,7 @@ def write_corrected(
 
     Args:
         dataset: As read from its files.
-        proposed: Columns `CORRECTIONS`.
+        proposed: Columns `CORRECTIONS`; those to review are left to people.
         folder: A folder that does not exist.
         kind: As the files were read.
         columns: As the files were read.
@@ -150,7 +168,7 @@ def write_corrected(
     copies = [copy_of(path, kind_named(kind), columns or {}) for path in dataset.sources]
     if sum(copy.table.height for copy in copies) != dataset.rows_read:
         raise InputError("files must not change while they are audited", found="other records")
-    made = _corrected(copies, proposed)
+    made = _corrected(copies, proposed.filter(pl.col("action") != "review"))
     with new_folder(Path(folder)) as begun, on_disk(Path(folder)):
         for name, copy in zip(names, made, strict=True):
             (begun / name).write_bytes(copy.content())
@@ -168,7 +186,9 @@ def _corrected(copies: list[Copy], proposed: pl.DataFrame) -> list[Copy]:
             arriving.setdefault(split, []).append(edited.only([record]))
         gone = {*moves, *_of(rows, "drop")}
         kept.append(edited.only([one for one in range(copy.table.height) if one not in gone]))
-    homes = {_split_of(copy): file for file, copy in enumerate(copies)}
+    homes = {
+        split_named(copy.source.path.stem.split(".")[0]): file for file, copy in enumerate(copies)
+    }
     for split, moved in arriving.items():
         if split not in homes:
             raise InputError("a file of each split is required", found=f"none of {split!r}")
@@ -200,7 +220,3 @@ def _file(placed: _Placed) -> int:
 
 def _of(rows: list[_Placed], action: str) -> dict[int, Any]:
     return {edit[0]: edit[2] for _, one, edit in rows if one == action}
-
-
-def _split_of(copy: Copy) -> str:
-    return split_named(copy.source.path.stem.split(".")[0])

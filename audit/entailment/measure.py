@@ -9,14 +9,13 @@ from audit.base.progress import Progress, silent
 from audit.entailment.dataset import EntailmentDataset
 from audit.entailment.detection.measure import measure_detection
 from audit.entailment.detection.measurements import DetectionMeasurements
-from audit.entailment.detection.predictions import ValidityPredictions, together
-from audit.entailment.generation.generations import Generations
+from audit.entailment.detection.predictions import together
 from audit.entailment.generation.measure import measure_generation
 from audit.entailment.generation.measurements import GenerationMeasurements
-from audit.entailment.generation.ratings import Ratings
 from audit.entailment.graph.measure import measure_graph
 from audit.entailment.graph.measurements import GraphMeasurements
 from audit.entailment.quality import QualityMeasurements, measure_quality
+from audit.entailment.reading.answer_columns import AnswerRows
 from audit.hierarchies.formats.wordnet import WordNet
 
 
@@ -34,9 +33,9 @@ class Beside:
     """
 
     positives: EntailmentDataset | None = None
-    predictions: ValidityPredictions | None = None
-    generations: Generations | None = None
-    ratings: Ratings | None = None
+    predictions: AnswerRows | None = None
+    generations: AnswerRows | None = None
+    ratings: AnswerRows | None = None
     wordnet: WordNet | None = None
     meteor: Path | None = None
 

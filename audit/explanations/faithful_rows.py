@@ -36,7 +36,7 @@ def read_faithfulness(path: Path, attributions: Attributions) -> pl.DataFrame:
 
     Raises:
         InputError: If no row fits, or a row is there twice.
-        SchemaError: If a column is missing.
+        SchemaError: If a column is missing, or has a wrong type.
     """
     rows = _rows(path)
     needed = [name for metric in METRICS for name in (metric, f"random_{metric}")]
@@ -50,10 +50,17 @@ def read_faithfulness(path: Path, attributions: Attributions) -> pl.DataFrame:
     defaults = {"model": pl.lit("model"), "seed": pl.lit(0)}
     rows = rows.with_columns(
         **{name: value for name, value in defaults.items() if name not in rows.columns}
-    ).select(
-        *(pl.col(name).cast(attributions.rows.schema[name]) for name in KEYS),
-        *(pl.col(name).cast(pl.Float64) for name in needed),
     )
+    types = {name: attributions.rows.schema[name] for name in KEYS}
+    types |= dict.fromkeys(needed, pl.Float64())
+    try:
+        rows = rows.select(pl.col(name).cast(dtype) for name, dtype in types.items())
+    except pl.exceptions.PolarsError:
+        raise SchemaError(
+            "ids, targets, methods and models must be text, seeds whole numbers, measures numbers",
+            found=", ".join(f"{name} of type {rows.schema[name]}" for name in types),
+            where=path,
+        ) from None
     if rows.select(KEYS).is_duplicated().any():
         raise InputError("each row of faithfulness may be there once", found="repeated", where=path)
     own = attributions.rows.select(KEYS).with_row_index("row")

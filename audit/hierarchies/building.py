@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import numpy as np
 import polars as pl
 
 from audit.base import dag
 from audit.base.cycles import shortest_cycle
-from audit.base.dag import SYNTHETIC_ROOT, Sparse
+from audit.base.dag import SYNTHETIC_ROOT, IntArray, Sparse
 from audit.base.errors import HierarchyError, SchemaError, first_cases
+from audit.hierarchies.dangling import DroppedEdges
 
 EDGE_SCHEMA = {"child": pl.String, "parent": pl.String}
 
@@ -22,13 +24,6 @@ def declared_nodes(edges: pl.DataFrame, nodes: pl.DataFrame | None) -> pl.DataFr
     if nodes is None:
         nodes = pl.DataFrame({"node": named}, schema={"node": pl.String})
     _refuse_bad_ids(pl.concat([nodes["node"], named]), nodes["node"])
-    undeclared = sorted(set(named) - set(nodes["node"]))
-    if undeclared:
-        raise HierarchyError(
-            "every id that an edge refers to must be declared",
-            found=f"undeclared: {first_cases(undeclared)}",
-            hint="declare them as nodes, or remove the edges that refer to them",
-        )
     for column in ("title", "assignable"):
         if column not in nodes.columns:
             nodes = nodes.with_columns(pl.lit(None, NODE_SCHEMA[column]).alias(column))
@@ -57,12 +52,19 @@ class CyclicError(HierarchyError):
         name: Name of the hierarchy.
         edges: Columns ``child, parent``, each edge once.
         nodes: Columns ``node, title, assignable``.
+        dropped: The dangling edges that are not among ``edges``.
     """
 
     def __init__(
-        self, cycle: Sequence[str], *, name: str, edges: pl.DataFrame, nodes: pl.DataFrame
+        self,
+        cycle: Sequence[str],
+        *,
+        name: str,
+        edges: pl.DataFrame,
+        nodes: pl.DataFrame,
+        dropped: DroppedEdges,
     ) -> None:
-        self.name, self.edges, self.nodes = name, edges, nodes
+        self.name, self.edges, self.nodes, self.dropped = name, edges, nodes, dropped
         super().__init__(
             "a hierarchy has no cycles",
             found=arrows(cycle),
@@ -81,7 +83,9 @@ def arrows(cycle: Sequence[str]) -> str:
     return " -> ".join(cycle[:SHOWN]) + more
 
 
-def refuse_cycle(matrix: Sparse, name: str, edges: pl.DataFrame, nodes: pl.DataFrame) -> None:
+def refuse_cycle(
+    matrix: Sparse, name: str, edges: pl.DataFrame, nodes: pl.DataFrame, dropped: DroppedEdges
+) -> None:
     """Raise a `CyclicError` that names a shortest cycle, if there is one.
 
     Args:
@@ -89,10 +93,11 @@ def refuse_cycle(matrix: Sparse, name: str, edges: pl.DataFrame, nodes: pl.DataF
         name: Name of the hierarchy.
         edges: Columns ``child, parent``.
         nodes: Columns ``node, title, assignable``.
+        dropped: The dangling edges that are not among ``edges``.
     """
     if len(dag.topological_order(matrix)) < matrix.shape[0]:
         cycle = [nodes["node"][index] for index in shortest_cycle(matrix)]
-        raise CyclicError(cycle, name=name, edges=edges, nodes=nodes)
+        raise CyclicError(cycle, name=name, edges=edges, nodes=nodes, dropped=dropped)
 
 
 def rooted(nodes: pl.DataFrame, edges: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
@@ -106,3 +111,16 @@ def rooted(nodes: pl.DataFrame, edges: pl.DataFrame) -> tuple[pl.DataFrame, pl.D
         root = pl.DataFrame([(SYNTHETIC_ROOT, "Root", False)], schema=NODE_SCHEMA, orient="row")
         nodes = pl.concat([nodes, root]).sort("node")
     return nodes, pl.concat([edges, hung])
+
+
+def end_indices(edges: pl.DataFrame, nodes: Sequence[str]) -> tuple[IntArray, IntArray]:
+    """Places of each edge's child and of its parent among the nodes, shape (n_edges,) each."""
+    places = pl.DataFrame({"node": nodes, "index": np.arange(len(nodes))})
+    child, parent = (
+        edges.select(pl.col(end).alias("node"))
+        .join(places, on="node", how="left", maintain_order="left")["index"]
+        .to_numpy()
+        .astype(np.int64)
+        for end in EDGE_SCHEMA
+    )
+    return child, parent

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, Protocol, TypeAlias
 
@@ -43,6 +44,10 @@ class Coding(Protocol):
     @property
     def integrity(self) -> Integrity | None:
         """Properties of the codes that integrity checks use; None: there are none."""
+
+    @property
+    def retired(self) -> Mapping[str, tuple[str, ...]]:
+        """Labels that the hierarchy itself says it has retired, with their successors, if any."""
 
     def place(self, label: str, table: str | None, hierarchy: Hierarchy) -> Placement:
         """Find the node of a label as written; ``table`` names the code set it was found in."""

@@ -18,15 +18,18 @@ from audit.base import dag
 from audit.base.dag import SYNTHETIC_ROOT, BoolArray, IntArray, Sparse
 from audit.base.errors import SchemaError
 from audit.base.limits import ANCESTORS
+from audit.base.node_names import title_and_code
 from audit.base.plurals import counted
 from audit.hierarchies.building import (
     EDGE_SCHEMA,
     NODE_SCHEMA,
     declared_nodes,
+    end_indices,
     refuse_cycle,
     rooted,
 )
 from audit.hierarchies.coding import Coding, Unlisted
+from audit.hierarchies.dangling import Dangling, DroppedEdges, without_dangling
 from audit.hierarchies.notes import Companions, Exclusions
 from audit.hierarchies.relations import RELATIONS, relate
 
@@ -57,6 +60,8 @@ class Hierarchy:
     """Rules that turn labels as written into ids; None: labels are ids."""
     repeated_edges: int = 0
     """Number of edges that the source states more than once; each counts once."""
+    dropped: DroppedEdges = field(default_factory=DroppedEdges)
+    """Edges of the source of which an end is no node, if they were dropped on request."""
     complete_tables: frozenset[str] = frozenset()
     """Names of the code sets whose valid codes are all nodes."""
     exclusions: Exclusions | None = None
@@ -79,39 +84,37 @@ class Hierarchy:
         labelled_ancestors: Literal["fault", "allowed"] = "allowed",
         coding: Coding | None = None,
         complete_tables: frozenset[str] = frozenset(),
+        dangling: Dangling = "refuse",
     ) -> Hierarchy:
         """Build a hierarchy from edges and, where the format declares them, nodes.
 
         Args:
             edges: Columns ``child, parent``. A repeated edge counts once.
             nodes: Columns ``node`` and, if known, ``title`` and ``assignable`` (null: assignable if
-                a leaf). If given, it must declare every id in ``edges``; otherwise ids are declared
-                by occurring in ``edges``.
+                a leaf). If given, an edge to an id that it does not declare is dangling; otherwise
+                ids are declared by occurring in ``edges``.
             name: Name of the hierarchy in reports.
             labelled_ancestors: Whether a label beside its own ancestor is a fault.
             coding: Rules for labels as written.
             complete_tables: Names of the code sets whose valid codes are all nodes.
+            dangling: Treatment of dangling edges.
 
         Raises:
-            HierarchyError: On a cycle (a shortest one is shown), an undeclared id, or no node.
+            HierarchyError: On a cycle (a shortest one is shown), or no node.
+            DanglingError: On a dangling edge that is not to be dropped.
             SchemaError: On an empty id, or a node declared twice.
 
         Several tops are put under one synthetic root; a single top is the root.
         """
         edges = edges.select("child", "parent")
-        declared, unique = rooted(declared_nodes(edges, nodes), edges.unique())
+        declared = declared_nodes(edges, nodes)
+        edges, dropped = without_dangling(edges, declared["node"], dangling)
+        declared, unique = rooted(declared, edges.unique())
         ids = declared["node"].to_list()
-        position = pl.DataFrame({"node": ids, "index": np.arange(len(ids))})
-        ends = [
-            unique.select(pl.col(end).alias("node"))
-            .join(position, on="node", how="left", maintain_order="left")["index"]
-            .to_numpy()
-            .astype(np.int64)
-            for end in ("child", "parent")
-        ]
-        matrix = dag.edge_matrix(ends[0], ends[1], len(ids))
-        refuse_cycle(matrix, name, unique, declared)
-        leaf = np.bincount(ends[1], minlength=len(ids)) == 0
+        child, parent = end_indices(unique, ids)
+        matrix = dag.edge_matrix(child, parent, len(ids))
+        refuse_cycle(matrix, name, unique, declared, dropped)
+        leaf = np.bincount(parent, minlength=len(ids)) == 0
         return cls(
             name=name,
             nodes=tuple(ids),
@@ -124,6 +127,7 @@ class Hierarchy:
             labelled_ancestors=labelled_ancestors,
             coding=coding,
             repeated_edges=len(edges) - edges.n_unique(),
+            dropped=dropped,
             complete_tables=complete_tables,
         )
 
@@ -181,6 +185,7 @@ class Hierarchy:
         return replace(
             built,
             repeated_edges=self.repeated_edges,
+            dropped=self.dropped,
             exclusions=self.exclusions,
             companions=self.companions,
             unlisted=self.unlisted,
@@ -229,16 +234,19 @@ class Hierarchy:
         return self.nodes[int(lca[0])]
 
     def describe(self, index: int) -> str:
-        """Id and title of a node; without a title, the nearest titled ancestor is named instead."""
+        """A node as sentences name it: its title, then its code.
+
+        One without a title is its code, and the nearest titled node above it.
+        """
         node, title = self.nodes[index], self.titles[index]
         if title:
-            return f"{node} {title}"
+            return title_and_code(node, title)
         above = breadth_first_order(self.edges, index, return_predecessors=False)
         titled = [i for i in sorted(above) if self.titles[i] and i != self.root]
         if not titled:
             return node
         nearest = max(titled, key=lambda i: int(self.depth[i]))
-        return f"{node} (below {self.nodes[nearest]} {self.titles[nearest]})"
+        return f"{node} (below {self.titles[nearest]}, {self.nodes[nearest]})"
 
     @cached_property
     def closure(self) -> Sparse:

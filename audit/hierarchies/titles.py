@@ -11,6 +11,7 @@ import polars as pl
 
 from audit.base.errors import InputError, first_cases
 from audit.base.files import column_named, first_bytes, read_bytes, read_table, refuse_pickle
+from audit.hierarchies.building import NODE_SCHEMA
 from audit.hierarchies.coding import Placement
 from audit.hierarchies.hierarchy import Hierarchy
 from audit.hierarchies.icd import icd9
@@ -91,7 +92,9 @@ def with_titles(hierarchy: Hierarchy, lists: Sequence[TitleList]) -> Hierarchy:
 
     Time grows with the number of codes plus the size of the hierarchy.
     """
-    listed = pl.concat([_placed(hierarchy, one) for one in lists] or [_no_nodes()])
+    listed = pl.concat(
+        [_placed(hierarchy, one) for one in lists] or [pl.DataFrame(schema=NODE_SCHEMA)]
+    )
     listed = listed.unique("node", keep="first", maintain_order=True)
     if listed.is_empty():
         return hierarchy
@@ -212,7 +215,3 @@ def _keeping_titles(hierarchy: Hierarchy, nodes: pl.DataFrame) -> pl.DataFrame:
     titled = [node for node, title in zip(hierarchy.nodes, hierarchy.titles, strict=True) if title]
     keep = pl.col("node").is_in(titled)
     return nodes.with_columns(pl.when(keep).then(None).otherwise("title").alias("title"))
-
-
-def _no_nodes() -> pl.DataFrame:
-    return pl.DataFrame(schema={"node": pl.String, "title": pl.String, "assignable": pl.Boolean})

@@ -10,9 +10,9 @@ import numpy as np
 import polars as pl
 from scipy.sparse import csr_array
 
-from audit.base.dag import BoolArray, IntArray, Sparse
+from audit.base.dag import BoolArray, FloatArray, IntArray, Sparse
 from audit.engine.statistics.fdr import benjamini_hochberg
-from audit.engine.statistics.intervals import FloatArray, newcombe
+from audit.engine.statistics.intervals import newcombe
 from audit.measure.measure import Measurements
 
 DRIFT_VALUES: dict[str, Any] = {

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Literal
+from typing import Literal, TypeVar
 
 import numpy as np
 import polars as pl
@@ -13,6 +13,7 @@ from scipy.sparse import csr_array
 
 from audit.alignment.measure import ModelMeasurements, measure_model
 from audit.base.dag import IntArray
+from audit.base.errors import InputError
 from audit.base.progress import Progress, silent
 from audit.concepts.measurements import ConceptMeasurements
 from audit.counting.counts import Counts
@@ -77,9 +78,9 @@ class Measurements:
         Raises:
             ValueError: If the data were only counted.
         """
-        if self.instances is None:
-            raise ValueError("the instances themselves are required, and only counts are there")
-        return self.instances
+        return _there(
+            self.instances, "the instances themselves are required, and only counts are there"
+        )
 
     @property
     def explained(self) -> ExplanationMeasurements:
@@ -88,9 +89,7 @@ class Measurements:
         Raises:
             ValueError: Without attributions.
         """
-        if self.explanations is None:
-            raise ValueError("explanations are required, and none were measured")
-        return self.explanations
+        return _there(self.explanations, "explanations are required, and none were measured")
 
     @property
     def tested(self) -> ConceptMeasurements:
@@ -99,9 +98,7 @@ class Measurements:
         Raises:
             ValueError: Without representations.
         """
-        if self.concepts is None:
-            raise ValueError("concepts are required, and none were measured")
-        return self.concepts
+        return _there(self.concepts, "concepts are required, and none were measured")
 
     @property
     def entailed(self) -> EntailmentMeasurements:
@@ -110,9 +107,7 @@ class Measurements:
         Raises:
             ValueError: Without one.
         """
-        if self.entailment is None:
-            raise ValueError("an entailment graph is required, and none was measured")
-        return self.entailment
+        return _there(self.entailment, "an entailment graph is required, and none was measured")
 
     @property
     def hierarchy(self) -> Hierarchy:
@@ -180,10 +175,9 @@ class Measurements:
         Raises:
             ValueError: Without predictions.
         """
-        if self.model is None:
-            raise ValueError("predictions are required")
+        model = _there(self.model, "predictions are required")
         residual = np.array(sorted(self.residual), np.int64)
-        return labels_below(self.model.decided, self.hierarchy.strict_closure, residual)
+        return labels_below(model.decided, self.hierarchy.strict_closure, residual)
 
     def vanished_within(self, columns: tuple[str, ...]) -> pl.DataFrame:
         """Reported pairs (``a, b``) that vanish if the columns are used as strata too.
@@ -217,6 +211,15 @@ class Measurements:
         )
 
 
+_Part = TypeVar("_Part")
+
+
+def _there(part: _Part | None, required: str) -> _Part:
+    if part is None:
+        raise ValueError(required)
+    return part
+
+
 def measure(
     data: LabelDataset | Counts,
     policy: Policy,
@@ -240,6 +243,7 @@ def measure(
         progress: Progress callback.
 
     Raises:
+        InputError: If counts are to be aggregated other than over descendants.
         OutputError: If the disk is full: for counts, the pair table is written to it.
     """
     if isinstance(data, LabelDataset) and predictions is not None:
@@ -249,7 +253,7 @@ def measure(
         progress("propagating labels")
         counts: Counts = (instances := Instances(data, policy, residual))
     else:
-        counts, instances = data, None
+        counts, instances = _over_descendants(data, policy), None
     records = counts.pair_records()
     pairs = counts.pairs_of(records, progress)
     verdicts, excess = judge_pairs(
@@ -276,3 +280,13 @@ def measure(
         reference=reference,
         model=model,
     )
+
+
+def _over_descendants(counts: Counts, policy: Policy) -> Counts:
+    """The counts; raises InputError if they are to be aggregated otherwise."""
+    if policy.aggregation != "descendants":
+        raise InputError(
+            "data that are only counted are aggregated over descendants",
+            found=f"aggregation = {policy.aggregation!r}",
+        )
+    return counts

@@ -13,7 +13,9 @@ from pydantic import (
     field_validator,
 )
 
+from audit.base.dag import Aggregation
 from audit.base.errors import PolicyError, first_cases
+from audit.policy.model_questions import BehaviourQuery, Levels, Subgraph
 from audit.policy.rules import Companion, Exclusive, Expected, Frozen, Person, PersonRule, Severity
 from audit.policy.statements import ANY_BRANCH, ANY_CHECK, BranchRule, CodeDates, Threshold, Waiver
 
@@ -21,6 +23,7 @@ MIN_CELL_OF_PERSONS = 11
 """The smallest count about persons that the CMS cell-size rule lets be published."""
 
 _Rule = TypeVar("_Rule", Companion, PersonRule)
+_Named = TypeVar("_Named", Subgraph, BehaviourQuery)
 
 
 class Policy(Frozen):
@@ -61,12 +64,14 @@ class Policy(Frozen):
             several.
         unlisted_codes: Whether labels that the hierarchy lacks are refused, or hung where their
             digits place them; None: a file refuses them, a built-in classification hangs them.
+        dangling_edges: Whether edges of the hierarchy of which an end is no node are refused, or
+            dropped and counted; None: they are refused.
         unmatched_instances: Whether instances with a prediction and no labels, or with labels and
             no prediction, are refused, or counted and left out.
         error_share: Share of the rows, or instances, looked at from which an error counts as one;
             below it, it counts as a warning.
         severities: Severity of all findings of a check, in place of the check's own.
-        waivers: Findings that are told and do not count.
+        waivers: Findings that somebody answers for: waived, accepted or to be fixed.
         ratchet: Whether a finding that the reference run has too, and no worse, counts as a note.
         exclusive: Nodes of which an instance should carry one at most.
         expected: Pairs of nodes that are known to go together, with where that is known from.
@@ -76,6 +81,12 @@ class Policy(Frozen):
         person_rules: Nodes that belong to persons of one sex, or of some ages.
         code_dates: From when to when each code was valid, and the column with the true day of
             coding; None: whether a code was valid on its day is not judged.
+        aggregation: What a node's aggregated value is: each descendant once, each path, or the
+            rule of the released code for MIMIC-III.
+        levels: The cuts that a model's metrics move between: depths from the root, or the paper's
+            levels from the leaves.
+        subgraphs: Named parts of the hierarchy; a model's preference is measured between each two.
+        queries: Further kinds of a model's behaviour that instances are counted by.
     """
 
     name: str = "default"
@@ -131,6 +142,7 @@ class Policy(Frozen):
         value=0.5, reason="From one half, a calibrated model holds a node for likelier than not."
     )
     unlisted_codes: Literal["refuse", "hang"] | None = None
+    dangling_edges: Literal["refuse", "drop"] | None = None
     unmatched_instances: Literal["refuse", "count"] = "count"
     error_share: Threshold = Threshold(
         value=0.001, reason="One stray row in a large release is no reason to stop it."
@@ -144,6 +156,10 @@ class Policy(Frozen):
     person: Person | None = None
     person_rules: tuple[PersonRule, ...] = Field(default=(), strict=False)
     code_dates: CodeDates | None = None
+    aggregation: Aggregation = "descendants"
+    levels: Levels = "depth"
+    subgraphs: tuple[Subgraph, ...] = Field(default=(), strict=False)
+    queries: tuple[BehaviourQuery, ...] = Field(default=(), strict=False)
 
     @field_validator("*")
     @classmethod
@@ -162,6 +178,15 @@ class Policy(Frozen):
         if repeated:
             raise ValueError(f"rule {', '.join(repeated)} repeats an earlier one")
         return rules
+
+    @field_validator("subgraphs", "queries")
+    @classmethod
+    def _each_name_once(cls, named: tuple[_Named, ...]) -> tuple[_Named, ...]:
+        names = [one.name for one in named]
+        repeated = {name for name in names if names.count(name) > 1}
+        if repeated:
+            raise ValueError(f"{', '.join(sorted(repeated))} must name one thing")
+        return named
 
     @field_validator("waivers")
     @classmethod
@@ -184,6 +209,7 @@ class Policy(Frozen):
         yield from (("expected", node) for pair in self.expected for node in pair.nodes)
         yield from (("companions", node) for rule in self.companions for node in rule.nodes_named)
         yield from (("person_rules", node) for one in self.person_rules for node in one.nodes_named)
+        yield from (("subgraphs", node) for part in self.subgraphs for node in part.nodes)
 
     def checks_named(self) -> Iterator[tuple[str, str]]:
         """Key and name of every check that the policy names."""

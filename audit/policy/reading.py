@@ -6,6 +6,7 @@ import math
 import re
 import tomllib
 from collections.abc import Sequence
+from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
@@ -27,31 +28,52 @@ def load_policy(path: str | Path) -> Policy:
         InputError: If the table of code dates cannot be read, or is not as required.
     """
     path = Path(path)
-    text = read_text(path)
+    policy = policy_of(read_text(path), path)
+    if policy.code_dates is None:
+        return policy
+    return policy.model_copy(update={"code_dates": policy.code_dates.read(path.parent)})
+
+
+def policy_of(text: str, path: Path) -> Policy:
+    """The policy that a TOML text states, without the table of code dates that it names.
+
+    Args:
+        text: The text.
+        path: Its file, for messages; the policy is named by it unless it names itself.
+
+    Raises:
+        PolicyError: As `load_policy`.
+    """
     try:
         stated = tomllib.loads(text)
-    except (tomllib.TOMLDecodeError, RecursionError) as error:
+    except (ValueError, RecursionError) as error:
         raise PolicyError("a TOML file is required", found=str(error), where=path) from None
     try:
-        policy = Policy.model_validate({"name": path.stem, **stated})
+        return Policy.model_validate({"name": path.stem, **stated})
     except ValidationError as error:
         unknown = any(e["type"] == "extra_forbidden" and len(e["loc"]) == 1 for e in error.errors())
-        keys = f"keys: {', '.join(Policy.model_fields)}"
+        keys = f"{_meant(error)}keys: {', '.join(Policy.model_fields)}"
         raise PolicyError(
             "every key of the policy must be known, and every value be allowed",
             found=first_cases(_described(e["loc"], e["msg"], text) for e in error.errors()),
             where=path,
             hint=keys if unknown else "docs/policy.md lists what each key may be",
         ) from None
-    if policy.code_dates is None:
-        return policy
-    return policy.model_copy(update={"code_dates": policy.code_dates.read(path.parent)})
+
+
+def _meant(error: ValidationError) -> str:
+    """The key that is most like the first one that is unknown, as a question."""
+    unknown = [e["loc"][0] for e in error.errors() if e["type"] == "extra_forbidden"]
+    meant = [near for key in unknown for near in get_close_matches(str(key), Policy.model_fields)]
+    return f"did you mean {meant[0]}? " if meant else ""
 
 
 def _described(key: Sequence[str | int], message: str, text: str) -> str:
     line = line_of(key, text)
     place = f" (line {line})" if line else ""
-    return f"{'.'.join(str(part) for part in key)}{place}: {message.removeprefix('Value error, ')}"
+    told = message.removeprefix("Value error, ")
+    told = told.replace("Extra inputs are not permitted", "there is no such key")
+    return f"{'.'.join(str(part) for part in key)}{place}: {told}"
 
 
 def line_of(key: Sequence[str | int], text: str) -> int | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import date
 from pathlib import Path
-from typing import Annotated, Literal, Self
+from typing import Annotated, Literal, Self, TypeAlias
 
 from pydantic import (
     Field,
@@ -56,14 +56,22 @@ class BranchRule(Frozen):
         return first in (a, ANY_BRANCH) and second in (b, ANY_BRANCH)
 
 
+Decision: TypeAlias = Literal["waived", "accepted", "to_fix"]
+"""What somebody decided on findings: ``waived`` and ``accepted`` (right as they are) do not count;
+``to_fix`` ones still do.
+"""
+
+
 class Waiver(Frozen):
-    """Findings that somebody answers for, until a day: they are told and do not count.
+    """Findings that somebody answers for, until a day: they are told, and count if to be fixed.
 
     Args:
         check: The check whose findings are waived; ``*`` stands for any.
         node: Only findings about this node.
         subtree: Only findings about nodes at or below this one.
         pair: Only the finding about these two nodes, in either order.
+        finding: Only the finding with this id; such a waiver goes before those that name more.
+        decision: What was decided on them.
         owner: Who answers for it.
         reason: Why, as the report prints it.
         expires: The last day on which it holds.
@@ -74,6 +82,8 @@ class Waiver(Frozen):
     node: str | None = None
     subtree: str | None = None
     pair: Annotated[tuple[str, str], Field(strict=False)] | None = None
+    finding: str | None = None
+    decision: Decision = "waived"
     owner: str = Field(min_length=1)
     reason: str = Field(min_length=1)
     expires: date
@@ -91,12 +101,16 @@ class Waiver(Frozen):
     def _one_place(self) -> Self:
         if len(self.place) > 1:
             raise ValueError(f"one of {', '.join(self.place)} may be given")
+        if self.finding is not None and self.finding.split(":")[0] != self.check:
+            raise ValueError(f"check must be that of the finding {self.finding}, not {self.check}")
         return self
 
     @property
     def place(self) -> dict[str, str | tuple[str, str]]:
-        """``node``, ``subtree`` or ``pair`` with its value; empty if the whole check is waived."""
-        named = {"node": self.node, "subtree": self.subtree, "pair": self.pair}
+        """``node``, ``subtree``, ``pair`` or ``finding`` with its value; empty: the whole check."""
+        named = {
+            "node": self.node, "subtree": self.subtree, "pair": self.pair, "finding": self.finding
+        }  # fmt: skip
         return {kind: what for kind, what in named.items() if what is not None}
 
     @property

@@ -6,13 +6,15 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
+from audit.results.depths_since import depths_since
 from audit.results.disclosure import Shown, is_small
 
 Remembered: TypeAlias = Mapping[str, Any]
-"""The part of a reference that a run keeps: ``instances, status, min_cell``, and ``checks`` with
+"""The part of a reference that a run keeps: ``instances, status, min_cell``, ``hierarchy`` (its
+digest), ``depths`` (as `audit.results.depths_since.kept_depths` makes them), and ``checks`` with
 ``name, status, standing, folded`` (ids of findings) and ``findings``: those in its shared view,
-with
-``id, severity, nodes, counts, beside`` (the totals printed beside counts), ``effect, value``."""
+with ``id, severity, nodes, counts, beside`` (the totals printed beside counts), ``effect,
+value``."""
 
 EFFECTS = ("share", "ratio")
 """Evidence that measures the effect of a finding; the first one present is used."""
@@ -42,7 +44,10 @@ def effect(evidence: Mapping[str, Shown]) -> tuple[str | None, float | None]:
 
 
 def since_reference(
-    before: Remembered, checks: Sequence[Mapping[str, Any]], ids: Mapping[str, Ids]
+    before: Remembered,
+    checks: Sequence[Mapping[str, Any]],
+    ids: Mapping[str, Ids],
+    depths: Sequence[Mapping[str, Any]],
 ) -> dict[str, Any]:
     """Make the ``since_reference`` part of the shared view.
 
@@ -50,19 +55,20 @@ def since_reference(
         before: What is kept of the reference.
         checks: The shared view's checks.
         ids: All findings of each check, those not shown included.
+        depths: The shared view's depths of labels; empty where the hierarchy is another.
 
     A finding is new if the reference does not have it, not even folded into another; gone is the
     reverse. A known finding is not worse than in the reference. Findings are not compared if their
     check was not applicable in one of the runs. An effect is withheld if a count behind it is
     withheld in either run, or if the count, or its difference from a total printed beside it,
-    changed
-    by a small cell.
+    changed by a small cell.
     """
     there = {check["name"]: check for check in before["checks"]}
     pairs = [(there.get(check["name"], _UNKNOWN), check) for check in checks]
     return {
         "instances": before["instances"],
         "status": before["status"],
+        "depths": depths_since(before["depths"], depths, before["min_cell"]) if depths else [],
         "checks": [_check(old, new, ids[new["name"]]) for old, new in pairs],
         "findings": [
             line

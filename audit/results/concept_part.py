@@ -9,7 +9,7 @@ from typing import Any, ClassVar, Self
 
 import polars as pl
 
-from audit.results.part import ReadTable, Tables
+from audit.results.part import ReadTable, ResultPart, Tables
 from audit.results.shared_tables import SharedTable, shared_rows
 
 PREFIX = "concepts_"
@@ -67,7 +67,7 @@ SHARED: Mapping[str, SharedTable] = {
 
 
 @dataclass(frozen=True, eq=False)
-class ConceptPart:
+class ConceptPart(ResultPart):
     """What was measured of concepts.
 
     Args:
@@ -96,11 +96,6 @@ class ConceptPart:
             for name, frame in self.frames.items()
         }
         return {"concepts": {"facts": dict(self.facts), **tables}}
-
-    @classmethod
-    def absent(cls) -> Mapping[str, Any]:
-        """Nothing: only audits of concepts have the entry."""
-        return {}
 
     @classmethod
     def read(cls, table: ReadTable, shared: Mapping[str, Any]) -> Self | None:

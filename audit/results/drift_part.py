@@ -8,11 +8,11 @@ from typing import Any, ClassVar, Self
 
 import polars as pl
 
-from audit.results.part import ReadTable, Tables
+from audit.results.part import ReadTable, ResultPart, Tables
 
 
 @dataclass(frozen=True, eq=False)
-class DriftPart:
+class DriftPart(ResultPart):
     """Use of nodes by the values of drift columns; its overview stands in ``coverage``.
 
     Args:
@@ -28,15 +28,6 @@ class DriftPart:
     def tables(self) -> Tables:
         """``drift_values`` and ``drift_nodes``."""
         return {"drift_values": self.values, "drift_nodes": self.nodes}
-
-    def shared(self, min_cell: int) -> Mapping[str, Any]:
-        """Nothing of its own: `coverage` shows drift beside the nodes in use."""
-        return {}
-
-    @classmethod
-    def absent(cls) -> Mapping[str, Any]:
-        """Nothing."""
-        return {}
 
     @classmethod
     def read(cls, table: ReadTable, shared: Mapping[str, Any]) -> Self | None:

@@ -9,7 +9,7 @@ from typing import Any, ClassVar, NamedTuple, Self
 
 import polars as pl
 
-from audit.results.part import ReadTable, Tables
+from audit.results.part import ReadTable, ResultPart, Tables
 from audit.results.shared_tables import SharedTable, shared_rows
 
 PREFIX = "entailment_"
@@ -214,7 +214,7 @@ columns are."""
 
 
 @dataclass(frozen=True, eq=False)
-class EntailmentPart:
+class EntailmentPart(ResultPart):
     """What was measured of an entailment graph.
 
     Args:
@@ -243,11 +243,6 @@ class EntailmentPart:
             for name, frame in self.frames.items()
         }
         return {"entailment": {"facts": dict(self.facts), **tables}}
-
-    @classmethod
-    def absent(cls) -> Mapping[str, Any]:
-        """Nothing: only audits of entailment graphs have the entry."""
-        return {}
 
     @classmethod
     def read(cls, table: ReadTable, shared: Mapping[str, Any]) -> Self | None:

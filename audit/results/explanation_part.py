@@ -11,7 +11,7 @@ from typing import Any, ClassVar, Self
 import polars as pl
 
 from audit.results.explanation_metrics import explanation_metrics
-from audit.results.part import ReadTable, Tables
+from audit.results.part import ReadTable, ResultPart, Tables
 from audit.results.shared_tables import SharedTable, shared_rows
 
 PREFIX = "explanations_"
@@ -93,7 +93,7 @@ SHARED: Mapping[str, SharedTable] = {
 
 
 @dataclass(frozen=True, eq=False)
-class ExplanationPart:
+class ExplanationPart(ResultPart):
     """What was measured of explanations.
 
     Args:
@@ -135,11 +135,6 @@ class ExplanationPart:
             "metrics": explanation_metrics(tables, self.facts["k"]),
             "explanations": {"facts": dict(self.facts), **tables, "examples": examples},
         }
-
-    @classmethod
-    def absent(cls) -> Mapping[str, Any]:
-        """Nothing: only audits of explanations have the entry."""
-        return {}
 
     @classmethod
     def read(cls, table: ReadTable, shared: Mapping[str, Any]) -> Self | None:

@@ -36,11 +36,20 @@ class Part:
 
 @dataclass(frozen=True, slots=True)
 class Waived:
-    """Who answers for a finding, why, and until which day (as an ISO date)."""
+    """Who answers for a finding, why, and until which day (as an ISO date).
+
+    ``decision`` is ``waived``, ``accepted`` (right as it is) or ``to_fix``.
+    """
 
     owner: str
     reason: str
     expires: str
+    decision: str = "waived"
+
+    @property
+    def to_fix(self) -> bool:
+        """Whether the finding is to be fixed, and counts until it is."""
+        return self.decision == "to_fix"
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +58,7 @@ class Judgement:
 
     Args:
         severity: The severity set by the policy; None to keep the check's own.
-        waiver: The waiver that covers the finding, so that it does not count.
+        waiver: The waiver that covers the finding; it does not count unless it is to be fixed.
         known: Whether the reference run has it too, and it has not become worse.
         excused: Whether it counts as a note because it is known.
         dropped: Whether a limit stricter than the run's own excludes it.
@@ -108,7 +117,8 @@ class Finding:
     @property
     def counts_as(self) -> Severity | None:
         """The severity with which it counts for the status; None if it does not count."""
-        if self.judgement.waiver is not None:
+        waiver = self.judgement.waiver
+        if waiver is not None and not waiver.to_fix:
             return None
         return "note" if self.judgement.excused else self.judged_severity
 

@@ -42,10 +42,8 @@ def model_overview(
     """
     titles = dict(nodes.select("node", "title").iter_rows())
     depths = dict(nodes.select("node", "depth").iter_rows())
-    metrics, behaviours, exchanges = (
-        ((), (), ()) if model is None else (model.metrics, model.behaviours, model.exchanges)
-    )
-    scopes = sorted({metric["scope"] for metric in metrics} - {"all"})
+    behaviours, exchanges = ((), ()) if model is None else (model.behaviours, model.exchanges)
+    scopes = () if model is None else sorted(model.scopes)
     return {
         "scopes": [
             {"node": node, "title": titles.get(node), "depth": depths[node]} for node in scopes

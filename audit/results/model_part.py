@@ -10,7 +10,7 @@ from typing import Any, ClassVar, Self
 import polars as pl
 
 from audit.results.part import ReadTable, Tables
-from audit.results.shared_metrics import shared_metrics
+from audit.results.shared_metrics import Scopes, shared_metrics
 
 _METRICS: dict[str, Any] = {
     "part": pl.String,
@@ -63,6 +63,10 @@ class ModelPart:
     behaviours: tuple[Mapping[str, Any], ...] = ()
     exchanges: tuple[Mapping[str, Any], ...] = ()
 
+    def __repr__(self) -> str:
+        """Numbers of rows; the rows are many."""
+        return f"ModelPart({len(self.metrics):,} metrics, {len(self.behaviours):,} behaviours)"
+
     def tables(self) -> Tables:
         """Pairs, metrics, behaviours and exchanges; ``parameters`` of a metric as JSON."""
         metrics = [
@@ -77,12 +81,18 @@ class ModelPart:
             "exchanges": pl.DataFrame([dict(one) for one in self.exchanges], schema=_EXCHANGES),
         }
 
-    def shared(self, min_cell: int) -> Mapping[str, Any]:
-        """``metrics, metrics_absent, metrics_beside``."""
+    @property
+    def scopes(self) -> frozenset[str]:
+        """The nodes that metrics are measured below."""
+        return frozenset(metric["scope"] for metric in self.metrics) - {"all"}
+
+    def shared(self, min_cell: int, scopes: Scopes | None = None) -> Mapping[str, Any]:
+        """``metrics, metrics_absent, metrics_beside``; scopes lie beside each other as told."""
+        shown = shared_metrics((*self.metrics, *self.beside), min_cell, scopes)
         return {
-            "metrics": shared_metrics(self.metrics, min_cell),
+            "metrics": shown[: len(self.metrics)],
             "metrics_absent": [dict(metric) for metric in self.absent_metrics],
-            "metrics_beside": shared_metrics(self.beside, min_cell),
+            "metrics_beside": shown[len(self.metrics) :],
         }
 
     @classmethod

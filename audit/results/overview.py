@@ -257,12 +257,8 @@ def _steady_ratio(observed: float | None, expected: float | None, few: int) -> f
     """Label pairs over those expected, where a few more or fewer leave its digits as they are."""
     if observed is None or not expected or observed < few:
         return None
-    told = {_two_digits((observed + change) / expected) for change in (-few, 0, few)}
+    told = {float(f"{(observed + change) / expected:.2g}") for change in (-few, 0, few)}
     return told.pop() if len(told) == 1 else None
-
-
-def _two_digits(value: float) -> float:
-    return float(f"{value:.2g}")
 
 
 def _branch_pairs(

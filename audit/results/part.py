@@ -25,12 +25,12 @@ class ResultPart(Protocol):
 
     def shared(self, min_cell: int) -> Mapping[str, Any]:
         """Entries of ``result.json``, in which no count below ``min_cell`` can be read."""
-        ...
+        return {}
 
     @classmethod
     def absent(cls) -> Mapping[str, Any]:
         """Entries of ``result.json`` for a result without this part."""
-        ...
+        return {}
 
     @classmethod
     def read(cls, table: ReadTable, shared: Mapping[str, Any]) -> Self | None:

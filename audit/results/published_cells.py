@@ -22,6 +22,7 @@ from audit.results.disclosure import (
     seen_whole,
     together,
 )
+from audit.results.model_part import ModelPart
 from audit.results.overview import Published
 
 _FROM_REFERENCE = ("reference", "")
@@ -72,6 +73,11 @@ def evidence_cells(
         return {"instances": only_residual_below(parent), "of": labelled_below(parent)}
     if (check, key) == UNINFORMATIVE and release.root is not None:
         return {"instances": only_uninformative(release.root)}
+    if check == "model_habit" and len(nodes) == 1:
+        return {
+            "data_instances": only_residual_below(nodes[0]),
+            "data_of": labelled_below(nodes[0]),
+        }
     if check == "model_habit" and len(nodes) == 2:
         return {"data_instances": _met(release, *nodes)}
     if check not in _KEYED_PAIRS and (check not in _PAIRS or key):
@@ -169,3 +175,11 @@ def depths_shown(rows: list[dict[str, Any]], counts: Published) -> list[dict[str
         else row
         for row in rows
     ]
+
+
+def scope_counts(model: ModelPart | None, nodes: pl.DataFrame) -> Iterator[tuple[Cell, int]]:
+    """Instances that carry each node that a model is measured in, by cell."""
+    scopes = () if model is None else sorted(model.scopes)
+    within = nodes.filter(pl.col("node").is_in(scopes) & (pl.col("support") > 0))
+    for node, support in within.select("node", "support").iter_rows():
+        yield carried(node), support

@@ -54,6 +54,9 @@ class AuditResult:
     cases: pl.LazyFrame | None = None
     """``finding`` (id) and ``instance``: one row per instance behind each finding, in report order;
         never shared. None if the data were only counted."""
+    instances: pl.LazyFrame | None = None
+    """``instance, node, label, score, group``: the values of each instance before aggregation;
+        never shared. None unless the run was read from a folder that keeps them."""
     strata: pl.DataFrame = field(default_factory=lambda: pl.DataFrame(schema=STRATA))
     """``most_labels``: greatest number of labels in each length stratum of the pair scan, except
     the

@@ -17,7 +17,7 @@ from audit.results.disclosure import (
     shown,
     tightened,
 )
-from audit.results.findings import OF_MODEL, Finding, Part
+from audit.results.findings import OF_MODEL, Finding, Part, Waived
 from audit.results.other_views import NumberId, OtherViews
 from audit.results.published_cells import (
     UNEXPECTED_PAIR,
@@ -129,9 +129,19 @@ def shared_finding(
         ],
         "curator": finding.curator,
         "data_user": finding.data_user,
-        "waiver": asdict(finding.judgement.waiver) if finding.judgement.waiver else None,
+        **_answered_for(finding.judgement.waiver),
         "known": finding.judgement.known,
     }
+
+
+def _answered_for(waiver: Waived | None) -> dict[str, dict[str, str] | None]:
+    """``waiver`` if the finding does not count, and ``to_fix`` if somebody is to fix it."""
+    if waiver is None:
+        return {"waiver": None}
+    if not waiver.to_fix:
+        return {"waiver": asdict(waiver)}
+    promised = {"owner": waiver.owner, "reason": waiver.reason, "expires": waiver.expires}
+    return {"waiver": None, "to_fix": promised}
 
 
 def _no_finer(

@@ -16,6 +16,7 @@ from audit.results.disclosure import (
     Quantity,
     Release,
     Shown,
+    carried,
     least,
     left_possible,
     only_uninformative,
@@ -25,7 +26,9 @@ from audit.results.disclosure import (
 )
 from audit.results.drift_part import DriftPart
 from audit.results.findings import EXCHANGES, CheckResult, Finding, Place, shown_place
+from audit.results.lineage import lineage
 from audit.results.model_overview import confused, confused_counts, model_overview
+from audit.results.model_part import ModelPart
 from audit.results.other_views import DENOMINATOR, NumberId, OtherViews
 from audit.results.overview import Pictured, Published, overview, pictured
 from audit.results.parts import PARTS
@@ -38,6 +41,7 @@ from audit.results.published_cells import (
     pair_cells,
     reference_cells,
     release_of,
+    scope_counts,
 )
 from audit.results.shared_findings import (
     cells_of,
@@ -47,6 +51,7 @@ from audit.results.shared_findings import (
     shared_finding,
     withhold_ranks,
 )
+from audit.results.shared_metrics import Scopes
 
 if TYPE_CHECKING:
     from audit.results.result import AuditResult
@@ -68,6 +73,7 @@ class SharedView:
         """The view as plain data, the content of ``result.json``; see `AuditResult.shared`."""
         titles = dict(self.result.nodes.select("node", "title").iter_rows())
         checks = [self._shared_check(check, titles) for check in self.result.checks]
+        overview = self._overview
         return {
             "schema_version": SCHEMA_VERSION,
             "identity": dict(self.result.identity),
@@ -78,7 +84,10 @@ class SharedView:
             "since_reference": self._since_reference(checks),
             **self._of_parts,
             "waivers": [dict(waiver) for waiver in self.result.waivers],
-            "overview": self._overview,
+            "overview": {
+                **overview,
+                "lineage": lineage(checks, overview["tree"], self.result.edges, titles),
+            },
         }
 
     def as_earlier_of(self, later: SharedView) -> Earlier | None:
@@ -130,16 +139,35 @@ class SharedView:
         if self.result.reference is None:
             return None
         ids = {check.name: check.ids for check in self.result.checks}
-        return since_reference(self.result.reference, checks, ids)
+        same = self.result.reference["hierarchy"] == self.result.identity["hierarchy"]["sha256"]
+        depths = self._overview["coverage"]["depths"] if same else []
+        return since_reference(self.result.reference, checks, ids, depths)
 
     @property
     def _of_parts(self) -> dict[str, Any]:
         entries: dict[str, Any] = {"metrics": []}
         for kind in PARTS:
             part = self.result.part(kind)
-            own = kind.absent() if part is None else part.shared(self._min_cell)
+            if isinstance(part, ModelPart):
+                own = part.shared(self._min_cell, self._scopes_of(part))
+            else:
+                own = kind.absent() if part is None else part.shared(self._min_cell)
             entries |= {**own, "metrics": [*entries["metrics"], *own.get("metrics", ())]}
         return entries
+
+    def _scopes_of(self, model: ModelPart) -> Scopes:
+        """How the scopes of a model's metrics lie, with the supports that are shown."""
+        release, named = self._release, model.scopes
+        return Scopes(
+            above={one: (release.at_or_above(one) & named) - {one} for one in named},
+            apart=release.assertions == release.labelled
+            and all(len(above) < 2 for above in release.parents.values()),
+            supports={
+                one: support
+                for one in named
+                if isinstance(support := self._published.get(carried(one)), int)
+            },
+        )
 
     @cached_property
     def _overview(self) -> dict[str, Any]:
@@ -222,11 +250,12 @@ class SharedView:
 
     @cached_property
     def _drawn_counts(self) -> dict[Cell, int]:
-        """Those of the pictures."""
+        """Those of the pictures, and of the nodes that a model is measured in."""
         return {
             **dict(self._pictured.counts()),
             **dict(confused_counts(self._confused)),
             **dict(depth_counts(self.result.nodes)),
+            **dict(scope_counts(self.result.model, self.result.nodes)),
         }
 
     @property

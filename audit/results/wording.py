@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from typing import Any
 
 from audit.base.plurals import bound, of_one
 from audit.results.disclosure import (
@@ -52,6 +53,14 @@ def filled(statement: str, evidence: Mapping[str, Shown]) -> str:
     return _PLACEHOLDER.sub(replace, _CHOICE.sub(choice, _CLAUSE.sub(clause, statement)))
 
 
+def promise(finding: Mapping[str, Any]) -> Iterator[str]:
+    """The sentence on who is to fix a finding of ``result.json``; nothing where nobody is."""
+    if promised := finding.get("to_fix"):
+        yield (
+            f"To be fixed by {promised['owner']} until {promised['expires']}: {promised['reason']}"
+        )
+
+
 def _share_bound(name: str, evidence: Mapping[str, Shown]) -> str:
     """A withheld share as far as the bound of its count beside a printed total tells it."""
     count_ = next((evidence[n] for n in ("instances", "rows") if n in evidence), None)
@@ -63,7 +72,8 @@ def _share_bound(name: str, evidence: Mapping[str, Shown]) -> str:
     if count_[0] == "<":
         highest = min(int(count_[1:]) - 1, of) / of
         return "" if highest >= 1 else f"at most {_rounded(highest, up=True)}"
-    return f"at least {_rounded(least(count_) / of, up=False)}"
+    lowest = _rounded(least(count_) / of, up=False)
+    return f"at least {lowest}" if lowest != "0.0%" else "more than none"
 
 
 def _rounded(share: float, *, up: bool) -> str:

@@ -47,7 +47,7 @@ from audit.runs.analysis import Analysis
 from audit.runs.beside import protected_beside, refuse_other_data
 from audit.runs.cases import CaseNumbers, case_table
 from audit.runs.labels_alone import LABELS_ALONE
-from audit.runs.policy_refusals import refuse_columns, refuse_other_placing
+from audit.runs.policy_refusals import refuse_columns, refuse_dropped_edges, refuse_other_placing
 
 DISTRIBUTION = "hierarchy-audit"
 
@@ -81,8 +81,7 @@ def run_audit(
         sources: The files that were counted; if empty, the data are identified by the counts.
         added_to: Digest of the data that the counts were added to; empty if there are none.
         reference: An earlier run, read back: findings already in it are marked as known.
-        protected_with: Earlier audits of the same data: whoever has their shared views learns no
-            withheld count from the new one beside them.
+        protected_with: Earlier audits of the same data: no withheld count is told beside them.
         today: The day that decides whether waivers have expired; None for `judging_date`.
         device: PyTorch device that counts pairs of scores, ``cpu`` or ``cuda``; None for NumPy.
         progress: Progress callback.
@@ -93,10 +92,11 @@ def run_audit(
     Raises:
         PolicyError: If the policy names something that the hierarchy or the data lack, contradicts
             itself, asks for a ratchet without a reference, or uses future dates as true days.
-        InputError: If the reference is of another hierarchy, a run to protect with is of other
-            data, a day or an age cannot be parsed, the device is not available, or data that
-            were only counted come with an analysis.
+        InputError: If the reference is of another hierarchy, a run to protect with of other data,
+            ``policy`` or ``predictions`` of another type, a day or an age cannot be parsed, the
+            device is not available, or data that were only counted come with an analysis.
     """
+    _require_kinds(policy, predictions)
     data = _placed(data, predictions, analyses)
     policy, today = _policy_of(data.hierarchy, policy, reference), today or judging_date()
     refuse_columns(policy, data, today)
@@ -112,6 +112,20 @@ def run_audit(
     result = _result(measured, origin, checks, _parts(measured, analyses))
     result = protected_beside(result, protected_with)
     return _with_cases(judged(result, policy, today=today, reference=reference), data, cases)
+
+
+def _require_kinds(policy: object, predictions: object) -> None:
+    """Refuse what stands in the place of a policy or of predictions, as from a notebook."""
+    for given, kind, hint in (
+        (policy, Policy, "the second place is that of a policy: run_audit(data, predictions=...)"),
+        (predictions, Predictions, "audit.load_predictions(scores, dataset) makes them"),
+    ):
+        if given is not None and not isinstance(given, kind):
+            raise InputError(
+                f"{kind.__name__} of audit is required, or nothing",
+                found=f"{type(given).__module__}.{type(given).__name__}",
+                hint=hint,
+            )
 
 
 def _placed(
@@ -178,6 +192,7 @@ def _policy_of(
     refuse_unknown_names(policy, set(hierarchy.nodes), hierarchy.name)
     refuse_reference(hierarchy.name, policy, reference)
     refuse_other_placing(policy, hierarchy)
+    refuse_dropped_edges(policy, hierarchy)
     refuse_contradictions(policy, hierarchy)
     return policy
 
@@ -350,7 +365,7 @@ def _digest(
 
 
 def _ledger(measured: Measurements, origin: _Origin) -> dict[str, Any]:
-    ledger = measured.ledger
+    ledger, dropped = measured.ledger, measured.hierarchy.dropped.to_dict()
     per_instance = pl.Series(origin.labels_per_instance)
     return {
         "rows_read": ledger.rows_read,
@@ -364,4 +379,4 @@ def _ledger(measured: Measurements, origin: _Origin) -> dict[str, Any]:
             "median": per_instance.median(),
             "p90": per_instance.quantile(0.9, "nearest"),
         },
-    }
+    } | ({"dropped_edges": dropped} if dropped else {})

@@ -15,7 +15,6 @@ from audit.data.dataset import LabelDataset
 from audit.entailment.corrections import corrections, write_corrected
 from audit.entailment.dataset import EntailmentDataset
 from audit.entailment.detection.predictions import (
-    ValidityPredictions,
     read_validity_predictions,
     together,
 )
@@ -23,7 +22,7 @@ from audit.entailment.generation.generations import read_generations
 from audit.entailment.generation.ratings import read_ratings
 from audit.entailment.measure import Beside, EntailmentMeasurements, measure_entailment
 from audit.entailment.prompting.answers import answer_texts, read_answers
-from audit.entailment.reading.answer_columns import refuse_foreign
+from audit.entailment.reading.answer_columns import AnswerRows, refuse_foreign
 from audit.entailment.reading.columns import ELEMENTS
 from audit.entailment.reading.reading import read_entailment
 from audit.hierarchies.formats.wordnet import read_wordnet
@@ -64,6 +63,8 @@ class Entailment:
         """What a run keeps of the entailment graph."""
         entailed = measured.entailed
         tables = dict(_tables(entailed))
+        rate = measured.policy.false_discovery_rate.value
+        tables["corrections"] = corrections(entailed, rate)
         if self.settings.answers:
             tables["answers"] = answer_texts(self.settings.answers)
         restricted = {name: frame for name, frame in tables.items() if name not in SHARED}
@@ -116,7 +117,7 @@ def _positives(settings: Entailing) -> EntailmentDataset | None:
     return read_entailment(settings.positives, settings.kind, columns, labelled=False)
 
 
-def _predictions(settings: Entailing) -> ValidityPredictions:
+def _predictions(settings: Entailing) -> AnswerRows:
     """Predicted validity, and answers to prompts."""
     read = []
     if settings.predictions:
@@ -126,8 +127,10 @@ def _predictions(settings: Entailing) -> ValidityPredictions:
     return together(read)
 
 
-def write_corrected_files(result: AuditResult, settings: Settings, folder: Path) -> int:
-    """Write copies of the files of a run with its corrections.
+def write_corrected_files(
+    result: AuditResult, settings: Settings, folder: Path
+) -> Mapping[str, int]:
+    """Write copies of the files of a run with its corrections, those to review left out.
 
     Args:
         result: The result of an audit of an entailment graph.
@@ -135,7 +138,7 @@ def write_corrected_files(result: AuditResult, settings: Settings, folder: Path)
         folder: A folder that does not exist.
 
     Returns:
-        The number of corrections.
+        The corrections that were made, and those that are left to people, by ``action``.
     """
     entailing, part = settings.entailing, result.part(EntailmentPart)
     if entailing is None or part is None:
@@ -144,7 +147,7 @@ def write_corrected_files(result: AuditResult, settings: Settings, folder: Path)
     files = (Path(settings.dataset), *entailing.further)
     dataset = read_entailment(files, entailing.kind, entailing.columns)
     write_corrected(dataset, proposed, folder, entailing.kind, entailing.columns)
-    return proposed.height
+    return dict(proposed["action"].value_counts().iter_rows())
 
 
 def _tables(entailed: EntailmentMeasurements) -> Iterator[tuple[str, pl.DataFrame]]:
@@ -157,7 +160,6 @@ def _tables(entailed: EntailmentMeasurements) -> Iterator[tuple[str, pl.DataFram
             value = getattr(measured, field.name)
             if isinstance(value, pl.DataFrame):
                 yield f"{room}_{field.name}", value
-    yield "corrections", corrections(entailed.dataset, entailed.quality)
 
 
 def _facts(

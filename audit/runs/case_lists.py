@@ -9,7 +9,8 @@ from pathlib import Path
 
 import polars as pl
 
-from audit.base.errors import InputError, OutputError
+from audit.base.errors import InputError
+from audit.base.new_file import replacing
 from audit.engine.statistics.resampling import unit_keys
 from audit.results.result import AuditResult
 from audit.results.wording import filled
@@ -123,21 +124,5 @@ def write_csv(cases: pl.LazyFrame, file: Path, *, overwrite: bool) -> None:
     Raises:
         OutputError: If ``file`` exists and is not a file, or is one and ``overwrite`` is False.
     """
-    if file.exists() and not (overwrite and file.is_file()):
-        raise OutputError(
-            "an earlier file is not replaced without being asked",
-            found="a file" if file.is_file() else "something that is no file",
-            where=file,
-            hint="add --overwrite, or name another file" if file.is_file() else "name another",
-        )
-    begun = file.with_name(f".{file.name}.begun")
-    try:
-        with begun.open("wb") as opened:
-            cases.sink_csv(opened)
-        begun.replace(file)
-    except OSError as error:
-        raise OutputError(
-            "a file that can be written is required", found=error.strerror or str(error), where=file
-        ) from None
-    finally:
-        begun.unlink(missing_ok=True)
+    with replacing(file, overwrite=overwrite) as begun, begun.open("wb") as opened:
+        cases.sink_csv(opened)

@@ -16,6 +16,7 @@ import polars as pl
 from audit.base.disk import exchange, flush, on_disk, working_beside
 from audit.base.errors import InputError, OutputError
 from audit.base.files import read_json
+from audit.base.progress import Progress, silent
 from audit.results.disclosure.earlier_table import earlier_frame
 from audit.results.result import AuditResult, to_json_bytes
 from audit.runs.manifest import (
@@ -28,12 +29,15 @@ from audit.runs.manifest import (
     write_manifest,
     write_restricted_manifest,
 )
+from audit.runs.pair_layout import ROWS_OF_GROUP, write_pair_layout
 from audit.runs.seal_key import SealKey
 
 HTML, PDF = "report.html", "report.pdf"
 POLICY, FINDINGS = "policy.json", "findings.parquet"
 DENOMINATORS = "denominators.json"
 REFERENCE, EARLIER = "reference.json", "earlier.parquet"
+INSTANCES = "instances.parquet"
+PAIR_TABLES = ("pairs.parquet", "model_pairs.parquet")
 OTHERS, NUMBERS = "protected_with.parquet", "protected_with.json"
 
 
@@ -46,6 +50,9 @@ class FolderKind:
 
 
 RUN = FolderKind("run", RESULT)
+HISTORY = FolderKind("history", "history.json")
+HISTORY_VERSION = "1.0"
+"""Version of the schema of ``history.json``."""
 
 
 @contextmanager
@@ -233,11 +240,11 @@ def write_run(result: AuditResult, out: str | Path, *, overwrite: bool = False) 
     return out
 
 
-def write_tables(result: AuditResult, folder: Path) -> None:
+def write_tables(result: AuditResult, folder: Path, progress: Progress = silent) -> None:
     """Write ``result.json`` and the restricted tables."""
     (folder / RESULT).write_bytes(to_json_bytes(result.shared()))
     restricted = folder / RESTRICTED
-    restricted.mkdir(exist_ok=True)
+    restricted.mkdir(mode=0o700, exist_ok=True)
     (restricted / POLICY).write_bytes(to_json_bytes(result.counted_with))
     result.nodes.write_parquet(restricted / "nodes.parquet")
     result.edges.write_parquet(restricted / "edges.parquet")
@@ -245,7 +252,7 @@ def write_tables(result: AuditResult, folder: Path) -> None:
     result.strata.write_parquet(restricted / "strata.parquet")
     result.branch_pairs.write_parquet(restricted / "branch_pairs.parquet")
     _write_judged(result, restricted)
-    result.pairs.sink_parquet(restricted / "pairs.parquet")
+    result.pairs.sink_parquet(restricted / "pairs.parquet", row_group_size=ROWS_OF_GROUP)
     if result.cases is not None:
         result.cases.sink_parquet(restricted / "cases.parquet")
     if result.others is not None:
@@ -254,11 +261,14 @@ def write_tables(result: AuditResult, folder: Path) -> None:
     for part in result.parts:
         for name, table in part.tables().items():
             _write_table(table, restricted / f"{name}.parquet")
+    for name in PAIR_TABLES:
+        if (restricted / name).is_file():
+            write_pair_layout(restricted / name, result.nodes["node"], progress)
 
 
 def _write_table(table: pl.DataFrame | pl.LazyFrame, path: Path) -> None:
     if isinstance(table, pl.LazyFrame):
-        table.sink_parquet(path)
+        table.sink_parquet(path, row_group_size=ROWS_OF_GROUP)
     else:
         table.write_parquet(path)
 

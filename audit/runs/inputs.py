@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
+from audit.base.errors import PolicyError
 from audit.base.progress import Progress, silent
 from audit.checks.judging import rejudged
 from audit.data.dataset import LabelDataset, load_labels
@@ -15,6 +15,7 @@ from audit.engine.scores.score_tensors import device_named
 from audit.hierarchies.hierarchy import Hierarchy
 from audit.hierarchies.reading import load_hierarchy
 from audit.policy.built_in import policy_for
+from audit.policy.model_questions import BehaviourQuery, Subgraph, query_of, subgraph_of
 from audit.policy.policy import Policy
 from audit.policy.reading import load_policy
 from audit.results.result import AuditResult
@@ -26,16 +27,38 @@ from audit.runs.wrong_hierarchy import refuse_wrong_classes, refuse_wrong_hierar
 
 
 def stated_policy(settings: Settings) -> Policy | None:
-    """The policy file, overridden by ``min_cell`` and ``strata``; None if none is given."""
+    """The policy file, overridden by what options state; None if nothing is given.
+
+    Strata, subgraphs and queries stand beside those of the file.
+
+    Raises:
+        InputError: If a subgraph or query is not stated as required.
+        PolicyError: If a name is given twice.
+    """
     stated = load_policy(settings.policy) if settings.policy else None
-    said: dict[str, Any] = {} if settings.min_cell is None else {"min_cell": settings.min_cell}
-    if settings.strata:
-        named = (*(stated.strata if stated else ()), *settings.strata)
-        said["strata"] = tuple(dict.fromkeys(named))
+    single = ("min_cell", "levels", "aggregation")
+    said = {name: value for name in single if (value := getattr(settings, name)) is not None}
+    further = {
+        "strata": settings.strata,
+        "subgraphs": tuple(map(subgraph_of, settings.subgraphs)),
+        "queries": tuple(map(query_of, settings.queries)),
+    }
+    for name, own in further.items():
+        if own:
+            said[name] = tuple(dict.fromkeys((*(getattr(stated, name, ())), *own)))
+    _refuse_twice({name: said.get(name, ()) for name in ("subgraphs", "queries")})
     if not said:
         return stated
     over = Policy(**said)
     return over.over(stated) if stated else over
+
+
+def _refuse_twice(named: Mapping[str, Sequence[Subgraph | BehaviourQuery]]) -> None:
+    for key, found in named.items():
+        names = [one.name for one in found]
+        repeated = [name for name in dict.fromkeys(names) if names.count(name) > 1]
+        if repeated:
+            raise PolicyError(f"each of the {key} needs a name of its own", found=repeated[0])
 
 
 def reference_run(settings: Settings) -> AuditResult | None:
@@ -92,9 +115,14 @@ def read_data(
 
 
 def read_hierarchy(settings: Settings, policy: Policy | None) -> Hierarchy:
-    """Read the hierarchy, configured for labels that it lacks."""
+    """Read the hierarchy, configured for labels that it lacks and for dangling edges."""
     unlisted = settings.unlisted or (policy.unlisted_codes if policy else None)
-    return load_hierarchy(settings.hierarchy, relations=settings.relations, unlisted=unlisted)
+    return load_hierarchy(
+        settings.hierarchy,
+        relations=settings.relations,
+        unlisted=unlisted,
+        dangling=settings.dangling or (policy.dangling_edges if policy else None),
+    )
 
 
 def deciding_files(settings: Settings, policy: Policy | None) -> Iterator[tuple[str, Path | None]]:

@@ -2,35 +2,40 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 
 from audit.base.errors import InputError
 from audit.data.dataset import LabelDataset
+from audit.data.instance_tree import InstanceTree
 from audit.data.predictions import Predictions
 from audit.data.weighted_dag import WeightedDag
 from audit.hierarchies.hierarchy import Hierarchy
+from audit.results.result import AuditResult
+from audit.runs.folder import INSTANCES
 from audit.runs.manifest import RESTRICTED
 from audit.runs.read import read_run
 
-INSTANCES = "instances.parquet"
-
 
 def instance_frame(dataset: LabelDataset, predictions: Predictions | None = None) -> pl.DataFrame:
-    """``instance, node, label, score``: the values of each node before aggregation.
+    """``instance, node, label, score, group``: the values of each node before aggregation.
 
-    ``label`` is 1 if the node is a direct label, else 0; ``score`` is null if there is none. An
-    instance
-    with neither labels nor scores has no row.
+    ``label`` is 1 if the node is a direct label, else 0. ``score`` is 0 if the predictions hold the
+    instance but not the node, null if they do not hold the instance. ``group`` is null without
+    groups. An instance with neither labels nor scores has no row.
     """
     ids, nodes = dataset.instances["instance"], pl.Series(dataset.hierarchy.nodes, dtype=pl.String)
     direct = dataset.direct.tocoo()
     labels = pl.DataFrame(
         {"instance": ids.gather(direct.row), "node": nodes.gather(direct.col), "label": direct.data}
     )
+    groups = dataset.instances.select("instance", "group")
     if predictions is None:
-        return labels.with_columns(pl.lit(None, pl.Float64).alias("score"))
+        values = labels.with_columns(pl.lit(None, pl.Float64).alias("score"))
+        return values.join(groups, on="instance", how="left", maintain_order="left")
     coo = predictions.scores.tocoo()
     scores = pl.DataFrame(
         {
@@ -39,9 +44,12 @@ def instance_frame(dataset: LabelDataset, predictions: Predictions | None = None
             "score": coo.data,
         }
     )
+    held = pl.col("instance").is_in(ids.gather(predictions.rows).implode())
+    none = pl.when(held).then(pl.lit(0.0))
     return (
         labels.join(scores, on=["instance", "node"], how="full", coalesce=True)
-        .with_columns(pl.col("label").fill_null(0))
+        .with_columns(pl.col("label").fill_null(0), pl.col("score").fill_null(none))
+        .join(groups, on="instance", how="left")
         .sort("instance", "node")
     )
 
@@ -51,10 +59,28 @@ def write_instances(instances: pl.DataFrame, folder: Path) -> None:
     instances.write_parquet(folder / RESTRICTED / INSTANCES)
 
 
-def read_instance(
-    run: str | Path, instance: str, *, unsealed: bool = False
-) -> dict[str, WeightedDag]:
-    """The weighted DAGs of one instance of a run: ``Labels`` and, if any, ``Predictions``.
+def kept_instances(run: str | Path, instance: str | None = None) -> pl.DataFrame:
+    """The table of `instance_frame` that a run keeps, of one instance or of all.
+
+    Raises:
+        InputError: If the run kept no instances.
+    """
+    path = Path(run) / RESTRICTED / INSTANCES
+    if not path.is_file():
+        raise InputError(
+            "a run that keeps its instances is required",
+            found=f"no {RESTRICTED}/{INSTANCES}",
+            where=run,
+            hint="make it with: audit run ... --keep-instances",
+        )
+    rows = pl.scan_parquet(path)
+    return (rows if instance is None else rows.filter(pl.col("instance") == instance)).collect()
+
+
+def read_instance(run: str | Path, instance: str, *, unsealed: bool = False) -> InstanceTree:
+    """The labels and predictions of one instance of a run, in one tree.
+
+    Values are added up as the policy says that the run was counted with.
 
     Args:
         run: Folder of the run.
@@ -64,16 +90,8 @@ def read_instance(
     Raises:
         InputError: If the run kept no instances, or not this one; also as `audit.read_run`.
     """
-    path = Path(run) / RESTRICTED / INSTANCES
     result = read_run(run, unsealed=unsealed)
-    if not path.is_file():
-        raise InputError(
-            "a run that keeps its instances is required",
-            found=f"no {RESTRICTED}/{INSTANCES}",
-            where=run,
-            hint="make it with: audit run ... --keep-instances",
-        )
-    rows = pl.scan_parquet(path).filter(pl.col("instance") == instance).collect()
+    rows = kept_instances(run, instance)
     if rows.is_empty():
         raise InputError(
             "an instance with labels or predictions is required", found=repr(instance), where=run
@@ -83,10 +101,45 @@ def read_instance(
         result.nodes.select("node", "title", "assignable"),
         name=str(result.identity["hierarchy"]["name"]),
     )
-    values = {"Labels": rows.filter(pl.col("label") > 0).select("node", "label")}
-    predicted = rows.filter(pl.col("score") > 0).select("node", "score")
-    if len(predicted):
-        values["Predictions"] = predicted
+    return instance_tree(rows, hierarchy, result)
+
+
+def instance_tree(rows: pl.DataFrame, hierarchy: Hierarchy, result: AuditResult) -> InstanceTree:
+    """The labels and predictions of one instance in one tree.
+
+    Args:
+        rows: Rows of `instance_frame` of the instance.
+        hierarchy: The hierarchy of the run.
+        result: The run, whose policy says how values are added up, and whose ledger says what is
+            predicted.
+    """
+    predictions = result.ledger["predictions"]
+    aggregation = result.counted_with.get("aggregation", "descendants")
+    labels = rows.filter(pl.col("label") > 0).select("node", "label")
+    scores = rows.filter(pl.col("score") > 0).select("node", "score")
+    decided = predictions or {"decision_threshold": 0, "single_label": False}
+    return InstanceTree(
+        WeightedDag(hierarchy, dict(labels.iter_rows()), aggregation),
+        WeightedDag(hierarchy, dict(scores.iter_rows()), aggregation) if len(scores) else None,
+        threshold=float(decided["decision_threshold"]),
+        single_label=bool(decided["single_label"]),
+    )
+
+
+def instance_view(tree: InstanceTree, instance: str, least: float) -> dict[str, Any]:
+    """The tree of an instance as plain values, for its page; nothing in it is suppressed.
+
+    Args:
+        tree: From `read_instance`.
+        instance: Id of the instance.
+        least: As in `InstanceTree.lines`.
+    """
     return {
-        title: WeightedDag(hierarchy, dict(frame.iter_rows())) for title, frame in values.items()
+        "instance": instance,
+        "hierarchy": tree.labels.hierarchy.name,
+        "predicted": tree.predictions is not None,
+        "threshold": tree.threshold,
+        "single_label": tree.single_label,
+        "sums": tree.sums,
+        "lines": [asdict(line) for line in tree.lines(least)],
     }

@@ -283,7 +283,7 @@ def _count_in_batches(
 ) -> PairCount:
     from audit.counting.file import count_pairs
 
-    id, label = batches_of(source).columns(source, settings.id, settings.label)
+    id, label = batches_of(source, settings.label).columns(source, settings.id, settings.label)
     memory = MEMORY if settings.memory is None else settings.memory
     return count_pairs(source, hierarchy, instance=id, label=label, memory=memory, **options)
 
@@ -299,7 +299,7 @@ def _countable(settings: Settings) -> Source:
     """What is counted; raises InputError if its format does not give batches."""
     source = settings.source
     named = settings.format
-    known = format_of(source, named).name if settings.engine == "stream" else named
+    known = format_of(source, named, settings.label).name if settings.engine == "stream" else named
     giving = [known.name for known in FORMATS if known.batches]
     if known is not None and known not in giving:
         raise InputError(
@@ -320,6 +320,8 @@ def _refuse_what_counts_lack(
         "--predictions": settings.predictions,
         "--classes": settings.classes,
         "--keep-instances": keep_instances,
+        "--aggregation, or aggregation of the policy": policy
+        and policy.aggregation != "descendants",
         "--strata, or strata, drift, code_dates or person of the policy": policy and policy.columns,
     }
     given = [option for option, value in options.items() if value]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from datetime import date
 
 from audit.base.errors import PolicyError, first_cases
+from audit.base.plurals import counted
 from audit.counting.counts import PairCount
 from audit.data.dataset import LabelDataset
 from audit.hierarchies.hierarchy import Hierarchy
@@ -21,6 +22,16 @@ def refuse_other_placing(policy: Policy, hierarchy: Hierarchy) -> None:
             f'labels must be placed as unlisted_codes = "{asked}" of the policy asks',
             found=f"a hierarchy read with {done}",
             hint=f'leave --unlisted out, or audit.load_hierarchy(..., unlisted="{asked}")',
+        )
+
+
+def refuse_dropped_edges(policy: Policy, hierarchy: Hierarchy) -> None:
+    """Raise PolicyError if edges were dropped though the policy says that they are refused."""
+    if policy.dangling_edges == "refuse" and hierarchy.dropped.edges:
+        raise PolicyError(
+            'a hierarchy without dangling edges is required by dangling_edges = "refuse"',
+            found=f"{counted(len(hierarchy.dropped.edges), 'edges')} dropped from {hierarchy.name}",
+            hint="leave --dangling out, or change the policy",
         )
 
 

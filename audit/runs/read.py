@@ -10,7 +10,7 @@ from typing import Any
 import polars as pl
 
 from audit.base.errors import InputError
-from audit.base.files import read_json, sha256_of
+from audit.base.files import parquet_schema, read_json, read_table, sha256_of
 from audit.results.disclosure import Earlier, Quantity
 from audit.results.disclosure.earlier_table import earlier_of
 from audit.results.findings import CheckResult, Finding, Judgement, Part, Waived
@@ -22,6 +22,7 @@ from audit.results.shared_view import SCHEMA_VERSION
 from audit.runs.folder import (
     DENOMINATORS,
     EARLIER,
+    INSTANCES,
     NUMBERS,
     OTHERS,
     POLICY,
@@ -78,7 +79,7 @@ def _refuse_other_version(folder: Path) -> None:
 
 def _read(folder: Path) -> AuditResult:
     shared = read_json(folder / RESULT)
-    tables = {name: pl.read_parquet(_table_file(folder, name)) for name in _TABLES}
+    tables = {name: read_table(_table_file(folder, name)) for name in _TABLES}
     listed = read_json(_restricted_file(folder, MANIFEST))
     return AuditResult(
         identity=shared["identity"],
@@ -91,12 +92,13 @@ def _read(folder: Path) -> AuditResult:
         ),
         nodes=tables["nodes"],
         edges=tables["edges"],
-        pairs=pl.scan_parquet(_table_file(folder, "pairs")),
+        pairs=_lazy_table(_table_file(folder, "pairs")),
         residuals=tables["residuals"],
         strata=tables["strata"],
         branch_pairs=tables["branch_pairs"],
         cases=_read_cases(folder, shared),
         parts=_read_parts(folder, shared),
+        instances=_read_instances(folder),
         waivers=tuple(shared["waivers"]),
         counted_with=_counted_with(folder),
         reference=_read_reference(folder, shared),
@@ -112,12 +114,18 @@ def _read_cases(folder: Path, shared: Mapping[str, Any]) -> pl.LazyFrame | None:
     """The instances behind each finding; None for a run whose data were only counted."""
     if shared["identity"]["data"]["format"] == COUNTED:
         return None
-    return pl.scan_parquet(_table_file(folder, "cases"))
+    return _lazy_table(_table_file(folder, "cases"))
+
+
+def _read_instances(folder: Path) -> pl.LazyFrame | None:
+    """The values of each instance; None for a run that did not keep them."""
+    path = folder / RESTRICTED / INSTANCES
+    return _lazy_table(path) if path.is_file() else None
 
 
 def _read_parts(folder: Path, shared: Mapping[str, Any]) -> tuple[ResultPart, ...]:
     def table(name: str) -> pl.LazyFrame:
-        return pl.scan_parquet(_table_file(folder, name))
+        return _lazy_table(_table_file(folder, name))
 
     read = (kind.read(table, shared) for kind in PARTS)
     return tuple(part for part in read if part is not None)
@@ -140,16 +148,22 @@ def _read_earlier(folder: Path, shared: Mapping[str, Any]) -> Earlier | None:
     """What the readers have of a reference; None for a run without one of its hierarchy."""
     if shared["since_reference"] is None:
         return None
-    return earlier_of(pl.read_parquet(_restricted_file(folder, EARLIER)))
+    return earlier_of(read_table(_restricted_file(folder, EARLIER)))
 
 
 def _read_others(folder: Path) -> OtherViews | None:
     """What the run is protected with; None for a run that is protected by itself."""
     if not (folder / RESTRICTED / OTHERS).is_file():
         return None
-    counts = earlier_of(pl.read_parquet(_restricted_file(folder, OTHERS)))
+    counts = earlier_of(read_table(_restricted_file(folder, OTHERS)))
     assert counts is not None, "the table has its totals"
     return OtherViews.of(counts, read_json(_restricted_file(folder, NUMBERS)))
+
+
+def _lazy_table(path: Path) -> pl.LazyFrame:
+    """A table that is read only when it is needed; its columns are read at once."""
+    parquet_schema(path)
+    return pl.scan_parquet(path)
 
 
 def _table_file(folder: Path, name: str) -> Path:

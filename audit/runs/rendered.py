@@ -47,7 +47,7 @@ def read_html(path: Path) -> HtmlReport:
 
 
 class _Findings(HTMLParser):
-    """Gathers each article: its heading and the text below it, and the code that is its id."""
+    """Gathers each article: its statement and the text below it, and the code that is its id."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -63,8 +63,8 @@ class _Findings(HTMLParser):
         elif tag == "code":
             self._in_code = True
             self.codes.append("")
-        elif tag in ("h3", "p"):
-            self._in_sentence = tag == "h3" or "card-text" in classes
+        elif tag == "p":
+            self._in_sentence = "statement" in classes or "card-text" in classes
             self._in_id = "card-id" in classes
 
     def handle_endtag(self, tag: str) -> None:
@@ -72,7 +72,7 @@ class _Findings(HTMLParser):
             self._in_article = False
         elif tag == "code":
             self._in_code = False
-        elif tag in ("h3", "p"):
+        elif tag == "p":
             self._in_sentence = self._in_id = False
 
     def handle_data(self, data: str) -> None:

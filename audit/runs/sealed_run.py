@@ -1,11 +1,11 @@
-"""Sealed folders: files of a run or comparison, verified against its manifest."""
+"""Sealed folders: files of a run, comparison or history, verified against its manifest."""
 
 from __future__ import annotations
 
 import hashlib
 import json
 import re
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from importlib.resources import files
 from pathlib import Path
@@ -14,18 +14,18 @@ from typing import Any, TypeVar
 from pydantic import BaseModel
 
 from audit.base.errors import InputError, first_cases
-from audit.base.files import sha256_of
+from audit.base.files import refuse_damaged_parquet, sha256_of
 from audit.results.result import to_json_bytes
 from audit.results.shared_view import SCHEMA_VERSION
 from audit.runs.compare import COMPARISON
 from audit.runs.compare.result import SCHEMA_VERSION as COMPARISON_VERSION
-from audit.runs.folder import no_run
+from audit.runs.folder import HISTORY, HISTORY_VERSION, RUN, FolderKind, no_run
 from audit.runs.manifest import MANIFEST, RESTRICTED, RESULT, seal_of
 from audit.runs.seal_key import SealKey
 from audit.runs.settings import Judging, Settings
 
-VERSIONS = {RESULT: SCHEMA_VERSION, COMPARISON.content: COMPARISON_VERSION}
-"""Schema version of the content file of a run and of a comparison."""
+VERSIONS = {RUN: SCHEMA_VERSION, COMPARISON: COMPARISON_VERSION, HISTORY: HISTORY_VERSION}
+"""Schema version of the content file of each kind of folder."""
 
 
 class Input(BaseModel):
@@ -70,13 +70,13 @@ _Kind = TypeVar("_Kind", Manifest, RestrictedManifest)
 
 
 class SealedRun:
-    """A run or a comparison in its folder.
+    """A run, a comparison or a history in its folder.
 
     Args:
-        folder: Folder of the run or comparison.
+        folder: Its folder.
 
     Raises:
-        InputError: If the folder is neither, or has another schema version.
+        InputError: If the folder is none of them, or has another schema version.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -86,14 +86,14 @@ class SealedRun:
             for path in folder.rglob("*")
             if path.is_symlink() or not path.is_dir()
         )
-        if self.found.isdisjoint((MANIFEST, *VERSIONS)):
+        if self.found.isdisjoint((MANIFEST, *(kind.content for kind in VERSIONS))):
             raise no_run(folder)
         self._refuse_other_version()
 
     def _refuse_other_version(self) -> None:
         """Refuse a version that can be one; what cannot is a fault of the manifest."""
         version = self._stated.get("schema_version")
-        known = VERSIONS[COMPARISON.content if self.is_comparison else RESULT]
+        known = VERSIONS[self.kind]
         numbered = isinstance(version, str) and re.fullmatch(r"[0-9]+\.[0-9]+", version)
         if numbered and version != known:
             raise InputError(
@@ -104,9 +104,9 @@ class SealedRun:
             )
 
     @property
-    def is_comparison(self) -> bool:
-        """Whether the folder is a comparison of two runs."""
-        return COMPARISON.content in self.found and RESULT not in self.found
+    def kind(self) -> FolderKind:
+        """What the folder is, by its content file; a run where it has none."""
+        return next((kind for kind in VERSIONS if kind.content in self.found), RUN)
 
     @cached_property
     def _stated(self) -> Mapping[str, Any]:
@@ -142,7 +142,7 @@ class SealedRun:
     def keyed_as(self, key: SealKey) -> bool:
         """Whether the manifest holds the keyed digest of the manifest of the restricted files."""
         kept = self.manifest.restricted if self.manifest else None
-        made = key.digest(RESTRICTED, self.content(LISTING)) if LISTING in self.found else None
+        made = key.digest(RESTRICTED, self.content(LISTING)) if self.listing else None
         return kept is not None and kept.hmac_sha256 == made
 
     @cached_property
@@ -190,14 +190,15 @@ class SealedRun:
 
     @cached_property
     def changed(self) -> frozenset[str]:
-        """Listed files that exist but have other content or cannot be read."""
+        """Listed files that exist but have other content are links, or cannot be read."""
         listed = self.found & self.outputs.keys()
         return frozenset(name for name in listed if not self._as_sealed(name))
 
     def _as_sealed(self, name: str) -> bool:
         path = self.folder / name
         try:
-            return path.is_file() and sha256_of(path) == self.outputs[name]
+            whole = path.is_file() and not path.is_symlink()
+            return whole and sha256_of(path) == self.outputs[name]
         except OSError:
             return False
 
@@ -206,8 +207,11 @@ class SealedRun:
         return name in self.outputs and name in self.found and name not in self.changed
 
     def content(self, name: str) -> bytes:
-        """The bytes of a file."""
-        return (self.folder / name).read_bytes()
+        """The bytes of a file; OSError for what is none, such as a pipe, which never ends."""
+        path = self.folder / name
+        if not path.is_file():
+            raise FileNotFoundError(path)
+        return path.read_bytes()
 
     @cached_property
     def schema_errors(self) -> tuple[str, ...]:
@@ -256,18 +260,27 @@ def broken_of(
         remade: Files that are about to be replaced and may be missing.
 
     Raises:
-        InputError: If something is broken and ``forced`` is False, or a folder is not a run.
+        InputError: If something is broken and ``forced`` is False, a table of a broken run cannot
+            be read, or a folder is not a run.
     """
     broken = {run: tuple(SealedRun(run).broken(key, remade)) for run in runs}
     for run, faults in broken.items():
-        if faults and not forced:
-            raise InputError(
-                "a run as it was sealed is required",
-                found="; ".join(faults),
-                where=run,
-                hint="`audit verify` tells what holds; --force goes on, and the manifest says so",
-            )
+        if not forced:
+            refuse_faults(run, faults)
+        for table in sorted((run / RESTRICTED).glob("*.parquet")) if faults else ():
+            refuse_damaged_parquet(table)
     return tuple(fault for faults in broken.values() for fault in faults)
+
+
+def refuse_faults(run: Path, faults: Sequence[str]) -> None:
+    """Raise InputError if a run has faults."""
+    if faults:
+        raise InputError(
+            "a run as it was sealed is required",
+            found="; ".join(faults),
+            where=run,
+            hint="`audit verify` tells what holds; --force goes on, and the manifest says so",
+        )
 
 
 def refuse_lost_key(folder: Path, key: SealKey | None, *, forced: bool) -> None:

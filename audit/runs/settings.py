@@ -8,10 +8,13 @@ from typing import Annotated, Literal, TypeAlias
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, PlainSerializer, field_serializer
 
+from audit.base.dag import Aggregation
 from audit.data.prediction_formats.transforms import Transform
 from audit.data.sources import Source, source_of
 from audit.hierarchies.coding import Unlisted
-from audit.hierarchies.reading import BUILT_IN
+from audit.hierarchies.dangling import Dangling
+from audit.hierarchies.reading import built_in_named
+from audit.policy.model_questions import Levels
 from audit.runs.labels_alone import FLAT
 
 _Path: TypeAlias = Annotated[Path, PlainSerializer(lambda path: str(path.absolute()))]
@@ -129,6 +132,7 @@ class Settings(BaseModel):
         relations: OBO relations that count as edges besides ``is_a``.
         anyway: Whether to continue if most labels, or classes, are not nodes of the hierarchy.
         unlisted: Treatment of labels that the hierarchy lacks; overrides the policy.
+        dangling: Treatment of edges of which an end is no node; None: as the policy says.
         classes: File with the names of a matrix's columns.
         predictions: File of predictions; None without a model.
         transform: Transform of predictions into scores.
@@ -136,6 +140,7 @@ class Settings(BaseModel):
         device: PyTorch device that counts pairs of scores; None to count with NumPy.
         policy: Policy file; None for the hierarchy's own policy.
         min_cell: Smallest count shown; overrides the policy.
+        title: Title of the reports; None for the policy's, or the name of the dataset.
         reference: Folder of an earlier run.
         protected_with: Folders of runs of the same data whose shared views readers may have too.
         seed: Seed of the bootstrap behind intervals.
@@ -145,6 +150,10 @@ class Settings(BaseModel):
         master: URL of the Spark master; None for Spark's own settings.
         limits: Limits on unusual input by name, where they are not the usual ones.
         add_to: Folder of a run to whose counts those of the dataset are added.
+        levels: The cuts that a model's metrics move between; overrides the policy.
+        aggregation: What an aggregated value is; overrides the policy.
+        subgraphs: Parts of the hierarchy as ``--subgraph`` states them, beside those of the policy.
+        queries: Kinds of behaviour as ``--query`` states them, beside those of the policy.
         explaining: How explanations are audited; None without them.
         testing: How concepts are tested; None without representations.
         entailing: How an entailment graph is audited; None without one.
@@ -163,6 +172,7 @@ class Settings(BaseModel):
     titles: tuple[_Path, ...] = ()
     relations: tuple[str, ...] = ()
     unlisted: Unlisted | None = None
+    dangling: Dangling | None = None
     anyway: bool = False
     classes: _Path | None = None
     predictions: _Path | None = None
@@ -171,6 +181,7 @@ class Settings(BaseModel):
     device: str | None = None
     policy: _Path | None = None
     min_cell: int | None = None
+    title: str | None = None
     reference: _Path | None = None
     protected_with: tuple[_Path, ...] = ()
     seed: int = 0
@@ -180,6 +191,10 @@ class Settings(BaseModel):
     master: str | None = None
     limits: dict[str, int] = {}
     add_to: _Path | None = None
+    levels: Levels | None = None
+    aggregation: Aggregation | None = None
+    subgraphs: tuple[str, ...] = ()
+    queries: tuple[str, ...] = ()
     explaining: Explaining | None = None
     testing: Testing | None = None
     entailing: Entailing | None = None
@@ -195,8 +210,10 @@ class Settings(BaseModel):
 
     @field_serializer("hierarchy")
     def _stored(self, hierarchy: str) -> str:
-        named = is_built_in(hierarchy) or hierarchy == FLAT
-        return hierarchy if named else str(Path(hierarchy).absolute())
+        built_in = built_in_named(hierarchy)
+        if built_in is not None:
+            return built_in.name
+        return hierarchy if hierarchy == FLAT else str(Path(hierarchy).absolute())
 
 
 class Judging(BaseModel):
@@ -217,4 +234,4 @@ class Judging(BaseModel):
 
 def is_built_in(hierarchy: str) -> bool:
     """Whether the text is the name of a built-in hierarchy rather than a path."""
-    return any(hierarchy == known.name for known in BUILT_IN)
+    return built_in_named(hierarchy) is not None

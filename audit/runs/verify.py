@@ -18,7 +18,7 @@ from audit.policy.policy import Policy
 from audit.results.result import AuditResult, to_json_bytes
 from audit.results.shared_view import SCHEMA_VERSION
 from audit.runs.agreement import disagreements
-from audit.runs.folder import HTML, PDF, POLICY
+from audit.runs.folder import HISTORY, HTML, PDF, POLICY, RUN
 from audit.runs.inputs import judge_again, stated_policy
 from audit.runs.make import audited
 from audit.runs.manifest import MANIFEST, RESTRICTED, RESULT
@@ -66,22 +66,25 @@ def verify_run(
     A part is compared with others only if its file is unchanged since sealing.
 
     Args:
-        folder: Folder of the run, or of a comparison.
+        folder: Folder of the run, of a comparison or of a history.
         recompute: Whether to recompute the audit from its inputs with the recorded settings.
         data: Current path of the dataset; None for the recorded one.
         key: Key that the run was sealed with; without a key, keyed digests are not checked.
 
     Returns:
         A verdict for each of ``manifest, files, restricted, schema, tables, counts, report.html,
-        report.pdf, inputs, recomputation``, in this order; for a comparison, only the first three.
+        report.pdf, inputs, recomputation``, in this order; for a comparison, only the first three,
+        and for a history, which has no restricted files, only the first two.
 
     Raises:
-        InputError: If the folder is neither, or has another schema version.
+        InputError: If the folder is none of them, or has another schema version.
 
     Takes the time of hashing and reading the run; recomputation takes the time of the audit.
     """
     run = SealedRun(Path(folder))
-    if run.is_comparison:
+    if run.kind is HISTORY:
+        return _manifest(run), _files(run)
+    if run.kind is not RUN:
         return _manifest(run), _files(run), of_restricted(run, key)
     return (
         _manifest(run),
@@ -278,7 +281,11 @@ def _recomputed(
     run: SealedRun, settings: Settings, judging: Judging | None, key: SealKey | None
 ) -> Verdict:
     try:
-        result = _judged_again(run, settings, judging) if judging else _audited_again(settings)
+        result = (
+            _judged_again(run, settings, judging)
+            if judging
+            else audited(settings, stated_policy(settings)).result
+        )
         given = to_json_bytes(_keyed_as_before(run, with_keyed_data(result, key), key).shared())
     except (AuditError, OSError, ValidationError) as error:
         return Verdict("recomputation", FAILS, f"it ended in an error: {_first_line(error)}")
@@ -294,10 +301,6 @@ def _keyed_as_before(run: SealedRun, result: AuditResult, key: SealKey | None) -
     kept = json.loads(run.content(RESULT))["identity"]["data"]["hmac_sha256"]
     data = {**result.identity["data"], "hmac_sha256": kept}
     return replace(result, identity={**result.identity, "data": data})
-
-
-def _audited_again(settings: Settings) -> AuditResult:
-    return audited(settings, stated_policy(settings)).result
 
 
 def _judged_again(run: SealedRun, settings: Settings, judging: Judging) -> AuditResult:

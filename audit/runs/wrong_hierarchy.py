@@ -17,7 +17,7 @@ from audit.hierarchies.icd import icd9_shapes, icd10
 MOSTLY = 0.5
 """Share of refused rows, or classes, above which the hierarchy is assumed to be the wrong one."""
 
-_OF_LABELS = ("unknown_code", "malformed_code", "no_place")
+_OF_LABELS = ("unknown_code", "retired_code", "malformed_code", "no_place")
 _OF_TABLES = ("other_version", "no_hierarchy")
 """Reasons of the ledger that a wrong hierarchy gives: for the text of a label, for its table."""
 

@@ -1,18 +1,18 @@
-"""Findings as cards: their order and their content."""
+"""What is told of one finding: its row, its evidence, and where it comes from."""
 
 from __future__ import annotations
 
 import re
-from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import groupby
 from typing import Any
 
+from audit.base.node_names import title_and_code
+from audit.results.wording import promise
 from reports.charts.evidence import COUNTED, of_concepts, plots, ratio_words
-from reports.words.parts import Badge, Card, Cell, More, Node, Nodes, Table, column
+from reports.words.parts import Badge, Card, Cell, Node, Nodes, Ranged, Table, column
 from reports.words.words import (
+    DECISION,
     EVIDENCE,
-    SEVERITIES,
     SEVERITY,
     TONE,
     WITHHELD,
@@ -22,96 +22,12 @@ from reports.words.words import (
     words,
 )
 
-LEADING = 20
-"""Number of leading findings; the others follow check by check."""
-PER_CHECK = 8
-"""Largest number of leading findings of one check."""
-
 _SENTENCE_END = re.compile(r"(?<=[a-z0-9)%]{3}\.) (?=[A-Z])")
 
 
-def cards(
-    checks: Sequence[Mapping[str, Any]],
-    thresholds: Mapping[str, float],
-    called: Mapping[str, str] = EVIDENCE,
-) -> tuple[Card, ...]:
-    """Cards of all shown findings, by severity, and within one severity by rank within the check.
-
-    This keeps a check with many findings from hiding the others. Waived findings are last.
-
-    Args:
-        checks: The shared view's checks.
-        thresholds: The policy's thresholds by name, drawn as limits.
-        called: Words for names of evidence.
-    """
-    ranked = sorted(
-        (finding["waiver"] is not None, SEVERITIES.index(finding["severity"]), rank, place)
-        for place, check in enumerate(checks)
-        for rank, finding in enumerate(check["findings"])
-    )
-    return tuple(
-        card(
-            checks[place]["findings"][rank], checks[place], f"finding-{number_}", thresholds, called
-        )
-        for number_, (_, _, rank, place) in enumerate(ranked, 1)
-    )
-
-
-def leading(found: Iterable[Card]) -> tuple[tuple[Card, ...], tuple[Card, ...]]:
-    """Split findings into the leading ones and the others, each in the given order."""
-    seen: Counter[str] = Counter()
-    first: list[Card] = []
-    rest: list[Card] = []
-    for one in found:
-        leads = seen[one.check] < PER_CHECK and len(first) < LEADING
-        (first if leads else rest).append(one)
-        seen[one.check] += 1
-    return tuple(first), tuple(rest)
-
-
-def introduction(checks: Sequence[Mapping[str, Any]], first: int, rest: int) -> str:
-    """A text on how the leading findings were chosen, and where the others are."""
-    folded = sum(check["folded"] for check in checks)
-    not_shown = sum(check["not_shown"] for check in checks)
-    sentences = [
-        "The worst severity comes first; within a severity, the first finding of each check: the "
-        "strongest, or the one that touches the most instances."
-    ]
-    if rest:
-        sentences.append(
-            f"Here are {first} of {first + rest:,}, at most {PER_CHECK} of each check; the others "
-            "stand under “Further findings”."
-        )
-    if folded:
-        sentences.append(f"Explained by these, and folded into them: {folded:,} more.")
-    if not_shown:
-        sentences.append(
-            f"Beyond the number shown for each check, and only counted: {not_shown:,}."
-        )
-    return " ".join(sentences)
-
-
-def more(rest: Iterable[Card]) -> tuple[More, ...]:
-    """Group cards by check, in order of the checks' names."""
-    by_check = sorted(rest, key=lambda card: card.check)
-    return tuple(_gathered(list(found)) for _, found in groupby(by_check, lambda card: card.check))
-
-
-def _gathered(found: list[Card]) -> More:
-    first = found[0]
-    return More(
-        check=first.check,
-        title=first.check_title,
-        cards=tuple(found),
-        table=Table(
-            id=f"more-{first.check}",
-            caption=f"{first.check_title} ({first.check})",
-            columns=column("Finding", "Severity"),
-            rows=tuple(
-                (f"{card.headline} {card.explanation}".strip(), card.badge) for card in found
-            ),
-        ),
-    )
+def headline(statement: str) -> str:
+    """The first sentence of a statement."""
+    return _SENTENCE_END.split(statement, maxsplit=1)[0]
 
 
 def card(
@@ -120,26 +36,80 @@ def card(
     anchor: str,
     thresholds: Mapping[str, float],
     called: Mapping[str, str] = EVIDENCE,
+    above: Mapping[str, Mapping[str, Any]] = {},
 ) -> Card:
-    """Make the card of one finding."""
+    """What is told of one finding, under the nodes that the picture of the hierarchy has above."""
     headline, *rest = _SENTENCE_END.split(finding["statement"], maxsplit=1)
-    drawn = plots(check["name"], finding["evidence"], thresholds)
+    evidence, ratio = finding["evidence"], ratio_words(check["name"])
+    drawn = plots(check["name"], evidence, thresholds)
+    measure, count = _measure(evidence), _counted(evidence)
+    in_row = {measure, count}
     return Card(
         anchor=anchor,
         id=finding["id"],
         check=check["name"],
-        check_title=check["title"],
         badge=_badge(finding),
+        about=_about(finding, above),
         headline=headline,
         explanation=" ".join((*rest, *_judgement(finding))),
-        nodes=_nodes(_unnamed_nodes(finding)),
-        evidence=evidence_lines(finding["evidence"], ratio_words(check["name"]), called),
+        nodes=_nodes(_unnamed_nodes(finding), above),
+        measure_called=_line_label(measure, evidence, ratio, called) if measure else "",
+        measure=_ranged(measure, evidence),
+        count_called=words(count, called) if count else "",
+        count=_text(count, evidence) if count else "",
+        sure=tuple(
+            (_line_label(name, evidence, ratio, called), _text(name, evidence))
+            for name in evidence
+            if name not in in_row and not _in_measure(name, measure, evidence)
+            if not _stands_elsewhere(name, evidence)
+        ),
         plots=drawn,
-        undrawn="" if drawn else _undrawn(finding["evidence"]),
+        undrawn="" if drawn else _undrawn(evidence),
         parts=_parts(finding["parts"], f"{anchor}-parts", called),
-        curator=finding["curator"],
-        data_user=finding["data_user"],
+        lineage=_lineage(finding, above),
     )
+
+
+_MEASURES = (
+    "ratio", "difference", "share", "beside_share", "parent_share", "readable", "probed",
+)  # fmt: skip
+"""Names of the number that a finding is about, in the order in which they are looked for."""
+
+
+def _measure(evidence: Mapping[str, Any]) -> str | None:
+    return next((name for name in _MEASURES if name in evidence), None)
+
+
+def _in_measure(name: str, measure: str | None, evidence: Mapping[str, Any]) -> bool:
+    """Whether a number is the interval that stands beside the one in the row."""
+    if measure is None:
+        return False
+    bounds = _bounds_of(measure, evidence) or ("low", "high")
+    return name in bounds
+
+
+def _ranged(measure: str | None, evidence: Mapping[str, Any]) -> Cell:
+    if measure is None:
+        return ""
+    text = evidence_value(measure, evidence[measure], evidence)
+    low, high = _bounds_of(measure, evidence) or ("low", "high")
+    if text == WITHHELD or evidence.get(low) is None or evidence.get(high) is None:
+        return text
+    ends = (evidence_value(end, evidence[end], evidence) for end in (low, high))
+    return Ranged(text, span(*ends))
+
+
+def _lineage(finding: Mapping[str, Any], above: Mapping[str, Mapping[str, Any]]) -> tuple[str, ...]:
+    own = [node["id"] for node in finding["nodes"]]
+    pictured = (one for node in own if node in above for one in above[node]["above"])
+    return tuple(dict.fromkeys((*own, *pictured)))
+
+
+def _about(finding: Mapping[str, Any], above: Mapping[str, Mapping[str, Any]]) -> tuple[Node, ...]:
+    """One node or two that its sentence names and that are all it is about; else none."""
+    nodes: Sequence[Mapping[str, Any]] = finding["nodes"]
+    named = all(node["id"] in finding["statement"] for node in nodes)
+    return _nodes(nodes, above) if 1 <= len(nodes) <= 2 and named else ()
 
 
 def _undrawn(evidence: Mapping[str, Any]) -> str:
@@ -152,7 +122,7 @@ def _unnamed_nodes(finding: Mapping[str, Any]) -> Sequence[Mapping[str, Any]]:
     """The finding's nodes; none where its sentences name each, or its breakdown does."""
     parts = {node["id"] for part in finding["parts"] for node in part["nodes"]}
     nodes: Sequence[Mapping[str, Any]] = finding["nodes"]
-    named = (f"{node['id']} {node['title'] or ''}".strip() for node in nodes)
+    named = (title_and_code(node["id"], node["title"]) for node in nodes)
     in_sentences = all(name in finding["statement"] for name in named)
     return [] if in_sentences or all(node["id"] in parts for node in nodes) else nodes
 
@@ -160,7 +130,9 @@ def _unnamed_nodes(finding: Mapping[str, Any]) -> Sequence[Mapping[str, Any]]:
 def _badge(finding: Mapping[str, Any]) -> Badge:
     word = SEVERITY[finding["severity"]]
     if finding["waiver"]:
-        return Badge(f"{word}, waived", "plain")
+        return Badge(f"{word}, {_decision(finding['waiver'])}", "plain")
+    if "to_fix" in finding:
+        return Badge(f"{word}, {DECISION['to_fix']}", TONE[finding["severity"]])
     return Badge(f"{word}, known" if finding["known"] else word, TONE[finding["severity"]])
 
 
@@ -168,9 +140,16 @@ def _judgement(finding: Mapping[str, Any]) -> Iterator[str]:
     """Sentences on what the policy makes of a finding."""
     waiver = finding["waiver"]
     if waiver:
-        yield f"Waived by {waiver['owner']} until {waiver['expires']}: {waiver['reason']}"
+        decided = _decision(waiver).capitalize()
+        yield f"{decided} by {waiver['owner']} until {waiver['expires']}: {waiver['reason']}"
+    yield from promise(finding)
     if finding["known"]:
         yield "The reference run has this finding too, and no worse."
+
+
+def _decision(waiver: Mapping[str, Any]) -> str:
+    """What was decided, in a word; runs of earlier versions know waivers alone."""
+    return DECISION[waiver.get("decision", "waived")]
 
 
 def evidence_lines(
@@ -186,7 +165,7 @@ def evidence_lines(
         called: Words for names.
     """
     return tuple(
-        (ratio if name == "ratio" else _label(name, evidence, called), _text(name, evidence))
+        (_line_label(name, evidence, ratio, called), _text(name, evidence))
         for name in evidence
         if not _stands_elsewhere(name, evidence)
     )
@@ -224,6 +203,12 @@ def _bounds_of(name: str, evidence: Mapping[str, Any]) -> tuple[str, str] | None
 def _counted(evidence: Mapping[str, Any]) -> str | None:
     """The count that ``of`` is the total of."""
     return next((name for name in (*COUNTED, "joint") if name in evidence), None)
+
+
+def _line_label(
+    name: str, evidence: Mapping[str, Any], ratio: str, called: Mapping[str, str]
+) -> str:
+    return ratio if name == "ratio" else _label(name, evidence, called)
 
 
 def _label(name: str, evidence: Mapping[str, Any], called: Mapping[str, str]) -> str:
@@ -285,5 +270,14 @@ def _heading(label: str) -> str:
     return label[:1].upper() + label[1:]
 
 
-def _nodes(nodes: Iterable[Mapping[str, str | None]]) -> tuple[Node, ...]:
-    return tuple(Node(node["id"] or "", node["title"] or "") for node in nodes)
+def _nodes(
+    nodes: Iterable[Mapping[str, str | None]], above: Mapping[str, Mapping[str, Any]] = {}
+) -> tuple[Node, ...]:
+    return tuple(
+        Node(
+            node["id"] or "",
+            node["title"] or "",
+            above.get(node["id"] or "", {}).get("below") or "",
+        )
+        for node in nodes
+    )

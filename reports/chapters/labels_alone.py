@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from reports.chapters.tables import dropped_facts
 from reports.words.words import number
 
 Facts = tuple[tuple[str, str], ...]
@@ -34,7 +35,7 @@ class LabelsAlone:
         """Facts on the labels, in place of those on a release."""
         instances = (f"{self.instance.capitalize()}s", number(ledger["instances"]))
         if not self.labels:
-            return (instances,)
+            return (instances, *dropped_facts(ledger))
         labels = ledger["labels_per_instance"]
         each = f"{self.labels.capitalize()} per instance"
         return (
@@ -42,6 +43,7 @@ class LabelsAlone:
             ("Without a label that is a node", number(ledger["instances_without_labels"])),
             (f"{each}, median", number(labels["median"])),
             (f"{each}, 90th percentile", number(labels["p90"])),
+            *dropped_facts(ledger),
         )
 
 

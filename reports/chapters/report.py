@@ -10,25 +10,28 @@ from typing import Any
 
 from audit.results.result import COUNTED, AuditResult, to_json_bytes
 from reports.chapters import tables
-from reports.chapters.cards import cards, introduction, leading, more
+from reports.chapters.blocks import blocks, by_result, rest_of
 from reports.chapters.concepts.concepts import Concepts, concepts
 from reports.chapters.coverage import Coverage, coverage
 from reports.chapters.entailment.entailment import Entailment, entailment
 from reports.chapters.explanations.explanations import Explanations, explanations
+from reports.chapters.imprint import named, printable_imprint, stated
 from reports.chapters.labels_alone import Facts, LabelsAlone, labels_alone
 from reports.chapters.model.model import Model, model
 from reports.chapters.since_reference import SinceReference, since_reference
 from reports.chapters.verdict import verdict
-from reports.charts.figures import figures
+from reports.charts.figures import figures, hierarchy_figure
 from reports.words.entailment_words import EVIDENCE as TUPLE_EVIDENCE
 from reports.words.methods import fixed_table
-from reports.words.parts import Card, Code, Figure, More, Table, Verdict
+from reports.words.parts import UNNAMED, Block, Code, Figure, Imprint, Table, Verdict
 from reports.words.words import EVIDENCE, number, printable
 
 RESIDUAL_LIMIT = "residual_share"
 """The policy's threshold that the picture of residual shares is drawn against."""
 THRESHOLDS_OF_ANALYSES = ("false_discovery_rate", "error_share")
 """The policy's thresholds that apply where labels alone are the data."""
+SKETCH = (3, 300)
+"""Columns and height in pixels of the picture on the first page."""
 JUDGES_PAIRS = "unexpected_pair"
 """The check whose findings the map of branches counts."""
 
@@ -66,15 +69,19 @@ class Report:
     """All that the templates show."""
 
     title: str
+    stated: tuple[str, ...]
+    """The day of the run, the version, and who may read the report."""
     verdict: Verdict
     release: Release
-    leading: tuple[Card, ...]
-    more: tuple[More, ...]
-    introduction: str
+    blocks: tuple[Block, ...]
     figures: tuple[Figure, ...]
+    sketch: Figure | None
+    """The hierarchy in use, drawn for the first page of the PDF; None without one."""
     coverage: Coverage | None
+    rest: str
+    """How many checks found nothing, and how many could not be applied."""
     checks: Table
-    not_applicable: int
+    not_applicable: Table | None
     counted: bool
     model: Model | None
     explanations: Explanations | None
@@ -107,39 +114,39 @@ def shared_view(result: AuditResult | Mapping[str, Any]) -> Mapping[str, Any]:
     return result.shared() if isinstance(result, AuditResult) else result
 
 
-def build(shared: Mapping[str, Any]) -> Report:
+def build(shared: Mapping[str, Any], imprint: Imprint = UNNAMED) -> Report:
     """Word, format and draw the shared view."""
     sha256 = hashlib.sha256(to_json_bytes(shared)).hexdigest()
-    shared = printable_view(shared)
+    shared, imprint = printable_view(shared), printable_imprint(imprint)
     checks, identity = shared["checks"], shared["identity"]
     thresholds = {entry["name"]: entry["value"] for entry in shared["policy"]["thresholds"]}
     called = EVIDENCE | (TUPLE_EVIDENCE if "entailment" in shared else {})
-    first, rest = leading(cards(checks, thresholds, called))
     tool = f"{identity['tool']['name']} {identity['tool']['version']}"
-    release, counted = _release(shared), identity["data"]["format"] == COUNTED
-    explained, held, stated = explanations(shared), concepts(shared), entailment(shared)
+    release, counted = _release(shared, imprint), identity["data"]["format"] == COUNTED
+    explained, held, graph = explanations(shared), concepts(shared), entailment(shared)
     alone = labels_alone(shared)
     if alone:
-        told = explained or held or stated
-        release = _of_labels(release, alone, told.facts if told else (), shared)
+        told = explained or held or graph
+        release = _of_labels(release, alone, told.facts if told else (), shared, imprint)
     return Report(
         title=release.title,
+        stated=stated(imprint, tool, shared["policy"]["min_cell"]),
         verdict=verdict(shared),
         release=release,
-        leading=first,
-        more=more(rest),
-        introduction=introduction(checks, len(first), len(rest)),
+        blocks=blocks(checks, thresholds, called, shared["overview"]["lineage"]),
         figures=()
         if alone
         else figures(shared["overview"], thresholds.get(RESIDUAL_LIMIT), _unjudged(checks)),
+        sketch=None if alone else hierarchy_figure(shared["overview"]["tree"], *SKETCH),
         coverage=None if alone else coverage(shared),
-        checks=tables.checks_table(checks),
-        not_applicable=sum(check["status"] == "not_applicable" for check in checks),
+        rest=rest_of(checks),
+        checks=tables.checks_table(by_result(checks)),
+        not_applicable=tables.not_applicable_table(checks),
         counted=counted,
         model=model(shared),
         explanations=explained,
         concepts=held,
-        entailment=stated,
+        entailment=graph,
         labels_alone=alone,
         since_reference=since_reference(shared),
         ledger=tables.ledger_table(shared["ledger"]),
@@ -151,7 +158,7 @@ def build(shared: Mapping[str, Any]) -> Report:
             model=shared["ledger"]["predictions"] is not None,
             explanations=explained is not None,
             concepts=held is not None,
-            entailment=stated is not None,
+            entailment=graph is not None,
         ),
         provenance=tables.provenance_table(identity, sha256),
         tool=tool,
@@ -166,7 +173,7 @@ def _unjudged(checks: Sequence[Mapping[str, Any]]) -> str:
     return next(filter(None, reasons), "")
 
 
-def _release(shared: Mapping[str, Any]) -> Release:
+def _release(shared: Mapping[str, Any], imprint: Imprint) -> Release:
     identity, ledger = shared["identity"], shared["ledger"]
     data, hierarchy, policy = identity["data"], identity["hierarchy"], identity["policy"]
     groups = ledger["groups"]
@@ -187,21 +194,21 @@ def _release(shared: Mapping[str, Any]) -> Release:
     if groups is not None:
         facts.insert(1, ("Groups", number(groups)))
     return Release(
-        title=data["title"] or f"Release labelled with {hierarchy['name']}",
+        title=named(imprint, data) or f"Release labelled with {hierarchy['name']}",
         facts=tuple(facts),
         digests=tuple((name, tables.short(digest)) for name, digest in tables.digests(identity)),
     )
 
 
 def _of_labels(
-    release: Release, alone: LabelsAlone, facts: Facts, shared: Mapping[str, Any]
+    release: Release, alone: LabelsAlone, facts: Facts, shared: Mapping[str, Any], imprint: Imprint
 ) -> Release:
     """What was audited, where labels that came with something else are all the data."""
     hierarchy = shared["identity"]["hierarchy"]["name"]
     title = f"{alone.title}: {hierarchy}" if "Hierarchy" in alone.identity else alone.title
     return replace(
         release,
-        title=shared["identity"]["data"]["title"] or title,
+        title=named(imprint, shared["identity"]["data"]) or title,
         facts=(*facts, *(fact for fact in release.facts if fact[0] in alone.identity)),
     )
 

@@ -68,13 +68,13 @@ class Section:
         id: The anchor, and the name of its template.
         title: The heading.
         present: Function that says whether a report has the section.
-        paper_only: Whether only the PDF has it.
+        screen_only: Whether the PDF leaves it out, since its first page has it.
     """
 
     id: str
     title: str
     present: Callable[[Report], bool] = _always
-    paper_only: bool = False
+    screen_only: bool = False
 
     @property
     def template(self) -> str:
@@ -83,11 +83,12 @@ class Section:
 
 
 SECTIONS = (
+    Section("checks", "Checks"),
+    Section("findings", "Findings"),
     Section("release", "The release", _of_release),
     Section("explained", "What was explained", lambda report: report.explanations is not None),
     Section("tested", "What was tested", lambda report: report.concepts is not None),
     Section("tuples", "What was read", lambda report: report.entailment is not None),
-    Section("findings", "Findings that matter"),
     Section("around", "The graph around the findings", _of_tuples("around")),
     Section("dataset", "The dataset", _of_tuples("dataset")),
     Section("votes", "Votes and annotators", _of_tuples("votes")),
@@ -107,12 +108,10 @@ SECTIONS = (
     Section("examples", "Examples", _examples),
     Section("pictures", "The hierarchy in use", _of_release),
     Section("coverage", "Coverage", lambda report: report.coverage is not None),
-    Section("checks", "Checks"),
     Section("model", "The model", lambda report: report.model is not None),
     Section("behaviour", "How the model behaves", _behaves),
     Section("exchanges", "Labels that the model exchanges", _exchanges),
     Section("beside", "The data beside the model", _beside),
-    Section("more", "Further findings", lambda report: bool(report.more)),
     Section(
         "since", "Change since the reference", lambda report: report.since_reference is not None
     ),
@@ -122,14 +121,13 @@ SECTIONS = (
     Section("methods", "Methods"),
     Section("limits", "Limits"),
     Section("provenance", "Provenance"),
-    Section(
-        "numbers", "Numbers behind the figures", lambda r: bool(r.all_figures), paper_only=True
-    ),
 )
 
 
 def sections(report: Report, *, paper: bool) -> tuple[Section, ...]:
     """The sections that this report has, in order."""
     return tuple(
-        section for section in SECTIONS if section.present(report) and section.paper_only <= paper
+        section
+        for section in SECTIONS
+        if section.present(report) and not (paper and section.screen_only)
     )

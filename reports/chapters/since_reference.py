@@ -42,6 +42,7 @@ class SinceReference:
 
     sentences: tuple[str, ...]
     checks: Table
+    depths: Table | None
     findings: tuple[Table, ...]
     residuals: Table | None
 
@@ -54,6 +55,7 @@ def since_reference(shared: Mapping[str, Any]) -> SinceReference | None:
     return SinceReference(
         sentences=tuple(_sentences(found, shared)),
         checks=_checks(found["checks"]),
+        depths=_depths(found["depths"]),
         findings=_findings([one for one in found["findings"] if not _is_difference(one)]),
         residuals=_residuals(_differences(shared["checks"])),
     )
@@ -90,6 +92,24 @@ def _checks(checks: Rows) -> Table:
             if {check["status_before"], check["status"]} != {"not_applicable"}
         ),
     )
+
+
+def _depths(rows: Rows) -> Table | None:
+    """Shares of labels by depth; None where nothing of them may be told."""
+    if all(row["before"] is None for row in rows):
+        return None
+    return Table(
+        id="since-depths-table",
+        caption="Share of labels at each depth",
+        columns=column("Depth", "Reference", "Now", "Difference, points", numeric="nnnn"),
+        rows=tuple(_depth_row(row) for row in rows),
+    )
+
+
+def _depth_row(row: Mapping[str, Any]) -> tuple[Cell, ...]:
+    before, now = row["before"], row["now"]
+    difference = WITHHELD if before is None else points(now - before)
+    return number(row["depth"]), percent(before), percent(now), difference
 
 
 def _status(status: str | None) -> Cell:

@@ -6,8 +6,18 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from audit.base.plurals import counted
-from reports.words.parts import Badge, Cell, Code, Named, Table, column
-from reports.words.words import BRANCH_RULE, REFUSED, SEVERITY, STATUS, TONE, number, percent, words
+from reports.words.parts import Badge, Cell, Code, Linked, Named, Table, column
+from reports.words.words import (
+    BRANCH_RULE,
+    DECISION,
+    REFUSED,
+    SEVERITY,
+    STATUS,
+    TONE,
+    number,
+    percent,
+    words,
+)
 
 DIGEST = 16
 """Number of characters of a sha256 shown if the full value is shown elsewhere."""
@@ -19,16 +29,31 @@ Row = tuple[Cell, ...]
 
 
 def checks_table(checks: Sequence[Mapping[str, Any]]) -> Table:
-    """All checks with status and denominator."""
+    """Checks that could be applied, with what each looked at and found, in the given order."""
+    applied = [check for check in checks if check["status"] != "not_applicable"]
     return Table(
         id="check-table",
-        caption="Every check, what it looked at and what it found",
-        columns=column(
-            "Check", "Status", "Looked at", "Findings", "Shown", "Not shown", "Folded",
-            numeric="   nnnn",
-        ),
-        rows=tuple(_check_row(check) for check in checks),
-    )  # fmt: skip
+        caption="What each check found",
+        columns=column("Check", "Result", "Findings", "Looked at", numeric="  n"),
+        rows=tuple(_check_row(check) for check in applied),
+    )
+
+
+def not_applicable_table(checks: Sequence[Mapping[str, Any]]) -> Table | None:
+    """Checks that could not be applied, each with its reason; None if all could."""
+    rows = [
+        (Named(check["title"], check["name"]), check["reason"] or "")
+        for check in checks
+        if check["status"] == "not_applicable"
+    ]
+    if not rows:
+        return None
+    return Table(
+        id="not-applicable-table",
+        caption=f"{counted(len(rows), 'checks')} not applicable",
+        columns=column("Check", "Why"),
+        rows=tuple(rows),
+    )
 
 
 def ledger_table(ledger: Mapping[str, Any]) -> Table:
@@ -62,6 +87,18 @@ def ledger_facts(ledger: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
         ("Labels per instance, median", number(labels["median"])),
         ("Labels per instance, 90th percentile", number(labels["p90"])),
         ("Repeated edges of the hierarchy, counted once", number(ledger["repeated_edges"])),
+        *dropped_facts(ledger),
+    )
+
+
+def dropped_facts(ledger: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
+    """Facts on edges that the hierarchy was built without; empty where none was dropped."""
+    dropped = ledger.get("dropped_edges")
+    if dropped is None:
+        return ()
+    return (
+        ("Dangling edges of the hierarchy, dropped", number(dropped["edges"])),
+        ("Nodes that lost all parents by that, tops now", number(dropped["tops"])),
     )
 
 
@@ -69,13 +106,19 @@ def waivers_table(waivers: Sequence[Mapping[str, Any]]) -> Table | None:
     """All waivers in full; None without any."""
     if not waivers:
         return None
+    waivers = [{**waiver, **_decided(waiver)} for waiver in waivers]
     names = list(dict.fromkeys(name for waiver in waivers for name in waiver))
     return Table(
         id="waiver-table",
         caption="Waivers",
-        columns=column(*(_sentence(words(name, {"used": "findings waived"})) for name in names)),
+        columns=column(*(_sentence(words(name, {"used": "findings covered"})) for name in names)),
         rows=tuple(tuple(_any(waiver.get(name)) for name in names) for waiver in waivers),
     )
+
+
+def _decided(waiver: Mapping[str, Any]) -> dict[str, str]:
+    decision = waiver.get("decision")
+    return {"decision": DECISION[decision]} if decision else {}
 
 
 def thresholds_table(policy: Mapping[str, Any]) -> Table:
@@ -254,18 +297,13 @@ def short(digest: str) -> Code:
 
 
 def _check_row(check: Mapping[str, Any]) -> Row:
-    title = Named(check["title"], check["name"])
-    badge = Badge(STATUS[check["status"]], TONE.get(check["status"], "plain"))
-    if check["reason"]:
-        return (title, badge, check["reason"], "–", "–", "–", "–")
+    """A check; it leads to its findings where it shows some."""
+    title, shows = check["title"], bool(check["findings"])
     return (
-        title,
-        badge,
-        counted(check["denominator"], check["denominator_unit"]),
+        Linked(title, f"check-{check['name']}") if shows else title,
+        Badge(STATUS[check["status"]], TONE.get(check["status"], "plain")),
         number(check["total"] - check["folded"]),
-        number(len(check["findings"])),
-        number(check["not_shown"]),
-        number(check["folded"]),
+        check["reason"] or counted(check["denominator"], check["denominator_unit"]),
     )
 
 

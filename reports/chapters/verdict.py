@@ -6,9 +6,12 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from audit.results.findings import OF_MODEL
+from reports.chapters.cards import headline
 from reports.chapters.labels_alone import labels_alone
+from reports.charts.evidence import COUNTED
+from reports.charts.icicle_layout import size
 from reports.words.parts import Badge, Verdict
-from reports.words.words import TONE, counted, listed
+from reports.words.words import SEVERITIES, TONE, counted, listed
 
 _WORD = {
     "error": "Incomplete",
@@ -43,7 +46,33 @@ def verdict(shared: Mapping[str, Any]) -> Verdict:
     words, tone = _WORD | (_WITHOUT_MODEL if unjudged else {}), TONE.get(status, "plain")
     badge = Badge(words[status], "plain" if unjudged and status == "pass" else tone)
     sentences = (_sentence(shared), _concepts_tested(shared), unjudged)
-    return Verdict(badge, " ".join(filter(None, sentences)))
+    return Verdict(badge, " ".join(filter(None, sentences)), points(shared["checks"]))
+
+
+def points(checks: Sequence[Mapping[str, Any]]) -> tuple[tuple[str, str], ...]:
+    """What is worst, what is largest and what to do, by what is shown; empty without a finding.
+
+    Worst is, of the worst severity, the finding that touches the most; largest the one that
+    touches the most of all others, whatever its severity. Waived findings are neither.
+    """
+    found = [one for check in checks for one in check["findings"] if one["waiver"] is None]
+    if not found:
+        return ()
+    worst = min(found, key=lambda one: (SEVERITIES.index(one["severity"]), -_touched(one)))
+    others = [one for one in found if one is not worst]
+    largest = max(others, key=_touched, default=None)
+    return (
+        ("Worst", headline(worst["statement"])),
+        *([("Largest", headline(largest["statement"]))] if largest else []),
+        ("To do", worst["curator"]),
+    )
+
+
+def _touched(finding: Mapping[str, Any]) -> int:
+    """The count of a finding as it is shown, a bound by its number; 0 without one."""
+    evidence = finding["evidence"]
+    told = next((evidence[name] for name in COUNTED if evidence.get(name) is not None), 0)
+    return size(told)
 
 
 def _concepts_tested(shared: Mapping[str, Any]) -> str:

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any, Literal
 
 import altair as alt
 
-from reports.charts.icicle_layout import COLUMNS, Cell
 from reports.charts.palette import LIGHT, SCALE
 from reports.charts.parts import (
-    TEXT,
     WIDTH,
     Rows,
     axis,
@@ -24,7 +22,6 @@ from reports.charts.parts import (
     specification,
     values,
 )
-from reports.words.labels import node_label
 
 
 def residual_spec(rows: Rows, limit: float | None) -> dict[str, Any]:
@@ -101,50 +98,6 @@ def matrix_spec(rows: Rows, labels: Sequence[str], largest: int = 44) -> dict[st
     size = side * len(labels)
     padding = {"left": 250, "right": WIDTH - 250 - size, "top": 24, "bottom": 4}
     return specification(layers, size, size, padding)
-
-
-def icicle_spec(cells: Sequence[Cell], roles: Mapping[str, str]) -> dict[str, Any]:
-    """The upper hierarchy as an icicle: columns of bars, the branches at the left.
-
-    Args:
-        cells: Positions of the nodes.
-        roles: Palette role of each node.
-    """
-    drawn = [cell for cell in cells if cell.column < COLUMNS]
-    columns = max((cell.column for cell in drawn), default=0) + 1
-    width, height = WIDTH // columns, min(760, max(160, 14 * len(drawn)))
-    rows = [_icicle_row(cell, roles, width, height) for cell in drawn]
-    base = alt.Chart(values(rows))
-    rects = base.mark_rect(stroke=LIGHT["gap"], strokeWidth=0.8).encode(
-        x=alt.X("left:Q", axis=None, scale=None),
-        x2="right:Q",
-        y=alt.Y("top:Q", axis=None, scale=None),
-        y2="bottom:Q",
-        color=alt.Color("role:N", scale=_roles(), legend=None),
-    )
-    texts = base.transform_filter("datum.label != ''").encode(
-        x=alt.X("text_x:Q", axis=None, scale=None), y=alt.Y("text_y:Q", axis=None, scale=None)
-    )
-    layers = [rects, *_shaded_text(texts, size=10, align="left")]
-    padding = {"left": 0, "right": WIDTH - columns * width, "top": 0, "bottom": 0}
-    return specification(layers, columns * width, height, padding)
-
-
-def _icicle_row(
-    cell: Cell, roles: Mapping[str, str], width: int, height: int
-) -> dict[str, float | str]:
-    top, bottom = round(cell.top * height, 2), round(cell.bottom * height, 2)
-    label = node_label(cell.row["node"], cell.row["title"], (width - 10) // 6)
-    return {
-        "left": cell.column * width,
-        "right": (cell.column + 1) * width,
-        "top": top,
-        "bottom": bottom,
-        "text_x": cell.column * width + 5,
-        "text_y": round((top + bottom) / 2, 2),
-        "role": roles[cell.row["node"]],
-        "label": label if bottom - top >= TEXT else "",
-    }
 
 
 def _shaded_text(

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from reports.charts import charts
+from reports.charts.icicle import icicle_drawing
 from reports.charts.icicle_layout import COLUMNS, icicle, size
 from reports.charts.palette import SCALE
 from reports.charts.svg import draw
@@ -45,8 +46,16 @@ def figures(
     return tuple(figure for figure in drawn if figure is not None)
 
 
-def hierarchy_figure(rows: Rows) -> Figure | None:
-    """The upper hierarchy as an icicle; None with fewer than two nodes."""
+def hierarchy_figure(
+    rows: Rows, columns: int = COLUMNS, height: int | None = None
+) -> Figure | None:
+    """The upper hierarchy as an icicle; None with fewer than two nodes.
+
+    Args:
+        rows: The overview's tree.
+        columns: Greatest number of columns drawn.
+        height: Height in pixels; None for one by the number of bars.
+    """
     cells = icicle(rows)
     if len(cells) < 2:
         return None
@@ -54,13 +63,13 @@ def hierarchy_figure(rows: Rows) -> Figure | None:
     roles = {
         row["node"]: _shade(row["residual_share"], SHARES) if judged else SCALE[0] for row in rows
     }
-    shown = sum(cell.column < COLUMNS for cell in cells)
+    shown = sum(cell.column < columns for cell in cells)
     high = sum((row["residual_share"] or 0) > SHARES[1] for row in rows)
     deeper = f" {counted(len(cells) - shown, 'deeper node')} stand in the table alone."
     return Figure(
         id="hierarchy",
         title="The hierarchy by instances",
-        drawing=draw(charts.icicle_spec(cells, roles)),
+        drawing=icicle_drawing(cells, roles, columns, height),
         alt=f"Icicle of the {shown} nodes with the most instances, from the branches at the left "
         "to their descendants at the right."
         + (f" {high:,} of {len(rows)} have a residual share above 50%." if judged else ""),
@@ -254,8 +263,8 @@ def residual_figure(rows: Rows, limit: float | None) -> Figure | None:
             )
         ),
         alt=f"Ranked dot plot of {counted(len(drawn), 'parent')}: residual shares from "
-        f"{percent(first['share'])} ({first['node']}) down to {percent(last['share'])} "
-        f"({last['node']}).{judged}",
+        f"{percent(first['share'])} below {_node(first).text} down to {percent(last['share'])} "
+        f"below {_node(last).text}.{judged}",
         caption="Of the instances with a label below the node, the share whose labels there are "
         "all “other” or “unspecified”. The nodes drawn are those with the most such instances.",
         key_title="Each line",

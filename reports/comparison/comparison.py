@@ -4,41 +4,33 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeAlias
 
-from audit.base.errors import RenderError
+from reports.chapters.imprint import named, printable_imprint, stated
 from reports.chapters.report import printable_view
 from reports.charts.svg import draw
 from reports.comparison import tables
 from reports.comparison.charts import changes_spec
+from reports.comparison.models import Models, models
 from reports.comparison.words import comparison_verdict, limits, points_span
-from reports.html import environment, style
+from reports.html import Section, environment, rendering, style
 from reports.words.labels import node_label
-from reports.words.parts import Figure, Key, Node, Table, Verdict, column
+from reports.words.parts import UNNAMED, Figure, Imprint, Key, Node, Table, Verdict, column
 from reports.words.words import number, percent, points
 
-
-@dataclass(frozen=True, slots=True)
-class Section:
-    """A part of the document: its anchor, which is also the template's name, and its heading."""
-
-    id: str
-    title: str
-
-    @property
-    def template(self) -> str:
-        """Path of the section's template."""
-        return f"comparison/{self.id}.html.jinja"
+Imprints: TypeAlias = tuple[Imprint, Imprint]
+"""What the old and the new run say of themselves."""
 
 
 SECTIONS = (
-    Section("why", "What differs, and why"),
-    Section("nodes", "Use of nodes"),
-    Section("pairs", "Pairs"),
-    Section("checks", "Checks and findings"),
-    Section("hierarchy", "The hierarchy"),
-    Section("methods", "What counts as a change"),
-    Section("limits", "Limits"),
+    Section("comparison", "why", "What differs, and why"),
+    Section("comparison", "model", "The models"),
+    Section("comparison", "nodes", "Use of nodes"),
+    Section("comparison", "pairs", "Pairs"),
+    Section("comparison", "checks", "Checks and findings"),
+    Section("comparison", "hierarchy", "The hierarchy"),
+    Section("comparison", "methods", "What counts as a change"),
+    Section("comparison", "limits", "Limits"),
 )
 
 
@@ -47,12 +39,14 @@ class ComparisonReport:
     """Everything that the templates of a comparison show."""
 
     title: str
+    stated: tuple[str, ...]
     verdict: Verdict
     tool: str
     schema_version: str
     min_cell: int
     causes: Table
     identity: Table
+    model: Models | None
     node_totals: Mapping[str, str]
     nodes: Table | None
     figure: Figure | None
@@ -68,40 +62,34 @@ class ComparisonReport:
     limits: tuple[str, ...]
 
 
-def comparison_html(shared: Mapping[str, Any]) -> str:
+def comparison_html(shared: Mapping[str, Any], imprints: Imprints | None = None) -> str:
     """Render the complete file.
 
     Raises:
         RenderError: If the view cannot be rendered.
     """
-    try:
-        return (
-            environment()
-            .get_template("comparison.html.jinja")
-            .render(
-                report=build(printable_view(shared)),
-                sections=SECTIONS,
-                css=style("screen"),
-                paper=False,
-            )
-        )
-    except Exception as error:
-        found = f"{type(error).__name__}: {error}"
-        raise RenderError("comparison.html could not be rendered", found=found) from error
+    with rendering("comparison.html"):
+        report = build(printable_view(shared), imprints or (UNNAMED, UNNAMED))
+        template = environment().get_template("comparison.html.jinja")
+        shown = [one for one in SECTIONS if one.id != "model" or report.model is not None]
+        return template.render(report=report, sections=shown, css=style("screen"), paper=False)
 
 
-def build(shared: Mapping[str, Any]) -> ComparisonReport:
-    """Make the content of the report from the shared view."""
+def build(shared: Mapping[str, Any], imprints: Imprints) -> ComparisonReport:
+    """Make the content of the report from the shared view and what both runs say of themselves."""
     tool = shared["identity"]["new"]["tool"]
+    old, new = map(printable_imprint, imprints)
     edits, restated = shared["edits"], shared["restated"]
     return ComparisonReport(
-        title=_title(shared["identity"]),
+        title=_title(shared["identity"], old, new),
+        stated=_stated(shared, old, new),
         verdict=comparison_verdict(shared),
         tool=f"{tool['name']} {tool['version']}",
         schema_version=shared["schema_version"],
         min_cell=shared["min_cell"],
         causes=tables.causes_table(shared["causes"]),
         identity=tables.identity_table(shared),
+        model=models(shared["model"]),
         node_totals=_numbers(shared["nodes"]),
         nodes=tables.nodes_table(shared["nodes"]["rows"]),
         figure=changes_figure(shared["nodes"]["rows"]),
@@ -142,7 +130,8 @@ def changes_figure(rows: Sequence[Mapping[str, Any]]) -> Figure | None:
         ),
         alt=f"Ranked dot plot of {len(drawn)} nodes: {up} are carried by a larger share of the "
         f"instances than before, {len(drawn) - up} by a smaller one. The greatest change is "
-        f"{points(first['difference'])} percentage points ({first['node']}).",
+        f"{points(first['difference'])} percentage points, of "
+        f"{Node(first['node'], first['title'] or '').text}.",
         caption="The share of the instances that carry a node in NEW less the share in OLD. The "
         "line is its 95% interval.",
         key_title="Each line",
@@ -166,11 +155,21 @@ def changes_figure(rows: Sequence[Mapping[str, Any]]) -> Figure | None:
     )
 
 
-def _title(identity: Mapping[str, Any]) -> str:
-    titles = [identity[side]["data"]["title"] for side in ("old", "new")]
-    if all(titles) and titles[0] != titles[1]:
-        return f"{titles[0]} → {titles[1]}"
-    return titles[1] or f"Two releases labelled with {identity['new']['hierarchy']['name']}"
+def _title(identity: Mapping[str, Any], old: Imprint, new: Imprint) -> str:
+    """The names of both runs; of the data alone where neither has one."""
+    names = [named(run, identity[side]["data"]) for side, run in (("old", old), ("new", new))]
+    if all(names) and names[0] != names[1]:
+        return f"{names[0]} → {names[1]}"
+    return names[1] or f"Two releases labelled with {identity['new']['hierarchy']['name']}"
+
+
+def _stated(shared: Mapping[str, Any], old: Imprint, new: Imprint) -> tuple[str, ...]:
+    """The days of both runs where they are known, the version, and who may read the report."""
+    tool = shared["identity"]["new"]["tool"]
+    first, *_ = stated(old, "", 1) if old.day else ("",)
+    *days, version, readers = stated(new, f"{tool['name']} {tool['version']}", shared["min_cell"])
+    between = [f"{first} and {days[0]}"] if old.day and days else days
+    return (*between, version, readers)
 
 
 def _numbers(totals: Mapping[str, Any]) -> dict[str, str]:

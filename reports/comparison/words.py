@@ -56,7 +56,7 @@ def _unchanged(shared: Mapping[str, Any]) -> str:
 
 
 def _sentence(shared: Mapping[str, Any]) -> str:
-    totals = shared["totals"]
+    totals, model = shared["totals"], shared["model"]
     changed = [cause["name"] for cause in shared["causes"] if cause["changed"]]
     differ = f"Different in the two runs: {listed(changed)}. " if changed else ""
     use = (
@@ -65,7 +65,27 @@ def _sentence(shared: Mapping[str, Any]) -> str:
     )
     found = [f"{totals[change]:,} {change}" for change in ("new", "worse", "gone", "better")]
     edits = counted(totals["edits"], "edit")
-    return f"{differ}{use}; findings: {listed(found)}; the hierarchy has {edits}."
+    told = "" if model is None else f"{_MODELS[model['predictions']]}{_metrics(model, totals)} "
+    return f"{differ}{told}{use}; findings: {listed(found)}; the hierarchy has {edits}."
+
+
+_MODELS: Mapping[str, str] = {
+    "same": "The predictions are the same.",
+    "differ": "The predictions differ.",
+    "alike": "The predictions were read from different files.",
+    "only_old": "Only OLD has predictions.",
+    "only_new": "Only NEW has predictions.",
+}
+
+
+def _metrics(model: Mapping[str, Any], totals: Mapping[str, int]) -> str:
+    """How many metrics and confused pairs changed, where both runs have a model."""
+    if model["interval"] == "none":
+        return ""
+    of = f" {totals['metrics']:,} of {counted(model['metrics']['total'], 'metric')}"
+    if model["interval"] != "paired":
+        return f"{of} changed beyond chance."
+    return f"{of} and {counted(totals['confusions'], 'confused pair')} changed beyond chance."
 
 
 def points_span(low: float | None, high: float | None) -> str:
@@ -105,9 +125,9 @@ def limits(shared: Mapping[str, Any]) -> tuple[str, ...]:
     told = [
         "A change of use is not a fault: patients, services and rules of coding change. The "
         "comparison says what to look at.",
-        "The two releases are treated as samples with no instance in common. Where NEW holds the "
-        "instances of OLD, differences are smaller than those between two samples, so that "
-        "intervals are too wide rather than too narrow.",
+        "For labels, the two releases are treated as samples with no instance in common. Where "
+        "NEW holds the instances of OLD, differences are smaller than those between two samples, "
+        "so that intervals are too wide rather than too narrow.",
         "Pairs are compared only where the same nodes lie below both of their nodes in both "
         "hierarchies, and ancestor pairs are left out.",
         "A pair with a node that one release does not use cannot be judged beyond its nodes.",
@@ -118,7 +138,7 @@ def limits(shared: Mapping[str, Any]) -> tuple[str, ...]:
         told.insert(
             1,
             "Instances are repeated in groups, such as the stays of one patient. The tables hold "
-            "no count by group: intervals and q-values treat instances as independent, and are "
-            "too narrow where one group’s instances are alike.",
+            "no count by group: intervals and q-values of labels treat instances as independent, "
+            "and are too narrow where one group’s instances are alike.",
         )
     return tuple(told)

@@ -11,10 +11,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass, fields, is_dataclass, replace
 from typing import Any
 
-from reports.chapters.cards import more
 from reports.chapters.report import Report
 from reports.pdf import columns
-from reports.words.parts import Card, Cell, Figure, More, Named, Node, Nodes, Table, column
+from reports.words.parts import Block, Cell, Figure, Named, Node, Nodes, Table
 from reports.words.words import shortened
 
 PAGES = 60
@@ -35,31 +34,27 @@ class Budget:
     """Limits on the parts of a report that grow with the data.
 
     Args:
-        cards: Number of findings printed as cards; the others are lines.
-        parts: Rows of a card's breakdown.
         table: Pages of one table.
         numbers: Pages of all numbers behind figures together.
-        fine: Whether the further findings are in fine print.
-        further: Pages of further findings.
+        fine: Whether findings are in fine print.
+        findings: Pages of findings.
         text: Characters of a text in a table; of a finding's sentences too.
     """
 
-    cards: int = 20
-    parts: int = 10
     table: float = 3.0
     numbers: float = 8.0
     fine: bool = False
-    further: float = 45.0
+    findings: float = 45.0
     text: int = 2_000
 
 
 BUDGETS = (
     Budget(),
-    Budget(table=1.5, numbers=4, parts=6),
-    Budget(table=1, numbers=2, parts=4, fine=True),
-    Budget(cards=10, table=0.6, numbers=1, parts=4, fine=True, further=32, text=800),
-    Budget(cards=5, table=0.4, numbers=0.5, parts=3, fine=True, further=26, text=300),
-    Budget(cards=3, table=0.2, numbers=0.2, parts=2, fine=True, further=20, text=160),
+    Budget(table=1.0, numbers=4),
+    Budget(table=0.8, numbers=2, fine=True),
+    Budget(table=0.6, numbers=1, fine=True, findings=34, text=800),
+    Budget(table=0.4, numbers=0.5, fine=True, findings=28, text=300),
+    Budget(table=0.2, numbers=0.2, fine=True, findings=20, text=160),
 )
 """Budgets from the most readable to the smallest, which always fits; the first that fits is
 used.
@@ -72,7 +67,7 @@ class Printed:
 
     Args:
         report: The report without the parts left out.
-        fine: Whether its further findings are in fine print.
+        fine: Whether its findings are in fine print.
         tables: Number of tables with rows left out.
         rows: Total number of rows left out.
         findings: Number of those that are findings.
@@ -88,17 +83,15 @@ class Printed:
 def printed(report: Report, budget: Budget) -> Printed:
     """Reduce the report to a budget."""
     share = budget.numbers / max(1, len(report.all_figures))
-    leading = report.leading[: budget.cards]
-    kept = _kept(replace(report, leading=leading, more=()), budget, share)
-    further = _further(report, budget)
-    kept = replace(kept, more=further)
+    kept = _kept(replace(report, blocks=()), budget, share)
+    kept = replace(kept, blocks=_findings(report, budget))
     left_out = [table.left_out for table in _tables(kept) if table.left_out]
     return Printed(
         report=kept,
         fine=budget.fine,
         tables=len(left_out),
         rows=sum(left_out),
-        findings=sum(one.table.left_out for one in further),
+        findings=sum(one.table.left_out for one in kept.blocks),
     )
 
 
@@ -113,61 +106,30 @@ def budgets(report: Report) -> Iterator[Printed]:
 def pages(kept: Printed) -> float:
     """Estimated number of pages of a printed report."""
     report = kept.report
-    further = {one.table.id for one in report.more}
+    of_findings = {one.table.id for one in report.blocks}
     tables = sum(
-        _height(table, fine=kept.fine and table.id in further) for table in _tables(report)
+        _height(table, fine=kept.fine and table.id in of_findings) for table in _tables(report)
     )
-    cards = sum(_card_height(card) for card in report.leading)
-    figures = 0.6 * len(report.all_figures)
-    return _FIXED + figures + (tables + cards) / _HEIGHT
+    heads = sum(map(_head_height, report.blocks))
+    figures = 0.5 * len(report.all_figures)
+    return _FIXED + figures + (tables + heads) / _HEIGHT
 
 
-def _further(report: Report, budget: Budget) -> tuple[More, ...]:
-    """Findings that are no cards, as tables of each check, with their ids."""
-    rest = [
-        *report.leading[budget.cards :],
-        *(card for one in report.more for card in one.cards),
-    ]
-    gathered = [replace(one, cards=(), table=_lines(one, budget)) for one in more(rest)]
-    heights = [_height(one.table, fine=budget.fine) for one in gathered]
-    room = min(1.0, budget.further * _HEIGHT / max(1.0, sum(heights)))
+def _findings(report: Report, budget: Budget) -> tuple[Block, ...]:
+    """Each check's findings as lines with their ids; what else is told of them is not printed."""
+    lines = [_brief(one.table, budget) for one in report.blocks]
+    heights = [_height(table, fine=budget.fine) for table in lines]
+    heads = sum(map(_head_height, report.blocks))
+    room = min(1.0, max(0.0, budget.findings * _HEIGHT - heads) / max(1.0, sum(heights)))
     return tuple(
-        replace(one, table=_within(one.table, room * height, fine=budget.fine))
-        for one, height in zip(gathered, heights, strict=True)
-    )
-
-
-def _lines(one: More, budget: Budget) -> Table:
-    return replace(
-        one.table,
-        columns=column("Finding", "Severity"),
-        rows=tuple(
-            (
-                Named(
-                    shortened(f"{card.headline} {card.explanation}".strip(), budget.text), card.id
-                ),
-                card.badge,
-            )
-            for card in one.cards
-        ),
-    )
-
-
-def _card(card: Card, budget: Budget) -> Card:
-    parts = card.parts and _first(card.parts, budget.parts)
-    return replace(
-        card,
-        headline=shortened(card.headline, budget.text),
-        explanation=shortened(card.explanation, budget.text),
-        parts=parts and _brief(parts, budget),
+        replace(one, findings=(), table=_within(table, room * height, fine=budget.fine))
+        for one, table, height in zip(report.blocks, lines, heights, strict=True)
     )
 
 
 def _kept(value: Any, budget: Budget, share: float) -> Any:
     """A part of the report, its tables cut; those behind figures to their share of a page."""
     match value:
-        case Card():
-            return _card(value, budget)
         case Figure():
             return replace(value, table=_within(_brief(value.table, budget), share * _HEIGHT))
         case Table():
@@ -245,9 +207,7 @@ def _heights(table: Table, *, fine: bool) -> Iterator[float]:
     return (_GAP + _LINE * n for n in columns.lines(table))
 
 
-def _card_height(card: Card) -> float:
-    """Without its breakdown: a head, its sentences, evidence and advice."""
-    texts: list[Cell] = [card.explanation, card.curator, card.data_user]
-    texts += [node.text for node in card.nodes]
-    told = sum(columns.height(text, 100) for text in texts) * 13
-    return 110 + told + 17 * columns.height(card.headline, 84) + 60 * bool(card.plots)
+def _head_height(block: Block) -> float:
+    """A question, what was looked at, and the advice."""
+    texts = [text for one in block.advice for text in (one.curator, one.data_user)]
+    return 60 + 12 * sum(columns.height(text, 60) for text in texts)

@@ -18,6 +18,7 @@ from reports.words.parts import (
     Codes,
     Column,
     Judged,
+    Linked,
     Named,
     Node,
     Nodes,
@@ -105,6 +106,8 @@ def _text(cell: Cell) -> tuple[str, ...]:
             return (_badge(cell),)
         case Judged():
             return (_badge(cell.badge), *cell.lines)
+        case Linked():
+            return (cell.text,)
         case Code():
             return (cell.shown or cell.text,)
         case Codes():

@@ -9,18 +9,20 @@ from reports.chapters.sections import sections
 from reports.html import environment, own_sheets, style
 from reports.pdf import columns
 from reports.pdf.budget import PAGES, Printed
+from reports.pdf.standards import conformance
 from reports.words.parts import Table
 
 if TYPE_CHECKING:
     import jinja2
 
 
-def paper(kept: Printed, created: str) -> str:
+def paper(kept: Printed, created: str, unshown: str = "") -> str:
     """Render the document as HTML.
 
     Args:
         kept: The report within its budget.
         created: Time of creation, for the document's metadata.
+        unshown: Characters that no font has, for which it says that it conforms to no standard.
     """
     return (
         _environment()
@@ -33,6 +35,7 @@ def paper(kept: Printed, created: str) -> str:
             css=style("paper", own_sheets(kept.report)),
             paper=True,
             created=created,
+            conformance=conformance(unshown),
         )
     )
 

@@ -57,6 +57,7 @@ class Task:
         identifier: Unique identifier of the file.
         moment: Date of the file and its attachment, in seconds since 1970.
         pages: Largest number of pages.
+        claims: Whether it says that it conforms to PDF/A-3a and PDF/UA-1, in its metadata too.
     """
 
     html: str
@@ -65,6 +66,7 @@ class Task:
     identifier: str
     moment: int
     pages: int
+    claims: bool = True
 
 
 class TooLongError(Exception):
@@ -75,14 +77,26 @@ class TooLongError(Exception):
         super().__init__(f"{pages} pages")
 
 
+class UnshownError(Exception):
+    """The document says that it conforms, and has characters that forbid it.
+
+    Args:
+        characters: They, each once.
+    """
+
+    def __init__(self, characters: str) -> None:
+        self.characters = characters
+        super().__init__(f"{len(characters)} characters")
+
+
 @contextmanager
 def typesetting(task: Task, limits: Limits) -> Iterator[Callable[[], bytes]]:
     """Start typesetting in a child process, which ends with the block at the latest.
 
     Yields:
-        A function that waits for the PDF. It raises `TooLongError` on too many pages, and
-        `RenderError`
-        if WeasyPrint or Pango is missing, a limit is reached, or the child fails.
+        A function that waits for the PDF. It raises `TooLongError` on too many pages,
+        `UnshownError` if what it claims of itself is not true, and `RenderError` if WeasyPrint or
+        Pango is missing, a limit is reached, or the child fails.
 
     Raises:
         RenderError: If no child process can be started.
@@ -163,6 +177,8 @@ def _failure(status: int, told: bytes, limits: Limits) -> Exception:
 def _error_of(told: Mapping[str, Any], limits: Limits) -> Exception:
     if "pages" in told:
         return TooLongError(told["pages"])
+    if "unshown" in told:
+        return UnshownError("".join(map(chr, told["unshown"])))
     found = str(told["found"]).strip().partition("\n")[0]
     if told.get("missing") == "pango":
         return RenderError(

@@ -2,8 +2,8 @@
 
 It reads one JSON object from standard input and writes the file to standard output. On failure it
 writes nothing there, explains the error as JSON in the last line of standard error, and exits with
-status `TOLD`. It imports nothing else of this project, so that it starts fast and its memory limit
-applies to WeasyPrint only.
+status `TOLD`. Of this project it imports only `reports.pdf.universal_access`, so that it starts
+fast and its memory limit applies to WeasyPrint only.
 """
 
 from __future__ import annotations
@@ -13,7 +13,10 @@ import os
 import sys
 import warnings
 from datetime import UTC, datetime
+from functools import partial
 from typing import Any
+
+from reports.pdf.universal_access import identify, make_accessible, unshown, without_claims
 
 TOLD = 3
 """Exit status of a failure that is explained on standard error."""
@@ -74,7 +77,8 @@ def typeset(weasyprint: Any, task: dict[str, Any]) -> bytes:
     """Typeset the document; returns the bytes of the file.
 
     Raises:
-        RefusedError: If it has too many pages; it is not painted then.
+        RefusedError: If it has too many pages, and is not painted then; or if it is to say that
+            it conforms, and has characters that forbid it.
     """
     moment = datetime.fromtimestamp(task["moment"], UTC)
     attachment = weasyprint.Attachment(
@@ -97,8 +101,18 @@ def typeset(weasyprint: Any, task: dict[str, Any]) -> bytes:
         document = weasyprint.HTML(string=task["html"], url_fetcher=nothing).render(**options)
         if len(document.pages) > task["pages"]:
             raise RefusedError(pages=len(document.pages))
-        written: bytes = document.write_pdf(**options)
+        finisher = partial(_finish, claims=task["claims"])
+        written: bytes = document.write_pdf(finisher=finisher, **options)
     return written
+
+
+def _finish(document: Any, pdf: Any, *, claims: bool) -> None:
+    make_accessible(pdf)
+    if not claims:
+        return without_claims(pdf)
+    if lacking := unshown(document.fonts.values()):
+        raise RefusedError(unshown=lacking)
+    return identify(pdf)
 
 
 def _limit(name: str, most: int) -> None:

@@ -28,43 +28,43 @@ function tell(told, filtered, text) {
 }
 
 function addFindingsFilter() {
-  const findings = [...document.querySelectorAll("#findings article, #more article")].map(findingOf);
+  const findings = [...document.querySelectorAll("#findings article")].map(findingOf);
   if (findings.length < 2) return;
-  const groups = [...document.querySelectorAll("#more details")];
-  const opened = new Set();
+  const blocks = [...document.querySelectorAll("#findings .block")];
   const told = element("output", {});
   const severities = [...new Set(findings.map(({ severity }) => severity))].map((severity) =>
     severityChoice(severity, findings, show));
   const check = checkChoice(findings, show);
   const search = searchField("Text", show);
   const all = element("button", { type: "button" }, "Show all");
+  let branch = null;
 
   function show() {
     const ticked = new Set(severities.filter(({ box }) => box.checked).map(({ severity }) => severity));
-    const filtered = ticked.size < severities.length || check.select.value !== "" || search.field.value.trim() !== "";
+    const filtered = branch !== null || ticked.size < severities.length || check.select.value !== "" || search.field.value.trim() !== "";
     for (const finding of findings) {
       finding.article.hidden = !(
         ticked.has(finding.severity) &&
         ["", finding.check].includes(check.select.value) &&
+        (branch === null || finding.nodes.has(branch.id)) &&
         hasWords(finding.text, search.field.value)
       );
     }
-    for (const group of groups) {
-      group.hidden = !group.querySelector("article:not([hidden])");
-      if (filtered && !group.open && !group.hidden) opened.add(group);
-      if (opened.has(group)) group.open = filtered;
-    }
-    if (!filtered) opened.clear();
-    tell(told, filtered, countOf(findings));
+    for (const block of blocks) block.hidden = !block.querySelector("article:not([hidden])");
+    tell(told, filtered, countOf(findings) + (branch === null ? "" : `, at or below ${branch.name}`));
   }
 
   all.addEventListener("click", () => {
     severities.forEach(({ box }) => { box.checked = true; });
     check.select.value = search.field.value = "";
+    chooseBranch(null);
+  });
+  addEventListener("branch", ({ detail }) => {
+    branch = detail;
     show();
   });
   show();
-  findings[0].article.before(element(
+  blocks[0].before(element(
     "div",
     { class: "controls", role: "search", "aria-label": "Findings" },
     element("fieldset", {}, element("legend", {}, "Severity"), ...severities.map(({ label }) => label)),
@@ -75,13 +75,19 @@ function addFindingsFilter() {
   ));
 }
 
+// The findings that a reader wants to see: those at or below a node, or null for all.
+function chooseBranch(branch) {
+  dispatchEvent(new CustomEvent("branch", { detail: branch }));
+}
+
 // A finding with what it is filtered by; words drawn inside its picture are not searched.
 function findingOf(article) {
-  const worded = [...article.querySelectorAll("h3, p, li, dt, dd, caption, th, td")];
+  const worded = [...article.querySelectorAll("summary, p, li, dt, dd, caption, th, td")];
   return {
     article,
-    severity: article.querySelector(".badge").textContent.trim().split(",")[0],
-    check: article.querySelector(".card-head code").textContent,
+    severity: article.dataset.severity,
+    check: article.closest(".block").dataset.check,
+    nodes: new Set(article.dataset.nodes.split("\n")),
     text: plain(worded.map((part) => part.textContent).join(" ")),
   };
 }
@@ -105,7 +111,5 @@ function checkChoice(findings, heard) {
 
 function countOf(findings) {
   const shown = findings.filter(({ article }) => !article.hidden);
-  const further = shown.filter(({ article }) => article.closest("#more")).length;
-  const where = further ? `, ${further} of them under “Further findings”` : "";
-  return `${shown.length} of ${findings.length} findings${where}`;
+  return `${shown.length} of ${findings.length} findings`;
 }

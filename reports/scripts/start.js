@@ -1,6 +1,7 @@
 addSorting();
 addTableFilters();
 addFindingsFilter();
+addBranches();
 addFolding();
 unfoldOnPaper();
 followReading();

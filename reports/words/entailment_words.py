@@ -167,6 +167,7 @@ FAULTS: Mapping[str, str] = {
 
 RULES: Mapping[str, str] = {
     "cycle": "Texts that lie below themselves",
+    "dangling_edge": "Edges of which an end is no node",
     "redundant_edge": "Concepts that another concept of the same text leads to",
     "lone_child": "Concepts with a single instance",
     "title_clash": "Texts that are written alike",

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from decimal import Decimal
 from typing import Any, TypeAlias
 
-from reports.words.words import WITHHELD, Value, decimal, number, percent, span
+from reports.words.words import WITHHELD, Value, decimal, number, percent, points, span
 
 Metric: TypeAlias = Mapping[str, Any]
 """One metric of the shared view."""
@@ -108,6 +108,23 @@ def value(metric: Metric, field: str = "value") -> str:
         return "not defined" if metric["n"] == 0 else WITHHELD
     places = _PLAIN.get(metric["name"])
     return percent(found) if places is None and found >= 0 else _signed(found, places)
+
+
+def change(name: str, difference: float | None) -> str:
+    """A difference of two values of a metric, signed: percentage points if the metric is a share.
+
+    >>> change("accuracy", 0.1032), change("mistake_severity", -0.5), change("accuracy", None)
+    ('+10.3', '−0.50', 'withheld')
+    """
+    places = _PLAIN.get(name)
+    if difference is None or places is None:
+        return points(difference)
+    return f"{'+' if difference > 0 else ''}{_signed(difference, places)}"
+
+
+def change_unit(name: str) -> str:
+    """The unit of `change`, after a space; empty if the metric is no share."""
+    return "" if name in _PLAIN else " points"
 
 
 def interval(metric: Metric) -> str:

@@ -3,21 +3,25 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from datetime import date
 from typing import ClassVar, Literal, TypeAlias
+
+from audit.base.node_names import title_and_code
 
 
 @dataclass(frozen=True, slots=True)
 class Node:
-    """A node: its id, and its title if it has one."""
+    """A node: its id, and its title, or that of the nearest node above that has one."""
 
     kind: ClassVar[str] = "node"
     id: str
     title: str = ""
+    below: str = ""
 
     @property
     def text(self) -> str:
-        """Id and title on one line."""
-        return f"{self.id} {self.title}".strip()
+        """The node as sentences write it."""
+        return title_and_code(self.id, self.title)
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +61,15 @@ class Named:
 
 
 @dataclass(frozen=True, slots=True)
+class Linked:
+    """A text that leads to another place of the report."""
+
+    kind: ClassVar[str] = "linked"
+    text: str
+    to: str
+
+
+@dataclass(frozen=True, slots=True)
 class Judged:
     """A verdict with what qualifies it, a line each."""
 
@@ -82,7 +95,7 @@ class Codes:
     texts: tuple[str, ...]
 
 
-Cell: TypeAlias = str | Node | Nodes | Badge | Judged | Code | Codes | Named | Ranged
+Cell: TypeAlias = str | Node | Nodes | Badge | Judged | Code | Codes | Linked | Named | Ranged
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,32 +177,60 @@ class Plot:
 class Card:
     """One finding: its statement as a first sentence and what explains it.
 
-    ``undrawn`` says why there is no plot of its evidence.
+    Args:
+        about: Nodes that the finding is listed under; empty where its sentence names it.
+        measure: Its share, ratio or difference, with the interval; empty without one.
+        count: How many instances or rows it touches, of how many; empty without a count.
+        sure: Every other number, by name: what says how sure the finding is.
+        lineage: Ids of its nodes and of all that the picture of the hierarchy has above them.
+        undrawn: Why there is no plot of its evidence.
     """
 
     anchor: str
     id: str
     check: str
-    check_title: str
     badge: Badge
+    about: tuple[Node, ...]
     headline: str
     explanation: str
     nodes: tuple[Node, ...]
-    evidence: tuple[tuple[str, str], ...]
+    measure_called: str
+    measure: Cell
+    count_called: str
+    count: str
+    sure: tuple[tuple[str, str], ...]
     plots: tuple[Plot, ...]
     undrawn: str
     parts: Table | None
-    curator: str
-    data_user: str
+    lineage: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
-class More:
-    """Findings of one check after the leading ones, as cards and, for the PDF, as lines."""
+class Advice:
+    """What who publishes and who uses the data should do; ``whose`` says for which findings."""
+
+    curator: str
+    data_user: str
+    whose: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """A check with its findings: what it asks, the advice, and a line for each finding.
+
+    ``total`` is the number of findings; ``measure`` and ``count`` are headings of these columns,
+    empty where no finding has one; ``table`` has the findings as printed lines.
+    """
 
     check: str
     title: str
-    cards: tuple[Card, ...]
+    badge: Badge
+    total: str
+    sentence: str
+    advice: tuple[Advice, ...]
+    measure: str
+    count: str
+    findings: tuple[Card, ...]
     table: Table
 
 
@@ -226,11 +267,35 @@ class Figure:
 
 
 @dataclass(frozen=True, slots=True)
+class Imprint:
+    """What a report says of itself that ``result.json`` does not, since it stays the same later.
+
+    Args:
+        title: The title that the user gave; empty without one.
+        name: Name of the file or folder that was read; empty where there is none.
+        day: Day of the run.
+    """
+
+    title: str = ""
+    name: str = ""
+    day: date | None = None
+
+
+UNNAMED = Imprint()
+"""Of a report that is made without a run."""
+
+
+@dataclass(frozen=True, slots=True)
 class Verdict:
-    """The verdict of an audit, in a word and in a sentence."""
+    """The verdict of an audit in a word, and the sentences that a hurried reader takes along.
+
+    ``sentence`` counts the results of the checks; ``points`` say what is worst, what is largest
+    and what to do.
+    """
 
     badge: Badge
     sentence: str
+    points: tuple[tuple[str, str], ...] = ()
 
 
 def column(*headings: str, numeric: str = "") -> tuple[Column, ...]:

@@ -122,6 +122,7 @@ TONE: Mapping[str, str] = {
 
 REFUSED: Mapping[str, str] = {
     "unknown_code": "the code is in no place of the hierarchy",
+    "retired_code": "the hierarchy has retired the code, with no single successor",
     "malformed_code": "the text does not have the shape of a code",
     "missing_code": "the row has no code",
     "no_place": "the hierarchy has no place for the code",
@@ -135,6 +136,11 @@ RELATION: Mapping[str, str] = {
     "overlap": "overlapping",
     "same_branch": "same branch",
     "cross_branch": "across branches",
+}
+DECISION: Mapping[str, str] = {
+    "waived": "waived",
+    "accepted": "accepted",
+    "to_fix": "to be fixed",
 }
 BRANCH_RULE: Mapping[str, str] = {
     "expected": "expected together: not reported",

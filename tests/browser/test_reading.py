@@ -117,7 +117,7 @@ def test_all_folds_open_and_close_at_once(runs: Runs, visit: Visit) -> None:
 
 def test_on_paper_nothing_is_folded(runs: Runs, visit: Visit) -> None:
     page = visit(runs.report)
-    page.locator("details").nth(1).locator("summary").click()
+    page.locator("details").nth(1).locator("summary").first.click()
     before = page.locator("details[open]").count()
     with pypdfium2.PdfDocument(BytesIO(page.pdf())) as pdf:
         text = comparable("".join(sheet.get_textpage().get_text_bounded() for sheet in pdf))
@@ -140,10 +140,10 @@ def test_without_scripts_all_is_there(runs: Runs, visit: Visit) -> None:
             assert comparable(finding[words]) in text
 
     assert page.locator("button, input, select, output").count() == 0
-    last = page.locator("#more article").last
-    assert not last.is_visible()
-    page.locator("#more summary").last.click()
-    assert last.is_visible()
+    last = page.locator("#findings article").last
+    assert not last.locator(".card-id").is_visible()
+    last.locator("summary").first.click()
+    assert last.locator(".card-id").is_visible()
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])

@@ -122,13 +122,13 @@ def test_bounds_and_values_withheld_have_their_place(made: Path, visit: Visit) -
 def test_a_reader_sees_and_hears_the_order(runs: Runs, visit: Visit) -> None:
     page = visit(runs.report)
     table = page.locator("table:has(#check-table)")
-    status = table.get_by_role("columnheader", name="Status")
+    status = table.get_by_role("columnheader", name="Result")
     told = table.get_by_role("status")
 
     status.get_by_role("button").click()
     assert words(table)[0] == "Warning"
     assert status.get_attribute("aria-sort") == "ascending"
-    assert told.inner_text() == "Sorted by Status, the most severe first"
+    assert told.inner_text() == "Sorted by Result, the most severe first"
 
     looked_at = table.get_by_role("columnheader", name="Looked at").get_by_role("button")
     looked_at.press("Enter")

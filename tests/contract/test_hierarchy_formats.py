@@ -46,7 +46,11 @@ WRITTEN = (
     Written("edges", "h.parquet", files.write_edges_parquet, hierarchies(), toy()),
     Written("obo", "h.obo", files.write_obo, hierarchies(), toy(), files.all_assignable),
     Written("obo", "h.txt", files.write_obo, hierarchies(), toy(), files.all_assignable),
+    Written(
+        "obographs", "h.json", files.write_obographs, hierarchies(), toy(), files.all_assignable
+    ),
     Written("audioset", "h.json", files.write_audioset, hierarchies(), toy()),
+    Written("interface", "h.json", files.write_interface, hierarchies(), toy()),
     Written("tree", "h.json", files.write_tree, hierarchies(), toy()),
     Written("dotted", "h.txt", files.write_dotted, dotted_trees(), dotted_example()),
 )
@@ -86,7 +90,9 @@ def read_or_refused(path: Path, format: str) -> None:
 def test_every_format_is_known_by_one_name_and_a_title() -> None:
     names = [known.name for known in FORMATS]
 
-    assert names == ["edges", "caml", "obo", "audioset", "tree", "dotted"]
+    assert names == [
+        "edges", "caml", "obo", "obographs", "audioset", "interface", "tree", "dotted",
+    ]  # fmt: skip
     assert all(known.title and "\n" not in known.title for known in FORMATS)
 
 
@@ -225,6 +231,11 @@ BROKEN = {
     "cycle.json": '{"a": {"b": ["a"]}}',
     "cycle_audioset.json": '[{"id": "a", "child_ids": ["a"]}]',
     "undeclared.obo": "[Term]\nid: a\nis_a: b\n",
+    "undeclared_graphs.json": '{"graphs": [{"nodes": [{"id": "a"}], "edges": '
+    '[{"sub": "a", "pred": "is_a", "obj": "b"}]}]}',
+    "graphs.json": '{"graphs": [{"nodes": [{"id": "a", "meta": []}, {"id": 3}]}]}',
+    "edgeless.json": '{"graphs": [{"nodes": [{"id": "a"}], "edges": [{"sub": "a"}]}]}',
+    "obsolete.csv": "child,parent,obsolete\na,,true\nb,a,\n",
     "undeclared.json": '[{"id": "a", "child_ids": ["b"]}]',
     "malformed.json": '{"a":\n[}',
     "columns.csv": "kid,parent\na,b\n",

@@ -81,7 +81,7 @@ def test_sources_are_the_files_that_were_read(writer: LabelWriter, tmp_path: Pat
     path = tmp_path / writer.file
     writer.write(RECORDS, path)
     raw = read_labels(path, writer.columns)
-    assert raw.sources == tuple(found for found in (path, *path.rglob("*")) if found.is_file())
+    assert set(raw.sources) == {found for found in (path, *path.rglob("*")) if found.is_file()}
     assert raw.persons is (writer.format in {"mimic3", "mimic4", "caml"})
 
 
@@ -110,9 +110,19 @@ def test_a_broken_file_is_told_when_no_format_is_named(broken: BrokenFile, tmp_p
     assert str(path) in str(caught.value)
 
 
+ALSO_JOINED = ("caml", "long")
+"""Formats whose tables have a row with labels in one cell too, be it one label."""
+
+
 @pytest.mark.parametrize(
     ("known", "writer"),
-    [(known, writer) for known in FORMATS for writer in WRITERS if known.name != writer.format],
+    [
+        (known, writer)
+        for known in FORMATS
+        for writer in WRITERS
+        if known.name != writer.format
+        and not (known.name == "joined" and writer.format in ALSO_JOINED)
+    ],
     ids=lambda one: one.name if isinstance(one, LabelFormat) else f"{one.format}-{one.file}",
 )
 def test_another_shape_is_refused_when_a_format_is_named(

@@ -109,7 +109,7 @@ def test_a_written_file_is_of_exactly_its_format(writer: PredictionWriter, tmp_p
 @each_writer
 def test_sources_are_the_files_that_were_read(writer: PredictionWriter, tmp_path: Path) -> None:
     raw = read_back(writer, SETS if writer.set_valued else SCORED, tmp_path / writer.file)
-    assert set(raw.sources) == set(tmp_path.iterdir())
+    assert set(raw.sources) == {path for path in tmp_path.rglob("*") if path.is_file()}
 
 
 @pytest.mark.parametrize("number", [np.nan, np.inf, -np.inf])

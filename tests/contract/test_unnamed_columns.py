@@ -126,6 +126,18 @@ def caml(path: Path, values: Values) -> Path:
     return path / "caml.csv"
 
 
+def joined(path: Path, values: Values) -> Path:
+    table = pl.DataFrame({"id": IDS, "codes": "4019;4280"}).hstack(frame(values))
+    table.write_csv(path / "joined.csv")
+    return path / "joined.csv"
+
+
+def several(path: Path, values: Values) -> Path:
+    table = pl.DataFrame({"id": IDS, "DX1": "4019", "DX2": "4280"}).hstack(frame(values))
+    table.write_csv(path / "several.csv")
+    return path / "several.csv"
+
+
 def wide(path: Path, _: Values) -> Path:
     flags = pl.DataFrame({"id": IDS, "4019": every("0", "1"), "male": every("1", "0")})
     flags.write_csv(path / "wide.csv")
@@ -150,11 +162,18 @@ def npy(path: Path, _: Values) -> Path:
     return path / "a.npy"
 
 
+def interface(path: Path, _: Values) -> Path:
+    (path / "abstraction_graph.json").write_text('[{"id": 0, "name": "4019"}]')
+    (path / "labels.json").write_text(json.dumps([["4019"] for _ in IDS]))
+    return path
+
+
 Writer = Callable[[Path, Values], Path]
 HANDED_ON: tuple[Writer, ...] = (
-    long, long_parquet, lists, jsonl, mimic3_table, mimic3_admissions, mimic3_patients, mimic4,
+    long, long_parquet, lists, joined, several, jsonl, mimic3_table, mimic3_admissions,
+    mimic3_patients, mimic4,
 )  # fmt: skip
-WITHOUT: tuple[Writer, ...] = (caml, wide, grouped, psv, npy)
+WITHOUT: tuple[Writer, ...] = (caml, wide, grouped, psv, npy, interface)
 """Formats whose other columns are nodes, or text, or that have none."""
 
 

@@ -15,6 +15,7 @@ from audit.base.files import sha256_of
 from audit.cli.app import app
 from fixtures.sealed_files import reseal
 
+ROOT = Path(__file__).parents[2]
 EDGES = ("dog,animal", "cow,animal", "hammer,tool", "saw,tool", "animal,thing", "tool,thing")
 
 
@@ -180,3 +181,84 @@ def test_a_report_that_fails_loses_nothing_else(
     assert "no picture today" in result.stderr
     assert (tmp_path / "out" / "comparison.json").is_file()
     assert not (tmp_path / "out" / "comparison.html").exists()
+
+
+# --- models -------------------------------------------------------------------------------------
+
+
+def modelled(folder: Path, name: str, right: int, *options: str) -> Path:
+    """A run of 60 instances and a model that is right on the first of them."""
+    hierarchy, labels = folder / "things.csv", folder / "labels.csv"
+    hierarchy.write_text("child,parent\n" + "\n".join(EDGES) + "\n")
+    named = [("dog", "cow", "hammer", "saw")[i % 4] for i in range(60)]
+    wrong = {"dog": "cow", "cow": "dog", "hammer": "dog", "saw": "hammer"}
+    labels.write_text("instance,label\n" + "".join(f"i{i},{n}\n" for i, n in enumerate(named)))
+    rows = [
+        f"i{i},{answer if i < right else wrong[answer]},0.7\ni{i},"
+        f"{wrong[answer] if i < right else answer},0.3"
+        for i, answer in enumerate(named)
+    ]
+    scores = folder / f"{name}-scores.csv"
+    scores.write_text("instance,node,score\n" + "\n".join(rows) + "\n")
+    run = folder / name
+    done = audit(
+        "run", labels, "--hierarchy", hierarchy, "--predictions", scores, "--out", run,
+        "--no-pdf", "--min-cell", "1", *options,
+    )  # fmt: skip
+    assert done.exit_code == 0, done.output
+    return run
+
+
+def test_two_models_of_the_same_data_are_never_unchanged(tmp_path: Path) -> None:
+    runs = [modelled(tmp_path, f"m{right}", right, "--keep-instances") for right in (20, 50)]
+    result = audit("compare", *runs, "--out", tmp_path / "out")
+    out = tmp_path / "out"
+    shared = json.loads((out / "comparison.json").read_text())
+    page = (out / "comparison.html").read_text()
+
+    assert result.exit_code == 0, result.output
+    assert "The predictions of the two runs differ." in result.stdout
+    assert "Unchanged" not in page
+    assert "30 have other scores and 30 other predicted labels" in page
+    accuracy = next(
+        row
+        for row in shared["model"]["metrics"]["rows"]
+        if row["name"] == "accuracy" and row["parameters"]["depth_to"] == 2
+    )
+    assert (accuracy["old"], accuracy["new"]) == pytest.approx((20 / 60, 50 / 60))
+    assert 0 < accuracy["low"] < 0.5 < accuracy["high"] < 1
+    assert "+50.0 points" in page
+    pairs = pl.read_parquet(out / "restricted" / "confusion_changes.parquet")
+    assert len(pairs) == shared["model"]["confusions"]["family"]
+    assert (out / "restricted" / "metric_changes.parquet").is_file()
+
+
+def test_a_model_beside_itself_is_unchanged_with_intervals_of_nothing(tmp_path: Path) -> None:
+    run = modelled(tmp_path, "m", 40, "--keep-instances")
+    audit("compare", run, run, "--out", tmp_path / "out")
+    shared = json.loads((tmp_path / "out" / "comparison.json").read_text())
+    page = (tmp_path / "out" / "comparison.html").read_text()
+
+    assert "Unchanged" in page
+    assert "The predictions are the same in both runs." in page
+    defined = [row for row in shared["model"]["metrics"]["rows"] if row["old"] is not None]
+    assert len(defined) > 5
+    assert {(row["difference"], row["low"], row["high"]) for row in defined} == {(0, 0, 0)}
+
+
+def test_runs_that_keep_no_instances_say_that_intervals_are_unpaired(tmp_path: Path) -> None:
+    runs = [modelled(tmp_path, f"m{right}", right) for right in (20, 50)]
+    result = audit("compare", *runs, "--out", tmp_path / "out")
+
+    assert "Intervals are unpaired" in " ".join(result.stdout.split())
+    assert "Intervals are unpaired" in (tmp_path / "out" / "comparison.html").read_text()
+
+
+def test_the_comparison_of_models_validates_against_its_schema(tmp_path: Path) -> None:
+    jsonschema = pytest.importorskip("jsonschema")
+    schema = json.loads((ROOT / "docs" / "comparison.schema.json").read_text("utf-8"))
+    kept, bare = modelled(tmp_path, "a", 20, "--keep-instances"), modelled(tmp_path, "b", 50)
+    for number, runs in enumerate(((kept, kept), (kept, bare))):
+        audit("compare", *runs, "--out", tmp_path / f"out{number}")
+        shared = json.loads((tmp_path / f"out{number}" / "comparison.json").read_text())
+        jsonschema.validate(shared, schema)

@@ -162,7 +162,10 @@ def assert_same_tables(found: Path, expected: Path, names: Iterable[str]) -> Non
 
 # --- what it tells --------------------------------------------------------------------------
 
-TABLES = ("nodes", "edges", "pairs", "residuals", "strata", "branch_pairs")
+TABLES = (
+    *("nodes", "edges", "pairs", "pairs_by_b", "pair_ends"),
+    *("residuals", "strata", "branch_pairs"),
+)
 
 
 def test_counts_tell_what_the_loaded_data_tell(place: Path) -> None:

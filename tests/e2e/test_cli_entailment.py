@@ -143,6 +143,33 @@ def test_predictions_are_measured_beside_baselines(shared: Any) -> None:
     assert all(value < 0.95 for value in accuracy.values())
 
 
+def test_the_terminal_tells_how_good_models_are_and_what_was_not_used(
+    folder: Path, tuples: Path
+) -> None:
+    ids = clean_world(WIDTH).tuples.filter(split="test")["id"].to_list()
+    path = folder / "some.csv"
+    path.write_text("id,score\n" + "".join(f"{one},0.9\n" for one in ids[:3]) + "nobody,0.1\n")
+    made = audit("entailment", tuples, "--predictions", path, "--no-pdf", "--out", folder / "told")
+
+    assert made.exit_code == 0, made.output
+    lines = [" ".join(line.split()) for line in made.output.splitlines()]
+    assert any(line.startswith(f"some test 3 of {len(ids)} ") for line in lines)
+    assert any(line.startswith("concept alone test ") for line in lines)
+    assert "predictions: 3 of 4 rows used; unknown_id 1." in lines
+
+
+@pytest.mark.parametrize("option", ["--predictions", "--generations"])
+def test_answers_none_of_which_a_tuple_has_are_refused(
+    folder: Path, tuples: Path, option: str
+) -> None:
+    path = folder / "foreign.csv"
+    path.write_text("id,score,text\nnobody,0.5,a thing\n")
+    made = audit("entailment", tuples, option, path, "--no-pdf", "--out", folder / "foreign")
+
+    assert made.exit_code == 2, made.output
+    assert "of 'foreign' none that a tuple has: 'nobody'" in made.output
+
+
 @pytest.mark.parametrize(
     ("options", "message"),
     [

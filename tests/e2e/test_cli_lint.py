@@ -32,7 +32,7 @@ def test_it_prints_each_fault_with_what_to_do(faulty: Path) -> None:
     assert "edges: 5 nodes" in told.stdout
     assert "error     cycle" in told.stdout
     assert "2 nodes lie below each other: a -> b -> a." in " ".join(told.stdout.split())
-    assert "- d (below e Head pain); e Head pain; a Pain" in told.stdout
+    assert "- d (below Head pain, e); Head pain (e); Pain (a)" in told.stdout
     assert told.stdout.count("To do: ") == 3
 
 

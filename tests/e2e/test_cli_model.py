@@ -141,6 +141,8 @@ def test_a_run_with_predictions_leaves_their_tables(release: Release) -> None:
         "findings.parquet", "model_pairs.parquet", "metrics.parquet", "behaviours.parquet",
         "branch_pairs.parquet", "cases.parquet", "exchanges.parquet",
         "policy.json", "strata.parquet", "denominators.json", "manifest.json",
+        "pairs_by_b.parquet", "pair_ends.parquet",
+        "model_pairs_by_b.parquet", "model_pair_ends.parquet",
     }  # fmt: skip
 
 
@@ -330,29 +332,40 @@ def test_sets_are_a_dataset_too(release: Release) -> None:
 # --- one instance ---------------------------------------------------------------------------
 
 
-def test_show_draws_labels_and_predictions_of_an_instance(release: Release) -> None:
+def test_show_draws_labels_and_predictions_of_an_instance_in_one_tree(release: Release) -> None:
     done(release.with_scores("--keep-instances"))
     shown = done(audit("show", release.folder / "run", 0)).stdout
 
-    assert shown.splitlines() == [
-        "Labels of 0",
-        "object  1",
-        "├─ animal  1",
-        "│  └─ mammal  1",
-        "│     └─ dog  1",
-        "└─ pet  1",
-        "   └─ dog  1",
+    assert [line.rstrip() for line in shown.splitlines()] == [
+        "Labels and predictions of 0",
+        "hit    labelled and predicted",
+        "miss   labelled, not predicted",
+        "false  predicted, not labelled",
+        "The node of the highest score is predicted, with all nodes above it.",
         "",
-        "Predictions of 0",
-        "object  1",
-        "├─ animal  1",
-        "│  └─ mammal  1",
-        "│     ├─ dog  0.75",
-        "│     └─ cow  0.25",
-        "└─ pet  0.75",
-        "   └─ dog  0.75",
-        "",
+        "mark   label            score            node",
+        "hit       1 ██████████     1 ██████████  object",
+        "hit       1 ██████████     1 ██████████  ├─ animal",
+        "hit       1 ██████████     1 ██████████  │  └─ mammal",
+        "hit       1 ██████████  0.75 ███████▌    │     ├─ dog  (also below pet)",
+        "                        0.25 ██▌         │     └─ cow",
+        "hit       1 ██████████  0.75 ███████▌    └─ pet",
+        "hit       1 ██████████  0.75 ███████▌       └─ dog  (also below mammal)",
     ]
+
+
+def test_show_writes_a_page_and_replaces_none_unasked(release: Release) -> None:
+    done(release.with_scores("--keep-instances"))
+    run, page = release.folder / "run", release.folder / "one.html"
+
+    assert done(audit("show", run, 0, "--html", page)).stdout == f"Page: {page}\n"
+    first = page.read_bytes()
+    assert b"mammal" in first
+    assert "--overwrite" in mistaken(audit("show", run, 1, "--html", page))
+    assert page.read_bytes() == first
+    done(audit("show", run, 1, "--html", page, "--overwrite"))
+    assert page.read_bytes() != first
+    assert "--html" in mistaken(audit("show", run, 1, "--overwrite"))
 
 
 def test_show_leaves_out_what_is_below_the_least_share(release: Release) -> None:
@@ -367,7 +380,13 @@ def test_show_draws_labels_alone_without_predictions(release: Release) -> None:
     done(release.audited("--keep-instances"))
     shown = done(audit("show", release.folder / "run", 2)).stdout
 
-    assert shown == "Labels of 2\nobject  1\n└─ tool  1\n\n"
+    bar = "█" * 20
+    assert shown.splitlines() == [
+        "Labels of 2",
+        "label                   node",
+        f"1 {bar}  object",
+        f"1 {bar}  └─ tool",
+    ]
 
 
 def test_kept_instances_are_named_by_the_manifest(release: Release) -> None:
@@ -502,3 +521,82 @@ def test_a_class_without_a_node_is_left_out_and_told(release: Release) -> None:
     assert shared["ledger"]["predictions"]["unknown_classes"] == 1
     assert told["evidence"] == {"labels": 1, "classes": 2, "instances": 1, "of": 2}
     assert [node["id"] for node in told["nodes"]] == ["elf"]
+
+
+ASKED = (
+    *("--levels", "paper", "--aggregation", "paths", "--query", "confident"),
+    *("--subgraph", "mammals=mammal", "--subgraph", "birds and tools=bird,tool"),
+    *("--query", "torn=leaves:2,largest_leaf:0.5..0.75"),
+)
+POLICY = """
+levels = "paper"
+aggregation = "paths"
+[[subgraphs]]
+name = "mammals"
+nodes = ["mammal"]
+[[subgraphs]]
+name = "birds and tools"
+nodes = ["bird", "tool"]
+[[queries]]
+name = "confident"
+[[queries]]
+name = "torn"
+leaves = 2
+largest_leaf = [0.5, 0.75]
+"""
+
+
+def test_options_and_policy_ask_the_same_of_a_model(release: Release) -> None:
+    policy = release.write("policy.toml", [POLICY])
+    assert release.with_scores(*ASKED, "--min-cell", 1, out="run").exit_code == 0
+    said = release.with_scores("--policy", policy, "--min-cell", 1, out="by-policy")
+    assert said.exit_code == 0, said.output
+
+    shared = release.shared()
+    assert shared["metrics"] == release.shared("by-policy")["metrics"]
+    assert shared["overview"] == release.shared("by-policy")["overview"]
+    whole = [metric for metric in shared["metrics"] if metric["scope"] == "all"]
+    first = next(metric for metric in whole if metric["name"] == "subgraph_preference")
+    assert first["parameters"] == {"subgraphs": [["mammals"], ["birds and tools"]]}
+    assert (first["value"], first["n"]) == (0.5, 2)  # 0.125 < 0.875; 0.5 > 0.25
+    levels = [m["parameters"]["level_to"] for m in whole if m["name"] == "accuracy"]
+    assert levels == [1, 2]
+    asked = {b["name"]: b["instances"] for b in shared["overview"]["behaviours"]}
+    assert (asked["confident"], asked["torn"]) == (1, 3)
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (("--subgraph", "mammals"), "NAME=node,node"),
+        (("--subgraph", "mammals=unicorn"), "subgraphs: unicorn"),
+        (("--subgraph", "a=dog", "--subgraph", "a=cow"), "a name of its own"),
+        (("--query", "surprised"), "published are confident, split"),
+        (("--query", "torn=ears:2"), "conditions are leaves"),
+        (("--query", "torn=leaves:3..2"), "before it begins"),
+        (("--query", "torn=leaves:many"), "NAME=condition:value"),
+    ],
+)
+def test_what_cannot_be_asked_of_a_model_is_told(
+    release: Release, options: tuple[str, ...], said: str
+) -> None:
+    told = release.with_scores(*options)
+
+    assert told.exit_code == 2
+    assert said in " ".join(told.output.split())
+
+
+def test_questions_about_a_model_need_predictions(release: Release) -> None:
+    told = release.audited("--levels", "paper", "--subgraph", "a=dog", "--query", "split")
+
+    assert told.exit_code == 2
+    assert "--levels, --subgraph, --query goes with --predictions" in told.output
+
+
+def test_a_run_with_questions_about_its_model_is_made_again_from_its_manifest(
+    release: Release,
+) -> None:
+    assert release.with_scores(*ASKED).exit_code == 0
+
+    told = audit("verify", release.folder / "run", "--recompute")
+    assert told.exit_code == 0, told.output

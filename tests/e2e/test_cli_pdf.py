@@ -8,6 +8,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pikepdf
 import pytest
 
 from audit.runs.verify import verify_run
@@ -41,3 +42,26 @@ def test_a_crash_of_the_typesetter_leaves_a_whole_run(tmp_path: Path) -> None:
     outcomes = {verdict.name: verdict.outcome for verdict in verify_run(tmp_path / "run")}
     assert "does not hold" not in outcomes.values()
     assert outcomes["tables"] == outcomes["report.html"] == "holds"
+
+
+@pytest.mark.slow
+def test_characters_without_a_font_are_told_and_no_standard_is_claimed(tmp_path: Path) -> None:
+    (tmp_path / "edges.csv").write_text(EDGES, "utf-8")
+    (tmp_path / "labels.csv").write_text(LABELS, "utf-8")
+    asked = "import sys; from audit.cli.app import app; app(sys.argv[1:])"
+    options = ("run", "labels.csv", "--hierarchy", "edges.csv", "--title", "R \U0010fffd")
+    done = subprocess.run(
+        [sys.executable, "-c", asked, *options, "--out", "run"],
+        cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        capture_output=True,
+        text=True,
+    )
+
+    assert done.returncode == 0
+    assert "report.pdf: This document conforms neither to PDF/A-3a" in done.stderr
+    assert "U+10FFFD" in done.stderr
+    with pikepdf.open(tmp_path / "run" / "report.pdf") as pdf, pdf.open_metadata() as metadata:
+        assert metadata.pdfa_status == ""
+    outcomes = {verdict.name: verdict.outcome for verdict in verify_run(tmp_path / "run")}
+    assert outcomes["report.pdf"] == "holds"

@@ -143,6 +143,14 @@ def test_verify_checks_the_restricted_files_with_the_key_alone(desk: Path) -> No
     assert outcomes(desk / "keyed", *other)["restricted"] == "does not hold"
 
 
+def test_a_run_that_another_key_sealed_is_not_read(desk: Path, tmp_path: Path) -> None:
+    run = shutil.copytree(desk / "keyed", tmp_path / "run")
+    given = ("report", run, "--no-pdf", "--seal-key")
+
+    assert "is not what this key sealed" in audit(*given, desk / "other key").stderr
+    done(*given, desk / "key")
+
+
 @pytest.mark.parametrize("key", [True, False])
 def test_recomputation_holds_with_the_key_and_without(desk: Path, key: bool) -> None:
     given = ("--seal-key", desk / "key") if key else ()

@@ -228,4 +228,24 @@ def test_a_finding_edited_throughout_is_found_by_recomputation(
     assert done.exit_code == 1
     assert verdicts(done)["tables"]["outcome"] == "holds"
     assert verdicts(done)["recomputation"]["outcome"] == "does not hold"
-    assert "other ledger" in verdicts(done)["recomputation"]["detail"]
+    assert verdicts(done)["recomputation"]["detail"].endswith(": other ledger")
+
+
+def test_another_result_of_another_version_is_told_with_both(audited: Path, tmp_path: Path) -> None:
+    from dataclasses import replace
+    from datetime import UTC, datetime
+
+    from audit.runs.folder import write_run
+    from audit.runs.manifest import seal
+    from audit.runs.read import read_run
+
+    run = read_run(audited / "plain")
+    manifest = json.loads((audited / "plain" / "manifest.json").read_bytes())
+    tool = {**run.identity["tool"], "version": "0.0.1"}
+    earlier = replace(run, identity={**run.identity, "tool": tool})
+    written = write_run(earlier, tmp_path / "earlier")
+    seal(written, earlier, command=[], started=datetime.now(UTC), settings=manifest["settings"])
+    done = audit("verify", written, "--recompute", "--json")
+
+    detail = verdicts(done)["recomputation"]["detail"]
+    assert detail.endswith(f"(written by 0.0.1, checked by {run.identity['tool']['version']})")

@@ -44,16 +44,18 @@ def stated() -> Report:
     return build(entailment_results.measured())
 
 
-def test_card(report: Report, golden: Golden) -> None:
-    golden("card.html", _macro("parts/card.html.jinja", "card", report.leading[2], False))
+def test_block(report: Report, golden: Golden) -> None:
+    golden("block.html", _macro("parts/block.html.jinja", "block", report.blocks[2], False))
 
 
-def test_card_with_small_cells(report: Report, golden: Golden) -> None:
-    golden("card_small.html", _macro("parts/card.html.jinja", "card", report.leading[-1], False))
+def test_block_with_small_cells(report: Report, golden: Golden) -> None:
+    golden("block_small.html", _macro("parts/block.html.jinja", "block", report.blocks[-1], False))
 
 
-def test_hostile_card(hostile: Report, golden: Golden) -> None:
-    golden("card_hostile.html", _macro("parts/card.html.jinja", "card", hostile.leading[1], False))
+def test_hostile_block(hostile: Report, golden: Golden) -> None:
+    golden(
+        "block_hostile.html", _macro("parts/block.html.jinja", "block", hostile.blocks[0], False)
+    )
 
 
 def test_check_table(report: Report, golden: Golden) -> None:

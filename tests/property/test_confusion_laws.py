@@ -127,7 +127,7 @@ def test_no_instance_gives_no_row() -> None:
 
 
 def test_streams_of_another_threshold_or_hierarchy_are_not_merged() -> None:
-    with pytest.raises(SchemaError, match="one hierarchy and threshold"):
+    with pytest.raises(SchemaError, match="one hierarchy, threshold and aggregation"):
         ConfusionStream(toy()).merge(ConfusionStream(toy(), threshold=0.5))
 
 

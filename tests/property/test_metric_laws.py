@@ -21,7 +21,7 @@ from audit.alignment.metrics.accuracy import (
 )
 from audit.alignment.metrics.batch import Batch
 from audit.alignment.metrics.hierarchical import HierarchicalScores, hierarchical_scores
-from audit.alignment.metrics.measure import depth_pairs
+from audit.alignment.metrics.moves import depth_pairs
 from audit.alignment.metrics.preference import On, subgraph_preference
 from audit.alignment.metrics.severity import MistakeSeverity, mistake_severity
 from audit.alignment.metrics.streaming import ALL, Estimate, Measure, Stream

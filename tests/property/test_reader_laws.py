@@ -6,7 +6,7 @@ import os
 from collections.abc import Iterator, Mapping, Sequence
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from audit.policy.policy import Policy
@@ -104,17 +104,26 @@ def _tables_alone(result: AuditResult) -> dict[str, object]:
 # --- parts beside sums, and bounds ------------------------------------------------------------
 
 
-@given(st.lists(st.integers(1, 40), min_size=1, max_size=6), st.integers(3, 11))
-def test_lines_beside_their_sum_leave_each_small_one_possible(parts: list[int], m: int) -> None:
-    """Tried number by number: what each small line can be, where the lines sum to what is told."""
+@given(st.lists(st.integers(1, 40), min_size=1, max_size=6), st.integers(0, 3), st.integers(3, 11))
+@example([30, 10, 10], 1, 11)
+def test_lines_beside_their_sum_leave_each_small_one_possible(
+    parts: list[int], unseen: int, m: int
+) -> None:
+    """Tried number by number: what each small line can be, where the lines sum to what is told.
+
+    The smallest lines may be left out of the list; they are no larger than the last that is shown.
+    """
     parts = sorted(parts, reverse=True)
-    alone: list[Shown] = [f"<{m}" if part < m else part for part in parts]
-    shown, narrow = opened_parts(parts, alone, m, summed=[sum(parts)])
+    unseen = min(unseen, len(parts) - 1)
+    listed = parts[: len(parts) - unseen]
+    alone: list[Shown] = [f"<{m}" if part < m else part for part in listed]
+    shown, narrow = opened_parts(listed, alone, m, unseen=unseen, summed=[sum(parts)])
     known: list[int | None] = [None if narrow else sum(parts)]
-    for place, part in enumerate(parts):
+    left_out = [(1.0, min(high for _, high in map(bounds, shown)))] * unseen
+    for place, part in enumerate(listed):
         if part >= m:
             continue
-        others = [bounds(one) for i, one in enumerate(shown) if i != place]
+        others = [bounds(one) for i, one in enumerate(shown) if i != place] + left_out
         possible = [
             n
             for n in range(1, m)
@@ -168,3 +177,12 @@ def test_a_bound_reads_as_the_least_it_can_be() -> None:
     assert filled("{k} of {n} instances", {"k": 41, "n": ">40"}) == "41 of ≥41 instances"
     share: dict[str, Shown] = {"instances": ">96", "of": 100, "share": None}
     assert filled("{instances} of {of} ({share})", share) == "≥97 of 100 (at least 97.0%)"
+
+
+def test_where_one_rank_is_withheld_all_are() -> None:
+    ranked, withheld, unranked = {"rank": 2, "joint": 9}, {"rank": None}, {"joint": 3}
+    told = results.withhold_ranks([{"evidence": one} for one in (ranked, withheld, unranked)])
+
+    assert told == [{"evidence": one} for one in ({"rank": None, "joint": 9}, withheld, unranked)]
+    whole = [{"evidence": one} for one in (ranked, unranked)]
+    assert results.withhold_ranks(whole) == whole

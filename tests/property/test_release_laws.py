@@ -15,6 +15,7 @@ from audit.runs.audit import run_audit
 from fixtures.attack import BODIES, Labels, attack, of_both
 from fixtures.examples import examples
 from fixtures.labelled import labelled, repeated
+from fixtures.predicted import predicted
 
 Counted = list[tuple[int, list[str]]]
 Releases = tuple[str, Counted, Counted, int]
@@ -59,10 +60,19 @@ def releases(draw: st.DrawFn) -> Releases:
 
 
 def audited(
-    name: str, counted: Counted, min_cell: int, reference: AuditResult | None = None
+    name: str,
+    counted: Counted,
+    min_cell: int,
+    reference: AuditResult | None = None,
+    *,
+    model: bool = False,
 ) -> AuditResult:
-    dataset = labelled(BODIES[name], repeated(counted), persons=True)
-    return run_audit(dataset, Policy(min_cell=min_cell), reference=reference)
+    labels = repeated(counted)
+    dataset = labelled(BODIES[name], labels, persons=True)
+    scores = {instance: dict.fromkeys(given, 1.0) for instance, given in labels.items()}
+    right = predicted(dataset, scores, set_valued=True) if model else None
+    policy = Policy(min_cell=min_cell)
+    return run_audit(dataset, policy, reference=reference, predictions=right)
 
 
 def truth(counted: Counted, sets: Sequence[Labels]) -> dict[Labels, int]:
@@ -110,13 +120,19 @@ READS_AS_ALL_BUT_FEW: Releases = (
 
 
 def narrowed(
-    name: str, old: Counted, came: Counted, min_cell: int, *, guarded: bool = True
+    name: str,
+    old: Counted,
+    came: Counted,
+    min_cell: int,
+    *,
+    guarded: bool = True,
+    model: bool = False,
 ) -> list[str]:
     """Small cells that both views together narrow; unguarded: the second without the first."""
     hierarchy, new = BODIES[name], old + came
     sets = list(dict.fromkeys(frozenset(labels) for _, labels in new))
     first = audited(name, old, min_cell)
-    second = audited(name, new, min_cell, first)
+    second = audited(name, new, min_cell, first, model=model)
     if not guarded:
         second = replace(second, earlier=None)
     before, after = (
@@ -124,6 +140,23 @@ def narrowed(
         for counted, run in ((old, first), (new, second))
     )
     return list(of_both(before, after, min_cell).broken(min_cell))
+
+
+SCOPES_TELL_SUPPORTS: Releases = (
+    "two branches",
+    [(60, ["asthma"]), (60, ["attack"]), (30, ["asthma", "attack"])],
+    [(12, ["asthma"]), (9, ["attack"]), (8, ["asthma", "attack"])],
+    11,
+)
+"""Few that came have both, which the supports that came leave, as each has one of the two."""
+
+
+@pytest.mark.slow
+@given(releases())
+@example(SCOPES_TELL_SUPPORTS)
+@examples(30)
+def test_what_is_told_of_a_model_beside_leaves_them_possible_too(found: Releases) -> None:
+    assert narrowed(*found, model=True) == []
 
 
 @given(releases())

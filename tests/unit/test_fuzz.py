@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from fixtures.fuzzed import READERS, Reader, stumbles
+from fixtures.fuzzed import READERS, Reader, attempts
 
 INPUTS = {"runs": 40}
 """How many files a reader is given, where these are not 150: `scripts/fuzz.py` gives thousands."""
@@ -16,10 +16,18 @@ INPUTS = {"runs": 40}
 def test_no_reader_stumbles(
     reader: Reader, tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    found = stumbles(reader, INPUTS.get(reader.name, 150), seed=1, folder=tmp_path)
+    tried = attempts(reader, INPUTS.get(reader.name, 150), seed=1, folder=tmp_path)
 
-    assert [(one.file.name, repr(one.error)) for one in found] == []
+    assert [(one.kept.name, repr(one.error)) for one in tried if one.kept] == []
     assert capfd.readouterr().err == ""
+
+
+@pytest.mark.parametrize("reader", READERS, ids=lambda reader: reader.name)
+def test_whole_files_are_read(reader: Reader, tmp_path: Path) -> None:
+    reader.seeds(tmp_path)
+
+    for path in tmp_path.iterdir():
+        reader.read(path)
 
 
 def test_a_reader_that_stumbles_is_found(tmp_path: Path) -> None:
@@ -28,7 +36,9 @@ def test_a_reader_that_stumbles_is_found(tmp_path: Path) -> None:
             raise KeyError
 
     titles = next(reader for reader in READERS if reader.name == "titles")
-    some = list(stumbles(Reader("titles", titles.seeds, stumbling), 200, 1, tmp_path))
+    tried = list(attempts(Reader("titles", titles.seeds, stumbling), 200, 1, tmp_path))
+    kept = [one.kept for one in tried if one.kept]
 
-    assert some
-    assert all(b"4019" not in one.file.read_bytes() for one in some)
+    assert kept
+    assert sum(one.error is None for one in tried) == 200 - len(kept)
+    assert all(b"4019" not in path.read_bytes() for path in kept)

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import ast
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
-from fixtures.mutants import mutant, mutants
+from fixtures.mutants import Mutant, mutant, mutants
+from fixtures.warm_tests import can_exchange
 
 ROOT = Path(__file__).parents[2]
 MODULES = [ROOT / "audit/results/disclosure" / name for name in ("parts.py", "change.py")]
@@ -31,6 +34,38 @@ def small(count: int | None, limits: list[int] = []) -> bool:
         total += limit * 2
     return 0 < count <= max(total, min(LIMIT, 9))
 '''
+TESTS = """
+from small import small
+
+def test_small():
+    assert small(6, [3])
+    assert not small(7, [3])
+    assert small(3)
+    assert not small(4)
+"""
+PROFILE = """
+from hypothesis import settings
+
+settings.register_profile("few", max_examples=10)
+"""
+TRIED = """
+import os
+import sys
+from pathlib import Path
+
+os.chdir(sys.argv[1])
+sys.path.insert(0, sys.argv[1])
+from fixtures import mutants, warm_tests
+
+module = Path("small.py").resolve()
+source = module.read_text()
+number = [told for _, told in mutants.mutants(source)].index(sys.argv[2])
+one = mutants.mutant(source, number)
+warm = warm_tests.can_exchange(one, module)
+if warm:
+    import small
+print(warm_tests.passes(one, module, {"test_small.py::test_small": 0.1}, warm))
+"""
 
 
 def test_every_kind_of_fault_is_made_once() -> None:
@@ -64,3 +99,45 @@ def test_mutants_are_modules_and_no_two_are_the_same(path: Path) -> None:
 
     assert all(ast.parse(one) for one in sources)
     assert len({whole, *sources}) == len(sources) + 1
+
+
+def changed(fault: str) -> Mutant:
+    faults = [told for _, told in mutants(SMALL)]
+    return mutant(SMALL, faults.index(fault))
+
+
+def test_a_mutant_stands_where_its_part_stood() -> None:
+    lines = SMALL.split("\n")
+    one = changed("not (count is None or (isinstance(count, int | float) and count < 0))")
+
+    assert lines[one.line - 1].strip().startswith("if count is None")
+    assert one.last == one.line
+    assert "raise ValueError" in lines[changed("without: raise ValueError").line - 1]
+
+
+@pytest.mark.parametrize(("fault", "called"), [("3 becomes 4", False), ("2 becomes 3", True)])
+def test_what_runs_at_import_is_told_apart(fault: str, called: bool, tmp_path: Path) -> None:
+    module = tmp_path / "small.py"
+    module.write_text(SMALL)
+
+    assert changed(fault).called is called
+    assert can_exchange(changed(fault), module) is called
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="forks a process that has threads")
+@pytest.mark.parametrize(
+    ("fault", "noticed"), [("2 becomes 3", True), ("9 becomes 10", False), ("3 becomes 4", True)]
+)
+def test_tests_notice_what_changes_their_answer(fault: str, noticed: bool, tmp_path: Path) -> None:
+    files = {"small.py": SMALL, "test_small.py": TESTS, "conftest.py": PROFILE}
+    for name, content in (files | {"pytest.ini": "[pytest]\nmarkers = slow\n"}).items():
+        (tmp_path / name).write_text(content)
+    ended = subprocess.run(
+        [sys.executable, "-c", TRIED, str(tmp_path), fault],
+        capture_output=True,
+        text=True,
+        check=False,
+        cwd=ROOT,
+    )
+
+    assert ended.stdout.split() == [str(not noticed)], ended.stderr

@@ -8,13 +8,13 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from scipy.sparse import csc_array, csr_array
+from scipy.sparse import csc_array, csr_array, hstack
 
-from audit.base.dag import BoolArray, FloatArray, IntArray, Sparse
+from audit.base.dag import Aggregation, BoolArray, FloatArray, IntArray, Sparse
 from audit.base.errors import SchemaError
-from audit.engine.pairs.propagation import aggregate
-from audit.engine.pairs.rows import Answers, highest, row_numbers, stored
+from audit.engine.pairs.rows import Answers, highest, row_numbers, row_sums, stored
 from audit.engine.scores.cuts import Cut, atom_values, cut_values, entropy, normalised
+from audit.hierarchies.aggregation import aggregated_values
 from audit.hierarchies.hierarchy import Hierarchy
 
 
@@ -36,6 +36,8 @@ class Batch:
     """A model's non-negative scores of nodes, shape (n_instances, n_nodes), canonical CSR."""
     units: Sequence[str] = ()
     """Resampling unit of each instance: its group, or its own id."""
+    aggregation: Aggregation = "descendants"
+    """What an aggregated value is."""
     _by_cut: dict[Cut, Sparse] = field(default_factory=dict, init=False, repr=False)
     _answers: dict[Cut, Answers] = field(default_factory=dict, init=False, repr=False)
     _entropy: dict[Cut, FloatArray] = field(default_factory=dict, init=False, repr=False)
@@ -84,22 +86,46 @@ class Batch:
 
     @cached_property
     def _aggregated(self) -> csc_array[Any]:
-        return csc_array(aggregate(self.scores, self.hierarchy.closure))
+        return csc_array(aggregated_values(self.hierarchy, self.scores, self.aggregation))
 
     def values(self, cut: Cut) -> Sparse:
-        """Values of the cut's atoms, shape (n_instances, n_atoms)."""
+        """Values by which a cut is compared, and what lies under none of its nodes.
+
+        Of descendants, those of the cut's atoms, shape (n_instances, n_atoms). In the other
+        readings, those of its nodes and a last column of what lies under none of them, shape
+        (n_instances, n_cut + 1).
+        """
         if cut not in self._by_cut:
-            self._by_cut[cut] = atom_values(self.scores, cut)
+            self._by_cut[cut] = self._values(cut)
         return self._by_cut[cut]
+
+    def _values(self, cut: Cut) -> Sparse:
+        by_atom = atom_values(self.scores, cut)
+        if self.aggregation == "descendants":
+            return by_atom
+        none = np.zeros((len(self), 1))
+        above = none if cut.residual < 0 else by_atom[:, [cut.residual]].toarray()
+        return csr_array(hstack([self._aggregated[:, cut.nodes], csr_array(above)], format="csr"))
+
+    def residual_share(self, cut: Cut) -> FloatArray:
+        """Share of each instance's mass that lies under no node of a cut, shape (n_instances,)."""
+        of_nodes = self.aggregation != "descendants"
+        column = len(cut.nodes) if of_nodes else cut.residual
+        shares = normalised(self.values(cut))
+        shares.data[shares.indices != column] = 0.0
+        return row_sums(shares)
 
     def answers_at(self, cut: Cut) -> Answers:
         """The cut node with the highest aggregated value, as position in ``cut.nodes``."""
         if cut not in self._answers:
-            self._answers[cut] = highest(cut_values(self.values(cut), cut))
+            by_node = self.aggregation != "descendants"
+            values = self.values(cut)
+            of_cut = csr_array(values[:, :-1]) if by_node else cut_values(values, cut)
+            self._answers[cut] = highest(of_cut)
         return self._answers[cut]
 
     def entropy(self, cut: Cut) -> FloatArray:
-        """Shannon entropy in bits over the cut's atoms, shape (n_instances,)."""
+        """Shannon entropy in bits over the cut's values, shape (n_instances,)."""
         if cut not in self._entropy:
             self._entropy[cut] = entropy(normalised(self.values(cut)))
         return self._entropy[cut]

@@ -12,13 +12,13 @@ from scipy.sparse import csr_array
 
 from audit.alignment.metrics.batch import Batch
 from audit.alignment.metrics.streaming import Computed, Estimate, Measure, Stream, columns, ratio
-from audit.base.dag import FloatArray, IntArray, Sparse
+from audit.base.dag import Aggregation, FloatArray, IntArray, Sparse
 from audit.base.errors import SchemaError
 from audit.counting.pair_table import pair_table
 from audit.engine.pairs.pair_counts import PairCounts, binary_entropy, merged
-from audit.engine.pairs.propagation import aggregate
 from audit.engine.scores.score_pairs import count_score_pairs, support_at
 from audit.engine.statistics.resampling import REPLICATES
+from audit.hierarchies.aggregation import aggregated_values
 from audit.hierarchies.hierarchy import Hierarchy
 
 THRESHOLD = 1e-5
@@ -35,13 +35,20 @@ class ConfusionStream:
     Args:
         hierarchy: The hierarchy; its nodes are the columns of the scores.
         threshold: Smallest aggregated score at which a node takes part; above 0.
+        aggregation: What an aggregated score is.
 
     Batches and streams may come in any order: counts are equal to the last bit, entropies to
     1e-12. Memory grows with the pairs met so far, not with the instances.
     """
 
-    def __init__(self, hierarchy: Hierarchy, *, threshold: float = THRESHOLD) -> None:
-        self.hierarchy, self.threshold = hierarchy, threshold
+    def __init__(
+        self,
+        hierarchy: Hierarchy,
+        *,
+        threshold: float = THRESHOLD,
+        aggregation: Aggregation = "descendants",
+    ) -> None:
+        self.hierarchy, self.threshold, self.aggregation = hierarchy, threshold, aggregation
         self._instances = 0
         self._support = np.zeros(len(hierarchy), np.int64)
         self._pairs = PairCounts.none()
@@ -57,7 +64,7 @@ class ConfusionStream:
                 "scores must have one column a node",
                 found=f"{scores.shape[1]:,} columns, {len(self.hierarchy):,} nodes",
             )
-        aggregated = aggregate(scores, self.hierarchy.closure)
+        aggregated = aggregated_values(self.hierarchy, scores, self.aggregation)
         counted = count_score_pairs(aggregated, self.threshold)
         self._add(int(scores.shape[0]), support_at(aggregated, self.threshold), counted)
 
@@ -65,14 +72,14 @@ class ConfusionStream:
         """Add the counts of another stream.
 
         Raises:
-            SchemaError: If the other stream has another hierarchy or threshold.
+            SchemaError: If the other stream has another hierarchy, threshold or aggregation.
         """
-        mine, theirs = (s.hierarchy.sha256 for s in (self, other))
-        if (mine, self.threshold) != (theirs, other.threshold):
+        mine, theirs = ((s.hierarchy.sha256, s.threshold, s.aggregation) for s in (self, other))
+        if mine != theirs:
             raise SchemaError(
-                "only confusion over one hierarchy and threshold can be merged",
-                found=f"{self.hierarchy.name} at {self.threshold:g} and "
-                f"{other.hierarchy.name} at {other.threshold:g}",
+                "only confusion over one hierarchy, threshold and aggregation can be merged",
+                found=f"{self.hierarchy.name} at {self.threshold:g} by {self.aggregation} and "
+                f"{other.hierarchy.name} at {other.threshold:g} by {other.aggregation}",
             )
         self._add(other._instances, other._support, other._pairs)
 
@@ -142,6 +149,7 @@ def pair_confusions(
     units: Sequence[str],
     *,
     threshold: float = THRESHOLD,
+    aggregation: Aggregation = "descendants",
     seed: int = 0,
     replicates: int = REPLICATES,
 ) -> list[Estimate]:
@@ -153,6 +161,7 @@ def pair_confusions(
         pairs: Pairs of node ids.
         units: Resampling unit of each instance: its group, or its own id.
         threshold: Smallest aggregated score at which a node takes part.
+        aggregation: What an aggregated score is.
         seed: Seed of the bootstrap.
         replicates: Number of bootstrap replicates.
 
@@ -162,5 +171,5 @@ def pair_confusions(
     measures = [PairConfusion(a, b, threshold) for a, b in pairs]
     stream = Stream(hierarchy, measures, seed=seed, replicates=replicates)
     gold = csr_array(scores.shape, dtype=np.int64)
-    stream.update(Batch(hierarchy, gold, scores, units))
+    stream.update(Batch(hierarchy, gold, scores, units, aggregation))
     return stream.compute()

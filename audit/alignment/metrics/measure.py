@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
+from itertools import permutations
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -14,14 +16,16 @@ from audit.alignment.metrics.accuracy import Accuracy, AccuracyAlignment
 from audit.alignment.metrics.batch import Batch
 from audit.alignment.metrics.hierarchical import HierarchicalScores
 from audit.alignment.metrics.metric import Needs
+from audit.alignment.metrics.moves import Moves, moves_of
+from audit.alignment.metrics.preference import SubgraphPreference
 from audit.alignment.metrics.severity import MistakeSeverity
 from audit.alignment.metrics.streaming import ALL, Estimate, Measure, Stream
 from audit.alignment.metrics.uncertainty import UncertaintyAlignment
-from audit.base.dag import Sparse
+from audit.base.dag import Aggregation, IntArray, Sparse
 from audit.base.progress import Progress, silent
-from audit.engine.scores.cuts import Cut, depth_cut
 from audit.engine.statistics.resampling import REPLICATES
 from audit.hierarchies.hierarchy import Hierarchy
+from audit.policy.model_questions import Levels, Subgraph
 
 SCOPE_INSTANCES = 30
 """Least number of instances with a direct label at or below a node for it to be a scope."""
@@ -56,12 +60,15 @@ def model_metrics(
     single_label: bool,
     set_valued: bool,
     decision_threshold: float = 0.5,
+    levels: Levels = "depth",
+    aggregation: Aggregation = "descendants",
+    subgraphs: Sequence[Subgraph] = (),
     seed: int = 0,
     scopes: Sequence[str] | None = None,
     replicates: int = REPLICATES,
     progress: Progress = silent,
 ) -> ModelMetrics:
-    """Measure a model against a hierarchy, between adjacent depths and from the leaves up.
+    """Measure a model against a hierarchy, between adjacent cuts and from the leaves up.
 
     Args:
         hierarchy: The hierarchy; its nodes are the columns of labels and scores.
@@ -72,6 +79,9 @@ def model_metrics(
         single_label: Whether each instance has a single answer, the node with the highest score.
         set_valued: Whether predictions are sets of nodes without scores.
         decision_threshold: Smallest score of a predicted node, unless ``single_label``.
+        levels: The cuts that are compared: depths, or the paper's levels.
+        aggregation: What an aggregated value is.
+        subgraphs: Parts of the hierarchy; each two are compared, in either order.
         seed: Seed of the bootstrap.
         scopes: Ids of nodes whose subtrees are measured too; None for `default_scopes`.
         replicates: Number of bootstrap replicates.
@@ -83,26 +93,78 @@ def model_metrics(
     Raises:
         SchemaError: If shapes do not match, or a scope is not a node of the hierarchy.
     """
-    measures = list(_measures(hierarchy, single_label, set_valued, decision_threshold))
-    chosen = default_scopes(hierarchy, gold) if scopes is None else scopes
-    stream = Stream(hierarchy, measures, (ALL, *chosen), seed=seed, replicates=replicates)
-    for rows in _batches(scores):
-        progress("measuring the model", rows.start, scores.shape[0], "instances")
-        stream.update(Batch(hierarchy, gold[rows], scores[rows], units[rows]))
-    progress("measuring the model", scores.shape[0], scores.shape[0], "instances")
-    found = stream.compute()
+    stream = metric_stream(
+        hierarchy,
+        moves_of(hierarchy, levels, aggregation),
+        subgraphs,
+        single_label=single_label,
+        set_valued=set_valued,
+        decision_threshold=decision_threshold,
+        scopes=default_scopes(hierarchy, gold) if scopes is None else scopes,
+        seed=seed,
+        replicates=replicates,
+    )
+    add_all(stream, gold, scores, units, aggregation, progress)
+    return _in_order(
+        stream.compute(), partial(_why_absent, single_label, set_valued, len(subgraphs))
+    )
+
+
+def _in_order(found: Sequence[Estimate], why_absent: Callable[[Needs], str]) -> ModelMetrics:
     order = {metric.name: place for place, metric in enumerate(METRICS)}
     named = sorted((e for e in found if e.name in order), key=lambda e: order[e.name])
     present = {estimate.name for estimate in named}
     return ModelMetrics(
         measured=[_as_row(estimate) for estimate in named],
         absent=[
-            (metric.name, _why_absent(metric.needs, single_label, set_valued))
+            (metric.name, why_absent(metric.needs))
             for metric in METRICS
             if metric.name not in present
         ],
         beside=[_as_row(estimate) for estimate in found if estimate.name not in order],
     )
+
+
+def metric_stream(
+    hierarchy: Hierarchy,
+    moves: Moves,
+    subgraphs: Sequence[Subgraph],
+    *,
+    single_label: bool,
+    set_valued: bool,
+    decision_threshold: float,
+    scopes: Sequence[str],
+    seed: int = 0,
+    replicates: int = REPLICATES,
+) -> Stream:
+    """A stream of every metric that such predictions allow, of all instances and of the scopes.
+
+    Arguments are those of `model_metrics`.
+    """
+    measures = list(
+        measures_of(hierarchy, moves, subgraphs, single_label, set_valued, decision_threshold)
+    )
+    return Stream(hierarchy, measures, (ALL, *scopes), seed=seed, replicates=replicates)
+
+
+def add_all(
+    stream: Stream,
+    gold: Sparse,
+    scores: Sparse,
+    units: Sequence[str],
+    aggregation: Aggregation = "descendants",
+    progress: Progress = silent,
+) -> None:
+    """Add instances to a stream, so many at a time that memory is bounded.
+
+    Arguments are those of `model_metrics`.
+    """
+    n = scores.shape[0]
+    for rows in _batches(scores):
+        progress("measuring the model", rows.start, n, "instances")
+        batch = Batch(stream.hierarchy, gold[rows], scores[rows], units[rows], aggregation)
+        stream.update(batch)
+    progress("measuring the model", n, n, "instances")
 
 
 def default_scopes(hierarchy: Hierarchy, gold: Sparse) -> tuple[str, ...]:
@@ -120,42 +182,53 @@ def default_scopes(hierarchy: Hierarchy, gold: Sparse) -> tuple[str, ...]:
     return tuple(hierarchy.nodes[i] for i in np.sort(best).tolist())
 
 
-def depth_pairs(deepest: int) -> list[tuple[int, int]]:
-    """Pairs of depths to compare: each with the one above, the deepest with all; never the root.
-
-    >>> depth_pairs(3)
-    [(2, 1), (3, 1), (3, 2)]
-    """
-    adjacent = {(depth + 1, depth) for depth in range(1, deepest)}
-    return sorted(adjacent | {(deepest, depth) for depth in range(1, deepest)})
-
-
-def _measures(
-    hierarchy: Hierarchy, single_label: bool, set_valued: bool, threshold: float
+def measures_of(
+    hierarchy: Hierarchy,
+    moves: Moves,
+    subgraphs: Sequence[Subgraph],
+    single_label: bool,
+    set_valued: bool,
+    threshold: float,
 ) -> Iterator[Measure]:
-    deepest = int(hierarchy.depth.max())
-    cuts = {depth: _cut(hierarchy, depth) for depth in range(1, deepest + 1)}
+    """The metrics that predictions of a kind allow; arguments are those of `model_metrics`."""
     if single_label:
-        for depth, cut in cuts.items():
-            yield Accuracy(cut, _with_aggregation(depth_to=depth))
-    for start, end in depth_pairs(deepest):
-        parameters = _with_aggregation(depth_from=start, depth_to=end)
+        for number, cut in moves.cuts.items():
+            yield Accuracy(cut, moves.at(number))
+    for start, end in moves.pairs:
+        fine, coarse, parameters = moves.cuts[start], moves.cuts[end], moves.between(start, end)
         if single_label:
-            yield AccuracyAlignment(cuts[start], cuts[end], parameters)
+            yield AccuracyAlignment(fine, coarse, parameters)
         if not set_valued:
-            yield UncertaintyAlignment(cuts[start], cuts[end], parameters)
+            yield UncertaintyAlignment(fine, coarse, parameters)
+    if not set_valued:
+        yield from _preferences(hierarchy, subgraphs)
     yield HierarchicalScores("micro", *_decision(single_label, threshold, "micro"))
     yield HierarchicalScores("macro", *_decision(single_label, threshold, "macro"))
     if single_label:
         yield MistakeSeverity()
 
 
-def _cut(hierarchy: Hierarchy, depth: int) -> Cut:
-    return depth_cut(hierarchy.closure, hierarchy.depth, hierarchy.leaf, depth)
+def _preferences(
+    hierarchy: Hierarchy, subgraphs: Sequence[Subgraph]
+) -> Iterator[SubgraphPreference]:
+    """Equation 3 for each two subgraphs, in either order; the values of nodes are compared."""
+    nodes = {part.name: nodes_of(part, hierarchy) for part in subgraphs}
+    for first, second in permutations(nodes, 2):
+        yield SubgraphPreference(
+            nodes[first], nodes[second], parameters={"subgraphs": [[first], [second]]}
+        )
 
 
-def _with_aggregation(**depths: int) -> Mapping[str, object]:
-    return {"aggregation": "descendants", **depths}
+def nodes_of(subgraph: Subgraph, hierarchy: Hierarchy) -> IntArray:
+    """Indices of a subgraph's nodes, ascending, with all below them where it says so.
+
+    Raises:
+        SchemaError: If the hierarchy lacks one of its nodes.
+    """
+    named = np.array([hierarchy.index(node) for node in subgraph.nodes], np.int64)
+    if not subgraph.below:
+        return np.unique(named)
+    return np.unique(csr_array(hierarchy.below[named]).indices).astype(np.int64)
 
 
 def _decision(
@@ -176,10 +249,10 @@ def _batches(scores: Sparse) -> Iterator[slice]:
         start = end
 
 
-def _why_absent(needs: Needs, single_label: bool, set_valued: bool) -> str:
-    if needs == "subgraphs":
-        return "needs two subgraphs to compare; none are named"
-    if needs == "scores" and set_valued:
+def _why_absent(single_label: bool, set_valued: bool, subgraphs: int, needs: Needs) -> str:
+    if needs == "subgraphs" and subgraphs < 2:
+        return f"needs two subgraphs to compare; {('none are', 'one is')[subgraphs]} named"
+    if needs in ("scores", "subgraphs") and set_valued:
         return "needs scores; the predictions are sets"
     if needs == "answer" and not single_label:
         return "needs one answer an instance; the predictions are multi-label"

@@ -27,6 +27,7 @@ from audit.base.dag import BoolArray, FloatArray, IntArray, Sparse
 from audit.base.errors import SchemaError
 from audit.engine.pairs.propagation import aggregate
 from audit.engine.pairs.rows import row_numbers, stored
+from audit.hierarchies.aggregation import aggregated_values
 from audit.hierarchies.hierarchy import Hierarchy
 
 On: TypeAlias = Literal["values", "aggregated"]
@@ -61,7 +62,9 @@ class SubgraphPreference(Measure):
         words, values = _ones(batch.scores), batch.scores
         if self.on == "aggregated":
             _refuse_nested(batch.hierarchy, first, second)
-            words, values = (aggregate(m, batch.hierarchy.closure) for m in (words, values))
+            words, values = (
+                aggregated_values(batch.hierarchy, m, batch.aggregation) for m in (words, values)
+            )
         (left, has_left), (right, has_right) = (
             (_largest(values, side), _any_stored(words, side)) for side in (first, second)
         )

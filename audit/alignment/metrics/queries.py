@@ -9,15 +9,12 @@ matches no query.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
-from typing import ClassVar
+from collections.abc import Mapping
+from dataclasses import dataclass
 
 import numpy as np
 from scipy.sparse import csr_array, eye_array
 
-from audit.alignment.metrics.batch import Batch
-from audit.alignment.metrics.streaming import Computed, Measure, columns, ratio
 from audit.base.dag import BoolArray, FloatArray, IntArray, Sparse, row
 from audit.engine.pairs.rows import row_numbers
 from audit.engine.scores.cuts import atom_mass, cut_at, normalised
@@ -32,7 +29,7 @@ SPLIT = 0.3
 
 
 class Query(ABC):
-    """A yes-or-no question about one instance. Define your own as a subclass or as a `Custom`."""
+    """A yes-or-no question about one instance."""
 
     name: str
     words: str
@@ -143,25 +140,6 @@ class SplitBetweenBranches(Query):
         return (second >= self.each) & (first + second >= self.together)
 
 
-@dataclass(frozen=True)
-class Custom(Query):
-    """A user-defined query: a function of values and hierarchy."""
-
-    name: str
-    words: str
-    rule: Callable[[Sparse, Hierarchy], BoolArray]
-    thresholds: Mapping[str, float] = field(default_factory=dict)
-
-    @property
-    def parameters(self) -> Mapping[str, float]:
-        """The parameters given."""
-        return self.thresholds
-
-    def matches(self, values: Sparse, hierarchy: Hierarchy) -> BoolArray:
-        """The result of the given function."""
-        return self.rule(values, hierarchy)
-
-
 QUERIES: tuple[Query, ...] = (
     ConfidentInOneLeaf(),
     ContainedInOneParent(),
@@ -169,25 +147,6 @@ QUERIES: tuple[Query, ...] = (
     SplitBetweenBranches(),
 )
 """Queries evaluated for reports, in report order."""
-
-
-@dataclass(frozen=True, eq=False)
-class QueryShare(Measure):
-    """Share of the instances with mass that match a query."""
-
-    query: Query
-    parameters: Mapping[str, object] = field(default_factory=dict)
-    statistics: ClassVar[tuple[str, ...]] = ("massive", "matching")
-
-    def update(self, batch: Batch) -> FloatArray:
-        """Whether each instance has mass, and whether it matches."""
-        matching = self.query.matches(batch.scores, batch.hierarchy) & batch.massive
-        return np.column_stack([batch.massive, matching]).astype(np.float64)
-
-    def compute(self, sums: FloatArray) -> Computed:
-        """The share under the query's name; undefined if no instance has mass."""
-        massive, matching = columns(sums)
-        return {self.query.name: (ratio(matching, massive), massive)}
 
 
 def _count(shares: Sparse, at_least: float, among: BoolArray | None = None) -> IntArray:

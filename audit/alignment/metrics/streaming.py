@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import ClassVar, TypeAlias
 
 import numpy as np
+from scipy.sparse import csr_array
 
 from audit.alignment.metrics.batch import Batch
 from audit.base.dag import BoolArray, FloatArray
@@ -103,12 +104,16 @@ class Tally:
         Raises:
             SchemaError: If its scopes, statistics or resampling differ.
         """
-        mine, theirs = self._described(), other._described()
-        if mine != theirs:
+        if self._kind != other._kind:
             raise SchemaError(
-                "only sums of the same numbers can be merged", found=f"{mine} and {theirs}"
+                "only sums of the same numbers can be merged",
+                found=f"{self._described()} and {other._described()}",
             )
         self.sums += other.sums
+
+    @property
+    def _kind(self) -> tuple[object, ...]:
+        return self.scopes, self.sums.shape, self.seed
 
     def _weights(self, n: int, units: Sequence[str]) -> FloatArray:
         plain = np.ones((n, 1))
@@ -166,8 +171,13 @@ class Stream:
         """Add the sums of another stream of the same metrics.
 
         Raises:
-            SchemaError: If its metrics, scopes or seed differ.
+            SchemaError: If its hierarchy, metrics, scopes or seed differ.
         """
+        if self.hierarchy.sha256 != other.hierarchy.sha256:
+            raise SchemaError(
+                "only streams of the same hierarchy can be merged",
+                found=f"{self.hierarchy!r} and {other.hierarchy!r}, which differ",
+            )
         mine, theirs = ([_identity(m) for m in stream.measures] for stream in (self, other))
         if mine != theirs:
             raise SchemaError(
@@ -178,9 +188,17 @@ class Stream:
 
     def compute(self) -> list[Estimate]:
         """Estimates of every metric in every scope, from all instances added so far."""
-        found: list[Estimate] = []
+        return [_estimate(found) for found in self.replicated()]
+
+    def replicated(self) -> list[Replicated]:
+        """Every metric in every scope, with the values of all replicates.
+
+        Two streams of one seed draw a unit that both have as often into each replicate, so that
+        differences of their replicates are those of pairs.
+        """
+        found: list[Replicated] = []
         for measure, start, end in zip(self.measures, self._ends, self._ends[1:], strict=False):
-            found += estimates(measure, self._tally, slice(start, end))
+            found += replicated(measure, self._tally, slice(start, end))
         return found
 
     def _members(self, batch: Batch) -> BoolArray:
@@ -191,24 +209,45 @@ class Stream:
         return members
 
 
+@dataclass(frozen=True, eq=False)
+class Replicated:
+    """One number of a metric in one scope, of the instances as they are and of each replicate."""
+
+    name: str
+    scope: str
+    parameters: Mapping[str, object]
+    values: FloatArray
+    """The value, then that of each replicate, shape (1 + replicates,); NaN where undefined."""
+    n: int
+    """The denominator of the share or mean, in instances."""
+
+
+def replicated(measure: Measure, tally: Tally, columns: slice = slice(None)) -> list[Replicated]:
+    """One metric in every scope, from its columns of a tally."""
+    return [
+        Replicated(name, scope, measure.parameters, value[:, i], int(n[0, i]))
+        for name, (value, n) in measure.compute(tally.sums[..., columns]).items()
+        for i, scope in enumerate(tally.scopes)
+    ]
+
+
 def estimates(measure: Measure, tally: Tally, columns: slice = slice(None)) -> list[Estimate]:
     """Estimates of one metric in every scope, from its columns of a tally."""
-    found: list[Estimate] = []
-    for name, (value, n) in measure.compute(tally.sums[..., columns]).items():
-        low, high = percentile_interval(value[1:])
-        found += [
-            Estimate(
-                name=name,
-                scope=scope,
-                value=_defined(value[0, i]),
-                low=None if np.isnan(value[0, i]) else _defined(low[i]),
-                high=None if np.isnan(value[0, i]) else _defined(high[i]),
-                n=int(n[0, i]),
-                parameters=measure.parameters,
-            )
-            for i, scope in enumerate(tally.scopes)
-        ]
-    return found
+    return [_estimate(found) for found in replicated(measure, tally, columns)]
+
+
+def _estimate(found: Replicated) -> Estimate:
+    low, high = percentile_interval(found.values[1:])
+    defined = not np.isnan(found.values[0])
+    return Estimate(
+        name=found.name,
+        scope=found.scope,
+        value=_defined(found.values[0]),
+        low=_defined(float(low)) if defined else None,
+        high=_defined(float(high)) if defined else None,
+        n=found.n,
+        parameters=found.parameters,
+    )
 
 
 def whole(measure: Measure, batch: Batch) -> dict[str, Estimate]:
@@ -233,8 +272,15 @@ def _defined(value: float) -> float | None:
     return None if np.isnan(value) else float(value)
 
 
-def _identity(measure: Measure) -> list[str]:
-    """What tells one measure from another, in another process too: its kind and its fields."""
-    fields = vars(measure).values()
-    told = [field.nodes.tolist() if isinstance(field, Cut) else field for field in fields]
-    return [type(measure).__name__, *map(repr, told)]
+def _identity(measure: Measure) -> list[object]:
+    """What distinguishes one metric from another: its kind and the whole of its fields."""
+    return [type(measure), *map(_comparable, vars(measure).values())]
+
+
+def _comparable(value: object) -> object:
+    """A value of a field, with lists in place of arrays, which `==` compares as wholes."""
+    if isinstance(value, Cut):
+        return value.nodes.tolist()
+    if isinstance(value, csr_array):
+        return [value.shape, *(part.tolist() for part in (value.indptr, value.indices, value.data))]
+    return value.tolist() if isinstance(value, np.ndarray) else value

@@ -15,8 +15,7 @@ from scipy.sparse import csr_array
 from audit.alignment.metrics.batch import Batch
 from audit.alignment.metrics.streaming import Computed, Estimate, Measure, columns, ratio, whole
 from audit.base.dag import FloatArray, Sparse
-from audit.engine.pairs.rows import row_sums
-from audit.engine.scores.cuts import Cut, normalised
+from audit.engine.scores.cuts import Cut
 from audit.hierarchies.hierarchy import Hierarchy
 
 
@@ -24,8 +23,9 @@ from audit.hierarchies.hierarchy import Hierarchy
 class UncertaintyAlignment(Measure):
     """Change of the entropy of an instance's mass from a fine cut to a coarse one, in bits.
 
-    Mass is normalised to sum to one and summed over the atoms of each cut. An instance without mass
-    has no entropy and is left out.
+    Mass is normalised to sum to one and summed over the atoms of each cut; where values are not
+    aggregated over descendants, the aggregated values of the cut's nodes are normalised, as the
+    released code does. An instance without mass has no entropy and is left out.
     """
 
     fine: Cut
@@ -42,7 +42,7 @@ class UncertaintyAlignment(Measure):
     def update(self, batch: Batch) -> FloatArray:
         """Whether each instance has mass, its entropies at both cuts, its mass outside each."""
         entropies = [batch.entropy(cut) for cut in (self.fine, self.coarse)]
-        residuals = [_residual_share(batch, cut) for cut in (self.fine, self.coarse)]
+        residuals = [batch.residual_share(cut) for cut in (self.fine, self.coarse)]
         return np.column_stack([batch.massive, *entropies, *residuals])
 
     def compute(self, sums: FloatArray) -> Computed:
@@ -68,9 +68,3 @@ def uncertainty_alignment(
     return whole(
         UncertaintyAlignment(fine, coarse), Batch(hierarchy, csr_array(scores.shape), scores)
     )
-
-
-def _residual_share(batch: Batch, cut: Cut) -> FloatArray:
-    shares = normalised(batch.values(cut))
-    shares.data[shares.indices != cut.residual] = 0.0
-    return row_sums(shares)

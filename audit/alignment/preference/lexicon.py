@@ -9,6 +9,7 @@ from pathlib import Path
 from audit.alignment.preference.questions import Task
 from audit.base.dag import SYNTHETIC_ROOT
 from audit.base.errors import SchemaError
+from audit.hierarchies.dangling import Dangling
 from audit.hierarchies.formats import wordnet
 from audit.hierarchies.hierarchy import Hierarchy
 from audit.hierarchies.reading import load_hierarchy
@@ -53,13 +54,19 @@ class Lexicon:
         return frozenset(word for node in nodes for word in self.words.get(node, ()))
 
 
-def load_lexicon(source: str | Path, task: Task | None, relation: str | None) -> Lexicon:
+def load_lexicon(
+    source: str | Path,
+    task: Task | None,
+    relation: str | None,
+    dangling: Dangling | None = None,
+) -> Lexicon:
     """Load a lexicon from a WordNet folder, or from the titles of any other hierarchy.
 
     Args:
         source: A WordNet folder, or a source that `audit.load_hierarchy` accepts.
         task: Limits the part of WordNet that holds answers; None for no limit.
         relation: The relation that edges represent.
+        dangling: As in `audit.load_hierarchy`.
 
     Raises:
         InputError: As `audit.load_hierarchy` and `audit.hierarchies.formats.wordnet.read_wordnet`.
@@ -68,7 +75,8 @@ def load_lexicon(source: str | Path, task: Task | None, relation: str | None) ->
     if wordnet.matches(Path(source)):
         nouns = wordnet.read_wordnet(Path(source))
         return of_wordnet(nouns, relation or wordnet.RELATIONS[0], task.domain if task else ())
-    return of_titles(load_hierarchy(source, relations=(relation,) if relation else ()))
+    relations = (relation,) if relation else ()
+    return of_titles(load_hierarchy(source, relations=relations, dangling=dangling))
 
 
 def of_wordnet(nouns: wordnet.WordNet, relation: str, domain: tuple[str, ...]) -> Lexicon:

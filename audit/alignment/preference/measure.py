@@ -119,8 +119,9 @@ class Measured:
 def _highest(values: FloatArray, sides: Sides | None) -> tuple[float, float]:
     if sides is None:
         return -np.inf, -np.inf
-    return _top(values, sides.first), _top(values, sides.second)
+    return top(values, sides.first), top(values, sides.second)
 
 
-def _top(values: FloatArray, at: IntArray) -> float:
+def top(values: FloatArray, at: IntArray) -> float:
+    """The highest of some values, minus infinity of none."""
     return float(values[at].max(initial=-np.inf))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 import polars as pl
@@ -55,6 +55,10 @@ class PreferenceResult:
         unmapped: Specific answers that are not in the hierarchy, with the number of their
             questions; left out of the two metrics over subgraphs.
         rows: The metrics, in the order of the paper's table 1.
+        released: Whether the rules of the paper's released code were followed.
+        chosen: Specific answers whose sense was chosen by a file.
+        dropped: Numbers of dangling ``edges`` that the hierarchy was built without, and of the
+            nodes, ``tops``, that lost all parents by that; empty if there were none.
     """
 
     predicate: str
@@ -67,6 +71,9 @@ class PreferenceResult:
     answers: int
     unmapped: Mapping[str, int]
     rows: tuple[PreferenceRow, ...]
+    released: bool = False
+    chosen: int = 0
+    dropped: Mapping[str, int] = field(default_factory=dict)
 
     def to_frame(self) -> pl.DataFrame:
         """The columns ``metric, value, low, high, n, ties, left_out``, one row per metric."""
@@ -76,6 +83,7 @@ class PreferenceResult:
         """The result as plain values that can be written as JSON."""
         return asdict(self) | {
             "unmapped": dict(self.unmapped),
+            "dropped": dict(self.dropped),
             "rows": list(map(asdict, self.rows)),
         }
 

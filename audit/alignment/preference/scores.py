@@ -15,7 +15,7 @@ from audit.alignment.preference.json_lines import objects
 from audit.alignment.preference.questions import Question
 from audit.base.dag import FloatArray
 from audit.base.errors import InputError, SchemaError, first_cases
-from audit.base.files import first_bytes
+from audit.base.files import first_bytes, without_metadata
 
 ROWS_AT_A_TIME = 64
 """Number of Parquet rows in memory; one row may hold a vocabulary of 50,000 tokens."""
@@ -117,7 +117,8 @@ def _parquet(path: Path) -> Iterator[RawRow]:
             _refuse_columns(path, file.schema_arrow.names)
             row = 0
             for batch in file.iter_batches(ROWS_AT_A_TIME, columns=list(_COLUMNS)):
-                for key, tokens, scores in _rows(pl.DataFrame(batch), path):
+                batch.validate(full=True)
+                for key, tokens, scores in _rows(pl.DataFrame(without_metadata(batch)), path):
                     yield f"{path}: row {row}", key, tokens, scores
                     row += 1
     except (pa.ArrowException, OSError) as error:

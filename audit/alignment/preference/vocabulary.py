@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 import numpy as np
 
@@ -16,20 +16,21 @@ class Vocabulary:
 
     Args:
         position: Position of each compared word.
+        form: The form of a token that is looked up among the words.
 
     ``tokens`` holds the tokens met so far.
     """
 
-    def __init__(self, position: Mapping[str, int]) -> None:
+    def __init__(self, position: Mapping[str, int], form: Callable[[str], str] = plain) -> None:
         self.tokens: set[str] = set()
-        self._position = position
+        self._position, self._form = position, form
         self._last: tuple[str, ...] = ()
         self._places = np.zeros(0, np.int64)
 
     def places(self, tokens: tuple[str, ...]) -> IntArray:
         """Position of each token's word, shape (n_tokens,); -1 for words that are not compared."""
         if tokens != self._last:
-            found = (self._position.get(plain(token), -1) for token in tokens)
+            found = (self._position.get(self._form(token), -1) for token in tokens)
             self._places = np.fromiter(found, np.int64, len(tokens))
             self._last = tokens
             self.tokens.update(tokens)

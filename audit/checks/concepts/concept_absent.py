@@ -12,7 +12,6 @@ from audit.results.disclosure import Quantity, coarse, rounded
 from audit.results.findings import Finding
 
 _NAME = "concept_absent"
-_TITLE = "Are there nodes whose concept the representation lacks?"
 
 
 def run(measured: Measurements) -> Outcome:
@@ -51,7 +50,7 @@ def _finding(measured: Measurements, row: Mapping[str, Any]) -> Finding:
 
 CHECK = Check(
     _NAME,
-    _TITLE,
+    "Are there nodes whose concept the representation lacks?",
     run,
     limits=(Limit("q_value", "<=", "false_discovery_rate"),),
     needs="concepts",

@@ -23,7 +23,6 @@ _ANSWERS: Mapping[AnswersFrom, str] = {
     "representations": "The model’s answers, as they come with the representations,",
     "predictions": "The predictions of the run",
 }
-_TITLE = "Are there nodes that the representation does not separate from a sibling?"
 
 
 def run(measured: Measurements) -> Outcome:
@@ -130,7 +129,7 @@ def _of_exchanges(measured: Measurements, row: Mapping[str, Any], exchanged: lis
 
 CHECK = Check(
     _NAME,
-    _TITLE,
+    "Are there nodes that the representation does not separate from a sibling?",
     run,
     limits=(Limit("q_value", "<=", "false_discovery_rate"),),
     needs="concepts",

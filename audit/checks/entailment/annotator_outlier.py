@@ -15,7 +15,6 @@ from audit.results.disclosure import Quantity, coarse, count, derived
 from audit.results.findings import Finding
 
 _NAME = "annotator_outlier"
-_TITLE = "Does any annotator agree with the others less than all others do?"
 
 
 def run(measured: Measurements) -> Outcome:
@@ -97,7 +96,7 @@ def cases(measured: Measurements, finding: Finding) -> IntArray:
 
 CHECK = Check(
     _NAME,
-    _TITLE,
+    "Does any annotator agree with the others less than all others do?",
     run,
     limits=(Limit("q_value", "<=", "false_discovery_rate"),),
     needs="entailment",

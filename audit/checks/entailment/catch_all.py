@@ -16,7 +16,6 @@ from audit.results.disclosure import Quantity, coarse, derived
 from audit.results.findings import Finding
 
 _NAME = "catch_all"
-_TITLE = "Does any concept stand for nearly anything?"
 
 
 def run(measured: Measurements) -> Outcome:
@@ -70,4 +69,6 @@ def cases(measured: Measurements, finding: Finding) -> IntArray:
     return cases_of(measured, _tuples(measured, *finding.key))
 
 
-CHECK = Check(_NAME, _TITLE, run, needs="entailment", cases=cases)
+CHECK = Check(
+    _NAME, "Does any concept stand for nearly anything?", run, needs="entailment", cases=cases
+)

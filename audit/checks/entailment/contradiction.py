@@ -25,7 +25,6 @@ from audit.results.disclosure import coarse
 from audit.results.findings import Finding
 
 _NAME = "contradiction"
-_TITLE = "Is any edge both valid and invalid?"
 
 
 def run(measured: Measurements) -> Outcome:
@@ -83,4 +82,4 @@ def cases(measured: Measurements, finding: Finding) -> IntArray:
     return cases_of(measured, tuples_of(measured, rows))
 
 
-CHECK = Check(_NAME, _TITLE, run, needs="entailment", cases=cases)
+CHECK = Check(_NAME, "Is any edge both valid and invalid?", run, needs="entailment", cases=cases)

@@ -15,7 +15,6 @@ from audit.results.disclosure import coarse
 from audit.results.findings import Finding
 
 _NAME = "cycle"
-_TITLE = "Do any texts entail each other in a cycle?"
 
 
 def run(measured: Measurements) -> Outcome:
@@ -95,4 +94,6 @@ def cases(measured: Measurements, finding: Finding) -> IntArray:
     return cases_of(measured, tuples.filter(relation=relation, first=first))
 
 
-CHECK = Check(_NAME, _TITLE, run, needs="entailment", cases=cases)
+CHECK = Check(
+    _NAME, "Do any texts entail each other in a cycle?", run, needs="entailment", cases=cases
+)

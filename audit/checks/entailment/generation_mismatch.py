@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
+
+import polars as pl
 
 from audit.base.dag import IntArray
 from audit.checks.check import Check, Outcome
-from audit.checks.entailment.edges import cases_of
+from audit.checks.entailment.edges import arrows, cases_of, quoted
 from audit.engine.statistics.intervals import wilson
-from audit.entailment.content.references import ELEMENTS
+from audit.entailment.content.references import beyond, wrongly_generated, wrongly_left_out
 from audit.entailment.content.totals import ALL
 from audit.measure.measure import Measurements
 from audit.results.disclosure import coarse, count, derived
 from audit.results.findings import Finding
 
 _NAME = "generation_mismatch"
-_TITLE = "Is the generation set the valid tuples of the detection set, and no more?"
 
 
 def run(measured: Measurements) -> Outcome:
@@ -45,7 +46,8 @@ def _finding(measured: Measurements, row: Mapping[str, Any]) -> Finding:
         severity="warning",
         nodes=(relation,),
         statement=f"The generation set lacks {{lacking}} of {{of}} valid tuples of {relation} "
-        "({share}), and has {more} that are no valid tuple of the detection set.",
+        "({share}), and has {more} that are no valid tuple of the detection set."
+        + "".join(_first_cases(measured, relation)),
         evidence={
             "instances": coarse(lacking, measured.n_instances),
             "lacking": count(lacking, valid),
@@ -63,14 +65,30 @@ def _finding(measured: Measurements, row: Mapping[str, Any]) -> Finding:
     )
 
 
+def _first_cases(measured: Measurements, relation: str) -> Iterator[str]:
+    """The first tuple that is lacking, and the first that is too much, as sentences."""
+    entailed = measured.entailed
+    for said, differing in (("lacking", wrongly_left_out), ("too much", beyond)):
+        tuples = differing(entailed.dataset, entailed.positives).filter(relation=relation)
+        for row in tuples.head(1).iter_rows(named=True):
+            edge = arrows((row["instance"], row["concept"]))
+            yield f" The first that is {said}: {edge} in {quoted(row['head'])}."
+
+
 def cases(measured: Measurements, finding: Finding) -> IntArray:
-    """The valid tuples of the relation that the generation set lacks."""
-    tuples = measured.entailed.dataset.tuples.filter("valid", relation=finding.key[0])
-    positives = measured.entailed.positives
-    if positives is None:
-        return cases_of(measured, tuples.clear())
-    generated = positives.tuples.filter("valid")
-    return cases_of(measured, tuples.join(generated, on=ELEMENTS, how="anti"))
+    """The valid tuples that the generation set lacks, and the denied ones that it has."""
+    entailed = measured.entailed
+    differing = [
+        of(entailed.dataset, entailed.positives).filter(relation=finding.key[0])
+        for of in (wrongly_left_out, wrongly_generated)
+    ]
+    return cases_of(measured, pl.concat(differing))
 
 
-CHECK = Check(_NAME, _TITLE, run, needs="entailment", cases=cases)
+CHECK = Check(
+    _NAME,
+    "Is the generation set the valid tuples of the detection set, and no more?",
+    run,
+    needs="entailment",
+    cases=cases,
+)

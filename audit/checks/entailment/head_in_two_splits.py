@@ -17,7 +17,6 @@ from audit.results.disclosure import coarse
 from audit.results.findings import Finding
 
 _NAME = "head_in_two_splits"
-_TITLE = "Does any head stand with the same instance in two splits?"
 
 
 def run(measured: Measurements) -> Outcome:
@@ -71,4 +70,10 @@ def cases(measured: Measurements, finding: Finding) -> IntArray:
     return cases_of(measured, _tuples(measured, *finding.key))
 
 
-CHECK = Check(_NAME, _TITLE, run, needs="entailment", cases=cases)
+CHECK = Check(
+    _NAME,
+    "Does any head stand with the same instance in two splits?",
+    run,
+    needs="entailment",
+    cases=cases,
+)

@@ -17,7 +17,6 @@ from audit.results.disclosure import Quantity, coarse, count
 from audit.results.findings import Finding
 
 _NAME = "near_duplicate"
-_TITLE = "Are heads of one split nearly those of another, or do tuples repeat others?"
 REPEATED = "repeated"
 """Key of the finding of a relation's repeated tuples, beside the relation."""
 
@@ -122,4 +121,10 @@ def cases(measured: Measurements, finding: Finding) -> IntArray:
     return cases_of(measured, _with_near_heads(measured, first, second))
 
 
-CHECK = Check(_NAME, _TITLE, run, needs="entailment", cases=cases)
+CHECK = Check(
+    _NAME,
+    "Are heads of one split nearly those of another, or do tuples repeat others?",
+    run,
+    needs="entailment",
+    cases=cases,
+)

@@ -12,7 +12,6 @@ from audit.results.disclosure import coarse
 from audit.results.findings import Finding
 
 _NAME = "redundant_edge"
-_TITLE = "Do any valid edges follow from other valid edges?"
 
 
 def run(measured: Measurements) -> Outcome:
@@ -65,4 +64,6 @@ def cases(measured: Measurements, finding: Finding) -> IntArray:
     return cases_of(measured, tuples_of(measured, rows))
 
 
-CHECK = Check(_NAME, _TITLE, run, needs="entailment", cases=cases)
+CHECK = Check(
+    _NAME, "Do any valid edges follow from other valid edges?", run, needs="entailment", cases=cases
+)

@@ -17,7 +17,6 @@ from audit.results.disclosure import coarse
 from audit.results.findings import Finding
 
 _NAME = "tail_mismatch"
-_TITLE = "Do the elements of each tuple fit each other?"
 _SAID: Mapping[str, str] = MappingProxyType(
     {
         "instance_not_head": "an instance that is not the head",
@@ -85,4 +84,6 @@ def cases(measured: Measurements, finding: Finding) -> IntArray:
     return cases_of(measured, _mismatches(measured, *finding.key))
 
 
-CHECK = Check(_NAME, _TITLE, run, needs="entailment", cases=cases)
+CHECK = Check(
+    _NAME, "Do the elements of each tuple fit each other?", run, needs="entailment", cases=cases
+)

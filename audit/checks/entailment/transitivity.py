@@ -26,7 +26,6 @@ from audit.results.disclosure import coarse
 from audit.results.findings import Finding
 
 _NAME = "transitivity"
-_TITLE = "Is any edge denied that follows from two valid ones?"
 
 
 def run(measured: Measurements) -> Outcome:
@@ -94,4 +93,10 @@ def cases(measured: Measurements, finding: Finding) -> IntArray:
     return cases_of(measured, tuples_of(measured, _edges(rows)))
 
 
-CHECK = Check(_NAME, _TITLE, run, needs="entailment", cases=cases)
+CHECK = Check(
+    _NAME,
+    "Is any edge denied that follows from two valid ones?",
+    run,
+    needs="entailment",
+    cases=cases,
+)

@@ -17,7 +17,6 @@ from audit.results.disclosure import Quantity, coarse, count
 from audit.results.findings import Finding
 
 _NAME = "weak_label"
-_TITLE = "Do at least four of five votes carry each label?"
 
 
 def run(measured: Measurements) -> Outcome:
@@ -81,4 +80,6 @@ def cases(measured: Measurements, finding: Finding) -> IntArray:
     return cases_of(measured, _tuples(measured, *finding.key))
 
 
-CHECK = Check(_NAME, _TITLE, run, needs="entailment", cases=cases)
+CHECK = Check(
+    _NAME, "Do at least four of five votes carry each label?", run, needs="entailment", cases=cases
+)

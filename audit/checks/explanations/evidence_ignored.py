@@ -21,7 +21,6 @@ from audit.results.disclosure import Quantity, coarse, rounded
 from audit.results.findings import Finding, Part, finding_id
 
 _NAME = "evidence_ignored"
-_TITLE = "Are there branches where the model looks less at people's evidence than elsewhere?"
 LEAST_GAP = 0.2
 """How much lower the mean C - C_R must be for sure, by its 95 % interval: labels that are named by
 other words always differ a little.
@@ -183,7 +182,7 @@ def cases(measured: Measurements, finding: Finding) -> IntArray:
 
 CHECK = Check(
     _NAME,
-    _TITLE,
+    "Are there branches where the model looks less at people's evidence than elsewhere?",
     run,
     limits=(Limit("q_value", "<=", "false_discovery_rate"),),
     needs="explanations",

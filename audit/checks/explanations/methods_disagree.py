@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 import polars as pl
@@ -17,14 +17,14 @@ from audit.results.disclosure import Quantity, coarse, rounded
 from audit.results.findings import Finding
 
 _NAME = "methods_disagree"
-_TITLE = "Do any two attribution methods agree hardly more than chance?"
 MARGIN = 0.05
 """Agreement above chance that is hardly any, where the 95 % interval lies below it."""
 
 
 def run(measured: Measurements) -> Outcome:
     """Report pairs of methods whose peaks agree hardly more than those of permuted scores."""
-    pairs = measured.explained.agreement.pairs.filter(
+    explained = measured.explained
+    pairs = explained.agreement.pairs.filter(
         (pl.col("rule") == "dynamic")
         & (pl.col("second") != HUMAN)
         & (pl.col("n") >= LEAST_INSTANCES)
@@ -33,15 +33,12 @@ def run(measured: Measurements) -> Outcome:
     return Outcome(
         denominator=len(pairs),
         denominator_unit="pairs of attribution methods on ten instances or more, by model",
-        findings=tuple(_findings(measured, pairs)),
+        findings=tuple(
+            _finding(explained, row)
+            for row in pairs.filter(pl.col("above_high") <= MARGIN).iter_rows(named=True)
+        ),
         not_applicable="" if len(pairs) else "no two methods explain ten instances alike",
     )
-
-
-def _findings(measured: Measurements, pairs: pl.DataFrame) -> Iterator[Finding]:
-    explained = measured.explained
-    for row in pairs.filter(pl.col("above_high") <= MARGIN).iter_rows(named=True):
-        yield _finding(explained, row)
 
 
 def _finding(explained: ExplanationMeasurements, row: Mapping[str, Any]) -> Finding:
@@ -74,4 +71,9 @@ def _finding(explained: ExplanationMeasurements, row: Mapping[str, Any]) -> Find
     )
 
 
-CHECK = Check(_NAME, _TITLE, run, needs="explanations")
+CHECK = Check(
+    _NAME,
+    "Do any two attribution methods agree hardly more than chance?",
+    run,
+    needs="explanations",
+)

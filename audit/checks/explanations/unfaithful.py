@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 import polars as pl
@@ -17,32 +17,29 @@ from audit.results.disclosure import Quantity, coarse, rounded
 from audit.results.findings import Finding
 
 _NAME = "unfaithful"
-_TITLE = "Is there a method whose first tokens matter no more to the model than random ones?"
 MARGIN = 0.01
 """Comprehensiveness above that of random tokens that is none, where the interval lies below it."""
 
 
 def run(measured: Measurements) -> Outcome:
     """Report methods whose first tokens change the output no more than tokens drawn at random."""
-    means = measured.explained.faithfulness
+    explained = measured.explained
+    means = explained.faithfulness
     if means is None:
         return Outcome(0, "attribution methods, by model", not_applicable=_WITHOUT)
     tested = means.filter((pl.col("metric") == HIGHER) & (pl.col("n") >= LEAST_INSTANCES))
     return Outcome(
         denominator=len(tested),
         denominator_unit="attribution methods, by model",
-        findings=tuple(_findings(measured, tested)),
+        findings=tuple(
+            _finding(explained, row)
+            for row in tested.filter(pl.col("above_high") <= MARGIN).iter_rows(named=True)
+        ),
         not_applicable="" if len(tested) else "no method was tried on ten instances",
     )
 
 
 _WITHOUT = "no faithfulness was given; --faithfulness names a file of it"
-
-
-def _findings(measured: Measurements, tested: pl.DataFrame) -> Iterator[Finding]:
-    explained = measured.explained
-    for row in tested.filter(pl.col("above_high") <= MARGIN).iter_rows(named=True):
-        yield _finding(explained, row)
 
 
 def _finding(explained: ExplanationMeasurements, row: Mapping[str, Any]) -> Finding:
@@ -75,4 +72,9 @@ def _finding(explained: ExplanationMeasurements, row: Mapping[str, Any]) -> Find
     )
 
 
-CHECK = Check(_NAME, _TITLE, run, needs="explanations")
+CHECK = Check(
+    _NAME,
+    "Is there a method whose first tokens matter no more to the model than random ones?",
+    run,
+    needs="explanations",
+)

@@ -23,7 +23,7 @@ from audit.checks.judging.reference import remembered
 from audit.checks.judging.waivers import Waivers, listed
 from audit.checks.judging.weight import severity_of
 from audit.policy.policy import Policy
-from audit.policy.rules import Companion, Person, PersonRule
+from audit.policy.rules import Companion, Person
 from audit.policy.statements import CodeDates
 from audit.results.findings import CheckResult, Finding, Judgement
 from audit.results.result import AuditResult, to_json_bytes
@@ -137,7 +137,10 @@ def policy_as_applied(
             for rule, pairs in zip(policy.companions, asked, strict=True)
         ],
         "person": policy.person and _person_as_applied(policy.person),
-        "person_rules": [_person_rule_as_applied(rule) for rule in policy.person_rules],
+        "person_rules": [
+            rule.model_dump(mode="json") | {"nodes": list(rule.nodes_named)}
+            for rule in policy.person_rules
+        ],
         "severities": policy.severities,
         "ratchet": policy.ratchet,
         "code_dates": policy.code_dates and _dates_as_applied(policy.code_dates),
@@ -152,10 +155,6 @@ def _rule_as_applied(rule: Companion) -> dict[str, Any]:
 def _person_as_applied(person: Person) -> dict[str, Any]:
     values = {sex: list(stated) for sex, stated in person.values.items()}
     return {"sex": person.sex, "age": person.age, **values}
-
-
-def _person_rule_as_applied(rule: PersonRule) -> dict[str, Any]:
-    return rule.model_dump(mode="json") | {"nodes": list(rule.nodes_named)}
 
 
 def _dates_as_applied(dates: CodeDates) -> dict[str, Any]:

@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from audit.results.changes_since import Remembered, effect
+from audit.results.depths_since import kept_depths
 from audit.results.disclosure import Shown
 from audit.results.findings import CheckResult, Finding
 from audit.results.result import AuditResult
@@ -28,6 +29,8 @@ def remembered(reference: AuditResult, min_cell: int) -> Remembered:
         "instances": shared["ledger"]["instances"],
         "status": shared["status"],
         "min_cell": min_cell,
+        "hierarchy": reference.identity["hierarchy"]["sha256"],
+        "depths": kept_depths(*(view["overview"]["coverage"]["depths"] for view in (own, shared))),
         "checks": [
             _check(check, *told)
             for check, *told in zip(reference.checks, own["checks"], shared["checks"], strict=True)

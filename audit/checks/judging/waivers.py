@@ -17,7 +17,8 @@ class Waivers:
     """The waivers of a policy, applied on a day to findings on a hierarchy.
 
     Args:
-        stated: Waivers in the policy's order; the first that covers a finding applies.
+        stated: Waivers in the policy's order; the first that covers a finding applies, those
+            that name the finding alone before all others.
         today: The day that decides whether a waiver has expired.
         edges: ``child, parent`` of the hierarchy.
     """
@@ -31,9 +32,10 @@ class Waivers:
 
     def of(self, finding: Finding) -> Waived | None:
         """Who answers for a finding on this day; None if no valid waiver covers it."""
-        for waiver in self._stated:
+        for waiver in sorted(self._stated, key=lambda one: one.finding is None):
             if not waiver.expired(self._today) and self._covers(waiver, finding):
-                return Waived(waiver.owner, waiver.reason, waiver.expires.isoformat())
+                day = waiver.expires.isoformat()
+                return Waived(waiver.owner, waiver.reason, day, waiver.decision)
         return None
 
     def uses(self, checks: Iterable[CheckResult]) -> tuple[WaiverUse, ...]:
@@ -53,6 +55,8 @@ class Waivers:
             return False
         if not waiver.place:
             return True
+        if waiver.finding is not None:
+            return waiver.finding == finding.id
         if not set(finding.nodes) <= set(finding.key or finding.nodes):
             return False  # about a rule as a whole; its nodes are only examples
         if waiver.pair is not None:
@@ -69,6 +73,7 @@ def listed(use: WaiverUse) -> dict[str, Any]:
     return {
         "check": stated.check,
         **place,
+        "decision": stated.decision,
         "owner": stated.owner,
         "reason": stated.reason,
         **({} if stated.added is None else {"added": stated.added.isoformat()}),

@@ -25,7 +25,6 @@ from audit.results.disclosure import Quantity, count, derived
 from audit.results.findings import Finding, Part
 
 _NAME = "cross_branch"
-_TITLE = "Do instances carry nodes of branches that were meant to exclude each other?"
 
 
 def run(measured: Measurements) -> Outcome:
@@ -205,4 +204,9 @@ def cases(measured: Measurements, finding: Finding) -> IntArray:
     return _misplaced_among(measured, instances, _alone_or_first(measured, rule) if rule else [])
 
 
-CHECK = Check(_NAME, _TITLE, run, cases=cases)
+CHECK = Check(
+    _NAME,
+    "Do instances carry nodes of branches that were meant to exclude each other?",
+    run,
+    cases=cases,
+)

@@ -16,7 +16,6 @@ from audit.results.disclosure import Quantity, count, derived
 from audit.results.findings import Finding
 
 _NAME = "duplicate_instance"
-_TITLE = "Does one record stand in the data twice?"
 _PLACES = ("places",)
 """Key of the finding on instances that occur in two places of the data."""
 LEAST_LABELS = 5
@@ -124,4 +123,6 @@ def cases(measured: Measurements, finding: Finding) -> IntArray:
     return distinct(_equal_sets(measured))
 
 
-CHECK = Check(_NAME, _TITLE, run, needs="instances", cases=cases)
+CHECK = Check(
+    _NAME, "Does one record stand in the data twice?", run, needs="instances", cases=cases
+)

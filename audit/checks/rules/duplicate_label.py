@@ -16,7 +16,6 @@ from audit.results.disclosure import Quantity, count, derived
 from audit.results.findings import Finding, Part
 
 _NAME = "duplicate_label"
-_TITLE = "Does an instance carry the same label more than once?"
 
 
 @dataclass(frozen=True, eq=False)
@@ -109,4 +108,4 @@ def cases(measured: Measurements, _: Finding) -> IntArray:
     return distinct(_repeated(measured))
 
 
-CHECK = Check(_NAME, _TITLE, run, cases=cases)
+CHECK = Check(_NAME, "Does an instance carry the same label more than once?", run, cases=cases)

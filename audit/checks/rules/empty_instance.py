@@ -15,7 +15,6 @@ from audit.results.disclosure import Quantity, count, derived
 from audit.results.findings import Finding, Part
 
 _NAME = "empty_instance"
-_TITLE = "Does every instance have a label?"
 _REFUSED = ("refused",)
 """Key of the finding on instances whose labels were all refused."""
 
@@ -99,4 +98,4 @@ def cases(measured: Measurements, finding: Finding) -> IntArray:
     return refused if finding.key == _REFUSED else np.setdiff1d(empty, refused)
 
 
-CHECK = Check(_NAME, _TITLE, run, cases=cases)
+CHECK = Check(_NAME, "Does every instance have a label?", run, cases=cases)

@@ -19,7 +19,6 @@ from audit.results.disclosure import count, derived
 from audit.results.findings import Finding, Part, finding_id
 
 _NAME = "excludes1"
-_TITLE = "Do instances carry two codes that an Excludes1 note keeps apart?"
 _INSTANCES = "instances with at least two labels"
 
 
@@ -201,4 +200,10 @@ def cases(measured: Measurements, finding: Finding) -> IntArray:
     return np.unique(np.concatenate(met))
 
 
-CHECK = Check(_NAME, _TITLE, run, needs="instances", cases=cases)
+CHECK = Check(
+    _NAME,
+    "Do instances carry two codes that an Excludes1 note keeps apart?",
+    run,
+    needs="instances",
+    cases=cases,
+)

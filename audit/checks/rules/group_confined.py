@@ -9,17 +9,16 @@ import numpy as np
 from scipy.sparse import csr_array
 from scipy.special import gammaln
 
-from audit.base.dag import BoolArray, IntArray, Sparse, row
+from audit.base.dag import BoolArray, FloatArray, IntArray, Sparse, row
 from audit.checks.check import Check, Limit, Outcome
 from audit.checks.shared.carriers import carrying
 from audit.engine.statistics.fdr import benjamini_hochberg
-from audit.engine.statistics.intervals import FloatArray, wilson
+from audit.engine.statistics.intervals import wilson
 from audit.measure.measure import Measurements
 from audit.results.disclosure import Quantity, count, derived
 from audit.results.findings import Finding
 
 _NAME = "group_confined"
-_TITLE = "Is a node used by one site, coder or split alone, though its parent is not?"
 LEAST_UNITS = 10
 """Least number of groups (or of instances, without groups) that carry a node for it to be
 tested.
@@ -207,7 +206,7 @@ def cases(measured: Measurements, finding: Finding) -> IntArray:
 
 CHECK = Check(
     _NAME,
-    _TITLE,
+    "Is a node used by one site, coder or split alone, though its parent is not?",
     run,
     limits=(Limit("q_value", "<=", "false_discovery_rate"),),
     needs="instances",

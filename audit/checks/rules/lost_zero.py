@@ -23,7 +23,6 @@ from audit.results.disclosure import Quantity, count
 from audit.results.findings import Finding
 
 _NAME = "lost_zero"
-_TITLE = "Have codes lost zeros at their ends?"
 _COULD = LOST_ZERO | MAYBE_LOST_ZERO
 _SEVERAL_SETS = "several"
 """Key of the finding on labels without a table whose possible codes are of several code sets."""
@@ -199,7 +198,7 @@ def cases(measured: Measurements, finding: Finding) -> IntArray:
 
 CHECK = Check(
     _NAME,
-    _TITLE,
+    "Have codes lost zeros at their ends?",
     run,
     counts_with=("leading_zero_share", "leading_zero_rows"),
     cases=cases,

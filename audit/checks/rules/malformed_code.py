@@ -11,7 +11,6 @@ from audit.measure.measure import Measurements
 from audit.results.findings import Finding
 
 _NAME = "malformed_code"
-_TITLE = "Does every label have the shape of a code?"
 
 
 def run(measured: Measurements) -> Outcome:
@@ -48,4 +47,4 @@ def cases(measured: Measurements, _: Finding) -> IntArray:
     return written_with(measured, refused_for(measured, _NAME))
 
 
-CHECK = Check(_NAME, _TITLE, run, cases=cases)
+CHECK = Check(_NAME, "Does every label have the shape of a code?", run, cases=cases)

@@ -20,7 +20,6 @@ from audit.results.disclosure import count, derived
 from audit.results.findings import Finding
 
 _NAME = "missing_companion"
-_TITLE = "Do instances lack a code that a rule asks for beside another?"
 _Kind: TypeAlias = Literal["missing", "order"]
 _UNDATED = "undated"
 
@@ -239,4 +238,10 @@ def cases(measured: Measurements, finding: Finding) -> IntArray:
     raise ValueError(f"no rule has a finding {finding.id}")
 
 
-CHECK = Check(_NAME, _TITLE, run, needs="instances", cases=cases)
+CHECK = Check(
+    _NAME,
+    "Do instances lack a code that a rule asks for beside another?",
+    run,
+    needs="instances",
+    cases=cases,
+)

@@ -15,7 +15,6 @@ from audit.results.disclosure import Quantity, count
 from audit.results.findings import Finding
 
 _NAME = "missing_stratum"
-_TITLE = "Are pairs of nodes reported that a column of the instances explains?"
 LEAST_SHARE = 0.1
 """Least share of the reported pairs that must vanish within a column for it to be reported."""
 LEAST_PAIRS = 2
@@ -110,7 +109,7 @@ def cases(measured: Measurements, finding: Finding) -> IntArray:
 
 CHECK = Check(
     _NAME,
-    _TITLE,
+    "Are pairs of nodes reported that a column of the instances explains?",
     run,
     counts_with=("least_joint", "excess_ratio", "false_discovery_rate"),
     needs="instances",

@@ -13,7 +13,6 @@ from audit.measure.measure import Measurements
 from audit.results.findings import Finding
 
 _NAME = "mixed_versions"
-_TITLE = "Are rows coded in another version of the classification?"
 _MARKED = "marked"
 """Key of the finding on rows that the data marks as another version."""
 _CURATOR = "Publish the versions apart, or with a column that says which version a row is of."
@@ -41,7 +40,7 @@ def _why_not(asked: bool, read: int) -> str:
 def _marked(measured: Measurements) -> tuple[Finding, ...]:
     return finding_of_labels(
         measured,
-        _marked_otherwise(measured),
+        refused_for(measured, "other_version"),
         check=_NAME,
         key=_MARKED,
         severity="warning",
@@ -68,10 +67,6 @@ def _shaped(measured: Measurements) -> tuple[Finding, ...]:
     )
 
 
-def _marked_otherwise(measured: Measurements) -> pl.DataFrame:
-    return refused_for(measured, "other_version")
-
-
 def _shaped_otherwise(measured: Measurements) -> pl.DataFrame:
     refused = written(measured).filter(pl.col("node").is_null())
     integrity = integrity_of(measured)
@@ -83,8 +78,8 @@ def _shaped_otherwise(measured: Measurements) -> pl.DataFrame:
 def cases(measured: Measurements, finding: Finding) -> IntArray:
     """The instances with a row marked as another version, or a label in its format."""
     marked = finding.key == (_MARKED,)
-    labels = _marked_otherwise(measured) if marked else _shaped_otherwise(measured)
+    labels = refused_for(measured, "other_version") if marked else _shaped_otherwise(measured)
     return written_with(measured, labels)
 
 
-CHECK = Check(_NAME, _TITLE, run, cases=cases)
+CHECK = Check(_NAME, "Are rows coded in another version of the classification?", run, cases=cases)

@@ -24,7 +24,6 @@ from audit.results.disclosure import Quantity, count, derived
 from audit.results.findings import Finding
 
 _NAME = "model_confuses"
-_TITLE = "Which labels does the model answer in place of each other?"
 _RELATION = {
     "sibling": "siblings",
     "overlap": "with a common node below them",
@@ -88,9 +87,10 @@ def _finding(
         check=_NAME,
         severity="warning" if relation == "cross_branch" and alone else "note",
         nodes=(hierarchy.nodes[row["a"]], hierarchy.nodes[row["b"]]),
-        statement=f"{first} and {second} ({_RELATION[relation]}): the model answers one in place "
-        "of the other on {instances} of {of} instances ({share}) labelled with one of them[, where "
-        "{expected_exchanges} are expected of labels mistaken as often]. On {first_as_second} of "
+        statement=f"{first} and {second}, {_RELATION[relation]}: the model answers one in place "
+        "of the other on {instances} of {of} instances ({share}) labelled with just one of "
+        "them[, where {expected_exchanges} are expected of labels mistaken as often]. On "
+        "{first_as_second} of "
         "them the first is the label and the second the answer, on {second_as_first} it is the "
         "other way round.",
         evidence={
@@ -135,7 +135,7 @@ def _rows(matrix: Any, column: int) -> IntArray:
 
 CHECK = Check(
     _NAME,
-    _TITLE,
+    "Which labels does the model answer in place of each other?",
     run,
     limits=(Limit("q_value", "<=", "false_discovery_rate"),),
     needs="instances",

@@ -21,7 +21,6 @@ from audit.results.disclosure import Quantity, count, derived
 from audit.results.findings import Finding, Part, finding_id
 
 _NAME = "model_habit"
-_TITLE = "Has the model learned the data's habits?"
 
 
 def run(measured: Measurements) -> Outcome:
@@ -207,7 +206,7 @@ def cases(measured: Measurements, finding: Finding) -> IntArray:
 
 CHECK = Check(
     _NAME,
-    _TITLE,
+    "Has the model learned the data's habits?",
     run,
     limits=(Limit("q_value", "<=", "false_discovery_rate"),),
     counts_with=("residual_share", "residual_instances", "habit_ratio"),

@@ -30,7 +30,6 @@ from audit.measure.validity import HEADING
 from audit.results.findings import Finding
 
 _NAME = "not_specific"
-_TITLE = "Are there labels that say too little, with more specific nodes below them?"
 
 
 _DATA_USER = (
@@ -142,4 +141,9 @@ def cases(measured: Measurements, finding: Finding) -> IntArray:
     return cases_not_dated(measured, _headings(measured, integrity).filter(of_table))
 
 
-CHECK = Check(_NAME, _TITLE, run, cases=cases)
+CHECK = Check(
+    _NAME,
+    "Are there labels that say too little, with more specific nodes below them?",
+    run,
+    cases=cases,
+)

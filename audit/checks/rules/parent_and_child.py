@@ -12,7 +12,6 @@ from audit.results.disclosure import Quantity, count, derived
 from audit.results.findings import Finding, Part
 
 _NAME = "parent_and_child"
-_TITLE = "Is an instance labelled with a node and with its own ancestor?"
 
 
 def run(measured: Measurements) -> Outcome:
@@ -81,4 +80,6 @@ def cases(measured: Measurements, _: Finding) -> IntArray:
     return np.flatnonzero(np.diff(csr_array(direct.multiply(above)).indptr))
 
 
-CHECK = Check(_NAME, _TITLE, run, cases=cases)
+CHECK = Check(
+    _NAME, "Is an instance labelled with a node and with its own ancestor?", run, cases=cases
+)

@@ -16,7 +16,6 @@ from audit.results.disclosure import Quantity, count, derived
 from audit.results.findings import Finding, Part
 
 _NAME = "principal_position"
-_TITLE = "Do codes stand first that may never be the principal diagnosis?"
 
 
 def run(measured: Measurements) -> Outcome:
@@ -123,4 +122,10 @@ def cases(measured: Measurements, _: Finding) -> IntArray:
     return distinct(_misplaced(first, _rules(measured, integrity_of(measured), first)))
 
 
-CHECK = Check(_NAME, _TITLE, run, needs="instances", cases=cases)
+CHECK = Check(
+    _NAME,
+    "Do codes stand first that may never be the principal diagnosis?",
+    run,
+    needs="instances",
+    cases=cases,
+)

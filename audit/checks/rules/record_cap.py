@@ -18,7 +18,6 @@ from audit.results.disclosure import Quantity, count, derived
 from audit.results.findings import Finding
 
 _NAME = "record_cap"
-_TITLE = "Do records pile up at a greatest length?"
 LEAST_LENGTH = 3
 """Shortest length that can be a cap: the expectation needs two shorter lengths."""
 LEAST_INSTANCES = 20
@@ -175,8 +174,8 @@ def _finding(
         severity="warning",
         nodes=(measured.hierarchy.nodes[measured.hierarchy.root],),
         statement=f"{{instances}} of {{of}} instances {those} ({{share}}) {{instances|has|have}} "
-        "exactly {length}, "
-        "where the shorter ones let expect at most {expected}, and {longer} {longer|has|have} "
+        "exactly {length}[, "
+        "where the shorter ones let expect at most {expected}], and {longer} {longer|has|have} "
         "more: the rest "
         "may have been cut.",
         evidence={
@@ -220,4 +219,10 @@ def cases(measured: Measurements, finding: Finding) -> IntArray:
     return distinct(lengths.filter(pl.col("length") == int(length)))
 
 
-CHECK = Check(_NAME, _TITLE, run, counts_with=("false_discovery_rate",), cases=cases)
+CHECK = Check(
+    _NAME,
+    "Do records pile up at a greatest length?",
+    run,
+    counts_with=("false_discovery_rate",),
+    cases=cases,
+)

@@ -27,7 +27,6 @@ from audit.results.disclosure import Quantity, count, derived
 from audit.results.findings import Finding
 
 _NAME = "redundant_nodes"
-_TITLE = "Are two nodes used as one label, or one never without the other?"
 _UNIT = "pairs of frequent nodes, neither above the other, with no node in use below both"
 _COUNTS = ("instances", "support_a", "support_b")
 
@@ -182,7 +181,7 @@ def cases(measured: Measurements, finding: Finding) -> IntArray:
 
 CHECK = Check(
     _NAME,
-    _TITLE,
+    "Are two nodes used as one label, or one never without the other?",
     run,
     counts_with=("redundant_jaccard",),
     cases=cases,

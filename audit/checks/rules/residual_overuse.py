@@ -21,7 +21,6 @@ from audit.results.disclosure import Quantity, count, derived
 from audit.results.findings import CheckResult, Finding, Part, finding_id
 
 _NAME = "residual_overuse"
-_TITLE = "Are catch-all nodes used where the hierarchy has specific ones?"
 
 
 def run(measured: Measurements) -> Outcome:
@@ -233,7 +232,7 @@ def cases(measured: Measurements, finding: Finding) -> IntArray:
 
 CHECK = Check(
     _NAME,
-    _TITLE,
+    "Are catch-all nodes used where the hierarchy has specific ones?",
     run,
     limits=(
         Limit("low", ">", "residual_share", told_as="limit"),

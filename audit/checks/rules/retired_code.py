@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import polars as pl
 
 from audit.base.dag import IntArray
 from audit.checks.check import Check, Outcome
+from audit.checks.shared.carriers import written_with
 from audit.checks.shared.dated_codes import (
     ON_THEIR_DAY,
     among_not_dated,
@@ -16,34 +19,41 @@ from audit.checks.shared.dated_codes import (
     not_dated_sentence,
 )
 from audit.checks.shared.label_findings import finding_of_labels
-from audit.checks.shared.labels_as_written import explained, integrity_of, unexplained
+from audit.checks.shared.labels_as_written import explained, integrity_of, unexplained, written
 from audit.measure.measure import Measurements
 from audit.measure.validity import INVALID
+from audit.results.disclosure import Quantity
 from audit.results.findings import Finding
 
 _NAME = "retired_code"
-_TITLE = "Are there codes that were not valid when coded, or that the edition in use does not list?"
+_REPLACED = "replaced"
+"""Key of the finding on labels that the hierarchy has retired."""
 
 
 def run(measured: Measurements) -> Outcome:
     """Report codes that were not valid on their day, by the code dates that the policy names.
 
     For rows without a date, report codes below a known category that are missing from the complete
-    list of an edition.
+    list of an edition. Report labels that the hierarchy itself has retired, with their successors.
     """
     integrity, read = integrity_of(measured), measured.ledger.rows_read
     listed = integrity is not None and bool(integrity.editions)
+    can_tell = listed or measured.policy.code_dates is not None or bool(_successors(measured))
     return Outcome(
         denominator=read,
         denominator_unit="rows",
-        findings=(*_on_their_day(measured), *_in_no_list(measured)),
-        not_applicable=_why_not(listed or measured.policy.code_dates is not None, read),
+        findings=(
+            *_on_their_day(measured),
+            *_in_no_list(measured),
+            *_replaced(measured),
+        ),
+        not_applicable=_why_not(can_tell, read),
     )
 
 
 def _why_not(can_tell: bool, read: int) -> str:
     if not can_tell:
-        return "this hierarchy names no edition of its lists of codes"
+        return "this hierarchy names no edition of its lists of codes, and no code that it retired"
     return "" if read else "no row was read"
 
 
@@ -90,11 +100,55 @@ def _lacked(measured: Measurements) -> pl.DataFrame:
     return unexplained(measured).drop_nulls("edition")
 
 
+def _replaced(measured: Measurements) -> tuple[Finding, ...]:
+    labels = _retired_by_hierarchy(measured)
+    kept = labels.filter(pl.col("node").is_not_null())
+    return finding_of_labels(
+        measured,
+        labels,
+        check=_NAME,
+        key=_REPLACED,
+        severity="warning",
+        statement="{rows} of {of} rows ({share}) {rows|carries|carry} {labels} labels that the "
+        "hierarchy has retired; of these labels {kept} {kept|was|were} kept at the only node that "
+        "took {kept|its|their} place, and {refused} {refused|was|were} refused.",
+        curator="Write the successor instead, and decide where several may be meant.",
+        data_user="Labels that were merged into one node cannot be told apart any more; rows that "
+        "were refused count nowhere else.",
+        in_ledger=False,
+        more={"kept": Quantity(len(kept)), "refused": Quantity(len(labels) - len(kept))},
+    )
+
+
+def _successors(measured: Measurements) -> Mapping[str, tuple[str, ...]]:
+    coding = measured.hierarchy.coding
+    return {} if coding is None else coding.retired
+
+
+def _retired_by_hierarchy(measured: Measurements) -> pl.DataFrame:
+    """Labels that the hierarchy has retired, with ``may_stand_for``, its successors."""
+    successors, hierarchy = _successors(measured), measured.hierarchy
+    labels = written(measured).filter(pl.col("label").is_in([*successors]))
+    told = [
+        " or ".join(hierarchy.describe(hierarchy.index(node)) for node in successors[label])
+        for label in labels["label"]
+    ]
+    named = pl.Series("may_stand_for", [one or None for one in told], pl.String)
+    return labels.with_columns(named.fill_null("nothing that the hierarchy names"))
+
+
 def cases(measured: Measurements, finding: Finding) -> IntArray:
     """The instances with such a code (on its day, for dated rows)."""
     if finding.key == (ON_THEIR_DAY,):
         return cases_on_day(measured, INVALID, without=explained(measured))
+    if finding.key == (_REPLACED,):
+        return written_with(measured, _retired_by_hierarchy(measured))
     return cases_not_dated(measured, _lacked(measured))
 
 
-CHECK = Check(_NAME, _TITLE, run, cases=cases)
+CHECK = Check(
+    _NAME,
+    "Are there codes that were not valid when coded, or that the edition in use does not list?",
+    run,
+    cases=cases,
+)

@@ -17,7 +17,6 @@ from audit.results.disclosure import count, derived
 from audit.results.findings import Finding
 
 _NAME = "sex_age_conflict"
-_TITLE = "Do codes fit the sex and the age of the person?"
 _CONFLICT, _UNKNOWN = "conflict", "unknown"
 
 
@@ -198,4 +197,6 @@ def cases(measured: Measurements, finding: Finding) -> IntArray:
     return judged.against if kind == _CONFLICT else judged.unknown
 
 
-CHECK = Check(_NAME, _TITLE, run, needs="instances", cases=cases)
+CHECK = Check(
+    _NAME, "Do codes fit the sex and the age of the person?", run, needs="instances", cases=cases
+)

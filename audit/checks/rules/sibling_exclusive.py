@@ -15,7 +15,6 @@ from audit.results.disclosure import Quantity, count, derived
 from audit.results.findings import Finding, Part
 
 _NAME = "sibling_exclusive"
-_TITLE = "Do instances carry nodes that the policy declares mutually exclusive?"
 
 
 @dataclass(frozen=True)
@@ -135,4 +134,10 @@ def _part(measured: Measurements, a: int, b: int, both: int, touched: int) -> Pa
     return Part((nodes[a], nodes[b]), {"instances": count(both, *totals)})
 
 
-CHECK = Check(_NAME, _TITLE, run, needs="instances", cases=cases)
+CHECK = Check(
+    _NAME,
+    "Do instances carry nodes that the policy declares mutually exclusive?",
+    run,
+    needs="instances",
+    cases=cases,
+)

@@ -18,7 +18,6 @@ from audit.results.disclosure import Quantity, count, derived
 from audit.results.findings import Finding, Part
 
 _NAME = "split_leak"
-_TITLE = "Are the splits apart, and does training see every label?"
 _TRAINING = ("train", "training")
 LEAST_RATIO = 1.5
 """Least ratio of unseen labels to those of a random split for them to be reported."""
@@ -252,8 +251,13 @@ def cases(measured: Measurements, finding: Finding) -> IntArray:
 
 def _carrying(measured: Measurements, instances: IntArray, labels: IntArray) -> BoolArray:
     """Whether each of some instances has one of some labels, shape (n_instances,)."""
-    found: BoolArray = np.diff(measured.loaded.dataset.direct[instances][:, labels].indptr) > 0
-    return found
+    return np.asarray(np.diff(measured.loaded.dataset.direct[instances][:, labels].indptr) > 0)
 
 
-CHECK = Check(_NAME, _TITLE, run, needs="instances", cases=cases)
+CHECK = Check(
+    _NAME,
+    "Are the splits apart, and does training see every label?",
+    run,
+    needs="instances",
+    cases=cases,
+)

@@ -15,7 +15,6 @@ from audit.results.disclosure import BESIDE, WHOLE, Quantity, count, derived
 from audit.results.findings import Finding, Part
 
 _NAME = "unexpected_pair"
-_TITLE = "Which pairs of nodes stand together more often than the length of records explains?"
 _UNIT = "pairs of nodes, neither above the other, frequent enough to be judged"
 _MARGINS = ("instances", "support_a", "support_b")
 CHILDREN = "children"
@@ -95,7 +94,7 @@ def _statement(measured: Measurements, row: Mapping[str, Any], children: int) ->
     expected = "where {expected_length} are expected from the length of the records"
     if row["explained_by"]:
         others = ", ".join(
-            " with ".join(hierarchy.nodes[node] for node in pair)
+            " with ".join(hierarchy.describe(node) for node in pair)
             for pair in row["explained_by"][:MOST_NAMED]
         )
         expected += f"][, and {{explained}} once the excess of {others} is taken into account"
@@ -166,7 +165,7 @@ def cases(measured: Measurements, finding: Finding) -> IntArray:
 
 CHECK = Check(
     _NAME,
-    _TITLE,
+    "Which pairs of nodes stand together more often than the length of records explains?",
     run,
     counts_with=("least_joint", "excess_ratio", "false_discovery_rate"),
     cases=cases,

@@ -15,7 +15,6 @@ from audit.results.disclosure import Quantity, count
 from audit.results.findings import Finding, Part
 
 _NAME = "unknown_code"
-_TITLE = "Is every label a node of the hierarchy?"
 _REFUSED = "refused"
 """Key of the finding on refused labels."""
 _CLASSES = "classes"
@@ -179,4 +178,4 @@ def cases(measured: Measurements, finding: Finding) -> IntArray:
     return written_with(measured, labels)
 
 
-CHECK = Check(_NAME, _TITLE, run, cases=cases)
+CHECK = Check(_NAME, "Is every label a node of the hierarchy?", run, cases=cases)

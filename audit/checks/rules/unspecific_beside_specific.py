@@ -12,7 +12,6 @@ from audit.results.disclosure import Quantity, count, derived
 from audit.results.findings import Finding, Part
 
 _NAME = "unspecific_beside_specific"
-_TITLE = "Does an unspecified label stand beside a specific sibling of its own?"
 
 
 def run(measured: Measurements) -> Outcome:
@@ -120,4 +119,10 @@ def cases(measured: Measurements, _: Finding) -> IntArray:
     return np.unique(_both(measured, _siblings(measured)).tocoo().row).astype(np.int64)
 
 
-CHECK = Check(_NAME, _TITLE, run, needs="instances", cases=cases)
+CHECK = Check(
+    _NAME,
+    "Does an unspecified label stand beside a specific sibling of its own?",
+    run,
+    needs="instances",
+    cases=cases,
+)

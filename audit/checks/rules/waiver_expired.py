@@ -9,7 +9,6 @@ from audit.results.disclosure import Quantity
 from audit.results.findings import Finding
 
 _NAME = "waiver_expired"
-_TITLE = "Does every waiver of the policy still hold?"
 
 
 def run(uses: Sequence[WaiverUse]) -> Outcome:
@@ -27,14 +26,26 @@ def _finding(use: WaiverUse) -> Finding:
         check=_NAME,
         severity="warning",
         nodes=use.waiver.nodes,
-        statement=f"The waiver {use.named} held until {use.waiver.expires}: {{findings}} findings "
-        "that it covered {findings|counts|count} again.",
+        statement=_statement(use),
         evidence={"findings": Quantity(use.findings)},
-        curator="Mend what was waived, or agree on a new day and write it into the policy.",
-        data_user="Read the findings that were waived: nobody answers for them any more.",
+        curator="Mend what it covers, or agree on a new day and write it into the policy.",
+        data_user="Read the findings that it covers: nobody answers for them any more.",
         touched=use.findings,
         key=use.key,
     )
 
 
-CHECK = WaiverCheck(_NAME, _TITLE, run)
+def _statement(use: WaiverUse) -> str:
+    day = use.waiver.expires
+    if use.waiver.decision == "to_fix":
+        return (
+            f"What the waiver {use.named} lists was to be fixed by {day}: {{findings}} findings of "
+            "it {findings|is|are} still there."
+        )
+    return (
+        f"The waiver {use.named} held until {day}: {{findings}} findings that it covered "
+        "{findings|counts|count} again."
+    )
+
+
+CHECK = WaiverCheck(_NAME, "Does every waiver of the policy still hold?", run)

@@ -9,7 +9,6 @@ from audit.results.disclosure import Quantity
 from audit.results.findings import Finding
 
 _NAME = "waiver_unused"
-_TITLE = "Does every waiver that holds cover a finding?"
 
 
 def run(uses: Sequence[WaiverUse]) -> Outcome:
@@ -37,4 +36,4 @@ def _finding(use: WaiverUse) -> Finding:
     )
 
 
-CHECK = WaiverCheck(_NAME, _TITLE, run)
+CHECK = WaiverCheck(_NAME, "Does every waiver that holds cover a finding?", run)

@@ -19,7 +19,6 @@ from audit.measure.measure import Measurements
 from audit.results.findings import Finding
 
 _NAME = "wrong_table"
-_TITLE = "Do codes of one code set stand in the table of another?"
 
 _MOST = 0.5
 """Share of a table's misplaced rows above which the table is reported instead of its rows."""
@@ -118,4 +117,4 @@ def cases(measured: Measurements, finding: Finding) -> IntArray:
     return written_with(measured, told[key])
 
 
-CHECK = Check(_NAME, _TITLE, run, cases=cases)
+CHECK = Check(_NAME, "Do codes of one code set stand in the table of another?", run, cases=cases)

@@ -3,18 +3,14 @@
 from __future__ import annotations
 
 import math
-from typing import TypeAlias
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from audit.base.dag import IntArray, Sparse
+from audit.base.dag import FloatArray, IntArray, Sparse
 from audit.engine.statistics.beside import company
 from audit.measure.measure import Measurements
-
-FloatArray: TypeAlias = NDArray[np.float64]
 
 CLEARLY = math.log(2)
 """Least difference of log evidence between the best reading and any other in a record."""

@@ -12,7 +12,7 @@ from audit.checks.shared.read_as_numbers import all_with_decimals, as_written, r
 from audit.hierarchies.integrity import Integrity
 from audit.measure.measure import Measurements
 
-_OF_TEXT = ("unknown_code", "malformed_code", "no_place")
+_OF_TEXT = ("unknown_code", "retired_code", "malformed_code", "no_place")
 """Ledger reasons that concern the text of a label."""
 
 _OF_NO_LIST = ("other_version", "no_hierarchy")

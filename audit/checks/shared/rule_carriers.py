@@ -15,7 +15,7 @@ from audit.measure.rule_book import at_or_below
 from audit.results.disclosure import count
 from audit.results.findings import Part
 
-MOST_NAMED = 5
+MOST_NAMED = 3
 """Largest number of nodes of a side of a rule that a sentence names in full."""
 
 
@@ -26,13 +26,12 @@ def carrying_any(measured: Measurements, nodes: Sequence[str]) -> IntArray:
 
 
 def named(hierarchy: Hierarchy, nodes: Sequence[str]) -> str:
-    """A node with its title; of several nodes the first, and the number of others."""
-    if len(nodes) == 1:
-        return hierarchy.describe(hierarchy.index(nodes[0]))
-    few = list(nodes if len(nodes) <= MOST_NAMED else nodes[: MOST_NAMED - 1])
+    """The nodes of a side of a rule; of many the first, and the number of others."""
+    few = nodes if len(nodes) <= MOST_NAMED else nodes[: MOST_NAMED - 1]
     others = len(nodes) - len(few)
-    *first, last = [*few, *([f"{others} others"] if others else [])]
-    return f"{', '.join(first)} or {last}"
+    names = [hierarchy.describe(hierarchy.index(node)) for node in few]
+    *first, last = [*names, *([f"{others} others"] if others else [])]
+    return f"{', '.join(first)} or {last}" if first else last
 
 
 def parts_of(measured: Measurements, nodes: Sequence[str], instances: IntArray) -> tuple[Part, ...]:

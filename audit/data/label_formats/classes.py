@@ -8,17 +8,23 @@ from pathlib import Path
 
 from audit.base.errors import SchemaError, first_cases
 from audit.base.files import read_text
+from audit.data.class_names import Classes
 
-_HINT = "name the columns in a text file, a name a line, in column order, with --classes"
+_HINT = (
+    "name the columns in a text file, a name a line, in column order, with --classes; "
+    "in Python: classes=[...]"
+)
 
 
-def read_classes(path: Path) -> tuple[str, ...]:
-    """Read a text file of names, one per line, in column order, without surrounding blanks.
+def read_classes(path: Classes) -> tuple[str, ...]:
+    """The names, read from a file if it is one, without surrounding blanks.
 
     Raises:
         InputError: If the file cannot be read or is empty.
         SchemaError: If there is a blank line between others, or a name occurs twice.
     """
+    if not isinstance(path, Path):
+        return distinct([name.strip() for name in path], "class", "classes")
     names = [line.strip() for line in read_text(path).rstrip().split("\n")]
     if "" in names:
         raise SchemaError(
@@ -29,7 +35,7 @@ def read_classes(path: Path) -> tuple[str, ...]:
     return distinct(names, "class", path)
 
 
-def classes_for(columns: int, file: Path | None, where: object) -> tuple[str, ...]:
+def classes_for(columns: int, file: Classes | None, where: object) -> tuple[str, ...]:
     """Column names of a matrix, from the file that holds them.
 
     Args:

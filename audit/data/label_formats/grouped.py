@@ -10,7 +10,7 @@ from audit.data.label_format import Columns, LabelFormat, RawLabels
 from audit.data.label_formats import wide
 from audit.data.sources import Source
 
-_HEADERS = {"label", "labels", "parent"}
+_HEADERS = {"label", "labels", "parent", "prediction", "predicted"}
 
 
 def read(source: Source, columns: Columns) -> RawLabels:

@@ -1,11 +1,11 @@
-"""JSON lines: one object per instance, with a list of its labels."""
+"""JSON lines, or a JSON array: one object per instance, with a list of its labels."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import replace
-from itertools import islice
+from itertools import chain, islice
 from typing import Any, NoReturn
 
 import polars as pl
@@ -52,8 +52,13 @@ def read(source: Source, columns: Columns) -> RawLabels:
 
 
 def matches(source: Source) -> bool:
-    """Whether the first line is a JSON object, or begins as one in a file with that suffix."""
+    """Whether the first line is a JSON object, or begins as one in a file with that suffix.
+
+    Or whether the text begins as an array, with a key ``labels`` in it.
+    """
     first = "".join(source.head_lines[:1]).strip()
+    if _is_array(source):
+        return '"labels"' in "".join(source.head_lines)
     if not first.startswith("{"):
         return False
     if source.suffix in (".jsonl", ".ndjson"):
@@ -66,7 +71,7 @@ def matches(source: Source) -> bool:
 
 def columns_in_batches(source: Source, instance: str | None, label: str | None) -> tuple[str, str]:
     """The keys of the instance's id and of the labels, from the first `LINES_LOOKED_AT` lines."""
-    lines = list(islice(objects_on(source.streamed_lines()), LINES_LOOKED_AT))
+    lines = list(islice(_streamed(source), LINES_LOOKED_AT))
     names = list(dict.fromkeys(key for _, line in lines for key in line))
     labels = column_for("labels", label or "labels", names, source)
     return id_among(names, instance, {labels, *nested(lines)}, source), labels
@@ -76,7 +81,7 @@ def frames_in_batches(
     source: Source, instance: str, label: str, at_once: int, start: int
 ) -> Iterator[pl.DataFrame]:
     """Frames of ids and lists of labels; a key of the wanted names is looked for in each frame."""
-    lines = objects_on(source.streamed_lines())
+    lines = _streamed(source)
     while some := list(islice(lines, at_once)):
         names = list(dict.fromkeys(key for _, line in some for key in line))
         key = column_for("instance", instance, names, source)
@@ -88,12 +93,46 @@ def frames_in_batches(
 
 
 def objects(source: Source) -> Iterator[Line]:
-    """The object on each line that is not blank; numbers stay as written.
+    """The object on each line that is not blank, or in an array; numbers stay as written.
 
     Raises:
-        InputError: If a line is not a JSON object.
+        InputError: If a line, or an entry of the array, is not a JSON object.
     """
-    return objects_on(source.lines())
+    return chain.from_iterable(
+        _in_array(part) if _is_array(part) else objects_on(part.lines()) for part in source.parts
+    )
+
+
+def _streamed(source: Source) -> Iterator[Line]:
+    """As `objects`, without holding the text of lines in memory; an array is held."""
+    return chain.from_iterable(
+        _in_array(part) if _is_array(part) else objects_on(part.streamed_lines())
+        for part in source.parts
+    )
+
+
+def _is_array(source: Source) -> bool:
+    return "".join(source.head_lines[:1]).lstrip().startswith("[")
+
+
+def _in_array(source: Source) -> Iterator[Line]:
+    try:
+        entries = _DECODER.decode(source.text().strip())
+    except json.JSONDecodeError as error:
+        raise InputError(
+            "a JSON array of objects is required", found=error.msg, where=f"{source}:{error.lineno}"
+        ) from None
+    except (ValueError, RecursionError) as error:
+        raise InputError(
+            "a JSON array of objects is required", found=str(error), where=source
+        ) from None
+    for number, entry in enumerate(entries, start=1):
+        where = f"{source}: entry {number}"
+        if not isinstance(entry, dict):
+            raise InputError(
+                "every entry of the array must be a JSON object", found=_shown(entry), where=where
+            )
+        yield where, entry
 
 
 def objects_on(
@@ -109,7 +148,8 @@ def objects_on(
         try:
             line = (decoder or _DECODER).decode(text)
         except (ValueError, RecursionError) as error:
-            raise InputError(_OBJECT, found=_first_words(error), where=where) from None
+            found = error.msg if isinstance(error, json.JSONDecodeError) else str(error)
+            raise InputError(_OBJECT, found=found, where=where) from None
         if not isinstance(line, dict):
             raise InputError(_OBJECT, found=_shown(line), where=where)
         yield where, line
@@ -125,10 +165,6 @@ def _refuse_constant(name: str) -> NoReturn:
 _DECODER = json.JSONDecoder(
     parse_int=str, parse_float=str, parse_constant=_refuse_constant, object_pairs_hook=once
 )
-
-
-def _first_words(error: Exception) -> str:
-    return error.msg if isinstance(error, json.JSONDecodeError) else str(error)
 
 
 def nested(lines: list[Line]) -> set[str]:
@@ -207,7 +243,7 @@ def _shown(value: Any) -> str:
 
 FORMAT = LabelFormat(
     name="jsonl",
-    title="JSON lines with a key for the id and a list in labels",
+    title="JSON lines, or a JSON array, with a key for the id and a list in labels",
     matches=matches,
     read=read,
     batches=Batches(columns_in_batches, frames_in_batches),

@@ -8,8 +8,10 @@ from dataclasses import replace
 import polars as pl
 
 from audit.base.errors import SchemaError, first_cases
-from audit.data.columns import column_for, exploded, id_among, pick, raw_labels
+from audit.data.columns import column_for, exploded, id_among, id_beside, pick, raw_labels
 from audit.data.label_format import Batches, Columns, LabelFormat, RawLabels
+from audit.data.label_formats import joined
+from audit.data.numbered_columns import refuse_one_of_several
 from audit.data.sources import Source
 from audit.data.unnamed_columns import unnamed_columns
 
@@ -25,24 +27,17 @@ def read(source: Source, columns: Columns) -> RawLabels:
     frame = source.table()
     label = label_column(frame.schema, columns.label, source)
     listed = _is_list(frame.schema[label])
-    roles = columns.beside
-    named = {role: name for role, name in roles.items() if name}
-    taken = {
-        label,
-        *(column_for(role, name, frame.columns, source) for role, name in named.items()),
-    }
-    instance = id_among(frame.columns, columns.id, taken, source)
-    source.refuse_numbers(instance, label)
-    picked = pick(
-        frame, source, instance=instance, **{"labels" if listed else "label": label}, **roles
-    )
+    instance, taken = id_beside(frame, columns, [label], source)
+    chosen = {"instance": instance, "labels" if listed else "label": label}
+    picked = pick(frame, source, **chosen, **columns.beside)
     raw = raw_labels(exploded(picked) if listed else picked, picked, source)
     return replace(raw, unnamed=unnamed_columns(frame, instance, taken, source))
 
 
 def matches(source: Source) -> bool:
     """Whether the table has a column ``label``, or a column ``labels`` that holds lists."""
-    return "label" in source.columns or _is_list(source.columns.get("labels"))
+    listed = _is_list(source.columns.get("labels"))
+    return ("label" in source.columns or listed) and not joined.matches(source)
 
 
 def columns_in_batches(source: Source, instance: str | None, label: str | None) -> tuple[str, str]:
@@ -76,7 +71,9 @@ def label_column(schema: Mapping[str, pl.DataType], named: str | None, source: S
             where=source,
             hint="name it with --label",
         )
-    return column_for("label", named or "".join(found) or "label", list(schema), source)
+    column = column_for("label", named or "".join(found) or "label", list(schema), source)
+    refuse_one_of_several(column, list(schema), source)
+    return column
 
 
 def _holds_labels(name: str, dtype: pl.DataType) -> bool:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import re
-from pathlib import Path
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
 from audit.base.errors import SchemaError
+from audit.data.class_names import Classes, file_of
 from audit.data.columns import raw_labels, refuse_named
 from audit.data.label_format import Columns, LabelFormat, RawLabels
 from audit.data.label_formats.arrays import NPY_MAGIC, AnyArray, first_of, read_npy
@@ -35,7 +35,7 @@ def read(source: Source, columns: Columns) -> RawLabels:
         schema_overrides={"label": pl.String},
     )
     instances = pl.DataFrame({"instance": np.arange(len(array))})
-    files = (*source.files, *([columns.classes] if columns.classes else []))
+    files = (*source.files, *file_of(columns.classes))
     return raw_labels(_as_text(rows), _as_text(instances), source, files=files)
 
 
@@ -51,7 +51,7 @@ Carried = tuple[NDArray[np.int64], NDArray[np.int64], tuple[str, ...]]
 """Row and class number of each label, in row order, and the names of all classes."""
 
 
-def _carried(array: AnyArray, classes: Path | None, source: Source) -> Carried:
+def _carried(array: AnyArray, classes: Classes | None, source: Source) -> Carried:
     if array.ndim == 1 and array.dtype.kind in "iu":
         return _numbered(array, classes, source)
     if array.ndim == 2 and array.dtype.kind in "biu":
@@ -64,7 +64,7 @@ def _carried(array: AnyArray, classes: Path | None, source: Source) -> Carried:
     )
 
 
-def _numbered(array: AnyArray, classes: Path | None, source: Source) -> Carried:
+def _numbered(array: AnyArray, classes: Classes | None, source: Source) -> Carried:
     seen = int(array.max()) + 1 if array.size else 0
     names = read_classes(classes) if classes else classes_for(seen, None, source)
     outside = np.flatnonzero((array < 0) | (array >= len(names)))
@@ -77,7 +77,7 @@ def _numbered(array: AnyArray, classes: Path | None, source: Source) -> Carried:
     return np.arange(len(array)), array.astype(np.int64), names
 
 
-def _flagged(array: AnyArray, classes: Path | None, source: Source) -> Carried:
+def _flagged(array: AnyArray, classes: Classes | None, source: Source) -> Carried:
     names = classes_for(array.shape[1], classes, source)
     row, column = np.nonzero((array != 0) & (array != 1))
     if len(row):

@@ -25,7 +25,7 @@ from audit.data.sources import Source
 
 _REPEATED = re.compile(rf"{REPEATED}\d+$")
 _CARRIED = {"row": pl.UInt32, "label": pl.String}
-_YES, _NO = ("1", "true"), ("0", "false")
+_YES, _NO = ("1", "1.0", "true"), ("0", "0.0", "false")
 _OTHER_SHAPES = {"label", "labels", "parent", "icd9_code", "icd_code"}
 
 
@@ -40,7 +40,7 @@ def read(source: Source, columns: Columns) -> RawLabels:
     """
     refuse_named(columns, source, "label")
     frame = source.table()
-    _refuse_repeated(frame.columns, source)
+    refuse_repeated(frame.columns, source)
     roles = columns.beside
     named = {role: name for role, name in roles.items() if name}
     others = {column_for(role, name, frame.columns, source) for role, name in named.items()}
@@ -68,7 +68,8 @@ def matches(source: Source) -> bool:
     return 2 * sum(value in _YES + _NO for value in values) > len(values)
 
 
-def _refuse_repeated(names: list[str], source: Source) -> None:
+def refuse_repeated(names: list[str], source: Source) -> None:
+    """Raise SchemaError where a table has two columns of one name."""
     repeated = [
         name for name in names if _REPEATED.sub("", name) in names and _REPEATED.search(name)
     ]

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from pathlib import Path
 
 import numpy as np
 import polars as pl
 from scipy.sparse import csr_array
 
 from audit.base.errors import SchemaError, first_cases
+from audit.data.class_names import Classes, file_of
 from audit.data.label_format import RawLabels
 from audit.data.label_formats.arrays import AnyArray, texts_of
 from audit.data.label_formats.classes import as_many, classes_for, distinct
@@ -21,7 +21,7 @@ SCORE_NAMES = ("scores", "logits")
 
 
 def matrix_among(
-    arrays: Mapping[str, AnyArray], classes: Path | None, source: Source
+    arrays: Mapping[str, AnyArray], classes: Classes | None, source: Source
 ) -> RawPredictions:
     """Predictions of a file of named arrays.
 
@@ -53,7 +53,7 @@ def matrix_among(
 
 def matrix(
     scores: AnyArray,
-    classes: Path | None,
+    classes: Classes | None,
     source: Source,
     *,
     own_classes: AnyArray | None = None,
@@ -80,7 +80,7 @@ def matrix(
         names = as_many(
             distinct(texts_of(own_classes, "classes", source), "class", source), columns, source
         )
-    beside = [classes] if classes is not None and own_classes is None else []
+    beside = file_of(classes) if own_classes is None else ()
     return RawPredictions(
         instances=_ids(rows, instances, source),
         classes=names,

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from contextlib import suppress
-from pathlib import Path
 from typing import Any, TypeAlias
 
 import polars as pl
 
 from audit.base.errors import InputError, SchemaError
+from audit.data.class_names import Classes
 from audit.data.columns import id_among
 from audit.data.label_format import Columns
 from audit.data.label_formats import jsonl
@@ -19,7 +19,7 @@ from audit.data.prediction_formats.scores import listed, predicted_sets
 from audit.data.sources import Source
 
 
-def read(source: Source, classes: Path | None) -> RawPredictions:
+def read(source: Source, classes: Classes | None) -> RawPredictions:
     """Read ``{"id": ..., "scores": {node: score}}``, ``{node: score}`` or a list in ``labels``.
 
     The first line decides which. The id is the key ``id``, ``instance`` or ``hadm_id``, else the

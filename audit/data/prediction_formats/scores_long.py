@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import polars as pl
 
 from audit.base.errors import SchemaError, first_cases
 from audit.base.files import column_named
+from audit.data.class_names import Classes
 from audit.data.columns import id_among, pick
 from audit.data.prediction_format import PredictionFormat, RawPredictions
 from audit.data.prediction_formats.scores import listed
 from audit.data.sources import Source
 
 
-def read(source: Source, classes: Path | None) -> RawPredictions:
+def read(source: Source, classes: Classes | None) -> RawPredictions:
     """Read the columns ``instance, node, score``; a node that is not listed has score 0.
 
     The id is ``id``, ``instance`` or ``hadm_id``, else the only further column.

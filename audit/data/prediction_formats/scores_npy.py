@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
+from audit.data.class_names import Classes
 from audit.data.label_formats.arrays import NPY_MAGIC, read_npy
 from audit.data.prediction_format import PredictionFormat, RawPredictions
 from audit.data.prediction_formats.scores import matrix
 from audit.data.sources import Source
 
 
-def read(source: Source, classes: Path | None) -> RawPredictions:
+def read(source: Source, classes: Classes | None) -> RawPredictions:
     """Read a matrix whose column names are in ``classes``; ids are row numbers from 0.
 
     Raises:

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
+from audit.data.class_names import Classes
 from audit.data.label_formats.arrays import ZIP_MAGIC, read_npz
 from audit.data.prediction_format import PredictionFormat, RawPredictions
 from audit.data.prediction_formats.scores import matrix_among
 from audit.data.sources import Source
 
 
-def read(source: Source, classes: Path | None) -> RawPredictions:
+def read(source: Source, classes: Classes | None) -> RawPredictions:
     """Read the array ``scores``, or the only matrix, with ``classes`` and ``instances``, if any.
 
     Names in the archive take precedence over those of the file ``classes``.

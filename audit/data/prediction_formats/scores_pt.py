@@ -5,12 +5,12 @@ from __future__ import annotations
 import importlib
 import importlib.util
 import warnings
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from audit.base.errors import InputError, SchemaError
+from audit.data.class_names import Classes
 from audit.data.label_formats.arrays import AnyArray
 from audit.data.prediction_format import PredictionFormat, RawPredictions
 from audit.data.prediction_formats.scores import matrix, matrix_among
@@ -19,7 +19,7 @@ from audit.data.sources import Source
 _SUFFIXES = (".pt", ".pth")
 
 
-def read(source: Source, classes: Path | None) -> RawPredictions:
+def read(source: Source, classes: Classes | None) -> RawPredictions:
     """Read a tensor, or a dictionary with ``scores`` or ``logits``.
 
     ``classes`` and ``instances`` of the dictionary, lists or tensors, name columns and rows.

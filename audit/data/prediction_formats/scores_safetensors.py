@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
+from audit.data.class_names import Classes
 from audit.data.prediction_format import PredictionFormat, RawPredictions
 from audit.data.prediction_formats.scores import matrix_among
 from audit.data.sources import Source
 from audit.data.tensors import read_tensors
 
 
-def read(source: Source, classes: Path | None) -> RawPredictions:
+def read(source: Source, classes: Classes | None) -> RawPredictions:
     """Read the tensor ``scores``, else ``logits``, else the only one with two dimensions.
 
     An optional tensor ``instances`` of whole numbers holds the ids.

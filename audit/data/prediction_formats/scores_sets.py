@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
+from audit.data.class_names import Classes
 from audit.data.label_format import Columns, LabelFormat
 from audit.data.label_formats import caml, grouped, psv
 from audit.data.prediction_format import PredictionFormat, RawPredictions
@@ -14,7 +13,7 @@ from audit.data.sources import Source
 def _of(known: LabelFormat) -> PredictionFormat:
     """A format of labels as one of predictions, under the same name."""
 
-    def read(source: Source, classes: Path | None) -> RawPredictions:
+    def read(source: Source, classes: Classes | None) -> RawPredictions:
         return predicted_sets(known.read(source, Columns()), source)
 
     def matches(source: Source) -> bool:

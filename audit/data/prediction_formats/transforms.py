@@ -35,7 +35,7 @@ def as_scores(raw: RawPredictions, transform: Transform | None) -> RawPrediction
         SchemaError: If a number is not finite; if it is not a score and there is no transform; if a
             transform is requested for predicted sets, or softmax for a list that omits classes.
     """
-    _refuse(raw, _not_finite, "every score must be a finite number")
+    _refuse(raw, lambda numbers: ~np.isfinite(numbers), "every score must be a finite number")
     if transform is None:
         hint = "--softmax or --sigmoid turns a model's raw outputs into scores"
         _refuse(raw, _no_score, "every score must lie from 0 to 1", hint)
@@ -47,10 +47,6 @@ def as_scores(raw: RawPredictions, transform: Transform | None) -> RawPrediction
             where=raw.name,
         )
     return _over(raw, expit) if transform == "sigmoid" else _softmax(raw)
-
-
-def _not_finite(numbers: _Numbers) -> NDArray[np.bool_]:
-    return ~np.isfinite(numbers)
 
 
 def _no_score(numbers: _Numbers) -> NDArray[np.bool_]:

@@ -1,12 +1,18 @@
-"""What data are read from: files, folders of parts, frames, tables of Spark."""
+"""What data are read from: files, workbooks, folders, frames, tables of Spark."""
 
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
+import numpy as np
+
+from audit.data.sources.array import Array
 from audit.data.sources.file import File
 from audit.data.sources.folder import Folder
 from audit.data.sources.frame import Frame, frame_of
+from audit.data.sources.saved_dataset import SavedDataset, is_saved_dataset
+from audit.data.sources.sheet import SUFFIXES, Sheet
 from audit.data.sources.source import Source
 
 __all__ = ["File", "Folder", "Frame", "Source", "source_of"]
@@ -16,7 +22,8 @@ def source_of(data: object) -> Source:
     """The source that a path, or a frame, is.
 
     Args:
-        data: A path, anything that `frame_of` takes, or a source, which is returned as it is.
+        data: A path, anything that `frame_of` takes, an array of NumPy, a list or series of
+            labels, or of lists of labels, or a source, which is returned as it is.
 
     Raises:
         InputError: If it is none of these.
@@ -25,6 +32,29 @@ def source_of(data: object) -> Source:
     if isinstance(data, Source):
         return data
     if isinstance(data, (str, Path)):
-        path = Path(data)
-        return Folder(path) if path.is_dir() else File(path)
+        return _at(Path(data))
+    if isinstance(data, np.ndarray):
+        return Array(data)
+    rows = _rows_of(data)
+    if rows is not None:
+        return Frame(frame_of({"id": [*map(str, range(len(rows)))], "labels": rows}))
     return Frame(frame_of(data))
+
+
+def _rows_of(data: object) -> list[Any] | None:
+    """The labels of each instance in a list or series of them; None of anything else.
+
+    An entry is a list of labels, or one label; None is an instance without labels.
+    """
+    if hasattr(data, "to_list") and not hasattr(data, "columns"):
+        data = data.to_list()
+    if not isinstance(data, (list, tuple)):
+        return None
+    rows = [[row] if isinstance(row, str) else row for row in data]
+    return rows if all(row is None or isinstance(row, (list, tuple)) for row in rows) else None
+
+
+def _at(path: Path) -> Source:
+    if path.is_dir():
+        return SavedDataset(path) if is_saved_dataset(path) else Folder(path)
+    return Sheet(path) if path.suffix.lower() in SUFFIXES and path.is_file() else File(path)

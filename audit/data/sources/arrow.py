@@ -12,7 +12,7 @@ import pyarrow.csv
 import pyarrow.parquet as pq
 
 from audit.base.errors import InputError, SchemaError
-from audit.base.files import is_gzip, unpacked
+from audit.base.files import is_gzip, unpacked, without_metadata
 
 PARTS_OF_BATCH = 8
 """Number of parts of a Parquet row group that make a batch."""
@@ -40,7 +40,8 @@ def row_groups(path: Path, columns: list[str], at_once: int, start: int) -> Iter
 def _row_group(file: Any, group: int, columns: list[str], size: int, path: Path) -> Iterator[Any]:
     try:
         for part in file.iter_batches(batch_size=size, row_groups=[group], columns=columns):
-            yield part.select(columns)
+            part.validate(full=True)  # text that is no UTF-8 makes Polars panic
+            yield without_metadata(part.select(columns))
     except (OSError, pa.ArrowException) as error:
         raise InputError(
             "a whole Parquet file is required",

@@ -78,7 +78,8 @@ class Folder(Source):
         return schema
 
     def table(self, only: Collection[str] | None = None) -> pl.DataFrame:
-        _ = self.schema  # the parts must agree before any of them is read
+        if not self.schema:  # the parts must agree, and be tables, before any of them is read
+            raise self._lacking("a table")
         return pl.concat([part.table(only) for part in self.parts])
 
     def lines(self) -> Iterator[Line]:

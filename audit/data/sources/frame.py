@@ -125,7 +125,8 @@ def _converted(data: Any) -> pl.DataFrame:
         known = known.collect("polars")
     if not isinstance(known, nw.DataFrame):
         raise InputError(
-            "a path, or a frame of Polars, pandas or Arrow, or a dictionary of lists, is required",
+            "a path, a frame of Polars, pandas or Arrow, a dictionary of lists, an array, or a "
+            "list of labels is required",
             found=f"{type(data).__module__}.{type(data).__name__}",
         )
     index = getattr(data, "index", None)

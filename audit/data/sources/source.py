@@ -99,7 +99,7 @@ class Source:
 
     @property
     def separator(self) -> str:
-        """The separator of a text table: the tab if its header has one, else the comma."""
+        """The separator of a text table: the first of tab, comma, semicolon in its header."""
         return _separator("".join(self.head_lines[:1]))
 
     def table(self, only: Collection[str] | None = None) -> pl.DataFrame:
@@ -172,4 +172,4 @@ def cells(lines: Sequence[str]) -> list[list[str]]:
 
 
 def _separator(line: str) -> str:
-    return "\t" if "\t" in line else ","
+    return next((sign for sign in "\t,;" if sign in line), ",")

@@ -4,21 +4,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.sparse import csc_array, csr_array
 from scipy.special import bdtrc, xlogy
 
+from audit.base.dag import BoolArray, FloatArray, IntArray, Sparse
 from audit.engine.pairs.joint import joint_counts
 from audit.engine.pairs.pair_counts import support
 from audit.engine.pairs.propagation import aggregate
-
-Sparse: TypeAlias = csr_array[Any, tuple[int, int]]
-IntArray: TypeAlias = NDArray[np.int64]
-FloatArray: TypeAlias = NDArray[np.float64]
-BoolArray: TypeAlias = NDArray[np.bool_]
 
 
 @dataclass(frozen=True, eq=False)

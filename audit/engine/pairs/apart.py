@@ -3,14 +3,10 @@ lies below both."""
 
 from __future__ import annotations
 
-from typing import Any, TypeAlias
-
 import numpy as np
-from numpy.typing import NDArray
 from scipy.sparse import csr_array, triu
 
-Sparse: TypeAlias = csr_array[Any, tuple[int, int]]
-IntArray: TypeAlias = NDArray[np.int64]
+from audit.base.dag import IntArray, Sparse
 
 
 def in_common(edges: Sparse, closure: Sparse, support: IntArray, least: int) -> Sparse:

@@ -3,15 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-Sparse: TypeAlias = csr_array[Any, tuple[int, int]]
-IntArray: TypeAlias = NDArray[np.int64]
-BoolArray: TypeAlias = NDArray[np.bool_]
+from audit.base.dag import IntArray, Sparse, row
 
 
 @dataclass(frozen=True)
@@ -28,12 +24,12 @@ class LabelsBelow:
 
     def labelled(self, parent: int) -> IntArray:
         """Indices of instances with a direct label strictly below a node, ascending."""
-        return _stored(self.labels, parent)
+        return row(self.labels, parent)
 
     def only_residual(self, parent: int) -> IntArray:
         """Indices of instances all of whose labels below a node are residual, ascending."""
         labelled = self.labelled(parent)
-        return np.delete(labelled, np.searchsorted(labelled, _stored(self.specific, parent)))
+        return np.delete(labelled, np.searchsorted(labelled, row(self.specific, parent)))
 
 
 def labels_below(direct: Sparse, strict_closure: Sparse, residual: IntArray) -> LabelsBelow:
@@ -68,7 +64,3 @@ def count_below(direct: Sparse, strict_closure: Sparse, counted: IntArray) -> Sp
     below = csr_array((kept @ strict_closure).T)
     below.sort_indices()
     return below
-
-
-def _stored(matrix: Sparse, line: int) -> IntArray:
-    return matrix.indices[matrix.indptr[line] : matrix.indptr[line + 1]].astype(np.int64)

@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
+from audit.base.dag import IntArray, Sparse
 from audit.engine.pairs.pair_counts import PairCounts
 from audit.engine.pairs.rows import row_numbers, stored
 from audit.engine.pairs.sums import Sums, counts_only
-
-Sparse: TypeAlias = csr_array[Any, tuple[int, int]]
-IntArray: TypeAlias = NDArray[np.int64]
 
 PAIRS_AT_ONCE = 4_000_000
 """Pairs above labels that are listed at a time."""

@@ -15,9 +15,9 @@ from numpy.typing import NDArray
 from scipy.sparse import csc_array, csr_array, triu
 
 from audit.base.cores import cores
+from audit.base.dag import Sparse
 from audit.base.progress import Progress, blocks, silent
 
-Sparse: TypeAlias = csr_array[Any, tuple[int, int]]
 _Block: TypeAlias = tuple[NDArray[Any], NDArray[np.int32], NDArray[Any]]
 """Of some first nodes: how many second nodes each has, those nodes, and their counts."""
 

@@ -10,12 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
+from audit.base.dag import BoolArray, IntArray, Sparse
 from audit.engine.pairs.rows import row_numbers
 from audit.engine.pairs.sums import Sums, counts_only, summed
-
-Sparse: TypeAlias = csr_array[Any, tuple[int, int]]
-IntArray: TypeAlias = NDArray[np.int64]
-BoolArray: TypeAlias = NDArray[np.bool_]
 
 Margin: TypeAlias = Literal["carried", "labelled", "between"]
 """What is counted in each part of the records.

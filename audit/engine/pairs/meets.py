@@ -2,17 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any, TypeAlias
-
 import numpy as np
-from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
+from audit.base.dag import IntArray, Sparse, row
 from audit.engine.pairs.entailed import pairs_above
-from audit.engine.pairs.rows import row
-
-Sparse: TypeAlias = csr_array[Any, tuple[int, int]]
-IntArray: TypeAlias = NDArray[np.int64]
 
 
 class Meets:

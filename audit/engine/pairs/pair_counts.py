@@ -3,19 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.sparse import coo_array, csr_array, triu
 
+from audit.base.dag import FloatArray, IntArray, Sparse
 from audit.base.progress import Progress, silent
 from audit.engine.pairs.joint import joint_counts
 from audit.engine.pairs.rows import row_numbers
-
-Sparse: TypeAlias = csr_array[Any, tuple[int, int]]
-IntArray: TypeAlias = NDArray[np.int64]
-FloatArray: TypeAlias = NDArray[np.float64]
 
 ENTRIES_PER_BLOCK = 16_000_000
 """Number of stored values that a block of instances may expand to while confusion is summed."""

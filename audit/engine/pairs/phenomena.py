@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from audit.engine.pairs.amplified import BoolArray, Carried, IntArray, Sparse, Together
+from audit.base.dag import BoolArray, IntArray, Sparse
+from audit.engine.pairs.amplified import Carried, Together
 
 MOST = 0.5
 """Share of a pair's predicted instances: it stands for itself only if at least so many are not

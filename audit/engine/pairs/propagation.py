@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any, TypeAlias
-
 from scipy.sparse import csr_array
 
-Sparse: TypeAlias = csr_array[Any, tuple[int, int]]
+from audit.base.dag import Sparse
 
 
 def aggregate(values: Sparse, closure: Sparse) -> Sparse:

@@ -4,19 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, Literal, Protocol, TypeAlias, get_args
+from typing import Literal, Protocol, TypeAlias, get_args
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
+from audit.base.dag import BoolArray, IntArray, Sparse
 from audit.engine.pairs.margins import MARGINS, Margin, count_margins
 from audit.engine.pairs.specific import LEAST_LABELS, most_specific
 from audit.engine.pairs.sums import SortedTail, Sums, counts_by_place, counts_only
-
-Sparse: TypeAlias = csr_array[Any, tuple[int, int]]
-IntArray: TypeAlias = NDArray[np.int64]
-BoolArray: TypeAlias = NDArray[np.bool_]
 
 Kind: TypeAlias = Literal[
     "label",

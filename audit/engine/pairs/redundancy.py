@@ -5,19 +5,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass, fields
 from functools import cached_property
-from typing import Any, TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from audit.engine.pairs.rows import row, row_numbers
+from audit.base.dag import BoolArray, FloatArray, IntArray, Sparse, row
+from audit.engine.pairs.rows import row_numbers
 from audit.engine.statistics.intervals import wilson
-
-Sparse: TypeAlias = csr_array[Any, tuple[int, int]]
-IntArray: TypeAlias = NDArray[np.int64]
-FloatArray: TypeAlias = NDArray[np.float64]
-BoolArray: TypeAlias = NDArray[np.bool_]
 
 LEAST_SUPPORT = 10
 """Number of instances that must carry each node for a pair to be judged."""

@@ -3,26 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
-from scipy.sparse import csr_array
 
-Sparse: TypeAlias = csr_array[Any, tuple[int, int]]
-IntArray: TypeAlias = NDArray[np.int64]
-FloatArray: TypeAlias = NDArray[np.float64]
-BoolArray: TypeAlias = NDArray[np.bool_]
+from audit.base.dag import BoolArray, FloatArray, IntArray, Sparse
 
 
 def row_numbers(matrix: Sparse) -> IntArray:
     """Row index of each stored value, shape (nnz,)."""
     return np.repeat(np.arange(matrix.shape[0]), np.diff(matrix.indptr))
-
-
-def row(matrix: Sparse, index: int) -> IntArray:
-    """Column indices stored in one row, shape (n_stored,)."""
-    return matrix.indices[matrix.indptr[index] : matrix.indptr[index + 1]].astype(np.int64)
 
 
 def row_sums(matrix: Sparse) -> FloatArray:

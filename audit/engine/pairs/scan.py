@@ -10,17 +10,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from heapq import heapify, heappop, heappush
-from typing import TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 
+from audit.base.dag import BoolArray, FloatArray, IntArray
 from audit.engine.pairs.meets import Meets
 from audit.engine.statistics.association import poisson_p_value
-
-IntArray: TypeAlias = NDArray[np.int64]
-FloatArray: TypeAlias = NDArray[np.float64]
-BoolArray: TypeAlias = NDArray[np.bool_]
 
 LEAST_FACTOR = 1.1
 """Least observed over expected of a pair that takes part, unless lower ratios are reported."""
@@ -67,7 +62,7 @@ class Rules:
     @property
     def factor(self) -> float:
         """Least observed over expected of a surprising pair."""
-        return surprising_factor(self.excess_ratio)
+        return min(LEAST_FACTOR, self.excess_ratio)
 
     def surprises(self, observed: FloatArray, expected: FloatArray) -> BoolArray:
         """Whether observed numbers are surprising, given the expected ones; shape as given."""
@@ -75,11 +70,6 @@ class Rules:
         found = enough & (expected > 0)
         found[found] = poisson_p_value(observed[found], expected[found]) <= self.threshold
         return found
-
-
-def surprising_factor(excess_ratio: float) -> float:
-    """Least observed over expected of a surprising pair, given the least ratio to report."""
-    return min(LEAST_FACTOR, excess_ratio)
 
 
 @dataclass(frozen=True, eq=False)

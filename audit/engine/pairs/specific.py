@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any, TypeAlias
-
 import numpy as np
 from scipy.sparse import csr_array
 
-Sparse: TypeAlias = csr_array[Any, tuple[int, int]]
+from audit.base.dag import Sparse
 
 LEAST_LABELS = 2
 """Least number of most specific labels of a record that takes part in the judgement of pairs."""

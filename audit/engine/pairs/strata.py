@@ -7,14 +7,11 @@ they would if they were independent. Within a stratum records are about equally 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 
+from audit.base.dag import IntArray
 from audit.engine.pairs.specific import LEAST_LABELS
-
-IntArray: TypeAlias = NDArray[np.int64]
 
 MOST_STRATA = 20
 RECORDS_PER_STRATUM = 40

@@ -7,24 +7,20 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csc_array, csr_array
 
 from audit.base.cores import cores
+from audit.base.dag import BoolArray, FloatArray, IntArray, Sparse
 from audit.engine.pairs.entailed import count_entailed, in_line, joint_entailed
 from audit.engine.pairs.joint import can_compile
 from audit.engine.pairs.pair_counts import PairCounts, binary_entropy, count_pairs, support
 from audit.engine.pairs.propagation import aggregate
 from audit.engine.pairs.strata import length_histogram, merged_histogram
 from audit.engine.pairs.sums import NOTHING, SortedTail, Sums, Tail, counts_only, listed, summed
-
-Sparse: TypeAlias = csr_array[Any, tuple[int, int]]
-IntArray: TypeAlias = NDArray[np.int64]
-FloatArray: TypeAlias = NDArray[np.float64]
-BoolArray: TypeAlias = NDArray[np.bool_]
 
 SQUARE = 512 * 2**20
 """Default size in bytes of the triangle of joint counts and confusion of the first nodes."""

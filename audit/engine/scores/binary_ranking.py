@@ -7,12 +7,11 @@ weights. Where a measure has no meaning, for lack of positives or of negatives, 
 
 from __future__ import annotations
 
-from typing import TypeAlias
-
 import numpy as np
 from numpy.typing import NDArray
 
-FloatArray: TypeAlias = NDArray[np.float64]
+from audit.base.dag import FloatArray
+from audit.engine.statistics.ratios import ratio
 
 PRECISE = 0.5
 """Precision from which, or above which, the restricted average precisions count."""
@@ -26,7 +25,7 @@ def roc_auc(positive: FloatArray, negative: FloatArray) -> FloatArray:
     """
     above = np.cumsum(positive, axis=0)
     above -= positive / 2
-    return _ratio((above * negative).sum(axis=0), positive.sum(axis=0) * negative.sum(axis=0))
+    return ratio((above * negative).sum(axis=0), positive.sum(axis=0) * negative.sum(axis=0))
 
 
 def average_precision(positive: FloatArray, negative: FloatArray) -> FloatArray:
@@ -98,8 +97,3 @@ def _kept_before(kept: NDArray[np.bool_]) -> NDArray[np.int64]:
 
 def _where_positive(value: FloatArray, positive: FloatArray) -> FloatArray:
     return np.where(positive.sum(axis=0) > 0, value, np.nan)
-
-
-def _ratio(above: FloatArray, below: FloatArray) -> FloatArray:
-    ratio: FloatArray = np.divide(above, below, np.full_like(below, np.nan), where=below > 0)
-    return ratio

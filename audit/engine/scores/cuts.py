@@ -3,19 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
+from audit.base.dag import BoolArray, FloatArray, IntArray, Sparse
 from audit.base.errors import SchemaError
 from audit.engine.pairs.rows import row_numbers, row_sums
-
-Sparse: TypeAlias = csr_array[Any, tuple[int, int]]
-IntArray: TypeAlias = NDArray[np.int64]
-BoolArray: TypeAlias = NDArray[np.bool_]
-FloatArray: TypeAlias = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any, TypeAlias
-
 import numpy as np
 from scipy.sparse import csr_array
 
+from audit.base.dag import Sparse
 from audit.engine.pairs.rows import highest
-
-Sparse: TypeAlias = csr_array[Any, tuple[int, int]]
 
 
 def decide(scores: Sparse, threshold: float, *, single_label: bool) -> Sparse:

@@ -3,19 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.sparse import csr_array, triu
 
+from audit.base.dag import BoolArray, FloatArray, IntArray, Sparse
 from audit.engine.pairs.rows import row_numbers
 from audit.engine.statistics.empty_diagonal import fitted
-
-Sparse: TypeAlias = csr_array[Any, tuple[int, int]]
-IntArray: TypeAlias = NDArray[np.int64]
-FloatArray: TypeAlias = NDArray[np.float64]
-BoolArray: TypeAlias = NDArray[np.bool_]
 
 
 @dataclass(frozen=True, eq=False)

@@ -5,13 +5,10 @@
 
 from __future__ import annotations
 
-from typing import TypeAlias
-
 import numpy as np
 from numpy.typing import NDArray
 
-IntArray: TypeAlias = NDArray[np.int64]
-FloatArray: TypeAlias = NDArray[np.float64]
+from audit.base.dag import FloatArray, IntArray
 
 SPARSE_COST = 4.0
 """Measured cost of a pair in `count_later`, relative to a pair in `add_entropies`."""

@@ -5,21 +5,18 @@ from __future__ import annotations
 from collections.abc import Callable
 from concurrent.futures import Executor, ThreadPoolExecutor
 from types import ModuleType
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.sparse import csc_array, csr_array
 
 from audit.base.cores import cores
+from audit.base.dag import FloatArray, IntArray, Sparse
 from audit.base.progress import Progress, blocks, silent
 from audit.engine.pairs.joint import can_compile
 from audit.engine.pairs.pair_counts import PairCounts
 from audit.engine.scores import score_loops
 
-Sparse: TypeAlias = csr_array[Any, tuple[int, int]]
-IntArray: TypeAlias = NDArray[np.int64]
-FloatArray: TypeAlias = NDArray[np.float64]
 Met: TypeAlias = tuple[IntArray, IntArray, FloatArray]
 """The pairs of one node: the nodes after it that it meets, joint counts and confusion."""
 Kernel: TypeAlias = Callable[[Sparse, float, IntArray, ModuleType, Executor, Progress], list[Met]]

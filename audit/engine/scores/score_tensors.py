@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from importlib.util import find_spec
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
-from scipy.sparse import csr_array
 
+from audit.base.dag import IntArray, Sparse
 from audit.base.errors import InputError
 from audit.base.progress import Progress, blocks, silent
 from audit.engine.scores.score_pairs import COUNTING, Met, met_of, safe_factors
@@ -16,8 +15,6 @@ from audit.engine.scores.score_pairs import COUNTING, Met, met_of, safe_factors
 if TYPE_CHECKING:
     import torch
 
-Sparse: TypeAlias = csr_array[Any, tuple[int, int]]
-IntArray: TypeAlias = NDArray[np.int64]
 Precision: TypeAlias = Literal["float64", "float32"]
 
 DEVICES = ("cpu", "cuda")

@@ -5,12 +5,10 @@ Counts are of examples by truth and prediction, of any one shape, and may be wei
 
 from __future__ import annotations
 
-from typing import TypeAlias
-
 import numpy as np
-from numpy.typing import NDArray
 
-FloatArray: TypeAlias = NDArray[np.float64]
+from audit.base.dag import FloatArray
+from audit.engine.statistics.ratios import ratio
 
 
 def macro_f1(
@@ -32,8 +30,7 @@ def macro_f1(
     known = ~np.isnan(both)
     total = np.where(known, both, 0.0).sum(axis=0)
     count = known.sum(axis=0)
-    mean: FloatArray = np.divide(total, count, np.full(count.shape, np.nan), where=count > 0)
-    return mean
+    return ratio(total, count)
 
 
 def random_macro_f1(q: float) -> float:
@@ -60,5 +57,4 @@ def majority_macro_f1(q: float) -> float:
 
 def _f1(right: FloatArray, wrong: FloatArray) -> FloatArray:
     both = 2 * right + wrong
-    score: FloatArray = np.divide(2 * right, both, np.full(np.shape(both), np.nan), where=both > 0)
-    return score
+    return ratio(2 * right, both)

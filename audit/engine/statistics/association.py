@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TypeAlias
-
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import gammainc, gammaincinv
 
-FloatArray: TypeAlias = NDArray[np.float64]
+from audit.base.dag import FloatArray
 
 SHRINKAGE = 0.5
 """Number added to observed and to expected records before they are divided."""

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any, TypeAlias
-
 import numpy as np
 from scipy.sparse import csr_array
 
+from audit.base.dag import Sparse
 from audit.engine.statistics.association import shrunk_ratio
-
-Sparse: TypeAlias = csr_array[Any, tuple[int, int]]
 
 
 def company(labels: Sparse, code_of: Sparse) -> Sparse:

@@ -3,15 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import expit, logit
 
-IntArray: TypeAlias = NDArray[np.int64]
-BoolArray: TypeAlias = NDArray[np.bool_]
-FloatArray: TypeAlias = NDArray[np.float64]
+from audit.base.dag import BoolArray, FloatArray, IntArray
 
 SMOOTHING = 1.0
 """Votes of each kind that every annotator is given beforehand, and items of each kind."""
@@ -79,7 +75,6 @@ def error_rates(
 def _rate(weight: FloatArray, right: BoolArray, annotator: IntArray, size: int) -> FloatArray:
     """Smoothed share of each annotator's votes, by weight, that are right."""
     of = np.bincount(annotator, weight, size)
-    rate: FloatArray = (np.bincount(annotator, weight * right, size) + SMOOTHING) / (
-        of + 2 * SMOOTHING
+    return np.asarray(
+        (np.bincount(annotator, weight * right, size) + SMOOTHING) / (of + 2 * SMOOTHING)
     )
-    return rate

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TypeAlias
-
 import numpy as np
-from numpy.typing import NDArray
 
-FloatArray: TypeAlias = NDArray[np.float64]
+from audit.base.dag import FloatArray
 
 TOLERANCE = 1e-9
 """Largest deviation from a margin at which the fit ends, as a share of the table's total."""

@@ -6,18 +6,13 @@ from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 
 from audit.base.cores import cores
+from audit.base.dag import FloatArray, IntArray
 from audit.engine.pairs.joint import WORTH_COMPILING, can_compile
 from audit.engine.pairs.margins import Strata
-
-IntArray: TypeAlias = NDArray[np.int64]
-FloatArray: TypeAlias = NDArray[np.float64]
-BoolArray: TypeAlias = NDArray[np.bool_]
 
 MOST_BRANCHES = 200
 """Largest number of facets, each pair of which has a factor of its own."""

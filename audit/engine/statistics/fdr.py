@@ -2,18 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any, TypeAlias
-
 import numpy as np
-from numpy.typing import NDArray
-from scipy.sparse import csr_array
 
+from audit.base.dag import BoolArray, FloatArray, Sparse
 from audit.engine.pairs.rows import row_numbers
-
-Sparse: TypeAlias = csr_array[Any, tuple[int, int]]
-IntArray: TypeAlias = NDArray[np.int64]
-FloatArray: TypeAlias = NDArray[np.float64]
-BoolArray: TypeAlias = NDArray[np.bool_]
 
 
 def pairs_apart(used: BoolArray, closure: Sparse) -> int:

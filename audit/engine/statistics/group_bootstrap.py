@@ -4,22 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
+from audit.base.dag import BoolArray, FloatArray, IntArray
 from audit.engine.statistics.resampling import (
     REPLICATES,
     percentile_interval,
     poisson_weights,
     unit_keys,
 )
-
-IntArray: TypeAlias = NDArray[np.int64]
-BoolArray: TypeAlias = NDArray[np.bool_]
-FloatArray: TypeAlias = NDArray[np.float64]
 
 _CELLS = 2**21
 """Numbers of a table by level and replicate that are held at a time."""

@@ -4,19 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
-from scipy.sparse import csc_array, csr_array
+from scipy.sparse import csc_array
 
-from audit.engine.pairs.rows import row
+from audit.base.dag import FloatArray, IntArray, Sparse, row
 from audit.engine.statistics.association import poisson_p_value
 from audit.engine.statistics.expectation import Expectation
-
-Sparse: TypeAlias = csr_array[Any, tuple[int, int]]
-IntArray: TypeAlias = NDArray[np.int64]
-FloatArray: TypeAlias = NDArray[np.float64]
 
 AT_ONCE = 10_000
 """Largest length up to which a dot product is not divided among threads."""

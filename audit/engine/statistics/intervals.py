@@ -9,7 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import betainc, ndtri, stdtr, stdtrit
 
-FloatArray: TypeAlias = NDArray[np.float64]
+from audit.base.dag import FloatArray
+
 Numbers: TypeAlias = FloatArray | NDArray[np.int64]
 
 LEVEL = 0.95

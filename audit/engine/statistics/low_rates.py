@@ -3,17 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
-from scipy.special import betainc, betaln, gammaln
+from scipy.special import betainc, betaln, gammaln, ndtri, stdtr
 
+from audit.base.dag import BoolArray, FloatArray, IntArray
 from audit.engine.statistics.fdr import benjamini_hochberg
-
-IntArray: TypeAlias = NDArray[np.int64]
-BoolArray: TypeAlias = NDArray[np.bool_]
-FloatArray: TypeAlias = NDArray[np.float64]
 
 LEAST_OTHERS = 3
 """Least number of others that a share is compared with."""
@@ -41,10 +36,10 @@ def low_rates(k: IntArray, n: IntArray) -> LowRates:
     """Test each share k / n against a beta-binomial distribution of the others.
 
     The distribution is fitted without the share itself, by the analysis of variance estimator of
-    the correlation of trials within a share, and then taken as known; the p value is its exact
-    lower tail. So that several low shares do not hide each other, those that are low against the
-    upper half of all, mirrored at the median, are set aside first, at a false discovery rate of
-    0.1 %.
+    the correlation of trials within a share. The p value is its exact lower tail, widened because
+    few others leave their mean and spread uncertain (`_estimated`). So that several low shares do
+    not hide each other, those that are low against the upper half of all, mirrored at the median,
+    are set aside first, at a false discovery rate of 0.1 %.
 
     Args:
         k: Trials that count, shape (n,).
@@ -58,9 +53,8 @@ def low_rates(k: IntArray, n: IntArray) -> LowRates:
     mean, spread = _mean_and_spread(sums, others)
     p_value = np.full(len(k), np.nan)
     for place in np.flatnonzero(others >= LEAST_OTHERS):
-        p_value[place] = _lower_tail(
-            int(k[place]), int(n[place]), float(mean[place]), float(spread[place])
-        )
+        known = _lower_tail(int(k[place]), int(n[place]), float(mean[place]), float(spread[place]))
+        p_value[place] = _estimated(known, int(others[place]))
     return LowRates(mean, spread, p_value)
 
 
@@ -93,6 +87,16 @@ def _mean_and_spread(sums: FloatArray, groups: IntArray) -> tuple[FloatArray, Fl
         typical = (n - squared / n) / (groups - 1)
         spread = (between - within) / (between + (typical - 1) * within)
     return mean, np.clip(np.nan_to_num(spread), 0.0, 0.99)
+
+
+def _estimated(p_value: float, groups: int) -> float:
+    """A p value of a distribution whose mean and spread were estimated from so many groups.
+
+    The normal quantile of the p value is read as one of Student's distribution, as the prediction
+    of one more value from a normal sample is: z / sqrt(1 + 1 / groups) with groups - 1 degrees of
+    freedom.
+    """
+    return float(stdtr(groups - 1, ndtri(p_value) / np.sqrt(1 + 1 / groups)))
 
 
 def _lower_tail(k: int, n: int, mean: float, spread: float) -> float:

@@ -3,18 +3,13 @@
 from __future__ import annotations
 
 import math
-from typing import Any, TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.sparse import csr_array
 from scipy.special import gammainc, gammaln
 
+from audit.base.dag import FloatArray, IntArray, Sparse
 from audit.engine.pairs.pair_counts import support
-
-Sparse: TypeAlias = csr_array[Any, tuple[int, int]]
-IntArray: TypeAlias = NDArray[np.int64]
-FloatArray: TypeAlias = NDArray[np.float64]
 
 NEVER = 1e-9
 """Probability of being unseen below which a label is ignored, as too many units carry it."""

@@ -7,15 +7,11 @@ same terms, and items can be added up in batches.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 
+from audit.base.dag import FloatArray, IntArray
 from audit.base.errors import SchemaError
-
-IntArray: TypeAlias = NDArray[np.int64]
-FloatArray: TypeAlias = NDArray[np.float64]
 
 _ITEMS, _PAIRS, _AGREEING, _SHARES, _COINCIDENCES = range(5)
 _CATEGORIES = 5

@@ -5,13 +5,11 @@ from __future__ import annotations
 import hashlib
 import math
 from collections.abc import Sequence
-from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-UIntArray: TypeAlias = NDArray[np.uint64]
-FloatArray: TypeAlias = NDArray[np.float64]
+from audit.base.dag import FloatArray, UIntArray
 
 REPLICATES = 200
 """Number of bootstrap replicates behind an interval."""

@@ -3,16 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import betainc, betaincinv, betaln, expit
 
+from audit.base.dag import BoolArray, FloatArray
 from audit.engine.statistics.intervals import LEVEL
-
-FloatArray: TypeAlias = NDArray[np.float64]
-BoolArray: TypeAlias = NDArray[np.bool_]
 
 LEAST_SHARES = 10
 """Least number of shares to which a distribution is fitted."""

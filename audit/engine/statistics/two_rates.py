@@ -2,16 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TypeAlias
-
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import betainc, gammaln
 
+from audit.base.dag import FloatArray, IntArray
 from audit.engine.statistics.intervals import LEVEL, wilson
-
-IntArray: TypeAlias = NDArray[np.int64]
-FloatArray: TypeAlias = NDArray[np.float64]
 
 _NEGLIGIBLE = 1e-12
 """Share of a sum below which a further term is left out."""

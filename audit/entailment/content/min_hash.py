@@ -4,18 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
+from audit.base.dag import FloatArray, IntArray, Sparse, UIntArray
 from audit.engine.statistics.resampling import mixed
-
-IntArray: TypeAlias = NDArray[np.int64]
-UIntArray: TypeAlias = NDArray[np.uint64]
-FloatArray: TypeAlias = NDArray[np.float64]
-Sparse: TypeAlias = csr_array[Any, tuple[int, int]]
 
 SHINGLE = 5
 """Characters of a shingle; a shorter text is one shingle, filled up with blanks."""

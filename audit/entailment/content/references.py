@@ -86,3 +86,38 @@ def generation_set(
         ]
     )
     return in_report_order(counts).select(*GENERATION)
+
+
+def wrongly_left_out(
+    dataset: EntailmentDataset, generation: EntailmentDataset | None
+) -> pl.DataFrame:
+    """The valid tuples that a generation set lacks; none without one."""
+    valid = dataset.tuples.filter("valid")
+    if generation is None:
+        return valid.clear()
+    return valid.join(_generated(generation), on=ELEMENTS, how="anti", maintain_order="left")
+
+
+def wrongly_generated(
+    dataset: EntailmentDataset, generation: EntailmentDataset | None
+) -> pl.DataFrame:
+    """The tuples that are denied, never held valid, and in a generation set; none without one."""
+    valid, denied = (dataset.tuples.filter(pl.col("valid") == one) for one in (True, False))
+    if generation is None:
+        return denied.clear()
+    alone = denied.join(valid, on=ELEMENTS, how="anti", maintain_order="left")
+    return alone.join(_generated(generation), on=ELEMENTS, how="semi", maintain_order="left")
+
+
+def beyond(dataset: EntailmentDataset, generation: EntailmentDataset | None) -> pl.DataFrame:
+    """The tuples of a generation set that are no valid tuple of a dataset; none without a set."""
+    if generation is None:
+        return dataset.tuples.clear()
+    valid = dataset.tuples.filter("valid").select(ELEMENTS)
+    return generation.tuples.filter("valid").join(
+        valid, on=ELEMENTS, how="anti", maintain_order="left"
+    )
+
+
+def _generated(generation: EntailmentDataset) -> pl.DataFrame:
+    return generation.tuples.filter("valid").select(ELEMENTS)

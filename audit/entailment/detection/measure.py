@@ -33,8 +33,8 @@ from audit.entailment.detection.measurements import (
     RELIABILITY,
     DetectionMeasurements,
 )
-from audit.entailment.detection.predictions import ValidityPredictions
 from audit.entailment.detection.reliability import bins, calibration_error
+from audit.entailment.reading.answer_columns import AnswerRows
 from audit.hierarchies.formats.wordnet import WordNet
 
 IN_DOMAIN = "in_domain"
@@ -50,7 +50,7 @@ tuple that it answers; or the measure needs valid and invalid tuples, and there 
 
 def measure_detection(
     dataset: EntailmentDataset,
-    predictions: ValidityPredictions,
+    predictions: AnswerRows,
     *,
     wordnet: WordNet | None = None,
     threshold: float = THRESHOLD,
@@ -92,7 +92,7 @@ def measure_detection(
 
 
 def _ledger(
-    dataset: EntailmentDataset, asked: Asked, predictions: ValidityPredictions
+    dataset: EntailmentDataset, asked: Asked, predictions: AnswerRows
 ) -> tuple[Mapping[str, int], pl.DataFrame]:
     """What became of the rows, and the predictions of tuples of the data set."""
     known = predictions.frame.join(dataset.tuples.select("id"), on="id", how="semi")

@@ -10,6 +10,7 @@ from audit.base.dag import BoolArray, FloatArray, IntArray
 from audit.engine.scores.binary_ranking import aps, aps_trapezoid, average_precision, roc_auc
 from audit.engine.scores.two_classes import macro_f1
 from audit.engine.statistics.group_bootstrap import GroupBootstrap
+from audit.engine.statistics.ratios import ratio
 from audit.entailment.asked import Asked
 from audit.entailment.detection.answers import Answers
 from audit.entailment.detection.measurements import MODEL
@@ -62,12 +63,12 @@ def estimates(asked: Asked, answers: Answers, rows: IntArray) -> Mapping[str, Fl
     true_positive, false_positive, false_negative, true_negative, squares = sums.T
     total = sums[:, :4].sum(axis=1)
     made = {
-        ACCURACY: _per(true_positive + true_negative, total),
+        ACCURACY: ratio(true_positive + true_negative, total),
         MACRO_F1: macro_f1(true_positive, false_positive, false_negative, true_negative),
     }
     if not scored:
         return made
-    of_probability = {BRIER: _per(squares, total)} if answers.kind == MODEL else {}
+    of_probability = {BRIER: ratio(squares, total)} if answers.kind == MODEL else {}
     return made | _ranked(drawn, truth, score) | of_probability
 
 
@@ -93,8 +94,3 @@ def _cells(truth: BoolArray, predicted: BoolArray) -> tuple[FloatArray, ...]:
     """True positives, false positives, false negatives, true negatives, each of shape (n,)."""
     cells = (truth & predicted, ~truth & predicted, truth & ~predicted, ~truth & ~predicted)
     return tuple(cell.astype(np.float64) for cell in cells)
-
-
-def _per(part: FloatArray, whole: FloatArray) -> FloatArray:
-    share: FloatArray = np.divide(part, whole, np.full_like(whole, np.nan), where=whole > 0)
-    return share

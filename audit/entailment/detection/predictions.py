@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -13,10 +12,11 @@ from scipy.special import expit
 
 from audit.base.errors import SchemaError, first_cases
 from audit.entailment.reading.answer_columns import (
-    model_of,
+    AnswerRows,
     refuse_repeated,
     sound_rows,
     text_columns,
+    with_every_role,
 )
 from audit.entailment.reading.values import truths
 
@@ -48,30 +48,12 @@ ROLES = {
 """Names of columns by role. ``entailment`` and ``neutral`` are logits of an inference model."""
 _KEYS = ("model", "trained_on", "id")
 _NUMBERS = ("score", "logit_valid", "logit_invalid")
-_READ: Any = {**PREDICTIONS, "refused": pl.String}
-
-
-@dataclass(frozen=True, eq=False)
-class ValidityPredictions:
-    """Predictions of one or more models.
-
-    Args:
-        frame: The predictions, columns `PREDICTIONS`.
-        rows_read: Number of rows read; each is in ``frame`` or was refused.
-        refused: Number of rows refused, by reason.
-        sources: The files.
-    """
-
-    frame: pl.DataFrame
-    rows_read: int
-    refused: Mapping[str, int] = field(default_factory=dict)
-    sources: tuple[Path, ...] = ()
 
 
 def read_validity_predictions(
     paths: Sequence[Path], columns: Mapping[str, str] | None = None
-) -> ValidityPredictions:
-    """Read predictions of validity from CSV, TSV, JSON lines or Parquet.
+) -> AnswerRows:
+    """Read predictions of validity, columns `PREDICTIONS`, from CSV, TSV, JSON lines or Parquet.
 
     A file has an ``id`` and a ``score`` of valid in [0, 1], or a ``prediction`` (1 or 0, true or
     false, valid or invalid, yes or no), or both; or two logits, of which the softmax is taken: of
@@ -91,19 +73,16 @@ def read_validity_predictions(
     return predictions_of(parts, paths)
 
 
-def predictions_of(parts: Sequence[pl.DataFrame], paths: Sequence[Path]) -> ValidityPredictions:
-    """Predictions from tables with the columns `PREDICTIONS` and ``refused``, one per file.
+def predictions_of(parts: Sequence[pl.DataFrame], paths: Sequence[Path]) -> AnswerRows:
+    """Predictions, columns `PREDICTIONS`, from tables with these and ``refused``, one per file.
 
     Raises:
         InputError: If no row can be used, or a model predicts a tuple twice.
     """
-    frame, rows_read, refused = sound_rows(
-        parts, PREDICTIONS, "predictions of tuples", paths, _KEYS
-    )
-    return ValidityPredictions(frame, rows_read, refused, tuple(paths))
+    return sound_rows(parts, PREDICTIONS, "predictions of tuples", paths, _KEYS)
 
 
-def together(several: Sequence[ValidityPredictions]) -> ValidityPredictions:
+def together(several: Sequence[AnswerRows]) -> AnswerRows:
     """Predictions of all models of several readings, none for none.
 
     Raises:
@@ -113,23 +92,17 @@ def together(several: Sequence[ValidityPredictions]) -> ValidityPredictions:
     sources = tuple(path for one in several for path in one.sources)
     refuse_repeated(frame, _KEYS, sources)
     refused = sum((Counter(one.refused) for one in several), Counter[str]())
-    return ValidityPredictions(frame, sum(one.rows_read for one in several), refused, sources)
+    return AnswerRows(frame, sum(one.rows_read for one in several), refused, sources)
 
 
 def _read(path: Path, columns: Mapping[str, str]) -> pl.DataFrame:
     """The rows of a file with why they are refused, null if they are not."""
     table = text_columns(path, ROLES, columns, required=("id",))
     _refuse_ambiguous(table, path)
-    missing = [role for role in (*_KEYS, "prediction") if role not in table.columns]
-    whole = table.with_columns(pl.lit(None, pl.String).alias(role) for role in missing)
+    whole = with_every_role(table, ROLES, path)
     score, bad = _scores(table, path)
     unsaid = pl.col("score").is_null() & pl.col("prediction").is_not_null()
-    read = whole.with_columns(
-        score=score,
-        bad=bad,
-        valid=truths(whole["prediction"]),
-        model=pl.col("model").fill_null(model_of(path)),
-    ).with_columns(
+    return whole.with_columns(score=score, bad=bad, valid=truths(whole["prediction"])).with_columns(
         unparsable=unsaid & pl.col("valid").is_null(),
         refused=pl.when(pl.col("id").is_null())
         .then(pl.lit(MISSING_ID))
@@ -138,7 +111,6 @@ def _read(path: Path, columns: Mapping[str, str]) -> pl.DataFrame:
         .when(pl.col("score").is_null() & pl.col("prediction").is_null())
         .then(pl.lit(NO_ANSWER)),
     )
-    return read.select(pl.col(name).cast(kind) for name, kind in _READ.items())
 
 
 def _refuse_ambiguous(table: pl.DataFrame, path: Path) -> None:

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 
 from audit.base.errors import SchemaError, first_cases
-from audit.entailment.reading.answer_columns import model_of, sound_rows, text_columns
+from audit.entailment.reading.answer_columns import (
+    AnswerRows,
+    sound_rows,
+    text_columns,
+    with_every_role,
+)
 from audit.entailment.reading.values import relations
 
 GENERATIONS: dict[str, Any] = {
@@ -39,27 +43,8 @@ ROLES = {
 """Names of columns by role."""
 
 
-@dataclass(frozen=True, eq=False)
-class Generations:
-    """Texts of one or more models.
-
-    Args:
-        frame: The texts, columns `GENERATIONS`.
-        rows_read: Number of rows read; each is in ``frame`` or was refused.
-        refused: Number of rows refused, by reason.
-        sources: The files.
-    """
-
-    frame: pl.DataFrame
-    rows_read: int
-    refused: Mapping[str, int] = field(default_factory=dict)
-    sources: tuple[Path, ...] = ()
-
-
-def read_generations(
-    paths: Sequence[Path], columns: Mapping[str, str] | None = None
-) -> Generations:
-    """Read generated concepts from CSV, TSV, JSON lines or Parquet.
+def read_generations(paths: Sequence[Path], columns: Mapping[str, str] | None = None) -> AnswerRows:
+    """Read generated concepts, columns `GENERATIONS`, from CSV, TSV, JSON lines or Parquet.
 
     A file has a ``text`` (or ``generation``, or ``answer``), and the ``id`` of a tuple whose
     instance it is for, or ``head``, ``relation`` and ``instance``; without an instance it is the
@@ -74,10 +59,7 @@ def read_generations(
         SchemaError: If a column is missing.
     """
     parts = [_read(path, columns or {}) for path in paths]
-    return Generations(*sound_rows(parts, GENERATIONS, "generated texts", paths), tuple(paths))
-
-
-_READ: Any = {**GENERATIONS, "refused": pl.String}
+    return sound_rows(parts, GENERATIONS, "generated texts", paths)
 
 
 def _read(path: Path, columns: Mapping[str, str]) -> pl.DataFrame:
@@ -90,12 +72,10 @@ def _read(path: Path, columns: Mapping[str, str]) -> pl.DataFrame:
             where=path,
             hint="name another with id=COLUMN",
         )
-    missing = [role for role in ROLES if role not in table.columns]
-    whole = table.with_columns(pl.lit(None, pl.String).alias(role) for role in missing)
+    whole = with_every_role(table, ROLES, path)
     named = pl.col("head").is_not_null() & pl.col("written").is_not_null()
     unknown = pl.col("id").is_null() & pl.col("relation").is_null()
-    read = whole.with_columns(
-        model=pl.col("model").fill_null(model_of(path)),
+    return whole.with_columns(
         written="relation",
         relation=relations(whole["relation"]),
         instance=pl.coalesce("instance", "head"),
@@ -106,7 +86,6 @@ def _read(path: Path, columns: Mapping[str, str]) -> pl.DataFrame:
         .when(unknown)
         .then(pl.lit(UNKNOWN_RELATION))
     )
-    return read.select(pl.col(name).cast(kind) for name, kind in _READ.items())
 
 
 def first_line(text: pl.Expr) -> pl.Expr:

@@ -15,12 +15,11 @@ from audit.engine.statistics.group_bootstrap import with_interval
 from audit.entailment.asked import Asked, asked_of, parts_by_relation
 from audit.entailment.dataset import EntailmentDataset
 from audit.entailment.generation.bleu import COUNTS, bleu_counts, bleu_measures
-from audit.entailment.generation.generations import Generations
 from audit.entailment.generation.measurements import COVERAGE, MEASURED, GenerationMeasurements
 from audit.entailment.generation.meteor import Meteor, meteor_by
-from audit.entailment.generation.ratings import Ratings, rating_tables
+from audit.entailment.generation.ratings import rating_tables
 from audit.entailment.generation.rouge import rouge
-from audit.entailment.reading.answer_columns import refuse_repeated
+from audit.entailment.reading.answer_columns import AnswerRows, refuse_repeated
 
 KEY = ("head", "relation", "instance")
 """What a text is generated for."""
@@ -30,9 +29,9 @@ SCORES = ("rouge_2_recall", "rouge_l_f1", "exact_match", "meteor")
 
 def measure_generation(
     dataset: EntailmentDataset,
-    generations: Generations,
+    generations: AnswerRows,
     *,
-    ratings: Ratings | None = None,
+    ratings: AnswerRows | None = None,
     meteor: Path | None = None,
     progress: Progress = silent,
 ) -> GenerationMeasurements:
@@ -83,7 +82,7 @@ def _ledger(
     dataset: EntailmentDataset,
     measured: pl.DataFrame,
     instances: Asked,
-    generations: Generations,
+    generations: AnswerRows,
 ) -> tuple[Mapping[str, int], pl.DataFrame]:
     """What became of the rows, and texts as ``model, row, text`` by the row of their instance."""
     frame = generations.frame

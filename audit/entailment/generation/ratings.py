@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +20,12 @@ from audit.engine.statistics.rater_agreement import (
 )
 from audit.entailment.asked import parts_by_relation
 from audit.entailment.generation.measurements import AGREEMENT, RATINGS
-from audit.entailment.reading.answer_columns import model_of, sound_rows, text_columns
+from audit.entailment.reading.answer_columns import (
+    AnswerRows,
+    sound_rows,
+    text_columns,
+    with_every_role,
+)
 from audit.entailment.reading.values import truths
 
 RATED: dict[str, Any] = {
@@ -39,29 +44,11 @@ ROLES = {
 }
 """Names of columns by role."""
 MISSING_ID, MISSING_RATING = "missing_id", "missing_rating"
-_READ: Any = {**RATED, "refused": pl.String}
 _LEVELS = {True: "valid", False: "invalid"}
 
 
-@dataclass(frozen=True, eq=False)
-class Ratings:
-    """Ratings of texts of one or more models.
-
-    Args:
-        frame: The ratings, columns `RATED`.
-        rows_read: Number of rows read; each is in ``frame`` or was refused.
-        refused: Number of rows refused, by reason.
-        sources: The files.
-    """
-
-    frame: pl.DataFrame
-    rows_read: int
-    refused: Mapping[str, int] = field(default_factory=dict)
-    sources: tuple[Path, ...] = ()
-
-
-def read_ratings(paths: Sequence[Path], columns: Mapping[str, str] | None = None) -> Ratings:
-    """Read ratings of generated texts from CSV, TSV, JSON lines or Parquet.
+def read_ratings(paths: Sequence[Path], columns: Mapping[str, str] | None = None) -> AnswerRows:
+    """Read ratings of generated texts, columns `RATED`, from CSV, TSV, JSON lines or Parquet.
 
     A file has the ``id`` of a tuple whose instance a text is for, and a ``rating``: 1 or 0, valid
     or invalid, yes or no, or any other names of levels. ``rater`` is one person where there is no
@@ -77,15 +64,16 @@ def read_ratings(paths: Sequence[Path], columns: Mapping[str, str] | None = None
     """
     parts = [_read(path, columns) for path in paths]
     keys = ("model", "id", "rater")
-    frame, rows_read, refused = sound_rows(parts, RATED, "ratings of texts", paths, keys)
-    said = truths(frame["level"])
-    if said.null_count() == 0:
-        frame = frame.with_columns(level=said.replace_strict(_LEVELS, return_dtype=pl.String))
-    return Ratings(frame, rows_read, refused, tuple(paths))
+    given = sound_rows(parts, RATED, "ratings of texts", paths, keys)
+    said = truths(given.frame["level"])
+    if said.null_count():
+        return given
+    levels = said.replace_strict(_LEVELS, return_dtype=pl.String)
+    return replace(given, frame=given.frame.with_columns(level=levels))
 
 
 def rating_tables(
-    ratings: Ratings | None, tuples: pl.DataFrame
+    ratings: AnswerRows | None, tuples: pl.DataFrame
 ) -> tuple[pl.DataFrame, pl.DataFrame, Mapping[str, int]]:
     """Columns `RATINGS`, columns `AGREEMENT`, and what became of the rows.
 
@@ -119,10 +107,7 @@ def rating_tables(
 
 def _read(path: Path, columns: Mapping[str, str] | None) -> pl.DataFrame:
     table = text_columns(path, ROLES, columns, required=("id", "rating"))
-    missing = [role for role in ROLES if role not in table.columns]
-    whole = table.with_columns(pl.lit(None, pl.String).alias(role) for role in missing)
-    read = whole.with_columns(
-        model=pl.col("model").fill_null(model_of(path)),
+    return with_every_role(table, ROLES, path).with_columns(
         rater=pl.col("rater").fill_null(""),
         level="rating",
         refused=pl.when(pl.col("id").is_null())
@@ -130,7 +115,6 @@ def _read(path: Path, columns: Mapping[str, str] | None) -> pl.DataFrame:
         .when(pl.col("rating").is_null())
         .then(pl.lit(MISSING_RATING)),
     )
-    return read.select(pl.col(name).cast(kind) for name, kind in _READ.items())
 
 
 def _parts(known: pl.DataFrame) -> Iterator[tuple[dict[str, str], pl.DataFrame]]:

@@ -112,8 +112,7 @@ def _violations(graph: TextGraph) -> pl.DataFrame:
 
 def _keys(matrix: Sparse) -> IntArray:
     row, column = edge_ends(matrix)
-    keys: IntArray = np.sort(row * np.int64(matrix.shape[0]) + column)
-    return keys
+    return np.asarray(np.sort(row * np.int64(matrix.shape[0]) + column))
 
 
 def _contains(keys: IntArray, asked: IntArray) -> BoolArray:

@@ -83,8 +83,7 @@ def _edges_within(edges: Sparse, component: IntArray) -> IntArray:
     """Number of edges inside each component."""
     child, parent = edge_ends(edges)
     inside = component[child] == component[parent]
-    counts: IntArray = np.bincount(component[child[inside]], minlength=len(component))
-    return counts
+    return np.asarray(np.bincount(component[child[inside]], minlength=len(component)))
 
 
 def _members(component: IntArray) -> Iterator[tuple[int, IntArray]]:

@@ -10,11 +10,9 @@ import polars as pl
 
 from audit.entailment.detection.predictions import (
     MISSING_ID,
-    PREDICTIONS,
-    ValidityPredictions,
     predictions_of,
 )
-from audit.entailment.reading.answer_columns import model_of, text_columns
+from audit.entailment.reading.answer_columns import AnswerRows, text_columns, with_every_role
 
 ROLES = {
     "id": ("id",),
@@ -31,12 +29,9 @@ ANSWERS: dict[str, Any] = {
     "valid": pl.Boolean,
 }
 """One row per answer, as it was given; ``valid`` is what it says, null if it says neither."""
-_READ: Any = {**PREDICTIONS, "refused": pl.String}
 
 
-def read_answers(
-    paths: Sequence[Path], columns: Mapping[str, str] | None = None
-) -> ValidityPredictions:
+def read_answers(paths: Sequence[Path], columns: Mapping[str, str] | None = None) -> AnswerRows:
     """Read answers to `detection_prompts` as predictions without scores.
 
     A file (JSON lines, CSV, TSV or Parquet) has an ``id`` and an ``answer``; `said_valid` says what
@@ -83,20 +78,14 @@ def answer_texts(paths: Sequence[Path], columns: Mapping[str, str] | None = None
 
 
 def _read(path: Path, columns: Mapping[str, str] | None) -> pl.DataFrame:
-    read = (
-        _given(path, columns)
-        .with_columns(
-            score=pl.lit(None, pl.Float64),
-            refused=pl.when(pl.col("id").is_null()).then(pl.lit(MISSING_ID)),
-        )
-        .with_columns(unparsable=pl.col("valid").is_null())
+    return _given(path, columns).with_columns(
+        score=pl.lit(None, pl.Float64),
+        unparsable=pl.col("valid").is_null(),
+        refused=pl.when(pl.col("id").is_null()).then(pl.lit(MISSING_ID)),
     )
-    return read.select(pl.col(name).cast(kind) for name, kind in _READ.items())
 
 
 def _given(path: Path, columns: Mapping[str, str] | None) -> pl.DataFrame:
     table = text_columns(path, ROLES, columns, required=("id", "answer"))
-    missing = [role for role in ROLES if role not in table.columns]
-    return table.with_columns(pl.lit(None, pl.String).alias(role) for role in missing).with_columns(
-        model=pl.col("model").fill_null(model_of(path)), valid=said_valid(pl.col("answer"))
-    )
+    whole = with_every_role(table, ROLES, path)
+    return whole.with_columns(valid=said_valid(pl.col("answer")))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,23 @@ from audit.data.columns import present, tidy
 from audit.data.sources import File
 from audit.entailment.reading.columns import KINDS
 from audit.entailment.reading.tables import records_in
+
+
+@dataclass(frozen=True, eq=False)
+class AnswerRows:
+    """What models answered, or people said of it: predictions, generated texts or ratings.
+
+    Args:
+        frame: The answers, with the columns of their kind.
+        rows_read: Number of rows read; each is in ``frame`` or was refused.
+        refused: Number of rows refused, by reason.
+        sources: The files.
+    """
+
+    frame: pl.DataFrame
+    rows_read: int
+    refused: Mapping[str, int] = field(default_factory=dict)
+    sources: tuple[Path, ...] = ()
 
 
 def text_columns(
@@ -57,9 +75,16 @@ def text_columns(
     return text.select(pl.col(name).alias(role) for role, name in picked.items())
 
 
-def model_of(path: Path) -> str:
-    """What a model is called whose file does not say: the file's name without suffixes."""
-    return path.name.split(".")[0] or path.name
+def with_every_role(
+    table: pl.DataFrame, roles: Mapping[str, Sequence[str]], path: Path
+) -> pl.DataFrame:
+    """The table with a column per role, null where the file has none; ``model`` is never null.
+
+    A model that the file does not name is called as the file is, up to the first dot.
+    """
+    missing = [role for role in roles if role not in table.columns]
+    whole = table.with_columns(pl.lit(None, pl.String).alias(role) for role in missing)
+    return whole.with_columns(pl.col("model").fill_null(path.name.split(".")[0] or path.name))
 
 
 def sound_rows(
@@ -68,12 +93,12 @@ def sound_rows(
     what: str,
     paths: Sequence[Path],
     keys: Sequence[str] = (),
-) -> tuple[pl.DataFrame, int, Mapping[str, int]]:
-    """The rows of some files that can be used, how many were read, and those refused by reason.
+) -> AnswerRows:
+    """The rows of some files that can be used, with the numbers of those that cannot.
 
     Args:
         parts: A table per file with the columns of ``schema``, and ``refused``: why a row cannot be
-            used, null if it can.
+            used, null if it can. Further columns are left out.
         schema: Columns with their types.
         what: What rows are, in the plural, for messages.
         paths: The files, for messages.
@@ -82,7 +107,9 @@ def sound_rows(
     Raises:
         InputError: If no row can be used, or one model answers the same question twice.
     """
-    read = pl.concat([pl.DataFrame(schema={**schema, "refused": pl.String}), *parts])
+    kinds = {**schema, "refused": pl.String}
+    own = (part.select(pl.col(name).cast(kind) for name, kind in kinds.items()) for part in parts)
+    read = pl.concat([pl.DataFrame(schema=kinds), *own])
     refused = dict(read["refused"].drop_nulls().value_counts().sort("refused").iter_rows())
     frame = read.filter(pl.col("refused").is_null()).select(*schema)
     if frame.is_empty():
@@ -94,7 +121,7 @@ def sound_rows(
         )
     if keys:
         refuse_repeated(frame, keys, paths)
-    return frame, read.height, refused
+    return AnswerRows(frame, read.height, refused, tuple(paths))
 
 
 def refuse_foreign(frame: pl.DataFrame, ids: pl.Series, paths: Sequence[Path]) -> None:

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
 from audit.engine.statistics.intervals import wilson
 from audit.engine.statistics.rater_agreement import (
@@ -18,8 +17,6 @@ from audit.engine.statistics.rater_agreement import (
 from audit.engine.statistics.resampling import percentile_interval
 from audit.entailment.content.totals import ALL, in_report_order
 from audit.entailment.dataset import EntailmentDataset
-
-IntArray: TypeAlias = NDArray[np.int64]
 
 AGREEMENT: dict[str, Any] = {
     "relation": pl.String,

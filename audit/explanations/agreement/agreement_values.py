@@ -12,8 +12,8 @@ import polars as pl
 from numpy.typing import NDArray
 
 from audit.base.cores import cores
-from audit.base.dag import BoolArray, FloatArray, IntArray
-from audit.engine.statistics.resampling import UIntArray, mixed
+from audit.base.dag import BoolArray, FloatArray, IntArray, UIntArray
+from audit.engine.statistics.resampling import mixed
 from audit.explanations.agreement.blocks import AT_ONCE, equal_lengths, matrix
 from audit.explanations.agreement.chosen_sets import (
     agreement,

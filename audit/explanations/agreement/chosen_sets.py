@@ -14,8 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import gammaln
 
-from audit.base.dag import BoolArray, FloatArray, IntArray
-from audit.engine.statistics.resampling import UIntArray
+from audit.base.dag import BoolArray, FloatArray, IntArray, UIntArray
+from audit.engine.statistics.ratios import ratio
 
 MOST_TERMS = 1 << 20
 """Number of terms of a sum that are computed at a time."""
@@ -56,9 +56,7 @@ def agreement(set_sizes: NDArray[np.integer], union: NDArray[np.integer]) -> Flo
         union: Shape (...).
     """
     total = set_sizes.sum(axis=-1, dtype=np.float64) / set_sizes.shape[-1]
-    value: FloatArray = np.full(total.shape, np.nan)
-    np.divide(total, union, out=value, where=union > 0)
-    return value
+    return ratio(total, union)
 
 
 def expected_agreement(set_sizes: IntArray, n_tokens: IntArray) -> FloatArray:

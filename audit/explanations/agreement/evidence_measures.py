@@ -6,23 +6,14 @@ rank where a whole ranking is judged; where the first k are judged, hashed keys 
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
-from numpy.typing import NDArray
 
 from audit.base.dag import BoolArray, FloatArray, IntArray
+from audit.engine.statistics.ratios import ratio
 from audit.explanations.agreement.top_tokens import Ranking
 
 MATCH = 0.5
 """Least intersection over union at which a chosen span counts as a span of the evidence."""
-
-
-def ratio(above: NDArray[Any], below: NDArray[Any]) -> FloatArray:
-    """Quotient, NaN where the divisor is 0."""
-    quotient: FloatArray = np.full(above.shape, np.nan)
-    np.divide(above, below, out=quotient, where=below > 0)
-    return quotient
 
 
 def ranking_measures(order: Ranking, evidence: BoolArray) -> tuple[FloatArray, FloatArray]:

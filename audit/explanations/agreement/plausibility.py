@@ -10,9 +10,8 @@ import numpy as np
 import polars as pl
 
 from audit.base.cores import cores
-from audit.base.dag import BoolArray, FloatArray, IntArray
+from audit.base.dag import BoolArray, FloatArray, IntArray, UIntArray
 from audit.base.errors import InputError
-from audit.engine.statistics.resampling import UIntArray
 from audit.explanations.agreement.agreement import MAIN_K
 from audit.explanations.agreement.blocks import equal_lengths, matrix
 from audit.explanations.agreement.chosen_sets import expected_agreement

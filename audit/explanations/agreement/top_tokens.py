@@ -13,10 +13,8 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from audit.base.dag import BoolArray, FloatArray, IntArray
-from audit.engine.statistics.resampling import UIntArray, mixed, unit_keys
-from audit.explanations.agreement.blocks import equal_lengths, matrix
-from audit.explanations.lists import Lists
+from audit.base.dag import BoolArray, FloatArray, IntArray, UIntArray
+from audit.engine.statistics.resampling import mixed, unit_keys
 
 Compat: TypeAlias = Literal["kamp"] | None
 """None: the rule of `scipy.signal.find_peaks` on scores between two minus infinities. "kamp": the
@@ -104,7 +102,12 @@ def _add_plateaus(
 
 
 def peaks(scores: NDArray[Any], compat: Compat = None) -> BoolArray:
-    """Dynamic k: local maxima that are at least the mean of their row, shape as given."""
+    """Dynamic k: local maxima that are at least the mean of their row, shape as given.
+
+    *Dynamic Top-k Estimation Consolidates Disagreement between Feature Attribution Methods*,
+    section 4, which asks for more than the mean; with at least the mean, as in the released code,
+    every row that is not empty has a peak.
+    """
     return local_maxima(scores, compat) & above_mean(scores)
 
 
@@ -145,8 +148,7 @@ class Ranking:
         """Whether a key decided which tokens are the k highest, shape (n_rows,)."""
         if not 0 < k < self.levels.shape[1]:
             return np.zeros(len(self.levels), np.bool_)
-        tied: BoolArray = self.levels[:, k - 1] == self.levels[:, k]
-        return tied
+        return np.asarray(self.levels[:, k - 1] == self.levels[:, k])
 
 
 def ranking(scores: FloatArray, keys: UIntArray) -> Ranking:
@@ -167,41 +169,3 @@ def ranking(scores: FloatArray, keys: UIntArray) -> Ranking:
         decide = mixed(keys[tied, None] + tokens)
         order[tied] = np.lexsort((decide, -scores[tied]), axis=1)
     return Ranking(order, np.cumsum(new, axis=1))
-
-
-def fixed_k(
-    scores: Lists[np.float64], k: int, keys: UIntArray
-) -> tuple[Lists[np.bool_], BoolArray]:
-    """The k tokens of each row with the highest scores, all where a row has no more than k.
-
-    Args:
-        scores: Signed scores, one row after the other.
-        k: At least 0.
-        keys: Key of each row, from `row_keys`; they decide between equal scores.
-
-    Returns:
-        Whether each token is chosen, and for each row whether a key decided.
-    """
-    chosen = np.zeros(len(scores.values), np.bool_)
-    tied = np.zeros(len(scores), np.bool_)
-    for rows in equal_lengths(scores.lengths):
-        length = int(scores.lengths[rows[0]])
-        order = ranking(matrix(scores, rows, length), keys[rows])
-        chosen[scores.starts[rows][:, None] + order.order[:, :k]] = True
-        tied[rows] = order.tied_at(k)
-    return Lists(chosen, scores.starts), tied
-
-
-def dynamic_k(scores: Lists[np.float64], compat: Compat = None) -> Lists[np.bool_]:
-    """The peaks of each row: local maxima that are at least the row's mean.
-
-    *Dynamic Top-k Estimation Consolidates Disagreement between Feature Attribution Methods*,
-    section 4, which asks for more than the mean; with at least the mean, as in the released code,
-    every row that is not empty has a peak. Empty rows have none.
-    """
-    chosen = np.zeros(len(scores.values), np.bool_)
-    for rows in equal_lengths(scores.lengths):
-        length = int(scores.lengths[rows[0]])
-        places = scores.starts[rows][:, None] + np.arange(length)
-        chosen[places] = peaks(scores.values[places], compat)
-    return Lists(chosen, scores.starts)

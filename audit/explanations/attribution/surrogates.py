@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from audit.base.dag import FloatArray
 from audit.base.packages import require_package
 from audit.explanations.attribution.embedded_model import EmbeddedModel
 from audit.explanations.attribution.masking import outputs_of_kept
@@ -16,7 +17,6 @@ from audit.explanations.attribution.rows import Batch
 if TYPE_CHECKING:
     import torch
 
-FloatArray: TypeAlias = NDArray[np.float64]
 OfMasks: TypeAlias = Callable[[NDArray[np.bool_]], FloatArray]
 """Outputs of one row for masks over its open tokens, shape (masks, open tokens)."""
 

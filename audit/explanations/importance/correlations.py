@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from audit.base.dag import BoolArray, FloatArray, IntArray
 from audit.explanations.lists import Lists
@@ -59,13 +58,6 @@ def fisher(r: FloatArray) -> FloatArray:
 def is_perfect(r: FloatArray) -> BoolArray:
     """Whether a correlation is 1 or -1, for which Fisher's scale has no number."""
     return np.asarray(np.abs(r) >= _PERFECT)
-
-
-def ratio(total: NDArray[Any], number: NDArray[Any]) -> FloatArray:
-    """Sums over how many they are of; NaN where that is not positive."""
-    result: FloatArray = np.full(total.shape, np.nan)
-    np.divide(total, number, out=result, where=number > 0)
-    return result
 
 
 def batches(lengths: IntArray, at_once: int = TOKENS_AT_ONCE) -> Iterator[slice]:

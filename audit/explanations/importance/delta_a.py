@@ -15,7 +15,7 @@ from scipy.special import stdtr, stdtrit
 
 from audit.base.dag import BoolArray, FloatArray, IntArray
 from audit.engine.statistics.intervals import LEVEL
-from audit.explanations.importance.correlations import ratio
+from audit.engine.statistics.ratios import ratio
 from audit.explanations.importance.examples import codes, pairs_of
 from audit.explanations.importance.row_alignment import REASONS
 

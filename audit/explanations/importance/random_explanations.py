@@ -4,20 +4,17 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from audit.base.dag import FloatArray, IntArray
+from audit.base.dag import FloatArray, IntArray, UIntArray
 from audit.explanations.attributions import Attributions
 from audit.explanations.importance.correlations import batches, fisher, standardised
 from audit.explanations.importance.derangements import random_derangement, random_reassignment
 from audit.explanations.importance.examples import codes
 from audit.explanations.importance.oracles import HumanOracle
 from audit.explanations.lists import Lists
-
-UIntArray: TypeAlias = NDArray[np.uint64]
 
 
 @dataclass(frozen=True, eq=False)

@@ -12,6 +12,7 @@ from scipy.sparse import csr_array
 
 from audit.base.cores import cores
 from audit.base.dag import FloatArray, IntArray
+from audit.engine.statistics.ratios import ratio
 from audit.explanations.attributions import Attributions
 from audit.explanations.importance.correlations import (
     LEAST_TOKENS,
@@ -19,7 +20,6 @@ from audit.explanations.importance.correlations import (
     fisher,
     is_perfect,
     pearson,
-    ratio,
     varies,
 )
 from audit.explanations.importance.examples import Examples, pairs_of

@@ -351,8 +351,7 @@ def _settle(fates: NDArray[np.object_], left: pl.DataFrame, reason: str) -> None
 def _all_of(flags: NDArray[np.bool_], starts: IntArray) -> NDArray[np.bool_]:
     """Whether all flags of each list are true; of an empty list they are."""
     missed = starts_of((~flags).astype(np.int64))[starts]
-    whole: NDArray[np.bool_] = np.diff(missed) == 0
-    return whole
+    return np.asarray(np.diff(missed) == 0)
 
 
 def _extremes(values: IntArray, starts: IntArray) -> tuple[IntArray, IntArray]:

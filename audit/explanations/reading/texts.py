@@ -122,8 +122,7 @@ def _distinct(frame: pl.DataFrame) -> tuple[pl.DataFrame, IntArray]:
 def _sums(lists: Lists[np.bool_]) -> IntArray:
     """How many values of each list are true."""
     totals = np.concatenate([[0], np.cumsum(lists.values, dtype=np.int64)])
-    sums: IntArray = np.diff(totals[lists.starts])
-    return sums
+    return np.asarray(np.diff(totals[lists.starts]))
 
 
 def marked_words(marked: NDArray[np.bool_], words: Lists[np.int64]) -> Lists[np.int64]:

@@ -109,8 +109,7 @@ def _starts(tokens: pl.Series, bears: NDArray[np.bool_], marker: str) -> NDArray
     first = _matches(tokens, r"^\w")
     last = _matches(tokens, r"\w$")
     meets = np.concatenate([[True], first[1:] != last[:-1]])
-    starts: NDArray[np.bool_] = bears | meets
-    return starts
+    return np.asarray(bears | meets)
 
 
 def _matches(tokens: pl.Series, pattern: str) -> NDArray[np.bool_]:

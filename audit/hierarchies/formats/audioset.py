@@ -5,8 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from audit.base.errors import HierarchyError, SchemaError, first_cases
+from audit.base.errors import SchemaError
 from audit.base.files import read_json
+from audit.hierarchies.dangling import Dangling
 from audit.hierarchies.formats.format import HierarchyFormat, head_text, hierarchy_of
 from audit.hierarchies.hierarchy import Hierarchy
 
@@ -17,7 +18,7 @@ def matches(path: Path, head: bytes) -> bool:
     return text.startswith("[") and '"child_ids"' in text
 
 
-def read(path: Path, relations: tuple[str, ...] = ()) -> Hierarchy:
+def read(path: Path, relations: tuple[str, ...] = (), dangling: Dangling = "refuse") -> Hierarchy:
     """Read ``id, name, child_ids, restrictions`` of each node; other keys are ignored.
 
     A node is assignable unless ``restrictions`` holds ``abstract``.
@@ -25,9 +26,11 @@ def read(path: Path, relations: tuple[str, ...] = ()) -> Hierarchy:
     Args:
         path: A JSON file.
         relations: Not used: the format has edges of one type.
+        dangling: Treatment of children that are not declared.
 
     Raises:
-        HierarchyError: On a child that is not declared, a cycle, or an empty list.
+        HierarchyError: On a child that is not declared and not to be dropped, a cycle, or an empty
+            list.
         SchemaError: On an entry that is not as above, or an id declared twice.
         InputError: If the file cannot be read.
     """
@@ -36,7 +39,6 @@ def read(path: Path, relations: tuple[str, ...] = ()) -> Hierarchy:
         raise SchemaError("a list of nodes is required", found=_kind(entries), where=path)
     for number, entry in enumerate(entries, start=1):
         _refuse_misshapen(path, number, entry)
-    _refuse_undeclared(path, entries)
     return hierarchy_of(
         path,
         [(child, entry["id"]) for entry in entries for child in _listed(entry, "child_ids")],
@@ -44,6 +46,7 @@ def read(path: Path, relations: tuple[str, ...] = ()) -> Hierarchy:
             (entry["id"], entry.get("name"), "abstract" not in _listed(entry, "restrictions"))
             for entry in entries
         ],
+        dangling=dangling,
     )
 
 
@@ -74,17 +77,3 @@ def _misshapen(path: Path, number: int, needs: str, found: Any) -> SchemaError:
 
 def _kind(value: Any) -> str:
     return "nothing" if value is None else f"a {type(value).__name__}"
-
-
-def _refuse_undeclared(path: Path, entries: list[dict[str, Any]]) -> None:
-    declared = {entry["id"] for entry in entries}
-    undeclared = [
-        f"{child} of {entry.get('name') or entry['id']}"
-        for entry in entries
-        for child in _listed(entry, "child_ids")
-        if child not in declared
-    ]
-    if undeclared:
-        raise HierarchyError(
-            "every child must be declared as a node", found=first_cases(undeclared), where=path
-        )

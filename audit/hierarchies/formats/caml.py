@@ -12,6 +12,7 @@ import polars as pl
 
 from audit.base.errors import HierarchyError, SchemaError, first_cases
 from audit.base.files import read_lines
+from audit.hierarchies.dangling import Dangling
 from audit.hierarchies.formats.format import HierarchyFormat
 from audit.hierarchies.hierarchy import Hierarchy
 from audit.hierarchies.icd.icd9 import ICD9Coding, nearest_prefix
@@ -101,7 +102,7 @@ def _range(node: str) -> CodeRange | None:
     return CodeRange(node, (letter, len(low)), *bounds) if alike else None
 
 
-def _read(path: Path, _: tuple[str, ...]) -> Hierarchy:
+def _read(path: Path, _: tuple[str, ...], __: Dangling) -> Hierarchy:
     lines = _entries(path)
     ranges = {node: found for node in lines if (found := _range(node))}
     coding = CamlCoding(ranges=tuple(ranges.values()))

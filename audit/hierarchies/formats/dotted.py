@@ -8,6 +8,7 @@ from pathlib import Path
 from audit.base.errors import SchemaError
 from audit.base.files import read_lines
 from audit.base.limits import PARTS
+from audit.hierarchies.dangling import Dangling
 from audit.hierarchies.formats.format import HierarchyFormat, bare_suffix, head_text, hierarchy_of
 from audit.hierarchies.hierarchy import Hierarchy
 
@@ -24,7 +25,7 @@ def matches(path: Path, head: bytes) -> bool:
     )
 
 
-def read(path: Path, relations: tuple[str, ...] = ()) -> Hierarchy:
+def read(path: Path, relations: tuple[str, ...] = (), dangling: Dangling = "refuse") -> Hierarchy:
     """Read dotted paths; a node's id is its whole path, its title the last part.
 
     Paths that have a line of their own are assignable, their ancestors without one are not. Blank
@@ -33,6 +34,7 @@ def read(path: Path, relations: tuple[str, ...] = ()) -> Hierarchy:
     Args:
         path: A text file.
         relations: Not used: paths have edges of one type.
+        dangling: Not used: a path declares all nodes above it.
 
     Raises:
         HierarchyError: If there is no path.

@@ -11,6 +11,7 @@ import polars as pl
 
 from audit.base.errors import AuditError, SchemaError
 from audit.hierarchies.coding import Coding
+from audit.hierarchies.dangling import Dangling
 from audit.hierarchies.hierarchy import Hierarchy
 
 EdgeRow: TypeAlias = tuple[str, str]
@@ -28,13 +29,14 @@ class HierarchyFormat:
         name: What ``--format`` and ``audit list formats`` call it.
         title: What it looks like, in one line.
         matches: Whether a file is of this format, from its path and its first bytes.
-        read: Reads a file; ``relations`` names edge types in addition to the format's own.
+        read: Reads a file; ``relations`` names edge types in addition to the format's own, the
+            last argument how dangling edges are treated.
     """
 
     name: str
     title: str
     matches: Callable[[Path, bytes], bool]
-    read: Callable[[Path, tuple[str, ...]], Hierarchy]
+    read: Callable[[Path, tuple[str, ...], Dangling], Hierarchy]
 
 
 @dataclass(frozen=True)
@@ -65,6 +67,7 @@ def hierarchy_of(
     nodes: Iterable[NodeRow],
     *,
     coding: Coding | None = None,
+    dangling: Dangling = "refuse",
 ) -> Hierarchy:
     """Build the hierarchy of a file, named after the file.
 
@@ -78,6 +81,7 @@ def hierarchy_of(
             pl.DataFrame(list(nodes), schema=_NODE_SCHEMA, orient="row"),
             name=Path(path.name.removesuffix(".gz")).stem,
             coding=coding,
+            dangling=dangling,
         )
     except AuditError as error:
         error.where = error.where or str(path)

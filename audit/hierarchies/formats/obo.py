@@ -3,35 +3,16 @@
 from __future__ import annotations
 
 import re
-from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from audit.base.errors import HierarchyError, SchemaError, first_cases
+from audit.base.errors import SchemaError, first_cases
 from audit.base.files import read_lines
-from audit.hierarchies.coding import Placement
+from audit.hierarchies.dangling import Dangling, DanglingError
 from audit.hierarchies.formats.format import HierarchyFormat, bare_suffix, head_text, hierarchy_of
 from audit.hierarchies.hierarchy import Hierarchy
-
-
-@dataclass(frozen=True)
-class AlternativeIds:
-    """Maps labels written as the ``alt_id`` of a term, as after a merger, to that term.
-
-    Args:
-        main: The id of the term of each alternative id.
-    """
-
-    main: Mapping[str, str]
-    name: str = "obo-alt-ids/1"
-    persons: bool = False
-    integrity: None = None
-
-    def place(self, label: str, table: str | None, hierarchy: Hierarchy) -> Placement:
-        """The node with that id, else the node with that alternative id."""
-        node = label if label in hierarchy else self.main.get(label)
-        return Placement(node=node) if node else Placement(reason="unknown_code")
+from audit.hierarchies.retired import Obsolete, RetiredIds, retired_ids
 
 
 def matches(path: Path, head: bytes) -> bool:
@@ -44,34 +25,39 @@ def matches(path: Path, head: bytes) -> bool:
     )
 
 
-def read(path: Path, relations: tuple[str, ...] = ()) -> Hierarchy:
+def read(path: Path, relations: tuple[str, ...] = (), dangling: Dangling = "refuse") -> Hierarchy:
     """Read the terms that are not obsolete; each is assignable.
 
-    An ``alt_id`` is placed at its term, unless several terms claim it.
+    Obsolete ids and alternative ids are no nodes; `retired_ids` says what took their place.
 
     Args:
         path: An OBO file.
         relations: Relationship types to use as edges too, such as ``part_of``.
+        dangling: Treatment of parents that are not terms, or are obsolete.
 
     Raises:
-        HierarchyError: On a parent that is not a term or is obsolete, on a cycle, or if there is no
+        HierarchyError: On such a parent if it is not to be dropped, on a cycle, or if there is no
             term.
         SchemaError: On a term without an id, a tag without its value, an id declared twice, or a
             relation that no term has.
         InputError: If the file cannot be read.
     """
-    terms = [term for term in _terms(path) if not term.obsolete]
-    ids = [term.id for term in terms]
+    every = _terms(path)
+    terms = [term for term in every if not term.obsolete]
     parents = [parent for term in terms for parent in term.parents(relations)]
     _refuse_unused(path, relations, terms)
-    _refuse_undeclared(path, parents, set(ids))
-    main = _alternatives(terms)
-    return hierarchy_of(
-        path,
-        [(parent.child, parent.id) for parent in parents],
-        [(term.id, term.title, True) for term in terms],
-        coding=AlternativeIds(main) if main else None,
-    )
+    try:
+        return hierarchy_of(
+            path,
+            [(parent.child, parent.id) for parent in parents],
+            [(term.id, term.title, True) for term in terms],
+            coding=_retired(every),
+            dangling=dangling,
+        )
+    except DanglingError as error:
+        lines = {(parent.child, parent.id): parent.where for parent in reversed(parents)}
+        error.where = lines[error.edges[0]]
+        raise
 
 
 FORMAT = HierarchyFormat("obo", "an OBO ontology: [Term] stanzas with is_a", matches, read)
@@ -131,8 +117,9 @@ class _Term:
     def obsolete(self) -> bool:
         return any(clause.text == "true" for clause in self.tagged("is_obsolete"))
 
-    def alternatives(self) -> list[str]:
-        return [clause.ids()[0] for clause in self.tagged("alt_id")]
+    def named(self, tag: str) -> list[str]:
+        """The ids in the clauses of a tag, each once."""
+        return list(dict.fromkeys(clause.ids()[0] for clause in self.tagged(tag)))
 
     def relationships(self) -> list[tuple[str, _Parent]]:
         found = []
@@ -186,18 +173,12 @@ def _refuse_unused(path: Path, relations: tuple[str, ...], terms: Iterable[_Term
         )
 
 
-def _refuse_undeclared(path: Path, parents: list[_Parent], declared: set[str]) -> None:
-    undeclared = [parent for parent in parents if parent.id not in declared]
-    if undeclared:
-        raise HierarchyError(
-            "every parent must be a term that is not obsolete",
-            found=first_cases(dict.fromkeys(parent.id for parent in undeclared)),
-            where=undeclared[0].where,
-            hint="add the terms, or remove the lines that refer to them",
-        )
-
-
-def _alternatives(terms: Iterable[_Term]) -> dict[str, str]:
-    claims = [(other, term.id) for term in terms for other in set(term.alternatives())]
-    times = Counter(other for other, _ in claims)
-    return {other: node for other, node in claims if times[other] == 1}
+def _retired(every: Sequence[_Term]) -> RetiredIds | None:
+    terms = [term for term in every if not term.obsolete]
+    obsolete = (
+        Obsolete(term.id, tuple(term.named("replaced_by")), tuple(term.named("consider")))
+        for term in every
+        if term.obsolete
+    )
+    merged = [(other, term.id) for term in terms for other in term.named("alt_id")]
+    return retired_ids({term.id for term in terms}, obsolete, merged)

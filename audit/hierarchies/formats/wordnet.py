@@ -2,26 +2,31 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from audit.base.errors import AuditError, InputError, SchemaError
+from audit.hierarchies.dangling import Dangling
 from audit.hierarchies.formats.format import EdgeRow, HierarchyFormat, hierarchy_of
 from audit.hierarchies.hierarchy import Hierarchy
 
 if TYPE_CHECKING:
     from audit.hierarchies.formats.wordnet_nltk import NounReader
 
-RELATIONS = ("hypernym", "holonym")
+RELATIONS = ("hypernym", "holonym", "kind_hypernym", "part_holonym")
 """Relations that edges may stand for: the parent is a wider notion (``canine`` of ``dog``), or a
-whole (``France`` of ``Paris``)."""
+whole (``France`` of ``Paris``); the last two leave out those of single instances, and wholes by
+member or substance."""
 
 _FILES = ("data.noun", "index.noun")
 _POINTERS = {
     "hypernym": ("hypernyms", "instance_hypernyms"),
     "holonym": ("part_holonyms", "member_holonyms", "substance_holonyms"),
+    "kind_hypernym": ("hypernyms",),
+    "part_holonym": ("part_holonyms",),
 }
 
 
@@ -80,10 +85,12 @@ def read_wordnet(path: Path) -> WordNet:
         )
     reader_of = _nltk_reader()
     try:
-        return _tables(path, reader_of(path))
+        with warnings.catch_warnings():
+            warnings.simplefilter("error", UserWarning)
+            return _tables(path, reader_of(path))
     except AuditError:
         raise
-    except Exception as error:  # nltk raises what it stumbles over in a broken file
+    except Exception as error:  # nltk raises what it stumbles over in a broken file, or warns
         raise SchemaError(
             "data.noun and index.noun must be as WordNet writes them",
             found=f"{type(error).__name__}: {error}".rstrip(": "),
@@ -91,8 +98,10 @@ def read_wordnet(path: Path) -> WordNet:
         ) from None
 
 
-def read(path: Path, relations: tuple[str, ...] = ()) -> Hierarchy:
+def read(path: Path, relations: tuple[str, ...] = (), dangling: Dangling = "refuse") -> Hierarchy:
     """The hierarchy of a WordNet folder by hypernyms, or by the relation in ``relations``.
+
+    Pointers that lead nowhere are refused, whatever ``dangling`` says: such a file is damaged.
 
     Raises:
         InputError: As in `read_wordnet`; or on more than one relation, or an unknown one.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from audit.hierarchies.coding import Placement
@@ -109,6 +110,11 @@ class ICD10Coding:
     name: str = "icd10cm/1"
     persons: bool = True
     integrity: Integrity = INTEGRITY
+
+    @property
+    def retired(self) -> Mapping[str, tuple[str, ...]]:
+        """None: its lists of codes name no successors."""
+        return {}
 
     def place(self, label: str, table: str | None, hierarchy: Hierarchy) -> Placement:
         """Find the node of a label as written, or the reason why it has none."""

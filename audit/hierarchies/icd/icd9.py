@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Container
+from collections.abc import Container, Mapping
 from dataclasses import dataclass, replace
 
 from audit.hierarchies.coding import Placement
@@ -115,6 +115,11 @@ class ICD9Coding:
     homeless: str = "unknown_code"
     """Reason to refuse a label that has the shape of a code but no place in the hierarchy."""
     integrity: Integrity = INTEGRITY
+
+    @property
+    def retired(self) -> Mapping[str, tuple[str, ...]]:
+        """None: its lists of codes name no successors."""
+        return {}
 
     def place(self, label: str, table: str | None, hierarchy: Hierarchy) -> Placement:
         """Find the node of a label as written, or the reason why it has none."""

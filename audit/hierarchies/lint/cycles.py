@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 import polars as pl
@@ -82,8 +83,9 @@ def _condensed(error: CyclicError, component: IntArray) -> Hierarchy:
     merged = nodes.group_by("first").agg(
         pl.col("title").first(), pl.col("assignable").any(ignore_nulls=False)
     )
-    return Hierarchy.build(
+    built = Hierarchy.build(
         edges.filter(pl.col("child") != pl.col("parent")).unique(),
         merged.rename({"first": "node"}),
         name=error.name,
     )
+    return replace(built, dropped=error.dropped)

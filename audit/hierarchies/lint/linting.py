@@ -8,15 +8,16 @@ from pathlib import Path
 from typing import Any
 
 from audit.hierarchies.building import CyclicError
+from audit.hierarchies.dangling import Dangling
 from audit.hierarchies.hierarchy import Hierarchy
 from audit.hierarchies.lint.cycles import without_cycles
 from audit.hierarchies.lint.finding import LintFinding
-from audit.hierarchies.lint.structure import lone_children, redundant_edges
+from audit.hierarchies.lint.structure import dangling_edges, lone_children, redundant_edges
 from audit.hierarchies.lint.titles import only_catch_alls, same_titles
 from audit.hierarchies.reading import load_hierarchy
 from audit.hierarchies.titles import read_own_titles, with_titles
 
-RULES = (redundant_edges, lone_children, same_titles, only_catch_alls)
+RULES = (dangling_edges, redundant_edges, lone_children, same_titles, only_catch_alls)
 """Rules on a hierarchy, in report order."""
 
 
@@ -52,6 +53,7 @@ def lint(
     format: str | None = None,
     relations: tuple[str, ...] = (),
     titles: Sequence[Path] = (),
+    dangling: Dangling | None = None,
 ) -> LintResult:
     """Tell faults of a hierarchy's structure, of one with cycles too.
 
@@ -60,13 +62,14 @@ def lint(
         format: As in `load_hierarchy`.
         relations: As in `load_hierarchy`.
         titles: Dictionaries of titles, as in `read_own_titles`.
+        dangling: As in `load_hierarchy`; edges that are dropped are told by a finding.
 
     Raises:
         InputError: As in `load_hierarchy`, cycles excepted, and in `read_own_titles`.
     """
     cycles: tuple[LintFinding, ...] = ()
     try:
-        hierarchy = load_hierarchy(source, format=format, relations=relations)
+        hierarchy = load_hierarchy(source, format=format, relations=relations, dangling=dangling)
     except CyclicError as error:
         hierarchy, cycles = without_cycles(error)
     if titles:

@@ -1,4 +1,4 @@
-"""Faults of edges: parents one of which lies below the other, and headings of a single child."""
+"""Faults of edges: dangling ones, comparable parents of a node, and headings of a single child."""
 
 from __future__ import annotations
 
@@ -10,8 +10,26 @@ from audit.base.cycles import edge_ends
 from audit.base.dag import IntArray
 from audit.base.paths import shortcuts
 from audit.base.plurals import counted
+from audit.hierarchies.dangling import dropped_sentence
 from audit.hierarchies.hierarchy import Hierarchy
 from audit.hierarchies.lint.finding import LintFinding
+
+
+def dangling_edges(hierarchy: Hierarchy) -> Iterator[LintFinding]:
+    """Edges that the hierarchy was built without, since an end of each is no node."""
+    dropped = hierarchy.dropped
+    if dropped.edges:
+        yield LintFinding(
+            "dangling_edge",
+            "warning",
+            dropped_sentence(**dropped.to_dict()),
+            "Add the ids that are missing as nodes, let the edge lead to the successor of an "
+            "obsolete one, or remove the edge.",
+            dropped.edges,
+            "child, parent",
+            hierarchy.edges.nnz + len(dropped.edges),
+            "edges",
+        )
 
 
 def redundant_edges(hierarchy: Hierarchy) -> Iterator[LintFinding]:

@@ -114,11 +114,12 @@ class Release:
         """Numbers of the labels at or below each node that has any."""
         below: dict[str, list[int]] = {}
         for number, label in enumerate(self.labels):
-            for node in self._at_or_above(label):
+            for node in self.at_or_above(label):
                 below.setdefault(node, []).append(number)
         return below
 
-    def _at_or_above(self, node: str) -> set[str]:
+    def at_or_above(self, node: str) -> set[str]:
+        """A node with all that lie above it."""
         seen, waiting = {node}, [node]
         while waiting:
             for parent in self.parents.get(waiting.pop(), ()):
@@ -140,7 +141,7 @@ class Release:
         if not inner & self.labels.keys():
             return frozenset()
         leaves = self.parents.keys() - inner
-        below = Counter(node for leaf in leaves for node in self._at_or_above(leaf))
+        below = Counter(node for leaf in leaves for node in self.at_or_above(leaf))
         wide = {node for node, count in below.items() if 2 * count > len(leaves)}
         tops = {node for node, above in self.parents.items() if SYNTHETIC_ROOT in above}
         return frozenset((wide | tops) & inner & self.labels.keys())

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 import polars as pl
@@ -69,10 +68,7 @@ def _rows(sets: tuple[LabelSet, ...]) -> list[dict[str, str]]:
 
 
 def _cell(row: dict[str, Any]) -> Cell:
-    meets, misses = (tuple(_sets(row[name])) for name in ("meets", "misses"))
+    meets, misses = (
+        tuple((one["scope"], one["node"]) for one in row[name]) for name in ("meets", "misses")
+    )
     return Cell(meets, misses, row["of_labels"], row["differing"])
-
-
-def _sets(rows: list[dict[str, Any]]) -> Iterator[LabelSet]:
-    for row in rows:
-        yield row["scope"], row["node"]

@@ -61,7 +61,7 @@ def causes(
 
 def _cause(name: CauseName, was: str | None, now: str | None, told: str, *, changed: bool) -> Cause:
     unchanged = (
-        "Both runs counted the same data, so that no difference is chance."
+        "Both runs counted the same data, so that no difference between their labels is chance."
         if name == "data"
         else f"Both runs have the same {name}."
     )

@@ -42,6 +42,9 @@ def write_changes(comparison: Comparison, shared: Mapping[str, Any], folder: Pat
     comparison.pairs.write_parquet(restricted / "pair_changes.parquet")
     comparison.edits.write_parquet(restricted / "hierarchy_edits.parquet")
     finding_frame(comparison.checks).write_parquet(restricted / "finding_changes.parquet")
+    if comparison.model is not None:
+        comparison.model.metrics.write_parquet(restricted / "metric_changes.parquet")
+        comparison.model.confusions.write_parquet(restricted / "confusion_changes.parquet")
 
 
 def seal_comparison(

@@ -76,8 +76,7 @@ def _candidates(before: _Pairs, after: _Pairs, n_old: int, n_new: int, same_data
     """Keys of all pairs that may be members: half of the total needed stands in one release."""
     least = LEAST_EXPECTED.value * (n_old + n_new) / max(min(n_old, n_new), 1)
     half = 1 if same_data else math.ceil(least / 2)
-    found: IntArray = np.union1d(before.key[before.joint >= half], after.key[after.joint >= half])
-    return found
+    return np.asarray(np.union1d(before.key[before.joint >= half], after.key[after.joint >= half]))
 
 
 def _columns(release: Release) -> list[str]:

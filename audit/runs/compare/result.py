@@ -14,12 +14,14 @@ from audit.results.result import AuditResult
 from audit.runs.compare.causes import Cause
 from audit.runs.compare.edits import EDITS
 from audit.runs.compare.finding_changes import CheckChange
+from audit.runs.compare.model_changes import ModelChanges
 from audit.runs.compare.node_changes import NodeChanges
 from audit.runs.compare.pair_changes import PairChanges
+from audit.runs.compare.shared_model import SharedModel
 from audit.runs.compare.shared_view import SharedView
 from audit.runs.compare.terms import terms
 
-SCHEMA_VERSION = "2.0"
+SCHEMA_VERSION = "3.0"
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -37,6 +39,8 @@ class Comparison:
     node_changes: NodeChanges
     pair_changes: PairChanges
     checks: tuple[CheckChange, ...]
+    model: ModelChanges | None = None
+    """What differs between the models; None if neither run has predictions."""
 
     @property
     def nodes(self) -> pl.DataFrame:
@@ -50,8 +54,9 @@ class Comparison:
 
     @property
     def changed(self) -> bool:
-        """Whether the comparison shows any difference."""
-        return any(bool(count) for count in self._totals.values())
+        """Whether the comparison shows any difference, or predictions that are not the same."""
+        other_model = self.model is not None and self.model.predictions != "same"
+        return other_model or any(bool(count) for count in self._totals.values())
 
     @cached_property
     def _totals(self) -> dict[str, int]:
@@ -61,6 +66,8 @@ class Comparison:
             "edits": int((~self.edits["from_labels"]).sum()),
             "nodes": len(standing),
             "pairs": len(pairs),
+            "metrics": 0 if self.model is None else self.model.metrics_in_all_changed,
+            "confusions": 0 if self.model is None else len(self.model.confusions_changed),
             **{
                 change: sum(check.count(change) for check in self.checks)
                 for change in ("new", "gone", "worse", "better")
@@ -96,8 +103,14 @@ class Comparison:
             "restated": {"total": self._restated, "rows": view.restated()},
             "edits": {"totals": self._edit_totals(), "rows": view.edits()},
             "checks": [view.check(check) for check in self.checks],
+            "model": self._shared_model(),
             "grouped": any(run.ledger["groups"] is not None for run in (self.old, self.new)),
         }
+
+    def _shared_model(self) -> dict[str, Any] | None:
+        if self.model is None:
+            return None
+        return SharedModel(self.old, self.new, self.model, self.min_cell).view()
 
     @property
     def _restated(self) -> int:
@@ -129,8 +142,10 @@ class Comparison:
         return {edit: counted.get(edit, 0) for edit in EDITS}
 
     def __repr__(self) -> str:
-        told = ", ".join(f"{count:,} {name}" for name, count in self._totals.items() if count)
-        return f"Comparison({told or 'nothing changed'})"
+        told = [f"{count:,} {name}" for name, count in self._totals.items() if count]
+        if self.model is not None and self.model.predictions != "same":
+            told.insert(0, "other predictions")
+        return f"Comparison({', '.join(told) or 'nothing changed'})"
 
     def _repr_markdown_(self) -> str:
         rows = "\n".join(

@@ -31,8 +31,7 @@ class Common:
         it.
         """
         differing = abs(self.old - self.new)
-        same: BoolArray = np.asarray(differing.sum(axis=0)).ravel() == 0
-        return same
+        return np.asarray(np.asarray(differing.sum(axis=0)).ravel() == 0)
 
 
 def common_nodes(old: Release, new: Release) -> Common:
@@ -116,13 +115,11 @@ class _Unions:
         """Those of some nodes that have no other of them above, the largest first."""
         above = self._common.old @ nodes.astype(np.int64)
         tops = np.flatnonzero(nodes & (above == 1))
-        ordered: IntArray = tops[np.argsort(-self._supports[tops], kind="stable")]
-        return ordered
+        return np.asarray(tops[np.argsort(-self._supports[tops], kind="stable")])
 
     def _under(self, tops: IntArray) -> IntArray:
         """Everything at or below some nodes."""
-        found: IntArray = np.unique(self._common.old[:, tops].nonzero()[0])
-        return found
+        return np.asarray(np.unique(self._common.old[:, tops].nonzero()[0]))
 
     def _union_high(self, parts: IntArray) -> int:
         """Hunter's bound: the sum less the joint count of each with one before it."""

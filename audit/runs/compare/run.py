@@ -7,6 +7,7 @@ from audit.results.result import AuditResult
 from audit.runs.compare.causes import causes, same_data
 from audit.runs.compare.edits import Release, hierarchy_edits
 from audit.runs.compare.finding_changes import check_changes
+from audit.runs.compare.model_changes import model_changes
 from audit.runs.compare.node_changes import node_changes
 from audit.runs.compare.pair_changes import pair_changes
 from audit.runs.compare.result import Comparison
@@ -21,8 +22,9 @@ def compare_runs(old: AuditResult, new: AuditResult) -> Comparison:
         new: The later run.
 
     Returns:
-        The comparison. Swapping the runs negates every difference. Intervals and p values assume
-        independent instances, and that the two releases have none in common.
+        The comparison. Swapping the runs negates every difference. Intervals and p values of labels
+        assume independent instances, and that the two releases have none in common; those of models
+        pair the instances that both runs keep.
 
     Raises:
         InputError: If the runs are on different hierarchies, or one of them has no instances.
@@ -42,6 +44,7 @@ def compare_runs(old: AuditResult, new: AuditResult) -> Comparison:
         node_changes=node_changes(before, after, common, same_data=same),
         pair_changes=pair_changes(before, after, common, same_data=same),
         checks=check_changes(old, new),
+        model=model_changes(old, new, same_data=same),
     )
 
 

@@ -36,8 +36,15 @@ ODDS_RATIO = Term(
     "Among many instances the smallest difference is beyond chance; a smaller one is not worth "
     "a curator's time.",
 )
+CONFUSIONS_TESTED = Term(
+    "confusions_tested",
+    1000,
+    "pairs of labels",
+    "The pairs with the largest sum of both confusions; the rest is hardly confused by either "
+    "model, and testing it would only hide these.",
+)
 
-TERMS = (FALSE_DISCOVERY_RATE, LEAST_EXPECTED, ODDS_RATIO)
+TERMS = (FALSE_DISCOVERY_RATE, LEAST_EXPECTED, ODDS_RATIO, CONFUSIONS_TESTED)
 
 
 def terms() -> list[dict[str, Any]]:

@@ -45,7 +45,7 @@ def layers(concepts: Mapping[str, Any]) -> Chapter | None:
         return None
     by_dimension = [row for row in rows if row["measure"] == "probe"]
     together = [row for row in rows if row["measure"] != "probe"]
-    names = _layer_names(rows)
+    names = [layer for _, layer in sorted({(row["place"], row["layer"]) for row in rows})]
     limit = concepts["facts"]["parameters"]["limit"]
     tables = (
         _layer_table("concept-layers", "Each dimension by layer", by_dimension),
@@ -59,10 +59,6 @@ def layers(concepts: Mapping[str, Any]) -> Chapter | None:
     )
     undrawn = [table for table, figure in zip(tables, figures, strict=True) if figure is None]
     return chapter(figures, undrawn)
-
-
-def _layer_names(rows: Rows) -> list[str]:
-    return [layer for _, layer in sorted({(row["place"], row["layer"]) for row in rows})]
 
 
 def _places(names: list[str]) -> list[str]:

@@ -180,8 +180,8 @@ def _alt(lines: Sequence[Subtree], name: str) -> str:
     first, last = lines[0], lines[-1]
     return (
         f"Ranked dot plot of {counted(len(lines), 'node')}: {title(name).lower()} from "
-        f"{value(first.metrics[name])} ({first.node.id}) down to "
-        f"{value(last.metrics[name])} ({last.node.id})."
+        f"{value(first.metrics[name])} for {first.node.text} down to "
+        f"{value(last.metrics[name])} for {last.node.text}."
     )
 
 

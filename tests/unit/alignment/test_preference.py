@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 import polars as pl
+import pyarrow.parquet as pq
 import pytest
 
 from audit.alignment.preference import PreferenceResult, run_preference
@@ -195,6 +196,11 @@ def test_parquet_says_what_json_lines_say(folder: Folder) -> None:
     named.write_parquet(folder.path / "named.parquet")
 
     assert folder.run("scores.parquet") == folder.run("named.parquet") == folder.run()
+
+    said = table.to_arrow().replace_schema_metadata({b"by\xff": b"\xfe"})  # which need not be text
+    pq.write_table(said, folder.path / "said.parquet")
+
+    assert folder.run("said.parquet") == folder.run()
 
 
 def test_gzip_is_unpacked(folder: Folder) -> None:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import signal
 import subprocess
 import sys
+from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 from types import FrameType
@@ -14,7 +16,7 @@ from typing import Any
 import pytest
 
 from audit.base import disk
-from audit.base.disk import alone_in, exchange, working_beside, written_whole
+from audit.base.disk import PassingFolder, alone_in, exchange, working_beside, written_whole
 from audit.base.errors import OutputError
 
 ENDED = """
@@ -193,3 +195,44 @@ def test_a_lasting_file_is_flushed_before_its_name_and_its_name_after(
         begun.write_text("kept")
 
     assert done == [begun.name, "renamed", tmp_path.name]
+
+
+def refusing(number: int) -> Callable[[int, int], None]:
+    def refuse(held: int, operation: int) -> None:
+        raise OSError(number, os.strerror(number))
+
+    return refuse
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="there are no such locks on Windows")
+def test_a_disk_that_knows_no_locks_is_worked_on_without(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    import fcntl
+
+    monkeypatch.setattr(fcntl, "flock", refusing(errno.ENOLCK))
+    with alone_in(tmp_path / "place") as alone:
+        assert not alone
+    with working_beside(tmp_path / "run") as folder, working_beside(tmp_path / "run") as other:
+        assert folder != other
+    assert left_in(tmp_path) == {"place"}
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="there are no such locks on Windows")
+def test_a_disk_that_fails_as_it_locks_is_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    import fcntl
+
+    monkeypatch.setattr(fcntl, "flock", refusing(errno.EIO))
+    with pytest.raises(OutputError, match=os.strerror(errno.EIO)), alone_in(tmp_path / "place"):
+        pass
+
+
+def test_a_passing_folder_goes_with_its_object() -> None:
+    passing = PassingFolder()
+    path = passing.path
+    (path / "file").touch()
+
+    del passing
+    assert not path.exists()

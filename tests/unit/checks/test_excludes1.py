@@ -63,7 +63,7 @@ def test_a_note_is_told_once_with_its_pairs_of_labels() -> None:
     assert finding.severity == "warning"
     assert finding.statement == (
         "{instances} of {of} instances with at least two labels ({share}) "
-        "{instances|carries|carry} a code of A1 Sugar "
+        "{instances|carries|carry} a code of Sugar (A1) "
         "beside a code that is excluded there: “gout (B2.-)”. This conflicts with the Excludes1 "
         "note of release of May unless the two conditions are unrelated."
     )

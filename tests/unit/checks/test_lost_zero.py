@@ -48,8 +48,8 @@ def test_a_label_that_is_a_code_only_with_its_zero_is_found() -> None:
         "rows": 3, "of": 6, "share": 0.5, "labels": 2, "ambiguous": 0, "several": 1, "fitted": 0,
     }  # fmt: skip
     assert [(p.nodes, p.evidence["may_stand_for"].value) for p in finding.parts] == [
-        (("42",), "004.2 Shigella boydii or 042 Human immunodeficiency virus [HIV] disease"),
-        (("19",), "001.9 Cholera, unspecified"),
+        (("42",), "Shigella boydii (004.2) or Human immunodeficiency virus [HIV] disease (042)"),
+        (("19",), "Cholera, unspecified (001.9)"),
     ]
 
 
@@ -93,8 +93,8 @@ def test_without_a_table_the_code_tells_its_code_set() -> None:
     assert values(finding)["of"] == 3
 
 
-SHIGELLA = "004.0 Shigella dysenteriae"
-VESSEL = "00.40 Procedure on single vessel"
+SHIGELLA = "Shigella dysenteriae (004.0)"
+VESSEL = "Procedure on single vessel (00.40)"
 
 
 def told(tables: Tables) -> dict[str, object]:
@@ -137,9 +137,9 @@ def test_a_category_of_diagnoses_may_have_been_a_code_one_of_procedures_never() 
     [
         ("procedures", "0.4", VESSEL),
         ("procedures", ".4", None),
-        ("diagnoses", "8.8", "008.8 Intestinal infection due to other organism, not elsewhere "
-         "classified"),
-        ("diagnoses", "42.0", "042 Human immunodeficiency virus [HIV] disease"),
+        ("diagnoses", "8.8", "Intestinal infection due to other organism, not elsewhere "
+         "classified (008.8)"),
+        ("diagnoses", "42.0", "Human immunodeficiency virus [HIV] disease (042)"),
         ("diagnoses", "250.0", None),
     ],
 )  # fmt: skip

@@ -102,7 +102,7 @@ def test_within_a_branch_it_is_a_note() -> None:
     (finding,) = checked([*right(100), *stray(2), (40, ["cat"], ["dog"])]).findings
 
     assert finding.severity == "note"
-    assert "(siblings)" in finding.statement
+    assert ", siblings: the model answers" in finding.statement
 
 
 def test_across_branches_it_is_a_warning_where_no_instance_has_two_labels_or_two_answers() -> None:

@@ -12,6 +12,7 @@ from audit.checks.rules.record_cap import CHECK, LEAST_RATIO, pile_of
 from audit.measure.measure import measure
 from audit.policy.policy import Policy
 from audit.results.findings import CheckResult
+from audit.results.wording import filled
 from fixtures.labelled import labelled, tree
 
 WIDE = tree(" ".join(f"n{i:02}" for i in range(30)) + " < top")
@@ -117,6 +118,14 @@ def test_it_is_one_warning_with_its_neighbours() -> None:
     assert (values["one_shorter"], values["two_shorter"], values["longer"]) == (40, 45, 0)
     assert (values["expected"], values["ratio"], values["family"]) == (40, 4, 1)
     assert float(values["ratio_low"] or 0) < 4 < float(values["ratio_high"] or 0)
+
+
+def test_its_sentence_leaves_out_what_is_withheld() -> None:
+    (finding,) = checked([*CUT, 0]).findings
+    shown = {name: quantity.value for name, quantity in finding.evidence.items()}
+    assert "exactly 5, where the shorter ones let expect" in filled(finding.statement, shown)
+    withheld = filled(finding.statement, {**shown, "expected": None})
+    assert "exactly 5, and 0 have more" in withheld
 
 
 def test_a_cap_of_one_site_is_found_where_the_policy_names_the_column() -> None:

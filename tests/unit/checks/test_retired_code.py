@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from dataclasses import replace
 from datetime import date
+from pathlib import Path
 
 import polars as pl
 
 from audit.checks.rules import lost_zero, not_specific, unknown_code, wrong_table
 from audit.checks.rules.retired_code import CHECK
 from audit.hierarchies.hierarchy import Hierarchy
+from audit.hierarchies.reading import load_hierarchy
 from audit.measure.measure import measure
 from audit.policy.code_dates import Spell
 from audit.policy.policy import Policy
@@ -156,3 +158,62 @@ def test_dates_are_enough_without_an_edition(toy_hierarchy: Hierarchy) -> None:
     (finding,) = CHECK.run(measured).findings
 
     assert finding.nodes == ("cow",)
+
+
+ONTOLOGY = """[Term]
+id: T:0
+name: root
+[Term]
+id: T:1
+name: one
+is_a: T:0
+alt_id: T:9
+[Term]
+id: T:2
+name: two
+is_a: T:0
+[Term]
+id: T:5
+is_obsolete: true
+replaced_by: T:2
+[Term]
+id: T:6
+is_obsolete: true
+consider: T:1
+consider: T:2
+[Term]
+id: T:7
+is_obsolete: true
+"""
+
+
+def test_labels_that_the_hierarchy_retired_are_told_with_their_successors(tmp_path: Path) -> None:
+    (tmp_path / "toy.obo").write_text(ONTOLOGY)
+    hierarchy = load_hierarchy(tmp_path / "toy.obo")
+    labels = {"a": ["T:1", "T:9"], "b": ["T:5"], "c": ["T:6", "T:2"], "d": ["T:7"], "e": ["T:8"]}
+    dataset = labelled(hierarchy, labels)
+    counted = measure(dataset, Policy())
+
+    (finding,) = CHECK.run(counted).findings
+
+    assert (finding.id, finding.severity) == ("retired_code:replaced", "warning")
+    assert {part.nodes[0]: part.evidence["may_stand_for"].value for part in finding.parts} == {
+        "T:5": "two (T:2)",
+        "T:6": "one (T:1) or two (T:2)",
+        "T:7": "nothing that the hierarchy names",
+        "T:9": "one (T:1)",
+    }
+    assert {"rows": 4, "of": 7, "labels": 4, "kept": 2, "refused": 2}.items() <= values(
+        finding
+    ).items()
+    assert dict(dataset.ledger.refused) == {"unknown_code": 1, "retired_code": 2}
+    assert CHECK.cases is not None
+    assert CHECK.cases(counted, finding).tolist() == [0, 1, 2, 3]
+    (unknown,) = unknown_code.CHECK.run(counted).findings
+    assert [part.nodes[0] for part in unknown.parts] == ["T:8"]
+
+
+def test_a_hierarchy_that_retired_labels_passes_where_none_is_used(tmp_path: Path) -> None:
+    (tmp_path / "toy.obo").write_text(ONTOLOGY)
+    counted = measure(labelled(load_hierarchy(tmp_path / "toy.obo"), {"a": ["T:1"]}), Policy())
+    assert CHECK.run(counted).status == "pass"

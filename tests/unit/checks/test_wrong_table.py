@@ -32,7 +32,7 @@ def test_a_procedure_among_diagnoses_is_found() -> None:
     assert finding.parts[0].nodes == ("3893",)
     assert (
         finding.parts[0].evidence["may_stand_for"].value
-        == "38.93 Venous catheterization, not elsewhere classified"
+        == "Venous catheterization, not elsewhere classified (38.93)"
     )
 
 

@@ -12,13 +12,14 @@ from rich.console import Console
 from rich.progress import Progress as Live
 
 from audit.cli.live_progress import following, progress_columns
-from audit.cli.terminal import LONGEST, TOP, one_line, sentence_of, summary
+from audit.cli.terminal.summary import TOP, sentence_of, summary
+from audit.cli.terminal.tables import LONGEST, one_line
 
 
 def finding(severity: str = "warning", **changed: Any) -> dict[str, Any]:
     return {
         "severity": severity,
-        "statement": "Below 428 Heart failure, 978 of 1,351 instances (72.4%) are residual.",
+        "statement": "Below Heart failure (428), 978 of 1,351 instances (72.4%) are residual.",
         "evidence": {"share": 0.724, "low": 0.698, "high": 0.746},
         "waiver": None,
         "known": False,
@@ -112,6 +113,19 @@ def test_findings_are_the_worst_then_the_first_of_each_check() -> None:
     assert "many 3" not in text
     assert "let 0" not in text
     assert f"{TOP} of 6 findings" in text
+
+
+def test_findings_to_be_fixed_are_listed_with_who_fixes_them_until_when_and_why() -> None:
+    promise = {"owner": "Ward\n7", "reason": "Ask.", "expires": "2031-01-01"}
+    many = [finding(id=f"many:{i}", to_fix=promise) for i in range(TOP + 2)]
+    text = words_of(printed(shared(check("many", "warn", *many, finding(id="many:none")))))
+
+    assert f"{TOP + 2} findings to be fixed" in text
+    assert f"many:{TOP - 1}: To be fixed by Ward 7 until 2031-01-01: Ask." in text
+    assert f"many:{TOP}" not in text
+    assert "many:none" not in text
+    assert "and 2 more" in text
+    assert "to be fixed" not in printed(shared(check("many", "warn", finding())))
 
 
 def test_what_no_report_shows_is_counted_where_there_is_some() -> None:
@@ -240,9 +254,9 @@ def test_withheld_numbers_come_with_a_hint_and_others_without() -> None:
     finding = {"evidence": {}, "parts": [{"evidence": evidence}]}
     shared = {"policy": {"min_cell": 11}, "checks": [{"findings": [finding]}]}
 
-    from audit.cli import terminal
+    from audit.cli.terminal.summary import _withheld
 
-    told_ = list(terminal._withheld(shared))
+    told_ = list(_withheld(shared))
     assert "--min-cell 1" in str(told_[-1])
     evidence["instances"] = "other"
-    assert list(terminal._withheld(shared)) == []
+    assert list(_withheld(shared)) == []

@@ -160,6 +160,14 @@ def test_a_damaged_row_group_is_named(tmp_path: Path) -> None:
         count_pairs(path, toy())
 
 
+def test_what_is_said_of_a_table_need_not_be_text(tmp_path: Path) -> None:
+    path = tmp_path / "rows.parquet"
+    table = pl.DataFrame({"instance": ["1"], "label": ["dog"]}).to_arrow()
+    pq.write_table(table.replace_schema_metadata({b"by\xff": b"\xfe"}), path)
+
+    assert count_pairs(path, toy()).tally.instances == 1
+
+
 @pytest.mark.parametrize(
     ("name", "content", "told"),
     [

@@ -14,8 +14,10 @@ import pyarrow.parquet as pq
 import pytest
 
 from audit.base.errors import AuditError
+from audit.base.files import parquet_schema
 from audit.data.formats import read_labels, read_predictions
 from audit.data.label_format import Columns
+from audit.hierarchies.formats.interface import read_concepts
 from audit.hierarchies.reading import load_hierarchy
 from fixtures.prediction_files import npy_bytes, npz_bytes, safetensors_bytes
 
@@ -111,3 +113,23 @@ def test_a_column_whose_name_is_no_text_is_refused(tmp_path: Path) -> None:
 
     with pytest.raises(AuditError, match="a Parquet file is required"):
         read_labels(path, Columns())
+
+
+def test_what_is_said_of_a_table_need_not_be_text(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "labels.parquet"
+    table = pa.table({"instance": ["1"], "label": ["dog"]})
+    pq.write_table(table.replace_schema_metadata({b"by\xff": b"\xfe"}), path)
+
+    assert read_labels(path, Columns()).rows["label"].to_list() == ["dog"]
+    assert parquet_schema(path) == {"instance": pl.String, "label": pl.String}
+    assert capfd.readouterr().err == ""
+
+
+def test_a_concept_without_a_name_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "abstraction_graph.json"
+    path.write_text('[{"id": 0, "=name": "(all)"}, {"id": 1, "name": "dog", "parent": 0}]')
+
+    with pytest.raises(AuditError, match=str(path)):
+        read_concepts(path)

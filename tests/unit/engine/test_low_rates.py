@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from scipy.stats import betabinom, binom
+from scipy.stats import betabinom, binom, norm, t
 
 from audit.engine.statistics import low_rates as tested
 from audit.engine.statistics.fdr import benjamini_hochberg
@@ -49,7 +49,9 @@ def test_each_share_is_held_against_all_others(counts: list[tuple[int, int]]) ->
         assert found.others[place] == pytest.approx(mean)
         assert found.spread[place] == pytest.approx(spread, abs=1e-9)
         tail = tested._lower_tail(int(k[place]), int(n[place]), mean, spread)
-        assert found.p_value[place] == pytest.approx(tail, abs=1e-9)
+        m = int(others.sum())
+        z = t.ppf(found.p_value[place], m - 1) * math.sqrt(1 + 1 / m)
+        assert norm.cdf(z) == pytest.approx(tail, abs=1e-9)
 
 
 def anova(k: np.ndarray, n: np.ndarray) -> tuple[float, float]:
@@ -94,6 +96,24 @@ def test_shares_that_differ_anyway_are_seldom_told() -> None:
         k, n = drawn(seed + 100, shares, 400)
         told += int((benjamini_hochberg(low_rates(k, n).p_value, 60) <= 0.05).sum())
     assert told <= 0.01 * 30 * 60
+
+
+@pytest.mark.parametrize("shares", [6, 10, 20])
+def test_few_shares_that_differ_anyway_are_seldom_told_either(shares: int) -> None:
+    told = 0
+    for seed in range(100):
+        k, n = drawn(seed, np.random.default_rng(seed).normal(0.917, 0.019, shares), 1600)
+        told += bool((benjamini_hochberg(low_rates(k, n).p_value, shares) <= 0.05).any())
+    assert told <= 12
+
+
+def test_one_of_six_that_guesses_is_told() -> None:
+    shares = np.array([0.5, 0.93, 0.92, 0.9, 0.89, 0.94])
+    k, n = drawn(1, shares, 300)
+
+    q_value = benjamini_hochberg(low_rates(k, n).p_value, 6)
+
+    assert np.flatnonzero(q_value <= 0.05).tolist() == [0]
 
 
 def test_few_or_no_shares_are_not_tested() -> None:

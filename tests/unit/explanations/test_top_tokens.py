@@ -9,14 +9,11 @@ from scipy.signal import find_peaks
 
 from audit.explanations.agreement.top_tokens import (
     above_mean,
-    dynamic_k,
-    fixed_k,
     local_maxima,
     peaks,
     ranking,
     row_keys,
 )
-from audit.explanations.lists import lists_of
 from fixtures.brute_force_agreement import released_peaks
 
 EXAMPLE = [0.1, 0.5, 0.8, 0.2, 0.3, 0.1, 0.5, 0.6, 0.6, 0.1]
@@ -25,9 +22,9 @@ EXAMPLE = [0.1, 0.5, 0.8, 0.2, 0.3, 0.1, 0.5, 0.6, 0.6, 0.1]
 
 @pytest.mark.parametrize("compat", [None, "kamp"])
 def test_the_example_of_the_released_code_has_its_peaks(compat: str | None) -> None:
-    chosen = dynamic_k(lists_of([EXAMPLE], np.float64), compat)  # type: ignore[arg-type]
+    chosen = peaks(np.array([EXAMPLE]), compat)  # type: ignore[arg-type]
 
-    assert np.flatnonzero(chosen.values).tolist() == [2, 7]
+    assert np.flatnonzero(chosen).tolist() == [2, 7]
 
 
 def scipys(scores: np.ndarray) -> list[int]:
@@ -94,27 +91,25 @@ def test_every_row_has_a_peak_even_if_its_mean_is_rounded_up() -> None:
 
 
 def test_scores_are_signed() -> None:
-    scores = lists_of([[-9.0, 1.0, 2.0]], np.float64)
-    chosen, _ = fixed_k(scores, 1, np.zeros(1, np.uint64))
+    scores = np.array([[-9.0, 1.0, 2.0]])
 
-    assert chosen[0].tolist() == [False, False, True]
-    assert dynamic_k(scores)[0].tolist() == [False, False, True]
+    assert ranking(scores, np.zeros(1, np.uint64)).order.tolist() == [[2, 1, 0]]
+    assert peaks(scores).tolist() == [[False, False, True]]
 
 
-def test_more_than_there_are_chooses_all_and_empty_rows_choose_nothing() -> None:
-    scores = lists_of([[1.0, 2.0], [], [3.0]], np.float64)
-    chosen, tied = fixed_k(scores, 5, np.zeros(3, np.uint64))
+def test_keys_decide_nothing_where_all_tokens_are_chosen() -> None:
+    order = ranking(np.array([[1.0, 1.0]]), np.zeros(1, np.uint64))
 
-    assert chosen.values.all()
-    assert not tied.any()
-    assert dynamic_k(scores).values.tolist() == [False, True, True]
+    assert order.tied_at(1).tolist() == [True]
+    assert order.tied_at(2).tolist() == order.tied_at(5).tolist() == [False]
 
 
 def test_ties_are_counted_where_they_decide() -> None:
-    scores = lists_of([[3.0, 1.0, 1.0], [3.0, 2.0, 1.0], [3.0, 3.0, 1.0]], np.float64)
+    scores = np.array([[3.0, 1.0, 1.0], [3.0, 2.0, 1.0], [3.0, 3.0, 1.0]])
+    order = ranking(scores, np.zeros(3, np.uint64))
 
-    assert fixed_k(scores, 2, np.zeros(3, np.uint64))[1].tolist() == [True, False, False]
-    assert fixed_k(scores, 1, np.zeros(3, np.uint64))[1].tolist() == [False, False, True]
+    assert order.tied_at(2).tolist() == [True, False, False]
+    assert order.tied_at(1).tolist() == [False, False, True]
 
 
 def test_keys_choose_evenly_among_equal_scores() -> None:

@@ -33,7 +33,7 @@ V10\tHistory
 def read(tmp_path: Path, text: str) -> Hierarchy:
     path = tmp_path / "ICD9_descriptions"
     path.write_text(text, encoding="utf-8")
-    return FORMAT.read(path, ())
+    return FORMAT.read(path, (), "refuse")
 
 
 @pytest.fixture(scope="module")
@@ -144,7 +144,7 @@ def test_the_format_is_told_by_its_lines(tmp_path: Path) -> None:
 
 @needs_data
 def test_the_published_file_has_21164_nodes() -> None:
-    hierarchy = FORMAT.read(Path(REAL or "") / "icd9cm" / "ICD9_descriptions", ())
+    hierarchy = FORMAT.read(Path(REAL or "") / "icd9cm" / "ICD9_descriptions", (), "refuse")
     assert len(hierarchy) == 21_164
     assert int(hierarchy.depth.max()) == 7
     assert int(hierarchy.leaf.sum()) == 17_445

@@ -131,8 +131,8 @@ def test_a_node_that_is_its_own_parent_is_a_cycle() -> None:
         build(("a", "a"))
 
 
-def test_undeclared_ids_are_named() -> None:
-    with pytest.raises(HierarchyError, match="undeclared: 'x', 'y'"):
+def test_edges_to_undeclared_ids_are_named() -> None:
+    with pytest.raises(HierarchyError, match="'a -> x', 'y -> a'"):
         build(("a", "x"), ("y", "a"), nodes=["a"])
 
 

@@ -99,17 +99,51 @@ def test_alternative_ids_are_placed_at_their_term(tmp_path: Path) -> None:
     coding = hierarchy.coding
 
     assert coding is not None
-    assert (coding.name, coding.persons) == ("obo-alt-ids/1", False)
+    assert (coding.name, coding.persons) == ("retired-ids/1", False)
     assert coding.place("T:9", None, hierarchy) == Placement(node="T:1")
     assert coding.place("T:2", None, hierarchy) == Placement(node="T:2")
-    assert coding.place("T:4", None, hierarchy) == Placement(reason="unknown_code")
+    assert coding.place("T:4", None, hierarchy) == Placement(reason="retired_code")
+    assert coding.place("T:404", None, hierarchy) == Placement(reason="unknown_code")
 
 
 def test_an_alternative_id_of_two_terms_has_no_place(tmp_path: Path) -> None:
     hierarchy = load_hierarchy(written(tmp_path))
 
     assert hierarchy.coding is not None
-    assert hierarchy.coding.place("T:8", None, hierarchy) == Placement(reason="unknown_code")
+    assert hierarchy.coding.place("T:8", None, hierarchy) == Placement(reason="retired_code")
+
+
+OBSOLETE = """[Term]
+id: T:1
+[Term]
+id: T:2
+[Term]
+id: T:5
+is_obsolete: true
+replaced_by: T:2
+consider: T:1
+[Term]
+id: T:6
+is_obsolete: true
+consider: T:1
+consider: T:2
+[Term]
+id: T:7
+is_obsolete: true
+replaced_by: T:5
+"""
+
+
+def test_an_obsolete_term_is_placed_at_its_only_replacement(tmp_path: Path) -> None:
+    hierarchy = load_hierarchy(written(tmp_path, OBSOLETE))
+    coding = hierarchy.coding
+
+    assert coding is not None
+    assert "T:5" not in hierarchy
+    assert coding.place("T:5", None, hierarchy) == Placement(node="T:2")
+    for unclear in ("T:6", "T:7"):
+        assert coding.place(unclear, None, hierarchy) == Placement(reason="retired_code")
+    assert coding.retired == {"T:5": ("T:2",), "T:6": ("T:1", "T:2"), "T:7": ()}
 
 
 def test_without_alternative_ids_there_are_no_rules(tmp_path: Path) -> None:
@@ -128,13 +162,16 @@ def test_format_is_found_without_its_suffix(tmp_path: Path, text: str) -> None:
 def test_an_undeclared_parent_is_refused_with_its_line(tmp_path: Path) -> None:
     text = "[Term]\nid: a\n\n[Term]\nid: b\nis_a: a\nis_a: lost ! gone\nis_a: lost\nis_a: also\n"
 
-    assert "Found: 'lost', 'also'\n" in refused(written(tmp_path, text), HierarchyError, ":7")
+    message = refused(written(tmp_path, text), HierarchyError, ":7")
+
+    assert "Found: 2 edges that have an end which is none: 'b -> lost', 'b -> also'\n" in message
+    assert "--dangling drop" in message
 
 
 def test_an_obsolete_parent_is_refused(tmp_path: Path) -> None:
     text = "[Term]\nid: a\nis_obsolete: true\n[Term]\nid: b\nis_a: a\n"
 
-    assert "'a'" in refused(written(tmp_path, text), HierarchyError, ":6")
+    assert "'b -> a'" in refused(written(tmp_path, text), HierarchyError, ":6")
 
 
 def test_a_cycle_is_shown(tmp_path: Path) -> None:

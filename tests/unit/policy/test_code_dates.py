@@ -125,3 +125,14 @@ def test_a_table_is_read_exactly_when_no_two_spells_share_a_day(
         assert not backward
         assert len(days) == len(set(days))
         assert sorted(map(str, read)) == sorted(str(Spell(*spell)) for spell in spells)
+
+
+def test_text_of_parquet_that_is_no_utf_8_is_refused(tmp_path: Path) -> None:
+    """Arrow reads such text, and Polars panics as it gives it to Python."""
+    path = tmp_path / "dates.parquet"
+    days = {"code": ["zebra"], "first": ["2001-10-01"], "last": ["2002-10-01"]}
+    pl.DataFrame(days).write_parquet(path, compression="uncompressed")
+    path.write_bytes(path.read_bytes().replace(b"zebra", b"ze\xb1ra"))
+
+    with pytest.raises(InputError, match="Invalid UTF8"):
+        read_code_dates(path)

@@ -70,6 +70,7 @@ def test_small_cells_are_eleven_for_persons_and_one_otherwise() -> None:
     [
         ("[least_joint]\nvalue = 1\nreason = 'x'", "least_joint must lie between 2 and inf, not 1"),
         ("[excess_ratio]\nvalue = 0.9\nreason = 'x'", "excess_ratio must lie between 1 and inf"),
+        ("min_cell = " + "9" * 5000, "a TOML file is required"),
         ("[[expected]]\nnodes = ['a']\nsource = 'x'", "expected.0.nodes"),
         ("[[expected]]\nnodes = ['a', 'b']\nsource = ''", "expected.0.source (line 3)"),
         ("[[expected]]\nnodes = ['a', 'b']", "expected.0.source"),
@@ -123,6 +124,7 @@ def test_a_file_may_hold_everything(tmp_path: Path) -> None:
         ("min_cell = 0", "min_cell"),
         ("max_findings = 0", "max_findings"),
         ("no_such_key = 1", "no_such_key"),
+        ("rachet = true", "rachet (line 1): there is no such key'\nHint: did you mean ratchet?"),
         ('min_cell = "11"', "min_cell"),
         ('labelled_ancestors = "sometimes"', "labelled_ancestors"),
         ("residual_share = { value = 0.5 }", "residual_share.reason"),
@@ -208,6 +210,14 @@ def test_a_waiver_names_one_place_or_the_whole_check() -> None:
     assert Waiver(**WAIVER).place == {}
     assert Waiver(**WAIVER, subtree="a").nodes == ("a",)
     assert Waiver(**WAIVER, pair=("b", "a")).place == {"pair": ("b", "a")}
+    alone = {**WAIVER, "check": "a_check", "finding": "a_check:a"}
+    assert Waiver(**alone).place == {"finding": "a_check:a"}
+    assert Waiver(**alone).nodes == ()
+    with pytest.raises(ValueError, match="one of node, finding may be given"):
+        Waiver(**alone, node="a")
+    for check in ("*", "a", "a_check_too"):
+        with pytest.raises(ValueError, match="check must be that of the finding a_check:a"):
+            Waiver(**{**alone, "check": check})
     with pytest.raises(ValueError, match="one of node, pair may be given"):
         Waiver(**WAIVER, node="a", pair=("a", "b"))
 

@@ -27,9 +27,8 @@ def _view(findings: int, length: int) -> dict[str, Any]:
 
 
 def ids(report: Report) -> set[str]:
-    named = [row[0] for one in report.more for row in one.table.rows]
-    lines = {cell.name for cell in named if isinstance(cell, Named)}
-    return lines | {card.id for card in report.leading}
+    named = [row[0] for one in report.blocks for row in one.table.rows]
+    return {cell.name for cell in named if isinstance(cell, Named)}
 
 
 @pytest.mark.slow
@@ -45,7 +44,7 @@ def test_every_finding_stands_within_what_a_policy_shows() -> None:
 def test_findings_stand_or_are_counted(budget: Budget, findings: int) -> None:
     report = huge(findings)
     kept = printed(report, budget)
-    total = len(report.leading) + sum(len(one.cards) for one in report.more)
+    total = sum(len(one.findings) for one in report.blocks)
     assert len(ids(kept.report)) + kept.findings == total
 
 

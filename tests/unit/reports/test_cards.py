@@ -1,46 +1,19 @@
-"""Which findings lead, and how a statement is set."""
+"""What is told of one finding, and how its statement is set."""
 
 from __future__ import annotations
 
-from collections import Counter
+from typing import Any
 
 from fixtures import results
-from reports.chapters.cards import (
-    LEADING,
-    PER_CHECK,
-    card,
-    cards,
-    evidence_lines,
-    introduction,
-    leading,
-    more,
-)
-from reports.words.words import SEVERITIES
+from reports.chapters.blocks import blocks
+from reports.chapters.cards import card, evidence_lines
+from reports.chapters.tables import waivers_table
+from reports.words.parts import Card, Ranged
 
 
-def test_the_worst_severity_leads_and_no_check_hides_the_others() -> None:
-    first, rest = leading(cards(results.big_result(checks=4).shared()["checks"], {}))
-    severities = [SEVERITIES.index(card.badge.word.lower()) for card in first]
-    assert severities == sorted(severities)
-    assert len(first) == LEADING
-    assert max(Counter(card.check for card in first).values()) <= PER_CHECK
-    assert len(first) + len(rest) == 4 * 20
-
-
-def test_every_other_finding_stands_with_its_check() -> None:
-    _, rest = leading(cards(results.big_result(checks=4).shared()["checks"], {}))
-    groups = more(rest)
-    assert sum(len(group.cards) for group in groups) == len(rest)
-    assert all({card.check for card in group.cards} == {group.check} for group in groups)
-    assert all(len(group.table.rows) == len(group.cards) for group in groups)
-
-
-def test_introduction_counts_what_is_left_out() -> None:
-    checks = results.big_result(checks=4).shared()["checks"]
-    told = introduction(checks, 20, 60)
-    assert "Here are 20 of 80, at most 8 of each check" in told
-    assert "folded into them: 6 more" in told
-    assert "only counted: 80" in told
+def cards(checks: Any, thresholds: Any) -> list[Card]:
+    """The findings of all blocks."""
+    return [one for block in blocks(checks, thresholds) for one in block.findings]
 
 
 def test_first_sentence_is_the_headline() -> None:
@@ -52,16 +25,44 @@ def test_first_sentence_is_the_headline() -> None:
 
 def test_pairs_stand_in_two_columns() -> None:
     found = cards(results.sample_result().shared()["checks"], {})
-    parts = found[0].parts
-    assert parts is not None
+    parts = next(one.parts for one in found if one.parts and len(one.parts.columns) == 3)
     assert [column.heading for column in parts.columns] == ["Node", "With", "Instances with both"]
 
 
 def test_a_waived_finding_stands_last_and_names_its_owner() -> None:
-    *others, last = cards(results.judged_result().shared()["checks"], {})
+    checks = results.judged_result().shared()["checks"]
+    found = [one.findings for one in blocks(checks, {})]
+    (block,) = [some for some in found if any("waived" in one.badge.word for one in some)]
+    *others, last = block
     assert last.badge.word == "Note, waived"
     assert "Waived by Coding office until 2031-01-01: Agreed with" in last.explanation
     assert not any("waived" in card.badge.word for card in others)
+
+
+def test_what_was_decided_on_a_finding_stands_on_it() -> None:
+    (check,) = (
+        one for one in results.judged_result().shared()["checks"] if one["name"] == "cross_branch"
+    )
+    (waived,) = (one for one in check["findings"] if one["waiver"])
+    promise = {"owner": "Ward 7", "reason": "Ask the coders.", "expires": "2031-01-01"}
+    accepted = {**waived, "waiver": {**promise, "decision": "accepted"}}
+    to_fix = {**waived, "waiver": None, "to_fix": promise}
+    (first, second) = cards([{**check, "findings": [to_fix, accepted]}], {})
+
+    assert first.badge.word == "Note, to be fixed"
+    assert "To be fixed by Ward 7 until 2031-01-01: Ask the coders." in first.explanation
+    assert second.badge.word == "Note, accepted"
+    assert "Accepted by Ward 7 until 2031-01-01: Ask the coders." in second.explanation
+
+
+def test_waivers_of_earlier_versions_have_no_column_of_decisions() -> None:
+    stated = {"check": "a_check", "owner": "Office", "expired": False, "used": 2}
+    (earlier, now) = (waivers_table([one]) for one in (stated, {**stated, "decision": "to_fix"}))
+
+    assert earlier is not None
+    assert "Decision" not in [column.heading for column in earlier.columns]
+    assert now is not None
+    assert "to be fixed" in now.rows[0]
 
 
 def test_a_known_finding_says_so() -> None:
@@ -99,3 +100,29 @@ def test_nodes_that_the_breakdown_lists_are_not_listed_twice() -> None:
     assert card(
         findings[0] | {"nodes": [{"id": "x", "title": None}]}, shared["checks"][0], "a", {}
     ).nodes
+
+
+def test_a_share_has_its_interval_and_the_rest_says_how_sure() -> None:
+    checks = results.sample_result().shared()["checks"]
+    found = [one for one in cards(checks, {}) if one.check == "residual_overuse"]
+
+    assert found
+    for one in found:
+        told = {name for name, _ in one.sure}
+        assert told.isdisjoint({"share", "95% interval", "instances"})
+        assert isinstance(one.measure, Ranged) or one.measure == "withheld"
+        assert " of " in one.count
+
+
+def test_a_node_without_title_stands_under_the_nearest_one_with_a_title() -> None:
+    check = next(c for c in results.sample_result().shared()["checks"] if c["findings"])
+    finding = check["findings"][0] | {"nodes": [{"id": "414.0", "title": None}], "parts": []}
+    finding["statement"] = "10 of 20 instances carry 414.0."
+    above = {"414.0": {"node": "414.0", "above": ["390-459", "414"], "below": "Heart disease"}}
+
+    one = card(finding, check, "a", {}, above=above)
+
+    assert [(node.id, node.title, node.below) for node in one.about] == [
+        ("414.0", "", "Heart disease")
+    ]
+    assert one.lineage == ("414.0", "390-459", "414")

@@ -36,9 +36,9 @@ def _sections(shared: Any) -> list[str]:
     return [section.id for section in sections(build(shared), paper=False)]
 
 
-def test_chapters_follow_the_check_table() -> None:
+def test_chapters_follow_the_coverage() -> None:
     found = _sections(results.rich_result().shared())
-    assert found[found.index("checks") + 1 :][:4] == CHAPTERS
+    assert found[found.index("coverage") + 1 :][:4] == CHAPTERS
 
 
 def test_without_predictions_there_is_no_chapter_and_no_method_of_one() -> None:

@@ -55,7 +55,7 @@ def test_every_row_of_the_view_stands_in_it(shared: dict[str, Any], html: str) -
     text = Document(html).text
 
     for row in (*shared["nodes"]["rows"], *shared["edits"]["rows"], *shared["restated"]["rows"]):
-        assert joined(f"{row['node']}{row['title'] or ''}") in text
+        assert joined(f"{row['title'] or ''}{row['node']}") in text
     for check in shared["checks"]:
         assert check["name"] in text
         for finding in check["findings"]:

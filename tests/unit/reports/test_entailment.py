@@ -231,6 +231,53 @@ def test_the_first_tables_are_those_of_the_paper(shared: dict[str, Any], report:
     assert shares == [f"{k / n:.1%}" for k, n in zip(sums, sizes, strict=True)]
 
 
+@pytest.mark.parametrize(
+    ("id_", "part", "whole", "share"),
+    [
+        ("entailment-elements", "Tuples", "Of", "Share"),
+        ("entailment-shared", "In both", "Of", "Share"),
+        ("entailment-near", "Nearly the same", "Of", "Share"),
+        ("entailment-weak", "Weak", "Tuples with votes", "Weak, share"),
+        ("entailment-wordnet", "Agreeing", "Both in WordNet", "Share"),
+        ("entailment-concepts", "Valid edges", "Of", "Share"),
+    ],
+)
+def test_a_share_is_that_of_the_counts_beside_it(
+    report: Report, id_: str, part: str, whole: str, share: str
+) -> None:
+    told = list(_cells(report, id_))
+    assert any(row[part] != "0" for row in told)
+    for row in told:
+        some, every = (int(row[name].replace(",", "")) for name in (part, whole))
+        assert row[share].split()[0] == (f"{some / every:.1%}" if every else "–")
+
+
+@pytest.mark.parametrize(
+    ("id_", "parts", "whole"),
+    [
+        ("entailment-coverage", ("Answered", "Neither", "No answer"), "Tuples"),
+        ("entailment-generated", ("With a text", "Without a text"), "Instances with a reference"),
+        ("entailment-consistency", ("Closed", "Broken", "Open"), "Chains"),
+        ("entailment-generation-set", ("In both", "Valid here alone"), "Valid here"),
+    ],
+)
+def test_parts_add_up_to_their_whole(
+    report: Report, id_: str, parts: tuple[str, ...], whole: str
+) -> None:
+    told = list(_cells(report, id_))
+    assert told
+    for row in told:
+        assert sum(int(row[name]) for name in parts) == int(row[whole])
+
+
+def _cells(report: Report, id_: str) -> Iterator[dict[str, str]]:
+    """The texts of each row by heading."""
+    table = table_of(report, id_)
+    for row in (*table.rows, *([table.total] if table.total else [])):
+        headings = (column.heading for column in table.columns)
+        yield dict(zip(headings, map(text_of, row), strict=True))
+
+
 def test_a_share_stands_with_its_interval(report: Report) -> None:
     for name in ("entailment-valid", "entailment-shared", "entailment-weak", "entailment-accuracy"):
         cells = [cell for row in table_of(report, name).rows for cell in row]
@@ -246,8 +293,10 @@ def test_models_come_first_and_closed_forms_beside_their_baselines(report: Repor
         "Majority", "Majority, by its closed form", "Random", "Random, by its closed form",
     ]  # fmt: skip
     figure = figure_of(report, "entailment-models")
-    drawn = re.findall(r">([^<>]+)</text>", figure.drawing.markup)
-    lines = [text for text in drawn if text in {*told, "Majority", "Random", "Concept alone"}]
+    placed = re.findall(
+        r'<text[^>]*translate\(-12,([\d.]+)\)"[^>]*>([^<>]+)</text>', figure.drawing.markup
+    )
+    lines = [text for _, text in sorted(placed, key=lambda one: float(one[0]))]
     assert lines[: len(MODELS) + 2] == [*names[: len(MODELS)], "Majority", "Random"]
 
 

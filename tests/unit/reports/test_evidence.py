@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fixtures import results
-from reports.chapters.cards import cards
+from reports.chapters.blocks import blocks
 from reports.charts import evidence, scales
 from reports.charts.evidence import plots
 from reports.charts.scales import around_one, around_zero, from_zero
@@ -167,7 +167,12 @@ def test_what_is_withheld_is_drawn_nowhere(kind: str) -> None:
 def test_a_card_without_a_drawing_says_why() -> None:
     sample = results.sample_result()
     coarse = replace(sample, policy={**sample.policy, "min_cell": results.INSTANCES}).shared()
-    undrawn = [card for card in cards(coarse["checks"], THRESHOLDS) if not card.plots]
+    undrawn = [
+        card
+        for block in blocks(coarse["checks"], THRESHOLDS)
+        for card in block.findings
+        if not card.plots
+    ]
     assert undrawn
     assert all("withheld" in card.undrawn for card in undrawn)
 

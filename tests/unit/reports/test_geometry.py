@@ -14,6 +14,7 @@ import pytest
 import reports
 from audit.results.result import AuditResult, to_json_bytes
 from fixtures.reader import drawn
+from reports.chapters.report import build
 from reports.html import html_text
 from tests.unit.reports.conftest import EPOCH
 
@@ -109,8 +110,10 @@ def test_paper_is_drawn_from_what_may_be_shared_alone(
     assert (tmp_path / "report.pdf").read_bytes() == pdf_path.read_bytes()
 
 
-def test_bars_on_paper_are_those_of_the_page(pdf_path: Path, html: str) -> None:
-    bars, boxes = bars_of(picture_of(html)), list(boxes_of_pdf(pdf_path))
+def test_bars_on_paper_are_those_of_the_view(rich: AuditResult, pdf_path: Path) -> None:
+    sketch = build(read_again(rich)).sketch
+    assert sketch is not None
+    bars, boxes = bars_of(sketch.drawing.markup), list(boxes_of_pdf(pdf_path))
 
     assert len(bars) > 3
     for bar in bars:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from typing import Any
+from xml.etree import ElementTree
 
 import pytest
 
+from reports.charts.icicle import icicle_drawing
 from reports.charts.icicle_layout import icicle, size
 
 
@@ -28,6 +30,22 @@ def test_a_row_whose_parent_is_not_shown_stands_at_the_left() -> None:
         cell.row["node"]: cell.column for cell in icicle([_row("a", "x", 2), _row("b", None, 1)])
     }
     assert columns == {"a": 0, "b": 0}
+
+
+def test_every_bar_tells_its_name_and_counts() -> None:
+    rows = [
+        {**_row("root", None, 10), "title": "All", "residual_share": None},
+        {**_row("a&b", "root", 9), "title": "<b>Heart</b>", "residual_share": 0.5},
+        {**_row("b", "root", "<11"), "title": None, "residual_share": None},
+    ]
+    cells = icicle(rows)
+    markup = icicle_drawing(cells, dict.fromkeys(("a&b", "b"), "scale-1")).markup
+    bars = ElementTree.fromstring(f"<svg>{markup}</svg>")
+
+    assert {bar.get("data-node"): bar.findtext("title") for bar in bars} == {
+        "a&b": "<b>Heart</b> (a&b): 9 instances, residual share 50.0%",
+        "b": "b: <11 instances",
+    }
 
 
 def test_nothing_gives_nothing() -> None:

@@ -64,3 +64,23 @@ def test_the_report_has_the_chapter(shared: dict[str, Any]) -> None:
     assert joined("Change since the reference") in document.text
     ids = [attributes.get("id") for _, attributes in document.elements]
     assert ids.index("model") < ids.index("since") < ids.index("ledger")
+
+
+def test_depths_stand_beside_the_reference() -> None:
+    result = results.sample_result()
+    kept = remembered(result, int(result.policy["min_cell"]))
+    kept["depths"][-1].update(labels=0, share=0.0)
+    chapter = since_reference(replace(result, reference=kept).shared())
+    assert chapter is not None
+    assert chapter.depths is not None
+    depth, before, now, difference = chapter.depths.rows[-1]
+    assert (depth, before) == (str(kept["depths"][-1]["depth"]), "0.0%")
+    assert difference == f"+{now}".rstrip("%")
+
+
+def test_no_depths_are_told_of_another_hierarchy() -> None:
+    result = results.sample_result()
+    kept = remembered(result, int(result.policy["min_cell"])) | {"hierarchy": "another"}
+    chapter = since_reference(replace(result, reference=kept).shared())
+    assert chapter is not None
+    assert chapter.depths is None

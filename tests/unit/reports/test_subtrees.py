@@ -28,7 +28,7 @@ def _subtrees(metrics: list[dict[str, Any]], depths: dict[str, int]) -> list[tup
 
 def test_the_cut_ends_at_the_nodes_own_depth_and_starts_deepest() -> None:
     metrics = [_metric("a", *cut) for cut in ((4, 3), (3, 2), (4, 2), (4, 1))]
-    assert _subtrees(metrics, {"a": 2}) == [("a A", 4, 2)]
+    assert _subtrees(metrics, {"a": 2}) == [("A (a)", 4, 2)]
 
 
 def test_where_the_depth_is_not_known_the_cut_ends_nearest_the_root() -> None:

@@ -54,6 +54,7 @@ def before(status: str, *findings: dict[str, Any], folded: tuple[str, ...] = ())
         "instances": 1000,
         "status": status,
         "min_cell": MIN_CELL,
+        "depths": [],
         "checks": [check | {"findings": kept}],
     }
 
@@ -61,7 +62,7 @@ def before(status: str, *findings: dict[str, Any], folded: tuple[str, ...] = ())
 def told(old: dict[str, Any], new: dict[str, Any], folded: tuple[str, ...] = ()) -> dict[str, Any]:
     standing = frozenset(one["id"] for one in new["findings"])
     known = frozenset(one["id"] for one in new["findings"] if one["known"])
-    return since_reference(old, [new], {"c": Ids(standing, known, frozenset(folded))})
+    return since_reference(old, [new], {"c": Ids(standing, known, frozenset(folded))}, [])
 
 
 def test_examples_hold() -> None:
@@ -147,6 +148,19 @@ def test_a_run_read_back_tells_the_same(tmp_path: Path) -> None:
 
     assert to_json_bytes(again.shared()) == (tmp_path / "run" / "result.json").read_bytes()
     assert again.shared()["since_reference"] is not None
+
+
+def test_depths_are_told_beside_the_reference_of_the_same_hierarchy() -> None:
+    reference = results.sample_result()
+    found = _held_against(reference, reference).shared()["since_reference"]["depths"]
+    assert [row["depth"] for row in found] == [
+        row["depth"] for row in reference.shared()["overview"]["coverage"]["depths"]
+    ]
+    assert all(row["before"] == row["now"] for row in found)
+    assert any(row["now"] for row in found)
+    edited = {**reference.identity["hierarchy"], "sha256": "0" * 64}
+    other = replace(reference, identity={**reference.identity, "hierarchy": edited})
+    assert not _held_against(other, reference).shared()["since_reference"]["depths"]
 
 
 def test_a_run_without_a_reference_tells_none() -> None:

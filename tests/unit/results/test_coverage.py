@@ -6,7 +6,7 @@ from itertools import product
 
 import polars as pl
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from audit.hierarchies.hierarchy import Hierarchy
@@ -160,6 +160,33 @@ def test_parts_of_a_total_hide_what_would_tell_a_small_one(
     parts: tuple[int, ...], hidden: list[object]
 ) -> None:
     assert shown_parts(list(parts), 11) == hidden
+
+
+def free(parts: list[int], hidden: set[int], min_cell: int) -> bool:
+    """Whether each small part can be any small number, where others are shown or withheld."""
+    small = [place for place, part in enumerate(parts) if 0 < part < min_cell]
+    left = sum(parts[place] for place in hidden)
+    fewest, most = len(small) - 1, (len(small) - 1) * (min_cell - 1)
+    return all(
+        left - own >= fewest and (len(hidden) > len(small) or left - own <= most)
+        for own in range(1, min_cell)
+    )
+
+
+@given(st.lists(st.integers(0, 30), min_size=1, max_size=6))
+@example([2, 2, 30])
+@example([3, 3, 5, 30])
+def test_no_more_parts_are_withheld_than_free_the_small_ones(parts: list[int]) -> None:
+    shown, total = shown_parts(parts, 4), sum(parts)
+    small = {place for place, part in enumerate(parts) if 0 < part < 4}
+    hidden = small | {place for place, part in enumerate(parts) if 0 < total - part < 4 and part}
+    others = sorted((part, i) for i, part in enumerate(parts) if part and i not in hidden)
+    for _, place in others if small else ():
+        if free(parts, hidden, 4):
+            break
+        hidden.add(place)
+
+    assert {place for place, value in enumerate(shown) if not isinstance(value, int)} == hidden
 
 
 @given(st.lists(st.integers(0, 9), min_size=2, max_size=5))

@@ -178,3 +178,107 @@ def test_a_mean_is_withheld_only_where_its_n_is_small() -> None:
 
 def test_without_suppression_a_metric_stands_as_it_is() -> None:
     assert shared_metric({**METRIC, "n": 3}, 1) == {**METRIC, "n": 3}
+
+
+def shared_rows(*rows: tuple[str, float, int, int], min_cell: int = 11) -> list[dict[str, Any]]:
+    """Metrics by name, value, n and depth, as they are shown beside each other."""
+    metrics = [
+        {**METRIC, "name": name, "value": value, "n": n, "parameters": {"depth_to": depth}}
+        for name, value, n, depth in rows
+    ]
+    return shared_metrics(metrics, min_cell)
+
+
+def test_of_a_flat_hierarchy_no_other_metric_tells_a_withheld_accuracy() -> None:
+    right, *others = shared_rows(
+        ("accuracy", 0.975, 200, 1),
+        ("hierarchical_precision", 0.975, 200, 0),
+        ("hierarchical_f1", 0.975, 200, 0),
+    )
+
+    assert [row["value"] for row in (right, *others)] == [None, None, None]
+
+
+def test_a_mean_that_few_can_bring_about_is_withheld_without_an_accuracy() -> None:
+    few, many = shared_rows(
+        ("hierarchical_recall", 0.98, 200, 0), ("hierarchical_recall", 0.9, 200, 0)
+    )
+
+    assert (few["value"], many["value"]) == (None, 0.9)
+
+
+def test_sums_over_depths_tell_no_withheld_accuracy_of_one_depth() -> None:
+    coarse, fine, precision, severity = shared_rows(
+        ("accuracy", 128 / 138, 138, 1),
+        ("accuracy", 113 / 138, 138, 2),
+        ("hierarchical_precision", 241 / 276, 138, 0),
+        ("mistake_severity", 35 / 25, 25, 0),
+    )
+
+    assert (coarse["value"], fine["value"]) == (None, 113 / 138)
+    assert precision["value"] is severity["value"] is None
+
+
+def test_the_errors_behind_a_withheld_accuracy_are_not_counted_beside_it() -> None:
+    coarse, fine, recovered = shared_rows(
+        ("accuracy", 0.80, 200, 1), ("accuracy", 0.775, 200, 2), ("recovered", 0.5, 45, 1)
+    )
+
+    assert (coarse["value"], fine["value"]) == (None, 0.775)
+    assert (recovered["n"], recovered["value"]) == (45, None)
+
+    _, coarse, onwards = shared_rows(
+        ("accuracy", 0.775, 200, 3), ("accuracy", 0.80, 200, 2), ("recovered", 0.5, 40, 1)
+    )
+    assert coarse["value"] is None
+    assert onwards["n"] is None
+
+
+def test_all_but_few_of_a_scope_are_a_bound() -> None:
+    every, most = shared_rows(("hierarchical_recall", 0.5, 200, 0), ("accuracy", 0.5, 196, 1))
+
+    assert (every["n"], every["value"]) == (200, 0.5)
+    assert (most["n"], most["value"]) == (">189", None)
+
+
+def test_a_metric_tells_no_support_that_is_withheld() -> None:
+    two = tree("asthma < lung", "attack < heart", "lung heart < body")
+    counts = [(100, ["asthma"]), (100, ["attack"]), (5, ["asthma", "attack"])]
+    labels = repeated(counts)
+    dataset = labelled(two, labels)
+    scores = {name: {"asthma": 0.9 if int(i) % 2 else 0.2} for i, name in enumerate(labels)}
+    policy = Policy(min_cell=11)
+    shared = run_audit(dataset, policy, predictions=predicted(dataset, scores)).shared()
+    supports = {row["node"]: row["instances"] for row in shared["overview"]["branches"]}
+    hidden = {node for node, count in supports.items() if isinstance(count, str)}
+    rows = [row for row in shared["metrics"] if row["scope"] in hidden]
+
+    assert hidden
+    assert rows
+    assert all(row["value"] is None and not isinstance(row["n"], int) for row in rows)
+
+
+def test_nodes_that_sum_to_all_tell_none_of_them_that_is_withheld() -> None:
+    counts = {"all": (0.9, 650), "lung": (0.85, 400), "heart": (0.98, 250)}
+    rows: list[dict[str, Any]] = [
+        {**METRIC, "scope": scope, "value": value, "n": n} for scope, (value, n) in counts.items()
+    ]
+    errors = [
+        {**row, "name": "lost", "value": 0.0, "n": round((1 - row["value"]) * row["n"]),
+         "parameters": {"depth_from": 1, "depth_to": 0}}
+        for row in rows
+    ]  # fmt: skip
+    shown = shared_metrics([*rows, *errors], 11)
+
+    assert [row["value"] for row in shown] == [0.9, None, None, 0.0, None, None]
+    assert [row["n"] for row in shown] == [650, 400, 250, 65, None, None]
+
+
+def test_moves_of_nodes_that_sum_to_all_tell_none_that_is_withheld() -> None:
+    counts = {"all": (0.5, 150), "lung": (0.7, 100), "heart": (0.1, 50)}
+    rows = [
+        {**METRIC, "name": "recovered", "scope": scope, "value": value, "n": n}
+        for scope, (value, n) in counts.items()
+    ]
+
+    assert [row["value"] for row in shared_metrics(rows, 11)] == [0.5, None, None]

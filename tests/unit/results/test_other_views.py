@@ -14,6 +14,7 @@ from audit.policy.policy import Policy
 from audit.results.disclosure import Cell, Earlier, Shown, carried, count, protected
 from audit.results.findings import CheckResult, Finding, Part
 from audit.results.other_views import DENOMINATOR, OtherViews
+from audit.results.published_cells import release_of
 from audit.results.result import AuditResult
 from audit.runs.audit import run_audit
 from fixtures.labelled import labelled, repeated, tree
@@ -156,3 +157,18 @@ def test_a_run_that_read_the_data_otherwise_is_refused() -> None:
     for other, told in ((half, "other instances"), (replace(first, nodes=nodes), "other counts")):
         with pytest.raises(InputError, match=told):
             audited(other)
+
+
+def test_a_release_in_which_one_count_fell_does_not_hold_the_earlier_one() -> None:
+    result = run_audit(
+        labelled(tree("a b < top"), repeated([(9, ["a"]), (5, ["b"])]), persons=True)
+    )
+    later = release_of(result.nodes, result.edges, result.ledger)
+
+    def within(a: int, b: int) -> bool:
+        counts = {carried("a"): a, carried("b"): b}
+        return Earlier(10, 10, counts, {}).lies_within({}, later)
+
+    assert within(9, 5)
+    assert not within(9, 6)
+    assert not within(10, 5)

@@ -13,6 +13,10 @@ from scipy.optimize import linprog
 
 from audit.results.disclosure import Cell, Release, carried, protected, sight, together
 from audit.results.disclosure.witness import is_possible
+from audit.results.published_cells import pair_cells, release_of
+from audit.runs.audit import run_audit
+from fixtures.attack import BODIES
+from fixtures.labelled import labelled, repeated
 
 MIN_CELL = 5
 
@@ -91,3 +95,17 @@ def test_what_is_withheld_is_the_same_with_few_kinds_tried_first(
             whole = protected(counts, release, MIN_CELL)
 
     assert first == whole
+
+
+def test_those_who_carry_two_nodes_by_different_labels_can_be_all_with_two_labels() -> None:
+    """Of 60 instances with 90 labels 30 have two at most; ``both`` alone is below both nodes."""
+    sets = [(30, ["asthma", "attack"]), (20, ["both"]), (10, ["asthma"])]
+    result = run_audit(labelled(BODIES["diamond"], repeated(sets), persons=True))
+    release = release_of(result.nodes, result.edges, result.ledger)
+    cell = pair_cells(release, "heart", "lung")["instances"]
+    form = ((1, cell),)
+    program = sight.Sight.of(form, release, {cell: 30}, None, {})
+
+    assert cell.differing
+    assert program.least(form, sight.NEW, 1, {}, 11)[0] == pytest.approx(0)
+    assert program.least(form, sight.NEW, -1, {}, 11)[0] == pytest.approx(30)

@@ -17,7 +17,7 @@ from audit.runs.agreement import disagreements
 from audit.runs.audit import run_audit
 from fixtures.attack import BODIES
 from fixtures.examples import examples
-from fixtures.labelled import labelled, repeated
+from fixtures.labelled import labelled, repeated, tree
 from tests.property.test_disclosure_laws import releases
 
 SETS = [
@@ -131,3 +131,19 @@ def test_an_edited_table_is_told(
     apart = list(disagreements(edit(result)))
 
     assert any(told in fault for fault in apart), apart
+
+
+def test_pairs_that_share_labels_agree_without_those_who_carry_both_by_one() -> None:
+    """Instances labelled ``both`` carry two nodes by one label, and are not of their excess."""
+    below_a, below_b = [f"x{n}" for n in range(8)], [f"y{n}" for n in range(8)]
+    body = tree(
+        "a b c < top", f"{' '.join(below_a)} both < a", f"{' '.join(below_b)} both < b", "z < c"
+    )
+    sets = [(8, [x, y]) for x, y in zip(below_a, below_b, strict=True)]
+    sets += [(12, [one]) for one in (*below_a, *below_b)] + [(60, ["both"]), (2000, ["z"])]
+    policy = TELLING.model_copy(update={"least_joint": Threshold(value=30, reason="Few pairs.")})
+    result = run_audit(labelled(body, repeated(sets), persons=True), policy)
+
+    told = [f for check in result.checks if check.name == "unexpected_pair" for f in check.findings]
+    assert [(f.nodes[-2:], f.evidence["instances"].value) for f in told] == [(("a", "b"), 64)]
+    assert list(disagreements(result)) == []

@@ -122,6 +122,12 @@ def test_a_file_is_written_whole_and_replaced_only_when_asked(tmp_path: Path) ->
 def test_what_is_no_file_is_never_replaced(tmp_path: Path) -> None:
     with pytest.raises(OutputError, match="no file"):
         write_csv(frame([]), tmp_path, overwrite=True)
-    with pytest.raises(OutputError, match="can be written"):
-        write_csv(frame([]), tmp_path / "none" / "cases.csv", overwrite=False)
-    assert list(tmp_path.iterdir()) == []
+    (tmp_path / "file").write_text("kept")
+    with pytest.raises(OutputError, match="writable folder"):
+        write_csv(frame([]), tmp_path / "file" / "cases.csv", overwrite=False)
+    assert [path.read_text() for path in tmp_path.iterdir()] == ["kept"]
+
+
+def test_the_folder_of_a_list_is_created(tmp_path: Path) -> None:
+    write_csv(frame([]), tmp_path / "new" / "cases.csv", overwrite=False)
+    assert [path.name for path in (tmp_path / "new").iterdir()] == ["cases.csv"]

@@ -277,6 +277,7 @@ def test_the_terms_of_a_comparison_are_in_its_view(old: AuditResult, new: AuditR
 
     assert {term["name"]: term["value"] for term in shared["terms"]} == {
         "false_discovery_rate": 0.05, "least_expected": 5, "odds_ratio": 1.2,
+        "confusions_tested": 1000,
     }  # fmt: skip
     assert all(term["reason"] for term in shared["terms"])
     assert shared["nodes"]["family"] <= shared["nodes"]["compared"]

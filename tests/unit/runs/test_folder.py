@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 from dataclasses import replace
 from pathlib import Path
@@ -227,6 +228,14 @@ def test_an_earlier_run_survives_a_failed_renaming(
 
 def test_the_folder_can_be_read_by_others(result: AuditResult, tmp_path: Path) -> None:
     assert write_run(result, tmp_path / "run").stat().st_mode & 0o777 == 0o755
+
+
+@pytest.mark.skipif(os.name == "nt", reason="Windows has no such permissions")
+def test_what_is_not_to_be_shared_can_be_opened_by_its_owner_alone(
+    result: AuditResult, tmp_path: Path
+) -> None:
+    run = write_run(result, tmp_path / "run")
+    assert (run / "restricted").stat().st_mode & 0o777 == 0o700
 
 
 def test_reports_are_replaced_and_sealed_again(result: AuditResult, tmp_path: Path) -> None:

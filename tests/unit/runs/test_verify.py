@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import shutil
 import sys
 from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
+from threading import Thread
 
 import polars as pl
 import pytest
@@ -88,6 +90,13 @@ def replaced(path: Path, old: str, new: str) -> None:
     text = path.read_text("utf-8")
     assert old in text
     path.write_text(text.replace(old, new), "utf-8")
+
+
+def test_a_link_to_the_right_bytes_is_no_file_of_the_run(run: Path, tmp_path: Path) -> None:
+    (run / "report.html").rename(tmp_path / "elsewhere.html")
+    (run / "report.html").symlink_to(tmp_path / "elsewhere.html")
+
+    assert "changed: 'report.html'" in told(run, "files")
 
 
 # --- nothing was done -------------------------------------------------------------------------
@@ -218,6 +227,21 @@ def test_a_manifest_that_is_none_does_not_hold(run: Path, text: str) -> None:
 
     assert outcomes(run)["manifest"] == "does not hold"
     assert outcomes(run)["files"] == "not checked"
+
+
+@pytest.mark.parametrize(
+    ("name", "line"),
+    [("manifest.json", "manifest"), ("restricted/manifest.json", "restricted")],
+)
+def test_a_pipe_in_place_of_a_manifest_is_not_waited_for(run: Path, name: str, line: str) -> None:
+    (run / name).unlink()
+    os.mkfifo(run / name)
+    found: list[str] = []
+    waiting = Thread(target=lambda: found.append(told(run, line)), daemon=True)
+    waiting.start()
+    waiting.join(60)
+
+    assert found == [f"{name} is not as it was sealed"]
 
 
 # --- somebody sealed the run again ------------------------------------------------------------
@@ -361,7 +385,7 @@ def test_a_pdf_that_lost_a_page_is_found(run: Path) -> None:
     import pikepdf
 
     with pikepdf.open(run / "report.pdf", allow_overwriting_input=True) as pdf:
-        del pdf.pages[3]
+        del pdf.pages[1:3]
         pdf.save()
     reseal(run)
 

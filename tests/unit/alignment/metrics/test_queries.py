@@ -4,12 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-import numpy as np
 import pytest
 
-from audit.alignment.metrics.batch import Batch
-from audit.alignment.metrics.queries import QUERIES, Custom, QueryShare, SpreadOverParents
-from audit.alignment.metrics.streaming import whole
+from audit.alignment.metrics.queries import QUERIES, SpreadOverParents
 from audit.base.dag import Sparse
 from audit.hierarchies.hierarchy import Hierarchy
 
@@ -52,20 +49,3 @@ def test_thresholds_are_told_and_can_be_set(
     assert two.words.format(**two.parameters) == "Spread over more than 1 parents"
     assert two.matches(array([{"bird": 0.5, "tool": 0.5}]), toy_hierarchy).tolist() == [True]
     assert two.matches(array([{"bird": 0.7, "tool": 0.3}]), toy_hierarchy).tolist() == [False]
-
-
-def test_ones_own_query_is_a_function(
-    toy_hierarchy: Hierarchy, array: Callable[..., Sparse]
-) -> None:
-    query = Custom("empty", "Says nothing", lambda values, _: np.diff(values.indptr) == 0)
-
-    assert query.matches(array([{}, {"cow": 1}]), toy_hierarchy).tolist() == [True, False]
-
-
-def test_the_share_is_of_instances_with_mass(
-    toy_hierarchy: Hierarchy, array: Callable[..., Sparse]
-) -> None:
-    scores = array([{}, {"cow": 1.0}, {"bird": 0.5, "tool": 0.5}])
-    found = whole(QueryShare(QUERIES[0]), Batch(toy_hierarchy, scores, scores))
-
-    assert (found["confident_in_one_leaf"].value, found["confident_in_one_leaf"].n) == (1 / 2, 2)

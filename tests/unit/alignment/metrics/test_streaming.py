@@ -4,11 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+import numpy as np
+import polars as pl
 import pytest
+from scipy.sparse import csr_array
 
 from audit.alignment.metrics import streaming as module
 from audit.alignment.metrics.accuracy import Accuracy
 from audit.alignment.metrics.batch import Batch
+from audit.alignment.metrics.preference import SubgraphPreference
 from audit.alignment.metrics.severity import MistakeSeverity
 from audit.alignment.metrics.streaming import ALL, Stream
 from audit.base.dag import Sparse
@@ -109,6 +113,48 @@ def test_only_equal_streams_merge(toy_hierarchy: Hierarchy, at: Callable[[int], 
     ):
         with pytest.raises(SchemaError, match="can be merged"):
             stream.merge(other)
+
+
+@pytest.mark.parametrize("as_masks", [False, True])
+def test_streams_merge_only_if_no_entry_of_a_subgraph_differs(
+    toy_hierarchy: Hierarchy, as_masks: bool
+) -> None:
+    """NumPy shows arrays of more than 1,000 entries without their middle."""
+    lists = np.zeros((2, 2_001), np.int64)
+    lists[1, 1_000] = 1
+    masks = [csr_array(np.eye(1, len(toy_hierarchy), at)) for at in (0, 1)]
+    one, another = masks if as_masks else lists
+    stream, again, other = (
+        Stream(toy_hierarchy, [SubgraphPreference(nodes.copy(), lists[0])], replicates=0)
+        for nodes in (one, one, another)
+    )
+
+    stream.merge(again)
+    with pytest.raises(SchemaError, match="can be merged"):
+        stream.merge(other)
+
+
+def test_streams_merge_only_if_every_scope_is_the_same(
+    toy_hierarchy: Hierarchy, at: Callable[[int], Cut]
+) -> None:
+    one, another = (
+        Stream(toy_hierarchy, [Accuracy(at(3))], [ALL, "animal", "mammal", last], replicates=0)
+        for last in ("dog", "cow")
+    )
+    with pytest.raises(SchemaError, match="can be merged"):
+        one.merge(another)
+
+
+def test_streams_merge_only_if_they_are_of_one_hierarchy(toy_hierarchy: Hierarchy) -> None:
+    renamed = pl.DataFrame({"node": toy_hierarchy.nodes, "title": "another title"})
+    stream, again, other = (
+        Stream(Hierarchy.build(toy_hierarchy.edge_frame(), nodes, name="toy"), [MistakeSeverity()])
+        for nodes in (None, None, renamed)
+    )
+
+    stream.merge(again)
+    with pytest.raises(SchemaError, match="same hierarchy can be merged"):
+        stream.merge(other)
 
 
 def test_an_unknown_scope_is_refused(

@@ -22,7 +22,7 @@ from audit.policy.policy import Policy
 from audit.policy.rules import Exclusive, Expected
 from audit.policy.statements import BranchRule, CodeDates, Threshold, Waiver
 from audit.results.disclosure import Quantity, count, derived
-from audit.results.findings import CheckResult, Finding
+from audit.results.findings import OF_WAIVERS, CheckResult, Finding
 from audit.results.result import AuditResult, to_json_bytes
 from audit.runs.audit import run_audit
 from audit.runs.folder import write_run
@@ -187,6 +187,9 @@ def test_a_severity_of_the_policy_takes_the_place_of_the_check_s() -> None:
         (waiver("parent_and_child", node="attack"), set()),
         (waiver("cross_branch", expires=EARLIER), set()),
         (waiver("cross_branch", expires=TODAY), {TOGETHER}),
+        (waiver("residual_overuse", finding="residual_overuse:lung"), {"residual_overuse:lung"}),
+        (waiver("residual_overuse", finding="residual_overuse:nowhere"), set()),
+        (waiver("cross_branch", finding=TOGETHER, expires=EARLIER), set()),
     ],
 )
 def test_a_waiver_covers_what_it_names(given: Waiver, expected: set[str]) -> None:
@@ -207,14 +210,67 @@ def test_a_waived_finding_is_told_with_who_answers_for_it() -> None:
 
     assert check["status"] == "pass"
     assert check["findings"][0]["waiver"] == {
-        "owner": "Office", "reason": "Agreed.", "expires": "2031-01-01",
+        "owner": "Office", "reason": "Agreed.", "expires": "2031-01-01", "decision": "waived",
     }  # fmt: skip
     assert result["waivers"] == [
         {
-            "check": "cross_branch", "owner": "Office", "reason": "Agreed.",
+            "check": "cross_branch", "decision": "waived", "owner": "Office", "reason": "Agreed.",
             "expires": "2031-01-01", "expired": False, "used": 1,
         }
     ]  # fmt: skip
+
+
+def test_a_waiver_can_name_any_finding_alone() -> None:
+    for id_ in findings(FOUND):
+        named_alone = waiver(id_.split(":")[0], finding=id_)
+        assert waived(ruled(waivers=(named_alone,))) == {id_}
+
+
+def test_a_finding_that_is_accepted_does_not_count_and_says_so() -> None:
+    result = ruled(waivers=(waiver("cross_branch", finding=TOGETHER, decision="accepted"),))
+    (finding,) = shown(result, "cross_branch")["findings"]
+
+    assert shown(result, "cross_branch")["status"] == "pass"
+    assert finding["waiver"]["decision"] == "accepted"
+    assert "to_fix" not in finding
+    assert result.shared()["waivers"][0]["finding"] == TOGETHER
+
+
+def test_a_finding_to_be_fixed_counts_as_without_the_promise_and_names_who_made_it() -> None:
+    result = ruled(waivers=(waiver(decision="to_fix"),))
+    promised = {"owner": "Office", "reason": "Agreed.", "expires": "2031-01-01"}
+
+    for check, before in zip(FOUND.shared()["checks"], result.shared()["checks"], strict=True):
+        if check["name"] in OF_WAIVERS:
+            continue
+        with_promise = [{**one, "to_fix": promised} for one in check["findings"]]
+        assert {**check, "findings": with_promise} == before
+
+
+def test_a_waiver_of_one_finding_goes_before_wider_ones() -> None:
+    wide = waiver(decision="to_fix")
+    alone = waiver("cross_branch", finding=TOGETHER, decision="accepted")
+    for order in ((wide, alone), (alone, wide)):
+        assert waived_not_to_fix(ruled(waivers=order)) == {TOGETHER}
+
+
+def waived_not_to_fix(result: AuditResult) -> set[str]:
+    return {id_ for id_, finding in findings(result).items() if finding.counts_as is None}
+
+
+def test_a_promise_that_is_overdue_says_what_is_still_there() -> None:
+    result = ruled(waivers=(waiver("cross_branch", EARLIER, finding=TOGETHER, decision="to_fix"),))
+    (finding,) = shown(result, "waiver_expired")["findings"]
+
+    assert finding["statement"] == (
+        f"What the waiver of the finding {TOGETHER} by Office lists was to be fixed by 2030-01-01: "
+        "1 finding of it is still there."
+    )
+
+
+def shown(result: AuditResult, name: str) -> dict[str, Any]:
+    found: dict[str, Any] = next(c for c in result.shared()["checks"] if c["name"] == name)
+    return found
 
 
 def test_waivers_that_expired_or_cover_nothing_are_findings() -> None:

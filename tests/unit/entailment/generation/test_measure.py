@@ -12,8 +12,9 @@ import pytest
 
 from audit.base.errors import InputError, SchemaError
 from audit.entailment.dataset import EVENT, NOUN, VERB
-from audit.entailment.generation.generations import GENERATIONS, Generations, read_generations
+from audit.entailment.generation.generations import GENERATIONS, read_generations
 from audit.entailment.generation.measure import measure_generation
+from audit.entailment.reading.answer_columns import AnswerRows
 from fixtures.entailment_world.world import clean_world
 
 WORDNET = Path("/usr/share/wordnet")
@@ -39,7 +40,7 @@ def texts(made, model="m"):
 def generations(frame):
     missing = [name for name in GENERATIONS if name not in frame.columns]
     whole = frame.with_columns(pl.lit(None, pl.String).alias(name) for name in missing)
-    return Generations(whole.select(*GENERATIONS).cast(GENERATIONS), frame.height)
+    return AnswerRows(whole.select(*GENERATIONS).cast(GENERATIONS), frame.height)
 
 
 def values(measured, **about):
@@ -115,9 +116,9 @@ def test_every_row_is_accounted_for():
 def test_two_texts_of_one_model_for_one_instance_are_refused():
     both = pl.concat([texts(pl.lit(text)).frame for text in ("a", "b")])
     with pytest.raises(InputError, match="one answer to each question"):
-        measure_generation(world(), Generations(both, both.height))
+        measure_generation(world(), AnswerRows(both, both.height))
     apart = pl.concat([texts(pl.lit(text), model=text).frame for text in ("a", "b")])
-    found = measure_generation(world(), Generations(apart, apart.height))
+    found = measure_generation(world(), AnswerRows(apart, apart.height))
     assert found.coverage["model"].unique().sort().to_list() == ["a", "b"]
 
 

@@ -223,6 +223,31 @@ def test_files_that_cannot_be_read_are_refused(
         read_rows(tmp_path, row, **options)
 
 
+HEADER = ",".join([*ELEMENTS, "label"])
+WRITTEN = [
+    (f"{HEADER},label\n", "utf-8", "tuples.csv", "one column named 'label'"),
+    (f"{HEADER},split,split\n", "utf-8", "tuples.csv", "one column named 'split'"),
+    (HEADER.replace(",", "|") + "\n", "utf-8", "tuples.csv", "separate fields by commas"),
+    (f"{HEADER}\n", "utf-16", "tuples.csv", "iconv -f utf-16"),
+    ("[\n{}\n]\n", "utf-8", "tuples.json", "every line must be a JSON object"),
+]
+
+
+@pytest.mark.parametrize(("text", "encoding", "name", "message"), WRITTEN)
+def test_files_written_otherwise_are_refused_with_what_helps(
+    text: str, encoding: str, name: str, message: str, tmp_path: Path
+) -> None:
+    path = tmp_path / name
+    path.write_text(text, encoding=encoding)
+    with pytest.raises(InputError, match=message):
+        read_entailment(path)
+
+
+def test_what_a_vote_may_be_is_said_where_none_can_be_read(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="a vote is 1, true"):
+        read_rows(tmp_path, {"worker_1": "maybe"}, columns=VOTES)
+
+
 def test_files_without_records_are_refused(tmp_path: Path) -> None:
     path = tmp_path / "tuples.csv"
     path.write_text(",".join(SOUND) + "\n")

@@ -1,0 +1,71 @@
+"""Tables for spreadsheets: text stays text, and no text becomes a formula."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+import polars as pl
+
+from audit.base.packages import require_package
+
+_FORMULA = ("=", "+", "-", "@", "\t", "\r")
+_LONGEST_NAME = 31
+"""Characters of the name of a sheet, at most."""
+_LONGEST_CELL = 32_767
+"""Characters of a cell, at most."""
+
+
+def defused(table: pl.DataFrame) -> pl.DataFrame:
+    """A table for CSV: a text that a spreadsheet would take for a formula begins with a quote."""
+    text = pl.col(pl.String)
+    begins = text.str.slice(0, 1).is_in(_FORMULA)
+    return table.with_columns(pl.when(begins).then(pl.lit("'") + text).otherwise(text).name.keep())
+
+
+def defused_text(text: str) -> str:
+    """A single text, defused alike.
+
+    >>> defused_text("=1+1"), defused_text("1+1")
+    ("'=1+1", '1+1')
+    """
+    return f"'{text}" if text.startswith(_FORMULA) else text
+
+
+def write_workbook(tables: Mapping[str, pl.DataFrame], file: Path) -> None:
+    """Write tables as the sheets of a workbook of Excel; text is written as text.
+
+    The same tables give the same bytes.
+
+    Args:
+        tables: Columns of text, numbers and booleans by name; a longer name is cut to 31
+            characters, a longer text to 32,767.
+        file: The file to write.
+
+    Raises:
+        InputError: If the package that writes workbooks is not installed.
+    """
+    require_package("xlsxwriter", "to write a workbook")
+    from datetime import UTC, datetime
+
+    from xlsxwriter import Workbook
+
+    with Workbook(file, {"strings_to_formulas": False, "strings_to_urls": False}) as book:
+        book.set_properties({"created": datetime(2000, 1, 1, tzinfo=UTC)})
+        heading = book.add_format({"bold": True})
+        for name, table in tables.items():
+            sheet = book.add_worksheet(name[:_LONGEST_NAME])
+            sheet.write_row(0, 0, table.columns, heading)
+            sheet.freeze_panes(1, 0)
+            for column, values in enumerate(table):
+                _write_column(sheet, column, values)
+
+
+def _write_column(sheet: object, column: int, values: pl.Series) -> None:
+    write = {
+        True: sheet.write_string,  # type: ignore[attr-defined]
+        False: sheet.write_number,  # type: ignore[attr-defined]
+    }[values.dtype == pl.String]
+    for row, value in enumerate(values, start=1):
+        if value is not None:
+            write(row, column, value[:_LONGEST_CELL] if isinstance(value, str) else value)

@@ -1,0 +1,1 @@
+"""What continuous integration reads: JUnit files, annotations and a summary on GitHub."""

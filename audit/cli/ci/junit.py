@@ -1,0 +1,122 @@
+"""JUnit files: a test case for each check, as test reporters read them.
+
+The files hold to what the schemas of Ant's JUnit task and of Jenkins both allow.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterable
+from datetime import UTC, datetime
+from pathlib import Path
+from xml.etree.ElementTree import Element, SubElement, indent, tostring
+
+from audit.base.disk import written_whole
+from audit.base.errors import InputError
+from audit.cli.ci.outcomes import Case, Outcome, Told
+
+_NO_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+_LIST = 200
+"""Number of sentences of one check that the file holds."""
+
+
+def refuse_no_file(path: Path | None, *outputs: Path) -> None:
+    """Raise InputError where no file can be written, or it would lie in a sealed folder.
+
+    Args:
+        path: The JUnit file; None without one.
+        outputs: Folders that the command seals or reads.
+    """
+    if path is None:
+        return
+    if path.is_dir():
+        raise InputError("--junit names a file", found="a folder", where=path)
+    within = [out for out in outputs if path.resolve().is_relative_to(out.resolve())]
+    if within:
+        raise InputError(
+            "the JUnit file must lie outside of the run",
+            found=f"a place in {within[0]}",
+            where=path,
+            hint="a run is sealed with what lies in it; name a file beside it",
+        )
+
+
+def write_junit(outcome: Outcome, path: Path) -> None:
+    """Write the outcome of a command as a JUnit file, which replaces an earlier one.
+
+    Raises:
+        OutputError: If the file cannot be written.
+    """
+    with written_whole(path) as begun:
+        begun.write_bytes(junit_bytes(outcome))
+
+
+def junit_bytes(outcome: Outcome) -> bytes:
+    """The file: one suite, dated by SOURCE_DATE_EPOCH where that is set.
+
+    A failed case has its first sentence as the message, and all of them as its text. Sentences of
+    cases that did not fail are the suite's output.
+    """
+    suites = Element("testsuites")
+    name = f"audit {outcome.command}"
+    suite = SubElement(
+        suites,
+        "testsuite",
+        id="0",
+        package="audit",
+        name=name,
+        timestamp=_moment(),
+        hostname="localhost",
+        tests=str(len(outcome.cases)),
+        failures=str(outcome.count("failed")),
+        errors=str(outcome.count("crashed")),
+        skipped=str(outcome.count("skipped")),
+        time="0",
+    )
+    properties = SubElement(suite, "properties")
+    for key, value in {"verdict": outcome.word, "title": outcome.title, **outcome.facts}.items():
+        SubElement(properties, "property", name=key, value=_legal(value))
+    for case in outcome.cases:
+        _add_case(suite, case, f"audit.{outcome.command}")
+    SubElement(suite, "system-out").text = _legal(_output(outcome))
+    SubElement(suite, "system-err").text = ""
+    indent(suites)
+    content: bytes = tostring(suites, "utf-8")
+    return b'<?xml version="1.0" encoding="UTF-8"?>\n' + content + b"\n"
+
+
+def _add_case(suite: Element, case: Case, classname: str) -> None:
+    added = SubElement(suite, "testcase", name=_legal(case.name), classname=classname, time="0")
+    if case.state == "passed":
+        return
+    tag = {"failed": "failure", "crashed": "error", "skipped": "skipped"}[case.state]
+    first = case.told[0] if case.told else Told("error", case.title)
+    stated = SubElement(added, tag, message=_legal(first.sentence))
+    if case.state != "skipped":
+        stated.set("type", first.severity)
+        stated.text = _legal("\n".join((case.title, *_lines(case))))
+
+
+def _lines(case: Case) -> Iterable[str]:
+    yield from (f"{told.severity}: {told.sentence}" for told in case.told[:_LIST])
+    beyond = len(case.told[_LIST:]) + case.unsaid
+    if beyond:
+        yield f"Further findings that are not written out here: {beyond:,}."
+
+
+def _output(outcome: Outcome) -> str:
+    passed = (case for case in outcome.cases if case.state == "passed" and case.told)
+    lines = (f"{case.name}: {line}" for case in passed for line in _lines(case))
+    return "\n".join((f"{outcome.word}. {outcome.sentence}", *lines))
+
+
+def _legal(text: str) -> str:
+    """Text without the characters that XML 1.0 does not know."""
+    return _NO_XML.sub("\ufffd", text)
+
+
+def _moment() -> str:
+    epoch = os.environ.get("SOURCE_DATE_EPOCH")
+    moment = datetime.fromtimestamp(int(epoch), UTC) if epoch else datetime.now(UTC)
+    return moment.strftime("%Y-%m-%dT%H:%M:%S")

@@ -1,0 +1,245 @@
+"""What a command found, a case for each check, for those who read verdicts by machine."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+
+from audit.cli.options import FailOn
+
+if TYPE_CHECKING:
+    from audit.hierarchies.lint.linting import LintResult
+    from audit.runs.verify import Verdict
+
+State: TypeAlias = Literal["passed", "failed", "crashed", "skipped"]
+
+SEVERITIES = ("error", "warning", "note")
+_FAILING: Mapping[FailOn, tuple[str, ...]] = {
+    FailOn.never: SEVERITIES[:1],
+    FailOn.error: SEVERITIES[:1],
+    FailOn.warning: SEVERITIES[:2],
+}
+"""Severities of which a finding fails its check; errors do without ``--fail-on`` too."""
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """One sentence of a check, and how much it matters."""
+
+    severity: str
+    sentence: str
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """One check.
+
+    Args:
+        name: Name of the check.
+        title: The question that it answers.
+        state: Whether it passed, failed, crashed, or was skipped since it did not apply.
+        told: Its sentences, the worst first; a check that did not run gives its reason.
+        unsaid: Number of its findings that have no sentence here, without those folded into others.
+    """
+
+    name: str
+    title: str
+    state: State
+    told: tuple[Told, ...] = ()
+    unsaid: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What one command found.
+
+    Args:
+        command: Name of the command, such as ``run``.
+        title: What it was about; empty without a name.
+        word: The verdict in a word.
+        sentence: The sentence that explains it.
+        cases: A case for each check, in report order.
+        facts: What identifies the data, the hierarchy, the policy and the tool, by name.
+    """
+
+    command: str
+    title: str
+    word: str
+    sentence: str
+    cases: tuple[Case, ...]
+    facts: Mapping[str, str]
+
+    def count(self, state: State) -> int:
+        """Number of cases in a state."""
+        return sum(case.state == state for case in self.cases)
+
+    def ranked(self) -> list[tuple[Case, Told]]:
+        """Every sentence with its check: the worst first, then the first of each check first."""
+        places = sorted(
+            (SEVERITIES.index(told.severity), rank, place)
+            for place, case in enumerate(self.cases)
+            if case.state != "skipped"
+            for rank, told in enumerate(case.told)
+        )
+        return [(self.cases[place], self.cases[place].told[rank]) for _, rank, place in places]
+
+
+def of_audit(
+    command: str,
+    shared: Mapping[str, Any],
+    fail_on: FailOn,
+    unrendered: Sequence[Exception] = (),
+    title: str = "",
+) -> Outcome:
+    """The outcome of an audit.
+
+    Args:
+        command: Name of the command.
+        shared: The view of the audit that may be shared.
+        fail_on: Least severity of findings that fail their check; errors where it is ``never``.
+        unrendered: Why reports could not be rendered.
+        title: The title that was given; empty for the policy's.
+    """
+    from reports.chapters.verdict import verdict
+
+    told = verdict(shared)
+    cases = tuple(_of_check(check, _FAILING[fail_on]) for check in shared["checks"])
+    return Outcome(
+        command=command,
+        title=title or str(shared["identity"]["data"]["title"] or ""),
+        word=told.badge.word,
+        sentence=told.sentence,
+        cases=(*cases, *_of_reports(unrendered)),
+        facts=_identity(shared["identity"]),
+    )
+
+
+def _of_check(check: Mapping[str, Any], failing: Sequence[str]) -> Case:
+    from audit.results.wording import promise
+
+    name, title, reason = check["name"], check["title"], str(check["reason"] or "")
+    if check["status"] == "not_applicable":
+        return Case(name, title, "skipped", (Told("note", reason),))
+    if check["status"] == "error":
+        return Case(name, title, "crashed", (Told("error", reason),))
+    told = sorted(
+        (
+            Told(finding["severity"], " ".join((finding["statement"], *promise(finding))))
+            for finding in check["findings"]
+            if finding["waiver"] is None
+        ),
+        key=lambda one: SEVERITIES.index(one.severity),
+    )
+    failed = {"fail": "error", "warn": "warning"}.get(check["status"]) in failing
+    unsaid = check["not_shown"]
+    return Case(name, title, "failed" if failed else "passed", tuple(told), unsaid)
+
+
+def _of_reports(unrendered: Iterable[Exception]) -> Iterator[Case]:
+    for place, error in enumerate(unrendered, 1):
+        told = Told("error", str(error))
+        yield Case(f"report_{place}", "Could the report be rendered?", "crashed", (told,))
+
+
+def _identity(identity: Mapping[str, Any], side: str = "") -> dict[str, str]:
+    """What identifies a run; what it does not have is left out."""
+    data, hierarchy, policy = (identity[name] for name in ("data", "hierarchy", "policy"))
+    facts = {
+        "data.format": data["format"],
+        "data.hmac_sha256": data["hmac_sha256"],
+        "hierarchy.name": hierarchy["name"],
+        "hierarchy.sha256": hierarchy["sha256"],
+        "policy.name": policy["name"],
+        "policy.sha256": policy["sha256"],
+        "normaliser": identity["normaliser"],
+        "tool": f"{identity['tool']['name']} {identity['tool']['version']}",
+    }
+    return {f"{side}{name}": str(fact) for name, fact in facts.items() if fact is not None}
+
+
+def of_comparison(
+    shared: Mapping[str, Any], unrendered: Sequence[Exception] = (), title: str = ""
+) -> Outcome:
+    """The outcome of a comparison; a check fails by an error that is new, or worse than before.
+
+    Args:
+        shared: The view of the comparison that may be shared.
+        unrendered: Why the report could not be rendered.
+        title: The title that was given to the later run; empty for its policy's.
+    """
+    from reports.comparison.words import comparison_verdict
+
+    told = comparison_verdict(shared)
+    identity = shared["identity"]
+    facts = {k: v for s in ("old", "new") for k, v in _identity(identity[s], f"{s}.").items()}
+    return Outcome(
+        command="compare",
+        title=title or str(identity["new"]["data"]["title"] or ""),
+        word=told.badge.word,
+        sentence=told.sentence,
+        cases=(*map(_of_changes, shared["checks"]), *_of_reports(unrendered)),
+        facts=facts,
+    )
+
+
+def _of_changes(check: Mapping[str, Any]) -> Case:
+    name, title, status = check["name"], check["title"], check["status_new"]
+    if status in (None, "not_applicable"):
+        why = "the later run does not have it" if status is None else "it does not apply"
+        return Case(name, title, "skipped", (Told("note", why),))
+    if status == "error":
+        return Case(name, title, "crashed", (Told("error", "It crashed in the later run."),))
+    worse = [one for one in check["findings"] if one["change"] in ("new", "worse")]
+    told = sorted(
+        (Told(one["severity_new"], f"{one['change'].capitalize()}: {_said(one)}") for one in worse),
+        key=lambda one: SEVERITIES.index(one.severity),
+    )
+    failed = any(one.severity == "error" for one in told)
+    unsaid = check["changes"]["new"] + check["changes"]["worse"] - len(told)
+    return Case(name, title, "failed" if failed else "passed", tuple(told), unsaid)
+
+
+def _said(finding: Mapping[str, Any]) -> str:
+    nodes = ", ".join(node["id"] for node in finding["nodes"])
+    return str(finding["statement"] or f"the runs' own reports tell of {nodes or finding['id']}.")
+
+
+def of_verification(run: str, verdicts: Sequence[Verdict]) -> Outcome:
+    """The outcome of a verification: a step that does not hold is a failure."""
+    states: Mapping[str, State] = {"holds": "passed", "does not hold": "failed"}
+    cases = tuple(
+        Case(
+            one.name,
+            one.name,
+            states.get(one.outcome, "skipped"),
+            () if one.outcome == "holds" else (Told("error", f"{one.name}: {one.detail}"),),
+        )
+        for one in verdicts
+    )
+    broken = sum(case.state == "failed" for case in cases)
+    sentence = f"Of {len(cases)} steps of the verification, {broken} do not hold."
+    word = "Does not hold" if broken else "Holds"
+    return Outcome("verify", run, word, sentence, cases, {"run": run})
+
+
+def of_lint(result: LintResult, fail_on: FailOn) -> Outcome:
+    """The outcome of linting a hierarchy: a case for each rule."""
+    from audit.hierarchies.lint.finding import LINTS
+
+    cases = tuple(_of_rule(rule, title, result, fail_on) for rule, title in LINTS.items())
+    sentence = f"{len(result.findings)} findings in {len(result.hierarchy):,} nodes."
+    told = [one.severity for one in result.findings]
+    word = min(told, key=SEVERITIES.index, default="pass").capitalize()
+    name = result.hierarchy.name
+    return Outcome("lint", name, word, sentence, cases, {"hierarchy.name": name})
+
+
+def _of_rule(rule: str, title: str, result: LintResult, fail_on: FailOn) -> Case:
+    told = tuple(
+        Told(one.severity, f"{one.statement} {one.advice}")
+        for one in result.findings
+        if one.rule == rule
+    )
+    failed = any(one.severity in _FAILING[fail_on] for one in told)
+    return Case(rule, title, "failed" if failed else "passed", told)

@@ -1,0 +1,68 @@
+"""``audit explore``: look at a run in a browser, from its verdict to the records behind it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from audit.cli.options import Force, RunFolder
+from audit.cli.output import user_mistakes
+from audit.cli.rendering import imprint_of_run
+
+
+def explore(
+    run: RunFolder,
+    port: Annotated[
+        int, typer.Option(min=0, max=65535, help="Port to serve at; 0 for any that is free.")
+    ] = 0,
+    show_instances: Annotated[
+        bool,
+        typer.Option(
+            "--show-instances", help="Show single instances of a run made with --keep-instances."
+        ),
+    ] = False,
+    static: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="DIR", help="Write what may be shared as pages for a web server, and end."
+        ),
+    ] = None,
+    policy: Annotated[
+        Path | None,
+        typer.Option(help="Policy file (TOML) that decisions on findings are written to."),
+    ] = None,
+    force: Force = False,
+) -> None:
+    """Look at a run in a browser, on this machine alone; Ctrl-C ends it."""
+    with user_mistakes():
+        from audit.runs.exploring.opened_run import open_run
+        from audit.runs.exploring.policy_editor import EditedPolicy
+        from reports.explorer.application import require_explorer, serve
+
+        require_explorer()
+        imprint = imprint_of_run(run)
+        name = imprint.title or imprint.name or run.resolve().name
+        if static is not None:
+            _write_shared(run, name, static, force)
+            return
+        opened = open_run(run, name, show_instances=show_instances, unsealed=force)
+        edited = None if policy is None else EditedPolicy(policy)
+        if edited is not None:
+            edited.decided()  # refused now rather than at the first decision
+        serve(opened, edited, port, _tell)
+
+
+def _tell(address: str) -> None:
+    typer.echo(f"Open {address}")
+    typer.echo("It opens one browser on this machine; Ctrl-C ends it.", err=True)
+
+
+def _write_shared(run: Path, name: str, folder: Path, force: bool) -> None:
+    """Write the shared view of a run as plain files; no restricted table is read."""
+    from audit.runs.exploring.opened_run import open_shared
+    from reports.explorer.plain_files import write_plain_files
+
+    files = write_plain_files(open_shared(run, name, unsealed=force), folder)
+    typer.echo(f"{files} files: open {folder / 'index.html'}")

@@ -1,0 +1,87 @@
+"""``audit export``: write a run as tables, or in the layout of another program."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from audit.base.errors import InputError
+from audit.base.plurals import counted
+from audit.cli.options import Force, RunFolder
+from audit.cli.output import user_mistakes
+from audit.cli.sealing import refuse_broken
+
+if TYPE_CHECKING:
+    from audit.runs.interface_export import Exported
+
+
+def export(
+    run: RunFolder,
+    interface: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="DIR",
+            help="Folder for the data files of the paper's interface; they are not for sharing.",
+        ),
+    ] = None,
+    csv: Annotated[
+        Path | None,
+        typer.Option(metavar="DIR", help="Folder for a CSV file of each table that is shared."),
+    ] = None,
+    xlsx: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Workbook with a sheet for each table that is shared."),
+    ] = None,
+    overwrite: Annotated[
+        bool, typer.Option("--overwrite", help="Replace what was exported there earlier.")
+    ] = False,
+    force: Force = False,
+) -> None:
+    """Write what a run shares as tables, or its instances for the published interface."""
+    with user_mistakes():
+        if interface is csv is xlsx is None:
+            raise InputError(
+                "something to export to is required",
+                found="none",
+                hint="--csv DIR, --xlsx FILE or --interface DIR",
+            )
+        refuse_broken([run], None, force)
+        if csv is not None or xlsx is not None:
+            _export_tables(run, csv, xlsx, overwrite=overwrite)
+        if interface is not None:
+            from audit.runs.interface_export import export_interface
+
+            exported = export_interface(run, interface, overwrite=overwrite, unsealed=True)
+            typer.echo(f"{interface}: {_sentence(exported)}")
+
+
+def _export_tables(run: Path, csv: Path | None, xlsx: Path | None, *, overwrite: bool) -> None:
+    from audit.runs.table_export import shared_tables, write_csv_folder, write_xlsx
+
+    tables = shared_tables(run)
+    told = f"{counted(len(tables), 'tables')} of what the run shares."
+    if csv is not None:
+        write_csv_folder(tables, csv, overwrite=overwrite)
+        typer.echo(f"{csv}: {told}")
+    if xlsx is not None:
+        write_xlsx(tables, xlsx, overwrite=overwrite)
+        typer.echo(f"{xlsx}: {told}")
+
+
+def _sentence(exported: Exported) -> str:
+    parts = [
+        counted(exported.instances, "instances"),
+        counted(exported.nodes, "nodes"),
+        counted(exported.pairs, "pairs"),
+    ]
+    told = f"{', '.join(parts)}; exact data of single instances, not for sharing."
+    if not exported.scored:
+        told += " The run has no scores, so there is no scores.json."
+    if exported.left_out:
+        told += f" Left out: {counted(exported.left_out, 'instances')} without labels and scores."
+    if exported.several_parents:
+        drawn = counted(exported.several_parents, "nodes")
+        told += f" The interface draws one parent of {drawn} with several."
+    return told

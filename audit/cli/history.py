@@ -1,0 +1,73 @@
+"""``audit history``: several runs of one hierarchy, one after the other."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from audit.cli.options import AsJson, Force
+from audit.cli.output import print_json, shown_progress, tell_report, user_mistakes
+from audit.cli.rendering import render_history
+
+
+def history(
+    runs: Annotated[list[Path], typer.Argument(metavar="RUN...", help="Folders of the runs.")],
+    out: Annotated[Path, typer.Option(help="Folder of the history.")] = Path("audit-history"),
+    as_named: Annotated[
+        bool, typer.Option("--as-named", help="Keep the runs in the order in which they are named.")
+    ] = False,
+    overwrite: Annotated[
+        bool, typer.Option("--overwrite", help="Replace an earlier history.")
+    ] = False,
+    as_json: AsJson = False,
+    force: Force = False,
+) -> None:
+    """Tell how checks, metrics and findings went over several runs."""
+    with user_mistakes():
+        from audit.runs.folder import writing_run
+        from audit.runs.history import (
+            HISTORY,
+            HTML,
+            history_of,
+            read_shared_runs,
+            seal_history,
+            write_history_tables,
+        )
+
+        started = datetime.now(UTC)
+        with (
+            shown_progress() as progress,
+            writing_run(out, overwrite=overwrite, kind=HISTORY) as folder,
+        ):
+            progress("reading the runs")
+            found = read_shared_runs(runs, forced=force)
+            for run in found:
+                for fault in run.faults:
+                    typer.echo(f"In spite of: {run.name}: {fault}", err=True)
+            told = history_of(found, as_named=as_named)
+            write_history_tables(told, folder)
+            progress("writing the report")
+            unrendered = render_history(told, folder / HTML)
+            seal_history(folder, told, runs=runs, command=["audit", *sys.argv[1:]], started=started)
+        _print(told, out, unrendered, as_json=as_json)
+        tell_report(out / HTML, unrendered, as_json=as_json)
+        raise typer.Exit(3 if unrendered else 0)
+
+
+def _print(
+    told: Mapping[str, Any], out: Path, unrendered: Sequence[Exception], *, as_json: bool
+) -> None:
+    from audit.cli.output import print_shown
+    from audit.cli.terminal.history import history_summary
+
+    if as_json:
+        shown = {name: told[name] for name in ("order", "runs", "steps")}
+        failed = [str(error) for error in unrendered]
+        print_json({"history": str(out), **shown, "not_written": failed})
+    else:
+        print_shown(history_summary(told))

@@ -1,0 +1,1 @@
+"""Renderables of results for a terminal; nothing is printed here."""

@@ -1,0 +1,199 @@
+"""The summary of an audit in a terminal, and for machines."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from rich.console import Group, RenderableType
+from rich.padding import Padding
+from rich.table import Table
+from rich.text import Text
+
+from audit.base.plurals import counted
+from audit.cli.terminal.concept_tests import concept_tests
+from audit.cli.terminal.detected import detected
+from audit.cli.terminal.tables import LONGEST, STYLE, one_line, status_word, table
+from audit.hierarchies.dangling import dropped_sentence
+from audit.results.wording import promise
+
+TOP = 5
+"""Number of findings shown as sentences."""
+_STATUSES = ("error", "fail", "warn", "note")
+_SEVERITIES = ("error", "warning", "note")
+_QUIET = {"pass": "pass", "not_applicable": "not applicable"}
+_SENTENCE_END = re.compile(r"(?<=[a-z0-9)%]{3}\.) (?=[A-Z])")
+_INTERVALS = (("low", "high", "share"), ("ratio_low", "ratio_high", "ratio"))
+
+
+def summary(shared: Mapping[str, Any], word: str, sentence: str) -> Group:
+    """Summary of an audit, from the verdict to the rows that could not be read.
+
+    Args:
+        shared: The view that may be shared.
+        word: The verdict.
+        sentence: The sentence that explains it.
+    """
+    parts: list[RenderableType] = [_verdict(shared["status"], word, sentence)]
+    if loud := [check for check in shared["checks"] if check["status"] not in _QUIET]:
+        parts += ["", _checks(sorted(loud, key=lambda check: _STATUSES.index(check["status"])))]
+    parts += ["", *_quiet(shared["checks"]), *concept_tests(shared.get("concepts"))]
+    parts += detected(shared.get("entailment"))
+    if findings := _ranked(shared["checks"]):
+        parts += ["", _findings(findings[:TOP], len(findings)), *_beyond(shared["checks"])]
+        parts += _to_fix(shared["checks"])
+    return Group(*parts, *_withheld(shared), "", _reading(shared))
+
+
+def machine_summary(
+    shared: Mapping[str, Any], out: Path, not_written: Sequence[Exception]
+) -> dict[str, Any]:
+    """The output of ``audit run --json``."""
+    return {
+        "run": str(out),
+        "status": shared["status"],
+        "ledger": shared["ledger"],
+        "checks": [
+            {key: check[key] for key in ("name", "status", "denominator", "total", "folded")}
+            for check in shared["checks"]
+        ],
+        "not_written": [str(error) for error in not_written],
+    }
+
+
+def _withheld(shared: Mapping[str, Any]) -> Iterator[RenderableType]:
+    """That numbers are withheld, and how data that anybody may see are shown in full."""
+    min_cell = int(shared.get("policy", {}).get("min_cell", 1))
+    numbers = (
+        value
+        for check in shared["checks"]
+        for finding in check["findings"]
+        for one in (finding, *finding["parts"])
+        for value in one["evidence"].values()
+    )
+    if min_cell > 1 and any(isinstance(n, str) and n[:1] in ("<", ">") for n in numbers):
+        yield ""
+        yield Text(
+            f"Counts below {min_cell} are withheld, as of persons' records; data that are public, "
+            "or of no persons, can be audited with --min-cell 1.",
+            "dim",
+        )
+
+
+def _verdict(status: str, word: str, sentence: str) -> Text:
+    return Text.assemble((word, f"{STYLE.get(status, '')} bold".strip()), f". {one_line(sentence)}")
+
+
+def _checks(checks: Iterable[Mapping[str, Any]]) -> Table:
+    """A line a check, with what it looked at and how many of its findings are shown."""
+    lines = table("status", "check", "looked at", "findings", "shown", "folded", right=3)
+    for check in checks:
+        looked_at = check["reason"] or counted(check["denominator"], check["denominator_unit"])
+        shown, folded = len(check["findings"]), check["folded"]
+        lines.add_row(
+            status_word(check["status"]),
+            check["name"],
+            Text(one_line(looked_at)),
+            *(f"{n:,}" for n in (shown + check["not_shown"], shown, folded)),
+        )
+    return lines
+
+
+def _quiet(checks: Sequence[Mapping[str, Any]]) -> Iterator[Text]:
+    """The names of checks that found nothing, or did not apply."""
+    for status, word in _QUIET.items():
+        names = [check["name"] for check in checks if check["status"] == status]
+        if names:
+            heading = (f"{len(names)} {word}", STYLE.get(status, "dim"))
+            yield Text.assemble(heading, (f": {', '.join(names)}", "dim"))
+
+
+def _ranked(checks: Sequence[Mapping[str, Any]]) -> list[tuple[str, Mapping[str, Any]]]:
+    """Checks and their findings: the worst severity first, then the first of each check first.
+
+    What somebody answers for is left out.
+    """
+    ranked = sorted(
+        (_SEVERITIES.index(finding["severity"]), rank, place)
+        for place, check in enumerate(checks)
+        for rank, finding in enumerate(check["findings"])
+        if finding["waiver"] is None
+    )
+    return [(checks[place]["name"], checks[place]["findings"][rank]) for _, rank, place in ranked]
+
+
+def _findings(findings: Sequence[tuple[str, Mapping[str, Any]]], shown: int) -> Group:
+    """Findings as sentences, of how many that the report shows."""
+    told_of: list[RenderableType] = [
+        Text(f"{len(findings)} of {counted(shown, 'findings')}", "dim")
+    ]
+    for check, finding in findings:
+        known = ", known" if finding["known"] else ""
+        heading = (f"{finding['severity']}{known}", STYLE[finding["severity"]])
+        told_of.append(Text.assemble(heading, (f"  {check}", "dim")))
+        told_of.append(Padding(Text(sentence_of(finding)), (0, 0, 0, 2)))
+    return Group(*told_of)
+
+
+def _to_fix(checks: Sequence[Mapping[str, Any]]) -> Iterator[RenderableType]:
+    """Who is to fix which findings, until when and why."""
+    promised = [
+        f"{finding['id']}: {one_line(sentence)}"
+        for check in checks
+        for finding in check["findings"]
+        for sentence in promise(finding)
+    ]
+    if promised:
+        yield ""
+        yield Text(f"{counted(len(promised), 'findings')} to be fixed", "dim")
+        yield from (Padding(Text(line), (0, 0, 0, 2)) for line in promised[:TOP])
+    if len(promised) > TOP:
+        yield Text(f"and {len(promised) - TOP:,} more, which the report lists", "dim")
+
+
+def sentence_of(finding: Mapping[str, Any]) -> str:
+    """The first sentence of a finding, shortened if long, with its interval."""
+    first = one_line(_SENTENCE_END.split(finding["statement"], maxsplit=1)[0])
+    if len(first) > LONGEST:
+        first = f"{first[: LONGEST - 3].rstrip()}..."
+    return " ".join(filter(None, (first, _interval(finding["evidence"]))))
+
+
+def _interval(evidence: Mapping[str, Any]) -> str:
+    for low, high, effect in _INTERVALS:
+        bounds = (evidence.get(low), evidence.get(high))
+        if all(isinstance(bound, float) for bound in bounds):
+            unit = ".1%" if effect == "share" else ",.2f"
+            of = "" if effect == "share" else f" of the {effect}"
+            return f"(95% interval{of}: {bounds[0]:{unit}} to {bounds[1]:{unit}})"
+    return ""
+
+
+def _beyond(checks: Sequence[Mapping[str, Any]]) -> Iterator[Text]:
+    """How many findings no report shows, and where they stand; nothing where all are shown."""
+    not_shown = sum(check["not_shown"] for check in checks)
+    folded = sum(check["folded"] for check in checks)
+    counts = {"beyond those that a report shows": not_shown, "folded into others": folded}
+    beyond = [f"{n:,} {what}" for what, n in counts.items() if n]
+    if beyond:
+        yield Text(f"{' and '.join(beyond)}: all in restricted/findings.parquet", "dim")
+
+
+def _reading(shared: Mapping[str, Any]) -> Text:
+    """Where the rows went, and why those that were refused were."""
+    ledger, tuples = shared["ledger"], shared.get("entailment", {}).get("facts")
+    refused = sorted((tuples or ledger)["refused"].items(), key=lambda item: (-item[1], item[0]))
+    rows = f"{ledger['rows_mapped']:,} of {counted(ledger['rows_read'], 'rows')}"
+    instances = counted(ledger["instances"], "instances")
+    mapped = (
+        f"{rows} kept as tuples"
+        if tuples
+        else f"{instances}; {rows} mapped to {one_line(shared['identity']['hierarchy']['name'])}"
+    )
+    reasons = ", ".join(f"{reason} {rows:,}" for reason, rows in refused)
+    rest = f"refused: {reasons}." if refused else "none refused."
+    dropped = ledger.get("dropped_edges")
+    also = f" {dropped_sentence(**dropped)}" if dropped else ""
+    return Text(f"{mapped}; {rest}{also}")

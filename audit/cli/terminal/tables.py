@@ -1,0 +1,59 @@
+"""Words, colours and tables that everything in a terminal shares."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from rich.table import Table
+from rich.text import Text
+
+from audit.base.errors import printable
+
+WIDEST = 120
+"""Greatest width in columns, even in a wider terminal: longer lines are hard to read."""
+LONGEST = 280
+"""Greatest number of characters of a sentence, since titles may be of any length."""
+STYLE = {
+    "error": "bold red",
+    "fail": "bold red",
+    "warn": "yellow",
+    "warning": "yellow",
+    "note": "cyan",
+    "pass": "green",
+    "holds": "green",
+    "does not hold": "bold red",
+}
+"""The style of a status, a severity or an outcome."""
+
+
+def one_line(text: object) -> str:
+    """A text on one line, without control characters."""
+    return printable(" ".join(str(text).split()))
+
+
+def status_word(status: str) -> Text:
+    """A status in its colour."""
+    return Text(status, STYLE.get(status, ""))
+
+
+def listed(headings: Sequence[str], rows: Iterable[Sequence[str]]) -> Table:
+    """Table of names with descriptions."""
+    return filled(table(*headings), rows)
+
+
+def table(*headings: str, right: int = 0) -> Table:
+    """A table without lines; the last columns are numbers, set to the right."""
+    made = Table(box=None, padding=(0, 2, 0, 0), header_style="dim")
+    for place, heading in enumerate(headings):
+        number = place >= len(headings) - right
+        made.add_column(
+            heading, justify="right" if number else "left", no_wrap=number, overflow="fold"
+        )
+    return made
+
+
+def filled(empty: Table, rows: Iterable[Sequence[str]]) -> Table:
+    """A table with rows of plain text."""
+    for row in rows:
+        empty.add_row(*(Text(one_line(cell)) for cell in row))
+    return empty

@@ -1,0 +1,95 @@
+"""Joined labels: one row per instance, and all its labels in one cell."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+import polars as pl
+
+from audit.data.columns import (
+    column_for,
+    exploded,
+    id_among,
+    id_beside,
+    parts,
+    pick,
+    raw_labels,
+    tidy,
+)
+from audit.data.joined_cells import cells_of, hold_several, separator_of
+from audit.data.label_format import Batches, Columns, LabelFormat, RawLabels
+from audit.data.label_formats import caml
+from audit.data.sources import Source
+from audit.data.unnamed_columns import unnamed_columns
+
+_NAMES = ("labels", "label", "codes")
+"""Names of the column of labels unless the user names one; case is ignored."""
+
+
+def read(source: Source, columns: Columns) -> RawLabels:
+    """Read a table with a row per instance, its labels joined in one cell; a blank one holds none.
+
+    Labels are joined by the first sign of `SEPARATORS` that the first cells show; where they show
+    none, each holds one label.
+
+    Raises:
+        SchemaError: If a column is missing.
+    """
+    label = _label_column(source, columns.label)
+    frame = source.table()
+    instance, taken = id_beside(frame, columns, [label], source)
+    mentions = pick(frame, source, instance=instance, **columns.beside)
+    cells = tidy(frame.select(label), source)
+    listed = mentions.with_columns(cells.select(labels=_split(source, label)).to_series())
+    raw = raw_labels(exploded(listed), listed, source)
+    return replace(raw, unnamed=unnamed_columns(frame, instance, taken, source))
+
+
+def matches(source: Source) -> bool:
+    """Whether a column named ``labels``, ``label`` or ``codes`` has cells with several codes."""
+    named = [name for name in source.schema if name.strip().lower() in _NAMES]
+    if len(named) != 1 or caml.matches(source):
+        return False
+    one_label = named[0].strip().lower() == "label"
+    return hold_several(cells_of(source, named[0]), codes=one_label)
+
+
+def _label_column(source: Source, named: str | None) -> str:
+    names = list(source.schema)
+    usual = next((name for name in names if name.strip().lower() in _NAMES), _NAMES[0])
+    return column_for("label", named or usual, names, source)
+
+
+def _split(source: Source, column: str) -> pl.Expr:
+    """The labels in the cells of a column, blanks between two signs left out."""
+    sign = separator_of(cells_of(source, column))
+    return parts(pl.col(column), sign or "\0").list.drop_nulls()
+
+
+def columns_in_batches(source: Source, instance: str | None, label: str | None) -> tuple[str, str]:
+    """The columns of the instance's id and of the joined labels, as `read` finds them."""
+    label = _label_column(source, label)
+    instance = id_among(list(source.schema), instance, {label}, source)
+    source.refuse_numbers(instance, label)
+    return instance, label
+
+
+def frames_in_batches(
+    source: Source, instance: str, label: str, at_once: int, start: int
+) -> Iterator[pl.DataFrame]:
+    """Frames of ids and lists of labels."""
+    for frame in source.frames([instance, label], at_once, start):
+        yield frame.with_columns(_split(source, label))
+
+
+BATCHES = Batches(columns_in_batches, frames_in_batches)
+
+FORMAT = LabelFormat(
+    name="joined",
+    title="CSV, TSV or Parquet with a row per instance and its codes in one cell, joined by ; , |"
+    " or a blank",
+    matches=matches,
+    read=read,
+    batches=BATCHES,
+)

@@ -1,0 +1,115 @@
+"""Several columns of labels: one row per instance, with a label in each of DX1, DX2 ... DX20."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+import polars as pl
+
+from audit.base.errors import SchemaError, first_cases
+from audit.data.columns import column_for, id_among, id_beside, pick, raw_labels, tidy
+from audit.data.label_format import Batches, Columns, LabelFormat, RawLabels
+from audit.data.numbered_columns import families, fitting, is_pattern, refuse_one_of_several
+from audit.data.sources import Source
+from audit.data.unnamed_columns import unnamed_columns
+
+
+def read(source: Source, columns: Columns) -> RawLabels:
+    """Read a label from each of the columns that fit a pattern; a blank is no label.
+
+    The position of a label is that of its column among them, from 1.
+
+    Raises:
+        SchemaError: If no column fits, or it is not clear which columns are meant.
+    """
+    frame = source.table()
+    chosen = label_columns(source, columns.label)
+    instance, taken = id_beside(frame, columns, chosen, source)
+    mentions = pick(frame, source, instance=instance, **columns.beside)
+    labels = tidy(frame.select(chosen), source)
+    listed = mentions.with_columns(labels=labels.select(pl.concat_list(pl.all())).to_series())
+    raw = raw_labels(_placed(mentions, labels), listed, source)
+    return replace(raw, unnamed=unnamed_columns(frame, instance, taken, source))
+
+
+def _placed(mentions: pl.DataFrame, labels: pl.DataFrame) -> pl.DataFrame:
+    """One row per label with its position; a row without an instance gives at least one."""
+    numbered = mentions.with_row_index("row")
+    rows = [
+        numbered.with_columns(label=labels[name], position=pl.lit(place, pl.Int64))
+        for place, name in enumerate(labels.columns, start=1)
+    ]
+    lost = pl.col("instance").is_null() & (pl.col("position") == 1)
+    some = pl.concat(rows).filter(pl.col("label").is_not_null() | lost)
+    return some.sort("row", "position").drop("row")
+
+
+def label_columns(source: Source, pattern: str | None) -> list[str]:
+    """The columns of labels: those that fit a pattern, else the only numbered ones.
+
+    Raises:
+        SchemaError: If no column fits, or there is not exactly one family of numbered columns.
+    """
+    names = list(source.schema)
+    known = families(names)
+    if pattern is not None and not is_pattern(pattern):
+        found = [column_for("label", pattern, names, source)]
+        refuse_one_of_several(found[0], names, source)
+    elif pattern is not None:
+        found = fitting(pattern, names)
+    else:
+        found = next(iter(known.values())) if len(known) == 1 else []
+    if not found:
+        raise SchemaError(
+            f"columns that fit {pattern!r} are required"
+            if pattern
+            else "one family of numbered columns, as DX1, DX2, DX3, is required",
+            found=f"the columns {first_cases(names)}" if names else "no columns",
+            where=source,
+            hint=f"--label {next(iter(known))!r} names some" if known else "name them with --label",
+        )
+    return found
+
+
+def matches(source: Source) -> bool:
+    """Whether the only numbered columns are named as those of diagnoses or codes are."""
+    known = list(families(source.schema))
+    return len(known) == 1 and known[0].strip("*_ -.").lower() in _STEMS
+
+
+_STEMS = ("dx", "diag", "diagnosis", "icd", "icd9", "icd10", "code", "label", "icd_code")
+
+
+def columns_in_batches(source: Source, instance: str | None, label: str | None) -> tuple[str, str]:
+    """The column of the instance's id, and the pattern of those of labels."""
+    chosen = label_columns(source, label)
+    instance = id_among(list(source.schema), instance, chosen, source)
+    for one in chosen:
+        source.refuse_numbers(instance, one)
+    return instance, label if label and is_pattern(label) else next(iter(families(source.schema)))
+
+
+def frames_in_batches(
+    source: Source, instance: str, label: str, at_once: int, start: int
+) -> Iterator[pl.DataFrame]:
+    """Frames of ids and lists of the labels that are not blank."""
+    chosen = label_columns(source, label)
+    for frame in source.frames([instance, *chosen], at_once, start):
+        yield frame.select(instance, _listed(chosen).alias("labels"))
+
+
+def _listed(columns: Sequence[str]) -> pl.Expr:
+    filled = [pl.when(pl.col(name).str.strip_chars() != "").then(pl.col(name)) for name in columns]
+    return pl.concat_list(filled).list.drop_nulls()
+
+
+BATCHES = Batches(columns_in_batches, frames_in_batches)
+
+FORMAT = LabelFormat(
+    name="several",
+    title="CSV, TSV or Parquet with several columns of labels, as DX1 to DX20: --label 'DX*'",
+    matches=matches,
+    read=read,
+    batches=BATCHES,
+)

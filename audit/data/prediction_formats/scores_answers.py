@@ -1,0 +1,47 @@
+"""Tables of an id and what was predicted: a row a predicted node, or all of an instance's."""
+
+from __future__ import annotations
+
+from audit.data.class_names import Classes
+from audit.data.joined_cells import cells_of, hold_several
+from audit.data.label_format import Columns
+from audit.data.label_formats import caml, joined, long
+from audit.data.prediction_format import PredictionFormat, RawPredictions
+from audit.data.prediction_formats.scores import predicted_sets
+from audit.data.sources import Source
+
+_NAMES = ("label", "labels", "prediction", "predicted")
+"""Names of the column of predicted nodes; case is ignored."""
+
+
+def read(source: Source, classes: Classes | None) -> RawPredictions:
+    """Read two columns: an id, and the nodes predicted for it, as a table of labels has them.
+
+    Raises:
+        InputError: If the table cannot be read.
+        SchemaError: If there are other columns, or a row lacks its id or its node.
+    """
+    column = _answers_in(source)
+    several = column is not None and hold_several(cells_of(source, column))
+    return predicted_sets((joined if several else long).read(source, Columns(label=column)), source)
+
+
+def matches(source: Source) -> bool:
+    """Whether there are two columns, and one is named as what was predicted.
+
+    With further columns, such as a score, more is said than which nodes were predicted.
+    """
+    return _answers_in(source) is not None and not caml.matches(source)
+
+
+def _answers_in(source: Source) -> str | None:
+    named = [name for name in source.schema if name.strip().lower() in _NAMES]
+    return named[0] if len(source.schema) == 2 and len(named) == 1 else None
+
+
+FORMAT = PredictionFormat(
+    name="answers",
+    title="predicted sets: CSV, TSV or Parquet with an id and a column label or prediction",
+    matches=matches,
+    read=read,
+)

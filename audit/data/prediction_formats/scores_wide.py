@@ -1,0 +1,151 @@
+"""Wide tables of scores: one row per instance, and one column of numbers per class."""
+
+from __future__ import annotations
+
+import numpy as np
+import polars as pl
+
+from audit.base.errors import SchemaError, first_cases
+from audit.data.class_names import Classes
+from audit.data.columns import ID_NAMES, tidy
+from audit.data.label_formats import grouped, psv
+from audit.data.label_formats.arrays import AnyArray
+from audit.data.label_formats.wide import refuse_repeated
+from audit.data.prediction_format import PredictionFormat, RawPredictions
+from audit.data.prediction_formats.scores import matrix
+from audit.data.sources import Source
+
+_OTHER_SHAPES = {"label", "labels", "node", "score", "parent", "prediction", "predicted"}
+"""Columns that tables of another shape have."""
+_FLAGS = ("0", "1", "true", "false")
+
+
+def read(source: Source, classes: Classes | None) -> RawPredictions:
+    """Read a table in which every column is a class, except the id.
+
+    The id is ``id``, ``instance`` or ``hadm_id``, else the only column that does not hold numbers,
+    else the first one where it holds whole numbers beyond 0 and 1, each once, and the others do
+    not all hold whole numbers; else rows are numbered from 0. Where every value is 0 or 1 without
+    a point, or true or false, the table says which classes were predicted, and no scores.
+
+    Raises:
+        SchemaError: If a column occurs twice, several could be the id, an id is blank or repeated,
+            no column is a class, or a value is not a number.
+    """
+    frame = source.table()
+    refuse_repeated(frame.columns, source)
+    instance = _id_column(frame, source)
+    named = frame.drop(instance) if instance else frame
+    if not named.width:
+        raise SchemaError("a column of numbers a class is required", found="none", where=source)
+    if instance:
+        source.refuse_numbers(instance)
+    return matrix(
+        _numbers(named, source),
+        classes,
+        source,
+        own_classes=np.array([name.strip() for name in named.columns], dtype=str),
+        instances=_ids(frame.select(instance), source) if instance else None,
+    )
+
+
+def matches(source: Source) -> bool:
+    """Whether most columns, or most of the first values, are numbers, and none is of a list."""
+    kinds = list(source.schema.values())
+    if len(kinds) < 2 or _OTHER_SHAPES & source.columns.keys():
+        return False
+    if grouped.matches(source) or psv.matches(source):
+        return False
+    if 2 * sum(kind == pl.Boolean or kind.is_numeric() for kind in kinds) > len(kinds):
+        return True
+    values = [cell.strip() for row in source.head_rows[1:] for cell in row[1:] if cell.strip()]
+    return 2 * sum(map(_is_number, values)) > len(values)
+
+
+def _is_number(cell: str) -> bool:
+    try:
+        float(cell)
+    except ValueError:
+        return cell.lower() in _FLAGS
+    return True
+
+
+def _id_column(frame: pl.DataFrame, source: Source) -> str | None:
+    usual = [name for name in frame.columns if name.strip().lower() in ID_NAMES]
+    texts = usual or [name for name in frame.columns if not _holds_numbers(frame[name])]
+    if len(texts) > 1:
+        raise SchemaError(
+            "one column must hold the ids, and every other one the numbers of a class",
+            found=f"the candidates {first_cases(texts)}",
+            where=source,
+            hint="call the column of the ids id, and leave out what is neither",
+        )
+    return texts[0] if texts else _first_of_whole_numbers(frame)
+
+
+def _holds_numbers(column: pl.Series) -> bool:
+    """Whether most of the values that are not blank are numbers or flags."""
+    if column.dtype == pl.Boolean or column.dtype.is_numeric():
+        return True
+    text = column.cast(pl.String, strict=False).str.strip_chars().str.to_lowercase()
+    text = text.filter(text != "")
+    numbers = text.cast(pl.Float64, strict=False).is_not_null() | text.is_in(_FLAGS)
+    return 2 * int(numbers.sum()) > len(text)
+
+
+def _first_of_whole_numbers(frame: pl.DataFrame) -> str | None:
+    """The first column, if it numbers the rows; a class has scores, or 0 and 1."""
+    columns = [column.cast(pl.Float64, strict=False) for column in frame]
+    whole = [bool((column == column.floor()).all()) for column in columns]
+    first = columns[0]
+    numbers_rows = whole[0] and first.n_unique() == len(first) and (first.max() or 0) > 1  # type: ignore[operator]
+    return frame.columns[0] if numbers_rows and not all(whole) else None
+
+
+def _ids(ids: pl.DataFrame, source: Source) -> AnyArray:
+    written = tidy(ids, source).to_series()
+    blank = written.is_null().arg_true()
+    if len(blank):
+        cases = [f"row {row + 1}" for row in blank.head(5)]
+        raise SchemaError(
+            "every row must have an id",
+            found=f"none in {first_cases(cases, len(blank))}",
+            where=source,
+        )
+    return np.array(written.to_list(), dtype=str)
+
+
+def _numbers(columns: pl.DataFrame, source: Source) -> AnyArray:
+    """A matrix, shape (n_instances, n_classes); whole numbers where every value is a flag."""
+    text = columns.select(pl.all().cast(pl.String, strict=False).str.strip_chars())
+    text = text.select(pl.all().str.to_lowercase())
+    if text.select(pl.all_horizontal((pl.all().is_in(_FLAGS)).fill_null(False).all())).item():
+        return text.select(pl.all().is_in(("1", "true")).cast(pl.Int8)).to_numpy()
+    numbers = text.select(pl.all().cast(pl.Float64, strict=False))
+    _require_numbers(columns, numbers, source)
+    return numbers.to_numpy()
+
+
+def _require_numbers(columns: pl.DataFrame, numbers: pl.DataFrame, source: Source) -> None:
+    for name in numbers.columns:
+        wrong = numbers[name].is_null().arg_true()
+        if len(wrong):
+            values = columns[name].gather(wrong.head(5)).to_list()
+            cases = [
+                f"{'nothing' if value is None else value} in row {row + 1}"
+                for row, value in zip(wrong.head(5), values, strict=True)
+            ]
+            raise SchemaError(
+                f"the column {name!r} must hold a number in every row",
+                found=first_cases(cases, len(wrong)),
+                where=source,
+                hint="every column but the id is a class; leave out what is none",
+            )
+
+
+FORMAT = PredictionFormat(
+    name="wide",
+    title="CSV, TSV or Parquet with a column for the id, then a column of scores a class",
+    matches=matches,
+    read=read,
+)

@@ -1,0 +1,194 @@
+"""OBO Graphs: an ontology as JSON, with nodes and the edges between them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from audit.base.errors import SchemaError, first_cases
+from audit.base.files import read_json
+from audit.hierarchies.dangling import Dangling
+from audit.hierarchies.formats.format import HierarchyFormat, head_text, hierarchy_of
+from audit.hierarchies.hierarchy import Hierarchy
+from audit.hierarchies.retired import Obsolete, retired_ids
+
+_OPENS = re.compile(r'\{\s*"graphs"\s*:\s*\[\s*\{')
+_IS_A = "is_a"
+_IRI = re.compile(r"http://purl\.obolibrary\.org/obo/([A-Za-z][A-Za-z0-9]*)_([^/#]+)")
+_REPLACED_BY = "IAO:0100001"
+_OBO_IN_OWL = "http://www.geneontology.org/formats/oboInOwl#"
+_CONSIDER, _ALTERNATIVE = f"{_OBO_IN_OWL}consider", f"{_OBO_IN_OWL}hasAlternativeId"
+
+
+def matches(path: Path, head: bytes) -> bool:
+    """Whether the file starts as an object whose ``graphs`` are objects, one with ``nodes``."""
+    text = head_text(head)
+    return _OPENS.match(text) is not None and '"nodes"' in text
+
+
+def read(path: Path, relations: tuple[str, ...] = (), dangling: Dangling = "refuse") -> Hierarchy:
+    """Read the classes that are not deprecated, of all graphs; each is assignable.
+
+    Ids are as OBO writes them: ``GO:0008150`` for the IRI that ends in ``/obo/GO_0008150``; any
+    other is kept. Deprecated and alternative ids are no nodes; `retired_ids` says what took their
+    place.
+
+    Args:
+        path: A JSON file.
+        relations: Predicates to use as edges besides ``is_a``, by their ids or labels:
+            ``BFO:0000050`` or ``part_of``.
+        dangling: Treatment of edges to what is no class, or is deprecated.
+
+    Raises:
+        HierarchyError: On such an edge if it is not to be dropped, on a cycle, or if there is no
+            class.
+        SchemaError: On a node or an edge that is not as above, or a relation that no edge has.
+        InputError: If the file cannot be read.
+    """
+    graphs = _graphs(path)
+    stated = _records(path, graphs, "nodes")
+    nodes = [_node(path, one) for one in stated if one.get("type") in (None, "CLASS")]
+    edges = [_edge(path, one) for one in _records(path, graphs, "edges")]
+    chosen = _chosen(path, relations, stated, {predicate for _, predicate, _ in edges})
+    titles: dict[str, str | None] = {}
+    for node in nodes:
+        if not node.deprecated:
+            titles[node.id] = titles.get(node.id) or node.title
+    gone = [node for node in nodes if node.deprecated and node.id not in titles]
+    merged = [(old, one.id) for one in nodes for old in one.alternative if one.id in titles]
+    passed = {node.id for node in gone}
+    return hierarchy_of(
+        path,
+        [(sub, obj) for sub, predicate, obj in edges if predicate in chosen and sub not in passed],
+        [(node, title, True) for node, title in titles.items()],
+        coding=retired_ids(
+            titles,
+            (Obsolete(node.id, node.replaced_by, node.consider) for node in gone),
+            dict.fromkeys(merged),
+        ),
+        dangling=dangling,
+    )
+
+
+FORMAT = HierarchyFormat(
+    "obographs", "an ontology as OBO Graphs JSON: graphs of nodes and edges", matches, read
+)
+
+
+@dataclass(frozen=True, slots=True)
+class _Node:
+    """What a record of a node states; ids as OBO writes them."""
+
+    id: str
+    title: str | None
+    deprecated: bool
+    replaced_by: tuple[str, ...]
+    consider: tuple[str, ...]
+    alternative: tuple[str, ...]
+
+
+def _graphs(path: Path) -> list[dict[str, Any]]:
+    stated = read_json(path)
+    graphs = stated.get("graphs") if isinstance(stated, dict) else None
+    if not isinstance(graphs, list) or not all(isinstance(graph, dict) for graph in graphs):
+        raise SchemaError(
+            "an object with 'graphs', a list of objects, is required",
+            found=str(stated)[:60],
+            where=path,
+        )
+    return graphs
+
+
+def _records(path: Path, graphs: Sequence[dict[str, Any]], key: str) -> list[dict[str, Any]]:
+    """What the graphs list under a key."""
+    lists = [graph.get(key) or [] for graph in graphs]
+    records: list[Any] = [
+        one for listed in lists for one in (listed if isinstance(listed, list) else [None])
+    ]
+    wrong = [one for one in records if not isinstance(one, dict)]
+    if wrong:
+        raise SchemaError(
+            f"{key!r} of a graph must be a list of objects",
+            found=first_cases(str(one)[:40] for one in wrong),
+            where=path,
+        )
+    return records
+
+
+def _node(path: Path, stated: dict[str, Any]) -> _Node:
+    title, meta = stated.get("lbl"), stated.get("meta") or {}
+    values = meta.get("basicPropertyValues") or [] if isinstance(meta, dict) else None
+    shaped = (
+        _is_text(stated.get("id"))
+        and isinstance(title, str | None)
+        and isinstance(values, list)
+        and isinstance(meta.get("deprecated"), bool | None)
+        and all(isinstance(one, dict) for one in values)
+        and all(_is_text(one.get(key)) for one in values for key in ("pred", "val"))
+    )
+    if not shaped or values is None:
+        raise SchemaError(
+            "a node needs an 'id', and may have a text 'lbl' and a 'meta' with 'deprecated', true "
+            "or false, and 'basicPropertyValues', each with 'pred' and 'val'",
+            found=str(stated)[:80],
+            where=path,
+        )
+    said = [(_short(one["pred"]), _short(one["val"])) for one in values]
+    return _Node(
+        _short(stated["id"]),
+        title,
+        bool(meta.get("deprecated")),
+        *(
+            tuple(value for predicate, value in said if predicate == wanted)
+            for wanted in (_REPLACED_BY, _CONSIDER, _ALTERNATIVE)
+        ),
+    )
+
+
+def _edge(path: Path, stated: dict[str, Any]) -> tuple[str, str, str]:
+    """Subject, predicate and object of an edge."""
+    ends = [stated.get(key) for key in ("sub", "pred", "obj")]
+    if not all(map(_is_text, ends)):
+        raise SchemaError(
+            "an edge needs a 'sub', a 'pred' and an 'obj'", found=str(stated)[:80], where=path
+        )
+    sub, predicate, obj = (_short(str(end)) for end in ends)
+    return sub, predicate, obj
+
+
+def _is_text(value: Any) -> bool:
+    return isinstance(value, str) and bool(value)
+
+
+def _short(iri: str) -> str:
+    """The id of an IRI as OBO writes it.
+
+    >>> _short("http://purl.obolibrary.org/obo/GO_0008150"), _short("http://example.org/a_b")
+    ('GO:0008150', 'http://example.org/a_b')
+    """
+    known = _IRI.fullmatch(iri)
+    return f"{known[1]}:{known[2]}" if known else iri
+
+
+def _chosen(
+    path: Path, relations: tuple[str, ...], stated: Iterable[dict[str, Any]], used: set[str]
+) -> set[str]:
+    """The predicates of edges: ``is_a``, and those that the relations name by id or by label."""
+    labels = {
+        _short(one["id"]): str(one.get("lbl", "")).replace(" ", "_")
+        for one in stated
+        if one.get("type") == "PROPERTY" and _is_text(one.get("id"))
+    }
+    names = {name: labels.get(name) or name for name in used - {_IS_A}}
+    unused = [one for one in relations if one not in {*names, *names.values()}]
+    if unused:
+        raise SchemaError(
+            "a relation must be one that edges have",
+            found=first_cases(unused),
+            where=path,
+            hint=f"edges have: {', '.join(sorted(names.values())) or 'none'}",
+        )
+    return {_IS_A, *(one for one, label in names.items() if {one, label} & set(relations))}

@@ -1,0 +1,399 @@
+"""Each metric as a function of what is true and what a model says."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import polars as pl
+from scipy.sparse import csr_array
+
+from audit.alignment.metrics import accuracy as by_answer
+from audit.alignment.metrics import confusion, preference, uncertainty
+from audit.alignment.metrics.hierarchical import Average, hierarchical_scores
+from audit.alignment.metrics.preference import On
+from audit.alignment.metrics.severity import mistake_severity as severity
+from audit.alignment.metrics.streaming import Estimate
+from audit.base.dag import Sparse
+from audit.base.errors import SchemaError
+from audit.engine.scores.cuts import Cut, depth_cut
+from audit.hierarchies.hierarchy import Hierarchy
+from audit.metrics.inputs import HierarchyLike, Outputs, hierarchy_from, labels_from, outputs_from
+
+
+def hierarchical_precision(
+    y_true: Any,
+    y_pred: Any,
+    *,
+    hierarchy: HierarchyLike,
+    classes: Sequence[str] | None = None,
+    average: Average = "micro",
+    threshold: float = 0.5,
+) -> float:
+    """Share of predicted nodes, with all ancestors but the root, that the labels carry.
+
+    Kiritchenko et al., *Learning and Evaluation in the Presence of Class Hierarchies*.
+
+    Args:
+        y_true: Labels: one an instance, a list or set of them, class numbers, or an array or sparse
+            matrix of 0 and 1 with a column a class.
+        y_pred: The same; or scores, as such a matrix or a dictionary an instance. Of scores that
+            sum to one the highest is predicted, of others all from ``threshold``.
+        hierarchy: A hierarchy, its name or path, or a dictionary of parents.
+        classes: Names of the classes by number, or of the columns; None: the hierarchy's nodes.
+        average: ``micro`` over all nodes, ``macro`` over instances.
+        threshold: Least score of a predicted node.
+
+    Returns:
+        Between 0 and 1; NaN where nothing is predicted.
+
+    Raises:
+        SchemaError: If a label or class is no node, or the two have other shapes.
+    """
+    return _sets("precision", y_true, y_pred, hierarchy, classes, average, threshold)
+
+
+def hierarchical_recall(
+    y_true: Any,
+    y_pred: Any,
+    *,
+    hierarchy: HierarchyLike,
+    classes: Sequence[str] | None = None,
+    average: Average = "micro",
+    threshold: float = 0.5,
+) -> float:
+    """Share of the nodes that the labels carry, but the root, that are predicted or above one.
+
+    Arguments and errors are those of `hierarchical_precision`; NaN where there is no label.
+    """
+    return _sets("recall", y_true, y_pred, hierarchy, classes, average, threshold)
+
+
+def hierarchical_f1(
+    y_true: Any,
+    y_pred: Any,
+    *,
+    hierarchy: HierarchyLike,
+    classes: Sequence[str] | None = None,
+    average: Average = "micro",
+    threshold: float = 0.5,
+) -> float:
+    """Harmonic mean of hierarchical precision and recall; macro: mean of that of each instance.
+
+    Arguments and errors are those of `hierarchical_precision`; NaN without labels and predictions.
+    """
+    return _sets("f1", y_true, y_pred, hierarchy, classes, average, threshold)
+
+
+def accuracy(
+    y_true: Any,
+    y_score: Any,
+    *,
+    hierarchy: HierarchyLike,
+    classes: Sequence[str] | None = None,
+    depth: int | None = None,
+) -> float:
+    """Share of instances whose one answer at a depth is right.
+
+    The answer is the node with the highest aggregated score among those at the depth and the leaves
+    above it; it is right at or above a label. Instances without a label there are left out.
+
+    Args:
+        y_true: Labels, as in `hierarchical_precision`.
+        y_score: Scores, or one label an instance.
+        hierarchy: As in `hierarchical_precision`.
+        classes: As in `hierarchical_precision`.
+        depth: The depth, the root having 0; None: the leaves.
+
+    Raises:
+        SchemaError: As `hierarchical_precision`; or if sets of labels are predicted.
+    """
+    world = _World(y_true, y_score, hierarchy, classes)
+    return value_of(by_answer.accuracy(*world.pair, world.cut(depth))["accuracy"])
+
+
+def accuracy_alignment(
+    y_true: Any,
+    y_score: Any,
+    *,
+    hierarchy: HierarchyLike,
+    classes: Sequence[str] | None = None,
+    fine: int | None = None,
+    coarse: int = 1,
+) -> float:
+    """Net share of the errors at a fine depth that vanish at a coarse one.
+
+    *Abstraction Alignment*, equation 1: `recovered` less `lost`, below zero where more is lost.
+
+    Args:
+        y_true: As in `accuracy`.
+        y_score: As in `accuracy`.
+        hierarchy: As in `accuracy`.
+        classes: As in `accuracy`.
+        fine: Depth at which errors are counted; None: the leaves.
+        coarse: Depth that they are judged at.
+
+    Returns:
+        At most 1; NaN without errors.
+
+    Raises:
+        SchemaError: As `accuracy`.
+    """
+    return _moved("accuracy_alignment", y_true, y_score, hierarchy, classes, fine, coarse)
+
+
+def recovered(
+    y_true: Any,
+    y_score: Any,
+    *,
+    hierarchy: HierarchyLike,
+    classes: Sequence[str] | None = None,
+    fine: int | None = None,
+    coarse: int = 1,
+) -> float:
+    """Share of the errors at a fine depth that are right at a coarse one.
+
+    Arguments and errors are those of `accuracy_alignment`.
+    """
+    return _moved("recovered", y_true, y_score, hierarchy, classes, fine, coarse)
+
+
+def lost(
+    y_true: Any,
+    y_score: Any,
+    *,
+    hierarchy: HierarchyLike,
+    classes: Sequence[str] | None = None,
+    fine: int | None = None,
+    coarse: int = 1,
+) -> float:
+    """Right answers at a fine depth that are wrong at a coarse one, over errors at the fine one.
+
+    Arguments and errors are those of `accuracy_alignment`.
+    """
+    return _moved("lost", y_true, y_score, hierarchy, classes, fine, coarse)
+
+
+def uncertainty_alignment(
+    y_score: Any,
+    *,
+    hierarchy: HierarchyLike,
+    classes: Sequence[str] | None = None,
+    fine: int | None = None,
+    coarse: int = 1,
+) -> float:
+    """Mean entropy at a coarse depth less that at a fine one, in bits.
+
+    *Abstraction Alignment*, equation 2 as printed: below zero where uncertainty lies within nodes.
+
+    Args:
+        y_score: Scores, shape (n_instances, n_classes), or a dictionary an instance.
+        hierarchy: As in `accuracy`.
+        classes: As in `accuracy`.
+        fine: The finer depth; None: the leaves.
+        coarse: The coarser one.
+
+    Returns:
+        NaN without scores above 0.
+
+    Raises:
+        SchemaError: If a class is no node, or labels without scores are given.
+    """
+    return _uncertain("uncertainty_alignment", y_score, hierarchy, classes, fine, coarse)
+
+
+def abstraction_match(
+    y_score: Any,
+    *,
+    hierarchy: HierarchyLike,
+    classes: Sequence[str] | None = None,
+    fine: int | None = None,
+    coarse: int = 1,
+) -> float:
+    """Share by which the mean entropy drops from a fine depth to a coarse one.
+
+    The code released with *Abstraction Alignment*. Arguments and errors are those of
+    `uncertainty_alignment`; NaN where the entropy at the fine depth is 0.
+    """
+    return _uncertain("abstraction_match", y_score, hierarchy, classes, fine, coarse)
+
+
+def mistake_severity(
+    y_true: Any,
+    y_score: Any,
+    *,
+    hierarchy: HierarchyLike,
+    classes: Sequence[str] | None = None,
+) -> float:
+    """Mean height, over wrong answers, at which answer and label meet, in edges.
+
+    Bertinetto et al., *Making Better Mistakes*. Arguments and errors are those of `accuracy`; NaN
+    without mistakes.
+    """
+    world = _World(y_true, y_score, hierarchy, classes)
+    return value_of(severity(*world.pair)["mistake_severity"])
+
+
+def subgraph_preference(
+    y_score: Any,
+    first: Sequence[str],
+    second: Sequence[str],
+    *,
+    hierarchy: HierarchyLike,
+    classes: Sequence[str] | None = None,
+    below: bool = True,
+    on: On = "values",
+) -> float:
+    """Share of instances whose highest score in one part of the hierarchy exceeds that in another.
+
+    *Abstraction Alignment*, equation 3: strict; the second part without the first; instances
+    without a score above 0 in one of them are left out.
+
+    Args:
+        y_score: As in `uncertainty_alignment`.
+        first: Nodes of the first part.
+        second: Nodes of the second part.
+        hierarchy: As in `accuracy`.
+        classes: As in `accuracy`.
+        below: Whether all nodes below the named ones belong to a part.
+        on: ``values`` of nodes, or ``aggregated`` ones.
+
+    Returns:
+        NaN where no instance is compared.
+
+    Raises:
+        SchemaError: As `uncertainty_alignment`; if a node is not in the hierarchy; or, aggregated,
+            if a node of one part is above one of the other.
+    """
+    graph = hierarchy_from(hierarchy)
+    sides = (np.array([graph.index(node) for node in nodes], np.int64) for nodes in (first, second))
+    parts = [
+        np.unique(csr_array(graph.below[side]).indices).astype(np.int64) if below else side
+        for side in sides
+    ]
+    scores = _scores(y_score, graph, classes)
+    found = preference.subgraph_preference(graph, scores, parts[0], parts[1], on=on)
+    return value_of(found["subgraph_preference"])
+
+
+def concept_confusion(
+    y_score: Any,
+    *,
+    hierarchy: HierarchyLike,
+    classes: Sequence[str] | None = None,
+    threshold: float = confusion.THRESHOLD,
+) -> pl.DataFrame:
+    """How evenly scores are split between each two nodes, in bits, mean over instances.
+
+    *Abstraction Alignment*, equation 4. The other arguments and errors are those of
+    `uncertainty_alignment`.
+
+    Args:
+        y_score: Scores; of labels alone the share of instances that carry both.
+        hierarchy: The hierarchy.
+        classes: Names of the columns.
+        threshold: Least aggregated score of a node that takes part.
+
+    Returns:
+        ``a, b, support_a, support_b, joint, rate, confusion, relation, lca``: every pair that an
+        instance carries, ancestors included.
+    """
+    graph = hierarchy_from(hierarchy)
+    outputs = outputs_from(y_score, graph, classes)
+    return confusion.concept_confusion(graph, outputs.scores, threshold=threshold)
+
+
+class _World:
+    """Labels and answers of the same instances."""
+
+    def __init__(
+        self, y_true: Any, y_score: Any, hierarchy: HierarchyLike, classes: Sequence[str] | None
+    ) -> None:
+        self.hierarchy = hierarchy_from(hierarchy)
+        self.gold = labels_from(y_true, self.hierarchy, classes)
+        self.outputs = outputs_from(y_score, self.hierarchy, classes)
+        if self.outputs.set_valued:
+            raise SchemaError(
+                "one answer an instance is required: scores, or one label each",
+                found="sets of labels",
+            )
+        refuse_other_length(self.gold, self.outputs)
+
+    @property
+    def pair(self) -> tuple[Hierarchy, Sparse, Sparse]:
+        return self.hierarchy, self.gold, self.outputs.scores
+
+    def cut(self, depth: int | None) -> Cut:
+        return _cut(self.hierarchy, depth)
+
+
+def refuse_other_length(gold: Sparse, outputs: Outputs) -> None:
+    """Raise SchemaError unless labels and predictions are of as many instances."""
+    if gold.shape[0] != outputs.scores.shape[0]:
+        raise SchemaError(
+            "labels and predictions must be of the same instances",
+            found=f"{gold.shape[0]:,} and {outputs.scores.shape[0]:,} instances",
+        )
+
+
+def _cut(hierarchy: Hierarchy, depth: int | None) -> Cut:
+    at = int(hierarchy.depth.max()) if depth is None else depth
+    return depth_cut(hierarchy.closure, hierarchy.depth, hierarchy.leaf, at)
+
+
+def _sets(
+    name: str,
+    y_true: Any,
+    y_pred: Any,
+    hierarchy: HierarchyLike,
+    classes: Sequence[str] | None,
+    average: Average,
+    threshold: float,
+) -> float:
+    graph = hierarchy_from(hierarchy)
+    gold, outputs = labels_from(y_true, graph, classes), outputs_from(y_pred, graph, classes)
+    refuse_other_length(gold, outputs)
+    least = None if outputs.single_label else threshold
+    found = hierarchical_scores(graph, gold, outputs.scores, average=average, threshold=least)
+    return value_of(found[f"hierarchical_{name}"])
+
+
+def _moved(
+    name: str,
+    y_true: Any,
+    y_score: Any,
+    hierarchy: HierarchyLike,
+    classes: Sequence[str] | None,
+    fine: int | None,
+    coarse: int,
+) -> float:
+    world = _World(y_true, y_score, hierarchy, classes)
+    cuts = world.cut(fine), world.cut(coarse)
+    return value_of(by_answer.accuracy_alignment(*world.pair, *cuts)[name])
+
+
+def _uncertain(
+    name: str,
+    y_score: Any,
+    hierarchy: HierarchyLike,
+    classes: Sequence[str] | None,
+    fine: int | None,
+    coarse: int,
+) -> float:
+    graph = hierarchy_from(hierarchy)
+    cuts = _cut(graph, fine), _cut(graph, coarse)
+    scores = _scores(y_score, graph, classes)
+    return value_of(uncertainty.uncertainty_alignment(graph, scores, *cuts)[name])
+
+
+def _scores(y_score: Any, hierarchy: Hierarchy, classes: Sequence[str] | None) -> Sparse:
+    outputs = outputs_from(y_score, hierarchy, classes)
+    if outputs.set_valued:
+        raise SchemaError("scores are required", found="labels without scores")
+    return outputs.scores
+
+
+def value_of(estimate: Estimate) -> float:
+    """The value of an estimate, NaN where it is undefined."""
+    return float("nan") if estimate.value is None else estimate.value

@@ -1,0 +1,259 @@
+"""Changes between the models of two runs: their predictions, metrics and confused pairs."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Literal, TypeAlias
+
+import numpy as np
+import polars as pl
+
+from audit.alignment.metrics import METRICS
+from audit.alignment.metrics.streaming import ALL
+from audit.base.dag import FloatArray
+from audit.engine.statistics.resampling import percentile_interval
+from audit.results.result import AuditResult
+from audit.runs.compare.confusion_changes import confusion_changes, untested_confusions
+from audit.runs.compare.kept_models import KeptModel, kept_model
+
+State: TypeAlias = Literal["same", "differ", "alike", "only_old", "only_new"]
+"""Of the predictions: the same; different; not known to be the same, since files differ, although
+every number counted of them is equal; or in one run only."""
+Interval: TypeAlias = Literal["paired", "unpaired", "none"]
+
+_METRICS: dict[str, Any] = {
+    "name": pl.String,
+    "scope": pl.String,
+    "parameters": pl.String,
+    "old": pl.Float64,
+    "new": pl.Float64,
+    "difference": pl.Float64,
+    "low": pl.Float64,
+    "high": pl.Float64,
+    "n_old": pl.Int64,
+    "n_new": pl.Int64,
+}
+
+
+@dataclass(frozen=True, eq=False)
+class ModelChanges:
+    """What differs between the models of two runs.
+
+    Args:
+        predictions: Whether the predictions are the same.
+        interval: ``paired`` if both runs keep instances and have some in common, else
+            ``unpaired``; ``none`` if only one run has predictions.
+        common: Instances with predictions in both runs; None if that is unknown.
+        scores_differ: Those of them with another score; None if that is unknown.
+        answers_differ: Those of them with other predicted labels; None if that is unknown.
+        metrics: ``name, scope, parameters`` (JSON), ``old, new, difference, low, high`` (null where
+            undefined, or in one run only) and ``n_old, n_new``; a row per metric of either run.
+        confusions: See `audit.runs.compare.confusion_changes.CONFUSIONS`.
+        family: Number of confused pairs that were tested.
+    """
+
+    predictions: State
+    interval: Interval
+    common: int | None
+    scores_differ: int | None
+    answers_differ: int | None
+    metrics: pl.DataFrame
+    confusions: pl.DataFrame
+    family: int
+
+    @property
+    def metrics_in_all_changed(self) -> int:
+        """Number of metrics over all instances whose interval of the difference does not hold 0."""
+        beyond = (pl.col("low") > 0) | (pl.col("high") < 0)
+        return len(self.metrics.filter(beyond & (pl.col("scope") == ALL)))
+
+    @property
+    def confusions_changed(self) -> pl.DataFrame:
+        """Pairs that changed at the false-discovery rate."""
+        return self.confusions.filter("changed")
+
+
+def model_changes(old: AuditResult, new: AuditResult, *, same_data: bool) -> ModelChanges | None:
+    """Compare the models of two runs; None if neither has predictions.
+
+    If both runs keep their instances, and have some in common, the intervals of differences are
+    percentiles of bootstrap replicates into which both runs draw each unit, a group or else an
+    instance, equally often. Otherwise they are squared and added from the intervals of the two runs
+    (Zou, Donner, *Construction of confidence intervals about effect measures*), which takes the
+    runs as independent.
+    """
+    if old.model is None or new.model is None:
+        if old.model is new.model:
+            return None
+        state: State = "only_new" if old.model is None else "only_old"
+        empty = pl.DataFrame(schema=_METRICS)
+        return ModelChanges(state, "none", None, None, None, empty, *untested_confusions(None))
+    kept = kept_model(old), kept_model(new)
+    if kept[0] is not None and kept[1] is not None:
+        common = _common(kept[0], kept[1])
+        if len(common):
+            return _paired(kept[0], kept[1], common)
+    return _unpaired(old, new, same_data=same_data)
+
+
+def _paired(old: KeptModel, new: KeptModel, common: pl.Series) -> ModelChanges:
+    scores, answers = (_differing(old, new, of, common) for of in ("scores", "decided"))
+    whole = len(common) == len(old.ids) == len(new.ids) and old.predicted == new.predicted
+    same = whole and not scores and not answers
+    return ModelChanges(
+        "same" if same else "differ",
+        "paired",
+        len(common),
+        scores,
+        answers,
+        _paired_metrics(old, new),
+        *confusion_changes(old, new),
+    )
+
+
+def _unpaired(old: AuditResult, new: AuditResult, *, same_data: bool) -> ModelChanges:
+    state = _by_what_was_counted(old, new)
+    exact = same_data and state == "same"
+    metrics = _frame(
+        {
+            **key,
+            **_sides(was, now),
+            **_bounds(was, now, exact=exact),
+        }
+        for key, was, now in _matched(old.metrics, new.metrics)
+    )
+    return ModelChanges(
+        state, "unpaired", None, None, None, metrics, *untested_confusions((old, new))
+    )
+
+
+def _common(old: KeptModel, new: KeptModel) -> pl.Series:
+    return old.ids.filter(old.ids.is_in(new.ids.implode()))
+
+
+def _differing(old: KeptModel, new: KeptModel, of: str, common: pl.Series) -> int:
+    """Number of common instances whose scores, or predicted labels, are not the same."""
+    tables = [_stored(model, getattr(model, of), common) for model in (old, new)]
+    joined = tables[0].join(tables[1], on=["instance", "node"], how="full", coalesce=True)
+    other = joined.filter(pl.col("value").ne_missing(pl.col("value_right")))
+    return other["instance"].n_unique()
+
+
+def _stored(model: KeptModel, values: Any, common: pl.Series) -> pl.DataFrame:
+    coo = values.tocoo()
+    table = pl.DataFrame(
+        {
+            "instance": model.ids.gather(coo.row),
+            "node": pl.Series(model.hierarchy.nodes, dtype=pl.String).gather(coo.col),
+            "value": coo.data.astype(np.float64),
+        }
+    )
+    return table.filter(pl.col("instance").is_in(common.implode()))
+
+
+def _paired_metrics(old: KeptModel, new: KeptModel) -> pl.DataFrame:
+    scopes = [{metric["scope"] for metric in model.run.metrics} for model in (old, new)]
+    shared = sorted(scopes[0] & scopes[1])
+    before, after = (
+        [
+            {
+                "name": found.name,
+                "scope": found.scope,
+                "parameters": dict(found.parameters),
+                "value": None if np.isnan(found.values[0]) else float(found.values[0]),
+                "n": found.n,
+                "replicates": found.values[1:],
+            }
+            for found in model.replicated(shared)
+            if found.name in _ORDER
+        ]
+        for model in (old, new)
+    )
+    return _frame(
+        {**key, **_sides(was, now), **_of_replicates(was, now)}
+        for key, was, now in _matched(before, after)
+    )
+
+
+_ORDER = {metric.name: place for place, metric in enumerate(METRICS)}
+_Metric: TypeAlias = Mapping[str, Any]
+
+
+def _matched(old: Any, new: Any) -> list[tuple[dict[str, str], _Metric | None, _Metric | None]]:
+    """The metrics of either run by name, scope and parameters, in report order."""
+    sides = [{_key(metric): metric for metric in run} for run in (old, new)]
+    keys = sorted(
+        {**sides[0], **sides[1]},
+        key=lambda key: (key[0] != ALL, key[0], _ORDER.get(key[1], len(_ORDER)), key[1], key[2]),
+    )
+    return [
+        (
+            {"scope": scope, "name": name, "parameters": parameters},
+            *(side.get((scope, name, parameters)) for side in sides),
+        )  # type: ignore[misc]
+        for scope, name, parameters in keys
+    ]
+
+
+def _key(metric: _Metric) -> tuple[str, str, str]:
+    return metric["scope"], metric["name"], json.dumps(dict(metric["parameters"]), sort_keys=True)
+
+
+def _sides(was: _Metric | None, now: _Metric | None) -> dict[str, Any]:
+    old, new = (None if side is None else side["value"] for side in (was, now))
+    return {
+        "old": old,
+        "new": new,
+        "difference": None if old is None or new is None else new - old,
+        "n_old": None if was is None else was["n"],
+        "n_new": None if now is None else now["n"],
+    }
+
+
+def _of_replicates(was: _Metric | None, now: _Metric | None) -> dict[str, float | None]:
+    if was is None or now is None or was["value"] is None or now["value"] is None:
+        return {"low": None, "high": None}
+    apart: FloatArray = now["replicates"] - was["replicates"]
+    low, high = (float(bound) for bound in percentile_interval(apart))
+    return {"low": None if np.isnan(low) else low, "high": None if np.isnan(high) else high}
+
+
+def _bounds(was: _Metric | None, now: _Metric | None, *, exact: bool) -> dict[str, float | None]:
+    """The interval of a difference from the intervals of both; the difference itself if exact."""
+    sides = [side for side in (was, now) if side is not None]
+    if len(sides) < 2 or any(side[of] is None for side in sides for of in ("value", "low", "high")):
+        return {"low": None, "high": None}
+    first, second = sides
+    apart = second["value"] - first["value"]
+    if exact:
+        return {"low": apart, "high": apart}
+    below = np.hypot(second["value"] - second["low"], first["high"] - first["value"])
+    above = np.hypot(second["high"] - second["value"], first["value"] - first["low"])
+    return {"low": float(apart - below), "high": float(apart + above)}
+
+
+def _by_what_was_counted(old: AuditResult, new: AuditResult) -> State:
+    """Whether predictions differ, of runs that do not both keep their instances."""
+    if _counted(old) != _counted(new):
+        return "differ"
+    return "same" if _digests(old) == _digests(new) else "alike"
+
+
+def _counted(run: AuditResult) -> list[Any]:
+    """Everything that was counted of the predictions, in a fixed order."""
+    assert run.model is not None
+    columns = ["a", "b", "joint", "co_predicted", "confusion"]
+    pairs = run.model.pairs.select(columns).sort("a", "b").collect()
+    metrics = sorted((*_key(metric), metric["value"], metric["n"]) for metric in run.metrics)
+    behaviours = [(one["name"], one["instances"]) for one in run.model.behaviours]
+    return [run.ledger["predictions"], pairs.rows(), metrics, behaviours]
+
+
+def _digests(run: AuditResult) -> set[str]:
+    return {source["sha256"] for source in run.inputs if source["role"] == "predictions"}
+
+
+def _frame(rows: Any) -> pl.DataFrame:
+    return pl.DataFrame(list(rows), schema=_METRICS)

@@ -1,0 +1,274 @@
+"""Open a run for looking at it: in full, or as its shared view where nothing else is there."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from audit.base.errors import InputError
+from audit.base.files import read_json
+from audit.hierarchies.hierarchy import Hierarchy
+from audit.results.exploration import (
+    ExploredRun,
+    InstanceQuery,
+    NodeView,
+    Page,
+    PairView,
+    Row,
+    Source,
+    Span,
+)
+from audit.results.result import AuditResult
+from audit.runs.exploring.found import full_findings, shared_findings
+from audit.runs.exploring.instance_list import InstanceList
+from audit.runs.exploring.node_places import NodePlaces
+from audit.runs.exploring.pair_rows import PairRows
+from audit.runs.exploring.partners import Partners, RangedPartners
+from audit.runs.exploring.scanned_partners import ScannedPartners
+from audit.runs.folder import INSTANCES, refuse_no_run
+from audit.runs.manifest import RESTRICTED, RESULT
+from audit.runs.read import read_run
+from audit.runs.sealed_run import SealedRun, refuse_faults
+
+
+def open_run(
+    folder: Path, name: str, *, show_instances: bool = False, unsealed: bool = False
+) -> ExploredRun:
+    """A run to look at; without its restricted folder, its shared view alone.
+
+    Args:
+        folder: Folder of the run.
+        name: What it is called.
+        show_instances: Whether single instances may be looked at.
+        unsealed: As in `audit.read_run`.
+
+    Raises:
+        InputError: As `audit.read_run`; if instances are asked for that the run does not keep.
+    """
+    refuse_no_run(folder)
+    kept = (folder / RESTRICTED / INSTANCES).is_file()
+    if show_instances and not kept:
+        raise InputError(
+            "a run that keeps its instances is required",
+            found=f"no {RESTRICTED}/{INSTANCES}",
+            where=folder,
+            hint="make it with: audit run ... --keep-instances, or leave out --show-instances",
+        )
+    if not (folder / RESTRICTED).is_dir():
+        return open_shared(folder, name, unsealed=unsealed)
+    result = read_run(folder, unsealed=unsealed)
+    return FullRun(
+        name,
+        read_json(folder / RESULT),
+        result,
+        _partners(folder, result),
+        shows_instances=show_instances,
+    )
+
+
+def _partners(folder: Path, result: AuditResult) -> Mapping[Source, Partners]:
+    """The pairs of a run by their nodes; runs of earlier versions are searched for them."""
+    sources: dict[Source, tuple[str, pl.LazyFrame]] = {"data": ("pairs", result.pairs)}
+    if result.model is not None:
+        sources["model"] = ("model_pairs", result.model.pairs)
+    nodes = result.nodes["node"]
+    found: dict[Source, Partners] = {}
+    for source, (name, pairs) in sources.items():
+        table = folder / RESTRICTED / f"{name}.parquet"
+        ranged = RangedPartners.there(table)
+        found[source] = RangedPartners(table, nodes) if ranged else ScannedPartners(pairs, nodes)
+    return found
+
+
+def open_shared(folder: Path, name: str, *, unsealed: bool = False) -> SharedRun:
+    """What may be shared of a run, whatever else is there; arguments as in `open_run`.
+
+    Raises:
+        InputError: If the folder is no run, or what is shared has changed since it was sealed.
+    """
+    refuse_no_run(folder)
+    refuse_faults(folder, () if unsealed else SealedRun(folder).faults(restricted=False))
+    return SharedRun(name, read_json(folder / RESULT))
+
+
+class SharedRun:
+    """A run of which there is only what may be shared: its verdict and its findings."""
+
+    in_full = False
+    root = ""
+    shows_instances = False
+
+    def __init__(self, name: str, shared: Mapping[str, Any]) -> None:
+        self.name, self.shared = name, shared
+        self.has_model = shared["ledger"]["predictions"] is not None
+
+    def findings(self) -> Sequence[Row]:
+        """Findings as they are shared, with their checks."""
+        return shared_findings(self.shared)
+
+    def cases(self, finding: str, span: Span) -> Page:
+        """None: instances are not shared."""
+        return Page((), 0)
+
+    def has_node(self, node: str) -> bool:
+        """No: counts of single nodes are not shared."""
+        return False
+
+    def node(self, node: str) -> NodeView | None:
+        """None: counts of single nodes are not shared."""
+        return None
+
+    def partners(
+        self, node: str, source: Source, relation: str | None, order: str, span: Span
+    ) -> Page:
+        """None: counts of single pairs are not shared."""
+        return Page((), 0)
+
+    def pair(self, a: str, b: str) -> PairView | None:
+        """None: counts of single pairs are not shared."""
+        return None
+
+    def branches(self, node: str, source: Source) -> Sequence[Row]:
+        """None: counts of single pairs are not shared."""
+        return ()
+
+    def search(self, text: str, span: Span) -> Page:
+        """None: the list of nodes is not shared."""
+        return Page((), 0)
+
+    def metrics(self) -> Sequence[Row]:
+        """The metrics that are shared."""
+        return [{**row, "title": ""} for row in self.shared["metrics"]]
+
+    def instances(self, query: InstanceQuery, span: Span) -> Page:
+        """None: instances are not shared."""
+        return Page((), 0)
+
+    def instance(self, instance: str) -> Row | None:
+        """None: instances are not shared."""
+        return None
+
+    def neighbours(self, instance: str, query: InstanceQuery) -> tuple[str | None, str | None]:
+        """None: instances are not shared."""
+        return None, None
+
+
+class FullRun:
+    """A run with its restricted tables; every count is exact."""
+
+    in_full = True
+
+    def __init__(
+        self,
+        name: str,
+        shared: Mapping[str, Any],
+        result: AuditResult,
+        partners: Mapping[Source, Partners],
+        *,
+        shows_instances: bool,
+    ) -> None:
+        self._partners = partners
+        self.name, self.shared, self._result = name, shared, result
+        self.shows_instances = shows_instances
+        self.has_model = result.model is not None
+
+    @cached_property
+    def _hierarchy(self) -> Hierarchy:
+        return Hierarchy.build(
+            self._result.edges,
+            self._result.nodes.select("node", "title", "assignable"),
+            name=str(self._result.identity["hierarchy"]["name"]),
+        )
+
+    @cached_property
+    def _places(self) -> NodePlaces:
+        return NodePlaces(self._result, self._hierarchy)
+
+    @cached_property
+    def _pairs(self) -> PairRows:
+        return PairRows(self._result, self._hierarchy, self._partners)
+
+    @cached_property
+    def _instances(self) -> InstanceList:
+        return InstanceList(self._result, self._hierarchy)
+
+    @cached_property
+    def _findings(self) -> Sequence[Row]:
+        return full_findings(self._result)
+
+    @cached_property
+    def root(self) -> str:
+        """The root of the hierarchy; empty where no labels were counted on one."""
+        used = not self._result.nodes.is_empty()
+        return self._hierarchy.nodes[self._hierarchy.root] if used else ""
+
+    def findings(self) -> Sequence[Row]:
+        """All findings, folded ones included, with exact numbers."""
+        return self._findings
+
+    def cases(self, finding: str, span: Span) -> Page:
+        """Instances behind a finding; empty if the data were only counted."""
+        cases = self._result.cases
+        known = any(one["id"] == finding for one in self._findings)
+        if cases is None or not known:
+            return Page((), 0)
+        ids = cases.filter(pl.col("finding").cast(pl.String) == finding).select("instance")
+        rows = ids.collect()
+        return Page(rows.slice(span.offset, span.limit).to_dicts(), len(rows))
+
+    def has_node(self, node: str) -> bool:
+        """Whether the hierarchy has a node of this id."""
+        return node in self._hierarchy
+
+    def node(self, node: str) -> NodeView | None:
+        """A node in its place; None if the hierarchy lacks it."""
+        return self._places.view(node) if node in self._hierarchy else None
+
+    def partners(
+        self, node: str, source: Source, relation: str | None, order: str, span: Span
+    ) -> Page:
+        """All pairs with a node at either end, seen from it."""
+        if node not in self._hierarchy or (source == "model" and not self.has_model):
+            return Page((), 0)
+        return self._pairs.partners(node, source, relation, order, span)
+
+    def pair(self, a: str, b: str) -> PairView | None:
+        """Two nodes beside each other; None if the hierarchy lacks one, or they are the same."""
+        if a == b or a not in self._hierarchy or b not in self._hierarchy:
+            return None
+        on_both = [one["id"] for one in self._findings if {a, b} <= _ids(one)]
+        return self._pairs.view(a, b, on_both)
+
+    def branches(self, node: str, source: Source) -> Sequence[Row]:
+        """Pairs of the most frequent children of a node."""
+        if node not in self._hierarchy or (source == "model" and not self.has_model):
+            return ()
+        return self._pairs.among(self._hierarchy.children(node), source)
+
+    def search(self, text: str, span: Span) -> Page:
+        """Nodes whose id or title holds a text, whatever its case."""
+        return self._places.search(text, span)
+
+    def metrics(self) -> Sequence[Row]:
+        """All metrics of the model, with the titles of the nodes that they are about."""
+        return [{**row, "title": self._places.title(row["scope"])} for row in self._result.metrics]
+
+    def instances(self, query: InstanceQuery, span: Span) -> Page:
+        """Instances of a query; empty if they are not to be looked at."""
+        return self._instances.page(query, span) if self.shows_instances else Page((), 0)
+
+    def instance(self, instance: str) -> Row | None:
+        """The tree of an instance; None if there is none, or it is not to be looked at."""
+        return self._instances.view(instance) if self.shows_instances else None
+
+    def neighbours(self, instance: str, query: InstanceQuery) -> tuple[str | None, str | None]:
+        """The instances before and after one in the order of a query."""
+        return self._instances.neighbours(instance, query) if self.shows_instances else (None, None)
+
+
+def _ids(finding: Row) -> set[str]:
+    return {node["id"] for node in finding["nodes"]}

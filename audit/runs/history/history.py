@@ -1,0 +1,259 @@
+"""Make a history of runs: their checks, metrics and findings, one after the other.
+
+It is made of the shared views alone. No number is computed from two of them, so that nobody learns
+from it what the runs withhold.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import UTC, datetime
+from itertools import pairwise
+from typing import Any
+
+from audit.base.errors import InputError, first_cases
+from audit.results.findings import SEVERITIES
+from audit.runs.folder import HISTORY_VERSION
+from audit.runs.history.finding_steps import counted_steps, ran, steps_of
+from audit.runs.history.reading import SharedRun
+
+NONE = datetime.min.replace(tzinfo=UTC)
+_EDITS = ("hierarchy", "policy")
+
+_Row = dict[str, Any]
+
+
+def history_of(runs: Sequence[SharedRun], *, as_named: bool = False) -> _Row:
+    """Make the history of two runs or more of one hierarchy.
+
+    Args:
+        runs: The runs.
+        as_named: Whether they stay in this order; else they are put in the order of their times,
+            runs of the same time in this order. They stay in it too where one has no time.
+
+    Returns:
+        Plain data: ``runs, steps, checks, metrics, findings``, each a list of rows, with runs
+        numbered from 1, and ``order``, ``time`` or ``named``. Rows of checks and findings are
+        ordered by what they show; nothing is ordered by a number that is withheld.
+
+    Raises:
+        InputError: If there is one run only, one is there twice, or they have different
+            hierarchies.
+    """
+    _refuse_few(runs)
+    _refuse_twice(runs)
+    _refuse_hierarchies(runs)
+    by_time = not as_named and all(run.started is not None for run in runs)
+    ordered = sorted(runs, key=lambda run: run.started or NONE) if by_time else list(runs)
+    least = max(int(run.shared["policy"]["min_cell"]) for run in ordered)
+    return {
+        "schema_version": HISTORY_VERSION,
+        "order": "time" if by_time else "named",
+        "undated": sum(run.started is None for run in runs),
+        "min_cell": least,
+        "tool": dict(ordered[-1].shared["identity"]["tool"]),
+        "hierarchy": ordered[-1].shared["identity"]["hierarchy"]["name"],
+        "title": _title(ordered),
+        "runs": [_run(run, place) for place, run in enumerate(ordered, 1)],
+        "steps": list(_steps(ordered)),
+        "checks": list(_checks(ordered)),
+        "metrics": list(_metrics(ordered, least)),
+        "findings": list(_findings(ordered, least)),
+    }
+
+
+def _refuse_few(runs: Sequence[SharedRun]) -> None:
+    if len(runs) < 2:
+        raise InputError(
+            "two runs or more are required",
+            found="one" if runs else "none",
+            hint="`audit report` renders the report of one run",
+        )
+
+
+def _refuse_twice(runs: Sequence[SharedRun]) -> None:
+    seen: dict[str, str] = {}
+    for run in runs:
+        if run.seal in seen:
+            raise InputError(
+                "each run is required once",
+                found=f"{run.name!r} is the same run as {seen[run.seal]!r}",
+                hint="name it once; a copy of a run is the same run",
+            )
+        seen[run.seal] = run.name
+
+
+def _refuse_hierarchies(runs: Sequence[SharedRun]) -> None:
+    names = list(dict.fromkeys(run.shared["identity"]["hierarchy"]["name"] for run in runs))
+    if len(names) > 1:
+        raise InputError(
+            "runs of one hierarchy are required",
+            found=f"hierarchies {first_cases(names)}",
+            hint="findings of nodes mean something together only within one classification",
+        )
+
+
+def _title(runs: Sequence[SharedRun]) -> str:
+    return next((run.title for run in reversed(runs) if run.title), "")
+
+
+def _run(run: SharedRun, place: int) -> _Row:
+    identity, ledger = run.shared["identity"], run.shared["ledger"]
+    return {
+        "run": place,
+        "name": run.name,
+        "title": run.title,
+        "started": None if run.started is None else run.started.isoformat(timespec="seconds"),
+        "status": run.shared["status"],
+        "instances": ledger["instances"],
+        "rows_read": ledger["rows_read"],
+        "rows_mapped": ledger["rows_mapped"],
+        "min_cell": run.shared["policy"]["min_cell"],
+        "policy": identity["policy"]["name"],
+        "tool": f"{identity['tool']['name']} {identity['tool']['version']}",
+        "broken": list(run.faults),
+    }
+
+
+def _steps(runs: Sequence[SharedRun]) -> Iterator[_Row]:
+    """What differs, and what becomes of the findings, from each run to the next."""
+    for place, (old, new) in enumerate(pairwise(runs), 1):
+        before, after = _by_name(old), _by_name(new)
+        steps = [
+            step
+            for name in {**after, **before}
+            for step in steps_of(before.get(name), after.get(name)).values()
+        ]
+        yield {
+            "from": place,
+            "to": place + 1,
+            "differ": list(_differing(old.shared, new.shared)),
+            **counted_steps(steps),
+        }
+
+
+def _differing(old: Mapping[str, Any], new: Mapping[str, Any]) -> Iterator[str]:
+    before, after = old["identity"], new["identity"]
+    for name in _EDITS:
+        if before[name]["sha256"] != after[name]["sha256"]:
+            yield name
+    for name in ("normaliser", "tool"):
+        if before[name] != after[name]:
+            yield name
+    if old["policy"]["min_cell"] != new["policy"]["min_cell"]:
+        yield "min_cell"
+
+
+def _by_name(run: SharedRun) -> dict[str, Mapping[str, Any]]:
+    return {check["name"]: check for check in run.shared["checks"]}
+
+
+def _checks(runs: Sequence[SharedRun]) -> Iterator[_Row]:
+    """A row for each check and run: how many findings of each severity the run lists."""
+    named = [_by_name(run) for run in runs]
+    for name in _union(named):
+        for place, checks in enumerate(named, 1):
+            check = checks.get(name)
+            title = next(one[name]["title"] for one in reversed(named) if name in one)
+            yield {"check": name, "title": title, "run": place, **_counts(check)}
+
+
+def _counts(check: Mapping[str, Any] | None) -> _Row:
+    if check is None or not ran(check):
+        status = None if check is None else check["status"]
+        return {"status": status, **dict.fromkeys((*SEVERITIES, "waived", "folded", "not_shown"))}
+    standing = [one["severity"] for one in check["findings"] if one["waiver"] is None]
+    return {
+        "status": check["status"],
+        **{severity: standing.count(severity) for severity in SEVERITIES},
+        "waived": len(check["findings"]) - len(standing),
+        "folded": check["folded"],
+        "not_shown": check["not_shown"],
+    }
+
+
+def _union(named: Sequence[Mapping[Any, Any]]) -> list[Any]:
+    """Keys in the order of the last run, then those of earlier runs alone."""
+    return list(dict.fromkeys(key for one in reversed(named) for key in one))
+
+
+def _metrics(runs: Sequence[SharedRun], least: int) -> Iterator[_Row]:
+    """A row for each metric and run that has it; null values are withheld or not defined."""
+    named = [{_key(metric): metric for metric in _shown_metrics(run, least)} for run in runs]
+    for key in _union(named):
+        for place, metrics in enumerate(named, 1):
+            if key in metrics:
+                metric = metrics[key]
+                shown = {name: metric[name] for name in ("value", "low", "high", "n")}
+                parameters = {k: v for k, v in metric["parameters"].items() if v is not None}
+                yield {
+                    "metric": metric["name"],
+                    "scope": metric["scope"],
+                    "parameters": parameters,
+                    "run": place,
+                    **shown,
+                }
+
+
+def _key(metric: Mapping[str, Any]) -> tuple[str, str, str]:
+    parameters = sorted((k, repr(v)) for k, v in metric["parameters"].items() if v is not None)
+    return metric["name"], metric["scope"], repr(parameters)
+
+
+def _shown_metrics(run: SharedRun, least: int) -> list[Mapping[str, Any]]:
+    """Metrics as a run shares them; of fewer instances than others must show, no value.
+
+    A run that withholds less than another tells numbers that the other's readers may not have.
+    """
+    metrics: list[Mapping[str, Any]] = list(run.shared["metrics"])
+    if run.shared["policy"]["min_cell"] == least:
+        return metrics
+    hidden = dict.fromkeys(("value", "low", "high", "n"))
+    return [{**metric, **hidden} for metric in metrics]
+
+
+def _findings(runs: Sequence[SharedRun], least: int) -> Iterator[_Row]:
+    """A row for each finding: in which runs it stands, and its sentence in the last of them."""
+    named = [_by_name(run) for run in runs]
+    rows = [
+        _finding(name, identifier, [checks.get(name) for checks in named], runs, least)
+        for name in _union(named)
+        for identifier in dict.fromkeys(
+            finding["id"]
+            for checks in reversed(named)
+            for finding in checks.get(name, {"findings": ()})["findings"]
+        )
+    ]
+    yield from sorted(rows, key=lambda row: (-row["last"], SEVERITIES.index(row["severity"])))
+
+
+def _finding(
+    name: str,
+    identifier: str,
+    checks: Sequence[Mapping[str, Any] | None],
+    runs: Sequence[SharedRun],
+    least: int,
+) -> _Row:
+    standing = [_standing(check, identifier) for check in checks]
+    places = [place for place, finding in enumerate(standing, 1) if finding is not None]
+    last = standing[places[-1] - 1]
+    assert last is not None
+    told = runs[places[-1] - 1].shared["policy"]["min_cell"] == least
+    steps = [steps_of(old, new).get(identifier) for old, new in pairwise(checks)]
+    return {
+        "check": name,
+        "id": identifier,
+        "severity": last["severity"],
+        "waived": last["waiver"] is not None,
+        "nodes": last["nodes"],
+        "first": places[0],
+        "last": places[-1],
+        "severities": [finding and finding["severity"] for finding in standing],
+        "steps": steps,
+        "statement": last["statement"] if told else None,
+    }
+
+
+def _standing(check: Mapping[str, Any] | None, identifier: str) -> Mapping[str, Any] | None:
+    findings = () if check is None else check["findings"]
+    return next((finding for finding in findings if finding["id"] == identifier), None)

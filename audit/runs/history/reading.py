@@ -1,0 +1,110 @@
+"""Runs as their readers have them: ``result.json``, and the time in the manifest."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from audit.base.errors import InputError
+from audit.runs.folder import HTML, PDF, RUN, no_run
+from audit.runs.manifest import MANIFEST, RESULT
+from audit.runs.sealed_run import SealedRun
+
+HINT = "`audit verify` tells what holds; --force goes on, and the manifest says so"
+
+
+@dataclass(frozen=True, slots=True)
+class SharedRun:
+    """What one run shares.
+
+    Args:
+        name: Name of its folder.
+        started: When the audit began, in UTC; None if its manifest does not say.
+        shared: The content of ``result.json``.
+        seal: Seal of its manifest, which tells two runs apart.
+        faults: What is not as it was sealed, where it is read in spite of that.
+        given_title: The title that the run was given; empty without one.
+    """
+
+    name: str
+    started: datetime | None
+    shared: Mapping[str, Any]
+    seal: str
+    faults: tuple[str, ...] = ()
+    given_title: str = ""
+
+    @property
+    def title(self) -> str:
+        """The title that was given, else the policy's; empty without either."""
+        return self.given_title or self.shared["identity"]["data"]["title"] or ""
+
+
+def read_shared_runs(folders: Sequence[Path], *, forced: bool = False) -> tuple[SharedRun, ...]:
+    """Read the shared files of runs; nothing in ``restricted/`` is opened.
+
+    Args:
+        folders: Folders of the runs; they may lack their reports and their restricted tables.
+        forced: Whether to read a run that is not as it was sealed.
+
+    Returns:
+        The runs in the order of their folders.
+
+    Raises:
+        InputError: If a folder is no run, is not as it was sealed and ``forced`` is False, or has
+            a ``result.json`` that does not validate.
+    """
+    return tuple(_read(folder, forced=forced) for folder in folders)
+
+
+def _read(folder: Path, *, forced: bool) -> SharedRun:
+    if not folder.is_dir():
+        raise no_run(folder)
+    run = SealedRun(folder)
+    if run.kind is not RUN or RESULT not in run.found or MANIFEST not in run.found:
+        raise no_run(folder)
+    faults = run.faults(restricted=False, remade=(HTML, PDF))
+    manifest = run.manifest
+    forced_before = manifest.forced if manifest else ()
+    if forced_before:
+        faults = (*faults, f"sealed in spite of: {'; '.join(forced_before)}")
+    if faults and not forced:
+        raise InputError(
+            "a run as it was sealed is required", found="; ".join(faults), where=folder, hint=HINT
+        )
+    if run.schema_errors:
+        raise InputError(
+            f"a {RESULT} that holds to its schema is required",
+            found=run.schema_errors[0],
+            where=folder / RESULT,
+        )
+    stated = _stated(folder / MANIFEST)
+    settings = manifest.settings if manifest else None
+    return SharedRun(
+        name=folder.resolve().name,
+        started=_moment(stated.get("started")),
+        shared=json.loads(run.content(RESULT)),
+        seal=str(stated.get("seal", "")),
+        faults=faults,
+        given_title=(settings.title if settings else None) or "",
+    )
+
+
+def _stated(path: Path) -> Mapping[str, Any]:
+    try:
+        stated = json.loads(path.read_bytes())
+    except (ValueError, RecursionError):
+        return {}
+    return stated if isinstance(stated, dict) else {}
+
+
+def _moment(text: object) -> datetime | None:
+    """A moment in UTC; None for what is none, or has no time zone."""
+    try:
+        moment = datetime.fromisoformat(str(text))
+    except ValueError:
+        return None
+    return None if moment.tzinfo is None else moment.astimezone(UTC)

@@ -1,0 +1,128 @@
+"""What makes the pairs of a node two ranges of rows: a twin of the pair table, by second node."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from audit.base.disk import PassingFolder
+from audit.base.progress import Progress, silent
+
+KEPT = (
+    "relation",
+    "joint",
+    "expected_length",
+    "ratio",
+    "ratio_low",
+    "ratio_high",
+    "q_value",
+)
+"""Columns of a pair that its twin keeps; the others that partners show follow from them."""
+ROWS_AT_ONCE = 1_000_000
+"""Number of pairs that are sorted at a time."""
+ROWS_OF_GROUP = 32_768
+"""Number of rows of the twin that are read at least."""
+ORDERING = "ordering pairs by their second node"
+
+
+def twin_of(table: Path) -> Path:
+    """Path of the twin of a pair table."""
+    return table.with_name(f"{table.stem}_by_b.parquet")
+
+
+def ends_of(table: Path) -> Path:
+    """Path of the table that tells how many rows a node has in a pair table and its twin."""
+    return table.with_name(f"{table.stem.removesuffix('s')}_ends.parquet")
+
+
+def write_pair_layout(table: Path, nodes: pl.Series, progress: Progress = silent) -> None:
+    """Write what makes the pairs of a node a range of a pair table, and one of its twin.
+
+    The twin has ``b`` and ``a`` (numbers in node order) and `KEPT`, ordered by ``b``, then ``a``.
+    The table of ends has a row a node in node order: ``node``, ``support`` (null if it is in no
+    pair), and ``as_a`` and ``as_b``, how many rows name it first or second. Memory holds
+    `ROWS_AT_ONCE` pairs, and those of one node beyond.
+
+    Args:
+        table: Parquet file of pairs, ordered by ``a``, then ``b``, in node order.
+        nodes: Ids in node order.
+        progress: Called with the number of pairs that are ordered.
+    """
+    ends = _ends(table, nodes)
+    ends.write_parquet(ends_of(table))
+    parts = (ends["as_b"].cum_sum() - ends["as_b"]).to_numpy() // ROWS_AT_ONCE
+    folder, total, done = PassingFolder(), int(ends["as_b"].sum()), 0
+    progress(ORDERING, 0, total, "pairs")
+    files = _parted(table, nodes, parts, folder.path)
+    schema = _numbered(pl.from_arrow(pq.read_schema(table).empty_table()), nodes).to_arrow().schema
+    with pq.ParquetWriter(twin_of(table), schema, compression="zstd") as writer:
+        for file in files:
+            lines = pl.read_ipc_stream(file).sort("b", maintain_order=True)
+            file.unlink()
+            writer.write_table(lines.to_arrow().cast(schema), row_group_size=ROWS_OF_GROUP)
+            done += len(lines)
+            progress(ORDERING, done, total, "pairs")
+
+
+def _ends(table: Path, nodes: pl.Series) -> pl.DataFrame:
+    """Number of rows of each node at either end, and its support."""
+    ends = pl.DataFrame({"node": nodes})
+    for end in ("a", "b"):
+        support = pl.first(f"support_{end}")
+        counted = (
+            pl.scan_parquet(table).group_by(node=end).agg(pl.len().alias(f"as_{end}"), support)
+        )
+        rows = counted.collect(engine="streaming")
+        ends = ends.join(rows, on="node", how="left", maintain_order="left")
+    return ends.select(
+        "node",
+        pl.coalesce("support_a", "support_b").alias("support"),
+        pl.col("as_a", "as_b").fill_null(0).cast(pl.Int64),
+    )
+
+
+def _parted(table: Path, nodes: pl.Series, parts: np.ndarray, folder: Path) -> list[Path]:
+    """Files of the pairs of a range of second nodes each, still ordered by first node."""
+    files = [folder / f"{part}.arrow" for part in range(int(parts.max(initial=0)) + 1)]
+    packed = pa.ipc.IpcWriteOptions(compression="lz4")
+    with ExitStack() as opened:
+        writers: dict[int, Any] = {}
+        for lines in _blocks(table, nodes):
+            part_of = parts[lines["b"].to_numpy()]
+            order = np.argsort(part_of, kind="stable")
+            bounds = np.searchsorted(part_of[order], np.arange(len(files) + 1))
+            sorted_lines = lines[order].to_arrow()
+            for part in np.flatnonzero(np.diff(bounds)).tolist():
+                if part not in writers:
+                    stream = pa.ipc.new_stream(files[part], sorted_lines.schema, options=packed)
+                    writers[part] = opened.enter_context(stream)
+                start, stop = bounds[part : part + 2]
+                writers[part].write_table(sorted_lines.slice(start, stop - start))
+    return [file for file in files if file.exists()]
+
+
+def _blocks(table: Path, nodes: pl.Series) -> Iterator[pl.DataFrame]:
+    """The pairs in their order, with numbers for nodes."""
+    with pq.ParquetFile(table) as file:
+        groups: list[int] = []
+        rows = 0
+        for group in range(file.num_row_groups):
+            groups.append(group)
+            rows += file.metadata.row_group(group).num_rows
+            if rows * 2 > ROWS_AT_ONCE or group == file.num_row_groups - 1:
+                read = file.read_row_groups(groups, columns=["a", "b", *KEPT])
+                yield _numbered(pl.from_arrow(read), nodes)
+                groups, rows = [], 0
+
+
+def _numbered(pairs: Any, nodes: pl.Series) -> pl.DataFrame:
+    numbers = pl.col("b", "a").cast(pl.Enum(nodes)).to_physical().cast(pl.UInt32)
+    numbered: pl.DataFrame = pairs.select(numbers, *KEPT)
+    return numbered

@@ -1,0 +1,151 @@
+"""Findings check by check: one block asks the check's question and gives its advice once."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from audit.base.plurals import counted as counted_units
+from reports.chapters.cards import card
+from reports.words.parts import Advice, Badge, Block, Card, Named, Table, column
+from reports.words.words import EVIDENCE, SEVERITIES, STATUS, TONE, counted
+
+BY_RESULT = ("error", "fail", "warn", "note", "pass", "not_applicable")
+"""Results of checks, the worst first."""
+
+DEFINITIONS: Mapping[str, str] = {
+    "unexpected_pair": "An instance counts where it carries both nodes, apart from those where "
+    "one label lies below both.",
+    "cross_branch": "An instance counts where it carries nodes of both branches, apart from those "
+    "where one label lies below both.",
+    "residual_overuse": "The share is of the instances with a label below the node: those count "
+    "whose labels there are all “other” or “unspecified”.",
+    "model_habit": "The shares are of the instances with a label, or an answer, below the node: "
+    "those count whose labels or answers there are all “other” or “unspecified”.",
+    "model_confuses": "An exchange is a label that the model misses on an instance where it "
+    "falsely answers the other.",
+}
+"""What counts, for checks where another definition would give another number."""
+
+Check = Mapping[str, Any]
+
+
+def by_result(checks: Sequence[Check]) -> list[Check]:
+    """Checks, the worst result first; those of one result keep their order."""
+    return sorted(checks, key=lambda check: BY_RESULT.index(check["status"]))
+
+
+def blocks(
+    checks: Sequence[Check],
+    thresholds: Mapping[str, float],
+    called: Mapping[str, str] = EVIDENCE,
+    lineage: Sequence[Mapping[str, Any]] = (),
+) -> tuple[Block, ...]:
+    """A block of each check that shows findings, the worst result first.
+
+    Args:
+        checks: The shared view's checks.
+        thresholds: The policy's thresholds by name, drawn as limits.
+        called: Words for names of evidence.
+        lineage: The overview's lineage: what lies above the nodes of findings.
+    """
+    above = {line["node"]: line for line in lineage}
+    return tuple(
+        _block(check, thresholds, called, above) for check in by_result(checks) if check["findings"]
+    )
+
+
+def rest_of(checks: Sequence[Check]) -> str:
+    """How many checks found nothing, and how many could not be applied."""
+    named = (("pass", "found nothing"), ("not_applicable", "could not be applied"))
+    told = [
+        f"{counted(n, 'check')} {what}"
+        for status, what in named
+        if (n := sum(check["status"] == status for check in checks))
+    ]
+    text = " and ".join(told)
+    return f"{text[:1].upper()}{text[1:]}." if text else ""
+
+
+def _block(
+    check: Check,
+    thresholds: Mapping[str, float],
+    called: Mapping[str, str],
+    above: Mapping[str, Mapping[str, Any]],
+) -> Block:
+    found = sorted(
+        check["findings"],
+        key=lambda one: (one["waiver"] is not None, SEVERITIES.index(one["severity"])),
+    )
+    anchors = (f"finding-{check['name']}-{place}" for place in range(1, len(found) + 1))
+    cards = tuple(
+        card(finding, check, anchor, thresholds, called, above)
+        for finding, anchor in zip(found, anchors, strict=True)
+    )
+    return Block(
+        check=check["name"],
+        title=check["title"],
+        badge=Badge(STATUS[check["status"]], TONE.get(check["status"], "plain")),
+        total=f"{check['total'] - check['folded']:,}",
+        sentence=_sentence(check),
+        advice=_advice(found),
+        measure=_heading(one.measure_called for one in cards),
+        count=_heading(one.count_called for one in cards),
+        findings=_told_apart(cards),
+        table=_table(check, cards),
+    )
+
+
+def _sentence(check: Check) -> str:
+    """What was looked at, and what of the findings is not listed."""
+    standing = check["total"] - check["folded"]
+    looked = counted_units(check["denominator"], check["denominator_unit"])
+    parts = [f"{counted(standing, 'finding')}; looked at: {looked}."]
+    if check["not_shown"]:
+        parts.append(
+            f"The first {len(check['findings']):,} are listed; {check['not_shown']:,} more are "
+            "only counted."
+        )
+    if check["folded"]:
+        parts.append(f"Explained by these, and folded into them: {check['folded']:,} more.")
+    return " ".join((*parts, DEFINITIONS.get(check["name"], ""))).strip()
+
+
+def _advice(found: Sequence[Mapping[str, Any]]) -> tuple[Advice, ...]:
+    """What to do, each advice once, with how many findings it is for where there are several."""
+    several = Counter((one["curator"], one["data_user"]) for one in found)
+    return tuple(
+        Advice(*texts, f"For {counted(n, 'finding')}" if len(several) > 1 else "")
+        for texts, n in several.items()
+    )
+
+
+def _heading(labels: Any) -> str:
+    """The label that all have; a word for any where they differ, empty without one."""
+    called = set(filter(None, labels))
+    text = called.pop() if len(called) == 1 else "measured" if called else ""
+    return text[:1].upper() + text[1:]
+
+
+def _told_apart(cards: tuple[Card, ...]) -> tuple[Card, ...]:
+    """Findings under their nodes; under their sentences where nodes tell no two apart."""
+    named = Counter(one.about for one in cards)
+    return tuple(replace(one, about=()) if named[one.about] > 1 else one for one in cards)
+
+
+def _table(check: Check, cards: tuple[Card, ...]) -> Table:
+    """The findings as lines of a printed table, each with its id."""
+    return Table(
+        id=f"block-{check['name']}",
+        caption=_caption(len(cards)),
+        columns=column("Finding", "Severity"),
+        rows=tuple(
+            (Named(f"{one.headline} {one.explanation}".strip(), one.id), one.badge) for one in cards
+        ),
+    )
+
+
+def _caption(findings: int) -> str:
+    return "The finding" if findings == 1 else f"The {findings:,} findings, the strongest first"

@@ -1,0 +1,82 @@
+"""The picture of the hierarchy: bars in columns, each with its name, counts and place."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from html import escape
+
+from reports.charts.icicle_layout import COLUMNS, Cell
+from reports.charts.palette import LIGHT
+from reports.charts.parts import TEXT, WIDTH
+from reports.words.labels import node_label
+from reports.words.parts import Drawing, Node
+from reports.words.words import number, percent
+
+FONT = "Arial, 'Liberation Sans', sans-serif"
+_DARK = ("scale-3", "scale-4")
+"""Shades that light text stands on."""
+
+
+def icicle_drawing(
+    cells: Sequence[Cell],
+    roles: Mapping[str, str],
+    columns: int = COLUMNS,
+    height: int | None = None,
+    address: Callable[[str], str] | None = None,
+) -> Drawing:
+    """The upper hierarchy: columns of bars, the branches at the left.
+
+    Each bar is a group that names its node (``data-node``), what a reader is told of it
+    (``title``), and its label, so that a script can open it; without one, browsers show the title.
+
+    Args:
+        cells: Positions of the nodes.
+        roles: Palette role of each node.
+        columns: Greatest number of columns.
+        height: Height in pixels; None for one by the number of bars.
+        address: Gives the page of a node, which its bar then leads to.
+    """
+    drawn = [cell for cell in cells if cell.column < columns]
+    used = max((cell.column for cell in drawn), default=0) + 1
+    tall = height or min(760, max(160, 14 * len(drawn)))
+    width = WIDTH // used
+    bars = [_bar(cell, roles[cell.row["node"]], width, tall) for cell in drawn]
+    if address is not None:
+        bars = [_led(bar, address(cell.row["node"])) for bar, cell in zip(bars, drawn, strict=True)]
+    return Drawing(WIDTH, tall, "".join(bars))
+
+
+def _led(bar: str, to: str) -> str:
+    return f'<a href="{escape(to)}">{bar}</a>'
+
+
+def _bar(cell: Cell, role: str, width: int, tall: int) -> str:
+    row, left = cell.row, cell.column * width
+    top, bottom = round(cell.top * tall, 2), round(cell.bottom * tall, 2)
+    high = round(bottom - top, 2)
+    label = node_label(row["node"], row["title"], (width - 10) // 6)
+    ink = LIGHT["on-high" if role in _DARK else "on-low"]
+    text = (
+        f'<text x="{left + 5}" y="{round((top + bottom) / 2 + 3.5, 2):g}" fill="{ink}" '
+        f'font-family="{FONT}" font-size="10">{escape(label)}</text>'
+        if high >= TEXT
+        else ""
+    )
+    return (
+        f'<g class="bar" data-node="{escape(row["node"])}" data-label="{escape(label)}" '
+        f'data-ink="{ink}"><title>{escape(told_of(row))}</title>'
+        f'<path d="M{left},{top:g}h{width}v{high:g}h-{width}Z" fill="{LIGHT[role]}" '
+        f'stroke="{LIGHT["gap"]}" stroke-width="0.8"/>{text}</g>'
+    )
+
+
+def told_of(row: Mapping[str, object]) -> str:
+    """A bar in words: its name, its instances, and its residual share where it has one.
+
+    >>> told_of({"node": "401", "title": "Hypertension", "instances": 1200, "residual_share": 0.5})
+    'Hypertension (401): 1,200 instances, residual share 50.0%'
+    """
+    name, share = Node(str(row["node"]), str(row["title"] or "")).text, row["residual_share"]
+    instances = number(row["instances"])  # type: ignore[arg-type]
+    residual = f", residual share {percent(share)}" if isinstance(share, float) else ""
+    return f"{name}: {instances} instances{residual}"

@@ -1,0 +1,150 @@
+"""The models of two runs in words and tables: predictions, metrics, and confused pairs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from reports.comparison.words import chance
+from reports.words.metric_words import change, change_unit, cut, heading, others, value
+from reports.words.parts import Node, Table, column
+from reports.words.words import counted, number, span
+
+Shared = Mapping[str, Any]
+
+_STATES: Mapping[str, str] = {
+    "same": "The predictions are the same in both runs.",
+    "differ": "The predictions of the two runs differ.",
+    "alike": "The files of the predictions differ, although every number counted of them is the "
+    "same. Runs made with --keep-instances can be compared instance by instance.",
+    "only_old": "OLD has predictions, NEW has none.",
+    "only_new": "NEW has predictions, OLD has none.",
+}
+_INTERVALS: Mapping[str, str] = {
+    "paired": "Intervals are paired: both runs keep their instances, and each of 200 bootstrap "
+    "replicates draws an instance, or a group, equally often into both.",
+    "unpaired": "Intervals are unpaired, since the runs do not both keep instances that they have "
+    "in common. They take the runs as independent, so that they are too wide where both models "
+    "predicted the same instances, and changes of confused pairs cannot be tested. Runs made with "
+    "--keep-instances have paired intervals.",
+    "none": "There is nothing to compare the metrics with.",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Models:
+    """What the section on models shows."""
+
+    predictions: str
+    intervals: str
+    metrics: Table | None
+    metrics_changed: str
+    tested: str
+    confusions: Table | None
+
+
+def models(model: Shared | None) -> Models | None:
+    """The section on models; None if neither run has predictions."""
+    if model is None:
+        return None
+    metrics, confusions = model["metrics"], model["confusions"]
+    return Models(
+        predictions=predictions_sentence(model),
+        intervals=_INTERVALS[model["interval"]],
+        metrics=metric_changes_table(metrics["rows"]),
+        metrics_changed=f"Of {counted(metrics['total'], 'metric')} over all instances, the "
+        f"intervals of {number(metrics['changed'])} do not hold 0.",
+        tested=_tested(confusions) if model["interval"] == "paired" else "",
+        confusions=confusion_changes_table(confusions["rows"]),
+    )
+
+
+def _tested(confusions: Shared) -> str:
+    return (
+        f"The concept confusion of {counted(confusions['changed'], 'pair')} of labels changed; "
+        f"{number(confusions['family'])} were tested together."
+    )
+
+
+def predictions_sentence(model: Shared) -> str:
+    """Whether the predictions differ, and of how many instances."""
+    told = _STATES[model["predictions"]]
+    if model["common"] is None or model["predictions"] == "same":
+        return told
+    return (
+        f"{told} Of {number(model['common'])} instances that both predicted, "
+        f"{number(model['scores_differ'])} have other scores and "
+        f"{number(model['answers_differ'])} other predicted labels."
+    )
+
+
+def metric_changes_table(rows: Sequence[Shared]) -> Table | None:
+    """Metrics of all instances in both runs; None without any."""
+    if not rows:
+        return None
+    return Table(
+        id="metric-change-table",
+        caption="Metrics over all instances in both runs",
+        columns=column(
+            "Metric", "Of", "OLD", "NEW", "Difference", "95% interval", numeric="  nnnn"
+        ),
+        rows=tuple(
+            (
+                heading(row["name"]),
+                cut(row) or "; ".join(others(row)) or "–",
+                _value(row, "old"),
+                _value(row, "new"),
+                *_difference(row),
+            )
+            for row in rows
+        ),
+    )
+
+
+def confusion_changes_table(rows: Sequence[Shared]) -> Table | None:
+    """Pairs that one model confuses more than the other; None without any."""
+    if not rows:
+        return None
+    return Table(
+        id="confusion-change-table",
+        caption="Concept confusion of pairs of labels in both runs, the greatest difference first",
+        columns=column(
+            "First label", "Second label", "OLD", "NEW", "Difference", "95% interval", "q-value",
+            numeric="  nnnnn",
+        ),
+        rows=tuple(
+            (
+                Node(row["a"], row["title_a"] or ""),
+                Node(row["b"], row["title_b"] or ""),
+                *(_confusion(row[side]) for side in ("old", "new")),
+                _signed(row["difference"]),
+                "–" if row["low"] is None else span(_signed(row["low"]), _signed(row["high"])),
+                chance(row["q_value"]),
+            )
+            for row in rows
+        ),
+    )  # fmt: skip
+
+
+def _value(row: Shared, side: str) -> str:
+    if row[f"n_{side}"] is None:
+        return "not measured"
+    return value({**row, "n": row[f"n_{side}"]}, side)
+
+
+def _difference(row: Shared) -> tuple[str, str]:
+    """The difference and its interval; a dash where one run has no value."""
+    if row["difference"] is None:
+        return ("withheld" if row["n_old"] and row["n_new"] else "–"), "–"
+    low, high = (change(row["name"], row[bound]) for bound in ("low", "high"))
+    difference = change(row["name"], row["difference"]) + change_unit(row["name"])
+    return difference, "–" if row["low"] is None else span(low, high)
+
+
+def _confusion(mean: float | None) -> str:
+    return "withheld" if mean is None else f"{mean:.4f}"
+
+
+def _signed(apart: float | None) -> str:
+    return "withheld" if apart is None else f"{apart:+.4f}".replace("-", "\N{MINUS SIGN}")

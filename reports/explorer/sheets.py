@@ -1,0 +1,148 @@
+"""Tables of the window: the same rows as a page of HTML and as CSV."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal, TypeAlias
+from urllib.parse import urlencode
+
+from audit.base.spreadsheets import defused_text
+from audit.results.exploration import Page, Row, Span
+
+ROWS = 25
+"""Rows of a page."""
+UNSUPPRESSED = "unsuppressed: not for sharing"
+Kind: TypeAlias = Literal[
+    "text", "node", "level", "count", "share", "number", "finding", "instance", "flag", "severity"
+]
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """A column: the name of its values in a row, its heading, and what they are.
+
+    ``title`` names the value with the title of a node, ``beside`` that of a number that is drawn
+    beside a count, such as what is expected.
+    """
+
+    name: str
+    heading: str
+    kind: Kind = "text"
+    title: str = "title"
+    beside: str = ""
+
+    @property
+    def numeric(self) -> bool:
+        """Whether its values are numbers."""
+        return self.kind in ("count", "share", "number")
+
+
+@dataclass(frozen=True, slots=True)
+class Sheet:
+    """A page of a table.
+
+    Args:
+        id: Its name, unique on a page.
+        caption: What its rows are.
+        columns: Its columns.
+        page: Rows, and how many the whole table has.
+        span: Which rows these are.
+        path: Address of the page that it stands on.
+        asked: Parameters of that address.
+        orders: Names that it can be ordered by, with their words.
+        order: The name that it is ordered by; empty where it has one order alone.
+    """
+
+    id: str
+    caption: str
+    columns: tuple[Column, ...]
+    page: Page
+    span: Span
+    path: str
+    asked: Mapping[str, str] = field(default_factory=dict)
+    orders: Mapping[str, str] = field(default_factory=dict)
+    order: str = ""
+
+    @property
+    def largest(self) -> float:
+        """The largest number that is drawn in a row, so that all bars have one scale."""
+        drawn = [column for column in self.columns if column.beside]
+        names = [name for column in drawn for name in (column.name, column.beside)]
+        return max((float(row[n] or 0) for row in self.page.rows for n in names), default=0.0) or 1
+
+    @property
+    def first(self) -> int:
+        """Number of the first row, from 1; 0 if there is none."""
+        return self.span.offset + 1 if self.page.rows else 0
+
+    @property
+    def last(self) -> int:
+        """Number of the last row."""
+        return self.span.offset + len(self.page.rows) if self.page.rows else 0
+
+    @property
+    def before(self) -> str:
+        """Address of the page before this; empty if this is the first."""
+        before = max(min(self.span.offset, self.page.total) - ROWS, 0)
+        return self._address(start=str(before)) if self.span.offset else ""
+
+    @property
+    def after(self) -> str:
+        """Address of the page after this; empty if this is the last."""
+        more = self.page.rows and self.last < self.page.total
+        return self._address(start=str(self.last)) if more else ""
+
+    @property
+    def csv(self) -> str:
+        """Address of the whole table as CSV."""
+        return self._address(csv=self.id, start=None)
+
+    def ordered_by(self, order: str) -> str:
+        """Address of the same table in another order."""
+        return self._address(order=order, start=None)
+
+    def _address(self, **changed: str | None) -> str:
+        asked = {**self.asked, **changed}
+        return f"{self.path}?{urlencode({k: v for k, v in asked.items() if v})}"
+
+
+def csv_text(columns: Sequence[Column], rows: Sequence[Row], *, in_full: bool) -> str:
+    """A table as CSV: every row, a text that would be a formula defused.
+
+    Args:
+        columns: Its columns; a node's title stands in a column of its own.
+        rows: All rows.
+        in_full: Whether its numbers are unsuppressed, which each row then says.
+    """
+    written = io.StringIO()
+    writer = csv.writer(written, lineterminator="\n")
+    names = list(dict.fromkeys(name for column in columns for name in _names(column)))
+    writer.writerow([*names, *(["sharing"] if in_full else [])])
+    for row in rows:
+        values = [_plain(row[name]) for name in names]
+        writer.writerow([*values, *([UNSUPPRESSED] if in_full else [])])
+    return written.getvalue()
+
+
+def _names(column: Column) -> list[str]:
+    further = [column.title] if column.kind in ("node", "level") and column.title else []
+    return [column.name, *further, *([column.beside] if column.beside else [])]
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, str):
+        return defused_text(value)
+    if isinstance(value, (list, tuple)):
+        return defused_text("; ".join(map(str, value)))
+    return "" if value is None else value
+
+
+def span_of(asked: Mapping[str, str]) -> Span:
+    """The rows that an address asks for: all for a file, else a page; nonsense is the first."""
+    if asked.get("csv"):
+        return Span()
+    start = asked.get("start", "")
+    return Span(int(start) if start.isascii() and start.isdigit() and len(start) < 12 else 0, ROWS)

@@ -1,0 +1,1 @@
+"""The pages of the application, a file for each place in it."""

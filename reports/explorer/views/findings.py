@@ -1,0 +1,190 @@
+"""Findings: a list to filter, and a page for each."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import partial
+
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
+
+from audit.results.exploration import Page, Row, Span
+from reports.chapters.cards import card, headline
+from reports.chapters.report import printable_view
+from reports.explorer.sheets import Column, Sheet
+from reports.explorer.site import Site, finding_address, instance_address, parameters
+from reports.explorer.views.judging import choice_of
+from reports.words.words import DECISION, SEVERITIES, SEVERITY
+
+FINDINGS = (
+    Column("headline", "Finding", "finding"),
+    Column("severity", "Severity", "severity"),
+    Column("check", "Check"),
+    Column("state", "Counts"),
+)
+CASES = (Column("instance", "Instance", "instance"),)
+STATES = {
+    "": "those that stand for themselves",
+    "folded": "those that others explain",
+    "waived": "those that are waived or accepted",
+    "to_fix": "those that are to be fixed",
+    "all": "all",
+}
+
+
+def routes(site: Site) -> list[Route]:
+    """Addresses of this file's pages."""
+    return [
+        Route("/findings", partial(show_list, site)),
+        Route("/finding", partial(show_one, site)),
+    ]
+
+
+def show_list(site: Site, request: Request) -> Response:
+    """Findings, filtered."""
+    asked = parameters(request)
+    every = site.run.findings()
+    kept = sorted((one for one in every if _matches(one, asked)), key=_place)
+    sheet = site.sheet(
+        request, "findings", "Findings, the most important first", columns(site), of(kept)
+    )
+    if not isinstance(sheet, Sheet):
+        return sheet
+    choices = {
+        "check": sorted({finding["check"] for finding in every}),
+        "branch": sorted({branch for finding in every for branch in finding["branches"]}),
+        "severity": [name for name in SEVERITY if any(f["severity"] == name for f in every)],
+    }
+    return site.page(
+        request,
+        "findings",
+        "Findings",
+        sheet=sheet,
+        choices=choices,
+        asked=asked,
+        states=STATES,
+    )
+
+
+def show_one(site: Site, request: Request) -> Response:
+    """One finding, with its evidence and the records behind it."""
+    wanted = parameters(request).get("id", "")
+    every = site.run.findings()
+    found = next((finding for finding in every if finding["id"] == wanted), None)
+    if found is None:
+        return site.missing(request, f"The run has no finding {wanted}.")
+    cases = site.sheet(
+        request,
+        "cases",
+        "Records behind this finding",
+        CASES,
+        lambda span: _cases(site, wanted, span),
+    )
+    if not isinstance(cases, Sheet):
+        return cases
+    thresholds = {one["name"]: one["value"] for one in site.run.shared["policy"]["thresholds"]}
+    shown = printable_view(found)
+    check = next(one for one in site.run.shared["checks"] if one["name"] == found["check"])
+    return site.page(
+        request,
+        "finding",
+        headline(shown["statement"]),
+        crumbs=[
+            ("Findings", "/findings"),
+            (check["title"], f"/findings?check={check['name']}"),
+        ],
+        finding=found,
+        card=card(shown, check, "finding", thresholds),
+        cases=cases,
+        explains=[one for one in every if wanted in one["folded"]],
+        explained_by=[one for one in every if one["id"] in found["folded"]],
+        ticket=ticket(site, found),
+        choice=choice_of(site, found),
+    )
+
+
+def columns(site: Site) -> tuple[Column, ...]:
+    """Columns of a list of findings; records only where they are known."""
+    known = site.run.in_full
+    return (*FINDINGS, Column("cases", "Records", "count")) if known else FINDINGS
+
+
+def of(findings: Sequence[Row]) -> Callable[[Span], Page]:
+    """Rows of a list of findings."""
+
+    def rows(span: Span) -> Page:
+        kept = span.of(findings)
+        return Page([_listed(finding) for finding in kept.rows], kept.total)
+
+    return rows
+
+
+def _cases(site: Site, finding: str, span: Span) -> Page:
+    """Instances behind a finding, each with its address where it may be looked at."""
+    page = site.run.cases(finding, span)
+    if not site.run.shows_instances:
+        return page
+    rows = [
+        {**row, "address": instance_address(row["instance"], finding=finding)} for row in page.rows
+    ]
+    return Page(rows, page.total)
+
+
+def ticket(site: Site, finding: Row) -> str:
+    """A finding as plain text, for a ticket."""
+    numbers = [f"- {name}: {value}" for name, value in finding["evidence"].items()]
+    nodes = [f"{node['title'] or ''} ({node['id']})".strip() for node in finding["nodes"]]
+    return "\n".join(
+        [
+            headline(finding["statement"]),
+            "",
+            finding["statement"],
+            "",
+            f"Finding: {finding['id']}",
+            f"Run: {site.run.name}",
+            f"Nodes: {'; '.join(nodes)}",
+            *numbers,
+            "",
+            f"To do: {finding['curator']}",
+            *(["", "Counts are unsuppressed: not for sharing."] if site.run.in_full else []),
+        ]
+    )
+
+
+def _place(finding: Row) -> tuple[bool, int]:
+    """Findings that count before those that are waived, the severe ones first."""
+    return finding["waiver"] is not None, SEVERITIES.index(finding["severity"])
+
+
+def _listed(finding: Row) -> Row:
+    return {
+        **finding,
+        "headline": headline(finding["statement"]),
+        "address": finding_address(finding["id"]),
+        "state": _state(finding),
+    }
+
+
+def _state(finding: Row) -> str:
+    if finding["waiver"]:
+        return DECISION[finding["waiver"].get("decision", "waived")]
+    if "to_fix" in finding:
+        return f"yes, {DECISION['to_fix']}"
+    return "folded" if finding["folded"] else "yes"
+
+
+def _matches(finding: Row, asked: dict[str, str]) -> bool:
+    state = asked.get("state", "")
+    of_state = {
+        "": not finding["folded"] and not finding["waiver"],
+        "folded": bool(finding["folded"]),
+        "waived": bool(finding["waiver"]),
+        "to_fix": "to_fix" in finding,
+    }
+    return (
+        of_state.get(state, True)
+        and asked.get("check", "") in ("", finding["check"])
+        and asked.get("severity", "") in ("", finding["severity"])
+        and (not asked.get("branch") or asked["branch"] in finding["branches"])
+    )

@@ -1,0 +1,147 @@
+"""Single instances: a list to query, and the tree of each."""
+
+from __future__ import annotations
+
+from functools import partial
+
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
+
+from audit.results.exploration import InstanceQuery, Page, Row, Span
+from reports.chapters.report import printable_view
+from reports.explorer.sheets import Column, Sheet
+from reports.explorer.site import Site, address, instance_address, parameters
+from reports.instance.instance import DEEPEST, TONES, branches
+
+LABELLED = (
+    Column("instance", "Instance", "instance"),
+    Column("labels", "Labels", "count"),
+)
+PREDICTED = (
+    Column("predicted", "Answers", "count"),
+    Column("hits", "Labels answered", "count"),
+    Column("misses", "Labels missed", "count"),
+    Column("false", "False answers", "count"),
+)
+OUTCOMES = {
+    "": "any",
+    "right": "every label answered, and nothing else",
+    "missed": "a label missed",
+    "false": "a false answer",
+    "right_branch": "the right branch, the wrong node",
+}
+ORDERS = {"id": "id", "labels": "most labels", "misaligned": "most mistakes"}
+
+
+def routes(site: Site) -> list[Route]:
+    """Addresses of this file's pages."""
+    return [
+        Route("/instances", partial(show_list, site)),
+        Route("/instance", partial(show_one, site)),
+    ]
+
+
+def show_list(site: Site, request: Request) -> Response:
+    """The instances of a query."""
+    if not site.run.shows_instances:
+        return _not_shown(site, request)
+    query = query_of(parameters(request))
+
+    def rows(span: Span) -> Page:
+        page = site.run.instances(query, span)
+        return Page([_led(row, asked_of(query)) for row in page.rows], page.total)
+
+    columns = (*LABELLED, *(PREDICTED if site.run.has_model else ()))
+    sheet = site.sheet(
+        request,
+        "instances",
+        "Instances",
+        columns,
+        rows,
+        ORDERS if site.run.has_model else {"id": "id", "labels": "most labels"},
+        query.order,
+    )
+    if not isinstance(sheet, Sheet):
+        return sheet
+    return site.page(
+        request,
+        "instances",
+        "Instances",
+        sheet=sheet,
+        query=query,
+        asked=asked_of(query),
+        outcomes=OUTCOMES,
+    )
+
+
+def show_one(site: Site, request: Request) -> Response:
+    """The tree of one instance."""
+    asked = parameters(request)
+    if not site.run.shows_instances:
+        return _not_shown(site, request)
+    wanted = asked.get("id", "")
+    found = site.run.instance(wanted)
+    if found is None:
+        return site.missing(
+            request, f"The run keeps no labels and no predictions of an instance {wanted}."
+        )
+    query = query_of(asked)
+    before, after = site.run.neighbours(wanted, query)
+    kept = asked_of(query)
+    view = printable_view(found)
+    findings = {finding["id"]: finding for finding in site.run.findings()}
+    return site.page(
+        request,
+        "instance",
+        f"Instance {wanted}",
+        crumbs=[("Instances", address("/instances", **kept))],
+        view=view,
+        branches=branches(view["lines"]),
+        deeper=sum(line["level"] > DEEPEST for line in view["lines"]),
+        deepest=DEEPEST,
+        tones=TONES,
+        before=instance_address(before, **kept) if before is not None else "",
+        after=instance_address(after, **kept) if after is not None else "",
+        findings=[findings[id] for id in found["findings"] if id in findings],
+    )
+
+
+def query_of(asked: dict[str, str]) -> InstanceQuery:
+    """The query that an address states; what it does not know is any."""
+    outcome, order = asked.get("outcome", ""), asked.get("order", "id")
+    return InstanceQuery(
+        finding=asked.get("finding", ""),
+        nodes=_listed(asked.get("nodes", "")),
+        predicted=_listed(asked.get("predicted", "")),
+        outcome=outcome if outcome in OUTCOMES else "",
+        order=order if order in ORDERS else "id",
+    )
+
+
+def asked_of(query: InstanceQuery) -> dict[str, str]:
+    """The parameters of an address that state a query."""
+    stated = {
+        "finding": query.finding,
+        "nodes": ", ".join(query.nodes),
+        "predicted": ", ".join(query.predicted),
+        "outcome": query.outcome,
+        "order": "" if query.order == "id" else query.order,
+    }
+    return {name: value for name, value in stated.items() if value}
+
+
+def _led(row: Row, asked: dict[str, str]) -> Row:
+    return {**row, "address": instance_address(row["instance"], **asked)}
+
+
+def _listed(text: str) -> tuple[str, ...]:
+    return tuple(one.strip() for one in text.split(",") if one.strip())
+
+
+def _not_shown(site: Site, request: Request) -> Response:
+    return site.missing(
+        request,
+        "Single instances are shown only where the run was made with --keep-instances and the "
+        "window was opened with --show-instances.",
+    )

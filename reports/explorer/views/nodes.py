@@ -1,0 +1,145 @@
+"""A node in its place, and the search for one."""
+
+from __future__ import annotations
+
+from functools import partial
+
+from starlette.requests import Request
+from starlette.responses import RedirectResponse, Response
+from starlette.routing import Route
+
+from audit.results.exploration import APART, PARTNER_ORDERS, NodeView, Page, Row, Source, Span
+from reports.explorer.sheets import Column, Sheet
+from reports.explorer.site import Site, node_address, parameters
+from reports.words.words import RELATION, words
+
+PARTNERS = (
+    Column("node", "Together with", "node"),
+    Column("relation", "Relation"),
+    Column("joint", "Instances with both", "count", beside="expected_length"),
+    Column("expected_length", "Expected", "number"),
+    Column("ratio", "Times expected", "number"),
+    Column("lift", "Lift", "number"),
+    Column("support", "Instances of it", "count"),
+)
+CHILDREN = (
+    Column("node", "Node", "node"),
+    Column("support", "Instances", "count", beside="support"),
+    Column("direct", "Labelled itself", "count"),
+    Column("below", "Nodes right below", "count"),
+)
+FOUND = (
+    Column("node", "Node", "node"),
+    Column("support", "Instances", "count"),
+    Column("depth", "Depth", "count"),
+)
+ORDERS = {
+    "together": "instances with both",
+    "ratio": "times expected",
+    "lift": "lift",
+    "frequency": "instances of the other",
+    "node": "code",
+}
+RELATIONS = {APART: "neither above the other", "": "all", **RELATION}
+
+
+def routes(site: Site) -> list[Route]:
+    """Addresses of this file's pages."""
+    return [Route("/node", partial(show, site)), Route("/search", partial(search, site))]
+
+
+def show(site: Site, request: Request) -> Response:
+    """A node in its place, with its partners."""
+    asked = parameters(request)
+    if not site.run.in_full:
+        return site.withheld(request)
+    view = site.run.node(asked.get("id", ""))
+    if view is None:
+        return site.missing(request, f"The hierarchy has no node {asked.get('id', '')}.")
+    sheets = [
+        _partners(site, request, view, "data"),
+        *([_partners(site, request, view, "model")] if site.run.has_model else []),
+        _children(site, request, view),
+    ]
+    files = [sheet for sheet in sheets if not isinstance(sheet, Sheet)]
+    if files:
+        return files[0]
+    node = view.node["node"]
+    return site.page(
+        request,
+        "node",
+        view.node["title"] or node,
+        crumbs=[("Hierarchy", "/hierarchy"), *_crumbs(view)],
+        view=view,
+        residual=_residual(view),
+        sheets=sheets,
+        asked=asked,
+        relations=RELATIONS,
+        findings=[
+            finding
+            for finding in site.run.findings()
+            if any(one["id"] == node for one in finding["nodes"])
+        ],
+        measures=[(words(row["name"]), row) for row in view.model],
+    )
+
+
+def search(site: Site, request: Request) -> Response:
+    """Nodes by id or title; the node itself where there is one alone."""
+    text = parameters(request).get("q", "")
+    if not site.run.in_full:
+        return site.withheld(request)
+    found = site.sheet(
+        request, "found", f"Nodes for “{text}”", FOUND, lambda span: site.run.search(text, span)
+    )
+    if not isinstance(found, Sheet):
+        return found
+    rows = found.page.rows
+    if len(rows) == 1 or (rows and rows[0]["node"].lower() == text.strip().lower()):
+        return RedirectResponse(node_address(rows[0]["node"]), 303)
+    return site.page(request, "search", "Search", sheet=found, text=text)
+
+
+def _partners(site: Site, request: Request, view: NodeView, source: Source) -> Sheet | Response:
+    asked = parameters(request)
+    order = asked.get("order", "together")
+    order = order if order in PARTNER_ORDERS else "together"
+    relation = asked.get("relation", APART)
+    relation = relation if relation in RELATIONS else APART
+    node = view.node["node"]
+
+    def rows(span: Span) -> Page:
+        page = site.run.partners(node, source, relation or None, order, span)
+        return Page([_seen(row) for row in page.rows], page.total)
+
+    whose = "Labels" if source == "data" else "Predictions"
+    return site.sheet(
+        request, f"{source}-partners", f"{whose} beside it", PARTNERS, rows, ORDERS, order
+    )
+
+
+def _seen(row: Row) -> Row:
+    return {**row, "relation": RELATION[row["relation"]]}
+
+
+def _children(site: Site, request: Request, view: NodeView) -> Sheet | Response:
+    return site.sheet(
+        request, "children", "Right below it", CHILDREN, lambda span: span.of(view.children)
+    )
+
+
+def _crumbs(view: NodeView) -> list[tuple[str, str]]:
+    """The way down by first parents; a node of several parents names them on its page."""
+    return [(row["title"] or row["node"], node_address(row["node"])) for row in view.paths]
+
+
+def _residual(view: NodeView) -> str:
+    """What the node's share of catch-all labels is, in a sentence; empty without one."""
+    use = view.residual_use
+    if use is None or not use["n"]:
+        return ""
+    return (
+        f"Of {use['n']:,} instances with a label below it, {use['k']:,} ({use['share']:.1%}; "
+        f"95% interval {use['low']:.1%} to {use['high']:.1%}) have labels there that are all "
+        "“other” or “unspecified”."
+    )

@@ -1,0 +1,161 @@
+"""Two nodes beside each other, and branches beside branches."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
+
+from audit.base.node_names import title_and_code
+from audit.results.exploration import PairView, Row, Source
+from reports.charts.graph_picture import GraphEdge, draw_graph
+from reports.explorer.sheets import Column, Sheet
+from reports.explorer.site import Site, address, node_address, pair_address, parameters
+from reports.words.parts import Drawing
+
+CARRIERS = (
+    Column("a", "Label", "node", title="title_a"),
+    Column("b", "With", "node", title="title_b"),
+    Column("joint", "Instances with both", "count", beside="expected_length"),
+    Column("expected_length", "Expected", "number"),
+    Column("ratio", "Times expected", "number"),
+)
+RELATED = {
+    "ancestor": "stand one above the other",
+    "sibling": "share a parent",
+    "overlap": "share a node below both",
+    "same_branch": "lie in the same branch",
+    "cross_branch": "lie in different branches",
+}
+MOST_DRAWN = 24
+"""Nodes of the picture of a pair at most."""
+SHADES = (0.5, 0.9, 1.1, 2.0)
+"""Bounds between the shades of ratios."""
+
+
+@dataclass(frozen=True, slots=True)
+class Square:
+    """A cell of the matrix of branches: its text, its shade from 0 to 4, and what it tells."""
+
+    text: str
+    shade: int | None
+    told: str
+    address: str
+
+
+def routes(site: Site) -> list[Route]:
+    """Addresses of this file's pages."""
+    return [
+        Route("/pair", partial(show_pair, site)),
+        Route("/branches", partial(show_branches, site)),
+    ]
+
+
+def show_pair(site: Site, request: Request) -> Response:
+    """Two nodes beside each other."""
+    asked = parameters(request)
+    if not site.run.in_full:
+        return site.withheld(request)
+    view = site.run.pair(asked.get("a", ""), asked.get("b", ""))
+    if view is None:
+        return site.missing(
+            request, "Two different nodes of the hierarchy are needed to show a pair."
+        )
+    carriers = site.sheet(
+        request,
+        "carriers",
+        "Pairs of labels that carry it",
+        CARRIERS,
+        lambda span: span.of(view.carriers.rows),
+    )
+    if not isinstance(carriers, Sheet):
+        return carriers
+    findings = {finding["id"]: finding for finding in site.run.findings()}
+    return site.page(
+        request,
+        "pair",
+        f"{_name(view.a)} and {_name(view.b)}",
+        crumbs=[(_name(node), node_address(node["node"])) for node in (view.a, view.b)],
+        view=view,
+        relation=RELATED[view.relation],
+        picture_of=picture(view),
+        carriers=carriers,
+        findings=[findings[id] for id in view.findings],
+    )
+
+
+def show_branches(site: Site, request: Request) -> Response:
+    """The children of a node beside each other."""
+    asked = parameters(request)
+    if not site.run.in_full:
+        return site.withheld(request)
+    node = asked.get("id") or site.run.root
+    view = site.run.node(node)
+    if view is None:
+        return site.missing(request, f"The hierarchy has no node {node}.")
+    source: Source = "model" if asked.get("of") == "model" and site.run.has_model else "data"
+    pairs = site.run.branches(node, source)
+    there = {end for row in pairs for end in (row["a"], row["b"])}
+    children = [row for row in view.children if row["node"] in there]
+    return site.page(
+        request,
+        "branches",
+        f"Branches below {_name(view.node)}",
+        crumbs=[
+            *((_name(row), address("/branches", id=row["node"])) for row in view.paths),
+        ],
+        view=view,
+        children=children,
+        squares=squares(children, pairs),
+        source=source,
+        unused=len(view.children) - len(children),
+    )
+
+
+def squares(children: Sequence[Row], pairs: Sequence[Row]) -> list[list[Square | None]]:
+    """A row of squares for each child; None where it would meet itself."""
+    known = {frozenset((row["a"], row["b"])): row for row in pairs}
+    return [
+        [
+            None if one is other else _square(one, other, known.get(frozenset(_ids(one, other))))
+            for other in children
+        ]
+        for one in children
+    ]
+
+
+def _ids(one: Row, other: Row) -> tuple[str, str]:
+    return one["node"], other["node"]
+
+
+def _square(one: Row, other: Row, row: Mapping[str, float] | None) -> Square:
+    names = f"{_name(one)} and {_name(other)}"
+    to = pair_address(*_ids(one, other))
+    if row is None:
+        return Square("–", None, f"{names}: never together", to)
+    ratio = row["ratio"] if row["ratio"] is not None else row["lift"]
+    called = "times expected" if row["ratio"] is not None else "times as often as if independent"
+    shade = sum(ratio >= bound for bound in SHADES)
+    told = f"{names}: {row['joint']:,} instances with both, {ratio:.2f} {called}"
+    return Square(f"{ratio:.2f}", shade, told, to)
+
+
+def picture(view: PairView) -> Drawing | None:
+    """Both nodes below what they have in common; None if that is too much to draw."""
+    if not 1 < len(view.drawn) <= MOST_DRAWN:
+        return None
+    places = {row["node"]: at for at, row in enumerate(view.drawn)}
+    edges = [
+        GraphEdge(places[parent], places[row["node"]], "valid")
+        for row in view.drawn
+        for parent in row["parents"]
+    ]
+    return draw_graph([_name(row) for row in view.drawn], edges)
+
+
+def _name(node: Row) -> str:
+    return title_and_code(node["node"], node["title"])

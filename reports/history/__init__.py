@@ -1,0 +1,1 @@
+"""The page of several runs, in time order."""

@@ -1,0 +1,171 @@
+"""The window in a real browser: the walk from the verdict to one record and back."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from audit.runs.exploring.opened_run import open_run
+from fixtures.explored import Visitor, served
+from fixtures.once import filled_once
+from fixtures.sample_runs import run_command
+from tests.browser.test_accessibility import TAGS
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser, BrowserContext, Page
+
+    Opened = Callable[..., Page]
+
+ROOT = Path(__file__).parents[2]
+DATA = Path(os.environ.get("AUDIT_DATA", ROOT / "no-such-folder"))
+SAMPLE = ROOT / "sample_data"
+RUNS: dict[str, tuple[object, ...]] = {
+    "sample": (
+        SAMPLE / "release_2", "--hierarchy", "icd9cm",
+        "--predictions", SAMPLE / "predictions.psv",
+    ),
+    "mimic": (DATA / "mimic-iii-demo", "--hierarchy", "icd9cm"),
+}  # fmt: skip
+PAGES = (
+    "/", "/findings", "/hierarchy?id=001-999", "/branches?id=001-999", "/node?id=428",
+    "/pair?a=428&b=584", "/instances", "/search?q=anemia", "/nowhere",
+)  # fmt: skip
+
+
+@pytest.fixture(scope="session", params=RUNS)
+def window(
+    browser: Browser, request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Visitor]:
+    data, *options = RUNS[request.param]
+    if not Path(str(data)).exists():
+        pytest.skip("needs the data: set AUDIT_DATA")
+
+    def write(folder: Path) -> None:
+        out = ("--out", folder / "run", "--no-pdf", "--keep-instances")
+        run_command("run", data, *options, *out)
+
+    folder = filled_once(f"explored_{request.param}", write, tmp_path_factory)
+    with served(open_run(folder / "run", request.param, show_instances=True)) as visitor:
+        visitor.enter()
+        yield visitor
+
+
+@pytest.fixture
+def opened(browser: Browser, window: Visitor) -> Iterator[Opened]:
+    """Opens a page as somebody who has entered; nothing is asked of other places."""
+    faults: list[str] = []
+    contexts: list[BrowserContext] = []
+    here = f"http://127.0.0.1:{window.port}"
+
+    def open_page(path: str, *, width: int = 1280, **options: Any) -> Page:
+        context = browser.new_context(viewport={"width": width, "height": 900}, **options)
+        contexts.append(context)
+        name, value = window.cookie.split("=", 1)
+        context.add_cookies([{"name": name, "value": value, "url": here}])
+        page = context.new_page()
+        page.on(
+            "request",
+            lambda asked: None if asked.url.startswith(here) else faults.append(asked.url),
+        )
+        page.on("pageerror", lambda error: faults.append(f"error: {error}"))
+        page.goto(f"{here}{path}")
+        return page
+
+    yield open_page
+    for context in contexts:
+        context.close()
+    assert not faults
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("width", [420, 1280, 1920])
+def test_the_walk_to_a_record_takes_four_clicks_and_leads_back(opened: Opened, width: int) -> None:
+    page = opened("/", width=width)
+    page.click("nav >> text=Findings")
+    page.click("#findings tbody tr:has(td:last-child:not(:text('0'))) th a")
+    page.click("#cases tbody tr >> nth=0 >> a")
+    assert page.locator("h1").inner_text().startswith("Instance ")
+    assert page.locator(".tree summary").count() > 0
+    page.click(".tree a.node >> nth=0")
+    assert "/node?" in page.url
+    for _ in range(4):
+        page.go_back()
+    assert page.url.endswith("/")
+
+
+@pytest.mark.slow
+def test_the_walk_by_keyboard_alone(opened: Opened) -> None:
+    page = opened("/")
+    focus_on(page, "nav a[href='/instances']")
+    page.keyboard.press("Enter")
+    page.wait_for_url("**/instances")
+    focus_on(page, "#instances tbody a")
+    page.keyboard.press("Enter")
+    page.wait_for_url("**/instance?*")
+    first = page.locator("h1").inner_text()
+    page.keyboard.press("ArrowRight")
+    page.wait_for_function(f"document.querySelector('h1').innerText !== {first!r}")
+    page.keyboard.press("ArrowLeft")
+    page.wait_for_function(f"document.querySelector('h1').innerText === {first!r}")
+    page.keyboard.press("/")
+    page.keyboard.type("428.0")
+    page.keyboard.press("Enter")
+    page.wait_for_url("**/node?id=428.0")
+
+
+def focus_on(page: Page, selector: str) -> None:
+    """Press the tabulator until the first element of a selector has the focus."""
+    for _ in range(200):
+        page.keyboard.press("Tab")
+        if page.evaluate(f"document.activeElement === document.querySelector({selector!r})"):
+            return
+    raise AssertionError(f"the keyboard does not reach {selector}")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("manner", ["light", "dark", "phone"])
+def test_no_violation_of_wcag_2_2_aa(opened: Opened, manner: str) -> None:
+    axe = pytest.importorskip(
+        "axe_playwright_python.sync_playwright", reason="needs axe-playwright-python"
+    )
+    options: dict[str, Any] = {"width": 420} if manner == "phone" else {"color_scheme": manner}
+    page = opened("/", **options)
+    start = page.url.rstrip("/")
+    finding = page.locator("#checks tbody a").first.get_attribute("href") or ""
+    page.goto(start + finding)
+    one = page.locator("#findings tbody a").first.get_attribute("href") or ""
+    page.goto(start + "/instances")
+    instance = page.locator("#instances tbody a").first.get_attribute("href") or ""
+    for path in (*PAGES, one, instance):
+        page.goto(start + path)
+        page.evaluate("for (const fold of document.querySelectorAll('details')) fold.open = true")
+        found = axe.Axe().run(page, options={"runOnly": TAGS, "resultTypes": ["violations"]})
+        assert found.violations_count == 0, (path, found.generate_report())
+        width = page.evaluate("document.documentElement.scrollWidth")
+        assert width <= page.viewport_size["width"], path  # type: ignore[index]
+
+
+@pytest.mark.slow
+def test_every_page_is_complete_without_a_script(opened: Opened) -> None:
+    page = opened("/findings", java_script_enabled=False)
+    page.select_option("[name=severity]", "warning")
+    page.click("text=Filter")
+    assert "severity=warning" in page.url
+    page.click("#findings tbody a >> nth=0")
+    assert page.locator("dl.advice").is_visible()
+
+
+@pytest.mark.slow
+def test_a_finding_is_copied_for_a_ticket(opened: Opened) -> None:
+    page = opened("/findings", permissions=["clipboard-read", "clipboard-write"])
+    page.click("#findings tbody a >> nth=0")
+    page.click("text=Copy for a ticket")
+    page.click("button:text('Copy')")
+    page.wait_for_selector("output:text('Copied.')")
+    copied = page.evaluate("navigator.clipboard.readText()")
+    assert copied.replace("\r", "") == page.locator("textarea").input_value()
+    assert "not for sharing" in copied

@@ -1,0 +1,124 @@
+"""``audit explore`` as a process: what it prints, what it refuses, and how it ends."""
+
+from __future__ import annotations
+
+import re
+import signal
+import socket
+import subprocess
+import sys
+import urllib.error
+import urllib.request
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from audit.cli.app import app
+
+
+@pytest.fixture
+def run(toy_files: tuple[Path, Path], tmp_path: Path) -> Path:
+    labels, hierarchy = toy_files
+    out = tmp_path / "run"
+    made = ["run", labels, "--hierarchy", hierarchy, "--out", out, "--no-pdf", "--keep-instances"]
+    assert CliRunner().invoke(app, [*map(str, made)]).exit_code == 0
+    return out
+
+
+def refused(*arguments: object) -> str:
+    done = CliRunner().invoke(app, ["explore", *map(str, arguments)])
+    assert done.exit_code == 2, done.output
+    assert "Traceback" not in done.output
+    return done.output
+
+
+def test_it_prints_an_address_serves_it_and_ends_on_interrupt(run: Path) -> None:
+    command = [
+        sys.executable,
+        "-c",
+        "from audit.cli.app import app; app()",
+        "explore",
+        str(run),
+        "--show-instances",
+    ]
+    with subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as started:
+        try:
+            assert started.stdout is not None
+            printed = started.stdout.readline()
+            found = re.fullmatch(r"Open (http://127\.0\.0\.1:\d+/)\?token=([\w-]{43})\n", printed)
+            assert found, printed
+            opener = urllib.request.build_opener(urllib.request.HTTPCookieProcessor())
+            with opener.open(printed.removeprefix("Open ").strip(), timeout=30) as answer:
+                assert answer.geturl() == found[1]
+                assert "Audit of" in answer.read().decode()
+            with pytest.raises(urllib.error.HTTPError, match="403"):
+                urllib.request.urlopen(found[1], timeout=30)
+            started.send_signal(signal.SIGINT)
+            rest, errors = started.communicate(timeout=60)
+        finally:
+            started.kill()
+    assert started.returncode == 0, errors
+    assert rest == ""
+    assert "Traceback" not in errors
+
+
+def test_it_listens_on_this_machine_alone(run: Path) -> None:
+    from reports.explorer.application import listening_at
+
+    with listening_at(0) as listening:
+        assert listening.getsockname()[0] == "127.0.0.1"
+
+
+def test_a_port_in_use_is_refused(run: Path) -> None:
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        told = refused(run, "--port", taken.getsockname()[1])
+    assert "a port that is free is required" in told
+    assert "--port" in told
+
+
+def test_a_folder_that_is_no_run_is_refused(tmp_path: Path) -> None:
+    assert "the folder of a run is required" in refused(tmp_path)
+
+
+def test_a_run_of_another_schema_is_refused(run: Path) -> None:
+    result = run / "result.json"
+    result.write_bytes(
+        re.sub(rb'"schema_version": "[\d.]+"', b'"schema_version": "0.9"', result.read_bytes())
+    )
+
+    assert "schema version" in refused(run)
+
+
+def test_a_tampered_run_is_refused_unless_forced(run: Path) -> None:
+    pairs = run / "restricted" / "pairs.parquet"
+    pairs.write_bytes(pairs.read_bytes() + b" ")
+
+    assert "as it was sealed" in refused(run)
+
+
+def test_a_run_without_its_pairs_is_refused(run: Path) -> None:
+    (run / "restricted" / "pairs.parquet").unlink()
+
+    assert "missing: 'restricted/pairs.parquet'" in refused(run)
+    assert "no restricted/pairs.parquet" in refused(run, "--force")
+
+
+def test_instances_that_were_not_kept_are_not_shown(run: Path, tmp_path: Path) -> None:
+    (run / "restricted" / "instances.parquet").unlink()
+
+    assert "--keep-instances" in refused(run, "--show-instances", "--force")
+
+
+def test_a_policy_file_that_is_none_is_refused_before_anything_is_served(
+    run: Path, tmp_path: Path
+) -> None:
+    policy = tmp_path / "policy.toml"
+    policy.write_text("colour = 'red'\n")
+
+    assert "every key of the policy must be known" in refused(run, "--policy", policy)
+    assert "can be read" in refused(run, "--policy", tmp_path)

@@ -1,0 +1,49 @@
+"""The reports of the sample release: their name, their day and their length."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pikepdf
+import pytest
+from typer.testing import CliRunner
+
+from audit.cli.app import app
+from fixtures.sample_runs import RELEASE_2
+
+PAGES = 15
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    out = tmp_path_factory.mktemp("report") / "run"
+    predictions = RELEASE_2.parent / "predictions.psv"
+    given = ["--hierarchy", "icd9cm", "--predictions", str(predictions), "--title", "Ward 7"]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("SOURCE_DATE_EPOCH", "1700000000")
+        done = CliRunner().invoke(app, ["run", str(RELEASE_2), *given, "--out", str(out)])
+    assert done.exit_code == 0, done.output
+    return out
+
+
+@pytest.mark.slow
+def test_a_release_like_the_sample_is_printed_on_few_pages(run: Path) -> None:
+    with pikepdf.open(run / "report.pdf") as pdf:
+        assert len(pdf.pages) <= PAGES
+
+
+@pytest.mark.slow
+def test_the_title_and_the_day_stand_in_the_report_and_stay_when_it_is_written_again(
+    run: Path,
+) -> None:
+    before = (run / "report.html").read_text("utf-8")
+    assert "<h1><bdi>Ward 7</bdi></h1>" in before
+    assert "14 November 2023" in before
+    assert "Ward 7" not in (run / "result.json").read_text("utf-8")
+    assert json.loads((run / "manifest.json").read_bytes())["settings"]["title"] == "Ward 7"
+
+    done = CliRunner().invoke(app, ["report", str(run), "--no-pdf"])
+
+    assert done.exit_code == 0, done.output
+    assert (run / "report.html").read_text("utf-8") == before

@@ -1,0 +1,63 @@
+"""Whoever reads the metrics of a model can work out no count that is withheld."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import pytest
+
+from audit.policy.policy import Policy
+from audit.results.shared_metrics import Family, Scopes, _Told
+from audit.results.shared_view import SharedView
+from audit.runs.audit import run_audit
+from fixtures.labelled import labelled, repeated, tree
+from fixtures.model_reader import drawn_with_model, pinned, read_with_model
+from fixtures.predicted import predicted
+from fixtures.reader import Key
+
+RELEASES = range(6)
+
+
+def told(seed: int) -> Iterator[Key]:
+    result = drawn_with_model(seed)
+    yield from pinned(read_with_model(result), int(result.policy["min_cell"]))
+
+
+@pytest.mark.parametrize("seed", RELEASES)
+def test_no_withheld_count_is_told_beside_metrics(seed: int) -> None:
+    assert list(told(seed)) == []
+
+
+@pytest.mark.parametrize("seed", RELEASES)
+def test_no_withheld_support_is_narrowed_by_metrics(seed: int) -> None:
+    result = drawn_with_model(seed)
+    narrowed = read_with_model(result).narrowed(int(result.policy["min_cell"]))
+
+    assert [line for line in narrowed if line.startswith("('support'")] == []
+
+
+def test_the_reader_finds_scopes_that_are_each_protected_alone(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def alone(counts: _Told, family: Family, scopes: Sequence[str]) -> set[str]:
+        return {one for one in scopes if all(map(counts._safe, counts._counts(one, family)))}
+
+    monkeypatch.setattr(SharedView, "_scopes_of", lambda *_: Scopes())
+    monkeypatch.setattr(_Told, "_accepted", alone)
+
+    assert "wrong" in {key[0] for seed in RELEASES for key in told(seed)}
+
+
+def test_the_size_of_a_scope_tells_no_support_that_is_withheld() -> None:
+    """All but five instances lie below one of two nodes, and its support says no more than that."""
+    world = tree("a b < left", "c d < right", "left right < top")
+    labels = repeated([(40, ["a"]), (35, ["b"]), (5, ["c"])])
+    dataset = labelled(world, labels, persons=True)
+    model = predicted(dataset, {name: {given[0]: 1.0} for name, given in labels.items()})
+    shared = run_audit(dataset, Policy(min_cell=11), predictions=model).shared()
+
+    (left,) = [row for row in shared["overview"]["tree"] if row["node"] == "left"]
+    sizes = {row["n"] for row in shared["metrics"] if row["scope"] == "left"}
+    assert left["instances"] == ">69"
+    assert sizes <= {">10", 0, None}
+    assert all(row["value"] is None for row in shared["metrics"] if row["scope"] == "left")

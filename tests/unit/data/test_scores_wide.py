@@ -1,0 +1,107 @@
+"""Wide tables of scores, and tables of answers."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pytest
+
+import audit
+from audit.base.errors import FormatError, SchemaError
+from audit.data.formats import read_predictions
+from audit.data.prediction_format import RawPredictions
+from fixtures.prediction_files import cells_of
+
+CELLS = {"7": {"dog": 0.25, "cow": 0.75}, "3": {"dog": 1.0}}
+
+
+def read(tmp_path: Path, text: str) -> RawPredictions:
+    path = tmp_path / "scores.csv"
+    path.write_text(text)
+    return read_predictions(path)
+
+
+@pytest.mark.parametrize("name", ["id", "HADM_ID", "image"])
+@pytest.mark.parametrize("separator", [",", ";", "\t"])
+def test_a_column_a_class_is_read(name: str, separator: str, tmp_path: Path) -> None:
+    text = f"{name},dog,cow\n7,0.25,0.75\n3,1,0\n".replace(",", separator)
+    raw = read(tmp_path, text)
+    assert cells_of(raw) == CELLS
+    assert not raw.set_valued
+
+
+def test_ids_keep_their_zeros_and_may_be_words(tmp_path: Path) -> None:
+    assert read(tmp_path, "id,dog\n007,0.5\n").instances == ("007",)
+    assert read(tmp_path, "dog,clip,cow,hen\n0.5,x,0,0.5\n").instances == ("x",)
+
+
+def test_without_ids_rows_are_numbered(tmp_path: Path) -> None:
+    raw = read(tmp_path, "dog,cow\n0.25,0.75\n1.0,0.0\n")
+    assert cells_of(raw) == {"0": CELLS["7"], "1": CELLS["3"]}
+    assert read(tmp_path, "dog,cow\n0,1\n1,0\n").set_valued
+
+
+def test_raw_outputs_are_no_ids(tmp_path: Path) -> None:
+    assert read(tmp_path, "dog,cow\n-3,2\n4,1\n").classes == ("dog", "cow")
+
+
+def test_a_number_that_is_none_is_told_with_its_column_and_row(tmp_path: Path) -> None:
+    with pytest.raises(SchemaError, match=r"'cow' must hold a number.*\nFound: 'high in row 2'"):
+        read(tmp_path, "id,dog,cow\n7,0.25,0.75\n3,1,high\n5,0,1\n")
+
+
+@pytest.mark.parametrize("kind", ["polars", "pandas", "index", "dictionary"])
+def test_frames_of_scores_are_read(kind: str) -> None:
+    frame = pl.DataFrame({"id": [7, 3], "dog": [0.25, 1.0], "cow": [0.75, 0.0]})
+    data: object = frame
+    if kind == "dictionary":
+        data = frame.to_dict(as_series=False)
+    elif kind != "polars":
+        pytest.importorskip("pandas", reason="pandas is not installed")
+        data = frame.to_pandas() if kind == "pandas" else frame.to_pandas().set_index("id")
+    assert cells_of(read_predictions(data)) == CELLS
+
+
+def test_a_frame_says_of_a_model_what_its_array_says() -> None:
+    labels = {"id": ["0", "1"], "label": ["dog", "cow"]}
+    dataset = audit.load_labels(labels, {"dog": "animal", "cow": "animal"})
+    scores = np.array([[0.25, 0.75], [1.0, 0.0]])
+    wide = audit.load_predictions(pl.DataFrame(scores, ["dog", "cow"]), dataset)
+    array = audit.load_predictions(scores, dataset, classes=["dog", "cow"])
+    assert (wide.scores != array.scores).nnz == 0
+    assert (wide.single_label, wide.set_valued) == (array.single_label, array.set_valued)
+
+
+@pytest.mark.parametrize("name", ["label", "prediction", "Predicted"])
+@pytest.mark.parametrize("separator", [",", "\t"])
+def test_one_answer_a_row_is_a_predicted_set(name: str, separator: str, tmp_path: Path) -> None:
+    raw = read(tmp_path, f"image,{name}\n7,dog\n3,cow\n7,cow\n".replace(",", separator))
+    assert cells_of(raw) == {"7": {"dog": 1.0, "cow": 1.0}, "3": {"cow": 1.0}}
+    assert raw.set_valued
+
+
+def test_joined_answers_are_split(tmp_path: Path) -> None:
+    raw = read(tmp_path, "image,prediction\n7,401.9;250.00\n3,428.0\n")
+    assert cells_of(raw) == {"7": {"401.9": 1.0, "250.00": 1.0}, "3": {"428.0": 1.0}}
+
+
+def test_a_column_beside_answers_is_not_dropped_in_silence(tmp_path: Path) -> None:
+    with pytest.raises(FormatError, match="none that matches; the columns 'id', 'label', 'weight'"):
+        read(tmp_path, "id,label,weight\n7,dog,0.5\n")
+
+
+def test_lists_of_answers_are_read_as_labels_are() -> None:
+    assert cells_of(read_predictions([["dog"], ["dog", "cow"]])) == {
+        "0": {"dog": 1.0},
+        "1": {"dog": 1.0, "cow": 1.0},
+    }
+
+
+def test_a_model_shows_itself_in_a_line() -> None:
+    dataset = audit.load_labels(["dog", "cow"], {"dog": "animal", "cow": "animal"})
+    predictions = audit.load_predictions({"dog": [0.75, 0.0], "cow": [0.25, 1.0]}, dataset)
+    model = audit.run_audit(dataset, predictions=predictions).model
+    assert model is not None
+    assert len(repr(model)) < 100

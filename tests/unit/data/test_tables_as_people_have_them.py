@@ -1,0 +1,299 @@
+"""Tables as people have them: one command reads each, or the message names the one that does."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import audit
+from audit.base.errors import AuditError, FormatError, InputError, SchemaError
+from audit.data.formats import read_labels
+from audit.data.joined_cells import hold_several
+from audit.data.label_format import Columns, RawLabels
+from audit.data.numbered_columns import families, fitting
+
+RECORDS = {"01": ["401.9", "250.00", "038.9"], "02": ["428.0"], "03": []}
+
+
+def found(raw: RawLabels) -> dict[str, list[str]]:
+    labels: dict[str, list[str]] = {one: [] for one in raw.instances["instance"]}
+    for one, label in raw.rows.select("instance", "label").iter_rows():
+        labels[one].append(label)
+    return labels
+
+
+def written(folder: Path, name: str, text: str) -> Path:
+    (folder / name).write_text(text)
+    return folder / name
+
+
+def several(names: list[str]) -> str:
+    rows = [",".join(["id", *names])]
+    for one, labels in RECORDS.items():
+        rows.append(",".join([one, *labels, *[""] * (len(names) - len(labels))]))
+    return "\n".join(rows) + "\n"
+
+
+@pytest.mark.parametrize("label", [None, "DX*", "dx?", "DX[123]"])
+def test_numbered_columns_are_read_in_their_order(label: str | None, tmp_path: Path) -> None:
+    path = written(tmp_path, "a.csv", several(["DX1", "DX2", "DX3"]))
+    raw = read_labels(path, Columns(label=label))
+    assert found(raw) == RECORDS
+    assert raw.rows["position"].to_list() == [1, 2, 3, 1]
+    assert raw.format == "several"
+
+
+def test_one_of_numbered_columns_is_refused_unless_it_is_meant_alone(tmp_path: Path) -> None:
+    path = written(tmp_path, "a.csv", several(["DX1", "DX2", "DX3"]))
+    with pytest.raises(SchemaError, match=r"--label 'DX\*' names them all, --label 'DX\[1\]'"):
+        read_labels(path, Columns(label="DX1"))
+    assert found(read_labels(path, Columns(label="DX[1]"))) == {
+        one: labels[:1] for one, labels in RECORDS.items()
+    }
+
+
+def test_a_gap_keeps_the_positions_of_columns(tmp_path: Path) -> None:
+    path = written(tmp_path, "a.csv", "id,DX1,DX2,DX3\n1,401.9,,250.00\n")
+    assert read_labels(path, Columns()).rows["position"].to_list() == [1, 3]
+
+
+def test_a_pattern_that_no_column_fits_is_refused(tmp_path: Path) -> None:
+    path = written(tmp_path, "a.csv", several(["DX1", "DX2", "DX3"]))
+    with pytest.raises(SchemaError, match=r"columns that fit 'PR\*'(.|\n)*--label 'DX\*'"):
+        read_labels(path, Columns(label="PR*"))
+
+
+@given(st.lists(st.integers(0, 30), min_size=2, max_size=8, unique=True))
+def test_families_are_runs_from_nought_or_one(numbers: list[int]) -> None:
+    names = [f"c{number}" for number in numbers]
+    run = min(numbers) <= 1 and max(numbers) - min(numbers) == len(numbers) - 1
+    assert families(["id", *names]) == ({"c*": names} if run else {})
+    assert fitting("C*", ["id", *names]) == names
+
+
+@pytest.mark.parametrize("sign", [";", "|", ",", " ", "; ", ", "])
+@pytest.mark.parametrize(("name", "columns"), [("codes", {}), ("mine", {"label": "mine"})])
+def test_labels_of_one_cell_are_split(
+    sign: str, name: str, columns: dict[str, str], tmp_path: Path
+) -> None:
+    rows = [f'{one},"{sign.join(labels)}"' for one, labels in RECORDS.items()]
+    path = written(tmp_path, "a.csv", "\n".join([f"id,{name}", *rows]) + "\n")
+    raw = read_labels(path, Columns(**columns))
+    assert found(raw) == RECORDS
+    assert raw.format == "joined"
+
+
+@pytest.mark.parametrize(
+    "cells",
+    [["heart failure, acute", "flu"], ["dog cat"], ["Diabetes, type 2"], ["401.9"], [""], []],
+)
+def test_texts_that_are_one_label_are_not_split(cells: list[str]) -> None:
+    assert not hold_several(cells)
+
+
+def test_any_table_is_read_by_the_names_of_its_columns(tmp_path: Path) -> None:
+    rows = [f"{one},{label}" for one, labels in RECORDS.items() for label in labels]
+    path = written(tmp_path, "a.csv", "\n".join(["patient,diagnosis", *rows]) + "\n")
+    with pytest.raises(FormatError, match="--id patient --label diagnosis"):
+        read_labels(path, Columns())
+    labels = found(read_labels(path, Columns(id="patient", label="Diagnosis")))
+    assert labels == {one: labels for one, labels in RECORDS.items() if labels}
+
+
+@pytest.mark.parametrize(
+    ("header", "row", "advice"),
+    [
+        ("PERSON_KEY,DXA1,DXA2", "7,401.9,250.00", "--id PERSON_KEY --label 'DXA*'"),
+        ("a,b", "7,250.00", "--id a --label b"),
+        ("id,when,what", "1,2020,E11.9", "--id id --label what"),
+    ],
+)
+def test_the_nearest_command_is_named(header: str, row: str, advice: str, tmp_path: Path) -> None:
+    path = written(tmp_path, "a.csv", f"{header}\n{row}\n")
+    with pytest.raises(FormatError) as caught:
+        read_labels(path, Columns())
+    assert advice in str(caught.value)
+    assert f"the columns {', '.join(map(repr, header.split(',')))}" in str(caught.value)
+
+
+def test_semicolons_separate_fields(tmp_path: Path) -> None:
+    path = written(tmp_path, "a.csv", "id;label\n01;401.9\n02;038.9\n")
+    assert found(read_labels(path, Columns())) == {"01": ["401.9"], "02": ["038.9"]}
+
+
+def test_flags_may_be_fractions_of_one_and_nought(tmp_path: Path) -> None:
+    path = written(tmp_path, "a.csv", "id,401.9,038.9\n01,1.0,0.0\n02,0.0,1.0\n")
+    assert found(read_labels(path, Columns())) == {"01": ["401.9"], "02": ["038.9"]}
+
+
+def test_an_array_of_objects_is_read(tmp_path: Path) -> None:
+    rows = [{"id": one, "labels": labels} for one, labels in RECORDS.items()]
+    path = written(tmp_path, "a.json", json.dumps(rows, indent=1))
+    assert found(read_labels(path, Columns())) == RECORDS
+
+
+@pytest.mark.parametrize("text", ['[{"labels": [', '[1, {"labels": []}]', '[{"labels": []}] x'])
+def test_a_broken_array_is_refused(text: str, tmp_path: Path) -> None:
+    with pytest.raises(AuditError, match=r"a\.json"):
+        read_labels(written(tmp_path, "a.json", text), Columns())
+
+
+def test_utf_16_is_named(tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_bytes("id,label\n1,401.9\n".encode("utf-16"))
+    with pytest.raises(InputError, match=r"UTF-16(.|\n)*iconv -f utf-16"):
+        read_labels(tmp_path / "a.csv", Columns())
+
+
+# --- workbooks --------------------------------------------------------------------------------
+
+
+def test_a_sheet_keeps_zeros_and_counts_no_empty_sheet(tmp_path: Path) -> None:
+    xlsxwriter = pytest.importorskip("xlsxwriter")
+    pytest.importorskip("fastexcel")
+    with xlsxwriter.Workbook(tmp_path / "a.xlsx") as book:
+        sheet = book.add_worksheet("codes")
+        for row, cells in enumerate((("id", "label"), ("01", "0380"), ("02", 250))):
+            sheet.write_row(row, 0, cells)
+        book.add_worksheet("notes")
+    raw = read_labels(tmp_path / "a.xlsx", Columns())
+    assert found(raw) == {"01": ["0380"], "02": ["250"]}
+    assert raw.sources == (tmp_path / "a.xlsx",)
+
+
+def test_two_sheets_of_rows_are_refused(tmp_path: Path) -> None:
+    xlsxwriter = pytest.importorskip("xlsxwriter")
+    with xlsxwriter.Workbook(tmp_path / "a.xlsx") as book:
+        for name in ("one", "two"):
+            book.add_worksheet(name).write_column(0, 0, ("id", "7"))
+    with pytest.raises(InputError, match="2: 'one', 'two'"):
+        read_labels(tmp_path / "a.xlsx", Columns())
+
+
+def test_what_is_no_workbook_is_refused(tmp_path: Path) -> None:
+    pytest.importorskip("fastexcel")
+    with pytest.raises(InputError, match=r"a\.xlsx: a workbook that can be read"):
+        read_labels(written(tmp_path, "a.xlsx", "id,label\n"), Columns())
+
+
+# --- saved datasets ---------------------------------------------------------------------------
+
+
+def saved(folder: Path, table: pa.Table, features: dict[str, object]) -> None:
+    """A folder as ``Dataset.save_to_disk`` writes it."""
+    folder.mkdir(parents=True)
+    path = str(folder / "data-00000-of-00001.arrow")
+    with pa.OSFile(path, "wb") as file, pa.ipc.new_stream(file, table.schema) as stream:
+        stream.write_table(table)
+    state = {"_data_files": [{"filename": "data-00000-of-00001.arrow"}]}
+    (folder / "state.json").write_text(json.dumps(state))
+    (folder / "dataset_info.json").write_text(json.dumps({"features": features}))
+
+
+NAMED = {"names": ["038.9", "401.9"], "_type": "ClassLabel"}
+
+
+def test_splits_and_names_of_a_saved_dataset_are_read(tmp_path: Path) -> None:
+    lists = pa.table({"labels": pa.array([[0, 1], [], [1]], pa.list_(pa.int64()))})
+    feature = {"labels": {"feature": NAMED, "_type": "Sequence"}}
+    for split in ("train", "test"):
+        saved(tmp_path / "d" / split, lists, feature)
+    (tmp_path / "d" / "dataset_dict.json").write_text('{"splits": ["train", "test"]}')
+    raw = read_labels(tmp_path / "d", Columns(split="split"))
+    assert found(raw) == {
+        f"{split}/{row}": labels
+        for split in ("train", "test")
+        for row, labels in enumerate((["038.9", "401.9"], [], ["401.9"]))
+    }
+    assert raw.instances["split"].to_list() == ["train"] * 3 + ["test"] * 3
+
+
+def test_one_class_a_row_and_none(tmp_path: Path) -> None:
+    table = pa.table({"id": ["a", "b"], "label": [1, -1]})
+    saved(tmp_path / "d", table, {"label": NAMED})
+    raw = read_labels(tmp_path / "d", Columns())
+    assert raw.rows.select("instance", "label").rows() == [("a", "401.9"), ("b", None)]
+
+
+@pytest.mark.parametrize("missing", ["state.json", "data-00000-of-00001.arrow"])
+def test_a_broken_saved_dataset_is_refused(missing: str, tmp_path: Path) -> None:
+    saved(tmp_path / "d", pa.table({"id": ["a"], "label": ["401.9"]}), {})
+    (tmp_path / "d" / missing).write_text("{}")
+    with pytest.raises(AuditError, match=missing):
+        read_labels(tmp_path / "d", Columns())
+
+
+# --- in memory --------------------------------------------------------------------------------
+
+
+def test_lists_and_arrays_are_read() -> None:
+    lists = audit.load_labels([["401.9", "250.00"], [], ["038.9"]], "icd9cm")
+    flags = np.array([[1, 1, 0], [0, 0, 0], [0, 0, 1]])
+    names = ["401.9", "250.00", "038.9"]
+    array = audit.load_labels(flags, "icd9cm", classes=names)
+    for one in (lists, array):
+        assert one.instances["instance"].to_list() == ["0", "1", "2"]
+        nodes = [one.hierarchy.nodes[node] for node in one.assertions["node"]]
+        assert sorted(nodes) == sorted(names)
+    scores = audit.load_predictions(flags * 0.5, array, classes=names)
+    assert len(scores) == 3
+    assert array.digest != audit.load_labels(1 - flags, "icd9cm", classes=names).digest
+
+
+def test_a_list_or_series_of_labels_has_one_an_instance() -> None:
+    once, listed = ["dog", "cow", None], [["dog"], ["cow"], []]
+    tree = {"dog": "animal", "cow": "animal"}
+    digests = {audit.load_labels(data, tree).digest for data in (once[:2], pl.Series(once[:2]))}
+    assert digests == {audit.load_labels(listed[:2], tree).digest}
+    assert len(audit.load_labels(once, tree).instances) == 3
+
+
+def test_a_list_of_anything_else_is_refused() -> None:
+    with pytest.raises(AuditError, match=r"a path, a frame.*or a list of labels is required"):
+        audit.load_labels([4019, 2500], "icd9cm")
+
+
+def test_a_hierarchy_may_be_a_dictionary_of_parents() -> None:
+    dataset = audit.load_labels([["cat"]], {"cat": ["pet", "mammal"], "pet": None, "mammal": "it"})
+    assert set(dataset.hierarchy.nodes) >= {"cat", "pet", "mammal", "it"}
+
+
+def test_a_column_of_labels_that_is_not_there_is_told(tmp_path: Path) -> None:
+    path = written(tmp_path, "a.csv", "Fall;Diagnose (ICD)\n1;401.9\n")
+    with pytest.raises(SchemaError, match=r"'Diagnose'.*\n.*'Fall', 'Diagnose \(ICD\)'"):
+        read_labels(path, Columns(label="Diagnose"))
+
+
+def test_the_finer_of_two_ids_is_proposed_and_the_other_as_the_group(tmp_path: Path) -> None:
+    rows = "".join(f"p{n // 3};s{n // 2};{400 + n % 7}.{n % 9};x{n % 3}\n" for n in range(30))
+    path = written(tmp_path, "a.csv", f"Patient Nr;Fall;Diagnose (ICD);Site\n{rows}")
+    wanted = "--id Fall --group 'Patient Nr' --label 'Diagnose \\(ICD\\)'"
+    with pytest.raises(FormatError, match=wanted):
+        read_labels(path, Columns())
+
+
+def test_what_stands_in_the_place_of_something_else_is_told() -> None:
+    dataset = audit.load_labels(["dog", "cow"], {"dog": "animal", "cow": "animal"})
+    scores = np.array([[0.25, 0.75], [1.0, 0.0]])
+    with pytest.raises(InputError, match="the dataset that is predicted"):
+        audit.load_predictions(scores, dataset.hierarchy, classes=["dog", "cow"])  # type: ignore[arg-type]
+    predictions = audit.load_predictions(scores, dataset, classes=["dog", "cow"])
+    with pytest.raises(InputError, match="run_audit\\(data, predictions="):
+        audit.run_audit(dataset, predictions)  # type: ignore[arg-type]
+
+
+def test_names_of_hierarchies_ignore_case_and_dashes() -> None:
+    assert audit.load_hierarchy("ICD-9-CM").name == audit.load_hierarchy("icd9cm").name
+    with pytest.raises(InputError, match="did you mean icd9cm"):
+        audit.load_hierarchy("idc9cm")
+
+
+def test_joined_labels_of_a_frame() -> None:
+    frame = pl.DataFrame({"id": ["1", "2"], "labels": ["401.9; 250.00", "038.9"]})
+    assert audit.load_labels(frame, "icd9cm").ledger.rows_mapped == 3

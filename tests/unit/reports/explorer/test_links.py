@@ -1,0 +1,58 @@
+"""Every link of every page leads somewhere, whatever a run holds."""
+
+from __future__ import annotations
+
+import re
+from html import unescape
+from pathlib import Path
+
+import pytest
+
+from fixtures.entailment_world.faults import FAULTS
+from fixtures.entailment_world.files import wide, write_tuples
+from fixtures.entailment_world.world import clean_world
+from fixtures.explored import Visitor, entered
+from fixtures.sample_runs import run_command
+
+MOST = 120
+"""Pages asked for at most."""
+
+
+def test_every_link_of_a_run_that_was_only_counted_leads_to_a_page(
+    toy_files: tuple[Path, Path], tmp_path: Path
+) -> None:
+    labels, hierarchy = toy_files
+    counted = ("--hierarchy", hierarchy, "--memory", "1GB", "--no-pdf")
+    run_command("run", labels, *counted, "--out", tmp_path / "run")
+    with entered(tmp_path / "run") as visitor:
+        follow_all(visitor)
+
+
+@pytest.mark.slow
+def test_every_link_of_a_run_of_tuples_leads_to_a_page(tmp_path: Path) -> None:
+    tuples = tmp_path / "tuples.csv"
+    write_tuples(wide(FAULTS["cycle"](clean_world(11)).dataset), tuples)
+    made = ("--column", "votes=worker_*", "--no-pdf", "--out", tmp_path / "run")
+    run_command("entailment", tuples, *made)
+    with entered(tmp_path / "run") as visitor:
+        follow_all(visitor)
+
+
+def test_every_link_of_a_run_with_instances_leads_to_a_page(visitor: Visitor) -> None:
+    follow_all(visitor)
+
+
+def follow_all(visitor: Visitor) -> None:
+    """Follow the links of each page, the first of each kind of place first."""
+    seen: set[str] = set()
+    waiting = ["/", "/findings?state=all"]
+    while waiting and len(seen) < MOST:
+        address = waiting.pop(0)
+        if address in seen:
+            continue
+        seen.add(address)
+        answer = visitor.ask("GET", address)
+        assert answer.status in (200, 303), (address, answer.text[-600:])
+        links = [unescape(found) for found in re.findall(r'href="(/[^"]*)"', answer.text)]
+        waiting += [link.split("#")[0] for link in links]
+    assert len(seen) > 3

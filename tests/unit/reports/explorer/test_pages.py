@@ -1,0 +1,194 @@
+"""The pages of the window, asked for over a real server."""
+
+from __future__ import annotations
+
+import csv
+import io
+import re
+import shutil
+from html import unescape
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from fixtures.explored import Visitor, entered
+from tests.unit.reports.explorer.conftest import HOSTILE, WIDE
+
+PAGES = (
+    "/", "/findings", "/findings?state=all", "/hierarchy", "/branches", "/branches?of=model",
+    "/model", "/model?scope=all", "/instances", "/node?id=root", "/node?id=left",
+    "/pair?a=a1&b=b1", "/instance?id=two", "/search?q=w0", "/nowhere", "/node?id=x",
+)  # fmt: skip
+
+
+def rows_of(text: str, sheet: str) -> list[list[str]]:
+    """Texts of the cells of a table of a page."""
+    part = text[text.index(f'<section class="sheet" id="{sheet}"') :]
+    body = part[part.index("<tbody>") : part.index("</tbody>")]
+    cells = [
+        re.findall(r"<t[hd][^>]*>(.*?)</t[hd]>", row, re.DOTALL) for row in body.split("</tr>")
+    ]
+    return [[unescape(re.sub("<[^>]+>", "", cell)).strip() for cell in row] for row in cells if row]
+
+
+def file_of(visitor: Visitor, path: str, sheet: str, **asked: str) -> list[dict[str, str]]:
+    answer = visitor.get(path, **asked, csv=sheet)
+    assert answer.headers["content-type"].startswith("text/csv")
+    assert "unsuppressed" in answer.headers["content-disposition"]
+    return [*csv.DictReader(io.StringIO(answer.text))]
+
+
+@pytest.mark.parametrize("path", PAGES)
+def test_pages_are_whole_and_say_that_they_are_not_for_sharing(visitor: Visitor, path: str) -> None:
+    answer = visitor.get(path)
+
+    assert answer.status == (404 if path in ("/nowhere", "/node?id=x") else 200)
+    assert answer.text.rstrip().endswith("</html>")
+    assert "<strong>Unsuppressed.</strong>" in answer.text
+    assert HOSTILE not in answer.text
+    assert not re.search(r'\s(style|on\w+)="', answer.text)
+    assert not re.findall(r'(?:src|href)="(?!/|#)', answer.text)
+
+
+def test_51_rows_at_25_a_page_are_25_25_and_1(visitor: Visitor) -> None:
+    address: str | None = "/node?id=wide"
+    pages = []
+    while address:
+        text = visitor.get(address).text
+        pages.append(rows_of(text, "children"))
+        section = text[text.index('id="children"') :]
+        further = re.search(r'rel="next" href="([^"]+)"', section[: section.index("</section>")])
+        address = unescape(further[1]).split("#")[0] if further else None
+
+    assert [len(page) for page in pages] == [25, 25, 1]
+    ids = {row[0].split()[-1] for page in pages for row in page}
+    assert ids == {f"w{number:02}" for number in range(WIDE)}
+
+
+def test_a_file_has_the_rows_of_the_pages_and_says_what_it_is(
+    visitor: Visitor, folder: Path
+) -> None:
+    told = file_of(visitor, "/node", "data-partners", id="left", relation="", order="node")
+    pairs = pl.read_parquet(folder / "restricted" / "pairs.parquet").to_dicts()
+    wanted = {
+        row["b"] if row["a"] == "left" else row["a"]: row["joint"]
+        for row in pairs
+        if "left" in (row["a"], row["b"])
+    }
+
+    assert {row["node"]: int(row["joint"]) for row in told} == wanted
+    assert {row["sharing"] for row in told} == {"unsuppressed: not for sharing"}
+    page = rows_of(visitor.get("/node", id="left", relation="", order="node").text, "data-partners")
+    assert [row[0].split()[-1] for row in page] == [row["node"] for row in told][:25]
+    titles = {row["node"]: row["title"] for row in told}
+    assert titles["d"] == "'=1+1"
+
+
+@pytest.mark.parametrize(
+    ("path", "name"),
+    [
+        ("/node", "id"), ("/pair", "a"), ("/finding", "id"), ("/instance", "id"),
+        ("/hierarchy", "id"), ("/branches", "id"),
+    ],
+)  # fmt: skip
+@pytest.mark.parametrize("value", [HOSTILE, "../../etc/passwd", "\x00", "é" * 3000, "{{7*7}}", ""])
+def test_what_the_run_does_not_have_is_said_in_plain_text(
+    visitor: Visitor, path: str, name: str, value: str
+) -> None:
+    answer = visitor.get(path, **{name: value})
+
+    assert answer.status in (200, 404)
+    assert HOSTILE not in answer.text
+    assert "Traceback" not in answer.text
+
+
+@pytest.mark.parametrize("start", ["-1", "1e9", "999999999999999999999", "٣", "25; DROP", "26"])
+def test_a_place_in_a_table_that_is_none_is_its_beginning_or_its_end(
+    visitor: Visitor, start: str
+) -> None:
+    answer = visitor.get("/node", id="wide", start=start, order="no such", relation="none")
+
+    assert answer.status == 200
+    assert len(rows_of(answer.text, "children")) == 25
+
+
+def test_a_place_beyond_the_end_of_a_table_leads_back_to_its_last_page(visitor: Visitor) -> None:
+    text = visitor.get("/node", id="wide", start="1000").text
+    section = text[text.index('id="children"') :]
+
+    assert "0 to 0 of 51" in section
+    back = re.search(r'rel="prev" href="([^"]+)"', section)
+    assert back
+    assert len(rows_of(visitor.get(unescape(back[1]).split("#")[0]).text, "children")) == 25
+
+
+def test_an_instance_with_a_hostile_id_is_reached_and_shown(visitor: Visitor) -> None:
+    listed = visitor.get("/instances").text
+    address = next(
+        unescape(found)
+        for found in re.findall(r'href="(/instance\?[^"]+)"', listed)
+        if "script" in found
+    )
+    answer = visitor.get(address)
+
+    assert answer.status == 200
+    assert HOSTILE not in answer.text
+    assert "a1" in answer.text
+
+
+def test_the_neighbours_of_an_instance_are_those_of_its_query(visitor: Visitor) -> None:
+    text = visitor.get("/instance", id="two", nodes="left", order="labels").text
+
+    before, after = (re.search(f'rel="{rel}" href="([^"]+)"', text) for rel in ("prev", "next"))
+    assert before
+    assert after is None
+    assert unescape(before[1]).endswith("&nodes=left&order=labels")
+    assert "script" in before[1]
+
+
+def test_the_bars_of_an_instance_are_those_of_its_tree(visitor: Visitor) -> None:
+    text = visitor.get("/instance", id="two").text
+
+    drawn = re.findall(r'class="bar label"[^>]*><rect x="([\d.]+)" width="([\d.]+)"', text)
+    assert ("0.0", "1000.0") in drawn
+    assert drawn.count(("0.0", "250.0")) + drawn.count(("750.0", "250.0")) >= 1
+
+
+def test_a_search_for_one_node_leads_to_it(visitor: Visitor) -> None:
+    answer = visitor.get("/search", q="W07")
+
+    assert (answer.status, answer.headers["location"]) == (303, "/node?id=w07")
+
+
+def test_a_finding_leads_to_its_nodes_records_and_check(visitor: Visitor) -> None:
+    listed = visitor.get("/findings", state="all").text
+    addresses = [unescape(found) for found in re.findall(r'href="(/finding\?[^"]+)"', listed)]
+    assert addresses
+    for address in addresses:
+        text = visitor.get(address).text
+        assert "Who publishes the data" in text
+        assert "Copy for a ticket" in text
+        for node in re.findall(r'href="(/node\?[^"]+)"', text):
+            assert visitor.get(unescape(node)).status == 200
+
+
+def test_without_restricted_tables_the_shared_view_is_served(folder: Path, tmp_path: Path) -> None:
+    shutil.copytree(folder, tmp_path / "run", ignore=shutil.ignore_patterns("restricted"))
+    with entered(tmp_path / "run") as visitor:
+        for path in ("/", "/findings"):
+            text = visitor.get(path).text
+            assert "<strong>Shared view.</strong>" in text
+            assert "Unsuppressed" not in text
+        for path in ("/hierarchy", "/node?id=left", "/pair?a=a1&b=b1", "/branches", "/search?q=a"):
+            answer = visitor.get(path)
+            assert answer.status == 404
+            assert "restricted tables are not here" in answer.text
+        assert visitor.get("/instances").status == 404
+
+
+def test_instances_are_shown_only_where_asked_for(folder: Path) -> None:
+    with entered(folder) as visitor:
+        assert "--show-instances" in visitor.get("/instances").text
+        assert visitor.get("/instance", id="two").status == 404
+        assert "/instance?" not in visitor.get("/findings").text

@@ -1,0 +1,50 @@
+"""The name of a report, its day, and who may read it."""
+
+from __future__ import annotations
+
+from datetime import date
+
+import pytest
+
+from fixtures import results
+from reports.chapters.report import build
+from reports.html import html_text
+from reports.words.parts import Imprint
+from tests.unit.reports.document import Document
+
+
+@pytest.mark.parametrize(
+    ("imprint", "title"),
+    [
+        (Imprint(), "Release labelled with icd9cm"),
+        (Imprint(name="release_2"), "release_2"),
+        (Imprint(title="Spring", name="release_2"), "Spring"),
+    ],
+)
+def test_a_release_without_title_has_the_name_of_what_was_read(
+    imprint: Imprint, title: str
+) -> None:
+    html = html_text(results.empty_result().shared(), imprint)
+    assert f"<h1><bdi>{title}</bdi></h1>" in html
+    assert f"<title>{title}: hierarchy audit</title>" in html
+
+
+def test_the_day_the_version_and_the_readers_are_told() -> None:
+    shared = results.rich_result().shared()
+    first, tool, readers = build(shared, Imprint(day=date(2031, 5, 4))).stated
+
+    assert first == "4 May 2031"
+    assert tool == f"hierarchy-audit {shared['identity']['tool']['version']}"
+    assert readers == "May be shared: counts of instances below 11 are withheld"
+    assert "4May2031" in Document(html_text(shared, Imprint(day=date(2031, 5, 4)))).text
+
+
+def test_a_report_that_shows_every_count_is_for_those_who_may_see_the_data() -> None:
+    shared = results.rich_result().shared()
+    shared["policy"] = {**shared["policy"], "min_cell": 1}
+    assert build(shared).stated[-1] == "Shows every count: for those who may see the data"
+
+
+def test_a_hostile_name_is_inert() -> None:
+    html = html_text(results.empty_result().shared(), Imprint(title="<script>\u202e"))
+    assert "<h1><bdi>&lt;script&gt;\ufffd</bdi></h1>" in html

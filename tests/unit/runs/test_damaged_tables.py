@@ -1,0 +1,97 @@
+"""Tables of a run that somebody has damaged: one error, whichever library would read them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import polars as pl
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from audit.base.errors import InputError
+from audit.runs.audit import run_audit
+from audit.runs.folder import write_run
+from audit.runs.read import read_run
+from audit.runs.sealed_run import broken_of
+from fixtures.labelled import labelled, repeated, tree
+
+BODY = tree("lung heart < body", "asthma other_lung < lung", "attack < heart")
+EAGER = ("nodes", "edges", "findings")
+"""Tables with text that `read_run` reads at once."""
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    counts = [(40, ["other_lung"]), (20, ["asthma", "attack", "lung"]), (2, ["elf"])]
+    result = run_audit(labelled(BODY, repeated(counts), persons=True))
+    return write_run(result, tmp_path_factory.mktemp("damaged") / "run")
+
+
+def table_of(run: Path, name: str) -> Path:
+    return run / "restricted" / f"{name}.parquet"
+
+
+def without_utf8(content: Path) -> pa.Table:
+    """The table with a byte that no text has in each value of its first column of text."""
+    table = pq.read_table(content)
+    types = list(map(str, table.schema.types))
+    at = types.index("large_string")
+    wrong = pa.array([b"\xff"] * len(table), pa.large_binary()).view(pa.large_string())
+    return table.set_column(at, table.schema.field(at), wrong)
+
+
+@pytest.mark.parametrize("name", [*EAGER, "pairs", "cases"])
+def test_text_that_is_no_utf8_is_refused_where_a_broken_seal_is_passed(
+    run: Path, name: str
+) -> None:
+    whole = table_of(run, name).read_bytes()
+    try:
+        pq.write_table(without_utf8(table_of(run, name)), table_of(run, name))
+        with pytest.raises(InputError, match=f"{name}.parquet"):
+            broken_of([run], forced=True)
+        if name in EAGER:
+            with pytest.raises(InputError, match="Invalid UTF8"):
+                read_run(run, unsealed=True)
+    finally:
+        table_of(run, name).write_bytes(whole)
+
+
+@pytest.mark.parametrize("name", ["nodes", "pairs"])
+def test_a_table_without_its_footer_is_refused(run: Path, name: str) -> None:
+    whole = table_of(run, name).read_bytes()
+    try:
+        table_of(run, name).write_bytes(whole[:-9])
+        with pytest.raises(InputError, match=f"{name}.parquet"):
+            read_run(run, unsealed=True)
+    finally:
+        table_of(run, name).write_bytes(whole)
+
+
+@given(
+    name=st.sampled_from([*EAGER, "pairs", "cases"]),
+    at=st.floats(0, 1, exclude_max=True),
+    bit=st.integers(0, 7),
+)
+def test_a_flipped_bit_gives_one_error_or_a_table_that_is_read_whole(
+    run: Path, name: str, at: float, bit: int
+) -> None:
+    whole, refused = table_of(run, name).read_bytes(), ""
+    damaged = bytearray(whole)
+    damaged[int(at * len(whole))] ^= 1 << bit
+    try:
+        table_of(run, name).write_bytes(damaged)
+        broken_of([run], forced=True)
+        pl.from_arrow(pq.read_table(table_of(run, name)))
+    except InputError as error:
+        refused = str(error)
+    finally:
+        table_of(run, name).write_bytes(whole)
+    assert not refused or f"{name}.parquet: a " in refused
+
+
+def test_an_unbroken_run_passes(run: Path) -> None:
+    assert broken_of([run], forced=True) == ()
+    assert len(read_run(run).pairs.collect()) > 0

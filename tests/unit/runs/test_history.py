@@ -1,0 +1,255 @@
+"""A history: its laws, what it refuses, and that it tells no more than its runs."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from audit.base.errors import InputError
+from audit.results.result import AuditResult
+from audit.runs.compare import compare_runs, write_comparison
+from audit.runs.folder import write_run
+from audit.runs.history import SharedRun, history_of, read_shared_runs, write_history_tables
+from audit.runs.history.finding_steps import STEPS, counted_steps, steps_of
+from audit.runs.history.folder import history_tables
+from fixtures.results import hostile_result, judged_result, model_result, rich_result, sample_result
+from fixtures.sealed_files import reseal
+
+DAY = datetime(2026, 3, 1, tzinfo=UTC)
+
+
+def shared_run(name: str, result: AuditResult, day: int | None = 0) -> SharedRun:
+    started = None if day is None else DAY + timedelta(days=day)
+    shared = json.loads(json.dumps(result.shared()))
+    return SharedRun(name, started, shared, f"{name} {day}")
+
+
+ids = st.lists(st.sampled_from("abcdef"), unique=True)
+checks = st.none() | st.builds(
+    lambda names, status, folded, unlisted: {
+        "status": status,
+        "findings": [{"id": name} for name in names if status == "warn"],
+        "folded": folded,
+        "not_shown": unlisted,
+    },
+    ids,
+    st.sampled_from(("warn", "warn", "pass", "error", "not_applicable")),
+    st.integers(0, 1),
+    st.integers(0, 1),
+)
+
+
+@given(checks, checks)
+def test_every_finding_of_either_run_has_one_step(old: Any, new: Any) -> None:
+    before, after = ({f["id"] for f in one["findings"]} if one else set() for one in (old, new))
+    steps = steps_of(old, new)
+
+    assert steps.keys() == before | after
+    assert {one for one, step in steps.items() if step == "persisting"} == before & after
+    for one, step in steps.items():
+        assert (
+            step
+            in {
+                (True, True): ("persisting",),
+                (True, False): ("gone", "disappeared", "not_asked"),
+                (False, True): ("new", "appeared", "not_asked"),
+            }[one in before, one in after]
+        )
+    assert sum(counted_steps(list(steps.values())).values()) == len(steps)
+
+
+@given(checks, checks)
+def test_time_backwards_makes_new_findings_gone(old: Any, new: Any) -> None:
+    mirror = {"new": "gone", "gone": "new", "appeared": "disappeared", "disappeared": "appeared"}
+
+    assert steps_of(new, old) == {
+        one: mirror.get(step, step) for one, step in steps_of(old, new).items()
+    }
+
+
+@given(checks, checks)
+def test_new_and_gone_are_said_only_where_the_other_run_lists_all(old: Any, new: Any) -> None:
+    steps = set(steps_of(old, new).values())
+
+    if steps & {"new", "gone"}:
+        assert None not in (old, new)
+        assert {old["status"], new["status"]} <= {"warn", "pass"}
+    if "new" in steps:
+        assert old["folded"] == old["not_shown"] == 0
+    if "gone" in steps:
+        assert new["folded"] == new["not_shown"] == 0
+
+
+def test_every_metric_and_sentence_stands_in_the_result_of_its_run() -> None:
+    runs = [
+        shared_run("a", sample_result(), 0),
+        shared_run("b", rich_result(), 1),
+        shared_run("c", judged_result(), 2),
+    ]
+    history = history_of(runs)
+    told = [run.shared for run in runs]
+
+    assert history["metrics"]
+    for row in history["metrics"]:
+        values = {name: row[name] for name in ("value", "low", "high", "n")}
+        assert any(
+            metric["name"] == row["metric"]
+            and metric["scope"] == row["scope"]
+            and values.items() <= metric.items()
+            for metric in told[row["run"] - 1]["metrics"]
+        )
+    for row in history["findings"]:
+        (check,) = (c for c in told[row["last"] - 1]["checks"] if c["name"] == row["check"])
+        (finding,) = (one for one in check["findings"] if one["id"] == row["id"])
+        assert row["statement"] == finding["statement"]
+    small = [n for row in history["metrics"] for n in [row["n"]] if isinstance(n, int)]
+    assert not [n for n in small if 0 < n < history["min_cell"]]
+
+
+def test_counts_by_severity_are_the_findings_that_a_run_lists() -> None:
+    runs = [shared_run("a", sample_result(), 0), shared_run("b", judged_result(), 1)]
+    history = history_of(runs)
+
+    for row in history["checks"]:
+        found = [c for c in runs[row["run"] - 1].shared["checks"] if c["name"] == row["check"]]
+        if not found or found[0]["status"] in ("error", "not_applicable"):
+            assert row["error"] is row["waived"] is None
+            continue
+        parts = sum(row[name] for name in ("error", "warning", "note", "waived"))
+        assert parts == len(found[0]["findings"])
+        assert parts + row["folded"] + row["not_shown"] == found[0]["total"]
+
+
+def test_what_the_strictest_run_withholds_no_laxer_run_tells() -> None:
+    lax, strict = shared_run("a", model_result(), 0), shared_run("b", rich_result(), 1)
+    history = history_of([lax, strict])
+
+    assert (lax.shared["policy"]["min_cell"], history["min_cell"]) == (1, 11)
+    of_lax = [row for row in history["metrics"] if row["run"] == 1]
+    assert of_lax
+    assert {row[name] for row in of_lax for name in ("value", "low", "high", "n")} == {None}
+    swapped = history_of([strict, lax], as_named=True)
+    told = {row["last"]: row["statement"] for row in swapped["findings"]}
+    assert told[2] is None
+    assert all(row["statement"] is None for row in swapped["findings"] if row["last"] == 2)
+    assert any(row["statement"] for row in history["findings"])
+
+
+@given(st.permutations([0, 1, 2]))
+def test_time_orders_runs_however_they_are_named(order: list[int]) -> None:
+    runs = [shared_run(str(n), sample_result(), n) for n in range(3)]
+
+    history = history_of([runs[place] for place in order])
+    assert [run["name"] for run in history["runs"]] == ["0", "1", "2"]
+    named = history_of([runs[place] for place in order], as_named=True)
+    assert [run["name"] for run in named["runs"]] == [str(place) for place in order]
+    assert (history["order"], named["order"]) == ("time", "named")
+
+
+def test_a_run_without_time_leaves_all_as_named() -> None:
+    history = history_of(
+        [shared_run("b", sample_result(), 1), shared_run("a", sample_result(), None)]
+    )
+
+    assert [run["name"] for run in history["runs"]] == ["b", "a"]
+    assert (history["order"], history["undated"]) == ("named", 1)
+
+
+def test_too_few_the_same_and_other_hierarchies_are_refused() -> None:
+    run = shared_run("a", sample_result())
+    identity = run.shared["identity"]
+    other = {**identity, "hierarchy": {**identity["hierarchy"], "name": "go"}}
+
+    with pytest.raises(InputError, match="two runs or more"):
+        history_of([run])
+    with pytest.raises(InputError, match="'b' is the same run as 'a'"):
+        history_of([run, replace(run, name="b")])
+    with pytest.raises(InputError, match="one hierarchy"):
+        history_of([run, SharedRun("b", DAY, {**run.shared, "identity": other}, "b")])
+
+
+@pytest.fixture(scope="module")
+def folders(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
+    folder = tmp_path_factory.mktemp("runs")
+    first = write_run(sample_result(), folder / "first")
+    return first, write_run(rich_result(), folder / "second")
+
+
+def copied(run: Path, to: Path) -> Path:
+    return Path(shutil.copytree(run, to))
+
+
+def test_shared_files_are_enough(folders: tuple[Path, Path], tmp_path: Path) -> None:
+    whole = history_of(read_shared_runs(folders), as_named=True)
+    bare = [copied(run, tmp_path / run.name) for run in folders]
+    for run in bare:
+        shutil.rmtree(run / "restricted")
+
+    assert history_of(read_shared_runs(bare), as_named=True) == whole
+
+
+def test_folders_that_are_no_run_are_refused(folders: tuple[Path, Path], tmp_path: Path) -> None:
+    from audit.runs.read import read_run
+
+    comparison = tmp_path / "comparison"
+    write_comparison(compare_runs(*(read_run(run) for run in (folders[0], folders[0]))), comparison)
+    (tmp_path / "empty").mkdir()
+    (tmp_path / "file").write_text("no run")
+    for no_run in (comparison, *(tmp_path / name for name in ("empty", "file", "missing"))):
+        with pytest.raises(InputError, match="the folder of a run is required"):
+            read_shared_runs([folders[0], no_run])
+
+
+def test_a_tampered_run_is_refused_unless_forced(
+    folders: tuple[Path, Path], tmp_path: Path
+) -> None:
+    run = copied(folders[0], tmp_path / "run")
+    result = json.loads((run / "result.json").read_bytes())
+    result["ledger"]["instances"] += 1
+    (run / "result.json").write_text(json.dumps(result))
+
+    with pytest.raises(InputError, match=r"as it was sealed.*\n.*changed: 'result.json'"):
+        read_shared_runs([run])
+    (forced,) = read_shared_runs([run], forced=True)
+    assert forced.faults == ("changed: 'result.json'",)
+    (run / "result.json").write_text("{}")
+    with pytest.raises(InputError, match="holds to its schema"):
+        read_shared_runs([run], forced=True)
+
+
+@pytest.mark.parametrize("started", [None, "yesterday", "2026-03-01T00:00:00"])
+def test_a_manifest_without_a_moment_has_no_time(
+    folders: tuple[Path, Path], tmp_path: Path, started: str | None
+) -> None:
+    run = copied(folders[0], tmp_path / "run")
+    manifest = json.loads((run / "manifest.json").read_bytes())
+    manifest["started"] = started
+    (run / "manifest.json").write_text(json.dumps(manifest))
+    reseal(run)
+
+    assert read_shared_runs([run])[0].started is None
+
+
+def test_tables_are_the_history_and_hold_no_formula(tmp_path: Path) -> None:
+    runs = [shared_run("=cmd()", hostile_result(), 0), shared_run("b", rich_result(), 1)]
+    history = history_of(runs)
+    write_history_tables(history, tmp_path)
+
+    for name, table in history_tables(history).items():
+        assert pl.read_parquet(tmp_path / f"{name}.parquet").equals(table)
+        text = pl.read_csv(tmp_path / f"{name}.csv", infer_schema=False)
+        assert text.height == table.height
+        cells = [str(one or "") for one in text.select(text.columns[1]).to_series()]
+        assert not [one for one in cells if one.startswith(("=", "+", "-", "@"))]
+    assert "=cmd()" in set(pl.read_parquet(tmp_path / "checks.parquet")["name"])
+    findings = history_tables(history)["findings"]
+    assert set(findings["since_last"].drop_nulls()) <= set(STEPS)

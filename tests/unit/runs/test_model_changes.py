@@ -1,0 +1,413 @@
+"""Two models side by side: nothing from nothing, and what a loop over instances finds as well."""
+
+from __future__ import annotations
+
+import hashlib
+import math
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+from scipy import stats
+
+from audit.policy.policy import Policy
+from audit.results.result import AuditResult
+from audit.runs.audit import run_audit
+from audit.runs.compare import Comparison, compare_runs
+from audit.runs.instances import instance_frame
+from fixtures.labelled import labelled, tree
+from fixtures.predicted import predicted
+
+Scores = Mapping[str, Mapping[str, float]]
+
+BODY = ("lung heart < body", "asthma cough < lung", "attack angina < heart")
+PARENTS = {
+    "lung": "body", "heart": "body", "asthma": "lung", "cough": "lung", "attack": "heart",
+    "angina": "heart",
+}  # fmt: skip
+LEAVES = ("asthma", "cough", "attack", "angina")
+
+
+def above(node: str) -> set[str]:
+    """A node and what is above it, except the root."""
+    found = set()
+    while node in PARENTS:
+        found.add(node)
+        node = PARENTS[node]
+    return found
+
+
+def drawn(
+    n: int, seed: int, skill: float
+) -> tuple[dict[str, list[str]], dict[str, dict[str, float]]]:
+    """Labels, which no seed changes, and scores of a model that is right with a probability."""
+    labels = np.random.default_rng(0).choice(LEAVES, n)
+    random = np.random.default_rng(seed)
+    scores = {}
+    for i, label in enumerate(labels):
+        best = label if random.random() < skill else random.choice(LEAVES)
+        rest = random.dirichlet(np.ones(len(LEAVES))) * 0.4
+        scores[f"i{i:04}"] = {
+            leaf: float(part) + 0.6 * (leaf == best)
+            for leaf, part in zip(LEAVES, rest, strict=True)
+        }
+    return {f"i{i:04}": [str(label)] for i, label in enumerate(labels)}, scores
+
+
+def audited(
+    labels: Mapping[str, Sequence[str]],
+    scores: Scores | None,
+    *,
+    kept: bool = True,
+    groups: Mapping[str, str] | None = None,
+    **options: Any,
+) -> AuditResult:
+    dataset = labelled(tree(*BODY), labels)
+    if groups is not None:
+        ids = dataset.instances["instance"].to_list()
+        group = pl.Series("group", [groups[one] for one in ids])
+        dataset = replace(dataset, instances=dataset.instances.with_columns(group))
+    predictions = None if scores is None else predicted(dataset, scores, **options)
+    result = run_audit(dataset, predictions=predictions)
+    if not kept:
+        return result
+    return replace(result, instances=instance_frame(dataset, predictions).lazy())
+
+
+@pytest.fixture(scope="module")
+def old() -> AuditResult:
+    return audited(*drawn(120, 1, 0.4))
+
+
+@pytest.fixture(scope="module")
+def new() -> AuditResult:
+    return audited(*drawn(120, 2, 0.9))
+
+
+def metric(comparison: Comparison, name: str, **parameters: object) -> dict[str, Any]:
+    assert comparison.model is not None
+    found: list[dict[str, Any]] = [
+        row
+        for row in comparison.model.metrics.filter(scope="all", name=name).iter_rows(named=True)
+        if all(f'"{key}": {value}' in row["parameters"] for key, value in parameters.items())
+    ]
+    return found[0]
+
+
+def test_a_run_compared_with_itself_differs_in_nothing(new: AuditResult) -> None:
+    for run in (new, replace(new, instances=None)):
+        itself = compare_runs(run, run)
+
+        assert itself.model is not None
+        assert not itself.changed
+        assert itself.model.predictions == "same"
+        metrics = itself.model.metrics.filter(pl.col("difference").is_not_null())
+        assert len(metrics) > 10
+        assert metrics.select("difference", "low", "high").unique().rows() == [(0.0, 0.0, 0.0)]
+        assert itself.model.confusions_changed.is_empty()
+
+
+def test_swapping_the_runs_negates_every_difference(old: AuditResult, new: AuditResult) -> None:
+    there, back = compare_runs(old, new).model, compare_runs(new, old).model
+    assert there is not None
+    assert back is not None
+    key = ["scope", "name", "parameters"]
+    both = there.metrics.join(back.metrics, on=key).drop_nulls("difference")
+
+    assert len(both) > 10
+    for row in both.iter_rows(named=True):
+        assert row["difference"] == pytest.approx(-row["difference_right"], abs=1e-12)
+        assert (row["low"], row["high"]) == pytest.approx(
+            (-row["high_right"], -row["low_right"]), abs=1e-12
+        )
+    pairs = there.confusions.join(back.confusions, on=["a", "b"])
+    assert len(pairs) == len(there.confusions)
+    for row in pairs.iter_rows(named=True):
+        assert row["p_value"] == pytest.approx(row["p_value_right"])
+        assert row["difference"] == pytest.approx(-row["difference_right"])
+
+
+# --- a loop over instances, without the code that it judges ---------------------------------------
+
+
+def poisson_draws(unit: str, replicates: int) -> list[int]:
+    """How often a unit is drawn: BLAKE2b of its name, SplitMix64, Poisson with mean 1."""
+    two_64 = 2**64
+    key = int.from_bytes(hashlib.blake2b(b"0\0" + unit.encode(), digest_size=8).digest())
+    bounds, total = [], 0.0
+    for k in range(17):
+        total += math.exp(-1) / math.factorial(k)
+        bounds.append(int(total * two_64))
+    drawn = []
+    for replicate in range(1, replicates + 1):
+        state = (key + replicate * 0x9E3779B97F4A7C15) % two_64
+        for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB), (31, 1)):
+            state ^= state >> shift
+            state = state * factor % two_64
+        drawn.append(sum(bound <= state for bound in bounds if bound < two_64))
+    return drawn
+
+
+def answer(scores: Mapping[str, float]) -> str:
+    return max(sorted(scores), key=lambda node: scores[node])
+
+
+def f1_parts(labels: Sequence[str], scores: Mapping[str, float]) -> tuple[int, int]:
+    best = answer(scores)
+    given = set().union(*map(above, labels))
+    return 2 * len(given & above(best)), len(given) + len(above(best))
+
+
+@pytest.mark.parametrize("grouped", [False, True])
+def test_a_paired_interval_is_that_of_a_loop_over_instances(grouped: bool) -> None:
+    labels, before = drawn(40, 3, 0.4)
+    _, after = drawn(40, 4, 0.8)
+    unit_of = {one: f"g{place // 4}" if grouped else one for place, one in enumerate(labels)}
+    groups = unit_of if grouped else None
+    comparison = compare_runs(*(audited(labels, s, groups=groups) for s in (before, after)))
+    found = metric(comparison, "hierarchical_f1", average='"micro"')
+
+    draws = {unit: [1, *poisson_draws(unit, 200)] for unit in set(unit_of.values())}
+    differences = []
+    for replicate in range(201):
+        values = []
+        for scores in (before, after):
+            twice, total = 0, 0
+            for one, given in labels.items():
+                times = draws[unit_of[one]][replicate]
+                parts = f1_parts(given, scores[one])
+                twice, total = twice + times * parts[0], total + times * parts[1]
+            values.append(twice / total)
+        differences.append(values[1] - values[0])
+    assert comparison.model is not None
+    assert comparison.model.interval == "paired"
+    assert found["difference"] == pytest.approx(differences[0], abs=1e-12)
+    assert (found["low"], found["high"]) == pytest.approx(
+        tuple(np.percentile(differences[1:], [2.5, 97.5])), abs=1e-12
+    )
+
+
+def test_changed_confusions_are_those_of_a_paired_test(old: AuditResult, new: AuditResult) -> None:
+    comparison = compare_runs(old, new)
+    assert comparison.model is not None
+    table = comparison.model.confusions
+    p_values = {}
+    for row in table.iter_rows(named=True):
+        before, after = (
+            [
+                _entropy(scores.get(row["a"], 0.0), scores.get(row["b"], 0.0))
+                for _, scores in sorted(_by_instance(run).items())
+            ]
+            for run in (old, new)
+        )
+        apart = [b - a for a, b in zip(before, after, strict=True)]
+        mean, n = sum(apart) / len(apart), len(apart)
+        raw = math.sqrt(sum(x * x for x in apart) / n / (n - 1))
+        centred = math.sqrt(sum((x - mean) ** 2 for x in apart) / n / (n - 1))
+        reach = stats.t.ppf(0.975, n - 1) * centred
+        p_values[row["a"], row["b"]] = 2 * stats.t.sf(abs(mean) / raw, n - 1)
+        assert row["difference"] == pytest.approx(mean)
+        assert (row["low"], row["high"]) == pytest.approx((mean - reach, mean + reach))
+    assert len(table) == comparison.model.family == 6
+    adjusted = stats.false_discovery_control(list(p_values.values()))
+    expected = dict(zip(p_values, adjusted, strict=True))
+    for row in table.iter_rows(named=True):
+        assert row["q_value"] == pytest.approx(expected[row["a"], row["b"]])
+        assert row["changed"] == (row["q_value"] <= 0.05)
+
+
+def _by_instance(run: AuditResult) -> dict[str, dict[str, float]]:
+    found: dict[str, dict[str, float]] = defaultdict(dict)
+    assert run.instances is not None
+    for row in run.instances.collect().iter_rows(named=True):
+        found[row["instance"]][row["node"]] = row["score"]
+    return found
+
+
+def _entropy(u: float, v: float) -> float:
+    if min(u, v) < 1e-5:
+        return 0.0
+    p, q = u / (u + v), v / (u + v)
+    return -p * math.log2(p) - q * math.log2(q)
+
+
+def test_values_are_those_of_the_runs_themselves(old: AuditResult, new: AuditResult) -> None:
+    comparison = compare_runs(old, new)
+    assert comparison.model is not None
+    for side, run in (("old", old), ("new", new)):
+        recorded = {(m["name"], m["scope"], m["n"]): m["value"] for m in run.metrics}
+        for row in comparison.model.metrics.iter_rows(named=True):
+            key = (row["name"], row["scope"], row[f"n_{side}"])
+            same = [m["value"] for m in run.metrics if (m["name"], m["scope"], m["n"]) == key]
+            assert any(
+                (value is None and row[side] is None) or value == pytest.approx(row[side])
+                for value in same
+            ), key
+        assert recorded
+
+
+def test_confusions_are_those_that_the_run_counted_whatever_it_adds_up() -> None:
+    diamond = tree("b c < a", "d < b", "d < c", "e f < d", "g < a")
+    scores = {f"i{i}": {"e": 0.5, "f": 0.1 + i / 40, "g": 0.3, "d": 0.05} for i in range(12)}
+    dataset = labelled(diamond, {one: ["d", "g"] for one in scores})
+    predictions = predicted(dataset, scores)
+    run = run_audit(dataset, predictions=predictions, policy=Policy(aggregation="mimic"))
+    kept = replace(run, instances=instance_frame(dataset, predictions).lazy())
+    compared = compare_runs(kept, kept).model
+    assert compared is not None
+    assert run.model is not None
+    counted = {(row["a"], row["b"]): row["confusion"]
+               for row in run.model.pairs.collect().iter_rows(named=True)}  # fmt: skip
+
+    assert len(compared.confusions) == 1
+    for row in compared.confusions.iter_rows(named=True):
+        assert row["old"] == pytest.approx(counted[row["a"], row["b"]])
+
+
+# --- what is said of the predictions --------------------------------------------------------------
+
+
+def test_one_score_that_differs_is_told_and_never_unchanged(new: AuditResult) -> None:
+    labels, scores = drawn(120, 2, 0.9)
+    scores["i0007"]["cough"] += 1e-9
+    other = audited(labels, scores, single_label=True)
+    comparison = compare_runs(new, other)
+
+    assert comparison.model is not None
+    assert comparison.model.predictions == "differ"
+    assert (comparison.model.scores_differ, comparison.model.answers_differ) == (1, 0)
+    assert comparison.changed
+    assert repr(comparison).startswith("Comparison(other predictions")
+
+
+def test_without_kept_instances_intervals_are_unpaired_and_wider(
+    old: AuditResult, new: AuditResult
+) -> None:
+    labels, scores = drawn(120, 1, 0.4)
+    close = {one: dict(of) for one, of in scores.items()}
+    for one in list(close)[:10]:
+        close[one] = dict(zip(LEAVES, reversed(list(close[one].values())), strict=True))
+    later = audited(labels, close)
+    paired = compare_runs(old, later)
+    unpaired = compare_runs(replace(old, instances=None), later)
+    assert paired.model is not None
+    assert unpaired.model is not None
+    tight, wide = (metric(c, "hierarchical_f1", average='"micro"') for c in (paired, unpaired))
+
+    assert unpaired.model.interval == "unpaired"
+    assert unpaired.model.predictions == "differ"
+    assert unpaired.model.common is None
+    assert unpaired.model.family == 0
+    assert wide["difference"] == pytest.approx(tight["difference"])
+    assert wide["high"] - wide["low"] > 1.5 * (tight["high"] - tight["low"])
+
+
+def test_an_unpaired_interval_is_made_of_the_intervals_of_both(
+    old: AuditResult, new: AuditResult
+) -> None:
+    found = metric(
+        compare_runs(replace(old, instances=None), new), "hierarchical_f1", average='"macro"'
+    )
+    (a,), (b,) = (
+        [m for m in run.metrics if m["scope"] == "all" and m["name"] == "hierarchical_f1"
+         and m["parameters"]["average"] == "macro"]
+        for run in (old, new)
+    )  # fmt: skip
+    apart = b["value"] - a["value"]
+
+    assert found["low"] == pytest.approx(
+        apart - math.sqrt((b["value"] - b["low"]) ** 2 + (a["high"] - a["value"]) ** 2)
+    )
+    assert found["high"] == pytest.approx(
+        apart + math.sqrt((b["high"] - b["value"]) ** 2 + (a["value"] - a["low"]) ** 2)
+    )
+
+
+def test_files_that_differ_without_another_number_are_not_the_same(new: AuditResult) -> None:
+    one, other = (
+        replace(
+            new,
+            instances=None,
+            inputs=({"role": "predictions", "path": name, "sha256": name},),
+        )
+        for name in ("a", "b")
+    )
+    comparison = compare_runs(one, other)
+
+    assert comparison.model is not None
+    assert comparison.model.predictions == "alike"
+    assert comparison.changed
+
+
+def test_a_model_in_one_run_alone_is_told(new: AuditResult) -> None:
+    labels, _ = drawn(120, 2, 0.9)
+    without = audited(labels, None)
+
+    for runs, state in (((without, new), "only_new"), ((new, without), "only_old")):
+        comparison = compare_runs(*runs)
+        assert comparison.model is not None
+        assert comparison.model.predictions == state
+        assert comparison.changed
+        assert comparison.model.metrics.is_empty()
+    assert compare_runs(without, without).model is None
+
+
+def test_instances_that_one_run_lacks_leave_the_others_paired(new: AuditResult) -> None:
+    labels, scores = drawn(120, 2, 0.9)
+    part = {one: labels[one] for one in list(labels)[:90]}
+    comparison = compare_runs(new, audited(part, {one: scores[one] for one in part}))
+
+    assert comparison.model is not None
+    assert (comparison.model.interval, comparison.model.common) == ("paired", 90)
+    assert comparison.model.predictions == "differ"
+    assert comparison.model.scores_differ == 0
+
+
+# --- what may be shared ---------------------------------------------------------------------------
+
+
+def of_persons(run: AuditResult, min_cell: int = 11) -> AuditResult:
+    return replace(run, policy={**run.policy, "min_cell": min_cell})
+
+
+def test_no_small_difference_of_right_answers_is_told(old: AuditResult) -> None:
+    labels, scores = drawn(120, 1, 0.4)
+    right = [one for one in scores if answer(scores[one]) == labels[one][0]]
+    for one in right[:4]:
+        other = next(leaf for leaf in LEAVES if leaf != labels[one][0])
+        scores[one] = dict.fromkeys(LEAVES, 0.1) | {other: 0.7}
+    later = audited(labels, scores)
+    told, full = (
+        compare_runs(of_persons(old, m), of_persons(later, m)).shared()["model"] for m in (11, 1)
+    )
+
+    shown, known = (
+        next(
+            row
+            for row in view["metrics"]["rows"]
+            if row["name"] == "accuracy" and row["parameters"]["depth_to"] == 2
+        )
+        for view in (told, full)
+    )
+    assert 20 < len(right) < 100
+    assert known["difference"] == pytest.approx(-4 / 120)
+    assert shown["old"] == known["old"]
+    assert shown["new"] is shown["difference"] is shown["low"] is shown["high"] is None
+    assert (told["scores_differ"], full["scores_differ"]) == ("<11", 4)
+
+
+def test_the_shared_view_tells_the_metrics_of_all_instances(
+    old: AuditResult, new: AuditResult
+) -> None:
+    comparison = compare_runs(of_persons(old, 1), of_persons(new, 1))
+    assert comparison.model is not None
+    view = comparison.shared()["model"]
+
+    assert view["predictions"] == "differ"
+    assert view["metrics"]["total"] == len(view["metrics"]["rows"])
+    assert view["metrics"]["changed"] == comparison.shared()["totals"]["metrics"] > 0
+    assert view["confusions"]["changed"] == len(comparison.model.confusions_changed)
