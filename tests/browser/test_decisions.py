@@ -67,21 +67,27 @@ def decide(page: Page, verdict: str) -> None:
     page.fill("[name=owner]", "Ward 7")
     page.fill("[name=reason]", 'Say "so".\nThen so.')
     page.fill("[name=expires]", LATER)
-    page.click("text=Show the change")
+    send(page, "Show the change")
+
+
+def send(page: Page, text: str) -> None:
+    """Press a button or a link, and wait for the page that answers."""
+    with page.expect_navigation():
+        page.click(f"text={text}")
 
 
 def test_a_decision_is_shown_written_and_taken_back(page: Page, file: Path) -> None:
     decide(page, "accept")
     assert '+decision = "accepted"' in page.locator("pre").inner_text()
     assert file.read_bytes() == OURS
-    page.click("text=Write it")
+    send(page, "Write it")
     assert "/judged?" in page.url
     assert load_policy(file).waivers[0].reason == 'Say "so".\nThen so.'
 
-    page.click("text=Back to the finding")
+    send(page, "Back to the finding")
     assert page.locator("[name=owner]").input_value() == "Ward 7"
-    page.click("text=Take the decision back")
-    page.click("text=Write it")
+    send(page, "Take the decision back")
+    send(page, "Write it")
     assert file.read_bytes() == OURS
 
 
@@ -117,9 +123,9 @@ def test_no_page_of_a_decision_violates_wcag_2_2_aa(page: Page, file: Path) -> N
     decide(page, "waive")
     judge()
     file.write_bytes(OURS + b"# changed\r\n")
-    page.click("text=Write it")
+    send(page, "Write it")
     assert page.locator("[role=alert]").is_visible()
     judge()
-    page.click("text=Show the change")
-    page.click("text=Write it")
+    send(page, "Show the change")
+    send(page, "Write it")
     judge()
