@@ -6,20 +6,18 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, TypeAlias
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
-from scipy.sparse import csr_array
 
-from audit.base.dag import BoolArray, FloatArray, IntArray, Sparse
+from audit.base.dag import IntArray, Sparse
 from audit.base.errors import InputError, SchemaError, first_cases
 from audit.base.plurals import counted
 from audit.data.class_names import classes_of
 from audit.data.dataset import LabelDataset
 from audit.data.formats import read_predictions
 from audit.data.mapping import grown, place
+from audit.data.placed_scores import have_score, placed_scores
 from audit.data.prediction_format import RawPredictions
 from audit.data.prediction_formats.transforms import Transform, as_scores
 from audit.data.weighted_dag import WeightedDag
@@ -30,9 +28,6 @@ SUM_TOLERANCE = 1e-4
 """Largest deviation from one of the sum of an instance's scores in single-label predictions."""
 FEW = 0.1
 """Share of instances whose scores do not sum to one, up to which they count as mistakes."""
-
-ROWS_PER_BLOCK = 1_024
-"""Number of rows of a matrix that are mapped to nodes at a time, so that memory stays bounded."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -197,7 +192,7 @@ def map_predictions(
     hierarchy, hung = _with_classes(raw.classes, dataset.hierarchy)
     nodes = _nodes_of(raw.classes, hierarchy, hung, where)
     rows, own = _matched(raw.instances, dataset, policy, where)
-    scores = _placed(raw.scores, own, nodes, len(hierarchy))
+    scores = placed_scores(raw.scores, own, nodes, len(hierarchy))
     without = np.flatnonzero(np.diff(scores.indptr) == 0)
     instances = tuple(raw.instances[i] for i in own)
     if single_label:
@@ -210,7 +205,7 @@ def map_predictions(
         scores=scores,
         set_valued=raw.set_valued,
         single_label=single_label or (not raw.set_valued and _sum_to_one(scores, instances, where)),
-        left_out=rows[_scored(raw.scores, own, np.flatnonzero(nodes < 0))],
+        left_out=rows[have_score(raw.scores, own, np.flatnonzero(nodes < 0))],
         ledger=PredictionLedger(
             classes_read=len(raw.classes),
             classes_mapped=len(raw.classes) - len(unknown),
@@ -314,57 +309,6 @@ def _matched(
 
 def _unmatched(instances: Sequence[str], matched: set[str]) -> str:
     return first_cases([instance for instance in instances if instance not in matched]) or "none"
-
-
-def _placed(scores: FloatArray | Sparse, rows: IntArray, nodes: IntArray, n_nodes: int) -> Sparse:
-    """Some rows, with each column at its node; canonical, without zeros.
-
-    Args:
-        scores: Shape (n_read, n_classes).
-        rows: Rows of it, in the order wanted, shape (n,).
-        nodes: Node of each column, -1 for none, shape (n_classes,).
-        n_nodes: Columns of the result.
-    """
-    order = np.argsort(nodes, kind="stable")
-    columns = order[nodes[order] >= 0]
-    data, column, indptr = (
-        _stored(scores, rows, columns)
-        if isinstance(scores, np.ndarray)
-        else _listed(csr_array(scores[rows][:, columns]))
-    )
-    own = nodes[columns].astype(np.int32)[column]
-    return csr_array((data, own, indptr), shape=(len(rows), n_nodes))
-
-
-def _scored(scores: FloatArray | Sparse, rows: IntArray, columns: IntArray) -> BoolArray:
-    """Whether some rows have a score above 0 in some columns, shape (n,)."""
-    sums = scores[:, columns].sum(axis=1)
-    return np.asarray(sums).ravel()[rows] > 0
-
-
-Stored: TypeAlias = tuple[FloatArray, NDArray[np.int32], NDArray[Any]]
-"""Values, columns and row ends of the cells of a matrix that are not 0, in canonical order."""
-
-
-def _listed(scores: Sparse) -> Stored:
-    scores.eliminate_zeros()
-    scores.sort_indices()
-    return scores.data, scores.indices.astype(np.int32), scores.indptr
-
-
-def _stored(scores: FloatArray, rows: IntArray, columns: IntArray) -> Stored:
-    """Some rows and columns, a block of rows at a time."""
-    blocks = [rows[start : start + ROWS_PER_BLOCK] for start in range(0, len(rows), ROWS_PER_BLOCK)]
-    counts = [np.count_nonzero(scores[np.ix_(block, columns)], axis=1) for block in blocks]
-    indptr = np.concatenate([[0], np.cumsum(np.concatenate(counts))])
-    data, column = np.empty(indptr[-1]), np.empty(indptr[-1], np.int32)
-    for number, block in enumerate(blocks):
-        part = scores[np.ix_(block, columns)]
-        first = number * ROWS_PER_BLOCK
-        own = slice(indptr[first], indptr[first + len(block)])
-        held = np.nonzero(part)
-        data[own], column[own] = part[held], held[1]
-    return data, column, indptr
 
 
 def _sum_to_one(scores: Sparse, instances: Sequence[str], where: str) -> bool:

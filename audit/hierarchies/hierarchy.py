@@ -174,22 +174,13 @@ class Hierarchy:
             .select("node", "title", "assignable")
         )
         all_edges = pl.concat([self.edge_frame(), edges.select("child", "parent")])
-        built = Hierarchy.build(
-            all_edges,
-            merged,
-            name=self.name,
-            labelled_ancestors=self.labelled_ancestors,
-            coding=self.coding,
-            complete_tables=self.complete_tables,
-        )
+        built = Hierarchy.build(all_edges, merged, name=self.name)
         return replace(
-            built,
-            repeated_edges=self.repeated_edges,
-            dropped=self.dropped,
-            exclusions=self.exclusions,
-            companions=self.companions,
-            unlisted=self.unlisted,
-            further_titles=self.further_titles,
+            self,
+            nodes=built.nodes,
+            titles=built.titles,
+            edges=built.edges,
+            assignable=built.assignable,
         )
 
     def __len__(self) -> int:
@@ -332,9 +323,8 @@ class Hierarchy:
     def node_frame(self) -> pl.DataFrame:
         """Table with ``node, title, depth, height, level, branch, branches, assignable``.
 
-        One row per node.
-
-        ``branch`` is the first of ``branches`` in node order, null for the root.
+        It has one row a node. ``branch`` is the first of ``branches`` in node order; null for the
+        root.
         """
         ids = np.array(self.nodes, object)
         above = self.closure[:, self.branches]
