@@ -19,6 +19,7 @@ from audit.cli.sealing import key_of, refuse_broken
 
 if TYPE_CHECKING:
     from audit.results.result import AuditResult
+    from audit.runs.pair_layout import LayoutCost
     from audit.runs.settings import Settings
 
 
@@ -48,8 +49,10 @@ def make_run(
         settings = settings_of(options)
         with shown_progress() as progress:
             progress("starting")
-            result, unrendered = _written(settings, options, progress)
+            result, unrendered, layout = _written(settings, options, progress)
         summarise(result, options["out"], unrendered, as_json=options["as_json"])
+        if layout.pairs and not options["as_json"]:
+            typer.echo(_laid_out(layout))
         if finish is not None:
             finish(result, settings)
         title = settings.title or ""
@@ -60,8 +63,8 @@ def make_run(
 
 def _written(
     settings: Settings, options: Mapping[str, Any], progress: Progress
-) -> tuple[AuditResult, list[RenderError]]:
-    """The result of which a sealed run is left, and what could not be rendered."""
+) -> tuple[AuditResult, list[RenderError], LayoutCost]:
+    """The result of which a sealed run is left, what could not be rendered, and what pairs cost."""
     from audit.runs.folder import write_tables, writing_run
     from audit.runs.inputs import stated_policy
     from audit.runs.make import audited, keeping_count
@@ -87,7 +90,7 @@ def _written(
         imprint = imprint_of(settings.model_dump(mode="json"))
         with rendering(result, folder, imprint, options["pdf"], progress) as unrendered:
             progress("writing tables")
-            write_tables(result, folder, progress)
+            layout = write_tables(result, folder, progress)
             made.keep(folder)
         progress("sealing")
         seal(
@@ -99,7 +102,13 @@ def _written(
             key=key,
             forced=forced,
         )
-    return result, unrendered
+    return result, unrendered, layout
+
+
+def _laid_out(layout: LayoutCost) -> str:
+    """What `audit explore` takes of the time and the disk of a run, in a line."""
+    size, seconds = layout.bytes / 1e6, layout.seconds
+    return f"Pairs by node for audit explore: {layout.pairs:,}, {size:,.1f} MB, {seconds:,.1f} s"
 
 
 def _broken(settings: Settings, force: bool) -> tuple[str, ...]:

@@ -29,7 +29,7 @@ from audit.runs.manifest import (
     write_manifest,
     write_restricted_manifest,
 )
-from audit.runs.pair_layout import ROWS_OF_GROUP, write_pair_layout
+from audit.runs.pair_layout import ROWS_OF_GROUP, LayoutCost, write_pair_layout
 from audit.runs.seal_key import SealKey
 
 HTML, PDF = "report.html", "report.pdf"
@@ -240,8 +240,8 @@ def write_run(result: AuditResult, out: str | Path, *, overwrite: bool = False) 
     return out
 
 
-def write_tables(result: AuditResult, folder: Path, progress: Progress = silent) -> None:
-    """Write ``result.json`` and the restricted tables."""
+def write_tables(result: AuditResult, folder: Path, progress: Progress = silent) -> LayoutCost:
+    """Write ``result.json`` and the restricted tables; what the layout of pairs took of it."""
     (folder / RESULT).write_bytes(to_json_bytes(result.shared()))
     restricted = folder / RESTRICTED
     restricted.mkdir(mode=0o700, exist_ok=True)
@@ -261,9 +261,9 @@ def write_tables(result: AuditResult, folder: Path, progress: Progress = silent)
     for part in result.parts:
         for name, table in part.tables().items():
             _write_table(table, restricted / f"{name}.parquet")
-    for name in PAIR_TABLES:
-        if (restricted / name).is_file():
-            write_pair_layout(restricted / name, result.nodes["node"], progress)
+    tables = [restricted / name for name in PAIR_TABLES if (restricted / name).is_file()]
+    costs = [write_pair_layout(table, result.nodes["node"], progress) for table in tables]
+    return sum(costs, LayoutCost())
 
 
 def _write_table(table: pl.DataFrame | pl.LazyFrame, path: Path) -> None:

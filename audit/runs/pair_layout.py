@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator
 from contextlib import ExitStack
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -32,6 +34,20 @@ ROWS_OF_GROUP = 32_768
 ORDERING = "ordering pairs by their second node"
 
 
+@dataclass(frozen=True, slots=True)
+class LayoutCost:
+    """What the layout of pair tables takes: pairs, bytes on the disk and seconds."""
+
+    pairs: int = 0
+    bytes: int = 0
+    seconds: float = 0.0
+
+    def __add__(self, other: LayoutCost) -> LayoutCost:
+        return LayoutCost(
+            self.pairs + other.pairs, self.bytes + other.bytes, self.seconds + other.seconds
+        )
+
+
 def twin_of(table: Path) -> Path:
     """Path of the twin of a pair table."""
     return table.with_name(f"{table.stem}_by_b.parquet")
@@ -42,7 +58,7 @@ def ends_of(table: Path) -> Path:
     return table.with_name(f"{table.stem.removesuffix('s')}_ends.parquet")
 
 
-def write_pair_layout(table: Path, nodes: pl.Series, progress: Progress = silent) -> None:
+def write_pair_layout(table: Path, nodes: pl.Series, progress: Progress = silent) -> LayoutCost:
     """Write what makes the pairs of a node a range of a pair table, and one of its twin.
 
     The twin has ``b`` and ``a`` (numbers in node order) and `KEPT`, ordered by ``b``, then ``a``.
@@ -54,7 +70,11 @@ def write_pair_layout(table: Path, nodes: pl.Series, progress: Progress = silent
         table: Parquet file of pairs, ordered by ``a``, then ``b``, in node order.
         nodes: Ids in node order.
         progress: Called with the number of pairs that are ordered.
+
+    Returns:
+        What it took.
     """
+    started = time.perf_counter()
     ends = _ends(table, nodes)
     ends.write_parquet(ends_of(table))
     parts = (ends["as_b"].cum_sum() - ends["as_b"]).to_numpy() // ROWS_AT_ONCE
@@ -69,6 +89,8 @@ def write_pair_layout(table: Path, nodes: pl.Series, progress: Progress = silent
             writer.write_table(lines.to_arrow().cast(schema), row_group_size=ROWS_OF_GROUP)
             done += len(lines)
             progress(ORDERING, done, total, "pairs")
+    size = sum(path.stat().st_size for path in (twin_of(table), ends_of(table)))
+    return LayoutCost(total, size, time.perf_counter() - started)
 
 
 def _ends(table: Path, nodes: pl.Series) -> pl.DataFrame:

@@ -136,6 +136,19 @@ def test_the_summary_says_what_the_report_says(toy_files: Files, out: Path) -> N
     assert "1 of 9 rows" in text
 
 
+def test_the_summary_says_what_pairs_by_node_take(toy_files: Files, out: Path) -> None:
+    (line,) = re.findall(
+        r"Pairs by node for audit explore: (\d+), ([\d.]+) MB, [\d.]+ s$",
+        audited(toy_files, out).stdout,
+        re.MULTILINE,
+    )
+    restricted = out / "restricted"
+    files = [restricted / f"{name}.parquet" for name in ("pairs_by_b", "pair_ends")]
+
+    assert int(line[0]) == pl.read_parquet(restricted / "pairs.parquet").height
+    assert line[1] == f"{sum(file.stat().st_size for file in files) / 1e6:.1f}"
+
+
 def test_a_summary_that_is_piped_is_plain(toy_files: Files, out: Path) -> None:
     done = installed(toy_files, out, FORCE_COLOR=None)
 
