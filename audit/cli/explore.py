@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import shlex
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
+from audit.base.errors import InputError
 from audit.cli.options import Force, RunFolder
 from audit.cli.output import user_mistakes
 from audit.cli.rendering import imprint_of_run
@@ -33,25 +35,49 @@ def explore(
         Path | None,
         typer.Option(help="Policy file (TOML) that decisions on findings are written to."),
     ] = None,
+    beside: Annotated[
+        list[Path] | None,
+        typer.Option(
+            metavar="OTHER", help="Show another run of the hierarchy beside it; may be repeated."
+        ),
+    ] = None,
     force: Force = False,
 ) -> None:
     """Look at a run in a browser, on this machine alone; Ctrl-C ends it."""
     with user_mistakes():
+        from audit.runs.exploring.beside import open_beside
         from audit.runs.exploring.opened_run import open_run
         from audit.runs.exploring.policy_editor import EditedPolicy
         from reports.explorer.application import require_explorer, serve
 
         require_explorer()
-        imprint = imprint_of_run(run)
-        name = imprint.title or imprint.name or run.resolve().name
+        folders = [run, *(beside or ())]
+        names = [_name(folder) for folder in folders]
         if static is not None:
-            _write_shared(run, name, static, force)
+            _refuse_several(folders)
+            _write_shared(run, names[0], static, force)
             return
-        opened = open_run(run, name, show_instances=show_instances, unsealed=force)
+        opened = open_run(run, names[0], show_instances=show_instances, unsealed=force)
+        others = open_beside(opened, folders, names, unsealed=force) if beside else None
         edited = None if policy is None else EditedPolicy(policy)
         if edited is not None:
             edited.decided()  # refused now rather than at the first decision
-        serve(opened, edited, port, _tell)
+        serve(opened, edited, port, _tell, others)
+
+
+def _name(run: Path) -> str:
+    imprint = imprint_of_run(run)
+    return imprint.title or imprint.name or run.resolve().name
+
+
+def _refuse_several(runs: list[Path]) -> None:
+    if len(runs) > 1:
+        raise InputError(
+            "--static or --beside is required, not both",
+            found="both",
+            hint=f"{shlex.join(['audit', 'history', *map(str, runs)])} writes what may be shared "
+            "of several runs",
+        )
 
 
 def _tell(address: str) -> None:

@@ -254,3 +254,43 @@ class PolicyEditor(Protocol):
         Raises:
             InputError: If the file is no policy.
         """
+
+
+class RunsBeside(Protocol):
+    """Several runs of one hierarchy that are looked at beside each other."""
+
+    @property
+    def runs(self) -> Sequence[ExploredRun]:
+        """The runs, the one that the window is of first."""
+
+    @property
+    def names(self) -> Sequence[str]:
+        """What each is called beside the others."""
+
+    @property
+    def history(self) -> Mapping[str, Any]:
+        """The content of ``history.json`` of all of them."""
+
+    @property
+    def comparisons(self) -> Sequence[str]:
+        """Commands that compare each other run with the first, the earlier run first."""
+
+    @property
+    def history_command(self) -> str:
+        """Command that writes the history as files."""
+
+    def difference(self, place: int, node: str) -> Row | None:
+        """How much larger the share of instances with a node is than in the first run.
+
+        Args:
+            place: Place of another run; the first has place 0, and no difference.
+            node: Id of the node.
+
+        Returns:
+            ``difference, low, high, q_value, changed`` as ``audit compare`` tells them, null where
+            the hierarchy was edited so that shares cannot be compared, and ``q_value`` null too
+            where there is too little to test; ``same_data``, whether both runs counted the same
+            data; ``restated``, the instances of the earlier run under the later hierarchy where
+            these are others than were counted. None where a run does not have the node or its
+            exact counts, or no instance of either carries it.
+        """

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from audit.base.errors import InputError
 from audit.base.packages import require_package
-from audit.results.exploration import ExploredRun, PolicyEditor
+from audit.results.exploration import ExploredRun, PolicyEditor, RunsBeside
 
 if TYPE_CHECKING:
     from starlette.types import ASGIApp
@@ -27,7 +27,13 @@ def require_explorer() -> None:
         require_package(package, "to look at a run in a browser")
 
 
-def application(run: ExploredRun, policy: PolicyEditor | None, port: int, token: str) -> Guard:
+def application(
+    run: ExploredRun,
+    policy: PolicyEditor | None,
+    port: int,
+    token: str,
+    beside: RunsBeside | None = None,
+) -> Guard:
     """The guarded application.
 
     Args:
@@ -35,11 +41,12 @@ def application(run: ExploredRun, policy: PolicyEditor | None, port: int, token:
         policy: The policy file that decisions go to; None where none is named.
         port: Port that it is served at.
         token: Secret of the address that opens it.
+        beside: The run and others beside it; None where it is looked at alone.
     """
     from reports.explorer.guard import Guard
     from reports.explorer.site import Site
 
-    site = Site(run, policy)
+    site = Site(run, policy, beside)
     site.guard = Guard(_pages(site), port, token)
     return site.guard
 
@@ -62,6 +69,7 @@ def _pages(site: Site) -> ASGIApp:
 
     from reports.explorer.site import static_file
     from reports.explorer.views import (
+        beside,
         findings,
         hierarchy,
         instances,
@@ -72,7 +80,7 @@ def _pages(site: Site) -> ASGIApp:
         verdict,
     )
 
-    views = (verdict, findings, judging, nodes, pairs, hierarchy, instances, report)
+    views = (verdict, findings, judging, nodes, pairs, hierarchy, instances, beside, report)
     return Starlette(
         routes=[
             *(route for view in views for route in view.routes(site)),
@@ -89,6 +97,7 @@ def serve(
     policy: PolicyEditor | None,
     port: int,
     opened: Callable[[str], None],
+    beside: RunsBeside | None = None,
 ) -> None:
     """Serve the application on this machine alone, until it is interrupted.
 
@@ -97,6 +106,7 @@ def serve(
         policy: The policy file that decisions go to; None where none is named.
         port: Port to serve at; 0 for any that is free.
         opened: Called with the address that opens it, once it answers.
+        beside: The run and others beside it; None where it is looked at alone.
 
     Raises:
         InputError: If the port is in use.
@@ -106,7 +116,7 @@ def serve(
     with listening_at(port) as listening:
         taken = listening.getsockname()[1]
         token = secrets.token_urlsafe(32)
-        made = application(run, policy, taken, token)
+        made = application(run, policy, taken, token, beside)
         settings = uvicorn.Config(
             made,
             log_level="error",

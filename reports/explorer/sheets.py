@@ -16,8 +16,12 @@ ROWS = 25
 """Rows of a page."""
 UNSUPPRESSED = "unsuppressed: not for sharing"
 Kind: TypeAlias = Literal[
-    "text", "node", "level", "count", "share", "number", "finding", "instance", "flag", "severity"
-]
+    "text", "named", "node", "level", "count", "share", "points", "number", "ranged", "finding",
+    "instance", "flag", "severity",
+]  # fmt: skip
+"""What values are. ``named`` is a text of the user's. ``points`` is a difference of two shares,
+whose bounds stand in the row as ``x_low`` and ``x_high``; ``ranged`` a number with these, and with
+its denominator as ``x_n``."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +41,18 @@ class Column:
     @property
     def numeric(self) -> bool:
         """Whether its values are numbers."""
-        return self.kind in ("count", "share", "number")
+        return self.kind in ("count", "share", "points", "number", "ranged")
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Names of all values of a row that belong to it."""
+        further = {
+            "node": (self.title,),
+            "level": (self.title,),
+            "points": (f"{self.name}_low", f"{self.name}_high"),
+            "ranged": (f"{self.name}_low", f"{self.name}_high", f"{self.name}_n"),
+        }
+        return tuple(filter(None, (self.name, *further.get(self.kind, ()), self.beside)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,17 +134,12 @@ def csv_text(columns: Sequence[Column], rows: Sequence[Row], *, in_full: bool) -
     """
     written = io.StringIO()
     writer = csv.writer(written, lineterminator="\n")
-    names = list(dict.fromkeys(name for column in columns for name in _names(column)))
+    names = list(dict.fromkeys(name for column in columns for name in column.names))
     writer.writerow([*names, *(["sharing"] if in_full else [])])
     for row in rows:
         values = [_plain(row[name]) for name in names]
         writer.writerow([*values, *([UNSUPPRESSED] if in_full else [])])
     return written.getvalue()
-
-
-def _names(column: Column) -> list[str]:
-    further = [column.title] if column.kind in ("node", "level") and column.title else []
-    return [column.name, *further, *([column.beside] if column.beside else [])]
 
 
 def _plain(value: Any) -> Any:

@@ -13,12 +13,12 @@ from urllib.parse import urlencode
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, PlainTextResponse, Response
 
-from audit.results.exploration import ExploredRun, Page, PolicyEditor
+from audit.results.exploration import ExploredRun, Page, PolicyEditor, RunsBeside
 from reports.charts.palette import LIGHT
 from reports.explorer.guard import Guard
 from reports.explorer.sheets import Column, Sheet, csv_text, span_of
 from reports.html import script, style
-from reports.words.words import counted, decimal, number, percent, printable
+from reports.words.words import counted, decimal, number, percent, points, printable
 
 if TYPE_CHECKING:
     import jinja2
@@ -39,10 +39,12 @@ class Site:
     Args:
         run: The run that is looked at.
         policy: The policy file that decisions go to; None where none is named.
+        beside: The run and others beside it; None where it is looked at alone.
     """
 
     run: ExploredRun
     policy: PolicyEditor | None = None
+    beside: RunsBeside | None = None
     guard: Guard | None = None
     plain: bool = False
     """Whether pages are written as files, where no form can be sent."""
@@ -171,6 +173,7 @@ def environment() -> jinja2.Environment:
     made.filters |= {
         "number": number,
         "percent": percent,
+        "points": points,
         "decimal": decimal,
         "counted": counted,
         "printable": lambda text: printable(str(text)),

@@ -173,6 +173,11 @@ def others(metric: Metric) -> tuple[str, ...]:
     )
 
 
+def by(metric: Metric) -> str:
+    """What tells a metric from others of its name: its cut and its other parameters."""
+    return "; ".join(filter(None, [cut(metric), *others(metric)]))
+
+
 def in_common(metrics: Sequence[Metric]) -> tuple[str, ...]:
     """Parameters other than the cut that all metrics share, in words."""
     alike = [set(others(metric)) for metric in metrics]

@@ -176,6 +176,11 @@ class FullRun:
         self.shows_instances = shows_instances
         self.has_model = result.model is not None
 
+    @property
+    def result(self) -> AuditResult:
+        """What was read of it."""
+        return self._result
+
     @cached_property
     def _hierarchy(self) -> Hierarchy:
         return Hierarchy.build(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
@@ -16,6 +16,8 @@ from reports.charts.icicle import icicle_drawing
 from reports.charts.icicle_layout import icicle
 from reports.explorer.sheets import Column, Sheet
 from reports.explorer.site import Site, address, parameters
+from reports.explorer.views import beside
+from reports.words import metric_words
 from reports.words.parts import Drawing
 from reports.words.words import words
 
@@ -80,27 +82,19 @@ def show(site: Site, request: Request) -> Response:
 
 
 def model(site: Site, request: Request) -> Response:
-    """The metrics of the model, and what it confuses."""
+    """The metrics of the model, beside those of other runs, and what it confuses."""
     asked = parameters(request)
     every = site.run.metrics()
     names = sorted({row["name"] for row in every})
-    kept = [
-        {
-            **row,
-            "metric": words(row["name"]),
-            "parameters": _stated(row["parameters"]),
-        }
-        for row in every
-        if asked.get("name", "") in ("", row["name"])
-        and (asked.get("scope") != "all" or row["scope"] == "all")
-    ]
-    sheet = site.sheet(
-        request,
-        "metrics",
-        "Metrics of the model",
-        METRICS,
-        lambda span: span.of(kept),
-    )
+
+    def wanted(row: Row) -> bool:
+        of = asked.get("scope") != "all" or row["scope"] == "all"
+        return of and asked.get("name", "") in ("", row["name"])
+
+    if site.beside is None:
+        sheet = _metrics(site, request, [row for row in every if wanted(row)])
+    else:
+        sheet = beside.metrics(site, request, site.beside, wanted)
     if not isinstance(sheet, Sheet):
         return sheet
     found = [f for f in site.run.findings() if f["check"] in OF_MODEL]
@@ -113,6 +107,15 @@ def model(site: Site, request: Request) -> Response:
         asked=asked,
         findings=[one for one in found if not one["folded"] and not one["waiver"]][:10],
         behaviours=site.run.shared["overview"]["behaviours"] or (),
+    )
+
+
+def _metrics(site: Site, request: Request, rows: Sequence[Row]) -> Sheet | Response:
+    shown = [
+        {**row, "metric": words(row["name"]), "parameters": metric_words.by(row)} for row in rows
+    ]
+    return site.sheet(
+        request, "metrics", "Metrics of the model", METRICS, lambda span: span.of(shown)
     )
 
 
@@ -145,7 +148,3 @@ def _bar(row: Row, parent: str | None, depth: int) -> dict[str, Any]:
         "instances": row["support"],
         "residual_share": None,
     }
-
-
-def _stated(parameters: Mapping[str, Any]) -> str:
-    return ", ".join(f"{words(name)} {value}" for name, value in parameters.items())

@@ -11,6 +11,7 @@ from starlette.routing import Route
 from audit.results.exploration import APART, PARTNER_ORDERS, NodeView, Page, Row, Source, Span
 from reports.explorer.sheets import Column, Sheet
 from reports.explorer.site import Site, node_address, parameters
+from reports.explorer.views import beside
 from reports.words.words import RELATION, words
 
 PARTNERS = (
@@ -61,10 +62,11 @@ def show(site: Site, request: Request) -> Response:
         *([_partners(site, request, view, "model")] if site.run.has_model else []),
         _children(site, request, view),
     ]
-    files = [sheet for sheet in sheets if not isinstance(sheet, Sheet)]
+    node = view.node["node"]
+    in_runs = beside.on_node(site, request, node)
+    files = [sheet for sheet in (*sheets, *in_runs) if not isinstance(sheet, Sheet)]
     if files:
         return files[0]
-    node = view.node["node"]
     return site.page(
         request,
         "node",
@@ -73,6 +75,7 @@ def show(site: Site, request: Request) -> Response:
         view=view,
         residual=_residual(view),
         sheets=sheets,
+        in_runs=in_runs,
         asked=asked,
         relations=RELATIONS,
         findings=[
