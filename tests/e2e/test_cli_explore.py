@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shutil
 import signal
 import socket
 import subprocess
@@ -122,3 +123,63 @@ def test_a_policy_file_that_is_none_is_refused_before_anything_is_served(
 
     assert "every key of the policy must be known" in refused(run, "--policy", policy)
     assert "can be read" in refused(run, "--policy", tmp_path)
+
+
+@pytest.fixture
+def other(toy_files: tuple[Path, Path], tmp_path: Path) -> Path:
+    labels, hierarchy = toy_files
+    more = tmp_path / "more.csv"
+    more.write_text(labels.read_text("utf-8") + labels.read_text("utf-8").splitlines()[-1] + "\n")
+    out = tmp_path / "other"
+    made = ["run", more, "--hierarchy", hierarchy, "--out", out, "--no-pdf"]
+    assert CliRunner().invoke(app, [*map(str, made)]).exit_code == 0
+    return out
+
+
+def test_a_window_of_two_runs_has_their_history(run: Path, other: Path) -> None:
+    command = [sys.executable, "-c", "from audit.cli.app import app; app()"]
+    arguments = ["explore", str(run), "--beside", str(other)]
+    with subprocess.Popen(
+        [*command, *arguments], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as started:
+        try:
+            assert started.stdout is not None
+            address = started.stdout.readline().removeprefix("Open ").strip()
+            opener = urllib.request.build_opener(urllib.request.HTTPCookieProcessor())
+            opener.open(address, timeout=30).close()
+            with opener.open(f"{address.split('?')[0]}history", timeout=60) as answer:
+                page = answer.read().decode()
+            started.send_signal(signal.SIGINT)
+            _, errors = started.communicate(timeout=60)
+        finally:
+            started.kill()
+    assert f"audit compare {run} {other}" in page
+    assert "From run 1 to run 2" in page
+    assert started.returncode == 0, errors
+    assert "Traceback" not in errors
+
+
+def test_a_run_beside_it_is_refused_as_the_first_is(run: Path, other: Path, tmp_path: Path) -> None:
+    (tmp_path / "empty").mkdir()
+    assert "the folder of a run is required" in refused(run, "--beside", tmp_path / "empty")
+    assert "the folder of a run is required" in refused(run, "--beside", tmp_path / "none")
+    (other / "restricted" / "more.txt").write_text("not of the run")
+    told = refused(run, "--beside", other)
+    assert "as it was sealed" in told
+    assert "--force" in told
+
+
+def test_the_same_run_is_not_shown_beside_itself(run: Path, other: Path, tmp_path: Path) -> None:
+    assert "each run is required once" in refused(run, "--beside", run)
+    assert "each run is required once" in refused(run, "--beside", other, "--beside", other)
+    bare = tmp_path / "bare"
+    shutil.copytree(run, bare, ignore=shutil.ignore_patterns("restricted"))
+    assert "each run is required once" in refused(run, "--beside", bare)
+
+
+def test_plain_files_are_of_one_run(run: Path, other: Path, tmp_path: Path) -> None:
+    told = refused(run, "--beside", other, "--static", tmp_path / "public")
+
+    assert "--static or --beside is required, not both" in told
+    assert f"audit history {run} {other}" in " ".join(told.split())
+    assert not (tmp_path / "public").exists()
