@@ -292,5 +292,5 @@ class RunsBeside(Protocol):
             where there is too little to test; ``same_data``, whether both runs counted the same
             data; ``restated``, the instances of the earlier run under the later hierarchy where
             these are others than were counted. None where a run does not have the node or its
-            exact counts, or no instance of either carries it.
+            exact counts.
         """

@@ -39,6 +39,22 @@ def node_changes(old: Release, new: Release, common: Common, *, same_data: bool)
         common: The nodes that both hierarchies have.
         same_data: Whether both runs counted the same data.
     """
+    table, counts = judged_nodes(old, new, common, same_data=same_data)
+    into = _folded(counts, table["changed"].to_numpy(), common)
+    folded = [common.nodes[into[i]] if i in into else None for i in range(len(common.nodes))]
+    table = table.with_columns(pl.Series("folded_into", folded, pl.String))
+    used = (pl.col("support_old") > 0) | (pl.col("support_new") > 0)
+    return NodeChanges(table.filter(used), len(table) - table["q_value"].null_count())
+
+
+def judged_nodes(
+    old: Release, new: Release, common: Common, *, same_data: bool
+) -> tuple[pl.DataFrame, Counts]:
+    """Whether the support of each common node changed, whatever explains it; and what was counted.
+
+    Arguments as in `node_changes`; the table has the columns of `NodeChanges`, without
+    ``folded_into``, and a row for nodes that are not in use too.
+    """
     low, high = restated(old, common)
     support_new = _column(new, common, "support")
     comparable = np.asarray(low == high)
@@ -49,17 +65,8 @@ def node_changes(old: Release, new: Release, common: Common, *, same_data: bool)
         changed = comparable & counts.holds()
     else:
         changed = tested & counts.large & (np.nan_to_num(q_value, nan=1.0) <= _RATE)
-    into = _folded(counts, changed, common)
-    table = _table(old, new, common, (low, high), counts, comparable, q_value, tested).with_columns(
-        pl.Series("changed", changed),
-        pl.Series(
-            "folded_into",
-            [common.nodes[into[i]] if i in into else None for i in range(len(common.nodes))],
-            pl.String,
-        ),
-    )
-    used = (pl.col("support_old") > 0) | (pl.col("support_new") > 0)
-    return NodeChanges(table.filter(used), int(tested.sum()))
+    table = _table(old, new, common, (low, high), counts, comparable, q_value, tested)
+    return table.with_columns(pl.Series("changed", changed)), counts
 
 
 _RATE = FALSE_DISCOVERY_RATE.value

@@ -11,7 +11,7 @@ from audit.results.exploration import Row
 from audit.results.result import AuditResult
 from audit.runs.compare.causes import same_data
 from audit.runs.compare.edits import Release
-from audit.runs.compare.node_changes import node_changes
+from audit.runs.compare.node_changes import judged_nodes
 from audit.runs.compare.roll_up import common_nodes
 
 
@@ -53,12 +53,12 @@ class Differences:
 
     @cached_property
     def _rows(self) -> Mapping[str, Mapping[str, Any]]:
-        """Rows of the table of nodes of the comparison, by node."""
+        """A row for each node that both hierarchies have."""
         runs = (self.of, self.less) if self.of_is_old else (self.less, self.of)
         old, new = map(Release, runs)
         same = same_data(self.of, self.less)
-        changes = node_changes(old, new, common_nodes(old, new), same_data=same)
-        return {row["node"]: row for row in changes.table.iter_rows(named=True)}
+        table, _ = judged_nodes(old, new, common_nodes(old, new), same_data=same)
+        return {row["node"]: row for row in table.iter_rows(named=True)}
 
 
 def _negative(value: float | None) -> float | None:
