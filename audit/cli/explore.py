@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from audit.base.errors import InputError
 from audit.cli.options import Force, RunFolder
 from audit.cli.output import user_mistakes
 from audit.cli.rendering import imprint_of_run
@@ -23,6 +24,10 @@ def explore(
             "--show-instances", help="Show single instances of a run made with --keep-instances."
         ),
     ] = False,
+    media: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Table of texts and pictures of instances, by their id."),
+    ] = None,
     static: Annotated[
         Path | None,
         typer.Option(
@@ -42,16 +47,28 @@ def explore(
         from reports.explorer.application import require_explorer, serve
 
         require_explorer()
+        _refuse_unshown(media, show_instances and static is None)
         imprint = imprint_of_run(run)
         name = imprint.title or imprint.name or run.resolve().name
         if static is not None:
             _write_shared(run, name, static, force)
             return
-        opened = open_run(run, name, show_instances=show_instances, unsealed=force)
+        opened = open_run(run, name, show_instances=show_instances, media=media, unsealed=force)
+        for note in opened.media.notes if opened.media else ():
+            typer.echo(note, err=True)
         edited = None if policy is None else EditedPolicy(policy)
         if edited is not None:
             edited.decided()  # refused now rather than at the first decision
         serve(opened, edited, port, _tell)
+
+
+def _refuse_unshown(media: Path | None, shown: bool) -> None:
+    if media is not None and not shown:
+        raise InputError(
+            "--media shows texts and pictures of single instances",
+            found="a window that shows none",
+            hint="add --show-instances, and leave out --static",
+        )
 
 
 def _tell(address: str) -> None:

@@ -16,8 +16,9 @@ ROWS = 25
 """Rows of a page."""
 UNSUPPRESSED = "unsuppressed: not for sharing"
 Kind: TypeAlias = Literal[
-    "text", "node", "level", "count", "share", "number", "finding", "instance", "flag", "severity"
-]
+    "text", "node", "level", "count", "share", "number", "finding", "instance", "flag", "severity",
+    "token", "score",
+]  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +38,7 @@ class Column:
     @property
     def numeric(self) -> bool:
         """Whether its values are numbers."""
-        return self.kind in ("count", "share", "number")
+        return self.kind in ("count", "share", "number", "score")
 
 
 @dataclass(frozen=True, slots=True)
