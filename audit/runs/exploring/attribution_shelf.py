@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from audit.base.files import sha256_of
+from audit.base.plurals import counted
 from audit.explanations.reading.sound_rows import DEFAULTS, REQUIRED
 from audit.results.explanation_part import ExplanationPart
 from audit.results.exploration import Attribution
@@ -44,9 +45,8 @@ def attribution_shelf(
         return read, (f"Attributions of {read.instances:,} of them, from {path}.",)
     kept = Shelf(_kept(part), numbers)
     fault = "is not the one that the run was made from" if path.exists() else "is not there"
-    return kept, (
-        f"{path} {fault}: attributions of {kept.instances:,} examples that the run keeps.",
-    )
+    shown = counted(kept.instances, "instances")
+    return kept, (f"{path} {fault}: attributions of {shown}, the examples that the run keeps.",)
 
 
 def attribution_of(entry: Sequence[Any]) -> Attribution:

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 import tempfile
+import weakref
 from array import array
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from pathlib import Path
 from threading import Lock
 from typing import IO, Any
@@ -41,6 +43,7 @@ class Shelf:
         place = Path(tempfile.gettempdir())
         with on_disk(place):
             self._file: IO[bytes] = tempfile.TemporaryFile(buffering=_AT_ONCE)  # noqa: SIM115
+        weakref.finalize(self, _close, self._file)
         for instance, value in entries:
             number = None if instance is None else numbers.get(instance)
             if number is None:
@@ -83,3 +86,8 @@ class Shelf:
     @property
     def _counts(self) -> IntArray:
         return np.bincount(self._owners, minlength=len(self._numbers))
+
+
+def _close(file: IO[bytes]) -> None:
+    with suppress(OSError):  # of what a full disk did not take
+        file.close()
