@@ -25,6 +25,10 @@ def explore(
             "--show-instances", help="Show single instances of a run made with --keep-instances."
         ),
     ] = False,
+    media: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Table of texts and pictures of instances, by their id."),
+    ] = None,
     static: Annotated[
         Path | None,
         typer.Option(
@@ -51,13 +55,16 @@ def explore(
         from reports.explorer.application import require_explorer, serve
 
         require_explorer()
+        _refuse_unshown(media, show_instances and static is None)
         folders = [run, *(beside or ())]
         names = [_name(folder) for folder in folders]
         if static is not None:
             _refuse_several(folders)
             _write_shared(run, names[0], static, force)
             return
-        opened = open_run(run, names[0], show_instances=show_instances, unsealed=force)
+        opened = open_run(run, names[0], show_instances=show_instances, media=media, unsealed=force)
+        for note in opened.media.notes if opened.media else ():
+            typer.echo(note, err=True)
         others = open_beside(opened, folders, names, unsealed=force) if beside else None
         edited = None if policy is None else EditedPolicy(policy)
         if edited is not None:
@@ -77,6 +84,15 @@ def _refuse_several(runs: list[Path]) -> None:
             found="both",
             hint=f"{shlex.join(['audit', 'history', *map(str, runs)])} writes what may be shared "
             "of several runs",
+        )
+
+
+def _refuse_unshown(media: Path | None, shown: bool) -> None:
+    if media is not None and not shown:
+        raise InputError(
+            "--media shows texts and pictures of single instances",
+            found="a window that shows none",
+            hint="add --show-instances, and leave out --static",
         )
 
 

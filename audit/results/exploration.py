@@ -86,6 +86,61 @@ class PairView:
     findings: Sequence[str] = ()
 
 
+@dataclass(frozen=True, slots=True)
+class Picture:
+    """A picture as it lies on the disk.
+
+    Args:
+        content: Its bytes.
+        media_type: What they are, such as ``image/png``.
+    """
+
+    content: bytes
+    media_type: str
+
+
+@dataclass(frozen=True, slots=True)
+class Attribution:
+    """How much each token of an instance speaks for a label, or against it, as one method says.
+
+    Args:
+        target: The label.
+        model: The model that is explained.
+        method: The method.
+        seed: The model's run.
+        tokens: The text as the model has it.
+        scores: A score a token.
+    """
+
+    target: str
+    model: str
+    method: str
+    seed: str
+    tokens: Sequence[str]
+    scores: Sequence[float]
+
+
+class Media(Protocol):
+    """Texts and pictures of instances, and what explanations mark in them."""
+
+    @property
+    def notes(self) -> Sequence[str]:
+        """What was read and what was not, as sentences for the one who opens the window."""
+
+    def text(self, instance: str) -> str | None:
+        """The text of an instance; None if it has none."""
+
+    def picture(self, instance: str) -> Picture | None:
+        """The picture of an instance; None if it has none.
+
+        Raises:
+            InputError: If one is named that may not be shown, or cannot be.
+        """
+
+    def attributions(self, instance: str) -> Sequence[Attribution]:
+        """Attributions of an instance by label, model, method and seed; none without any."""
+
+
 class ExploredRun(Protocol):
     """A run that is looked at. Nodes, findings and instances that it lacks give None."""
 
@@ -104,6 +159,10 @@ class ExploredRun(Protocol):
     @property
     def shows_instances(self) -> bool:
         """Whether single instances were asked for, and the run keeps them."""
+
+    @property
+    def media(self) -> Media | None:
+        """Texts and pictures of its instances; None where none were named."""
 
     @property
     def has_model(self) -> bool:

@@ -74,13 +74,14 @@ def _pages(site: Site) -> ASGIApp:
         hierarchy,
         instances,
         judging,
+        media,
         nodes,
         pairs,
         report,
         verdict,
     )
 
-    views = (verdict, findings, judging, nodes, pairs, hierarchy, instances, beside, report)
+    views = (verdict, findings, judging, nodes, pairs, hierarchy, instances, media, beside, report)
     return Starlette(
         routes=[
             *(route for view in views for route in view.routes(site)),

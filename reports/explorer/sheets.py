@@ -16,8 +16,8 @@ ROWS = 25
 """Rows of a page."""
 UNSUPPRESSED = "unsuppressed: not for sharing"
 Kind: TypeAlias = Literal[
-    "text", "named", "node", "level", "count", "share", "points", "number", "ranged", "finding",
-    "instance", "flag", "severity",
+    "text", "named", "node", "level", "count", "share", "points", "number", "ranged", "score",
+    "finding", "instance", "flag", "severity",
 ]  # fmt: skip
 """What values are. ``named`` is a text of the user's. ``points`` is a difference of two shares,
 whose bounds stand in the row as ``x_low`` and ``x_high``; ``ranged`` a number with these, and with
@@ -41,7 +41,7 @@ class Column:
     @property
     def numeric(self) -> bool:
         """Whether its values are numbers."""
-        return self.kind in ("count", "share", "points", "number", "ranged")
+        return self.kind in ("count", "share", "points", "number", "ranged", "score")
 
     @property
     def names(self) -> tuple[str, ...]:

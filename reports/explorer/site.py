@@ -190,7 +190,7 @@ def static_files() -> Mapping[str, tuple[str, str]]:
     own = "\n".join(['(() => {\n"use strict";', *sources, "})();"])
     return {
         "explorer.css": (
-            style("screen", ("explanations", "concepts", "instance", "explorer")),
+            style("screen", ("explanations", "concepts", "instance", "media", "explorer")),
             "text/css",
         ),
         "explorer.js": (own, "text/javascript"),

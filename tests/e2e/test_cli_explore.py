@@ -12,6 +12,7 @@ import urllib.error
 import urllib.request
 from pathlib import Path
 
+import polars as pl
 import pytest
 from typer.testing import CliRunner
 
@@ -113,6 +114,56 @@ def test_instances_that_were_not_kept_are_not_shown(run: Path, tmp_path: Path) -
     (run / "restricted" / "instances.parquet").unlink()
 
     assert "--keep-instances" in refused(run, "--show-instances", "--force")
+
+
+@pytest.mark.parametrize("beside", [(), ("--static", "out"), ("--show-instances", "--static", "x")])
+def test_media_are_refused_where_no_instance_is_shown(run: Path, beside: tuple[str, ...]) -> None:
+    told = refused(run, "--media", run / "media.csv", *beside)
+
+    assert "--media shows texts and pictures of single instances" in told
+    assert "add --show-instances" in told
+
+
+def test_media_that_cannot_be_read_are_refused_before_anything_is_served(
+    run: Path, tmp_path: Path
+) -> None:
+    media = tmp_path / "media.csv"
+    media.write_text("id,text\nnobody,a\n")
+
+    told = refused(run, "--show-instances", "--media", media)
+    assert "a row of an instance of the run is required" in told
+    assert "1 row of others" in told
+    assert "nothing there" in refused(run, "--show-instances", "--media", tmp_path / "gone.csv")
+
+
+def test_the_text_of_an_instance_is_served_and_what_was_read_is_said(
+    run: Path, tmp_path: Path
+) -> None:
+    from fixtures.explored import Visitor
+
+    ids = pl.read_parquet(run / "restricted/instances.parquet")["instance"].unique().sort()
+    media = tmp_path / "media.csv"
+    media.write_text(f"id,text\n{ids[0]},what was written\nnobody,a\n")
+    command = [sys.executable, "-c", "from audit.cli.app import app; app()", "explore", str(run)]
+    options = ["--show-instances", "--media", str(media)]
+    with subprocess.Popen(
+        [*command, *options], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as started:
+        try:
+            assert started.stdout is not None
+            printed = started.stdout.readline()
+            found = re.fullmatch(r"Open http://127\.0\.0\.1:(\d+)/\?token=(.+)\n", printed)
+            assert found, printed
+            visitor = Visitor(int(found[1]))
+            visitor.enter(found[2])
+            assert "what was written" in visitor.get("/instance", id=ids[0]).text
+            started.send_signal(signal.SIGINT)
+            _, said = started.communicate(timeout=60)
+        finally:
+            started.kill()
+    unlabelled = 1
+    assert f"Media of 1 of {len(ids) + unlabelled} instances." in said
+    assert "Left out: 1 row of instances that the run lacks." in said
 
 
 def test_a_policy_file_that_is_none_is_refused_before_anything_is_served(

@@ -15,6 +15,7 @@ from audit.hierarchies.hierarchy import Hierarchy
 from audit.results.exploration import (
     ExploredRun,
     InstanceQuery,
+    Media,
     NodeView,
     Page,
     PairView,
@@ -25,6 +26,7 @@ from audit.results.exploration import (
 from audit.results.result import AuditResult
 from audit.runs.exploring.found import full_findings, shared_findings
 from audit.runs.exploring.instance_list import InstanceList
+from audit.runs.exploring.media import MediaFile
 from audit.runs.exploring.node_places import NodePlaces
 from audit.runs.exploring.pair_rows import PairRows
 from audit.runs.exploring.partners import Partners, RangedPartners
@@ -36,7 +38,12 @@ from audit.runs.sealed_run import SealedRun, refuse_faults
 
 
 def open_run(
-    folder: Path, name: str, *, show_instances: bool = False, unsealed: bool = False
+    folder: Path,
+    name: str,
+    *,
+    show_instances: bool = False,
+    media: Path | None = None,
+    unsealed: bool = False,
 ) -> ExploredRun:
     """A run to look at; without its restricted folder, its shared view alone.
 
@@ -44,10 +51,12 @@ def open_run(
         folder: Folder of the run.
         name: What it is called.
         show_instances: Whether single instances may be looked at.
+        media: Table of their texts and pictures.
         unsealed: As in `audit.read_run`.
 
     Raises:
-        InputError: As `audit.read_run`; if instances are asked for that the run does not keep.
+        InputError: As `audit.read_run`; if instances are asked for that the run does not keep; as
+            `MediaFile`.
     """
     refuse_no_run(folder)
     kept = (folder / RESTRICTED / INSTANCES).is_file()
@@ -67,6 +76,7 @@ def open_run(
         result,
         _partners(folder, result),
         shows_instances=show_instances,
+        media=None if media is None else MediaFile(media, result),
     )
 
 
@@ -101,6 +111,7 @@ class SharedRun:
     in_full = False
     root = ""
     shows_instances = False
+    media = None
 
     def __init__(self, name: str, shared: Mapping[str, Any]) -> None:
         self.name, self.shared = name, shared
@@ -170,10 +181,11 @@ class FullRun:
         partners: Mapping[Source, Partners],
         *,
         shows_instances: bool,
+        media: Media | None,
     ) -> None:
         self._partners = partners
         self.name, self.shared, self._result = name, shared, result
-        self.shows_instances = shows_instances
+        self.shows_instances, self.media = shows_instances, media
         self.has_model = result.model is not None
 
     @property

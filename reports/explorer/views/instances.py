@@ -12,6 +12,8 @@ from audit.results.exploration import InstanceQuery, Page, Row, Span
 from reports.chapters.report import printable_view
 from reports.explorer.sheets import Column, Sheet
 from reports.explorer.site import Site, address, instance_address, parameters
+from reports.explorer.views.marks import marks
+from reports.explorer.views.media import shown_media
 from reports.instance.instance import DEEPEST, TONES, branches
 
 LABELLED = (
@@ -86,6 +88,11 @@ def show_one(site: Site, request: Request) -> Response:
         return site.missing(
             request, f"The run keeps no labels and no predictions of an instance {wanted}."
         )
+    media = site.run.media
+    explained = media.attributions(wanted) if media else ()
+    marked = marks(site, request, explained) if explained else None
+    if isinstance(marked, Response):
+        return marked
     query = query_of(asked)
     before, after = site.run.neighbours(wanted, query)
     kept = asked_of(query)
@@ -103,6 +110,8 @@ def show_one(site: Site, request: Request) -> Response:
         tones=TONES,
         before=instance_address(before, **kept) if before is not None else "",
         after=instance_address(after, **kept) if after is not None else "",
+        shown=shown_media(media, wanted) if media else None,
+        marked=marked,
         findings=[findings[id] for id in found["findings"] if id in findings],
     )
 

@@ -1,0 +1,80 @@
+"""Rows of a table, one at a time, however long it is."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Collection, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from audit.base.errors import InputError, SchemaError, first_cases
+from audit.base.files import once
+from audit.data.label_formats.jsonl import objects_on
+from audit.data.sources import source_of
+from audit.data.sources.source import Source
+
+Entry = tuple[str, Mapping[str, Any]]
+"""Where a row is, for messages, and its values by name of column in lower case."""
+_AT_ONCE = 10_000
+"""Rows of a table that are held at a time."""
+_DECODER = json.JSONDecoder(
+    parse_int=str, parse_float=str, parse_constant=str, object_pairs_hook=once
+)
+"""Keeps numbers as they are written, since an id may be ``0017`` or ``428.0``."""
+
+
+def streamed_rows(path: Path, wanted: Collection[str]) -> Iterator[Entry]:
+    """The rows of a table of text, JSON lines, Parquet or a workbook.
+
+    Args:
+        path: The file; text may be packed with gzip.
+        wanted: Columns, in lower case; those that the file lacks are left out.
+
+    Raises:
+        InputError: If it is not one file of these, or is damaged.
+    """
+    source = source_of(path)
+    if path.is_dir():
+        raise InputError("a file is required", found="a folder", where=path)
+    source.refuse_pickle()
+    in_lines = source.is_text and "".join(source.head_lines[:1]).lstrip().startswith("{")
+    return _json_rows(source, wanted) if in_lines else _table_rows(source, wanted)
+
+
+def _json_rows(source: Source, wanted: Collection[str]) -> Iterator[Entry]:
+    for where, line in objects_on(source.streamed_lines(), _DECODER):
+        row = {key.strip().lower(): value for key, value in line.items()}
+        yield where, {name: row[name] for name in wanted if name in row}
+
+
+def _table_rows(source: Source, wanted: Collection[str]) -> Iterator[Entry]:
+    names = [name.strip().lower() for name in source.schema]
+    written = {name: list(source.schema)[names.index(name)] for name in wanted if name in names}
+    if not written:
+        raise SchemaError(
+            f"columns of the names {', '.join(wanted)} are required",
+            found=f"the columns {first_cases(source.schema)}" if names else "no columns",
+            where=source,
+        )
+    number = 0
+    for frame in source.frames(list(written.values()), _AT_ONCE):
+        for values in frame.iter_rows():
+            number += 1
+            yield f"{source}: row {number}", dict(zip(written, values, strict=True))
+
+
+def plain_text(value: Any, column: str, where: str) -> str | None:
+    """A value as text without blanks around it; None if there is none.
+
+    Raises:
+        SchemaError: If it is neither text nor a number.
+    """
+    if isinstance(value, float) and value.is_integer():
+        value = int(value)
+    if value is None or value != value:
+        return None
+    if isinstance(value, (str, int, float)) and not isinstance(value, bool):
+        return str(value).strip() or None
+    raise SchemaError(
+        f"the column {column!r} must hold text", found=type(value).__name__, where=where
+    )
