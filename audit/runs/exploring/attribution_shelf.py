@@ -55,7 +55,7 @@ def attribution_of(entry: Sequence[Any]) -> Attribution:
 
 
 def _entries(path: Path) -> Iterator[tuple[str | None, list[Any]]]:
-    """The sound rows of a file, as the audit takes them."""
+    """The rows that have as many finite scores as tokens, and read no other explanation."""
     for where, row in streamed_rows(path, (*REQUIRED, *DEFAULTS, "borrowed")):
         tokens, scores = _list(row.get("tokens")), _numbers(row.get("scores"))
         sound = all(isinstance(token, str) for token in tokens) and all(map(math.isfinite, scores))

@@ -48,19 +48,35 @@ def _json_rows(source: Source, wanted: Collection[str]) -> Iterator[Entry]:
 
 
 def _table_rows(source: Source, wanted: Collection[str]) -> Iterator[Entry]:
-    names = [name.strip().lower() for name in source.schema]
-    written = {name: list(source.schema)[names.index(name)] for name in wanted if name in names}
-    if not written:
-        raise SchemaError(
-            f"columns of the names {', '.join(wanted)} are required",
-            found=f"the columns {first_cases(source.schema)}" if names else "no columns",
-            where=source,
-        )
+    written = _written(source, wanted)
     number = 0
     for frame in source.frames(list(written.values()), _AT_ONCE):
         for values in frame.iter_rows():
             number += 1
             yield f"{source}: row {number}", dict(zip(written, values, strict=True))
+
+
+def _written(source: Source, wanted: Collection[str]) -> Mapping[str, str]:
+    """The columns that are wanted and there, as the table writes their names.
+
+    Raises:
+        SchemaError: If there is none, or several of one name.
+    """
+    names = source.head_rows[0] if source.is_text and source.head_rows else list(source.schema)
+    alike = [name.strip().lower() for name in names]
+    written = {name: names[alike.index(name)] for name in wanted if name in alike}
+    if not written:
+        raise SchemaError(
+            f"columns of the names {', '.join(wanted)} are required",
+            found=f"the columns {first_cases(names)}" if names else "no columns",
+            where=source,
+        )
+    for name in written:
+        if alike.count(name) > 1:
+            raise SchemaError(
+                f"one column named {name!r} is required", found="several", where=source
+            )
+    return written
 
 
 def plain_text(value: Any, column: str, where: str) -> str | None:

@@ -144,6 +144,7 @@ def test_a_table_of_something_else_is_refused(notes: Path, rows: list[object], s
         ("empty.csv", b"", "no columns"),
         ("header.csv", b"id,text\n", "0 rows of others"),
         ("other.csv", b"a,b\n1,2\n", "found the columns 'a', 'b'"),
+        ("several.csv", b"id,text,Text\nboth,a,b\n", "one column named 'text' is required"),
         ("cut.csv", b"id,text\nboth\n", "as many fields"),
         ("latin.csv", b"id,text\nboth,caf\xe9\n", "UTF-8"),
         ("cut.jsonl", b'{"id": "both"', "every line must be a JSON object"),
