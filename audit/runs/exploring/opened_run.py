@@ -63,6 +63,7 @@ def open_run(
     result = read_run(folder, unsealed=unsealed)
     return FullRun(
         name,
+        str(folder),
         read_json(folder / RESULT),
         result,
         _partners(folder, result),
@@ -92,7 +93,7 @@ def open_shared(folder: Path, name: str, *, unsealed: bool = False) -> SharedRun
     """
     refuse_no_run(folder)
     refuse_faults(folder, () if unsealed else SealedRun(folder).faults(restricted=False))
-    return SharedRun(name, read_json(folder / RESULT))
+    return SharedRun(name, str(folder), read_json(folder / RESULT))
 
 
 class SharedRun:
@@ -102,8 +103,8 @@ class SharedRun:
     root = ""
     shows_instances = False
 
-    def __init__(self, name: str, shared: Mapping[str, Any]) -> None:
-        self.name, self.shared = name, shared
+    def __init__(self, name: str, folder: str, shared: Mapping[str, Any]) -> None:
+        self.name, self.folder, self.shared = name, folder, shared
         self.has_model = shared["ledger"]["predictions"] is not None
 
     def findings(self) -> Sequence[Row]:
@@ -165,6 +166,7 @@ class FullRun:
     def __init__(
         self,
         name: str,
+        folder: str,
         shared: Mapping[str, Any],
         result: AuditResult,
         partners: Mapping[Source, Partners],
@@ -172,7 +174,7 @@ class FullRun:
         shows_instances: bool,
     ) -> None:
         self._partners = partners
-        self.name, self.shared, self._result = name, shared, result
+        self.name, self.folder, self.shared, self._result = name, folder, shared, result
         self.shows_instances = shows_instances
         self.has_model = result.model is not None
 

@@ -88,7 +88,7 @@ def model(site: Site, request: Request) -> Response:
         {
             **row,
             "metric": words(row["name"]),
-            "parameters": _stated(row["parameters"]),
+            "parameters": stated(row["parameters"]),
         }
         for row in every
         if asked.get("name", "") in ("", row["name"])
@@ -147,5 +147,6 @@ def _bar(row: Row, parent: str | None, depth: int) -> dict[str, Any]:
     }
 
 
-def _stated(parameters: Mapping[str, Any]) -> str:
+def stated(parameters: Mapping[str, Any]) -> str:
+    """The parameters of a metric in words."""
     return ", ".join(f"{words(name)} {value}" for name, value in parameters.items())
