@@ -105,7 +105,7 @@ class EditedPolicy:
         except AuditError:
             return False
         policy = policy_for(identity["hierarchy"]["name"], stated)
-        return policy.sha256 == identity["policy"]["sha256"]
+        return bool(policy.sha256 == identity["policy"]["sha256"])
 
     def _content(self) -> bytes:
         """The file's bytes; none where there is no file."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Collection, Mapping
 from dataclasses import dataclass, fields
 from functools import partial
 from http import HTTPStatus
@@ -57,6 +57,14 @@ def choice_of(site: Site, finding: Row) -> Choice | None:
         return Choice(finding["id"], site.policy.path, problem=str(error))
     judged = site.policy.judged(site.run.shared["identity"])
     return Choice(finding["id"], site.policy.path, decided, judged=judged)
+
+
+def decided_in(site: Site) -> Collection[str]:
+    """Findings that the policy file decides on alone; none without a file that can be read."""
+    try:
+        return site.policy.decided().keys() if site.policy else ()
+    except AuditError:
+        return ()
 
 
 def routes(site: Site) -> list[Route]:
