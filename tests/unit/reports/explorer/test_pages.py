@@ -16,7 +16,7 @@ from audit.runs.audit import run_audit
 from audit.runs.folder import write_run
 from audit.runs.instances import instance_frame, write_instances
 from fixtures.explored import Visitor, entered
-from fixtures.labelled import labelled, tree
+from fixtures.labelled import labelled, repeated, tree
 from fixtures.predicted import predicted
 from fixtures.sealed_files import reseal
 from tests.unit.reports.explorer.conftest import HOSTILE, WIDE
@@ -209,6 +209,22 @@ def test_the_bars_of_an_instance_are_those_of_its_tree(visitor: Visitor) -> None
     drawn = re.findall(r'class="bar label"[^>]*><rect x="([\d.]+)" width="([\d.]+)"', text)
     assert ("0.0", "1000.0") in drawn
     assert drawn.count(("0.0", "250.0")) + drawn.count(("750.0", "250.0")) >= 1
+
+
+def test_an_interval_on_the_page_of_a_pair_holds_the_number_beside_it(tmp_path: Path) -> None:
+    zoo = tree(
+        *("mammal bird < animal", "cow dog cat < mammal", "owl jay < bird"),
+        *("calf bull < cow", "owlet barn < owl"),
+    )
+    often = [["calf", "owlet"], ["dog", "jay"], ["cat", "jay"], ["cat", "dog"]]
+    seldom = [["bull", "jay"], ["dog", "barn"], ["calf", "jay"], ["dog", "owlet"]]
+    releases = repeated([*((60, own) for own in often), *((9, own) for own in seldom)])
+    with entered(write_run(run_audit(labelled(zoo, releases)), tmp_path / "run")) as visitor:
+        text = visitor.get("/pair", a="cow", b="owl").text
+
+    held = re.findall(r"<dd>([\d.]+) <small[^>]*>([\d.]+) to ([\d.]+)</small>", text)
+    assert held
+    assert all(float(low) <= float(value) <= float(high) for value, low, high in held)
 
 
 def test_a_search_for_one_node_leads_to_it(visitor: Visitor) -> None:
