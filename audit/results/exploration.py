@@ -149,6 +149,10 @@ class ExploredRun(Protocol):
         """Title of the run, or the name of its folder."""
 
     @property
+    def folder(self) -> str:
+        """Its folder, as named by the user."""
+
+    @property
     def shared(self) -> Mapping[str, Any]:
         """The content of ``result.json``."""
 
@@ -312,6 +316,12 @@ class PolicyEditor(Protocol):
 
         Raises:
             InputError: If the file is no policy.
+        """
+
+    def judged(self, identity: Mapping[str, Any]) -> bool:
+        """Whether a run of this identity was judged by what the file states now.
+
+        A file that is not there states nothing, and one that cannot be judged by has judged none.
         """
 
 

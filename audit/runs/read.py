@@ -49,11 +49,11 @@ def read_run(folder: str | Path, *, unsealed: bool = False) -> AuditResult:
     """
     folder = Path(folder)
     refuse_no_run(folder)
-    _refuse_other_version(folder)
+    shared = _view_of_this_version(folder)
     if not unsealed:
         broken_of([folder])
     try:
-        return _read(folder)
+        return _read(folder, shared)
     except (AttributeError, KeyError, OSError, TypeError, ValueError, pl.exceptions.PolarsError):
         if not unsealed:
             raise
@@ -65,7 +65,8 @@ def read_run(folder: str | Path, *, unsealed: bool = False) -> AuditResult:
         ) from None
 
 
-def _refuse_other_version(folder: Path) -> None:
+def _view_of_this_version(folder: Path) -> dict[str, Any]:
+    """The content of ``result.json``; InputError if it has another schema version."""
     shared = read_json(folder / RESULT)
     version = shared.get("schema_version") if isinstance(shared, dict) else None
     if version != SCHEMA_VERSION:
@@ -75,10 +76,11 @@ def _refuse_other_version(folder: Path) -> None:
             where=folder / RESULT,
             hint="read it with the version of hierarchy-audit that wrote it",
         )
+    assert isinstance(shared, dict), "only an object has a version"
+    return shared
 
 
-def _read(folder: Path) -> AuditResult:
-    shared = read_json(folder / RESULT)
+def _read(folder: Path, shared: Mapping[str, Any]) -> AuditResult:
     tables = {name: read_table(_table_file(folder, name)) for name in _TABLES}
     listed = read_json(_restricted_file(folder, MANIFEST))
     return AuditResult(

@@ -50,22 +50,27 @@ def verdict(shared: Mapping[str, Any]) -> Verdict:
 
 
 def points(checks: Sequence[Mapping[str, Any]]) -> tuple[tuple[str, str], ...]:
-    """What is worst, what is largest and what to do, by what is shown; empty without a finding.
+    """What is worst, what is largest and what to do, by what is shown; empty without a finding."""
+    first = leading(checks)
+    if not first:
+        return ()
+    said = [(name, headline(one["statement"])) for name, one in first.items()]
+    return (*said, ("To do", first["Worst"]["curator"]))
+
+
+def leading(checks: Sequence[Mapping[str, Any]]) -> Mapping[str, Mapping[str, Any]]:
+    """The findings that a report leads with, by what they are; none without a finding.
 
     Worst is, of the worst severity, the finding that touches the most; largest the one that
     touches the most of all others, whatever its severity. Waived findings are neither.
     """
     found = [one for check in checks for one in check["findings"] if one["waiver"] is None]
     if not found:
-        return ()
+        return {}
     worst = min(found, key=lambda one: (SEVERITIES.index(one["severity"]), -_touched(one)))
     others = [one for one in found if one is not worst]
     largest = max(others, key=_touched, default=None)
-    return (
-        ("Worst", headline(worst["statement"])),
-        *([("Largest", headline(largest["statement"]))] if largest else []),
-        ("To do", worst["curator"]),
-    )
+    return {"Worst": worst, **({"Largest": largest} if largest else {})}
 
 
 def _touched(finding: Mapping[str, Any]) -> int:

@@ -88,7 +88,8 @@ def _pages(site: Site) -> ASGIApp:
             Route("/static/{name}", static_file),
         ],
         exception_handlers={
-            404: lambda request, _: site.missing(request, "There is no such page.")
+            404: lambda request, _: site.missing(request, "There is no such page."),
+            OSError: lambda request, _: site.gone(request),
         },
     )
 

@@ -78,6 +78,14 @@ class Site:
         """The page for something that the run does not have."""
         return self.page(request, "missing", "Not here", status=404, what=printable(what))
 
+    def gone(self, request: Request) -> Response:
+        """The page for what cannot be read any more."""
+        what = (
+            "A table of the run cannot be read any more: the run was moved, replaced or judged "
+            "again since the window was opened. End the window, and open it anew."
+        )
+        return self.page(request, "missing", "Not here any more", status=500, what=what)
+
     def withheld(self, request: Request) -> Response:
         """The page for what a run without its restricted tables does not show."""
         return self.missing(

@@ -14,8 +14,9 @@ import pytest
 
 import reports
 from fixtures import concept_results, explanation_results, results
+from fixtures.explored import Visitor
 from fixtures.once import filled_once
-from tests.browser.pages import Runs, Visit
+from tests.browser.pages import Opened, Runs, Visit
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page, Route
@@ -69,6 +70,33 @@ def _only(url: str, faults: list[str]) -> Callable[[Route], None]:
 
 def _complaint(message: ConsoleMessage) -> list[str]:
     return [f"{message.type}: {message.text}"] if message.type in ("error", "warning") else []
+
+
+@pytest.fixture
+def opened(browser: Browser, window: Visitor) -> Iterator[Opened]:
+    """Opens a page as somebody who has entered; nothing is asked of other places."""
+    faults: list[str] = []
+    contexts: list[BrowserContext] = []
+    here = f"http://127.0.0.1:{window.port}"
+
+    def open_page(path: str, *, width: int = 1280, **options: Any) -> Page:
+        context = browser.new_context(viewport={"width": width, "height": 900}, **options)
+        contexts.append(context)
+        name, value = window.cookie.split("=", 1)
+        context.add_cookies([{"name": name, "value": value, "url": here}])
+        page = context.new_page()
+        page.on(
+            "request",
+            lambda asked: None if asked.url.startswith(here) else faults.append(asked.url),
+        )
+        page.on("pageerror", lambda error: faults.append(f"error: {error}"))
+        page.goto(f"{here}{path}")
+        return page
+
+    yield open_page
+    for context in contexts:
+        context.close()
+    assert not faults
 
 
 @pytest.fixture(scope="session")

@@ -17,6 +17,12 @@ class Visit(Protocol):
     def __call__(self, path: Path, *, width: int = 1280, **options: Any) -> Page: ...
 
 
+class Opened(Protocol):
+    """Opens a page of a window as somebody who has entered; `options` as in `Visit`."""
+
+    def __call__(self, path: str, *, width: int = 1280, **options: Any) -> Page: ...
+
+
 @dataclass(frozen=True)
 class Runs:
     """Two audits of the sample data, the later with a model, and what changed between them."""

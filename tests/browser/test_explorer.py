@@ -2,83 +2,32 @@
 
 from __future__ import annotations
 
-import os
-from collections.abc import Callable, Iterator
-from pathlib import Path
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from audit.runs.exploring.opened_run import open_run
-from fixtures.explored import Visitor, served
-from fixtures.once import filled_once
-from fixtures.sample_runs import run_command
+from fixtures.explored import Visitor, entered
+from tests.browser.explored_runs import explored
 from tests.browser.test_accessibility import TAGS
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Browser, BrowserContext, Page
+    from playwright.sync_api import Browser, Page
 
-    Opened = Callable[..., Page]
+    from tests.browser.pages import Opened
 
-ROOT = Path(__file__).parents[2]
-DATA = Path(os.environ.get("AUDIT_DATA", ROOT / "no-such-folder"))
-SAMPLE = ROOT / "sample_data"
-RUNS: dict[str, tuple[object, ...]] = {
-    "sample": (
-        SAMPLE / "release_2", "--hierarchy", "icd9cm",
-        "--predictions", SAMPLE / "predictions.psv",
-    ),
-    "mimic": (DATA / "mimic-iii-demo", "--hierarchy", "icd9cm"),
-}  # fmt: skip
 PAGES = (
     "/", "/findings", "/hierarchy?id=001-999", "/branches?id=001-999", "/node?id=428",
     "/pair?a=428&b=584", "/instances", "/search?q=anemia", "/nowhere",
 )  # fmt: skip
 
 
-@pytest.fixture(scope="session", params=RUNS)
+@pytest.fixture(scope="session", params=["sample", "mimic"])
 def window(
     browser: Browser, request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Visitor]:
-    data, *options = RUNS[request.param]
-    if not Path(str(data)).exists():
-        pytest.skip("needs the data: set AUDIT_DATA")
-
-    def write(folder: Path) -> None:
-        out = ("--out", folder / "run", "--no-pdf", "--keep-instances")
-        run_command("run", data, *options, *out)
-
-    folder = filled_once(f"explored_{request.param}", write, tmp_path_factory)
-    with served(open_run(folder / "run", request.param, show_instances=True)) as visitor:
-        visitor.enter()
+    with entered(explored(request.param, tmp_path_factory), show_instances=True) as visitor:
         yield visitor
-
-
-@pytest.fixture
-def opened(browser: Browser, window: Visitor) -> Iterator[Opened]:
-    """Opens a page as somebody who has entered; nothing is asked of other places."""
-    faults: list[str] = []
-    contexts: list[BrowserContext] = []
-    here = f"http://127.0.0.1:{window.port}"
-
-    def open_page(path: str, *, width: int = 1280, **options: Any) -> Page:
-        context = browser.new_context(viewport={"width": width, "height": 900}, **options)
-        contexts.append(context)
-        name, value = window.cookie.split("=", 1)
-        context.add_cookies([{"name": name, "value": value, "url": here}])
-        page = context.new_page()
-        page.on(
-            "request",
-            lambda asked: None if asked.url.startswith(here) else faults.append(asked.url),
-        )
-        page.on("pageerror", lambda error: faults.append(f"error: {error}"))
-        page.goto(f"{here}{path}")
-        return page
-
-    yield open_page
-    for context in contexts:
-        context.close()
-    assert not faults
 
 
 @pytest.mark.slow

@@ -174,6 +174,7 @@ def test_a_policy_file_that_is_none_is_refused_before_anything_is_served(
 
     assert "every key of the policy must be known" in refused(run, "--policy", policy)
     assert "can be read" in refused(run, "--policy", tmp_path)
+    assert "can be read" in refused(run, "--policy", policy / "below.toml")
 
 
 @pytest.fixture

@@ -72,6 +72,7 @@ def open_run(
     result = read_run(folder, unsealed=unsealed)
     return FullRun(
         name,
+        str(folder),
         read_json(folder / RESULT),
         result,
         _partners(folder, result),
@@ -102,7 +103,7 @@ def open_shared(folder: Path, name: str, *, unsealed: bool = False) -> SharedRun
     """
     refuse_no_run(folder)
     refuse_faults(folder, () if unsealed else SealedRun(folder).faults(restricted=False))
-    return SharedRun(name, read_json(folder / RESULT))
+    return SharedRun(name, str(folder), read_json(folder / RESULT))
 
 
 class SharedRun:
@@ -113,8 +114,8 @@ class SharedRun:
     shows_instances = False
     media = None
 
-    def __init__(self, name: str, shared: Mapping[str, Any]) -> None:
-        self.name, self.shared = name, shared
+    def __init__(self, name: str, folder: str, shared: Mapping[str, Any]) -> None:
+        self.name, self.folder, self.shared = name, folder, shared
         self.has_model = shared["ledger"]["predictions"] is not None
 
     def findings(self) -> Sequence[Row]:
@@ -176,6 +177,7 @@ class FullRun:
     def __init__(
         self,
         name: str,
+        folder: str,
         shared: Mapping[str, Any],
         result: AuditResult,
         partners: Mapping[Source, Partners],
@@ -184,7 +186,7 @@ class FullRun:
         media: Media | None,
     ) -> None:
         self._partners = partners
-        self.name, self.shared, self._result = name, shared, result
+        self.name, self.folder, self.shared, self._result = name, folder, shared, result
         self.shows_instances, self.media = shows_instances, media
         self.has_model = result.model is not None
 

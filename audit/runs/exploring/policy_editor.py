@@ -9,13 +9,15 @@ import shutil
 from collections.abc import Iterator, Mapping
 from datetime import date
 from pathlib import Path
+from typing import Any
 from urllib.parse import unquote
 
 from audit.base.disk import alone_in, written_whole
-from audit.base.errors import InputError, OutputError, first_cases
+from audit.base.errors import AuditError, InputError, OutputError, first_cases
 from audit.checks.judging import judging_date, refuse_unknown_checks
+from audit.policy.built_in import policy_for
 from audit.policy.policy import Policy
-from audit.policy.reading import policy_of
+from audit.policy.reading import load_policy, policy_of
 from audit.policy.statements import ANY_CHECK, Waiver
 from audit.policy.statements import Decision as Decided
 from audit.policy.waiver_tables import text_with, text_without
@@ -92,6 +94,18 @@ class EditedPolicy:
             for waiver in policy_of(text.removeprefix(_MARK), self._path).waivers
             if waiver.finding is not None
         }
+
+    def judged(self, identity: Mapping[str, Any]) -> bool:
+        """Whether a run of this identity was judged by what the file states now.
+
+        A file that is not there states nothing, and one that cannot be judged by has judged none.
+        """
+        try:
+            stated = load_policy(self._path) if self._path.exists() else None
+        except AuditError:
+            return False
+        policy = policy_for(identity["hierarchy"]["name"], stated)
+        return bool(policy.sha256 == identity["policy"]["sha256"])
 
     def _content(self) -> bytes:
         """The file's bytes; none where there is no file."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from functools import partial
 
 from starlette.requests import Request
@@ -14,7 +14,7 @@ from reports.chapters.cards import card, headline
 from reports.chapters.report import printable_view
 from reports.explorer.sheets import Column, Sheet
 from reports.explorer.site import Site, finding_address, instance_address, parameters
-from reports.explorer.views.judging import choice_of
+from reports.explorer.views.judging import choice_of, decided_in
 from reports.words.words import DECISION, SEVERITIES, SEVERITY
 
 FINDINGS = (
@@ -47,7 +47,11 @@ def show_list(site: Site, request: Request) -> Response:
     every = site.run.findings()
     kept = sorted((one for one in every if _matches(one, asked)), key=_place)
     sheet = site.sheet(
-        request, "findings", "Findings, the most important first", columns(site), of(kept)
+        request,
+        "findings",
+        "Findings, the most important first",
+        columns(site),
+        of(kept, decided_in(site)),
     )
     if not isinstance(sheet, Sheet):
         return sheet
@@ -110,12 +114,12 @@ def columns(site: Site) -> tuple[Column, ...]:
     return (*FINDINGS, Column("cases", "Records", "count")) if known else FINDINGS
 
 
-def of(findings: Sequence[Row]) -> Callable[[Span], Page]:
-    """Rows of a list of findings."""
+def of(findings: Sequence[Row], decided: Collection[str]) -> Callable[[Span], Page]:
+    """Rows of a list of findings, given those that the policy file decides on alone."""
 
     def rows(span: Span) -> Page:
         kept = span.of(findings)
-        return Page([_listed(finding) for finding in kept.rows], kept.total)
+        return Page([_listed(one, one["id"] in decided) for one in kept.rows], kept.total)
 
     return rows
 
@@ -157,21 +161,22 @@ def _place(finding: Row) -> tuple[bool, int]:
     return finding["waiver"] is not None, SEVERITIES.index(finding["severity"])
 
 
-def _listed(finding: Row) -> Row:
+def _listed(finding: Row, decided: bool) -> Row:
     return {
         **finding,
         "headline": headline(finding["statement"]),
         "address": finding_address(finding["id"]),
-        "state": _state(finding),
+        "state": _state(finding, decided),
     }
 
 
-def _state(finding: Row) -> str:
+def _state(finding: Row, decided: bool) -> str:
     if finding["waiver"]:
         return DECISION[finding["waiver"].get("decision", "waived")]
     if "to_fix" in finding:
         return f"yes, {DECISION['to_fix']}"
-    return "folded" if finding["folded"] else "yes"
+    state = "folded" if finding["folded"] else "yes"
+    return f"{state}, decided since" if decided else state
 
 
 def _matches(finding: Row, asked: dict[str, str]) -> bool:

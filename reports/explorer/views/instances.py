@@ -9,9 +9,17 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from audit.results.exploration import InstanceQuery, Page, Row, Span
+from reports.chapters.cards import headline
 from reports.chapters.report import printable_view
 from reports.explorer.sheets import Column, Sheet
-from reports.explorer.site import Site, address, instance_address, parameters
+from reports.explorer.site import (
+    Crumb,
+    Site,
+    address,
+    finding_address,
+    instance_address,
+    parameters,
+)
 from reports.explorer.views.marks import marks
 from reports.explorer.views.media import shown_media
 from reports.instance.instance import DEEPEST, TONES, branches
@@ -102,7 +110,10 @@ def show_one(site: Site, request: Request) -> Response:
         request,
         "instance",
         f"Instance {wanted}",
-        crumbs=[("Instances", address("/instances", **kept))],
+        crumbs=[
+            *_crumbs(findings.get(query.finding)),
+            ("Instances", address("/instances", **kept)),
+        ],
         view=view,
         branches=branches(view["lines"]),
         deeper=sum(line["level"] > DEEPEST for line in view["lines"]),
@@ -114,6 +125,16 @@ def show_one(site: Site, request: Request) -> Response:
         marked=marked,
         findings=[findings[id] for id in found["findings"] if id in findings],
     )
+
+
+def _crumbs(finding: Row | None) -> list[Crumb]:
+    """The way to the finding whose instances are walked through; empty without one."""
+    if finding is None:
+        return []
+    return [
+        ("Findings", "/findings"),
+        (headline(finding["statement"]), finding_address(finding["id"])),
+    ]
 
 
 def query_of(asked: dict[str, str]) -> InstanceQuery:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Collection, Mapping
 from dataclasses import dataclass, fields
 from functools import partial
 from http import HTTPStatus
@@ -37,12 +37,14 @@ class Choice:
         path: The policy file.
         decided: The decision on this finding alone; None without one.
         problem: Why the file cannot be read; empty if it can.
+        judged: Whether the run was judged by what the file states now.
     """
 
     finding: str
     path: str
     decided: Row | None = None
     problem: str = ""
+    judged: bool = True
 
 
 def choice_of(site: Site, finding: Row) -> Choice | None:
@@ -53,7 +55,16 @@ def choice_of(site: Site, finding: Row) -> Choice | None:
         decided = site.policy.decided().get(finding["id"])
     except AuditError as error:
         return Choice(finding["id"], site.policy.path, problem=str(error))
-    return Choice(finding["id"], site.policy.path, decided)
+    judged = site.policy.judged(site.run.shared["identity"])
+    return Choice(finding["id"], site.policy.path, decided, judged=judged)
+
+
+def decided_in(site: Site) -> Collection[str]:
+    """Findings that the policy file decides on alone; none without a file that can be read."""
+    try:
+        return site.policy.decided().keys() if site.policy else ()
+    except AuditError:
+        return ()
 
 
 def routes(site: Site) -> list[Route]:
@@ -70,7 +81,7 @@ def routes(site: Site) -> list[Route]:
             "judged",
             finding,
             choice=choice,
-            command=f"audit judge RUN --policy {shlex.quote(choice.path)}",
+            command=_command(site.run.folder, choice.path),
         )
 
     return [
@@ -78,6 +89,13 @@ def routes(site: Site) -> list[Route]:
         Route("/judging/write", _answering(site, partial(_write, site)), methods=["POST"]),
         Route("/judged", show_written),
     ]
+
+
+def _command(run: str, policy: str) -> str:
+    """The command that judges the run again by the policy file, as a shell takes it."""
+    return shlex.join(
+        ["audit", "judge", f"./{run}" if run.startswith("-") else run, "--policy", policy]
+    )
 
 
 def _answering(site: Site, answer: _Answer) -> Callable[[Request], Awaitable[Response]]:

@@ -12,6 +12,7 @@ from audit.results.exploration import APART, PARTNER_ORDERS, NodeView, Page, Row
 from reports.explorer.sheets import Column, Sheet
 from reports.explorer.site import Site, node_address, parameters
 from reports.explorer.views import beside
+from reports.words import metric_words
 from reports.words.words import RELATION, words
 
 PARTNERS = (
@@ -83,7 +84,7 @@ def show(site: Site, request: Request) -> Response:
             for finding in site.run.findings()
             if any(one["id"] == node for one in finding["nodes"])
         ],
-        measures=[(words(row["name"]), row) for row in view.model],
+        measures=[(words(row["name"]), _measured(row), row) for row in view.model],
     )
 
 
@@ -134,6 +135,12 @@ def _children(site: Site, request: Request, view: NodeView) -> Sheet | Response:
 def _crumbs(view: NodeView) -> list[tuple[str, str]]:
     """The way down by first parents; a node of several parents names them on its page."""
     return [(row["title"] or row["node"], node_address(row["node"])) for row in view.paths]
+
+
+def _measured(row: Row) -> str:
+    """What tells a metric of a node from the others of its name."""
+    kept = {name: of for name, of in row["parameters"].items() if name != "aggregation"}
+    return metric_words.by({**row, "parameters": kept})
 
 
 def _residual(view: NodeView) -> str:

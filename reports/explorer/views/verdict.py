@@ -13,7 +13,7 @@ from starlette.routing import Route
 from audit.results.exploration import Page
 from reports.chapters.blocks import by_result
 from reports.chapters.report import printable_view
-from reports.chapters.verdict import verdict
+from reports.chapters.verdict import leading, verdict
 from reports.explorer.sheets import Column, Sheet
 from reports.explorer.site import Site
 from reports.words.words import number
@@ -49,7 +49,13 @@ def show(site: Site, request: Request) -> Response:
         ("Policy", shared["identity"]["policy"]["name"]),
     ]
     return site.page(
-        request, "verdict", "Verdict", verdict=verdict(shared), facts=facts, sheet=sheet
+        request,
+        "verdict",
+        "Verdict",
+        verdict=verdict(shared),
+        leading={name: one["id"] for name, one in leading(site.run.shared["checks"]).items()},
+        facts=facts,
+        sheet=sheet,
     )
 
 

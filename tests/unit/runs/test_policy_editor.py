@@ -18,7 +18,9 @@ from audit.policy.reading import load_policy
 from audit.policy.statements import Decision as Decided
 from audit.policy.statements import Waiver
 from audit.results.exploration import Decision
+from audit.runs.audit import run_audit
 from audit.runs.exploring.policy_editor import EditedPolicy
+from fixtures.labelled import labelled, tree
 
 TODAY = date(2030, 6, 1)
 FINDING = "residual_overuse:285"
@@ -202,6 +204,26 @@ def test_a_file_that_cannot_be_written_is_an_error_of_output() -> None:
     _, digest = editor(path).propose(FIX)
     with pytest.raises(OutputError):
         editor(path).write(FIX, digest)
+
+
+def test_a_run_is_judged_by_a_file_only_while_that_states_the_same(tmp_path: Path) -> None:
+    path = tmp_path / "policy.toml"
+    path.write_text("[residual_share]\nvalue = 0.4\nreason = 'Ours.'\n")
+    dataset = labelled(tree("a b < root"), {"one": ["a"]})
+    ours = run_audit(dataset, load_policy(path)).identity
+    default = run_audit(dataset).identity
+
+    assert editor(path).judged(ours)
+    assert not editor(path).judged(default)
+    decide(path, FIX)
+    assert not editor(path).judged(ours)
+    decide(path, Decision(FINDING, "open"))
+    assert editor(path).judged(ours)
+    path.write_text("colour = 'red'")
+    assert not editor(path).judged(ours)
+    path.unlink()
+    assert not editor(path).judged(ours)
+    assert editor(path).judged(default)
 
 
 def test_a_file_that_has_changed_is_not_written_over(file: Path) -> None:

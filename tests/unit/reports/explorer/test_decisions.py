@@ -5,7 +5,9 @@ from __future__ import annotations
 import html
 import json
 import re
+import shlex
 import shutil
+import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import date, timedelta
@@ -46,10 +48,11 @@ class Window:
 
 @pytest.fixture(scope="module")
 def opened(folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Window]:
-    file = tmp_path_factory.mktemp("decisions") / "our policy.toml"
-    with served(open_run(folder, "run"), EditedPolicy(file)) as visitor:
+    place = tmp_path_factory.mktemp("decisions")
+    run, file = shutil.copytree(folder, place / "ward's run"), place / "our policy.toml"
+    with served(open_run(run, "run"), EditedPolicy(file)) as visitor:
         visitor.enter()
-        yield Window(visitor, folder, file)
+        yield Window(visitor, run, file)
 
 
 @pytest.fixture
@@ -100,9 +103,11 @@ def test_a_decision_is_shown_and_then_written(window: Window) -> None:
     assert (waiver.finding, waiver.decision) == (window.finding(), "accepted")
     assert waiver.reason == 'They\nsay "so" <b>&amp;</b>.'
 
+    assert window.visitor.get("/findings", state="all").text.count("decided since") == 1
     after = html.unescape(window.visitor.get(written.headers["location"]).text)
     assert "Accepted</strong> by Ward 7" in after
-    assert f"audit judge RUN --policy '{window.file}'" in after
+    command = shlex.split(re.findall(r"audit judge .*(?=</pre>)", after)[0])
+    assert command == ["audit", "judge", str(window.run), "--policy", str(window.file)]
 
 
 @pytest.mark.slow
@@ -224,6 +229,45 @@ def test_the_same_decision_again_has_nothing_to_write(window: Window) -> None:
     shown = window.send("/judging", decided(window)).text
     window.send("/judging/write", fields(shown, "/judging/write"))
     assert "says so already" in window.send("/judging", decided(window)).text
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="needs a folder that nobody may write to")
+def test_a_file_that_cannot_be_written_is_told_and_the_form_is_kept(folder: Path) -> None:
+    file = Path("/proc/policy.toml")
+    with served(open_run(folder, "run"), EditedPolicy(file)) as visitor:
+        visitor.enter()
+        window = Window(visitor, folder, file)
+        shown = window.send("/judging", decided(window, owner="Ward 9")).text
+        answer = window.send("/judging/write", fields(shown, "/judging/write"))
+
+    assert answer.status == 409
+    assert "Nothing was written" in answer.text
+    assert "a writable folder is required" in answer.text
+    assert "Ward 9" in answer.text
+    assert "Traceback" not in answer.text
+
+
+def test_a_run_that_the_file_did_not_judge_is_told_of_and_decided_on(window: Window) -> None:
+    told = "was judged by the policy <bdi>default</bdi> as it was then"
+    assert told in window.page_of(window.finding())
+    assert window.send("/judging", decided(window)).status == 200
+    window.file.unlink()
+    assert told not in window.page_of(window.finding())
+
+
+@pytest.mark.slow
+def test_the_page_falls_silent_once_the_run_is_judged_by_the_file(
+    window: Window, tmp_path: Path
+) -> None:
+    run = shutil.copytree(window.run, tmp_path / "run")
+    run_command("judge", run, "--policy", window.file, "--no-pdf")
+    with served(open_run(run, "run"), EditedPolicy(window.file)) as visitor:
+        visitor.enter()
+        judged = Window(visitor, run, window.file)
+        assert "as it was then" not in judged.page_of(judged.finding())
+        shown = judged.send("/judging", decided(judged)).text
+        judged.send("/judging/write", fields(shown, "/judging/write"))
+        assert "as it was then" in judged.page_of(judged.finding())
 
 
 def test_only_forms_are_taken(window: Window) -> None:

@@ -12,7 +12,13 @@ from pathlib import Path
 import polars as pl
 import pytest
 
+from audit.runs.audit import run_audit
+from audit.runs.folder import write_run
+from audit.runs.instances import instance_frame, write_instances
 from fixtures.explored import Visitor, entered
+from fixtures.labelled import labelled, repeated, tree
+from fixtures.predicted import predicted
+from fixtures.sealed_files import reseal
 from tests.unit.reports.explorer.conftest import HOSTILE, WIDE
 
 PAGES = (
@@ -85,11 +91,37 @@ def test_a_file_has_the_rows_of_the_pages_and_says_what_it_is(
     assert titles["d"] == "'=1+1"
 
 
+@pytest.mark.parametrize("sheet", ["data-partners", "model-partners"])
+def test_on_every_node_s_page_and_in_its_file_are_the_pairs_with_that_end(
+    visitor: Visitor, folder: Path, sheet: str
+) -> None:
+    name = "pairs" if sheet == "data-partners" else "model_pairs"
+    restricted = folder / "restricted"
+    pairs = pl.read_parquet(restricted / f"{name}.parquet").select("a", "b", "joint").rows()
+    for node in pl.read_parquet(restricted / "nodes.parquet")["node"]:
+        wanted = {(b if a == node else a, joint) for a, b, joint in pairs if node in (a, b)}
+        told = file_of(visitor, "/node", sheet, id=node, relation="", order="node")
+        assert {(row["node"], int(row["joint"])) for row in told} == wanted
+        assert len(told) == len(wanted)
+        shown = [
+            (row[0].split()[-1], row[2])
+            for start in range(0, len(told), 25)
+            for row in rows_of(
+                visitor.get("/node", id=node, relation="", order="node", start=str(start)).text,
+                sheet,
+            )
+        ]
+        assert shown == [(row["node"], row["joint"]) for row in told]
+
+
 @pytest.mark.parametrize(
     ("path", "name"),
     [
         ("/node", "id"), ("/pair", "a"), ("/finding", "id"), ("/instance", "id"),
-        ("/hierarchy", "id"), ("/branches", "id"),
+        ("/hierarchy", "id"), ("/branches", "id"), ("/findings", "check"), ("/findings", "branch"),
+        ("/findings", "severity"), ("/findings", "state"), ("/model", "name"), ("/node", "csv"),
+        ("/instances", "nodes"), ("/instances", "predicted"), ("/instances", "outcome"),
+        ("/instances", "finding"), ("/instances", "order"), ("/search", "q"),
     ],
 )  # fmt: skip
 @pytest.mark.parametrize("value", [HOSTILE, "../../etc/passwd", "\x00", "é" * 3000, "{{7*7}}", ""])
@@ -98,7 +130,7 @@ def test_what_the_run_does_not_have_is_said_in_plain_text(
 ) -> None:
     answer = visitor.get(path, **{name: value})
 
-    assert answer.status in (200, 404)
+    assert answer.status in (200, 303, 404)
     assert HOSTILE not in answer.text
     assert "Traceback" not in answer.text
 
@@ -147,12 +179,52 @@ def test_the_neighbours_of_an_instance_are_those_of_its_query(visitor: Visitor) 
     assert "script" in before[1]
 
 
+def test_values_and_bars_on_a_graph_are_those_that_the_guide_names(tmp_path: Path) -> None:
+    graph = tree("A B < root", "a1 d < A", "b1 d < B")
+    dataset = labelled(graph, {"one": ["d"]})
+    predictions = predicted(dataset, {"one": {"a1": 0.3, "b1": 0.2, "d": 0.5}})
+    run = write_run(run_audit(dataset, predictions=predictions), tmp_path / "run")
+    write_instances(instance_frame(dataset, predictions), run)
+    reseal(run)
+    with entered(run, show_instances=True) as visitor:
+        text = visitor.get("/instance", id="one").text
+
+    drawn = set()
+    for row in text.split('class="tree-row')[2:]:
+        node = re.search(r'href="/node\?id=(\w+)"', row)
+        score = re.search(r'score </span>([\d.]+)</b>.*?<rect x="[\d.]+" width="([\d.]+)"', row)
+        assert node
+        assert score
+        drawn.add((node[1], float(score[1]), float(score[2]) / 1000))
+    assert drawn == {
+        ("root", 1.0, 1.0),
+        *{("A", 0.8, 0.55), ("B", 0.7, 0.45)},
+        *{("a1", 0.3, 0.3), ("b1", 0.2, 0.2), ("d", 0.5, 0.25)},
+    }
+
+
 def test_the_bars_of_an_instance_are_those_of_its_tree(visitor: Visitor) -> None:
     text = visitor.get("/instance", id="two").text
 
     drawn = re.findall(r'class="bar label"[^>]*><rect x="([\d.]+)" width="([\d.]+)"', text)
     assert ("0.0", "1000.0") in drawn
     assert drawn.count(("0.0", "250.0")) + drawn.count(("750.0", "250.0")) >= 1
+
+
+def test_an_interval_on_the_page_of_a_pair_holds_the_number_beside_it(tmp_path: Path) -> None:
+    zoo = tree(
+        *("mammal bird < animal", "cow dog cat < mammal", "owl jay < bird"),
+        *("calf bull < cow", "owlet barn < owl"),
+    )
+    often = [["calf", "owlet"], ["dog", "jay"], ["cat", "jay"], ["cat", "dog"]]
+    seldom = [["bull", "jay"], ["dog", "barn"], ["calf", "jay"], ["dog", "owlet"]]
+    releases = repeated([*((60, own) for own in often), *((9, own) for own in seldom)])
+    with entered(write_run(run_audit(labelled(zoo, releases)), tmp_path / "run")) as visitor:
+        text = visitor.get("/pair", a="cow", b="owl").text
+
+    held = re.findall(r"<dd>([\d.]+) <small[^>]*>([\d.]+) to ([\d.]+)</small>", text)
+    assert held
+    assert all(float(low) <= float(value) <= float(high) for value, low, high in held)
 
 
 def test_a_search_for_one_node_leads_to_it(visitor: Visitor) -> None:
@@ -185,6 +257,17 @@ def test_without_restricted_tables_the_shared_view_is_served(folder: Path, tmp_p
             assert answer.status == 404
             assert "restricted tables are not here" in answer.text
         assert visitor.get("/instances").status == 404
+
+
+def test_tables_that_are_gone_are_told_of_in_one_sentence(folder: Path, tmp_path: Path) -> None:
+    run = shutil.copytree(folder, tmp_path / "run")
+    with entered(run, show_instances=True) as visitor:
+        shutil.rmtree(run / "restricted")
+        answer = visitor.get("/node", id="left")
+
+    assert answer.status == 500
+    assert "cannot be read any more" in answer.text
+    assert answer.text.rstrip().endswith("</html>")
 
 
 def test_instances_are_shown_only_where_asked_for(folder: Path) -> None:

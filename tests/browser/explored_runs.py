@@ -1,0 +1,45 @@
+"""Runs of the sample data and of real releases, with their instances, for a window to open."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from fixtures.once import filled_once
+from fixtures.sample_runs import run_command
+
+ROOT = Path(__file__).parents[2]
+DATA = Path(os.environ.get("AUDIT_DATA", ROOT / "no-such-folder"))
+SAMPLE = ROOT / "sample_data"
+RUNS: dict[str, tuple[object, ...]] = {
+    "audioset": (
+        DATA / "audioset" / "labels.jsonl", "--hierarchy", DATA / "audioset" / "ontology.json",
+        "--predictions", DATA / "audioset" / "predictions.jsonl",
+    ),
+    "cifar": (
+        DATA / "softmax" / "cifar10_test_labels.npy",
+        "--hierarchy", DATA / "softmax" / "cifar10_edges.csv",
+        "--classes", DATA / "softmax" / "cifar10_classes.txt",
+        "--predictions", DATA / "softmax" / "cifar10_test_probabilities.npy",
+    ),
+    "sample": (
+        SAMPLE / "release_2", "--hierarchy", "icd9cm",
+        "--predictions", SAMPLE / "predictions.psv",
+    ),
+    "mimic": (DATA / "mimic-iii-demo", "--hierarchy", "icd9cm"),
+}  # fmt: skip
+
+
+def explored(name: str, factory: pytest.TempPathFactory) -> Path:
+    """The folder of a run, made once; the test is skipped where its data are missing."""
+    data, *options = RUNS[name]
+    if not Path(str(data)).exists():
+        pytest.skip("needs the data: set AUDIT_DATA")
+
+    def write(folder: Path) -> None:
+        out = ("--out", folder / name, "--no-pdf", "--keep-instances")
+        run_command("run", data, *options, *out)
+
+    return filled_once(f"explored_{name}", write, factory) / name
