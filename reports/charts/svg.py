@@ -20,12 +20,14 @@ VEGA_LITE = "6.4"
 """Version of Vega-Lite that the specifications are written for."""
 
 _SVG = "http://www.w3.org/2000/svg"
-_SHAPES = {"g", "path", "rect", "line", "text", "tspan", "circle"}
-_ATTRIBUTES = {
+SHAPES = {"g", "path", "rect", "line", "text", "tspan", "circle"}
+"""Elements that a drawing is made of."""
+ATTRIBUTES = {
     "d", "x", "y", "x1", "x2", "y1", "y2", "cx", "cy", "r", "width", "height", "transform",
     "fill", "fill-opacity", "stroke", "stroke-width", "stroke-opacity", "stroke-dasharray",
     "stroke-linecap", "opacity", "text-anchor", "font-family", "font-size", "font-weight",
 }  # fmt: skip
+"""Attributes that they have."""
 
 
 class DrawingError(Exception):
@@ -123,11 +125,11 @@ def _drawer() -> _Drawer:
 def _shape(element: ElementTree.Element) -> ElementTree.Element | None:
     """A copy with known shapes and attributes alone; None where nothing would be seen."""
     tag = element.tag.removeprefix(f"{{{_SVG}}}")
-    if tag not in _SHAPES or element.get("display") == "none":
+    if tag not in SHAPES or element.get("display") == "none":
         return None
     copy = ElementTree.Element(
         f"{{{_SVG}}}{tag}",
-        {name: value for name, value in element.attrib.items() if name in _ATTRIBUTES},
+        {name: value for name, value in element.attrib.items() if name in ATTRIBUTES},
     )
     copy.text = element.text
     copy.extend(shape for shape in map(_shape, element) if shape is not None)

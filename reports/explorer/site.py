@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
-from functools import cache
+from dataclasses import dataclass, replace
+from functools import cache, cached_property
 from http import HTTPStatus
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any
@@ -14,8 +14,10 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, PlainTextResponse, Response
 
 from audit.results.exploration import ExploredRun, Page, PolicyEditor, RunsBeside
+from reports.chapters.report import Report, build
 from reports.charts.palette import LIGHT
 from reports.explorer.guard import Guard
+from reports.explorer.pictures import Picture, svg_file
 from reports.explorer.sheets import Column, Sheet, csv_text, span_of
 from reports.html import script, style
 from reports.words.words import counted, decimal, number, percent, points, printable
@@ -48,6 +50,11 @@ class Site:
     guard: Guard | None = None
     plain: bool = False
     """Whether pages are written as files, where no form can be sent."""
+
+    @cached_property
+    def report(self) -> Report:
+        """The report as it may be shared, without the picture of its first page."""
+        return replace(build(self.run.shared), sketch=None)
 
     def page(
         self,
@@ -117,14 +124,38 @@ class Site:
         span = span_of(asked)
         page = rows(span)
         if "csv" in asked:
-            return self._file(id, csv_text(columns, page.rows, in_full=self.run.in_full))
+            text = csv_text(columns, page.rows, in_full=self.run.in_full)
+            return _file(f"{id}{_kind(self.run.in_full)}.csv", text, "text/csv")
         return Sheet(id, caption, columns, page, span, request.url.path, asked, orders or {}, order)
 
-    def _file(self, id: str, text: str) -> Response:
-        kind = "-unsuppressed" if self.run.in_full else ""
-        name = f"{id}{kind}.csv"
-        headers = {"content-disposition": f'attachment; filename="{name}"'}
-        return PlainTextResponse(text, media_type="text/csv", headers=headers)
+    def picture(self, request: Request, id: str, picture: Picture) -> Picture | Response:
+        """A drawing of a page; or, where the address asks for it, its file.
+
+        Args:
+            request: The request; ``svg`` of its address names the drawing.
+            id: Name of the drawing, unique on a page.
+            picture: The drawing, of numbers as the run shows them.
+        """
+        asked = parameters(request)
+        if asked.get("svg") == id:
+            return self.svg(id, picture, in_full=self.run.in_full)
+        return replace(picture, file=address(request.url.path, **{**asked, "svg": id}))
+
+    def svg(self, id: str, picture: Picture, *, in_full: bool) -> Response:
+        """A drawing as a file; arguments as in `svg_file`."""
+        tool = self.run.shared["identity"]["tool"]
+        source = f"{self.run.name} · {tool['name']} {tool['version']}"
+        text = svg_file(picture, source, in_full=in_full)
+        return _file(f"{id}{_kind(in_full)}.svg", text, "image/svg+xml")
+
+
+def _kind(in_full: bool) -> str:
+    return "-unsuppressed" if in_full else ""
+
+
+def _file(name: str, text: str, media_type: str) -> Response:
+    headers = {"content-disposition": f'attachment; filename="{name}"'}
+    return PlainTextResponse(text, media_type=media_type, headers=headers)
 
 
 def parameters(request: Request) -> dict[str, str]:

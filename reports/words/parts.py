@@ -163,6 +163,7 @@ class Plot:
         origin: Position of the neutral value, such as 1 for a ratio.
         limit: Position of the policy's limit; None without one.
         of_all: Whether the axis shows shares, with bars as parts of the whole.
+        file: Address of the plot as a file; empty where it has none.
     """
 
     lines: tuple[Line, ...]
@@ -171,6 +172,7 @@ class Plot:
     origin: float | None = None
     limit: Tick | None = None
     of_all: bool = False
+    file: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -254,7 +256,10 @@ class Drawing:
 
 @dataclass(frozen=True, slots=True)
 class Figure:
-    """A figure: drawing, text alternative, and table of its numbers."""
+    """A figure: drawing, text alternative, and table of its numbers.
+
+    ``file`` is the address of the drawing as a file; empty where it has none.
+    """
 
     id: str
     title: str
@@ -264,6 +269,7 @@ class Figure:
     key_title: str
     key: tuple[Key, ...]
     table: Table
+    file: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,6 +12,7 @@ from starlette.routing import Route
 from audit.results.exploration import Page, Row, Span
 from reports.chapters.cards import card, headline
 from reports.chapters.report import printable_view
+from reports.explorer.chapter_pictures import led_to_files
 from reports.explorer.sheets import Column, Sheet
 from reports.explorer.site import Site, finding_address, instance_address, parameters
 from reports.explorer.views.judging import choice_of, decided_in
@@ -90,6 +91,10 @@ def show_one(site: Site, request: Request) -> Response:
     thresholds = {one["name"]: one["value"] for one in site.run.shared["policy"]["thresholds"]}
     shown = printable_view(found)
     check = next(one for one in site.run.shared["checks"] if one["name"] == found["check"])
+    drawn, pictures = led_to_files(card(shown, check, "finding", thresholds), "/finding", id=wanted)
+    name = parameters(request).get("svg", "")
+    if name in pictures:
+        return site.svg(name, pictures[name], in_full=site.run.in_full)
     return site.page(
         request,
         "finding",
@@ -99,7 +104,7 @@ def show_one(site: Site, request: Request) -> Response:
             (check["title"], f"/findings?check={check['name']}"),
         ],
         finding=found,
-        card=card(shown, check, "finding", thresholds),
+        card=drawn,
         cases=cases,
         explains=[one for one in every if wanted in one["folded"]],
         explained_by=[one for one in every if one["id"] in found["folded"]],

@@ -10,15 +10,16 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
+from audit.base.node_names import title_and_code
 from audit.results.exploration import NodeView, Row
 from audit.results.findings import OF_MODEL
 from reports.charts.icicle import icicle_drawing
 from reports.charts.icicle_layout import icicle
+from reports.explorer.pictures import Picture
 from reports.explorer.sheets import Column, Sheet
 from reports.explorer.site import Site, address, parameters
 from reports.explorer.views import beside
 from reports.words import metric_words
-from reports.words.parts import Drawing
 from reports.words.words import words
 
 LEVEL = (
@@ -66,6 +67,10 @@ def show(site: Site, request: Request) -> Response:
     )
     if not isinstance(sheet, Sheet):
         return sheet
+    picture = _picture(site, view)
+    drawn = picture and site.picture(request, "hierarchy", picture)
+    if isinstance(drawn, Response):
+        return drawn
     return site.page(
         request,
         "hierarchy",
@@ -76,7 +81,7 @@ def show(site: Site, request: Request) -> Response:
         ],
         view=view,
         sheet=sheet,
-        drawing=_drawing(site, view),
+        drawn=drawn,
         used=len(children),
     )
 
@@ -119,7 +124,7 @@ def _metrics(site: Site, request: Request, rows: Sequence[Row]) -> Sheet | Respo
     )
 
 
-def _drawing(site: Site, view: NodeView) -> Drawing | None:
+def _picture(site: Site, view: NodeView) -> Picture | None:
     """The most frequent nodes of the two levels below a node; None if none is in use."""
     rows = [_bar(view.node, None, 0)]
     for child in view.children[:MOST_BARS]:
@@ -132,7 +137,11 @@ def _drawing(site: Site, view: NodeView) -> Drawing | None:
         return None
     cells = icicle([*used.values()])
     roles = {cell.row["node"]: ROLES[cell.column] for cell in cells}
-    return icicle_drawing(cells, roles, columns=2, height=520, address=_opened)
+    return Picture(
+        title=f"Below {title_and_code(view.node['node'], view.node['title'])}, by instances",
+        told="The most frequent nodes of the two levels below; each bar opens its node.",
+        drawing=icicle_drawing(cells, roles, columns=2, height=520, address=_opened),
+    )
 
 
 def _opened(node: str) -> str:

@@ -11,6 +11,7 @@ from starlette.routing import Route
 from audit.results.exploration import InstanceQuery, Page, Row, Span
 from reports.chapters.cards import headline
 from reports.chapters.report import printable_view
+from reports.explorer.pictures import Picture
 from reports.explorer.sheets import Column, Sheet
 from reports.explorer.site import (
     Crumb,
@@ -23,6 +24,7 @@ from reports.explorer.site import (
 from reports.explorer.views.marks import marks
 from reports.explorer.views.media import shown_media
 from reports.instance.instance import DEEPEST, TONES, branches
+from reports.instance.tree_drawing import tree_drawing
 
 LABELLED = (
     Column("instance", "Instance", "instance"),
@@ -105,6 +107,18 @@ def show_one(site: Site, request: Request) -> Response:
     before, after = site.run.neighbours(wanted, query)
     kept = asked_of(query)
     view = printable_view(found)
+    tree = site.picture(
+        request,
+        "tree",
+        Picture(
+            title=f"Instance {wanted}",
+            told="The labels of one instance as a tree; the bar of a node lies within that of the "
+            "node above.",
+            drawing=tree_drawing(view, view["lines"]),
+        ),
+    )
+    if isinstance(tree, Response):
+        return tree
     findings = {finding["id"]: finding for finding in site.run.findings()}
     return site.page(
         request,
@@ -115,6 +129,7 @@ def show_one(site: Site, request: Request) -> Response:
             ("Instances", address("/instances", **kept)),
         ],
         view=view,
+        tree_file=tree,
         branches=branches(view["lines"]),
         deeper=sum(line["level"] > DEEPEST for line in view["lines"]),
         deepest=DEEPEST,

@@ -8,12 +8,15 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route
 
+from audit.base.node_names import title_and_code
 from audit.results.exploration import APART, PARTNER_ORDERS, NodeView, Page, Row, Source, Span
+from reports.charts.count_bars import count_bars
+from reports.explorer.pictures import Picture
 from reports.explorer.sheets import Column, Sheet
 from reports.explorer.site import Site, node_address, parameters
 from reports.explorer.views import beside
 from reports.words import metric_words
-from reports.words.words import RELATION, words
+from reports.words.words import RELATION, number, printable, words
 
 PARTNERS = (
     Column("node", "Together with", "node"),
@@ -30,6 +33,8 @@ CHILDREN = (
     Column("direct", "Labelled itself", "count"),
     Column("below", "Nodes right below", "count"),
 )
+MOST_SIBLINGS = 12
+"""Siblings that are drawn at most."""
 FOUND = (
     Column("node", "Node", "node"),
     Column("support", "Instances", "count"),
@@ -68,6 +73,9 @@ def show(site: Site, request: Request) -> Response:
     files = [sheet for sheet in (*sheets, *in_runs) if not isinstance(sheet, Sheet)]
     if files:
         return files[0]
+    siblings = site.picture(request, "siblings", _siblings(view))
+    if isinstance(siblings, Response):
+        return siblings
     return site.page(
         request,
         "node",
@@ -77,6 +85,8 @@ def show(site: Site, request: Request) -> Response:
         residual=_residual(view),
         sheets=sheets,
         in_runs=in_runs,
+        most_siblings=MOST_SIBLINGS,
+        siblings=siblings,
         asked=asked,
         relations=RELATIONS,
         findings=[
@@ -129,6 +139,25 @@ def _seen(row: Row) -> Row:
 def _children(site: Site, request: Request, view: NodeView) -> Sheet | Response:
     return site.sheet(
         request, "children", "Right below it", CHILDREN, lambda span: span.of(view.children)
+    )
+
+
+def _siblings(view: NodeView) -> Picture:
+    """The node among the most frequent of its siblings, as on its page."""
+    shown = view.siblings[:MOST_SIBLINGS]
+    ids = [row["node"] for row in shown]
+    own = view.node["node"]
+    names = [printable(title_and_code(row["node"], row["title"])) for row in shown]
+    counts = [row["support"] for row in shown]
+    return Picture(
+        title=f"{title_and_code(own, view.node['title'])} among its siblings, by instances",
+        told="; ".join(
+            f"{name}: {number(count)}" for name, count in zip(names, counts, strict=True)
+        )
+        + ".",
+        drawing=count_bars(
+            [*zip(names, counts, strict=True)], ids.index(own) if own in ids else -1
+        ),
     )
 
 

@@ -11,11 +11,12 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from audit.base.node_names import title_and_code
-from audit.results.exploration import PairView, Row, Source
+from audit.results.exploration import NodeView, PairView, Row, Source
 from reports.charts.graph_picture import GraphEdge, draw_graph
+from reports.explorer.pictures import Picture
 from reports.explorer.sheets import Column, Sheet
 from reports.explorer.site import Site, address, node_address, pair_address, parameters
-from reports.words.parts import Drawing
+from reports.words.words import printable
 
 CARRIERS = (
     Column("a", "Label", "node", title="title_a"),
@@ -23,6 +24,15 @@ CARRIERS = (
     Column("joint", "Instances with both", "count", beside="expected_length"),
     Column("expected_length", "Expected", "number"),
     Column("ratio", "Times expected", "number"),
+)
+MATRIX = (
+    Column("a", "Node", "node", title="title_a"),
+    Column("b", "With", "node", title="title_b"),
+    Column("joint", "Instances with both", "count"),
+    Column("expected", "Expected if independent", "number"),
+    Column("expected_length", "Expected", "number"),
+    Column("ratio", "Times expected", "number"),
+    Column("lift", "Lift", "number"),
 )
 RELATED = {
     "ancestor": "stand one above the other",
@@ -74,6 +84,10 @@ def show_pair(site: Site, request: Request) -> Response:
     )
     if not isinstance(carriers, Sheet):
         return carriers
+    drawing = picture(view)
+    drawn = drawing and site.picture(request, "pair", drawing)
+    if isinstance(drawn, Response):
+        return drawn
     findings = {finding["id"]: finding for finding in site.run.findings()}
     return site.page(
         request,
@@ -82,7 +96,7 @@ def show_pair(site: Site, request: Request) -> Response:
         crumbs=[(_name(node), node_address(node["node"])) for node in (view.a, view.b)],
         view=view,
         relation=RELATED[view.relation],
-        picture_of=picture(view),
+        picture_of=drawn,
         carriers=carriers,
         findings=[findings[id] for id in view.findings],
     )
@@ -99,6 +113,9 @@ def show_branches(site: Site, request: Request) -> Response:
         return site.missing(request, f"The hierarchy has no node {node}.")
     source: Source = "model" if asked.get("of") == "model" and site.run.has_model else "data"
     pairs = site.run.branches(node, source)
+    sheet = _matrix_sheet(site, request, view, source, pairs)
+    if not isinstance(sheet, Sheet):
+        return sheet
     there = {end for row in pairs for end in (row["a"], row["b"])}
     children = [row for row in view.children if row["node"] in there]
     return site.page(
@@ -112,7 +129,19 @@ def show_branches(site: Site, request: Request) -> Response:
         children=children,
         squares=squares(children, pairs),
         source=source,
+        sheet=sheet,
         unused=len(view.children) - len(children),
+    )
+
+
+def _matrix_sheet(
+    site: Site, request: Request, view: NodeView, source: Source, pairs: Sequence[Row]
+) -> Sheet | Response:
+    """The numbers of the matrix, a row for each two nodes that stand together."""
+    titles = {row["node"]: row["title"] for row in view.children}
+    rows = [{**row, "title_a": titles[row["a"]], "title_b": titles[row["b"]]} for row in pairs]
+    return site.sheet(
+        request, f"{source}-branches", "Two nodes together", MATRIX, lambda span: span.of(rows)
     )
 
 
@@ -144,7 +173,7 @@ def _square(one: Row, other: Row, row: Mapping[str, float] | None) -> Square:
     return Square(f"{ratio:.2f}", shade, told, to)
 
 
-def picture(view: PairView) -> Drawing | None:
+def picture(view: PairView) -> Picture | None:
     """Both nodes below what they have in common; None if that is too much to draw."""
     if not 1 < len(view.drawn) <= MOST_DRAWN:
         return None
@@ -154,7 +183,12 @@ def picture(view: PairView) -> Drawing | None:
         for row in view.drawn
         for parent in row["parents"]
     ]
-    return draw_graph([_name(row) for row in view.drawn], edges)
+    return Picture(
+        title=f"{_name(view.a)} and {_name(view.b)} in the hierarchy",
+        told="Both nodes and all that lies between them and what they have in common; arrows lead "
+        "from a node to its children.",
+        drawing=draw_graph([printable(_name(row)) for row in view.drawn], edges),
+    )
 
 
 def _name(node: Row) -> str:

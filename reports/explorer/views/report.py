@@ -8,9 +8,9 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from reports.chapters.report import build
 from reports.chapters.sections import sections
-from reports.explorer.site import Site
+from reports.explorer.chapter_pictures import led_to_files
+from reports.explorer.site import Site, parameters
 
 
 def routes(site: Site) -> list[Route]:
@@ -19,7 +19,10 @@ def routes(site: Site) -> list[Route]:
 
 
 def show(site: Site, request: Request) -> Response:
-    """The report."""
-    report = build(site.run.shared)
+    """The report; its pictures show what may be shared, and so do their files."""
+    report, pictures = led_to_files(site.report, "/report")
+    name = parameters(request).get("svg", "")
+    if name in pictures:
+        return site.svg(name, pictures[name], in_full=False)
     chapters = sections(report, paper=False)
     return site.page(request, "report", "Report", report=report, sections=chapters, paper=False)
