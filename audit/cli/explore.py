@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+from datetime import date
 from pathlib import Path
 from typing import Annotated
 
@@ -58,11 +59,14 @@ def explore(
         _refuse_unshown(media, show_instances and static is None)
         folders = [run, *(beside or ())]
         names = [_name(folder) for folder in folders]
+        day = imprint_of_run(run).day
         if static is not None:
             _refuse_several(folders)
-            _write_shared(run, names[0], static, force)
+            _write_shared(run, names[0], day, static, force)
             return
-        opened = open_run(run, names[0], show_instances=show_instances, media=media, unsealed=force)
+        opened = open_run(
+            run, names[0], day=day, show_instances=show_instances, media=media, unsealed=force
+        )
         for note in opened.media.notes if opened.media else ():
             typer.echo(note, err=True)
         others = open_beside(opened, folders, names, unsealed=force) if beside else None
@@ -101,10 +105,10 @@ def _tell(address: str) -> None:
     typer.echo("It opens one browser on this machine; Ctrl-C ends it.", err=True)
 
 
-def _write_shared(run: Path, name: str, folder: Path, force: bool) -> None:
+def _write_shared(run: Path, name: str, day: date | None, folder: Path, force: bool) -> None:
     """Write the shared view of a run as plain files; no restricted table is read."""
     from audit.runs.exploring.opened_run import open_shared
     from reports.explorer.plain_files import write_plain_files
 
-    files = write_plain_files(open_shared(run, name, unsealed=force), folder)
+    files = write_plain_files(open_shared(run, name, day=day, unsealed=force), folder)
     typer.echo(f"{files} files: open {folder / 'index.html'}")

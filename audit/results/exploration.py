@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import date
 from typing import Any, Literal, Protocol, TypeAlias
 
 Row: TypeAlias = Mapping[str, Any]
@@ -153,6 +154,10 @@ class ExploredRun(Protocol):
         """Its folder, as named by the user."""
 
     @property
+    def day(self) -> date | None:
+        """Day that the run was made or judged; None if it is not known."""
+
+    @property
     def shared(self) -> Mapping[str, Any]:
         """The content of ``result.json``."""
 
@@ -174,7 +179,7 @@ class ExploredRun(Protocol):
 
     @property
     def root(self) -> str:
-        """The root of the hierarchy; empty if nodes cannot be looked at."""
+        """The root of the hierarchy; empty if no node can be looked at."""
 
     def findings(self) -> Sequence[Row]:
         """All findings in report order.
@@ -188,10 +193,10 @@ class ExploredRun(Protocol):
         """Rows ``instance``: the instances behind a finding."""
 
     def has_node(self, node: str) -> bool:
-        """Whether a node of this id can be looked at; labels that are refused have none."""
+        """Whether a node of this id has a page; labels that are refused have none."""
 
     def node(self, node: str) -> NodeView | None:
-        """A node in its place."""
+        """A node in its place; None if the run lacks it, or is not there in full."""
 
     def partners(
         self, node: str, source: Source, relation: str | None, order: str, span: Span

@@ -6,6 +6,7 @@ import secrets
 import socket
 from collections.abc import Callable
 from contextlib import suppress
+from functools import partial
 from typing import TYPE_CHECKING
 
 from audit.base.errors import InputError
@@ -67,7 +68,7 @@ def _pages(site: Site) -> ASGIApp:
     from starlette.applications import Starlette
     from starlette.routing import Route
 
-    from reports.explorer.site import static_file
+    from reports.explorer.site import result_json, static_file
     from reports.explorer.views import (
         beside,
         findings,
@@ -85,6 +86,7 @@ def _pages(site: Site) -> ASGIApp:
     return Starlette(
         routes=[
             *(route for view in views for route in view.routes(site)),
+            Route("/result.json", partial(result_json, site)),
             Route("/static/{name}", static_file),
         ],
         exception_handlers={

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import asyncio
 import re
+from collections import deque
 from collections.abc import Mapping
+from dataclasses import dataclass
+from hashlib import sha256
 from html import escape, unescape
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
+from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Message
 
 from audit.base.disk import on_disk, working_beside
@@ -17,6 +21,16 @@ from audit.base.errors import OutputError
 from audit.results.exploration import ExploredRun
 from reports.explorer.application import pages_of
 
+_KINDS = {
+    "text/html": "html",
+    "text/csv": "csv",
+    "text/css": "css",
+    "text/javascript": "js",
+    "image/svg+xml": "svg",
+    "application/json": "json",
+}
+_DIGITS = 12
+"""Digits of the digest in the name of a file."""
 _LINK = re.compile(r'(href|src)="(/[^"]*)"')
 
 
@@ -44,34 +58,53 @@ def write_plain_files(run: ExploredRun, folder: Path) -> int:
             hint="name another",
         )
     pages = asyncio.run(_pages(pages_of(run, plain=True)))
-    names = {address: _name(address, number) for number, address in enumerate(pages)}
+    names = {address: _name(address, page.kind) for address, page in pages.items()}
     out = folder.resolve()
     with working_beside(out) as begun, on_disk(out):
-        for address, text in pages.items():
-            (begun / names[address]).write_text(_led(text, names), "utf-8", newline="\n")
+        for address, page in pages.items():
+            text = _led(page.text, names) if page.links else page.text
+            (begun / names[address]).write_text(text, "utf-8", newline="\n")
         if out.exists():
             out.rmdir()
         begun.rename(out)
     return len(pages)
 
 
-async def _pages(app: ASGIApp) -> dict[str, str]:
-    """The text of every page and file that can be reached, by its address."""
-    pages: dict[str, str] = {}
-    waiting = ["/"]
+@dataclass(frozen=True, slots=True)
+class _Page:
+    """What the application answers to one address.
+
+    ``kind`` is the last part of a file's name.
+    """
+
+    text: str
+    kind: str
+
+    @property
+    def links(self) -> list[str]:
+        """Addresses that it leads to; only pages lead anywhere."""
+        found = _LINK.findall(self.text) if self.kind == "html" else []
+        return [unescape(link).split("#")[0] for _, link in found]
+
+
+async def _pages(app: ASGIApp) -> dict[str, _Page]:
+    """Every page and file that can be reached, by its address."""
+    pages: dict[str, _Page] = {}
+    waiting = deque(["/"])
     while waiting:
-        address = waiting.pop(0)
+        address = waiting.popleft()
         if address not in pages:
-            pages[address] = text = await _text(app, address)
-            waiting += [_target(link) for _, link in _LINK.findall(text)]
+            pages[address] = page = await _page(app, address)
+            waiting += page.links
     return pages
 
 
-async def _text(app: ASGIApp, address: str) -> str:
+async def _page(app: ASGIApp, address: str) -> _Page:
     """What the application answers to one address."""
     parts = urlsplit(address)
     body: list[bytes] = []
     status: list[int] = []
+    kinds: list[str] = []
     scope: dict[str, Any] = {
         "type": "http",
         "http_version": "1.1",
@@ -91,16 +124,13 @@ async def _text(app: ASGIApp, address: str) -> str:
     async def send(message: Message) -> None:
         if message["type"] == "http.response.start":
             status.append(message["status"])
+            kinds.append(_KINDS[Headers(raw=message["headers"])["content-type"].split(";")[0]])
         else:
             body.append(message.get("body", b""))
 
     await app(scope, receive, send)
     assert status == [200], f"a page leads to {address}, which is answered by {status}"
-    return b"".join(body).decode("utf-8")
-
-
-def _target(link: str) -> str:
-    return unescape(link).split("#")[0]
+    return _Page(b"".join(body).decode("utf-8"), kinds[0])
 
 
 def _led(text: str, names: Mapping[str, str]) -> str:
@@ -113,11 +143,14 @@ def _led(text: str, names: Mapping[str, str]) -> str:
     return _LINK.sub(to_file, text)
 
 
-def _name(address: str, number: int) -> str:
-    """Name of the file of an address: by its place, numbered where that has several pages."""
+def _name(address: str, kind: str) -> str:
+    """Name of the file of an address: its place, and a digest where that has several pages.
+
+    The page of a node or finding is called the same in every run.
+    """
     parts = urlsplit(address)
-    place = parts.path.strip("/").replace("/", "-") or "index"
-    if parts.path.startswith("/static/"):
-        return place.removeprefix("static-")
-    kind = "csv" if "csv=" in parts.query else "html"
-    return f"{place}-{number}.{kind}" if parts.query else f"{place}.{kind}"
+    place = parts.path.removeprefix("/static/").strip("/") or "index"
+    if place.endswith(f".{kind}"):
+        return place
+    digest = sha256(parts.query.encode()).hexdigest()[:_DIGITS]
+    return f"{place}-{digest}.{kind}" if parts.query else f"{place}.{kind}"

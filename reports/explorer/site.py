@@ -14,12 +14,14 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, PlainTextResponse, Response
 
 from audit.results.exploration import ExploredRun, Page, PolicyEditor, RunsBeside
+from audit.results.result import to_json_bytes
 from reports.chapters.report import Report, build
 from reports.charts.palette import LIGHT
 from reports.explorer.guard import Guard
 from reports.explorer.pictures import Picture, svg_file
 from reports.explorer.sheets import Column, Sheet, csv_text, span_of
 from reports.html import script, style
+from reports.words.parts import Imprint
 from reports.words.words import counted, decimal, number, percent, points, printable
 
 if TYPE_CHECKING:
@@ -27,6 +29,27 @@ if TYPE_CHECKING:
 
 Crumb = tuple[str, str]
 """Words and address of a step back."""
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A place of the window: its address, its name, and what it shows."""
+
+    path: str
+    name: str
+    shows: str
+
+
+PLACES = (
+    Place("/", "Verdict", "what the audit says in short"),
+    Place("/findings", "Findings", "each with its evidence and what to do about it"),
+    Place("/hierarchy", "Hierarchy", "how its nodes are used, and what is told of each"),
+    Place("/branches", "Branches", "which parts of the hierarchy go together"),
+    Place("/model", "Model", "its metrics, and the labels that it confuses"),
+    Place("/instances", "Instances", "the records, each as a tree"),
+    Place("/history", "History", "the runs beside it, in the order of time"),
+    Place("/report", "Report", "every chapter, with policy, methods and limits"),
+)
 ICON = (
     '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 16 16"><g fill="#0f4c82">'
     '<path d="M1 1h4v14H1zM6 1h4v8H6zM11 1h4v4h-4z"/></g></svg>'
@@ -51,10 +74,27 @@ class Site:
     plain: bool = False
     """Whether pages are written as files, where no form can be sent."""
 
+    @property
+    def imprint(self) -> Imprint:
+        """What the run says of itself."""
+        return Imprint(title=self.run.name, day=self.run.day)
+
+    @property
+    def places(self) -> Sequence[Place]:
+        """The places of the window that the run has something for, in the order of their links."""
+        there = {
+            "/hierarchy": bool(self.run.root),
+            "/branches": bool(self.run.root),
+            "/model": self.run.has_model,
+            "/instances": self.run.shows_instances,
+            "/history": bool(self.beside),
+        }
+        return [place for place in PLACES if there.get(place.path, True)]
+
     @cached_property
     def report(self) -> Report:
         """The report as it may be shared, without the picture of its first page."""
-        return replace(build(self.run.shared), sketch=None)
+        return replace(build(self.run.shared, self.imprint), sketch=None)
 
     def page(
         self,
@@ -98,7 +138,7 @@ class Site:
         return self.missing(
             request,
             "This is the shared view of a run: its restricted tables are not here, and with them "
-            "no counts of single nodes, pairs and instances.",
+            "no counts of any two nodes.",
         )
 
     def sheet(
@@ -236,6 +276,11 @@ def static_files() -> Mapping[str, tuple[str, str]]:
         "report.js": (script(), "text/javascript"),
         "icon.svg": (ICON, "image/svg+xml"),
     }
+
+
+def result_json(site: Site, _: Request) -> Response:
+    """The bytes of ``result.json``."""
+    return Response(to_json_bytes(site.run.shared), media_type="application/json")
 
 
 def static_file(request: Request) -> Response:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from datetime import date
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -24,6 +25,7 @@ from audit.results.exploration import (
     Span,
 )
 from audit.results.result import AuditResult
+from audit.results.told_nodes import told_titles
 from audit.runs.exploring.found import full_findings, shared_findings
 from audit.runs.exploring.instance_list import InstanceList
 from audit.runs.exploring.media import MediaFile
@@ -41,6 +43,7 @@ def open_run(
     folder: Path,
     name: str,
     *,
+    day: date | None = None,
     show_instances: bool = False,
     media: Path | None = None,
     unsealed: bool = False,
@@ -50,6 +53,7 @@ def open_run(
     Args:
         folder: Folder of the run.
         name: What it is called.
+        day: Day that it was made or judged; None if it is not known.
         show_instances: Whether single instances may be looked at.
         media: Table of their texts and pictures.
         unsealed: As in `audit.read_run`.
@@ -68,7 +72,7 @@ def open_run(
             hint="make it with: audit run ... --keep-instances, or leave out --show-instances",
         )
     if not (folder / RESTRICTED).is_dir():
-        return open_shared(folder, name, unsealed=unsealed)
+        return open_shared(folder, name, day=day, unsealed=unsealed)
     result = read_run(folder, unsealed=unsealed)
     return FullRun(
         name,
@@ -76,6 +80,7 @@ def open_run(
         read_json(folder / RESULT),
         result,
         _partners(folder, result),
+        day=day,
         shows_instances=show_instances,
         media=None if media is None else MediaFile(media, result),
     )
@@ -95,7 +100,9 @@ def _partners(folder: Path, result: AuditResult) -> Mapping[Source, Partners]:
     return found
 
 
-def open_shared(folder: Path, name: str, *, unsealed: bool = False) -> SharedRun:
+def open_shared(
+    folder: Path, name: str, *, day: date | None = None, unsealed: bool = False
+) -> SharedRun:
     """What may be shared of a run, whatever else is there; arguments as in `open_run`.
 
     Raises:
@@ -103,20 +110,22 @@ def open_shared(folder: Path, name: str, *, unsealed: bool = False) -> SharedRun
     """
     refuse_no_run(folder)
     refuse_faults(folder, () if unsealed else SealedRun(folder).faults(restricted=False))
-    return SharedRun(name, str(folder), read_json(folder / RESULT))
+    return SharedRun(name, str(folder), read_json(folder / RESULT), day)
 
 
 class SharedRun:
-    """A run of which there is only what may be shared: its verdict and its findings."""
+    """A run of which there is only what may be shared: what ``result.json`` tells."""
 
     in_full = False
-    root = ""
     shows_instances = False
     media = None
 
-    def __init__(self, name: str, folder: str, shared: Mapping[str, Any]) -> None:
-        self.name, self.folder, self.shared = name, folder, shared
+    def __init__(self, name: str, folder: str, shared: Mapping[str, Any], day: date | None) -> None:
+        self.name, self.folder, self.shared, self.day = name, folder, shared, day
         self.has_model = shared["ledger"]["predictions"] is not None
+        self._titles = told_titles(shared)
+        tree = shared["overview"]["tree"]
+        self.root = next((row["node"] for row in tree if row["parent"] is None), "")
 
     def findings(self) -> Sequence[Row]:
         """Findings as they are shared, with their checks."""
@@ -127,11 +136,11 @@ class SharedRun:
         return Page((), 0)
 
     def has_node(self, node: str) -> bool:
-        """No: counts of single nodes are not shared."""
-        return False
+        """Whether something is told of a node."""
+        return node in self._titles
 
     def node(self, node: str) -> NodeView | None:
-        """None: counts of single nodes are not shared."""
+        """None: what lies beside and below a node is not shared in full."""
         return None
 
     def partners(
@@ -149,12 +158,27 @@ class SharedRun:
         return ()
 
     def search(self, text: str, span: Span) -> Page:
-        """None: the list of nodes is not shared."""
-        return Page((), 0)
+        """Nodes that are told of, whose id or title holds a text, in the order of their pages."""
+        wanted = text.strip().lower()
+        told = {row["node"]: row for row in self.shared["overview"]["tree"]}
+        nothing = {"instances": None, "depth": None}
+        rows = [
+            {
+                "node": node,
+                "title": title,
+                "support": told.get(node, nothing)["instances"],
+                "depth": told.get(node, nothing)["depth"],
+            }
+            for node, title in self._titles.items()
+            if wanted in node.lower() or wanted in (title or "").lower()
+        ]
+        return span.of(sorted(rows, key=lambda row: row["node"].lower() != wanted))
 
     def metrics(self) -> Sequence[Row]:
         """The metrics that are shared."""
-        return [{**row, "title": ""} for row in self.shared["metrics"]]
+        return [
+            {**row, "title": self._titles.get(row["scope"]) or ""} for row in self.shared["metrics"]
+        ]
 
     def instances(self, query: InstanceQuery, span: Span) -> Page:
         """None: instances are not shared."""
@@ -182,10 +206,11 @@ class FullRun:
         result: AuditResult,
         partners: Mapping[Source, Partners],
         *,
+        day: date | None,
         shows_instances: bool,
         media: Media | None,
     ) -> None:
-        self._partners = partners
+        self._partners, self.day = partners, day
         self.name, self.folder, self.shared, self._result = name, folder, shared, result
         self.shows_instances, self.media = shows_instances, media
         self.has_model = result.model is not None

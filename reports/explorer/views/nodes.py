@@ -14,7 +14,7 @@ from reports.charts.count_bars import count_bars
 from reports.explorer.pictures import Picture
 from reports.explorer.sheets import Column, Sheet
 from reports.explorer.site import Site, node_address, parameters
-from reports.explorer.views import beside
+from reports.explorer.views import beside, told
 from reports.words import metric_words
 from reports.words.words import RELATION, number, printable, words
 
@@ -59,7 +59,7 @@ def show(site: Site, request: Request) -> Response:
     """A node in its place, with its partners."""
     asked = parameters(request)
     if not site.run.in_full:
-        return site.withheld(request)
+        return told.show_node(site, request)
     view = site.run.node(asked.get("id", ""))
     if view is None:
         return site.missing(request, f"The hierarchy has no node {asked.get('id', '')}.")
@@ -101,8 +101,6 @@ def show(site: Site, request: Request) -> Response:
 def search(site: Site, request: Request) -> Response:
     """Nodes by id or title; the node itself where there is one alone."""
     text = parameters(request).get("q", "")
-    if not site.run.in_full:
-        return site.withheld(request)
     found = site.sheet(
         request, "found", f"Nodes for “{text}”", FOUND, lambda span: site.run.search(text, span)
     )

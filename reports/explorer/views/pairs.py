@@ -16,6 +16,7 @@ from reports.charts.graph_picture import GraphEdge, draw_graph
 from reports.explorer.pictures import Picture
 from reports.explorer.sheets import Column, Sheet
 from reports.explorer.site import Site, address, node_address, pair_address, parameters
+from reports.explorer.views import told
 from reports.words.words import printable
 
 CARRIERS = (
@@ -106,7 +107,7 @@ def show_branches(site: Site, request: Request) -> Response:
     """The children of a node beside each other."""
     asked = parameters(request)
     if not site.run.in_full:
-        return site.withheld(request)
+        return told.show_branches(site, request)
     node = asked.get("id") or site.run.root
     view = site.run.node(node)
     if view is None:

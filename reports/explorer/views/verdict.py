@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import partial
+from hashlib import sha256
 from typing import Any
 
 from starlette.requests import Request
@@ -11,8 +12,11 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from audit.results.exploration import Page
+from audit.results.result import to_json_bytes
 from reports.chapters.blocks import by_result
+from reports.chapters.imprint import stated
 from reports.chapters.report import printable_view
+from reports.chapters.tables import digests
 from reports.chapters.verdict import leading, verdict
 from reports.explorer.sheets import Column, Sheet
 from reports.explorer.site import Site
@@ -41,21 +45,29 @@ def show(site: Site, request: Request) -> Response:
     )
     if not isinstance(sheet, Sheet):
         return sheet
+    ledger, tool = shared["ledger"], shared["identity"]["tool"]
     facts = [
-        ("Instances", number(shared["ledger"]["instances"])),
-        ("Rows read", number(shared["ledger"]["rows_read"])),
+        ("Instances", number(ledger["instances"])),
+        ("Labels per instance", f"{number(ledger['labels_per_instance']['median'])} (median)"),
+        ("Rows read", number(ledger["rows_read"])),
         ("Hierarchy", shared["identity"]["hierarchy"]["name"]),
         ("Nodes", number(shared["identity"]["hierarchy"]["nodes"])),
         ("Policy", shared["identity"]["policy"]["name"]),
     ]
+    said = stated(site.imprint, f"{tool['name']} {tool['version']}", shared["policy"]["min_cell"])
     return site.page(
         request,
         "verdict",
         "Verdict",
         verdict=verdict(shared),
         leading={name: one["id"] for name, one in leading(site.run.shared["checks"]).items()},
+        stated=said[:-1],  # the line above every page says who may read it
         facts=facts,
         sheet=sheet,
+        digests=[
+            *digests(shared["identity"]),
+            ("result.json", sha256(to_json_bytes(site.run.shared)).hexdigest()),
+        ],
     )
 
 

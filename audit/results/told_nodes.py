@@ -1,0 +1,117 @@
+"""What a shared view tells of single nodes: its own rows, put together by node."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+Row: TypeAlias = Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class ToldNode:
+    """A node as a shared view tells of it. Every value in it stands in ``result.json``.
+
+    Args:
+        node: Its id.
+        title: Its title; None if it has none.
+        under: The nearest title above it, where it has none; None if that is not told.
+        picture: Its row of ``overview.tree``; None if it is not pictured.
+        branch: Its row of ``overview.branches``; None if it is no branch that is told.
+        coverage: Its row of ``overview.coverage.branches``; None likewise.
+        residual: Its row of ``overview.residuals``; None if its catch-all labels are not told.
+        above: Rows of ``overview.tree`` above it, those nearest the root first.
+        below: Rows of ``overview.tree`` right below it.
+        pairs: Rows of ``overview.pairs`` and ``overview.branch_pairs`` with it at either end, each
+            with the other end as ``node, title``.
+        beside_model: The same of ``overview.data_beside_model``.
+        metrics: Rows of ``metrics`` of the node alone.
+    """
+
+    node: str
+    title: str | None
+    under: str | None
+    picture: Row | None
+    branch: Row | None
+    coverage: Row | None
+    residual: Row | None
+    above: Sequence[Row]
+    below: Sequence[Row]
+    pairs: Sequence[Row]
+    beside_model: Sequence[Row]
+    metrics: Sequence[Row]
+
+
+def told_titles(shared: Mapping[str, Any]) -> Mapping[str, str | None]:
+    """The nodes that a shared view tells of, with their titles: pictured ones first.
+
+    Codes that findings name and the hierarchy lacks are not among them.
+    """
+    titles: dict[str, str | None] = {}
+    for node, title in _titled(shared["overview"]):
+        titles.setdefault(node, title)
+    placed = {line["node"] for line in shared["overview"]["lineage"]}
+    for check in shared["checks"]:
+        for finding in check["findings"]:
+            for one in finding["nodes"]:
+                if one["id"] in placed:
+                    titles.setdefault(one["id"], one["title"])
+    return titles
+
+
+def _titled(overview: Mapping[str, Any]) -> Iterator[tuple[str, str | None]]:
+    coverage = overview["coverage"]["branches"]
+    for rows in (overview["tree"], overview["branches"], coverage, overview["residuals"]):
+        yield from ((row["node"], row["title"]) for row in rows)
+    yield from ((row["node"], row["title"]) for row in overview["scopes"])
+    for rows in (overview["pairs"], overview["data_beside_model"]):
+        for row in rows:
+            yield from ((row[end], row[f"title_{end}"]) for end in ("a", "b"))
+
+
+def told_node(shared: Mapping[str, Any], node: str) -> ToldNode | None:
+    """What a shared view tells of a node; None if that is nothing."""
+    titles, overview = told_titles(shared), shared["overview"]
+    if node not in titles:
+        return None
+    tree = overview["tree"]
+    line = _own(overview["lineage"], node)
+    up = set(_upwards(tree, node) if line is None else line["above"]) - {node}
+    return ToldNode(
+        node=node,
+        title=titles[node],
+        under=None if line is None else line["below"],
+        picture=_own(tree, node),
+        branch=_own(overview["branches"], node),
+        coverage=_own(overview["coverage"]["branches"], node),
+        residual=_own(overview["residuals"], node),
+        above=[row for row in tree if row["node"] in up],
+        below=[row for row in tree if row["parent"] == node],
+        pairs=[*_seen((*overview["pairs"], *overview["branch_pairs"]), node, titles)],
+        beside_model=[*_seen(overview["data_beside_model"], node, titles)],
+        metrics=[row for row in shared["metrics"] if row["scope"] == node],
+    )
+
+
+def _own(rows: Sequence[Row], node: str) -> Row | None:
+    return next((row for row in rows if row["node"] == node), None)
+
+
+def _upwards(tree: Sequence[Row], node: str) -> Iterator[str]:
+    """The nodes of the picture above one of them."""
+    parents = {row["node"]: row["parent"] for row in tree}
+    above = parents.get(node)
+    while above is not None:
+        yield above
+        above = parents.get(above)
+
+
+def _seen(
+    rows: Sequence[Row], node: str, titles: Mapping[str, str | None]
+) -> Iterator[dict[str, Any]]:
+    """Rows of pairs with a node at either end, seen from it."""
+    for row in rows:
+        if node in (row["a"], row["b"]):
+            other = row["b"] if row["a"] == node else row["a"]
+            yield {**row, "node": other, "title": titles.get(other)}
