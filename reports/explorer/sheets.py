@@ -102,7 +102,7 @@ class Sheet:
     def before(self) -> str:
         """Address of the page before this; empty if this is the first."""
         before = max(min(self.span.offset, self.page.total) - ROWS, 0)
-        return self._address(start=str(before)) if self.span.offset else ""
+        return self._address(start=str(before) if before else None) if self.span.offset else ""
 
     @property
     def after(self) -> str:
@@ -120,8 +120,8 @@ class Sheet:
         return self._address(order=order, start=None)
 
     def _address(self, **changed: str | None) -> str:
-        asked = {**self.asked, **changed}
-        return f"{self.path}?{urlencode({k: v for k, v in asked.items() if v})}"
+        asked = {name: value for name, value in {**self.asked, **changed}.items() if value}
+        return f"{self.path}?{urlencode(asked)}" if asked else self.path
 
 
 def csv_text(columns: Sequence[Column], rows: Sequence[Row], *, in_full: bool) -> str:

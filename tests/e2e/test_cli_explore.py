@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import shutil
 import signal
@@ -10,6 +11,7 @@ import subprocess
 import sys
 import urllib.error
 import urllib.request
+from datetime import date
 from pathlib import Path
 
 import polars as pl
@@ -235,3 +237,16 @@ def test_plain_files_are_of_one_run(run: Path, other: Path, tmp_path: Path) -> N
     assert "--static or --beside is required, not both" in told
     assert f"audit history {run} {other}" in " ".join(told.split())
     assert not (tmp_path / "public").exists()
+
+
+def test_the_plain_files_say_the_day_of_the_run_and_show_nothing_restricted(
+    run: Path, tmp_path: Path
+) -> None:
+    day = json.loads((run / "manifest.json").read_text())["settings"]["today"]
+    done = CliRunner().invoke(app, ["explore", str(run), "--static", str(tmp_path / "public")])
+
+    assert done.exit_code == 0, done.output
+    first = (tmp_path / "public" / "index.html").read_text("utf-8")
+    assert f"{date.fromisoformat(day):%B %Y}" in first
+    assert "Unsuppressed" not in first
+    assert "a new or an empty folder is required" in refused(run, "--static", tmp_path / "public")

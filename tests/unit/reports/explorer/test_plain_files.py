@@ -2,22 +2,29 @@
 
 from __future__ import annotations
 
+import json
 import re
 import shutil
+from datetime import date
+from hashlib import sha256
 from html import unescape
 from pathlib import Path
+from xml.etree import ElementTree
 
 import pytest
 
 from audit.base.errors import OutputError
-from audit.runs.exploring.opened_run import open_run, open_shared
+from audit.results.told_nodes import told_titles
+from audit.runs.exploring.opened_run import SharedRun, open_run, open_shared
 from reports.explorer.plain_files import write_plain_files
+
+DAY = date(2026, 3, 1)
 
 
 @pytest.fixture(scope="module")
 def written(folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     out = tmp_path_factory.mktemp("plain") / "public"
-    files = write_plain_files(open_shared(folder, "run"), out)
+    files = write_plain_files(open_shared(folder, "run", day=DAY), out)
     assert files == len([*out.iterdir()])
     return out
 
@@ -42,9 +49,54 @@ def test_each_finding_that_is_shared_has_a_page(written: Path, folder: Path) -> 
         assert sum(f"Finding: {finding['id']}\n" in unescape(text) for text in texts) == 1
 
 
+def test_each_node_that_is_told_has_a_page(written: Path, folder: Path) -> None:
+    titles = told_titles(open_shared(folder, "run").shared)
+
+    texts = [unescape(page.read_text("utf-8")) for page in written.glob("node-*.html")]
+    headings = {text[text.index("<h1>") : text.index("</h1>")] for text in texts}
+    assert len(headings) == len(titles) > 1
+    assert all(sum(f"<bdi>{node}</bdi>" in one for one in headings) == 1 for node in titles)
+    (root,) = (text for text in texts if "<bdi>root</bdi></h1>" in text)
+    assert "<dt>Instances</dt>" in root
+
+
+def test_the_first_page_says_when_and_what_it_rests_on(written: Path, folder: Path) -> None:
+    text = unescape((written / "index.html").read_text("utf-8"))
+    content = (folder / "result.json").read_bytes()
+    identity = json.loads(content)["identity"]
+
+    assert (written / "result.json").read_bytes() == content
+    assert "1 March 2026" in text
+    for digest in (sha256(content).hexdigest(), identity["hierarchy"]["sha256"]):
+        assert digest in text
+    for page in ("findings", "hierarchy", "branches", "report"):
+        assert f'<li><a href="{page}.html">' in text
+
+
+def test_pictures_are_files_that_may_be_shared(written: Path) -> None:
+    pictures = [path for path in written.glob("*.svg") if path.name != "icon.svg"]
+    assert pictures
+    for path in pictures:
+        text = path.read_text("utf-8")
+        assert ElementTree.fromstring(text).tag.endswith("svg")
+        assert "unsuppressed" not in text
+
+
+def test_a_page_is_called_the_same_whatever_else_a_run_holds(
+    written: Path, folder: Path, tmp_path: Path
+) -> None:
+    shared = dict(open_shared(folder, "run").shared)
+    shared["checks"] = [{**check, "findings": [], "total": 0} for check in shared["checks"]]
+    write_plain_files(SharedRun("run", shared, DAY), tmp_path / "fewer")
+
+    fewer = {path.name for path in (tmp_path / "fewer").iterdir()}
+    assert fewer < {path.name for path in written.iterdir()}
+    assert any(name.startswith("node-") for name in fewer)
+
+
 def test_no_restricted_table_is_read(folder: Path, written: Path, tmp_path: Path) -> None:
     shutil.copytree(folder, tmp_path / "run", ignore=shutil.ignore_patterns("restricted"))
-    write_plain_files(open_shared(tmp_path / "run", "run"), tmp_path / "again")
+    write_plain_files(open_shared(tmp_path / "run", "run", day=DAY), tmp_path / "again")
 
     assert {path.name: path.read_bytes() for path in (tmp_path / "again").iterdir()} == {
         path.name: path.read_bytes() for path in written.iterdir()
