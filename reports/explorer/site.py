@@ -15,7 +15,7 @@ from starlette.responses import HTMLResponse, PlainTextResponse, Response
 
 from audit.results.exploration import ExploredRun, Page, PolicyEditor, RunsBeside
 from audit.results.result import to_json_bytes
-from reports.chapters.report import Report, build
+from reports.chapters.report import Report, build, printable_view
 from reports.charts.palette import LIGHT
 from reports.explorer.guard import Guard
 from reports.explorer.pictures import Picture, svg_file
@@ -90,6 +90,17 @@ class Site:
             "/history": bool(self.beside),
         }
         return [place for place in PLACES if there.get(place.path, True)]
+
+    @cached_property
+    def result_json(self) -> bytes:
+        """The bytes of ``result.json``."""
+        return to_json_bytes(self.run.shared)
+
+    @cached_property
+    def printable_shared(self) -> Mapping[str, Any]:
+        """The shared view, every text fit to stand on a page."""
+        shared: Mapping[str, Any] = printable_view(self.run.shared)
+        return shared
 
     @cached_property
     def report(self) -> Report:
@@ -279,8 +290,8 @@ def static_files() -> Mapping[str, tuple[str, str]]:
 
 
 def result_json(site: Site, _: Request) -> Response:
-    """The bytes of ``result.json``."""
-    return Response(to_json_bytes(site.run.shared), media_type="application/json")
+    """What may be shared, as data."""
+    return Response(site.result_json, media_type="application/json")
 
 
 def static_file(request: Request) -> Response:

@@ -12,10 +12,8 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from audit.results.exploration import Page
-from audit.results.result import to_json_bytes
 from reports.chapters.blocks import by_result
 from reports.chapters.imprint import stated
-from reports.chapters.report import printable_view
 from reports.chapters.tables import digests
 from reports.chapters.verdict import leading, verdict
 from reports.explorer.sheets import Column, Sheet
@@ -37,7 +35,7 @@ def routes(site: Site) -> list[Route]:
 
 def show(site: Site, request: Request) -> Response:
     """The verdict."""
-    shared = printable_view(site.run.shared)
+    shared = site.printable_shared
     checks = by_result(shared["checks"])
     rows = [{**check, "looked_at": _looked_at(check)} for check in checks]
     sheet = site.sheet(
@@ -66,7 +64,7 @@ def show(site: Site, request: Request) -> Response:
         sheet=sheet,
         digests=[
             *digests(shared["identity"]),
-            ("result.json", sha256(to_json_bytes(site.run.shared)).hexdigest()),
+            ("result.json", sha256(site.result_json).hexdigest()),
         ],
     )
 
