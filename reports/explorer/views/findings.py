@@ -16,7 +16,7 @@ from reports.explorer.chapter_pictures import led_to_files
 from reports.explorer.sheets import Column, Sheet
 from reports.explorer.site import Site, finding_address, instance_address, parameters
 from reports.explorer.views.judging import choice_of, decided_in
-from reports.words.words import DECISION, SEVERITIES, SEVERITY
+from reports.words.words import DECISION, SEVERITIES, SEVERITY, words
 
 FINDINGS = (
     Column("headline", "Finding", "finding"),
@@ -86,8 +86,10 @@ def show_one(site: Site, request: Request) -> Response:
         CASES,
         lambda span: _cases(site, wanted, span),
     )
-    if not isinstance(cases, Sheet):
-        return cases
+    parts = _parts(site, request, found)
+    for sheet in (cases, parts):
+        if isinstance(sheet, Response):
+            return sheet
     thresholds = {one["name"]: one["value"] for one in site.run.shared["policy"]["thresholds"]}
     shown = printable_view(found)
     check = next(one for one in site.run.shared["checks"] if one["name"] == found["check"])
@@ -106,11 +108,28 @@ def show_one(site: Site, request: Request) -> Response:
         finding=found,
         card=drawn,
         cases=cases,
+        parts=parts,
         explains=[one for one in every if wanted in one["folded"]],
         explained_by=[one for one in every if one["id"] in found["folded"]],
         ticket=ticket(site, found),
         choice=choice_of(site, found),
     )
+
+
+def _parts(site: Site, request: Request, finding: Row) -> Sheet | Response:
+    """The parts of a finding with their numbers as they are told; for its file alone."""
+    names = dict.fromkeys(name for part in finding["parts"] for name in part["evidence"])
+    columns = [Column(name, words(name)) for name in ("nodes", "titles", *names)]
+    rows = [
+        {
+            **dict.fromkeys(names),
+            **part["evidence"],
+            "nodes": [node["id"] for node in part["nodes"]],
+            "titles": [node["title"] or "" for node in part["nodes"]],
+        }
+        for part in finding["parts"]
+    ]
+    return site.sheet(request, "parts", "Parts", tuple(columns), lambda span: span.of(rows))
 
 
 def columns(site: Site) -> tuple[Column, ...]:

@@ -87,7 +87,7 @@ def test_a_page_is_called_the_same_whatever_else_a_run_holds(
 ) -> None:
     shared = dict(open_shared(folder, "run").shared)
     shared["checks"] = [{**check, "findings": [], "total": 0} for check in shared["checks"]]
-    write_plain_files(SharedRun("run", shared, DAY), tmp_path / "fewer")
+    write_plain_files(SharedRun("run", "run", shared, DAY), tmp_path / "fewer")
 
     fewer = {path.name for path in (tmp_path / "fewer").iterdir()}
     assert fewer < {path.name for path in written.iterdir()}

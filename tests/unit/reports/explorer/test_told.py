@@ -158,3 +158,27 @@ def test_a_search_finds_what_is_told(reader: Visitor, shared: dict[str, Any]) ->
     found = reader.get("/search", q=wanted.title()).text
     assert {unescape(one) for one in re.findall(r'href="/node\?id=([^"]*)"', found)} == there
     assert "Nothing." in reader.get("/search", q="no such node").text
+
+
+def test_the_parts_of_a_finding_are_a_file(reader: Visitor, shared: dict[str, Any]) -> None:
+    found = [one for check in shared["checks"] for one in check["findings"] if one["parts"]]
+    assert found
+    for finding in found:
+        told = reader.get("/finding", id=finding["id"], csv="parts").text
+        page = reader.get("/finding", id=finding["id"]).text
+        assert [
+            {name: value for name, value in row.items() if value}
+            for row in csv.DictReader(io.StringIO(told))
+        ] == [_part(part) for part in finding["parts"]]
+        assert "csv=parts" in page
+
+
+def _part(part: dict[str, Any]) -> dict[str, str]:
+    """A row of the file: what is withheld, and a title that is none, are empty."""
+    nodes = part["nodes"]
+    row = {
+        "nodes": "; ".join(node["id"] for node in nodes),
+        "titles": "; ".join(node["title"] or "" for node in nodes),
+        **part["evidence"],
+    }
+    return {name: _written(value) for name, value in row.items() if value not in (None, "")}
