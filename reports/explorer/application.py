@@ -68,11 +68,12 @@ def _pages(site: Site) -> ASGIApp:
         judging,
         nodes,
         pairs,
+        parts,
         report,
         verdict,
     )
 
-    views = (verdict, findings, judging, nodes, pairs, hierarchy, instances, report)
+    views = (verdict, findings, judging, nodes, pairs, hierarchy, parts, instances, report)
     return Starlette(
         routes=[
             *(route for view in views for route in view.routes(site)),

@@ -11,6 +11,7 @@ from starlette.routing import Route
 from audit.results.exploration import APART, PARTNER_ORDERS, NodeView, Page, Row, Source, Span
 from reports.explorer.sheets import Column, Sheet
 from reports.explorer.site import Site, node_address, parameters
+from reports.explorer.views.parts import said_of
 from reports.words.words import RELATION, words
 
 PARTNERS = (
@@ -80,6 +81,7 @@ def show(site: Site, request: Request) -> Response:
             for finding in site.run.findings()
             if any(one["id"] == node for one in finding["nodes"])
         ],
+        said=said_of(site, node),
         measures=[(words(row["name"]), row) for row in view.model],
     )
 
