@@ -4,21 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, cached_property
 from http import HTTPStatus
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlencode
 
 from starlette.requests import Request
-from starlette.responses import HTMLResponse, PlainTextResponse, Response
+from starlette.responses import HTMLResponse, PlainTextResponse, Response, StreamingResponse
 
-from audit.results.exploration import ExploredRun, Page, PolicyEditor, RunsBeside
+from audit.results.exploration import ExploredRun, Page, PolicyEditor, RunsBeside, Span
+from reports.chapters.report import Report, build
 from reports.charts.palette import LIGHT
 from reports.explorer.guard import Guard
-from reports.explorer.sheets import Column, Sheet, csv_text, span_of
+from reports.explorer.led_report import led
+from reports.explorer.sheets import Column, Sheet, csv_parts, csv_text, span_of
 from reports.html import script, style
-from reports.words.words import counted, decimal, number, percent, points, printable
+from reports.words.words import counted, decimal, number, percent, points, precise, printable
 
 if TYPE_CHECKING:
     import jinja2
@@ -29,6 +31,8 @@ ICON = (
     '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 16 16"><g fill="#0f4c82">'
     '<path d="M1 1h4v14H1zM6 1h4v8H6zM11 1h4v4h-4z"/></g></svg>'
 )
+PARTS = {"explanations": "Explanations", "concepts": "Concepts", "entailment": "Entailment"}
+"""Parts of a run that have places of their own, as `result.json` and as people call them."""
 _SCRIPTS = ("elements", "explorer")
 
 
@@ -48,6 +52,19 @@ class Site:
     guard: Guard | None = None
     plain: bool = False
     """Whether pages are written as files, where no form can be sent."""
+
+    @cached_property
+    def report(self) -> Report:
+        """The report, made once; its nodes lead to their pages."""
+        return led(build(self.run.shared), self._page_of)
+
+    def _page_of(self, node: str) -> str:
+        return node_address(node) if self.run.has_node(node) else ""
+
+    @property
+    def parts(self) -> list[tuple[str, str]]:
+        """Addresses and words of the parts that the run has."""
+        return [(f"/{name}", called) for name, called in PARTS.items() if name in self.run.shared]
 
     def page(
         self,
@@ -120,11 +137,20 @@ class Site:
             return self._file(id, csv_text(columns, page.rows, in_full=self.run.in_full))
         return Sheet(id, caption, columns, page, span, request.url.path, asked, orders or {}, order)
 
+    def long_file(
+        self, id: str, columns: tuple[Column, ...], rows: Callable[[Span], Page]
+    ) -> Response:
+        """A long restricted table as CSV, sent as it is read; arguments as in `sheet`."""
+        parts = csv_parts(columns, rows)
+        return StreamingResponse(parts, media_type="text/csv", headers=self._named(id))
+
     def _file(self, id: str, text: str) -> Response:
+        return PlainTextResponse(text, media_type="text/csv", headers=self._named(id))
+
+    def _named(self, id: str) -> Mapping[str, str]:
+        """What names the file of a table."""
         kind = "-unsuppressed" if self.run.in_full else ""
-        name = f"{id}{kind}.csv"
-        headers = {"content-disposition": f'attachment; filename="{name}"'}
-        return PlainTextResponse(text, media_type="text/csv", headers=headers)
+        return {"content-disposition": f'attachment; filename="{id}{kind}.csv"'}
 
 
 def parameters(request: Request) -> dict[str, str]:
@@ -183,6 +209,7 @@ def environment() -> jinja2.Environment:
         "percent": percent,
         "points": points,
         "decimal": decimal,
+        "precise": precise,
         "counted": counted,
         "printable": lambda text: printable(str(text)),
         "printable_lines": lambda text: "\n".join(map(printable, text.splitlines())),

@@ -23,12 +23,14 @@ from audit.results.exploration import (
     Source,
     Span,
 )
+from audit.results.explored_tables import ExploredTable
 from audit.results.result import AuditResult
 from audit.runs.exploring.found import full_findings, shared_findings
 from audit.runs.exploring.instance_list import InstanceList
 from audit.runs.exploring.media import MediaFile
 from audit.runs.exploring.node_places import NodePlaces
 from audit.runs.exploring.pair_rows import PairRows
+from audit.runs.exploring.part_tables import part_tables
 from audit.runs.exploring.partners import Partners, RangedPartners
 from audit.runs.exploring.scanned_partners import ScannedPartners
 from audit.runs.folder import INSTANCES, refuse_no_run
@@ -76,6 +78,7 @@ def open_run(
         read_json(folder / RESULT),
         result,
         _partners(folder, result),
+        {part.name: part_tables(folder, part) for part in result.parts},
         shows_instances=show_instances,
         media=None if media is None else MediaFile(media, result),
     )
@@ -152,6 +155,14 @@ class SharedRun:
         """None: the list of nodes is not shared."""
         return Page((), 0)
 
+    def title(self, node: str) -> str:
+        """Nothing: the list of nodes is not shared."""
+        return ""
+
+    def tables(self, part: str) -> Mapping[str, ExploredTable]:
+        """None: restricted tables are not shared."""
+        return {}
+
     def metrics(self) -> Sequence[Row]:
         """The metrics that are shared."""
         return [{**row, "title": ""} for row in self.shared["metrics"]]
@@ -181,11 +192,12 @@ class FullRun:
         shared: Mapping[str, Any],
         result: AuditResult,
         partners: Mapping[Source, Partners],
+        tables: Mapping[str, Mapping[str, ExploredTable]],
         *,
         shows_instances: bool,
         media: Media | None,
     ) -> None:
-        self._partners = partners
+        self._partners, self._tables = partners, tables
         self.name, self.folder, self.shared, self._result = name, folder, shared, result
         self.shows_instances, self.media = shows_instances, media
         self.has_model = result.model is not None
@@ -271,6 +283,14 @@ class FullRun:
     def search(self, text: str, span: Span) -> Page:
         """Nodes whose id or title holds a text, whatever its case."""
         return self._places.search(text, span)
+
+    def title(self, node: str) -> str:
+        """Title of a node; empty if it has none, or is unknown."""
+        return self._places.title(node)
+
+    def tables(self, part: str) -> Mapping[str, ExploredTable]:
+        """Restricted tables of a part of the run by name; empty if the run lacks it."""
+        return self._tables.get(part, {})
 
     def metrics(self) -> Sequence[Row]:
         """All metrics of the model, with the titles of the nodes that they are about."""

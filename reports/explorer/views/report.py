@@ -8,7 +8,6 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from reports.chapters.report import build
 from reports.chapters.sections import sections
 from reports.explorer.site import Site
 
@@ -20,6 +19,7 @@ def routes(site: Site) -> list[Route]:
 
 def show(site: Site, request: Request) -> Response:
     """The report."""
-    report = build(site.run.shared)
-    chapters = sections(report, paper=False)
-    return site.page(request, "report", "Report", report=report, sections=chapters, paper=False)
+    chapters = sections(site.report, paper=False)
+    return site.page(
+        request, "report", "Report", report=site.report, sections=chapters, paper=False
+    )
