@@ -109,7 +109,7 @@ class ExplanationPart(ResultPart):
 
     facts: Mapping[str, Any]
     frames: Mapping[str, pl.DataFrame]
-    nodes: pl.DataFrame
+    nodes: pl.DataFrame | pl.LazyFrame
     examples: pl.DataFrame
 
     def tables(self) -> Tables:
@@ -144,8 +144,8 @@ class ExplanationPart(ResultPart):
         names = [name for name in SHARED if name in shared["explanations"]]
         facts = json.loads(table(PREFIX + "facts").collect().item())
         frames = {name: table(PREFIX + name).collect() for name in names}
-        nodes, examples = (table(PREFIX + name).collect() for name in ("nodes", "examples"))
-        return cls(facts, frames, nodes, examples)
+        examples = table(PREFIX + "examples").collect()
+        return cls(facts, frames, table(PREFIX + "nodes"), examples)
 
 
 def _plain(row: Mapping[str, Any]) -> dict[str, Any]:

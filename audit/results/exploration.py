@@ -5,7 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date
-from typing import Any, Literal, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias
+
+if TYPE_CHECKING:
+    from audit.results.explored_tables import ExploredTable
 
 Row: TypeAlias = Mapping[str, Any]
 """One row of a table by column; nothing in it is suppressed if the run is read in full."""
@@ -224,6 +227,15 @@ class ExploredRun(Protocol):
         """Rows ``node, title, depth, support``: nodes whose id or title holds a text.
 
         Ids that are equal come first, then ids that begin with it, then by frequency.
+        """
+
+    def title(self, node: str) -> str:
+        """Title of a node; empty if it has none, or cannot be looked at."""
+
+    def tables(self, part: str) -> Mapping[str, ExploredTable]:
+        """Restricted tables of a part of the run by name, such as those of ``explanations``.
+
+        Empty if the run lacks the part, or its restricted tables.
         """
 
     def metrics(self) -> Sequence[Row]:

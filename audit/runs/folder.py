@@ -270,7 +270,7 @@ def _write_table(table: pl.DataFrame | pl.LazyFrame, path: Path) -> None:
     if isinstance(table, pl.LazyFrame):
         table.sink_parquet(path, row_group_size=ROWS_OF_GROUP)
     else:
-        table.write_parquet(path)
+        table.write_parquet(path, row_group_size=ROWS_OF_GROUP)
 
 
 def _write_judged(result: AuditResult, restricted: Path) -> None:

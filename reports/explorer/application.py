@@ -78,11 +78,15 @@ def _pages(site: Site) -> ASGIApp:
         media,
         nodes,
         pairs,
+        parts,
         report,
         verdict,
     )
 
-    views = (verdict, findings, judging, nodes, pairs, hierarchy, instances, media, beside, report)
+    views = (
+        *(verdict, findings, judging, nodes, pairs, hierarchy, parts),
+        *(instances, media, beside, report),
+    )
     return Starlette(
         routes=[
             *(route for view in views for route in view.routes(site)),

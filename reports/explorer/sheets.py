@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, TypeAlias
 from urllib.parse import urlencode
@@ -14,10 +14,12 @@ from audit.results.exploration import Page, Row, Span
 
 ROWS = 25
 """Rows of a page."""
+ROWS_AT_ONCE = 20_000
+"""Rows of a long table that are held at a time as it is written."""
 UNSUPPRESSED = "unsuppressed: not for sharing"
 Kind: TypeAlias = Literal[
-    "text", "named", "node", "level", "count", "share", "points", "number", "ranged", "score",
-    "finding", "instance", "flag", "severity",
+    "text", "texts", "named", "node", "level", "count", "share", "points", "number", "ranged",
+    "precise", "finding", "instance", "linked", "flag", "severity",
 ]  # fmt: skip
 """What values are. ``named`` is a text of the user's. ``points`` is a difference of two shares,
 whose bounds stand in the row as ``x_low`` and ``x_high``; ``ranged`` a number with these, and with
@@ -29,7 +31,8 @@ class Column:
     """A column: the name of its values in a row, its heading, and what they are.
 
     ``title`` names the value with the title of a node, ``beside`` that of a number that is drawn
-    beside a count, such as what is expected.
+    beside a count, such as what is expected. A ``linked`` text leads to the address of the same
+    name and ``_address`` in its row, where there is one.
     """
 
     name: str
@@ -41,7 +44,7 @@ class Column:
     @property
     def numeric(self) -> bool:
         """Whether its values are numbers."""
-        return self.kind in ("count", "share", "points", "number", "ranged", "score")
+        return self.kind in ("count", "share", "points", "number", "ranged", "precise")
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -132,13 +135,36 @@ def csv_text(columns: Sequence[Column], rows: Sequence[Row], *, in_full: bool) -
         rows: All rows.
         in_full: Whether its numbers are unsuppressed, which each row then says.
     """
+    names = _names_of(columns)
+    return _lines([[*names, *(["sharing"] if in_full else [])]]) + _written(names, rows, in_full)
+
+
+def csv_parts(columns: Sequence[Column], rows: Callable[[Span], Page]) -> Iterator[str]:
+    """A long table as CSV of unsuppressed numbers, some rows at a time; as `csv_text`.
+
+    Args:
+        columns: As in `csv_text`.
+        rows: Gives the rows of a span.
+    """
+    yield csv_text(columns, (), in_full=True)
+    names, offset = _names_of(columns), 0
+    while part := rows(Span(offset, ROWS_AT_ONCE)).rows:
+        yield _written(names, part, True)
+        offset += len(part)
+
+
+def _names_of(columns: Sequence[Column]) -> list[str]:
+    return list(dict.fromkeys(name for column in columns for name in column.names))
+
+
+def _written(names: Sequence[str], rows: Sequence[Row], in_full: bool) -> str:
+    told = [UNSUPPRESSED] if in_full else []
+    return _lines([*(_plain(row[name]) for name in names), *told] for row in rows)
+
+
+def _lines(rows: Iterable[Sequence[Any]]) -> str:
     written = io.StringIO()
-    writer = csv.writer(written, lineterminator="\n")
-    names = list(dict.fromkeys(name for column in columns for name in column.names))
-    writer.writerow([*names, *(["sharing"] if in_full else [])])
-    for row in rows:
-        values = [_plain(row[name]) for name in names]
-        writer.writerow([*values, *([UNSUPPRESSED] if in_full else [])])
+    csv.writer(written, lineterminator="\n").writerows(rows)
     return written.getvalue()
 
 

@@ -11,18 +11,19 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import urlencode
 
 from starlette.requests import Request
-from starlette.responses import HTMLResponse, PlainTextResponse, Response
+from starlette.responses import HTMLResponse, PlainTextResponse, Response, StreamingResponse
 
-from audit.results.exploration import ExploredRun, Page, PolicyEditor, RunsBeside
+from audit.results.exploration import ExploredRun, Page, PolicyEditor, RunsBeside, Span
 from audit.results.result import to_json_bytes
 from reports.chapters.report import Report, build, printable_view
 from reports.charts.palette import LIGHT
 from reports.explorer.guard import Guard
+from reports.explorer.led_report import led
 from reports.explorer.pictures import Picture, svg_file
-from reports.explorer.sheets import Column, Sheet, csv_text, span_of
+from reports.explorer.sheets import Column, Sheet, csv_parts, csv_text, span_of
 from reports.html import script, style
 from reports.words.parts import Imprint
-from reports.words.words import counted, decimal, number, percent, points, printable
+from reports.words.words import counted, decimal, number, percent, points, precise, printable
 
 if TYPE_CHECKING:
     import jinja2
@@ -54,6 +55,8 @@ ICON = (
     '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 16 16"><g fill="#0f4c82">'
     '<path d="M1 1h4v14H1zM6 1h4v8H6zM11 1h4v4h-4z"/></g></svg>'
 )
+PARTS = {"explanations": "Explanations", "concepts": "Concepts", "entailment": "Entailment"}
+"""Parts of a run that have places of their own, as `result.json` and as people call them."""
 _SCRIPTS = ("elements", "explorer")
 
 
@@ -89,7 +92,11 @@ class Site:
             "/instances": self.run.shows_instances,
             "/history": bool(self.beside),
         }
-        return [place for place in PLACES if there.get(place.path, True)]
+        places = [place for place in PLACES if there.get(place.path, True)]
+        parts = [
+            Place(path, called, "what was measured, and on what") for path, called in self.parts
+        ]
+        return [*places[:-1], *parts, places[-1]]
 
     @cached_property
     def result_json(self) -> bytes:
@@ -104,8 +111,17 @@ class Site:
 
     @cached_property
     def report(self) -> Report:
-        """The report as it may be shared, without the picture of its first page."""
-        return replace(build(self.run.shared, self.imprint), sketch=None)
+        """The report, made once, without its first page's picture; nodes lead to their pages."""
+        made = replace(build(self.run.shared, self.imprint), sketch=None)
+        return led(made, self._page_of)
+
+    def _page_of(self, node: str) -> str:
+        return node_address(node) if self.run.has_node(node) else ""
+
+    @property
+    def parts(self) -> list[tuple[str, str]]:
+        """Addresses and words of the parts that the run has."""
+        return [(f"/{name}", called) for name, called in PARTS.items() if name in self.run.shared]
 
     def page(
         self,
@@ -179,6 +195,13 @@ class Site:
             return _file(f"{id}{_kind(self.run.in_full)}.csv", text, "text/csv")
         return Sheet(id, caption, columns, page, span, request.url.path, asked, orders or {}, order)
 
+    def long_file(
+        self, id: str, columns: tuple[Column, ...], rows: Callable[[Span], Page]
+    ) -> Response:
+        """A long restricted table as CSV, sent as it is read; arguments as in `sheet`."""
+        headers = _named(f"{id}{_kind(self.run.in_full)}.csv")
+        return StreamingResponse(csv_parts(columns, rows), media_type="text/csv", headers=headers)
+
     def picture(self, request: Request, id: str, picture: Picture) -> Picture | Response:
         """A drawing of a page; or, where the address asks for it, its file.
 
@@ -205,8 +228,11 @@ def _kind(in_full: bool) -> str:
 
 
 def _file(name: str, text: str, media_type: str) -> Response:
-    headers = {"content-disposition": f'attachment; filename="{name}"'}
-    return PlainTextResponse(text, media_type=media_type, headers=headers)
+    return PlainTextResponse(text, media_type=media_type, headers=_named(name))
+
+
+def _named(name: str) -> Mapping[str, str]:
+    return {"content-disposition": f'attachment; filename="{name}"'}
 
 
 def parameters(request: Request) -> dict[str, str]:
@@ -265,6 +291,7 @@ def environment() -> jinja2.Environment:
         "percent": percent,
         "points": points,
         "decimal": decimal,
+        "precise": precise,
         "counted": counted,
         "printable": lambda text: printable(str(text)),
         "printable_lines": lambda text: "\n".join(map(printable, text.splitlines())),

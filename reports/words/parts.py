@@ -11,12 +11,16 @@ from audit.base.node_names import title_and_code
 
 @dataclass(frozen=True, slots=True)
 class Node:
-    """A node: its id, and its title, or that of the nearest node above that has one."""
+    """A node: its id, and its title, or that of the nearest node above that has one.
+
+    ``page`` is the address of its page, where it has one.
+    """
 
     kind: ClassVar[str] = "node"
     id: str
     title: str = ""
     below: str = ""
+    page: str = ""
 
     @property
     def text(self) -> str:

@@ -215,6 +215,15 @@ def decimal(value: float | None, places: int) -> str:
     return WITHHELD if value is None else f"{value:,.{places}f}"
 
 
+def precise(value: float) -> str:
+    """A number with three decimals; one that would be 0 there, with two digits.
+
+    >>> precise(0.5), precise(4.69e-18), precise(1234.5), precise(0.0)
+    ('0.500', '4.7e-18', '1,234.500', '0.000')
+    """
+    return f"{value:.2g}" if 0 < abs(value) < 0.0005 else decimal(value, 3)
+
+
 def ratio(value: float) -> str:
     """A ratio as written in a finding's sentence."""
     return decimal(value, 2)

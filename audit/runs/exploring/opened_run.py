@@ -24,6 +24,7 @@ from audit.results.exploration import (
     Source,
     Span,
 )
+from audit.results.explored_tables import ExploredTable
 from audit.results.result import AuditResult
 from audit.results.told_nodes import told_titles
 from audit.runs.exploring.found import full_findings, shared_findings
@@ -31,6 +32,7 @@ from audit.runs.exploring.instance_list import InstanceList
 from audit.runs.exploring.media import MediaFile
 from audit.runs.exploring.node_places import NodePlaces
 from audit.runs.exploring.pair_rows import PairRows
+from audit.runs.exploring.part_tables import part_tables
 from audit.runs.exploring.partners import Partners, RangedPartners
 from audit.runs.exploring.scanned_partners import ScannedPartners
 from audit.runs.folder import INSTANCES, refuse_no_run
@@ -80,6 +82,7 @@ def open_run(
         read_json(folder / RESULT),
         result,
         _partners(folder, result),
+        {part.name: part_tables(folder, part) for part in result.parts},
         day=day,
         shows_instances=show_instances,
         media=None if media is None else MediaFile(media, result),
@@ -174,6 +177,14 @@ class SharedRun:
         ]
         return span.of(sorted(rows, key=lambda row: row["node"].lower() != wanted))
 
+    def title(self, node: str) -> str:
+        """Title of a node that is told of; empty for any other."""
+        return self._titles.get(node) or ""
+
+    def tables(self, part: str) -> Mapping[str, ExploredTable]:
+        """None: restricted tables are not shared."""
+        return {}
+
     def metrics(self) -> Sequence[Row]:
         """The metrics that are shared."""
         return [
@@ -205,12 +216,13 @@ class FullRun:
         shared: Mapping[str, Any],
         result: AuditResult,
         partners: Mapping[Source, Partners],
+        tables: Mapping[str, Mapping[str, ExploredTable]],
         *,
         day: date | None,
         shows_instances: bool,
         media: Media | None,
     ) -> None:
-        self._partners, self.day = partners, day
+        self._partners, self._tables, self.day = partners, tables, day
         self.name, self.folder, self.shared, self._result = name, folder, shared, result
         self.shows_instances, self.media = shows_instances, media
         self.has_model = result.model is not None
@@ -296,6 +308,14 @@ class FullRun:
     def search(self, text: str, span: Span) -> Page:
         """Nodes whose id or title holds a text, whatever its case."""
         return self._places.search(text, span)
+
+    def title(self, node: str) -> str:
+        """Title of a node; empty if it has none, or is unknown."""
+        return self._places.title(node)
+
+    def tables(self, part: str) -> Mapping[str, ExploredTable]:
+        """Restricted tables of a part of the run by name; empty if the run lacks it."""
+        return self._tables.get(part, {})
 
     def metrics(self) -> Sequence[Row]:
         """All metrics of the model, with the titles of the nodes that they are about."""

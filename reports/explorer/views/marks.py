@@ -20,7 +20,7 @@ CHOICES = {"target": "Label", "model": "Model", "method": "Method", "seed": "See
 SCORES = (
     Column("token", "Token", "named"),
     Column("place", "Place", "count"),
-    Column("score", "Score", "score"),
+    Column("score", "Score", "precise"),
 )
 
 

@@ -15,6 +15,7 @@ from reports.explorer.pictures import Picture
 from reports.explorer.sheets import Column, Sheet
 from reports.explorer.site import Site, node_address, parameters
 from reports.explorer.views import beside, told
+from reports.explorer.views.parts import said_of
 from reports.words import metric_words
 from reports.words.words import RELATION, number, printable, words
 
@@ -94,6 +95,7 @@ def show(site: Site, request: Request) -> Response:
             for finding in site.run.findings()
             if any(one["id"] == node for one in finding["nodes"])
         ],
+        said=said_of(site, node),
         measures=[(words(row["name"]), _measured(row), row) for row in view.model],
     )
 

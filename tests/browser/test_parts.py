@@ -1,0 +1,86 @@
+"""Explanations, concepts and tuples in a real browser: accessible, and walked through."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from fixtures.explored import Visitor, entered
+from fixtures.once import filled_once
+from fixtures.part_runs import PARTS, write_part_runs
+from tests.browser.test_accessibility import TAGS
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser, Page
+
+    Opened = Callable[..., Page]
+
+pytest.importorskip("sklearn")
+pytestmark = pytest.mark.slow
+PAGES = {
+    "explanations": ("nodes?measure=alignment_expert&order=value", "examples", "branches"),
+    "concepts": ("nodes?holding=a", "classes", "points"),
+    "entailment": ("corrections", "graph_components", "quality_annotators"),
+}
+
+
+@pytest.fixture(scope="module")
+def windows(browser: Browser, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
+    """Somebody who looks at a run of each part."""
+    runs: Path = filled_once("part_runs", write_part_runs, tmp_path_factory)
+    with ExitStack() as opened:
+        yield {part: opened.enter_context(entered(runs / part)) for part in PARTS}
+
+
+@contextmanager
+def page_of(browser: Browser, window: Visitor, path: str, **options: Any) -> Iterator[Page]:
+    """A page as somebody sees it who has entered; no script fails on it."""
+    faults: list[str] = []
+    here = f"http://127.0.0.1:{window.port}"
+    context = browser.new_context(**options)
+    name, value = window.cookie.split("=", 1)
+    context.add_cookies([{"name": name, "value": value, "url": here}])
+    page = context.new_page()
+    page.on("pageerror", lambda error: faults.append(str(error)))
+    page.goto(here + path)
+    yield page
+    context.close()
+    assert not faults
+
+
+@pytest.mark.parametrize("part", PARTS)
+@pytest.mark.parametrize("width", [420, 1280])
+def test_no_violation_of_wcag_2_2_aa(
+    browser: Browser, windows: dict[str, Visitor], part: str, width: int
+) -> None:
+    axe = pytest.importorskip(
+        "axe_playwright_python.sync_playwright", reason="needs axe-playwright-python"
+    )
+    node = "Noun-Entail" if part == "entailment" else "a1"
+    paths = [f"/{part}", *(f"/{part}/{one}" for one in PAGES[part]), f"/node?id={node}"]
+    scheme = "dark" if width == 420 else "light"
+    options = {"viewport": {"width": width, "height": 900}, "color_scheme": scheme}
+    for path in paths:
+        with page_of(browser, windows[part], path, **options) as page:
+            page.evaluate("for (const one of document.querySelectorAll('details')) one.open = true")
+            found = axe.Axe().run(page, options={"runOnly": TAGS, "resultTypes": ["violations"]})
+            assert found.violations_count == 0, (path, found.generate_report())
+            assert page.evaluate("document.documentElement.scrollWidth") <= width, path
+
+
+def test_the_walk_from_the_verdict_to_a_tuple_without_a_script(
+    browser: Browser, windows: dict[str, Visitor]
+) -> None:
+    with page_of(browser, windows["entailment"], "/", java_script_enabled=False) as page:
+        page.click("nav[aria-label=Places] a:text('Entailment')")
+        page.click("a:text('Corrections proposed')")
+        page.select_option("[name=order]", index=1)
+        page.click("button:text('Show')")
+        assert "order=" in page.url
+        page.click("#corrections tbody th a >> nth=0")
+        assert page.locator("h1").inner_text().startswith("Tuple ")
+        assert page.locator("#corrections tbody tr").count() > 0
