@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import re
 from collections import deque
 from collections.abc import Mapping
@@ -13,6 +12,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
+from anyio.from_thread import start_blocking_portal
 from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Message
 
@@ -57,7 +57,8 @@ def write_plain_files(run: ExploredRun, folder: Path) -> int:
             where=folder,
             hint="name another",
         )
-    pages = asyncio.run(_pages(pages_of(run, plain=True)))
+    with start_blocking_portal() as portal:  # a notebook has a loop of its own
+        pages = portal.call(_pages, pages_of(run, plain=True))
     names = {address: _name(address, page.kind) for address, page in pages.items()}
     out = folder.resolve()
     with working_beside(out) as begun, on_disk(out):

@@ -47,6 +47,9 @@ PLACES = (
     Place("/hierarchy", "Hierarchy", "how its nodes are used, and what is told of each"),
     Place("/branches", "Branches", "which parts of the hierarchy go together"),
     Place("/model", "Model", "its metrics, and the labels that it confuses"),
+    Place("/explanations", "Explanations", "which words the model leans on, and whether people do"),
+    Place("/concepts", "Concepts", "which concepts the model's vectors keep apart"),
+    Place("/entailment", "Entailment", "the tuples of the graph, and what is wrong with them"),
     Place("/instances", "Instances", "the records, each as a tree"),
     Place("/history", "History", "the runs beside it, in the order of time"),
     Place("/report", "Report", "every chapter, with policy, methods and limits"),
@@ -89,14 +92,11 @@ class Site:
             "/hierarchy": bool(self.run.root),
             "/branches": bool(self.run.root),
             "/model": self.run.has_model,
+            **{f"/{part}": part in self.run.shared for part in PARTS},
             "/instances": self.run.shows_instances,
             "/history": bool(self.beside),
         }
-        places = [place for place in PLACES if there.get(place.path, True)]
-        parts = [
-            Place(path, called, "what was measured, and on what") for path, called in self.parts
-        ]
-        return [*places[:-1], *parts, places[-1]]
+        return [place for place in PLACES if there.get(place.path, True)]
 
     @cached_property
     def result_json(self) -> bytes:
@@ -117,11 +117,6 @@ class Site:
 
     def _page_of(self, node: str) -> str:
         return node_address(node) if self.run.has_node(node) else ""
-
-    @property
-    def parts(self) -> list[tuple[str, str]]:
-        """Addresses and words of the parts that the run has."""
-        return [(f"/{name}", called) for name, called in PARTS.items() if name in self.run.shared]
 
     def page(
         self,
