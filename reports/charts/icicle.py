@@ -6,14 +6,14 @@ from collections.abc import Callable, Mapping, Sequence
 from html import escape
 
 from reports.charts.icicle_layout import COLUMNS, Cell
-from reports.charts.palette import LIGHT
+from reports.charts.palette import HUES, LIGHT
 from reports.charts.parts import TEXT, WIDTH
 from reports.words.labels import node_label
 from reports.words.parts import Drawing, Node
 from reports.words.words import number, percent
 
 FONT = "Arial, 'Liberation Sans', sans-serif"
-_DARK = ("scale-3", "scale-4")
+_DARK = ("scale-3", "scale-4", *HUES)
 """Shades that light text stands on."""
 
 

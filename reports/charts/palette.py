@@ -1,7 +1,7 @@
 """The report's colours, for charts and pages, in light and dark mode.
 
 The scale varies in lightness only, so that it works with colour blindness and in greyscale; a
-severity is always shown by word and mark too, never by colour only.
+severity is always shown by word and mark too, never by colour only, and a branch by its name.
 """
 
 from __future__ import annotations
@@ -34,6 +34,14 @@ LIGHT = {
     "on-low": "#17212c",
     "on-high": "#fffffe",
     "gap": "#fefefe",
+    "hue-1": "#214369",
+    "hue-2": "#887416",
+    "hue-3": "#a054a6",
+    "hue-4": "#0c6b69",
+    "hue-5": "#790e35",
+    "hue-6": "#547d41",
+    "hue-7": "#3f2693",
+    "hue-8": "#6a3000",
 }
 """Colour by role; all values differ, so that a colour in a chart identifies its role."""
 
@@ -65,11 +73,22 @@ DARK = {
     "on-low": "#e7ecf2",
     "on-high": "#0d131a",
     "gap": "#10161d",
+    "hue-1": "#8cccfe",
+    "hue-2": "#c9a012",
+    "hue-3": "#c776b2",
+    "hue-4": "#74efea",
+    "hue-5": "#dc6b71",
+    "hue-6": "#bee576",
+    "hue-7": "#7f8cf0",
+    "hue-8": "#f7c5a6",
 }
 """The same roles in dark mode."""
 
 SCALE = ("scale-1", "scale-2", "scale-3", "scale-4")
 """Roles of the scale, from little to much."""
+HUES = tuple(f"hue-{number}" for number in range(1, 9))
+"""Roles of the branches of a hierarchy, which ``on-high`` is written on; a ninth branch begins
+again."""
 
 
 def variables_css() -> str:
