@@ -37,6 +37,24 @@ class Span:
 
 
 @dataclass(frozen=True, slots=True)
+class DriftView:
+    """A node's share of the instances by the values of a column.
+
+    Args:
+        column: Name of the column.
+        values: Rows ``value, of, instances, share, low, high``, the values in their order: ``of``
+            instances have the value, ``instances`` of them carry the node; and ``difference,
+            difference_low, difference_high, q_value, differs``: against all other values. None
+            where the run does not compare the node.
+        tests: Number of comparisons of all nodes and columns, which are judged together.
+    """
+
+    column: str
+    values: Sequence[Row]
+    tests: int
+
+
+@dataclass(frozen=True, slots=True)
 class NodeView:
     """A node in its place.
 
@@ -50,6 +68,7 @@ class NodeView:
         siblings: The same of all children of its parents, itself included.
         residual_use: Row of the table of residual shares; None if the node has none.
         model: ``name, value, low, high, n``: metrics of the node alone.
+        drift: Its use by the columns that the policy compares; empty without any.
     """
 
     node: Row
@@ -59,6 +78,7 @@ class NodeView:
     siblings: Sequence[Row]
     residual_use: Row | None = None
     model: Sequence[Row] = ()
+    drift: Sequence[DriftView] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -195,6 +215,16 @@ class ExploredRun(Protocol):
 
     def node(self, node: str) -> NodeView | None:
         """A node in its place."""
+
+    def top_branch(self, node: str) -> int | None:
+        """Number of the top branch that a node lies in, from 0; None for none, or several.
+
+        Top branches are the nodes right below the root; instead of one that alone has more than
+        half of all leaves below it, on two levels or more, those right below that, and so on.
+        """
+
+    def children(self, node: str) -> Sequence[Row]:
+        """The children of a node as `NodeView` has them; empty if it is unknown or has none."""
 
     def partners(
         self, node: str, source: Source, relation: str | None, order: str, span: Span

@@ -15,7 +15,7 @@ from starlette.responses import HTMLResponse, PlainTextResponse, Response, Strea
 
 from audit.results.exploration import ExploredRun, Page, PolicyEditor, RunsBeside, Span
 from reports.chapters.report import Report, build
-from reports.charts.palette import LIGHT
+from reports.charts.palette import HUES, LIGHT
 from reports.explorer.guard import Guard
 from reports.explorer.led_report import led
 from reports.explorer.sheets import Column, Sheet, csv_parts, csv_text, span_of
@@ -52,6 +52,11 @@ class Site:
     guard: Guard | None = None
     plain: bool = False
     """Whether pages are written as files, where no form can be sent."""
+
+    def hue(self, node: str) -> str:
+        """Colour role of a node's top branch, also the class of what it colours; else empty."""
+        number = self.run.top_branch(node)
+        return "" if number is None else HUES[number % len(HUES)]
 
     @cached_property
     def report(self) -> Report:
@@ -131,7 +136,7 @@ class Site:
         asked = parameters(request)
         if asked.get("csv", id) != id:
             return Sheet(id, caption, columns, Page((), 0), span_of({}), request.url.path)
-        span = span_of(asked)
+        span = span_of(asked if asked.get("sheet", id) == id else {**asked, "start": ""})
         page = rows(span)
         if "csv" in asked:
             return self._file(id, csv_text(columns, page.rows, in_full=self.run.in_full))

@@ -14,6 +14,7 @@ from audit.results.exploration import NodeView, Row
 from audit.results.findings import OF_MODEL
 from reports.charts.icicle import icicle_drawing
 from reports.charts.icicle_layout import icicle
+from reports.explorer.opened_tree import tree
 from reports.explorer.sheets import Column, Sheet
 from reports.explorer.site import Site, address, parameters
 from reports.explorer.views import beside
@@ -40,7 +41,7 @@ METRICS = (
 MOST_BARS, MOST_PARTS = 24, 8
 """Nodes of the level below, and nodes below each of them, that are drawn at most."""
 ROLES = ("scale-1", "scale-none")
-"""Shades of the two levels."""
+"""Shades of the two levels where a node lies in no top branch, or in several."""
 
 
 def routes(site: Site) -> list[Route]:
@@ -66,6 +67,7 @@ def show(site: Site, request: Request) -> Response:
     )
     if not isinstance(sheet, Sheet):
         return sheet
+    lines, cut = tree(node, request.query_params.getlist("open"), site.run.children)
     return site.page(
         request,
         "hierarchy",
@@ -77,6 +79,8 @@ def show(site: Site, request: Request) -> Response:
         view=view,
         sheet=sheet,
         drawing=_drawing(site, view),
+        lines=lines,
+        cut=cut,
         used=len(children),
     )
 
@@ -123,15 +127,14 @@ def _drawing(site: Site, view: NodeView) -> Drawing | None:
     """The most frequent nodes of the two levels below a node; None if none is in use."""
     rows = [_bar(view.node, None, 0)]
     for child in view.children[:MOST_BARS]:
-        below = site.run.node(child["node"]) if child["below"] and child["support"] else None
         rows.append(_bar(child, view.node["node"], 1))
-        parts = below.children[:MOST_PARTS] if below else ()
-        rows += [_bar(part, child["node"], 2) for part in parts]
+        parts = site.run.children(child["node"]) if child["below"] and child["support"] else ()
+        rows += [_bar(part, child["node"], 2) for part in parts[:MOST_PARTS]]
     used = {row["node"]: row for row in reversed(rows) if row["instances"]}
     if len(used) < 2:
         return None
     cells = icicle([*used.values()])
-    roles = {cell.row["node"]: ROLES[cell.column] for cell in cells}
+    roles = {cell.row["node"]: site.hue(cell.row["node"]) or ROLES[cell.column] for cell in cells}
     return icicle_drawing(cells, roles, columns=2, height=520, address=_opened)
 
 

@@ -12,6 +12,7 @@ from audit.results.exploration import APART, PARTNER_ORDERS, NodeView, Page, Row
 from reports.explorer.sheets import Column, Sheet
 from reports.explorer.site import Site, node_address, parameters
 from reports.explorer.views import beside
+from reports.explorer.views.drift import drifts
 from reports.explorer.views.parts import said_of
 from reports.words import metric_words
 from reports.words.words import RELATION, words
@@ -65,8 +66,9 @@ def show(site: Site, request: Request) -> Response:
         _children(site, request, view),
     ]
     node = view.node["node"]
-    in_runs = beside.on_node(site, request, node)
-    files = [sheet for sheet in (*sheets, *in_runs) if not isinstance(sheet, Sheet)]
+    in_runs, drifting = beside.on_node(site, request, node), drifts(site, request, view)
+    every = (*sheets, *in_runs, *(one.sheet for one in drifting))
+    files = [sheet for sheet in every if not isinstance(sheet, Sheet)]
     if files:
         return files[0]
     return site.page(
@@ -78,6 +80,7 @@ def show(site: Site, request: Request) -> Response:
         residual=_residual(view),
         sheets=sheets,
         in_runs=in_runs,
+        drifts=drifting,
         asked=asked,
         relations=RELATIONS,
         findings=[
