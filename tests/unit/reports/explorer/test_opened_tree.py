@@ -69,7 +69,7 @@ def test_a_toggle_opens_and_the_next_one_closes_again(
 
 
 @given(hierarchies())
-def test_levels_open_and_close_in_pairs(hierarchy: Hierarchy) -> None:
+def test_what_closes_takes_all_below_with_it(hierarchy: Hierarchy) -> None:
     top = hierarchy.nodes[hierarchy.root]
     asked: list[str] = []
     while closed := [x for x in drawn(hierarchy, top, asked) if x.toggle and not x.opened][:1]:
@@ -78,6 +78,10 @@ def test_levels_open_and_close_in_pairs(hierarchy: Hierarchy) -> None:
 
     assert sum(line.opens for line in lines) == sum(line.closes for line in lines)
     assert len({line.anchor for line in lines}) == len(lines)
+    for opened in (line for line in lines if line.opened):
+        after = drawn(hierarchy, top, asked_by(opened.toggle))
+        left = {line.way for line in lines if line.way[: len(opened.way)] != opened.way}
+        assert {line.way for line in after} == left | {opened.way}
 
 
 def test_what_the_hierarchy_lacks_is_left_out_of_every_address() -> None:
