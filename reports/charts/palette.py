@@ -1,10 +1,15 @@
 """The report's colours, for charts and pages, in light and dark mode.
 
 The scale varies in lightness only, so that it works with colour blindness and in greyscale; a
-severity is always shown by word and mark too, never by colour only, and a branch by its name.
+severity is always shown by word and mark too, never by colour only.
 """
 
 from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TypeAlias
+
+Palette: TypeAlias = Mapping[str, str]
 
 LIGHT = {
     "paper": "#ffffff",
@@ -34,14 +39,6 @@ LIGHT = {
     "on-low": "#17212c",
     "on-high": "#fffffe",
     "gap": "#fefefe",
-    "hue-1": "#214369",
-    "hue-2": "#887416",
-    "hue-3": "#a054a6",
-    "hue-4": "#0c6b69",
-    "hue-5": "#790e35",
-    "hue-6": "#547d41",
-    "hue-7": "#3f2693",
-    "hue-8": "#6a3000",
 }
 """Colour by role; all values differ, so that a colour in a chart identifies its role."""
 
@@ -73,40 +70,30 @@ DARK = {
     "on-low": "#e7ecf2",
     "on-high": "#0d131a",
     "gap": "#10161d",
-    "hue-1": "#8cccfe",
-    "hue-2": "#c9a012",
-    "hue-3": "#c776b2",
-    "hue-4": "#74efea",
-    "hue-5": "#dc6b71",
-    "hue-6": "#bee576",
-    "hue-7": "#7f8cf0",
-    "hue-8": "#f7c5a6",
 }
 """The same roles in dark mode."""
 
 SCALE = ("scale-1", "scale-2", "scale-3", "scale-4")
 """Roles of the scale, from little to much."""
-HUES = tuple(f"hue-{number}" for number in range(1, 9))
-"""Roles of the branches of a hierarchy, which ``on-high`` is written on; a ninth branch begins
-again."""
 
 
-def variables_css() -> str:
+def variables_css(light: Palette = LIGHT, dark: Palette = DARK) -> str:
     """CSS custom properties of both palettes, and the charts' colours in dark mode."""
-    dark = f":root {{{_declared(DARK)}}}\n{_charts_css()}"
+    darkened = f":root {{{_declared(dark)}}}\n{_charts_css(light, dark)}"
     return (
-        f":root {{{_declared(LIGHT)}}}\n@media screen and (prefers-color-scheme: dark) {{\n{dark}}}"
+        f":root {{{_declared(light)}}}\n"
+        f"@media screen and (prefers-color-scheme: dark) {{\n{darkened}}}"
     )
 
 
-def _declared(palette: dict[str, str]) -> str:
+def _declared(palette: Palette) -> str:
     return " ".join(f"--{role}: {colour};" for role, colour in palette.items())
 
 
-def _charts_css() -> str:
+def _charts_css(light: Palette, dark: Palette) -> str:
     """Charts name colours in attributes, which a style sheet may overrule."""
     return "".join(
-        f'svg [{attribute}="{colour}"] {{ {attribute}: {DARK[role]}; }}\n'
-        for role, colour in LIGHT.items()
+        f'svg [{attribute}="{colour}"] {{ {attribute}: {dark[role]}; }}\n'
+        for role, colour in light.items()
         for attribute in ("fill", "stroke")
     )

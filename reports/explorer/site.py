@@ -15,7 +15,8 @@ from starlette.responses import HTMLResponse, PlainTextResponse, Response, Strea
 
 from audit.results.exploration import ExploredRun, Page, PolicyEditor, RunsBeside, Span
 from reports.chapters.report import Report, build
-from reports.charts.palette import HUES, LIGHT
+from reports.charts.hues import HUES, HUES_DARK, HUES_LIGHT
+from reports.charts.palette import LIGHT, variables_css
 from reports.explorer.guard import Guard
 from reports.explorer.led_report import led
 from reports.explorer.sheets import Column, Sheet, csv_parts, csv_text, span_of
@@ -230,7 +231,8 @@ def static_files() -> Mapping[str, tuple[str, str]]:
     own = "\n".join(['(() => {\n"use strict";', *sources, "})();"])
     return {
         "explorer.css": (
-            style("screen", ("explanations", "concepts", "instance", "media", "explorer")),
+            style("screen", ("explanations", "concepts", "instance", "media", "explorer"))
+            + variables_css(HUES_LIGHT, HUES_DARK),
             "text/css",
         ),
         "explorer.js": (own, "text/javascript"),

@@ -6,7 +6,8 @@ from itertools import combinations, pairwise
 
 import pytest
 
-from reports.charts.palette import DARK, HUES, LIGHT, SCALE
+from reports.charts.hues import HUES, HUES_DARK, HUES_LIGHT
+from reports.charts.palette import DARK, LIGHT, SCALE
 
 MARKS = ("observed", "expected", "limit", "model", "error", "warning", "note", "pass")
 """Roles that draw or name something on the ground of the page."""
@@ -61,7 +62,7 @@ def test_shades_keep_their_order_for_all_eyes(
     assert all(step < -8 for step in steps) or all(step > 8 for step in steps)
 
 
-@pytest.mark.parametrize("palette", [LIGHT, DARK], ids=["light", "dark"])
+@pytest.mark.parametrize("palette", [LIGHT | HUES_LIGHT, DARK | HUES_DARK], ids=["light", "dark"])
 @pytest.mark.parametrize("role", HUES)
 def test_hues_stand_out_from_the_ground_and_carry_text(palette: dict[str, str], role: str) -> None:
     for ground in ("paper", "raised"):
@@ -69,7 +70,7 @@ def test_hues_stand_out_from_the_ground_and_carry_text(palette: dict[str, str], 
     assert contrast(linear(palette[role]), linear(palette["on-high"])) >= 4.5
 
 
-@pytest.mark.parametrize("palette", [LIGHT, DARK], ids=["light", "dark"])
+@pytest.mark.parametrize("palette", [LIGHT | HUES_LIGHT, DARK | HUES_DARK], ids=["light", "dark"])
 @pytest.mark.parametrize("eyes", [NORMAL, PROTANOPIA, DEUTERANOPIA, TRITANOPIA])
 def test_hues_stay_apart_for_all_eyes(palette: dict[str, str], eyes: tuple[Colour, ...]) -> None:
     for one, other in combinations(HUES, 2):
@@ -77,7 +78,7 @@ def test_hues_stay_apart_for_all_eyes(palette: dict[str, str], eyes: tuple[Colou
         assert distance(*seen) >= JUST, (one, other)
 
 
-@pytest.mark.parametrize("palette", [LIGHT, DARK], ids=["light", "dark"])
+@pytest.mark.parametrize("palette", [LIGHT | HUES_LIGHT, DARK | HUES_DARK], ids=["light", "dark"])
 def test_a_colour_names_its_role(palette: dict[str, str]) -> None:
     assert len({*palette.values()}) == len(palette)
 

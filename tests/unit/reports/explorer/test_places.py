@@ -18,10 +18,11 @@ from audit.runs.exploring.top_branches import top_branches
 from audit.runs.folder import write_run
 from fixtures.drifting import YEARS, drifting
 from fixtures.explored import Visitor, entered
-from reports.charts.palette import HUES, LIGHT
+from reports.charts.hues import HUES, HUES_LIGHT
+from reports.charts.palette import LIGHT
 from tests.unit.reports.explorer.test_pages import rows_of
 
-ROLE_OF = {colour: role for role, colour in LIGHT.items()}
+ROLE_OF = {colour: role for role, colour in (LIGHT | HUES_LIGHT).items()}
 
 
 @pytest.fixture(scope="module")
@@ -72,7 +73,7 @@ def test_a_ninth_branch_begins_the_hues_again(visitor: Visitor) -> None:
     for hue in (*HUES, "hue-none"):
         assert f".{hue} {{ --hue: var(--" in css
     for hue in HUES:
-        assert f"--{hue}: {LIGHT[hue]}" in css
+        assert f"--{hue}: {HUES_LIGHT[hue]}" in css
 
 
 def toggles_of(text: str) -> dict[str, str]:
