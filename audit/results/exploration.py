@@ -6,6 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias
 
+from audit.results.drift_view import DriftView
+
 if TYPE_CHECKING:
     from audit.results.explored_tables import ExploredTable
 
@@ -34,24 +36,6 @@ class Span:
         """These rows of a table that is held as a whole."""
         end = None if self.limit is None else self.offset + self.limit
         return Page(rows[self.offset : end], len(rows))
-
-
-@dataclass(frozen=True, slots=True)
-class DriftView:
-    """A node's share of the instances by the values of a column.
-
-    Args:
-        column: Name of the column.
-        values: Rows ``value, of, instances, share, low, high``, the values in their order: ``of``
-            instances have the value, ``instances`` of them carry the node; and ``difference,
-            difference_low, difference_high, q_value, differs``: against all other values. None
-            where the run does not compare the node.
-        tests: Number of comparisons of all nodes and columns, which are judged together.
-    """
-
-    column: str
-    values: Sequence[Row]
-    tests: int
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from starlette.requests import Request
 from starlette.responses import Response
 
-from audit.results.exploration import DriftView, NodeView, Row
+from audit.results.drift_view import DriftView
+from audit.results.exploration import NodeView, Row
 from reports.charts.share_chart import MOST_SHARES, Share, share_drawing
 from reports.explorer.sheets import Column, Sheet
 from reports.explorer.site import Site
@@ -64,7 +65,13 @@ def _drift(site: Site, request: Request, drift: DriftView, number: int) -> Colum
     return ColumnDrift(
         column=drift.column,
         drawing=_drawing(drift.values) if compared else None,
-        sheet=site.sheet(request, f"drift-{number}", "Its share by value", VALUES, lambda rows: rows.of(drift.values)),
+        sheet=site.sheet(
+            request,
+            f"drift-{number}",
+            "Its share by value",
+            VALUES,
+            lambda rows: rows.of(drift.values),
+        ),
         changes=tuple(_changes(drift.values)),
         compared=bool(compared),
         tests=drift.tests,
