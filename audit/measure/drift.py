@@ -38,10 +38,12 @@ DRIFT_NODES: dict[str, Any] = {
     "q_value": pl.Float64,
     "differs": pl.Boolean,
     "smallest": pl.Int64,
+    "worth": pl.Float64,
 }
 """One row per value and tested node: instances that carry the node there and elsewhere, the
-difference of the shares with its interval, and the smallest count above 0 of instances with or
-without the node in any value."""
+difference of the shares with its interval, the smallest count above 0 of instances with or
+without the node in any value, and the effective number of instances that one counts as, given its
+group; at most 1."""
 
 LEAST_EXPECTED = 5
 """Least expected count in each of the four cells of a value and a node for the node to be
@@ -101,11 +103,7 @@ def drift_tables(measured: Measurements) -> DriftTables:
 
 
 _LATER = ("low", "high", "q_value", "differs")
-_TESTED = {name: kind for name, kind in DRIFT_NODES.items() if name not in _LATER} | {
-    "worth": pl.Float64
-}
-"""``worth``: effective number of instances that one counts as, given its group; at most 1.
-"""
+_TESTED = {name: kind for name, kind in DRIFT_NODES.items() if name not in _LATER}
 
 
 def _values(measured: Measurements, column: str, found: pl.Series) -> pl.DataFrame:

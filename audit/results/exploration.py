@@ -7,6 +7,8 @@ from dataclasses import dataclass, field
 from datetime import date
 from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias
 
+from audit.results.drift_view import DriftView
+
 if TYPE_CHECKING:
     from audit.results.explored_tables import ExploredTable
 
@@ -51,6 +53,7 @@ class NodeView:
         siblings: The same of all children of its parents, itself included.
         residual_use: Row of the table of residual shares; None if the node has none.
         model: ``name, value, low, high, n``: metrics of the node alone.
+        drift: Its use by the columns that the policy compares; empty without any.
     """
 
     node: Row
@@ -60,6 +63,7 @@ class NodeView:
     siblings: Sequence[Row]
     residual_use: Row | None = None
     model: Sequence[Row] = ()
+    drift: Sequence[DriftView] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -200,6 +204,16 @@ class ExploredRun(Protocol):
 
     def node(self, node: str) -> NodeView | None:
         """A node in its place; None if the run lacks it, or is not there in full."""
+
+    def top_branch(self, node: str) -> int | None:
+        """Number of the top branch that a node lies in, from 0; None for none, or several.
+
+        Top branches are the nodes right below the root; instead of one that alone has more than
+        half of all leaves below it, on two levels or more, those right below that, and so on.
+        """
+
+    def children(self, node: str) -> Sequence[Row]:
+        """The children of a node as `NodeView` has them; empty if it is unknown or has none."""
 
     def partners(
         self, node: str, source: Source, relation: str | None, order: str, span: Span

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from html import escape
 
+from reports.charts.hues import HUES, HUES_LIGHT
 from reports.charts.icicle_layout import COLUMNS, Cell
 from reports.charts.palette import LIGHT
 from reports.charts.parts import TEXT, WIDTH
@@ -13,7 +14,8 @@ from reports.words.parts import Drawing, Node
 from reports.words.words import number, percent
 
 FONT = "Arial, 'Liberation Sans', sans-serif"
-_DARK = ("scale-3", "scale-4")
+_COLOURS = {**LIGHT, **HUES_LIGHT}
+_DARK = ("scale-3", "scale-4", *HUES)
 """Shades that light text stands on."""
 
 
@@ -65,7 +67,7 @@ def _bar(cell: Cell, role: str, width: int, tall: int) -> str:
     return (
         f'<g class="bar" data-node="{escape(row["node"])}" data-label="{escape(label)}" '
         f'data-ink="{ink}"><title>{escape(told_of(row))}</title>'
-        f'<path d="M{left},{top:g}h{width}v{high:g}h-{width}Z" fill="{LIGHT[role]}" '
+        f'<path d="M{left},{top:g}h{width}v{high:g}h-{width}Z" fill="{_COLOURS[role]}" '
         f'stroke="{LIGHT["gap"]}" stroke-width="0.8"/>{text}</g>'
     )
 

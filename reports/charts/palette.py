@@ -6,6 +6,11 @@ severity is always shown by word and mark too, never by colour only.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import TypeAlias
+
+Palette: TypeAlias = Mapping[str, str]
+
 LIGHT = {
     "paper": "#ffffff",
     "raised": "#f5f7f9",
@@ -72,22 +77,23 @@ SCALE = ("scale-1", "scale-2", "scale-3", "scale-4")
 """Roles of the scale, from little to much."""
 
 
-def variables_css() -> str:
+def variables_css(light: Palette = LIGHT, dark: Palette = DARK) -> str:
     """CSS custom properties of both palettes, and the charts' colours in dark mode."""
-    dark = f":root {{{_declared(DARK)}}}\n{_charts_css()}"
+    darkened = f":root {{{_declared(dark)}}}\n{_charts_css(light, dark)}"
     return (
-        f":root {{{_declared(LIGHT)}}}\n@media screen and (prefers-color-scheme: dark) {{\n{dark}}}"
+        f":root {{{_declared(light)}}}\n"
+        f"@media screen and (prefers-color-scheme: dark) {{\n{darkened}}}"
     )
 
 
-def _declared(palette: dict[str, str]) -> str:
+def _declared(palette: Palette) -> str:
     return " ".join(f"--{role}: {colour};" for role, colour in palette.items())
 
 
-def _charts_css() -> str:
+def _charts_css(light: Palette, dark: Palette) -> str:
     """Charts name colours in attributes, which a style sheet may overrule."""
     return "".join(
-        f'svg [{attribute}="{colour}"] {{ {attribute}: {DARK[role]}; }}\n'
-        for role, colour in LIGHT.items()
+        f'svg [{attribute}="{colour}"] {{ {attribute}: {dark[role]}; }}\n'
+        for role, colour in light.items()
         for attribute in ("fill", "stroke")
     )

@@ -105,22 +105,23 @@ class Sheet:
     def before(self) -> str:
         """Address of the page before this; empty if this is the first."""
         before = max(min(self.span.offset, self.page.total) - ROWS, 0)
-        return self._address(start=str(before) if before else None) if self.span.offset else ""
+        start = str(before) if before else None
+        return self._address(start=start, sheet=start and self.id) if self.span.offset else ""
 
     @property
     def after(self) -> str:
         """Address of the page after this; empty if this is the last."""
         more = self.page.rows and self.last < self.page.total
-        return self._address(start=str(self.last)) if more else ""
+        return self._address(start=str(self.last), sheet=self.id) if more else ""
 
     @property
     def csv(self) -> str:
         """Address of the whole table as CSV."""
-        return self._address(csv=self.id, start=None)
+        return self._address(csv=self.id, start=None, sheet=None)
 
     def ordered_by(self, order: str) -> str:
         """Address of the same table in another order."""
-        return self._address(order=order, start=None)
+        return self._address(order=order, start=None, sheet=None)
 
     def _address(self, **changed: str | None) -> str:
         asked = {name: value for name, value in {**self.asked, **changed}.items() if value}

@@ -16,7 +16,8 @@ from starlette.responses import HTMLResponse, PlainTextResponse, Response, Strea
 from audit.results.exploration import ExploredRun, Page, PolicyEditor, RunsBeside, Span
 from audit.results.result import to_json_bytes
 from reports.chapters.report import Report, build, printable_view
-from reports.charts.palette import LIGHT
+from reports.charts.hues import HUES, HUES_DARK, HUES_LIGHT
+from reports.charts.palette import LIGHT, variables_css
 from reports.explorer.guard import Guard
 from reports.explorer.led_report import led
 from reports.explorer.pictures import Picture, svg_file
@@ -109,6 +110,11 @@ class Site:
         shared: Mapping[str, Any] = printable_view(self.run.shared)
         return shared
 
+    def hue(self, node: str) -> str:
+        """Colour role of a node's top branch, also the class of what it colours; else empty."""
+        number = self.run.top_branch(node)
+        return "" if number is None else HUES[number % len(HUES)]
+
     @cached_property
     def report(self) -> Report:
         """The report, made once, without its first page's picture; nodes lead to their pages."""
@@ -183,7 +189,7 @@ class Site:
         asked = parameters(request)
         if asked.get("csv", id) != id:
             return Sheet(id, caption, columns, Page((), 0), span_of({}), request.url.path)
-        span = span_of(asked)
+        span = span_of(asked if asked.get("sheet", id) == id else {**asked, "start": ""})
         page = rows(span)
         if "csv" in asked:
             text = csv_text(columns, page.rows, in_full=self.run.in_full)
@@ -302,7 +308,8 @@ def static_files() -> Mapping[str, tuple[str, str]]:
     own = "\n".join(['(() => {\n"use strict";', *sources, "})();"])
     return {
         "explorer.css": (
-            style("screen", ("explanations", "concepts", "instance", "media", "explorer")),
+            style("screen", ("explanations", "concepts", "instance", "media", "explorer"))
+            + variables_css(HUES_LIGHT, HUES_DARK),
             "text/css",
         ),
         "explorer.js": (own, "text/javascript"),

@@ -17,7 +17,8 @@ if TYPE_CHECKING:
     from tests.browser.pages import Opened
 
 PAGES = (
-    "/", "/findings", "/hierarchy?id=001-999", "/branches?id=001-999", "/node?id=428",
+    "/", "/findings", "/hierarchy?id=001-999", "/hierarchy?open=001-999/390-459&open=00-99",
+    "/branches?id=001-999", "/node?id=428",
     "/pair?a=428&b=584", "/instances", "/search?q=anemia", "/nowhere",
 )  # fmt: skip
 

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cached_property
 
 import numpy as np
 import polars as pl
 
-from audit.base.dag import row
+from audit.base.dag import IntArray, row
 from audit.hierarchies.hierarchy import Hierarchy
+from audit.results.drift_part import DriftPart
 from audit.results.exploration import NodeView, Page, Row, Span
 from audit.results.result import AuditResult
+from audit.runs.exploring.node_drift import NodeDrift
+from audit.runs.exploring.top_branches import top_branches
 
 
 class NodePlaces:
@@ -24,9 +28,14 @@ class NodePlaces:
     def __init__(self, result: AuditResult, hierarchy: Hierarchy) -> None:
         self._result, self._hierarchy = result, hierarchy
         self._nodes = result.nodes
+        self._drift = NodeDrift(result.part(DriftPart))
         self._support = result.nodes["support"].to_numpy()
         text = pl.concat_str("node", pl.lit("\n"), pl.col("title").fill_null(""))
         self._searched = result.nodes.select(text.str.to_lowercase()).to_series()
+
+    @cached_property
+    def _branches(self) -> IntArray:
+        return top_branches(self._hierarchy)
 
     def title(self, node: str) -> str:
         """Title of a node; empty if it has none, or is unknown."""
@@ -47,11 +56,29 @@ class NodePlaces:
             node=self._nodes.row(at, named=True),
             paths=self._named(self._above(at)),
             parents=self._named(parents),
-            children=self._frequent(row(self._hierarchy.child_matrix, at)),
+            children=self.children(node),
             siblings=self._frequent(beside),
             residual_use=self._residual_use(node),
             model=[metric for metric in self._result.metrics if metric["scope"] == node],
+            drift=self._drift.of(node),
         )
+
+    def top_branch(self, node: str) -> int | None:
+        """Number of the top branch of a node; None for none, or several.
+
+        Raises:
+            SchemaError: If the hierarchy lacks it.
+        """
+        number = int(self._branches[self._hierarchy.index(node)])
+        return None if number < 0 else number
+
+    def children(self, node: str) -> Sequence[Row]:
+        """The children of a node, the most frequent first.
+
+        Raises:
+            SchemaError: If the hierarchy lacks it.
+        """
+        return self._frequent(row(self._hierarchy.child_matrix, self._hierarchy.index(node)))
 
     def search(self, text: str, span: Span) -> Page:
         """Nodes whose id or title holds a text, whatever its case."""

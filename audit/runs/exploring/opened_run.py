@@ -146,6 +146,14 @@ class SharedRun:
         """None: what lies beside and below a node is not shared in full."""
         return None
 
+    def top_branch(self, node: str) -> int | None:
+        """None: nodes cannot be looked at."""
+        return None
+
+    def children(self, node: str) -> Sequence[Row]:
+        """None: counts of single nodes are not shared."""
+        return ()
+
     def partners(
         self, node: str, source: Source, relation: str | None, order: str, span: Span
     ) -> Page:
@@ -283,6 +291,14 @@ class FullRun:
     def node(self, node: str) -> NodeView | None:
         """A node in its place; None if the hierarchy lacks it."""
         return self._places.view(node) if node in self._hierarchy else None
+
+    def top_branch(self, node: str) -> int | None:
+        """Number of the top branch that a node lies in; None for none, or several."""
+        return self._places.top_branch(node) if node in self._hierarchy else None
+
+    def children(self, node: str) -> Sequence[Row]:
+        """The children of a node, the most frequent first; empty if the hierarchy lacks it."""
+        return self._places.children(node) if node in self._hierarchy else ()
 
     def partners(
         self, node: str, source: Source, relation: str | None, order: str, span: Span

@@ -15,6 +15,7 @@ from audit.results.exploration import NodeView, Row
 from audit.results.findings import OF_MODEL
 from reports.charts.icicle import icicle_drawing
 from reports.charts.icicle_layout import icicle
+from reports.explorer.opened_tree import tree
 from reports.explorer.pictures import Picture
 from reports.explorer.sheets import Column, Sheet
 from reports.explorer.site import Site, address, parameters
@@ -41,7 +42,7 @@ METRICS = (
 MOST_BARS, MOST_PARTS = 24, 8
 """Nodes of the level below, and nodes below each of them, that are drawn at most."""
 ROLES = ("scale-1", "scale-none")
-"""Shades of the two levels."""
+"""Shades of the two levels where a node lies in no top branch, or in several."""
 
 
 def routes(site: Site) -> list[Route]:
@@ -71,6 +72,7 @@ def show(site: Site, request: Request) -> Response:
     drawn = picture and site.picture(request, "hierarchy", picture)
     if isinstance(drawn, Response):
         return drawn
+    lines, cut = tree(node, request.query_params.getlist("open"), site.run.children)
     return site.page(
         request,
         "hierarchy",
@@ -82,6 +84,8 @@ def show(site: Site, request: Request) -> Response:
         view=view,
         sheet=sheet,
         drawn=drawn,
+        lines=lines,
+        cut=cut,
         used=len(children),
     )
 
@@ -128,15 +132,14 @@ def _picture(site: Site, view: NodeView) -> Picture | None:
     """The most frequent nodes of the two levels below a node; None if none is in use."""
     rows = [_bar(view.node, None, 0)]
     for child in view.children[:MOST_BARS]:
-        below = site.run.node(child["node"]) if child["below"] and child["support"] else None
         rows.append(_bar(child, view.node["node"], 1))
-        parts = below.children[:MOST_PARTS] if below else ()
-        rows += [_bar(part, child["node"], 2) for part in parts]
+        parts = site.run.children(child["node"]) if child["below"] and child["support"] else ()
+        rows += [_bar(part, child["node"], 2) for part in parts[:MOST_PARTS]]
     used = {row["node"]: row for row in reversed(rows) if row["instances"]}
     if len(used) < 2:
         return None
     cells = icicle([*used.values()])
-    roles = {cell.row["node"]: ROLES[cell.column] for cell in cells}
+    roles = {cell.row["node"]: site.hue(cell.row["node"]) or ROLES[cell.column] for cell in cells}
     return Picture(
         title=f"Below {title_and_code(view.node['node'], view.node['title'])}, by instances",
         told="The most frequent nodes of the two levels below; each bar opens its node.",

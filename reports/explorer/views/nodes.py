@@ -15,6 +15,7 @@ from reports.explorer.pictures import Picture
 from reports.explorer.sheets import Column, Sheet
 from reports.explorer.site import Site, node_address, parameters
 from reports.explorer.views import beside, told
+from reports.explorer.views.drift import drifts
 from reports.explorer.views.parts import said_of
 from reports.words import metric_words
 from reports.words.words import RELATION, number, printable, words
@@ -70,13 +71,12 @@ def show(site: Site, request: Request) -> Response:
         _children(site, request, view),
     ]
     node = view.node["node"]
-    in_runs = beside.on_node(site, request, node)
-    files = [sheet for sheet in (*sheets, *in_runs) if not isinstance(sheet, Sheet)]
+    in_runs, drifting = beside.on_node(site, request, node), drifts(site, request, view)
+    siblings = site.picture(request, "siblings", _siblings(view))
+    of_drift = [shown for one in drifting for shown in (one.sheet, one.picture)]
+    files = [one for one in (*sheets, *in_runs, *of_drift, siblings) if isinstance(one, Response)]
     if files:
         return files[0]
-    siblings = site.picture(request, "siblings", _siblings(view))
-    if isinstance(siblings, Response):
-        return siblings
     return site.page(
         request,
         "node",
@@ -88,6 +88,7 @@ def show(site: Site, request: Request) -> Response:
         in_runs=in_runs,
         most_siblings=MOST_SIBLINGS,
         siblings=siblings,
+        drifts=drifting,
         asked=asked,
         relations=RELATIONS,
         findings=[

@@ -42,10 +42,31 @@ RELATED = {
     "same_branch": "lie in the same branch",
     "cross_branch": "lie in different branches",
 }
+HEADINGS: Mapping[Source, tuple[str, str]] = {
+    "data": ("Labels", "the length of records lets expect"),
+    "model": ("Predictions", "independence lets expect"),
+}
 MOST_DRAWN = 24
 """Nodes of the picture of a pair at most."""
 SHADES = (0.5, 0.9, 1.1, 2.0)
 """Bounds between the shades of ratios."""
+
+
+@dataclass(frozen=True, slots=True)
+class Matrix:
+    """What one source tells of each two of some nodes, in their order.
+
+    Args:
+        of: What it counts, as its heading says.
+        expected: What lets expect how often.
+        rows: Squares by row; None where a node would meet itself.
+        sheet: The same numbers as a table.
+    """
+
+    of: str
+    expected: str
+    rows: Sequence[Sequence[Square | None]]
+    sheet: Sheet | Response
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,12 +133,13 @@ def show_branches(site: Site, request: Request) -> Response:
     view = site.run.node(node)
     if view is None:
         return site.missing(request, f"The hierarchy has no node {node}.")
-    source: Source = "model" if asked.get("of") == "model" and site.run.has_model else "data"
-    pairs = site.run.branches(node, source)
-    sheet = _matrix_sheet(site, request, view, source, pairs)
-    if not isinstance(sheet, Sheet):
-        return sheet
-    there = {end for row in pairs for end in (row["a"], row["b"])}
+    sources: tuple[Source, ...] = ("data", "model") if site.run.has_model else ("data",)
+    pairs = {source: site.run.branches(node, source) for source in sources}
+    sheets = {of: _matrix_sheet(site, request, view, of, rows) for of, rows in pairs.items()}
+    files = [sheet for sheet in sheets.values() if not isinstance(sheet, Sheet)]
+    if files:
+        return files[0]
+    there = {end for rows in pairs.values() for row in rows for end in (row["a"], row["b"])}
     children = [row for row in view.children if row["node"] in there]
     return site.page(
         request,
@@ -128,9 +150,9 @@ def show_branches(site: Site, request: Request) -> Response:
         ],
         view=view,
         children=children,
-        squares=squares(children, pairs),
-        source=source,
-        sheet=sheet,
+        matrices=[
+            Matrix(*HEADINGS[of], squares(children, rows), sheets[of]) for of, rows in pairs.items()
+        ],
         unused=len(view.children) - len(children),
     )
 

@@ -6,6 +6,7 @@ from itertools import combinations, pairwise
 
 import pytest
 
+from reports.charts.hues import HUES, HUES_DARK, HUES_LIGHT
 from reports.charts.palette import DARK, LIGHT, SCALE
 
 MARKS = ("observed", "expected", "limit", "model", "error", "warning", "note", "pass")
@@ -17,8 +18,11 @@ PROTANOPIA = ((0.152286, 1.052583, -0.204868), (0.114503, 0.786281, 0.099216),
               (-0.003882, -0.048116, 1.051998))  # fmt: skip
 DEUTERANOPIA = ((0.367322, 0.860646, -0.227968), (0.280085, 0.672501, 0.047413),
                 (-0.011820, 0.042940, 0.968881))  # fmt: skip
+TRITANOPIA = ((1.255528, -0.076749, -0.178779), (-0.078411, 0.930809, 0.147602),
+              (0.004733, 0.691367, 0.303900))  # fmt: skip
+NORMAL = ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0))
 GREY = ((0.2126, 0.7152, 0.0722),) * 3
-"""On linear RGB: the first two from A Physiologically-based Model for Simulation of Color Vision
+"""On linear RGB: the first three from A Physiologically-based Model for Simulation of Color Vision
 Deficiency (Machado, Oliveira, Fernandes), severity 1; luminance of Rec. 709."""
 EYES = {"protanopia": PROTANOPIA, "deuteranopia": DEUTERANOPIA}
 JUST = 12.0
@@ -56,6 +60,27 @@ def test_shades_keep_their_order_for_all_eyes(
     light = [lab(simulated(linear(palette[role]), matrix))[0] for role in SCALE]
     steps = [after - before for before, after in pairwise(light)]
     assert all(step < -8 for step in steps) or all(step > 8 for step in steps)
+
+
+@pytest.mark.parametrize("palette", [LIGHT | HUES_LIGHT, DARK | HUES_DARK], ids=["light", "dark"])
+@pytest.mark.parametrize("role", HUES)
+def test_hues_stand_out_from_the_ground_and_carry_text(palette: dict[str, str], role: str) -> None:
+    for ground in ("paper", "raised"):
+        assert contrast(linear(palette[role]), linear(palette[ground])) >= 3
+    assert contrast(linear(palette[role]), linear(palette["on-high"])) >= 4.5
+
+
+@pytest.mark.parametrize("palette", [LIGHT | HUES_LIGHT, DARK | HUES_DARK], ids=["light", "dark"])
+@pytest.mark.parametrize("eyes", [NORMAL, PROTANOPIA, DEUTERANOPIA, TRITANOPIA])
+def test_hues_stay_apart_for_all_eyes(palette: dict[str, str], eyes: tuple[Colour, ...]) -> None:
+    for one, other in combinations(HUES, 2):
+        seen = [lab(simulated(linear(palette[role]), eyes)) for role in (one, other)]
+        assert distance(*seen) >= JUST, (one, other)
+
+
+@pytest.mark.parametrize("palette", [LIGHT | HUES_LIGHT, DARK | HUES_DARK], ids=["light", "dark"])
+def test_a_colour_names_its_role(palette: dict[str, str]) -> None:
+    assert len({*palette.values()}) == len(palette)
 
 
 def test_no_two_roles_of_marks_are_one_colour() -> None:

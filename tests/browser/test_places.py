@@ -1,0 +1,83 @@
+"""Places in the hierarchy in a real browser: the tree without a script, and who cannot see well."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+import pytest
+
+from audit.runs.exploring.opened_run import open_run
+from audit.runs.folder import write_run
+from fixtures.drifting import drifting
+from fixtures.explored import Visitor, served
+from tests.browser.test_accessibility import TAGS
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser, BrowserContext
+
+
+@pytest.fixture(scope="module")
+def window(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Visitor]:
+    folder = write_run(drifting(), tmp_path_factory.mktemp("places") / "run")
+    with served(open_run(folder, "places")) as visitor:
+        visitor.enter()
+        yield visitor
+
+
+def entered(context: BrowserContext, window: Visitor) -> str:
+    """Let a browser in; the address of the window."""
+    here = f"http://127.0.0.1:{window.port}"
+    name, value = window.cookie.split("=", 1)
+    context.add_cookies([{"name": name, "value": value, "url": here}])
+    return here
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("width", "scheme"), [(420, "dark"), (1280, "light"), (1920, "dark")])
+def test_no_violation_of_wcag_2_2_aa(
+    browser: Browser, window: Visitor, width: int, scheme: str
+) -> None:
+    axe = pytest.importorskip(
+        "axe_playwright_python.sync_playwright", reason="needs axe-playwright-python"
+    )
+    size = {"width": width, "height": 900}
+    context = browser.new_context(viewport=size, color_scheme=scheme)  # type: ignore[arg-type]
+    here, page = entered(context, window), context.new_page()
+    for path in ("/node?id=a", "/node?id=c", "/hierarchy?open=left", "/branches"):
+        page.goto(here + path)
+        found = axe.Axe().run(page, options={"runOnly": TAGS, "resultTypes": ["violations"]})
+        assert found.violations_count == 0, (path, found.generate_report())
+        assert page.evaluate("document.documentElement.scrollWidth") <= width, path
+        small = page.evaluate(
+            "[...document.querySelectorAll('.twig a, .matrix td a')].map(one =>"
+            " one.getBoundingClientRect()).filter(one => one.height < 24 || one.width < 24).length"
+        )
+        assert small == 0, path
+    context.close()
+
+
+@pytest.mark.slow
+def test_the_tree_opens_and_closes_without_a_script_by_the_keyboard(
+    browser: Browser, window: Visitor
+) -> None:
+    context = browser.new_context(java_script_enabled=False)
+    here, page = entered(context, window), context.new_page()
+    page.goto(f"{here}/hierarchy")
+    assert page.locator(".twig").count() == 2
+    page.locator("#at-left .toggle").focus()
+    with page.expect_navigation():
+        page.keyboard.press("Enter")
+    assert page.url == f"{here}/hierarchy?id=root&open=left#at-left"
+    assert page.locator("#at-left .toggle").get_attribute("aria-expanded") == "true"
+    assert page.locator(".twig").count() == 4
+    with page.expect_navigation():
+        page.click("#at-left .toggle")
+    assert page.locator(".twig").count() == 2
+    with page.expect_navigation():
+        page.click("#at-left a.zoom")
+    assert page.url == f"{here}/hierarchy?id=left"
+    with page.expect_navigation():
+        page.click(".crumbs a")
+    assert page.url == f"{here}/hierarchy?id=root"
+    context.close()
