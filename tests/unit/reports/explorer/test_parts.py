@@ -25,7 +25,7 @@ from fixtures.once import filled_once
 from fixtures.part_runs import HOSTILE, PARTS, write_part_runs
 from fixtures.sealed_files import reseal
 from reports.explorer.plain_files import write_plain_files
-from reports.explorer.site import Site
+from reports.explorer.site import Site, node_address
 from reports.explorer.views.parts import CHAPTERS, TABLES
 from reports.words.parts import Node
 from tests.unit.reports.explorer.test_links import follow_all
@@ -228,14 +228,11 @@ def test_checks_and_findings_of_a_table_lead_to_their_pages(visitors: dict[str, 
 
 @pytest.mark.parametrize("part", PARTS)
 def test_the_nodes_of_the_chapters_lead_to_their_pages(runs: Path, part: str) -> None:
-    run = open_run(runs / part, part)
-    nodes = [one for one in records(Site(run).report) if isinstance(one, Node)]
-
-    assert nodes
-    for one in nodes:
-        assert one.page == (f"/node?id={one.id}" if run.has_node(one.id) else "")
-    shared = Site(open_shared(runs / part, part))
-    assert not any(one.page for one in records(shared.report) if isinstance(one, Node))
+    for run in (open_run(runs / part, part), open_shared(runs / part, part)):
+        nodes = [one for one in records(Site(run).report) if isinstance(one, Node)]
+        assert nodes
+        for one in nodes:
+            assert one.page == (node_address(one.id) if run.has_node(one.id) else "")
 
 
 def records(part: Any) -> Iterator[Any]:
