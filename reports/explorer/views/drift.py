@@ -8,13 +8,13 @@ from dataclasses import dataclass
 from starlette.requests import Request
 from starlette.responses import Response
 
-from audit.results.drift_view import DriftView
+from audit.base.node_names import title_and_code
 from audit.results.exploration import NodeView, Row
 from reports.charts.share_chart import MOST_SHARES, Share, share_drawing
 from reports.explorer.pictures import Picture
 from reports.explorer.sheets import Column, Sheet
 from reports.explorer.site import Site
-from reports.words.words import percent, points, span
+from reports.words.words import percent, points, printable, span
 
 VALUES = (
     Column("value", "Value", "named"),
@@ -37,8 +37,7 @@ class ColumnDrift:
 
     Args:
         column: Its name.
-        picture: The shares as a picture; None where there is none to draw, a file where the
-            address asks for it.
+        picture: The shares drawn; None where there are none, a file where the address asks for it.
         sheet: The shares as a table; a file where the address asks for it.
         changes: Sentences on the values that differ.
         compared: Whether the run compares the node in any value.
@@ -55,21 +54,20 @@ class ColumnDrift:
 
 def drifts(site: Site, request: Request, view: NodeView) -> list[ColumnDrift]:
     """A part for each column that the run's policy compares."""
-    return [
-        _drift(site, request, drift, f"drift-{number}")
-        for number, drift in enumerate(view.drift, start=1)
-    ]
+    return [_drift(site, request, view, number) for number in range(1, len(view.drift) + 1)]
 
 
-def _drift(site: Site, request: Request, drift: DriftView, id: str) -> ColumnDrift:
+def _drift(site: Site, request: Request, view: NodeView, number: int) -> ColumnDrift:
+    drift = view.drift[number - 1]
     compared = [row for row in drift.values if row["share"] is not None]
-    drawn = _picture(drift) if compared else None
+
+    drawn = _picture(view, drift.column, drift.values) if compared else None
     return ColumnDrift(
         column=drift.column,
-        picture=drawn and site.picture(request, id, drawn),
+        picture=drawn and site.picture(request, f"drift-{number}", drawn),
         sheet=site.sheet(
             request,
-            id,
+            f"drift-{number}",
             "Its share by value",
             VALUES,
             lambda rows: rows.of(drift.values),
@@ -80,16 +78,20 @@ def _drift(site: Site, request: Request, drift: DriftView, id: str) -> ColumnDri
     )
 
 
-def _picture(drift: DriftView) -> Picture | None:
-    if len(drift.values) > MOST_SHARES:
+def _picture(view: NodeView, column: str, values: Sequence[Row]) -> Picture | None:
+    if len(values) > MOST_SHARES:
         return None
-    shares = [
-        Share(row["value"], row["share"], row["low"], row["high"], bool(row["differs"]))
-        for row in drift.values
-    ]
-    title = f"Share of the instances by {drift.column}"
+    drawing = share_drawing(
+        [
+            Share(row["value"], row["share"], row["low"], row["high"], bool(row["differs"]))
+            for row in values
+        ]
+    )
+    name = title_and_code(view.node["node"], view.node["title"])
     return Picture(
-        title, f"{title}; the numbers stand in a table beside it.", share_drawing(shares)
+        title=f"{name}: share of the instances by {column}",
+        told=f"Its share of the instances by {printable(column)}; the table has the numbers.",
+        drawing=drawing,
     )
 
 

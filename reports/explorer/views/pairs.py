@@ -60,13 +60,13 @@ class Matrix:
         of: What it counts, as its heading says.
         expected: What lets expect how often.
         rows: Squares by row; None where a node would meet itself.
-        sheet: The same numbers as a table.
+        sheet: The same as a table.
     """
 
     of: str
     expected: str
     rows: Sequence[Sequence[Square | None]]
-    sheet: Sheet | Response
+    sheet: Sheet
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,11 +136,13 @@ def show_branches(site: Site, request: Request) -> Response:
     sources: tuple[Source, ...] = ("data", "model") if site.run.has_model else ("data",)
     pairs = {source: site.run.branches(node, source) for source in sources}
     sheets = {of: _matrix_sheet(site, request, view, of, rows) for of, rows in pairs.items()}
-    files = [sheet for sheet in sheets.values() if not isinstance(sheet, Sheet)]
-    if files:
-        return files[0]
     there = {end for rows in pairs.values() for row in rows for end in (row["a"], row["b"])}
     children = [row for row in view.children if row["node"] in there]
+    matrices = list[Matrix]()
+    for of, sheet in sheets.items():
+        if not isinstance(sheet, Sheet):
+            return sheet
+        matrices.append(Matrix(*HEADINGS[of], squares(children, pairs[of]), sheet))
     return site.page(
         request,
         "branches",
@@ -150,9 +152,7 @@ def show_branches(site: Site, request: Request) -> Response:
         ],
         view=view,
         children=children,
-        matrices=[
-            Matrix(*HEADINGS[of], squares(children, rows), sheets[of]) for of, rows in pairs.items()
-        ],
+        matrices=matrices,
         unused=len(view.children) - len(children),
     )
 
