@@ -32,6 +32,8 @@ from audit.runs.manifest import MANIFEST, write_manifest, write_restricted_manif
 from audit.runs.pair_layout import ROWS_OF_GROUP, ends_of, twin_of, write_pair_layout
 
 AUDIT = [str(Path(sys.executable).with_name("audit"))]
+BY_RANGES = [*AUDIT, "explore"]
+BY_SCAN = [sys.executable, str(Path(__file__).with_name("explore_by_scan.py"))]
 INSTANCES, RECORDS, LABELS = 1_000_000, 4_000, 6
 CLIENTS, SEED, BRANCHING = 8, 2026, 9
 RELATIONS = ("ancestor", "sibling", "overlap", "same_branch", "cross_branch")
@@ -46,13 +48,10 @@ def main() -> None:
         folder = Path(name)
         built = _build(folder, options.nodes, options.pairs)
         print("built:", built, flush=True)
-        table = folder / "run" / "restricted" / "pairs.parquet"
         addresses = list(_addresses(folder / "run", options.requests))
-        measured = {"ranges": _served(folder / "run", addresses)}
+        measured = {"ranges": _served(BY_RANGES, folder / "run", addresses)}
         print("ranges:", measured["ranges"], flush=True)
-        twin_of(table).unlink()
-        _seal(folder / "run")
-        measured["scan"] = _served(folder / "run", addresses[: options.scans])
+        measured["scan"] = _served(BY_SCAN, folder / "run", addresses[: options.scans])
         print("scan:", measured["scan"], flush=True)
     result = {"surroundings": surroundings(cores), "built": built, "measured": measured}
     print(keep(f"explore_{options.pairs}", result))
@@ -216,10 +215,10 @@ def _addresses(folder: Path, requests: int) -> Iterator[str]:
         }[kind]
 
 
-def _served(folder: Path, addresses: Sequence[str]) -> dict[str, Any]:
-    """What the server needs for the first page, and for others that clients ask for at once."""
+def _served(command: Sequence[str], folder: Path, addresses: Sequence[str]) -> dict[str, Any]:
+    """What a server needs for the first page, and for others that clients ask for at once."""
     started = time.perf_counter()
-    server = subprocess.Popen([*AUDIT, "explore", str(folder)], stdout=subprocess.PIPE, text=True)
+    server = subprocess.Popen([*command, str(folder)], stdout=subprocess.PIPE, text=True)
     try:
         assert server.stdout is not None
         line = server.stdout.readline()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+from collections.abc import Mapping
 from datetime import date
 from pathlib import Path
 from typing import Annotated
@@ -10,7 +11,7 @@ from typing import Annotated
 import typer
 
 from audit.base.errors import InputError
-from audit.cli.options import Force, RunFolder
+from audit.cli.options import INPUT, OUTPUT, POLICY, Force, RunFolder
 from audit.cli.output import user_mistakes
 from audit.cli.rendering import imprint_of_run
 
@@ -18,32 +19,51 @@ from audit.cli.rendering import imprint_of_run
 def explore(
     run: RunFolder,
     port: Annotated[
-        int, typer.Option(min=0, max=65535, help="Port to serve at; 0 for any that is free.")
+        int,
+        typer.Option(
+            min=0,
+            max=65535,
+            help="Port to serve at; 0 for any that is free.",
+            rich_help_panel=OUTPUT,
+        ),
     ] = 0,
     show_instances: Annotated[
         bool,
         typer.Option(
-            "--show-instances", help="Show single instances of a run made with --keep-instances."
+            "--show-instances",
+            help="Show single instances of a run made with --keep-instances.",
+            rich_help_panel=INPUT,
         ),
     ] = False,
     media: Annotated[
         Path | None,
-        typer.Option(metavar="FILE", help="Table of texts and pictures of instances, by their id."),
+        typer.Option(
+            metavar="FILE",
+            help="Table of texts and pictures of instances, by their id.",
+            rich_help_panel=INPUT,
+        ),
     ] = None,
     static: Annotated[
         Path | None,
         typer.Option(
-            metavar="DIR", help="Write what may be shared as pages for a web server, and end."
+            metavar="DIR",
+            help="Write what may be shared as pages for a web server, and end.",
+            rich_help_panel=OUTPUT,
         ),
     ] = None,
     policy: Annotated[
         Path | None,
-        typer.Option(help="Policy file (TOML) that decisions on findings are written to."),
+        typer.Option(
+            help="Policy file (TOML) that decisions on findings are written to.",
+            rich_help_panel=POLICY,
+        ),
     ] = None,
     beside: Annotated[
         list[Path] | None,
         typer.Option(
-            metavar="OTHER", help="Show another run of the hierarchy beside it; may be repeated."
+            metavar="OTHER",
+            help="Show another run of the hierarchy beside it; may be repeated.",
+            rich_help_panel=INPUT,
         ),
     ] = None,
     force: Force = False,
@@ -62,6 +82,9 @@ def explore(
         day = imprint_of_run(run).day
         if static is not None:
             _refuse_several(folders)
+            _refuse_of_window(
+                {"--show-instances": show_instances, "--policy": policy, "--port": port}
+            )
             _write_shared(run, names[0], day, static, force)
             return
         opened = open_run(
@@ -88,6 +111,16 @@ def _refuse_several(runs: list[Path]) -> None:
             found="both",
             hint=f"{shlex.join(['audit', 'history', *map(str, runs)])} writes what may be shared "
             "of several runs",
+        )
+
+
+def _refuse_of_window(options: Mapping[str, object]) -> None:
+    named = [name for name, value in options.items() if value]
+    if named:
+        raise InputError(
+            "--static writes what may be shared, without a window",
+            found=", ".join(named),
+            hint="leave out either",
         )
 
 

@@ -218,10 +218,12 @@ def decimal(value: float | None, places: int) -> str:
 def precise(value: float) -> str:
     """A number with three decimals; one that would be 0 there, with two digits.
 
-    >>> precise(0.5), precise(4.69e-18), precise(1234.5), precise(0.0)
-    ('0.500', '4.7e-18', '1,234.500', '0.000')
+    >>> precise(0.5), precise(4.69e-18), precise(-1234.5), precise(0.0)
+    ('0.500', '4.7e-18', '−1,234.500', '0.000')
     """
-    return f"{value:.2g}" if 0 < abs(value) < 0.0005 else decimal(value, 3)
+    size = abs(value)
+    text = f"{size:.2g}" if 0 < size < 0.0005 else decimal(size, 3)
+    return f"−{text}" if value < 0 else text
 
 
 def ratio(value: float) -> str:

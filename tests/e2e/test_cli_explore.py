@@ -231,6 +231,17 @@ def test_the_same_run_is_not_shown_beside_itself(run: Path, other: Path, tmp_pat
     assert "each run is required once" in refused(run, "--beside", bare)
 
 
+@pytest.mark.parametrize("option", [["--policy", "p.toml"], ["--port", "8080"]])
+def test_plain_files_take_no_option_of_the_window(
+    run: Path, tmp_path: Path, option: list[str]
+) -> None:
+    told = refused(run, "--static", tmp_path / "public", *option)
+
+    assert "--static writes what may be shared, without a window" in told
+    assert option[0] in told
+    assert not (tmp_path / "public").exists()
+
+
 def test_plain_files_are_of_one_run(run: Path, other: Path, tmp_path: Path) -> None:
     told = refused(run, "--beside", other, "--static", tmp_path / "public")
 

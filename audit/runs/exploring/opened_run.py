@@ -34,9 +34,9 @@ from audit.runs.exploring.node_places import NodePlaces
 from audit.runs.exploring.pair_rows import PairRows
 from audit.runs.exploring.part_tables import part_tables
 from audit.runs.exploring.partners import Partners, RangedPartners
-from audit.runs.exploring.scanned_partners import ScannedPartners
 from audit.runs.folder import INSTANCES, refuse_no_run
 from audit.runs.manifest import RESTRICTED, RESULT
+from audit.runs.pair_layout import ends_of, twin_of
 from audit.runs.read import read_run
 from audit.runs.sealed_run import SealedRun, refuse_faults
 
@@ -90,17 +90,26 @@ def open_run(
 
 
 def _partners(folder: Path, result: AuditResult) -> Mapping[Source, Partners]:
-    """The pairs of a run by their nodes; runs of earlier versions are searched for them."""
-    sources: dict[Source, tuple[str, pl.LazyFrame]] = {"data": ("pairs", result.pairs)}
+    """The pairs of a run by their nodes."""
+    tables: dict[Source, str] = {"data": "pairs"}
     if result.model is not None:
-        sources["model"] = ("model_pairs", result.model.pairs)
-    nodes = result.nodes["node"]
-    found: dict[Source, Partners] = {}
-    for source, (name, pairs) in sources.items():
-        table = folder / RESTRICTED / f"{name}.parquet"
-        ranged = RangedPartners.there(table)
-        found[source] = RangedPartners(table, nodes) if ranged else ScannedPartners(pairs, nodes)
-    return found
+        tables["model"] = "model_pairs"
+    return {
+        source: _ranges(folder / RESTRICTED / f"{name}.parquet", result.nodes["node"])
+        for source, name in tables.items()
+    }
+
+
+def _ranges(table: Path, nodes: pl.Series) -> RangedPartners:
+    for path in (twin_of(table), ends_of(table)):
+        if not path.is_file():
+            raise InputError(
+                "a run with all its tables is required",
+                found=f"no {path.name}",
+                where=path.parent,
+                hint="audit the data again; without the folder, what may be shared is shown",
+            )
+    return RangedPartners(table, nodes)
 
 
 def open_shared(

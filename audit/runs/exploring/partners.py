@@ -77,11 +77,6 @@ class RangedPartners:
         some = self._by_a.read(0, min(1, int(self._a_starts[-1])), ["joint", "rate"])
         self._instances = round(some["joint"][0] / some["rate"][0]) if len(some) else 1
 
-    @classmethod
-    def there(cls, table: Path) -> bool:
-        """Whether a pair table has its ranges; those of earlier versions do not."""
-        return twin_of(table).is_file() and ends_of(table).is_file()
-
     def beside(self, node: int) -> pl.DataFrame:
         """All pairs with a node; see `Partners`."""
         return self._shown(node, self._read(node, KEPT))

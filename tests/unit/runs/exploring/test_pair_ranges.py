@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import shutil
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +14,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from audit.base.errors import InputError
 from audit.hierarchies.hierarchy import Hierarchy
 from audit.results.exploration import APART, PARTNER_ORDERS, ExploredRun, Source, Span
 from audit.runs import folder as run_folder
@@ -25,6 +26,7 @@ from audit.runs.folder import write_run
 from audit.runs.pair_layout import ends_of, twin_of, write_pair_layout
 from fixtures.labelled import labelled, repeated, tree
 from fixtures.predicted import predicted
+from fixtures.scanned_partners import open_scanned
 from fixtures.strategies import hierarchies, label_sets
 
 NUMBERS = (
@@ -136,10 +138,7 @@ def test_what_ranges_tell_is_what_a_search_of_the_table_tells(
 ) -> None:
     with tempfile.TemporaryDirectory() as folder:
         run = written(release, Path(folder) / "run")
-        plain = Path(shutil.copytree(run, Path(folder) / "plain"))
-        for table in ("pairs", "model_pairs"):
-            twin_of(plain / "restricted" / f"{table}.parquet").unlink(missing_ok=True)
-        ranged, searched = open_run(run, "drawn"), open_run(plain, "drawn", unsealed=True)
+        ranged, searched = open_run(run, "drawn"), open_scanned(run)
         nodes = release[0].nodes
         assert_lies_in_ranges(run)
         for one in nodes:
@@ -221,3 +220,15 @@ def test_carriers_are_the_most_frequent_label_pairs(
     assert view is not None
     carried = [({row["a"], row["b"]}, row["joint"]) for row in view.carriers.rows]
     assert carried == [({"cow", "owl"}, 30), ({"dog", "owl"}, 2)]
+
+
+@pytest.mark.parametrize("path", [twin_of, ends_of])
+def test_a_run_without_its_ranges_is_refused(
+    zoo: Path, tmp_path: Path, path: Callable[[Path], Path]
+) -> None:
+    bare = Path(shutil.copytree(zoo, tmp_path / "bare"))
+    missing = path(bare / "restricted" / "pairs.parquet")
+    missing.unlink()
+    with pytest.raises(InputError, match="a run with all its tables is required") as refused:
+        open_run(bare, "bare", unsealed=True)
+    assert f"no {missing.name}" in str(refused.value)

@@ -1,0 +1,17 @@
+"""A window onto a run that searches its whole pair table for the pairs of a node.
+
+``python benchmarks/explore_by_scan.py RUN`` serves it as ``audit explore RUN`` does.
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+from fixtures.scanned_partners import open_scanned
+from reports.explorer.application import serve
+
+if __name__ == "__main__":
+    serve(
+        open_scanned(Path(sys.argv[1])), None, 0, lambda address: print("Open", address, flush=True)
+    )
