@@ -154,6 +154,11 @@ def csv_parts(columns: Sequence[Column], rows: Callable[[Span], Page]) -> Iterat
         offset += len(part)
 
 
+def csv_lines(rows: Iterable[Sequence[Any]]) -> str:
+    """Rows as CSV, a text that would be a formula defused."""
+    return _lines([_plain(value) for value in row] for row in rows)
+
+
 def _names_of(columns: Sequence[Column]) -> list[str]:
     return list(dict.fromkeys(name for column in columns for name in column.names))
 

@@ -193,7 +193,7 @@ class Site:
         page = rows(span)
         if "csv" in asked:
             text = csv_text(columns, page.rows, in_full=self.run.in_full)
-            return _file(f"{id}{_kind(self.run.in_full)}.csv", text, "text/csv")
+            return self.csv(id, text, in_full=self.run.in_full)
         return Sheet(id, caption, columns, page, span, request.url.path, asked, orders or {}, order)
 
     def long_file(
@@ -215,6 +215,10 @@ class Site:
         if asked.get("svg") == id:
             return self.svg(id, picture, in_full=self.run.in_full)
         return replace(picture, file=address(request.url.path, **{**asked, "svg": id}))
+
+    def csv(self, id: str, text: str, *, in_full: bool) -> Response:
+        """A table as a file, whose name says whether its numbers are unsuppressed."""
+        return _file(f"{id}{_kind(in_full)}.csv", text, "text/csv")
 
     def svg(self, id: str, picture: Picture, *, in_full: bool) -> Response:
         """A drawing as a file; arguments as in `svg_file`."""

@@ -115,7 +115,7 @@ class Table:
     """Rows under columns; the first cell of a row names it.
 
     ``total`` is a last row with a sum or remark; ``left_out`` is the number of rows that are not
-    printed.
+    printed; ``file`` is the address of the same rows as CSV, if there is one.
     """
 
     id: str
@@ -124,6 +124,7 @@ class Table:
     rows: tuple[tuple[Cell, ...], ...]
     total: tuple[Cell, ...] = ()
     left_out: int = 0
+    file: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,9 +13,9 @@ from starlette.routing import Route
 from audit.results.exploration import ExploredRun, Row, RunsBeside
 from reports.chapters.report import printable_view
 from reports.comparison.words import chance
-from reports.explorer.chapter_pictures import led_to_files
+from reports.explorer.chapter_files import led_to_files
 from reports.explorer.sheets import Column, Sheet
-from reports.explorer.site import Site, parameters
+from reports.explorer.site import Site
 from reports.history.history import SECTIONS, HistoryReport, build
 from reports.words import metric_words
 from reports.words.words import number, printable, words
@@ -49,11 +49,8 @@ def history(
     site: Site, beside: RunsBeside, report: Callable[[], HistoryReport], request: Request
 ) -> Response:
     """What became of checks, metrics and findings over the runs."""
-    shown, pictures = led_to_files(report(), "/history")
-    name = parameters(request).get("svg", "")
-    if name in pictures:
-        return site.svg(name, pictures[name], in_full=False)
-    return site.page(
+    shown, files = led_to_files(report(), "/history")
+    return files.answer(site, request, in_full=False) or site.page(
         request,
         "history",
         "History",

@@ -12,7 +12,7 @@ from starlette.routing import Route
 from audit.results.exploration import Page, Row, Span
 from reports.chapters.cards import card, headline
 from reports.chapters.report import printable_view
-from reports.explorer.chapter_pictures import led_to_files
+from reports.explorer.chapter_files import led_to_files
 from reports.explorer.sheets import Column, Sheet
 from reports.explorer.site import Site, finding_address, instance_address, parameters
 from reports.explorer.views.judging import choice_of, decided_in
@@ -93,11 +93,8 @@ def show_one(site: Site, request: Request) -> Response:
     thresholds = {one["name"]: one["value"] for one in site.run.shared["policy"]["thresholds"]}
     shown = printable_view(found)
     check = next(one for one in site.run.shared["checks"] if one["name"] == found["check"])
-    drawn, pictures = led_to_files(card(shown, check, "finding", thresholds), "/finding", id=wanted)
-    name = parameters(request).get("svg", "")
-    if name in pictures:
-        return site.svg(name, pictures[name], in_full=site.run.in_full)
-    return site.page(
+    drawn, files = led_to_files(card(shown, check, "finding", thresholds), "/finding", id=wanted)
+    return files.answer(site, request, in_full=site.run.in_full) or site.page(
         request,
         "finding",
         headline(shown["statement"]),

@@ -12,7 +12,7 @@ from starlette.routing import Route
 from audit.results.exploration import Page, Row, Span
 from audit.results.explored_tables import ExploredTable, TableQuery, Values
 from reports.chapters.sections import sections
-from reports.explorer.chapter_pictures import led_to_files
+from reports.explorer.chapter_files import led_to_files
 from reports.explorer.sheets import Column, Kind, Sheet
 from reports.explorer.site import (
     PARTS,

@@ -9,8 +9,8 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from reports.chapters.sections import sections
-from reports.explorer.chapter_pictures import led_to_files
-from reports.explorer.site import Site, parameters
+from reports.explorer.chapter_files import led_to_files
+from reports.explorer.site import Site
 
 
 def routes(site: Site) -> list[Route]:
@@ -19,10 +19,9 @@ def routes(site: Site) -> list[Route]:
 
 
 def show(site: Site, request: Request) -> Response:
-    """The report; its pictures show what may be shared, and so do their files."""
-    report, pictures = led_to_files(site.report, "/report")
-    name = parameters(request).get("svg", "")
-    if name in pictures:
-        return site.svg(name, pictures[name], in_full=False)
+    """The report; its pictures and tables show what may be shared, and so do their files."""
+    report, files = led_to_files(site.report, "/report")
     chapters = sections(report, paper=False)
-    return site.page(request, "report", "Report", report=report, sections=chapters, paper=False)
+    return files.answer(site, request, in_full=False) or site.page(
+        request, "report", "Report", report=report, sections=chapters, paper=False
+    )

@@ -10,7 +10,7 @@ from starlette.responses import Response
 
 from audit.results.exploration import Row
 from audit.results.told_nodes import ToldNode, told_node, told_titles
-from reports.explorer.chapter_pictures import led_to_files
+from reports.explorer.chapter_files import led_to_files
 from reports.explorer.sheets import Column, Sheet
 from reports.explorer.site import Site, node_address, parameters
 from reports.words.parts import Figure
@@ -137,10 +137,10 @@ def _drawn(
     file = next((sheet for sheet in sheets if isinstance(sheet, Response)), None)
     if file is not None:
         return file
-    figures, pictures = led_to_files(_figure(site, figure), request.url.path)
-    if parameters(request).get("svg", "") in pictures:
-        return site.svg(figure, pictures[figure], in_full=False)
-    return site.page(request, template, title, figures=figures, sheets=sheets)
+    figures, files = led_to_files(_figure(site, figure), request.url.path)
+    return files.answer(site, request, in_full=False) or site.page(
+        request, template, title, figures=figures, sheets=sheets
+    )
 
 
 def _figure(site: Site, wanted: str) -> tuple[Figure, ...]:
