@@ -39,7 +39,7 @@ bench: $(VENV)/.test  ## Measure beside peers in one run
 	$(VENV)/bin/python benchmarks/pairs.py
 	$(VENV)/bin/python benchmarks/run_audit.py
 
-gallery: $(VENV)/.demo  ## Take the pictures of the README again
+gallery: $(VENV)/.test  ## Take the pictures of the README again
 	$(VENV)/bin/python scripts/make_gallery.py
 
 clean:  ## Remove the environment and what the demo left

@@ -1,7 +1,8 @@
 """Take the pictures of the README: audit ``sample_data/`` and photograph its report.
 
-Writes ``report-light.png``, ``report-dark.png`` and ``report-pdf.png`` into ``docs/gallery/``, or
-into the folder that is named as the only argument. Needs ``chromium`` and ``pdftoppm``.
+Writes ``report-light.png``, ``report-dark.png``, ``report-pdf.png`` and ``window.png`` into
+``docs/gallery/``, or into the folder that is named as the only argument. Needs ``chromium`` and
+``pdftoppm``.
 """
 
 from __future__ import annotations
@@ -36,9 +37,13 @@ def main() -> None:
     gallery.mkdir(parents=True, exist_ok=True)
     with sample_run() as run:
         for scheme in SCHEMES:
-            photograph(browser, run / "report.html", gallery / f"report-{scheme}.png", scheme)
+            page = (run / "report.html").as_uri()
+            photograph(browser, page, gallery / f"report-{scheme}.png", scheme)
         draw_page(printer, run / "report.pdf", gallery / "report-pdf.png", page=1)
-    for picture in sorted(gallery.glob("report-*.png")):
+        with window(run) as address:
+            place = address.replace("/?", "/hierarchy?")
+            photograph(browser, place, gallery / "window.png", "light")
+    for picture in sorted(gallery.glob("*.png")):
         print(f"{picture.stat().st_size / 1000:7.0f} kB  {picture}")
 
 
@@ -64,7 +69,25 @@ def sample_run() -> Iterator[Path]:
         yield run
 
 
-def photograph(browser: str, page: Path, picture: Path, scheme: str) -> None:
+@contextmanager
+def window(run: Path) -> Iterator[str]:
+    """The address that opens a window onto a run, which is closed when the block ends."""
+    audit = Path(sys.executable).with_name("audit")
+    served = subprocess.Popen(
+        [str(audit), "explore", str(run)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        text=True,
+    )
+    try:
+        assert served.stdout is not None
+        yield served.stdout.readline().removeprefix("Open ").strip()
+    finally:
+        served.terminate()
+        served.communicate(timeout=SECONDS)
+
+
+def photograph(browser: str, page: str, picture: Path, scheme: str) -> None:
     """The top of a page as it looks on a laptop, without a network and without scroll bars."""
     with tempfile.TemporaryDirectory(prefix="browser-") as profile:
         _done(
@@ -73,7 +96,7 @@ def photograph(browser: str, page: Path, picture: Path, scheme: str) -> None:
             *(["--no-sandbox"] if os.geteuid() == 0 else []),
             "--disable-gpu",
             "--disable-background-networking",
-            "--host-resolver-rules=MAP * ~NOTFOUND",
+            "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1",
             "--hide-scrollbars",
             "--force-device-scale-factor=1",
             "--force-prefers-reduced-motion",
@@ -81,7 +104,7 @@ def photograph(browser: str, page: Path, picture: Path, scheme: str) -> None:
             f"--window-size={SIZE[0]},{SIZE[1]}",
             f"--user-data-dir={profile}",
             f"--screenshot={picture.absolute()}",
-            page.absolute().as_uri(),
+            page,
         )
 
 

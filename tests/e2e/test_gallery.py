@@ -51,9 +51,9 @@ def test_a_page_is_taken_in_the_scheme_asked_for_and_without_scroll_bars(
     gallery = script()
     page, picture = tmp_path / "page.html", tmp_path / "page.png"
     page.write_text(PAGE, "utf-8")
-    gallery.photograph("chromium", page, picture, scheme)
+    gallery.photograph("chromium", page.as_uri(), picture, scheme)
     first = picture.read_bytes()
-    gallery.photograph("chromium", page, picture, scheme)
+    gallery.photograph("chromium", page.as_uri(), picture, scheme)
 
     assert size(picture) == gallery.SIZE
     assert corners(picture) == {BACKGROUND[scheme]}
