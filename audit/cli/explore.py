@@ -15,57 +15,61 @@ from audit.cli.options import INPUT, OUTPUT, POLICY, Force, RunFolder
 from audit.cli.output import user_mistakes
 from audit.cli.rendering import imprint_of_run
 
+Port = Annotated[
+    int,
+    typer.Option(
+        min=0, max=65535, help="Port to serve at; 0 for any that is free.", rich_help_panel=OUTPUT
+    ),
+]
+ShowInstances = Annotated[
+    bool,
+    typer.Option(
+        "--show-instances",
+        help="Show single instances of a run made with --keep-instances.",
+        rich_help_panel=INPUT,
+    ),
+]
+MediaFile = Annotated[
+    Path | None,
+    typer.Option(
+        metavar="FILE",
+        help="Table of texts and pictures of instances, by their id.",
+        rich_help_panel=INPUT,
+    ),
+]
+PlainFiles = Annotated[
+    Path | None,
+    typer.Option(
+        metavar="DIR",
+        help="Write what may be shared as pages for a web server, and end.",
+        rich_help_panel=OUTPUT,
+    ),
+]
+DecidedPolicy = Annotated[
+    Path | None,
+    typer.Option(
+        help="Policy file (TOML) that decisions on findings are written to.",
+        rich_help_panel=POLICY,
+    ),
+]
+RunsBesideIt = Annotated[
+    list[Path] | None,
+    typer.Option(
+        metavar="OTHER",
+        help="Show another run of the hierarchy beside it; may be repeated.",
+        rich_help_panel=INPUT,
+    ),
+]
+
 
 def explore(
     run: RunFolder,
-    port: Annotated[
-        int,
-        typer.Option(
-            min=0,
-            max=65535,
-            help="Port to serve at; 0 for any that is free.",
-            rich_help_panel=OUTPUT,
-        ),
-    ] = 0,
-    show_instances: Annotated[
-        bool,
-        typer.Option(
-            "--show-instances",
-            help="Show single instances of a run made with --keep-instances.",
-            rich_help_panel=INPUT,
-        ),
-    ] = False,
-    media: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="FILE",
-            help="Table of texts and pictures of instances, by their id.",
-            rich_help_panel=INPUT,
-        ),
-    ] = None,
-    static: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="DIR",
-            help="Write what may be shared as pages for a web server, and end.",
-            rich_help_panel=OUTPUT,
-        ),
-    ] = None,
-    policy: Annotated[
-        Path | None,
-        typer.Option(
-            help="Policy file (TOML) that decisions on findings are written to.",
-            rich_help_panel=POLICY,
-        ),
-    ] = None,
-    beside: Annotated[
-        list[Path] | None,
-        typer.Option(
-            metavar="OTHER",
-            help="Show another run of the hierarchy beside it; may be repeated.",
-            rich_help_panel=INPUT,
-        ),
-    ] = None,
+    port: Port = 0,
+    show_instances: ShowInstances = False,
+    media: MediaFile = None,
+    static: PlainFiles = None,
+    policy: DecidedPolicy = None,
+    beside: RunsBesideIt = None,
     force: Force = False,
 ) -> None:
     """Look at a run in a browser, on this machine alone; Ctrl-C ends it."""
