@@ -73,6 +73,13 @@ def _screen(report: Report) -> str:
 @cache
 def environment() -> jinja2.Environment:
     """The template environment, with autoescaping, and with errors for undefined names."""
+    made = templates(keep_trailing_newline=True)
+    made.globals |= {"script": script(), "csp_source": csp_source}
+    return made
+
+
+def templates(*, keep_trailing_newline: bool) -> jinja2.Environment:
+    """A new environment for the templates, of which nothing is shared with others."""
     from jinja2 import Environment, PackageLoader, StrictUndefined
 
     made = Environment(
@@ -81,9 +88,9 @@ def environment() -> jinja2.Environment:
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
-        keep_trailing_newline=True,
+        keep_trailing_newline=keep_trailing_newline,
     )
-    made.globals |= {"colours": LIGHT, "script": script(), "csp_source": csp_source}
+    made.globals["colours"] = LIGHT
     return made
 
 
@@ -108,13 +115,16 @@ def style(medium: str, own: tuple[str, ...] = ()) -> str:
 
 
 @cache
-def script() -> str:
-    """The single script of the page, in its own scope.
+def script(names: tuple[str, ...] = _SCRIPTS) -> str:
+    """The single script of a page, in its own scope.
 
-    The page is complete without it; it adds sorting, filtering and folding.
+    The page is complete without it; that of a report adds sorting, filtering and folding.
+
+    Args:
+        names: Names of its parts; those of a report if none are given.
     """
     sources = [
-        files("reports").joinpath("scripts", f"{name}.js").read_text("utf-8") for name in _SCRIPTS
+        files("reports").joinpath("scripts", f"{name}.js").read_text("utf-8") for name in names
     ]
     return "\n".join(['(() => {\n"use strict";', *sources, "})();"])
 

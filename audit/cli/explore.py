@@ -82,8 +82,12 @@ def explore(
         require_explorer()
         _refuse_unshown(media, show_instances and static is None)
         folders = [run, *(beside or ())]
-        names = [_name(folder) for folder in folders]
-        day = imprint_of_run(run).day
+        imprints = [imprint_of_run(folder) for folder in folders]
+        names = [
+            imprint.title or imprint.name or folder.resolve().name
+            for imprint, folder in zip(imprints, folders, strict=True)
+        ]
+        day = imprints[0].day
         if static is not None:
             _refuse_several(folders)
             _refuse_of_window(
@@ -101,11 +105,6 @@ def explore(
         if edited is not None:
             edited.decided()  # refused now rather than at the first decision
         serve(opened, edited, port, _tell, others)
-
-
-def _name(run: Path) -> str:
-    imprint = imprint_of_run(run)
-    return imprint.title or imprint.name or run.resolve().name
 
 
 def _refuse_several(runs: list[Path]) -> None:

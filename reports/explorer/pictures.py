@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from xml.etree import ElementTree
 
+from audit.base.xml_text import xml_text
 from reports.charts.svg import ATTRIBUTES, SHAPES
 from reports.explorer.sheets import UNSUPPRESSED
 from reports.html import environment
@@ -23,7 +24,6 @@ NARROWEST = 420
 HEADING, TEXT = 7.6, 6.3
 """Pixels of a character of the title, and of other texts."""
 _SVG = "http://www.w3.org/2000/svg"
-_NO_XML = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,8 +98,7 @@ def _lines(text: str, width: int, advance: float) -> list[str]:
 
 def _shapes_alone(markup: str) -> str:
     """The shapes of a drawing, with known attributes alone, as well-formed XML."""
-    fit = _NO_XML.sub("\ufffd", markup)
-    root = ElementTree.fromstring(f'<svg xmlns="{_SVG}">{fit}</svg>')
+    root = ElementTree.fromstring(f'<svg xmlns="{_SVG}">{xml_text(markup)}</svg>')
     ElementTree.register_namespace("", _SVG)
     kept = ElementTree.Element(f"{{{_SVG}}}g")
     kept.extend(_kept(root))

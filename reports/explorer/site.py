@@ -6,7 +6,6 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, cached_property
 from http import HTTPStatus
-from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlencode
 
@@ -17,12 +16,12 @@ from audit.results.exploration import ExploredRun, Page, PolicyEditor, RunsBesid
 from audit.results.result import to_json_bytes
 from reports.chapters.report import Report, build, printable_view
 from reports.charts.hues import HUES, HUES_DARK, HUES_LIGHT
-from reports.charts.palette import LIGHT, variables_css
+from reports.charts.palette import variables_css
 from reports.explorer.guard import Guard
 from reports.explorer.led_report import led
 from reports.explorer.pictures import Picture, svg_file
 from reports.explorer.sheets import Column, Sheet, csv_parts, csv_text, span_of
-from reports.html import script, style
+from reports.html import script, style, templates
 from reports.words.parts import Imprint
 from reports.words.words import counted, decimal, number, percent, points, precise, printable
 
@@ -204,17 +203,24 @@ class Site:
         return StreamingResponse(csv_parts(columns, rows), media_type="text/csv", headers=headers)
 
     def picture(self, request: Request, id: str, picture: Picture) -> Picture | Response:
-        """A drawing of a page; or, where the address asks for it, its file.
+        """A drawing of a page, with the address of its file; arguments as in `picture_file`."""
+        file = self.picture_file(request, id, lambda: picture)
+        return file if isinstance(file, Response) else replace(picture, file=file)
+
+    def picture_file(
+        self, request: Request, id: str, draw: Callable[[], Picture]
+    ) -> str | Response:
+        """The address of a drawing's file; or, where the address asks for it, the file.
 
         Args:
             request: The request; ``svg`` of its address names the drawing.
             id: Name of the drawing, unique on a page.
-            picture: The drawing, of numbers as the run shows them.
+            draw: Gives the drawing, of numbers as the run shows them.
         """
         asked = parameters(request)
         if asked.get("svg") == id:
-            return self.svg(id, picture, in_full=self.run.in_full)
-        return replace(picture, file=address(request.url.path, **{**asked, "svg": id}))
+            return self.svg(id, draw(), in_full=self.run.in_full)
+        return address(request.url.path, **{**asked, "svg": id})
 
     def csv(self, id: str, text: str, *, in_full: bool) -> Response:
         """A table as a file, whose name says whether its numbers are unsuppressed."""
@@ -274,17 +280,8 @@ def instance_address(instance: str, **query: str) -> str:
 @cache
 def environment() -> jinja2.Environment:
     """The templates of the report and of the application, with autoescaping."""
-    from jinja2 import Environment, PackageLoader, StrictUndefined
-
-    made = Environment(
-        loader=PackageLoader("reports", "templates"),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
+    made = templates(keep_trailing_newline=False)
     made.globals |= {
-        "colours": LIGHT,
         "node_address": node_address,
         "pair_address": pair_address,
         "finding_address": finding_address,
@@ -307,16 +304,13 @@ def environment() -> jinja2.Environment:
 @cache
 def static_files() -> Mapping[str, tuple[str, str]]:
     """Text and media type of each file beside the pages, by name."""
-    scripts = files("reports").joinpath("scripts")
-    sources = [scripts.joinpath(f"{name}.js").read_text("utf-8") for name in _SCRIPTS]
-    own = "\n".join(['(() => {\n"use strict";', *sources, "})();"])
     return {
         "explorer.css": (
             style("screen", ("explanations", "concepts", "instance", "media", "explorer"))
             + variables_css(HUES_LIGHT, HUES_DARK),
             "text/css",
         ),
-        "explorer.js": (own, "text/javascript"),
+        "explorer.js": (script(_SCRIPTS), "text/javascript"),
         "report.js": (script(), "text/javascript"),
         "icon.svg": (ICON, "image/svg+xml"),
     }

@@ -307,6 +307,8 @@ def printable(text: str) -> str:
     Control characters, the direction overrides that could reorder what stands around, and
     lone surrogates each become a replacement character; line ends and tabs become spaces.
     """
+    if text.isprintable():  # no control, no override, no surrogate, nothing unassigned
+        return text
     return "".join(_printable(character) for character in text)
 
 

@@ -6,7 +6,6 @@ The files hold to what the schemas of Ant's JUnit task and of Jenkins both allow
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Iterable
 from datetime import UTC, datetime
 from pathlib import Path
@@ -14,9 +13,9 @@ from xml.etree.ElementTree import Element, SubElement, indent, tostring
 
 from audit.base.disk import written_whole
 from audit.base.errors import InputError
+from audit.base.xml_text import xml_text
 from audit.cli.ci.outcomes import Case, Outcome, Told
 
-_NO_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 _LIST = 200
 """Number of sentences of one check that the file holds."""
 
@@ -76,10 +75,10 @@ def junit_bytes(outcome: Outcome) -> bytes:
     )
     properties = SubElement(suite, "properties")
     for key, value in {"verdict": outcome.word, "title": outcome.title, **outcome.facts}.items():
-        SubElement(properties, "property", name=key, value=_legal(value))
+        SubElement(properties, "property", name=key, value=xml_text(value))
     for case in outcome.cases:
         _add_case(suite, case, f"audit.{outcome.command}")
-    SubElement(suite, "system-out").text = _legal(_output(outcome))
+    SubElement(suite, "system-out").text = xml_text(_output(outcome))
     SubElement(suite, "system-err").text = ""
     indent(suites)
     content: bytes = tostring(suites, "utf-8")
@@ -87,15 +86,15 @@ def junit_bytes(outcome: Outcome) -> bytes:
 
 
 def _add_case(suite: Element, case: Case, classname: str) -> None:
-    added = SubElement(suite, "testcase", name=_legal(case.name), classname=classname, time="0")
+    added = SubElement(suite, "testcase", name=xml_text(case.name), classname=classname, time="0")
     if case.state == "passed":
         return
     tag = {"failed": "failure", "crashed": "error", "skipped": "skipped"}[case.state]
     first = case.told[0] if case.told else Told("error", case.title)
-    stated = SubElement(added, tag, message=_legal(first.sentence))
+    stated = SubElement(added, tag, message=xml_text(first.sentence))
     if case.state != "skipped":
         stated.set("type", first.severity)
-        stated.text = _legal("\n".join((case.title, *_lines(case))))
+        stated.text = xml_text("\n".join((case.title, *_lines(case))))
 
 
 def _lines(case: Case) -> Iterable[str]:
@@ -109,11 +108,6 @@ def _output(outcome: Outcome) -> str:
     passed = (case for case in outcome.cases if case.state == "passed" and case.told)
     lines = (f"{case.name}: {line}" for case in passed for line in _lines(case))
     return "\n".join((f"{outcome.word}. {outcome.sentence}", *lines))
-
-
-def _legal(text: str) -> str:
-    """Text without the characters that XML 1.0 does not know."""
-    return _NO_XML.sub("\ufffd", text)
 
 
 def _moment() -> str:

@@ -85,9 +85,9 @@ class RangedPartners:
         """The row of two nodes in any order; None if they are never together."""
         first, second = min(a, b), max(a, b)
         start, stop = self._a_starts[first : first + 2].tolist()
-        seconds = self._numbers(self._by_a.read(start, stop, ["b"])["b"])
-        place = int(np.searchsorted(seconds, second))
-        if place == len(seconds) or seconds[place] != second:
+        seconds, wanted = self._by_a.read(start, stop, ["b"])["b"], self._nodes[second]
+        place = int(seconds.search_sorted(wanted))  # node order is the order of ids
+        if place == len(seconds) or seconds[place] != wanted:
             return None
         return self._by_a.read(start + place, start + place + 1).row(0, named=True)
 

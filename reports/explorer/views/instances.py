@@ -107,16 +107,7 @@ def show_one(site: Site, request: Request) -> Response:
     before, after = site.run.neighbours(wanted, query)
     kept = asked_of(query)
     view = printable_view(found)
-    tree = site.picture(
-        request,
-        "tree",
-        Picture(
-            title=f"Instance {wanted}",
-            told="The labels of one instance as a tree; the bar of a node lies within that of the "
-            "node above.",
-            drawing=tree_drawing(view, view["lines"]),
-        ),
-    )
+    tree = site.picture_file(request, "tree", lambda: _tree(wanted, view))
     if isinstance(tree, Response):
         return tree
     findings = {finding["id"]: finding for finding in site.run.findings()}
@@ -139,6 +130,15 @@ def show_one(site: Site, request: Request) -> Response:
         shown=shown_media(media, wanted) if media else None,
         marked=marked,
         findings=[findings[id] for id in found["findings"] if id in findings],
+    )
+
+
+def _tree(instance: str, view: Row) -> Picture:
+    return Picture(
+        title=f"Instance {instance}",
+        told="The labels of one instance as a tree; the bar of a node lies within that of the node "
+        "above.",
+        drawing=tree_drawing(view, view["lines"]),
     )
 
 

@@ -72,7 +72,7 @@ def show(site: Site, request: Request) -> Response:
     ]
     node = view.node["node"]
     in_runs, drifting = beside.on_node(site, request, node), drifts(site, request, view)
-    siblings = site.picture(request, "siblings", _siblings(view))
+    siblings = site.picture_file(request, "siblings", lambda: _siblings(view))
     of_drift = [shown for one in drifting for shown in (one.sheet, one.picture)]
     files = [one for one in (*sheets, *in_runs, *of_drift, siblings) if isinstance(one, Response)]
     if files:
@@ -87,7 +87,7 @@ def show(site: Site, request: Request) -> Response:
         sheets=sheets,
         in_runs=in_runs,
         most_siblings=MOST_SIBLINGS,
-        siblings=siblings,
+        siblings_file=siblings,
         drifts=drifting,
         asked=asked,
         relations=RELATIONS,
