@@ -31,7 +31,7 @@ from audit.hierarchies.building import (
 from audit.hierarchies.coding import Coding, Unlisted
 from audit.hierarchies.dangling import Dangling, DroppedEdges, without_dangling
 from audit.hierarchies.notes import Companions, Exclusions
-from audit.hierarchies.relations import RELATIONS, relate
+from audit.hierarchies.relations import relate_two
 
 if TYPE_CHECKING:
     import networkx as nx
@@ -216,13 +216,11 @@ class Hierarchy:
 
     def relation(self, a: str, b: str) -> str:
         """The relation of two different nodes: one of `RELATIONS`."""
-        relation, _ = relate(self, np.array([self.index(a)]), np.array([self.index(b)]))
-        return RELATIONS[int(relation[0])]
+        return relate_two(self, self.index(a), self.index(b))[0]
 
     def lowest_common_ancestor(self, a: str, b: str) -> str:
         """The deepest node at or above both nodes; ties by smaller height, then node order."""
-        _, lca = relate(self, np.array([self.index(a)]), np.array([self.index(b)]))
-        return self.nodes[int(lca[0])]
+        return self.nodes[relate_two(self, self.index(a), self.index(b))[1]]
 
     def describe(self, index: int) -> str:
         """A node as sentences name it: its title, then its code.

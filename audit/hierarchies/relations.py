@@ -9,7 +9,7 @@ import numpy as np
 
 from audit.base import dag
 from audit.base.cores import cores
-from audit.base.dag import IntArray
+from audit.base.dag import IntArray, Sparse
 
 if TYPE_CHECKING:
     from audit.hierarchies.hierarchy import Hierarchy
@@ -41,6 +41,32 @@ def relate(hierarchy: Hierarchy, a: IntArray, b: IntArray) -> tuple[IntArray, In
     with ThreadPoolExecutor(cores()) as threads:
         list(threads.map(fill, range(0, len(a), PAIRS_PER_BLOCK)))
     return relation, lca
+
+
+def relate_two(hierarchy: Hierarchy, a: int, b: int) -> tuple[str, int]:
+    """Relation and lowest common ancestor of two different nodes, as `relate` gives them.
+
+    Only what lies above and below the two is visited, where `relate` prepares the whole hierarchy.
+
+    Args:
+        hierarchy: The hierarchy.
+        a: Index of a node.
+        b: Index of another.
+    """
+    above = np.intersect1d(dag.row(hierarchy.closure, a), dag.row(hierarchy.closure, b))
+    preferred = np.lexsort((above, hierarchy.height[above], -hierarchy.depth[above]))
+    lca = int(above[preferred[0]])
+    if lca in (a, b):
+        return "ancestor", lca
+    if _meet(hierarchy.edges, a, b):
+        return "sibling", lca
+    if _meet(hierarchy.below, a, b):
+        return "overlap", lca
+    return ("cross_branch" if lca == hierarchy.root else "same_branch"), lca
+
+
+def _meet(matrix: Sparse, a: int, b: int) -> bool:
+    return bool(np.isin(dag.row(matrix, a), dag.row(matrix, b)).any())
 
 
 def _relate(hierarchy: Hierarchy, a: IntArray, b: IntArray) -> tuple[IntArray, IntArray]:

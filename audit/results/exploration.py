@@ -74,7 +74,9 @@ class PairView:
         a, b: Rows of the table of nodes.
         relation: How they are related.
         lca: Row ``node, title`` of their lowest common ancestor.
-        data: The row of the table of pairs; None if no instance carries both.
+        data: What the table of pairs tells of both: ``support_a, support_b, joint,
+            joint_entailed, confusion, expected, lift, expected_length, ratio, ratio_low,
+            ratio_high, explained, shrunk_ratio, q_value``; None if no instance carries both.
         model: The same of the predictions; None without predictions, or if there is none.
         drawn: Rows ``node, title, parents``: both nodes and what lies between them and their
             lowest common ancestor, parents among these alone.
@@ -220,8 +222,8 @@ class ExploredRun(Protocol):
     ) -> Page:
         """All rows of the table of pairs with a node at either end, seen from it.
 
-        Rows ``node, title, relation, support, joint, rate, expected, lift, expected_length, ratio,
-        ratio_low, ratio_high, q_value``; ``node`` is the other end.
+        Rows ``node, title, relation, support, joint, expected, lift, expected_length, ratio``;
+        ``node`` is the other end.
 
         Args:
             node: Id of the node.

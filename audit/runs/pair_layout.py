@@ -17,15 +17,7 @@ import pyarrow.parquet as pq
 from audit.base.disk import PassingFolder
 from audit.base.progress import Progress, silent
 
-KEPT = (
-    "relation",
-    "joint",
-    "expected_length",
-    "ratio",
-    "ratio_low",
-    "ratio_high",
-    "q_value",
-)
+KEPT = ("relation", "joint", "expected_length", "ratio")
 """Columns of a pair that its twin keeps; the others that partners show follow from them."""
 ROWS_AT_ONCE = 1_000_000
 """Number of pairs that are sorted at a time."""

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from audit.base.dag import SYNTHETIC_ROOT
 from audit.hierarchies.hierarchy import Hierarchy
-from audit.hierarchies.relations import RELATIONS, relate
+from audit.hierarchies.relations import RELATIONS, relate, relate_two
 from fixtures.strategies import dotted_trees, hierarchies, label_sets, trees
 
 Parents = dict[str, set[str]]
@@ -104,6 +104,14 @@ def test_relations_and_lowest_common_ancestors_equal_sets(hierarchy: Hierarchy) 
     assert related(hierarchy, pairs) == [
         (relation(parents, a, b), lowest(parents, a, b)) for a, b in pairs
     ]
+
+
+@given(hierarchies())
+def test_two_nodes_alone_are_related_as_among_all_pairs(hierarchy: Hierarchy) -> None:
+    pairs = list(permutations(hierarchy.nodes, 2))
+    alone = [relate_two(hierarchy, hierarchy.index(a), hierarchy.index(b)) for a, b in pairs]
+
+    assert [(name, hierarchy.nodes[lca]) for name, lca in alone] == related(hierarchy, pairs)
 
 
 @given(hierarchies(), st.data())

@@ -13,18 +13,14 @@ from audit.results.exploration import Row
 from audit.runs.exploring.row_ranges import RowRanges
 from audit.runs.pair_layout import KEPT, ends_of, twin_of
 
-SHOWN = (
-    "joint",
-    "rate",
-    "expected",
-    "lift",
-    "expected_length",
-    "ratio",
-    "ratio_low",
-    "ratio_high",
-    "q_value",
-)
+SHOWN = ("joint", "expected", "lift", "expected_length", "ratio")
 """Numbers of a pair that its partners are shown with."""
+_READ_OF_PAIR = (
+    *("joint", "joint_entailed", "confusion", "expected_length", "ratio", "explained"),
+    *("shrunk_ratio", "ratio_low", "ratio_high", "q_value"),
+)
+OF_PAIR = ("support_a", "support_b", "expected", "lift", *_READ_OF_PAIR)
+"""Numbers that a pair is shown with alone."""
 
 
 class Partners(Protocol):
@@ -36,7 +32,7 @@ class Partners(Protocol):
         """
 
     def pair(self, a: int, b: int) -> Row | None:
-        """The row of two nodes in any order; None if they are never together."""
+        """`OF_PAIR` of two nodes in any order; None if they are never together."""
 
     def among(self, nodes: Sequence[int]) -> pl.DataFrame:
         """All pairs of some nodes: ``a``, ``b`` (numbers) and `SHOWN`."""
@@ -82,14 +78,19 @@ class RangedPartners:
         return self._shown(node, self._read(node, KEPT))
 
     def pair(self, a: int, b: int) -> Row | None:
-        """The row of two nodes in any order; None if they are never together."""
+        """`OF_PAIR` of two nodes in any order; None if they are never together."""
         first, second = min(a, b), max(a, b)
         start, stop = self._a_starts[first : first + 2].tolist()
-        seconds, wanted = self._by_a.read(start, stop, ["b"])["b"], self._nodes[second]
+        pairs = self._by_a.read(start, stop, ["b", *_READ_OF_PAIR])
+        seconds, wanted = pairs["b"], self._nodes[second]
         place = int(seconds.search_sorted(wanted))  # node order is the order of ids
         if place == len(seconds) or seconds[place] != wanted:
             return None
-        return self._by_a.read(start + place, start + place + 1).row(0, named=True)
+        row = pairs.drop("b").row(place, named=True)
+        supports = self._support[[first, second]].tolist()
+        expected = supports[0] * supports[1] / self._instances
+        of_each = {"support_a": supports[0], "support_b": supports[1]}
+        return {**of_each, "expected": expected, "lift": row["joint"] / expected, **row}
 
     def among(self, nodes: Sequence[int]) -> pl.DataFrame:
         """All pairs of some nodes; see `Partners`."""
@@ -129,10 +130,9 @@ class RangedPartners:
             "relation",
             pl.Series("support", support),
             "joint",
-            pl.Series("rate", joint / self._instances),
             pl.Series("expected", expected),
             pl.Series("lift", joint / expected),
-            *SHOWN[4:],
+            *SHOWN[3:],
         )
 
     def _together(self, node: int) -> np.ndarray:

@@ -25,6 +25,7 @@ from audit.results.exploration import (
 )
 from audit.runs.audit import run_audit
 from audit.runs.exploring.opened_run import open_run
+from audit.runs.exploring.partners import OF_PAIR
 from audit.runs.folder import write_run
 from audit.runs.instances import instance_frame, write_instances
 from fixtures.brute_force import at_or_below, parents_of
@@ -111,7 +112,7 @@ def test_a_pair_has_its_rows_and_what_carries_it(run: ExploredRun, folder: Path)
     view = run.pair("tool", "animal")
     assert view is not None
     rows = table(folder, "pairs").filter((pl.col("a") == "animal") & (pl.col("b") == "tool"))
-    assert view.data == rows.row(0, named=True)
+    assert view.data == rows.select(OF_PAIR).row(0, named=True)
     assert view.lca["node"] == "object"
     carriers = {(row["a"], row["b"]): row["joint"] for row in view.carriers.rows}
     assert carriers == {("dog", "tool"): 2, ("cow", "tool"): 1, ("bird", "tool"): 1}

@@ -29,10 +29,7 @@ from fixtures.predicted import predicted
 from fixtures.scanned_partners import open_scanned
 from fixtures.strategies import hierarchies, label_sets
 
-NUMBERS = (
-    *("joint", "rate", "expected", "lift", "expected_length"),
-    *("ratio", "ratio_low", "ratio_high", "q_value"),
-)
+NUMBERS = ("joint", "expected", "lift", "expected_length", "ratio")
 RELATIONS = (None, APART, "ancestor", "sibling", "overlap", "same_branch", "cross_branch")
 
 
