@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import secrets
 import socket
 from collections.abc import Callable
@@ -9,11 +10,13 @@ from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING
 
+from audit.base.cores import cores
 from audit.base.errors import InputError
 from audit.base.packages import require_package
 from audit.results.exploration import ExploredRun, PolicyEditor, RunsBeside
 
 if TYPE_CHECKING:
+    import uvicorn
     from starlette.types import ASGIApp
 
     from reports.explorer.guard import Guard
@@ -135,7 +138,18 @@ def serve(
         )
         opened(f"http://{HOST}:{taken}/?token={token}")
         with suppress(KeyboardInterrupt):
-            uvicorn.Server(settings).run(sockets=[listening])
+            asyncio.run(_answer(uvicorn.Server(settings), listening))
+
+
+async def _answer(server: uvicorn.Server, listening: socket.socket) -> None:
+    """Serve until interrupted, with as many pages at once as there are cores.
+
+    Further ones wait for their turn: made all at once, each would take as long as all of them.
+    """
+    from anyio.to_thread import current_default_thread_limiter
+
+    current_default_thread_limiter().total_tokens = cores()
+    await server.serve(sockets=[listening])
 
 
 def listening_at(port: int) -> socket.socket:

@@ -59,11 +59,11 @@ class RangedPartners:
 
     Args:
         table: The pair table.
-        nodes: Ids in node order.
+        nodes: Ids in node order, which is their own order.
     """
 
     def __init__(self, table: Path, nodes: pl.Series) -> None:
-        self._ids, self._nodes = pl.Enum(nodes), nodes
+        self._nodes = nodes
         self._by_a, self._by_b = RowRanges(table), RowRanges(twin_of(table))
         ends = pl.read_parquet(ends_of(table))
         self._support = ends["support"].fill_null(0).to_numpy()
@@ -83,7 +83,7 @@ class RangedPartners:
         start, stop = self._a_starts[first : first + 2].tolist()
         pairs = self._by_a.read(start, stop, ["b", *_READ_OF_PAIR])
         seconds, wanted = pairs["b"], self._nodes[second]
-        place = int(seconds.search_sorted(wanted))  # node order is the order of ids
+        place = int(seconds.search_sorted(wanted))
         if place == len(seconds) or seconds[place] != wanted:
             return None
         row = pairs.drop("b").row(place, named=True)
@@ -119,8 +119,7 @@ class RangedPartners:
             if bound[node] < max(best.least, 1):
                 break
             best.add(node, self._read(node, _OF_CARRIERS, int(of_b.min()), int(of_b.max())))
-        names = (pl.col(end).cat.to(self._ids).cast(pl.String) for end in ("a", "b"))
-        return best.rows().sort(pl.col("joint").neg(), *names).head(most)
+        return best.rows().sort(pl.col("joint").neg(), "a", "b").head(most)
 
     def _shown(self, node: int, rows: pl.DataFrame) -> pl.DataFrame:
         support, joint = self._support[rows["other"].to_numpy()], rows["joint"].to_numpy()
@@ -166,7 +165,8 @@ class RangedPartners:
         return seconds.select(pl.Series("other", self._numbers(seconds["b"])), *columns)
 
     def _numbers(self, names: pl.Series) -> np.ndarray:
-        numbers: np.ndarray = names.cast(self._ids).to_physical().cast(pl.UInt32).to_numpy()
+        """Numbers of nodes by their ids: node order is the order of ids."""
+        numbers: np.ndarray = self._nodes.search_sorted(names).to_numpy()
         return numbers
 
 
