@@ -87,9 +87,7 @@ class PairRows:
     def _drawn(self, a: str, b: str, lca: str) -> Sequence[Row]:
         """Both nodes, and what lies between them and their lowest common ancestor."""
         above = {node for end in (a, b) for node in self._hierarchy.ancestors(end, with_self=True)}
-        between = {
-            node for node in above if lca in self._hierarchy.ancestors(node, with_self=True)
-        }
+        between = {node for node in above if lca in self._hierarchy.ancestors(node, with_self=True)}
         return [
             {
                 "node": node,
