@@ -4,7 +4,7 @@
 SHELL := /bin/sh
 PYTHON ?= python3
 VENV := .venv
-PIP := $(VENV)/bin/python -m pip --disable-pip-version-check --quiet install --constraint constraints.txt
+PIP := $(VENV)/bin/python -m pip --disable-pip-version-check --quiet install $(PIP_OPTIONS) --constraint constraints.txt
 PYTEST := $(VENV)/bin/python -m pytest --numprocesses=auto --dist=worksteal
 
 help:  ## Show this list

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import gc
 import os
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
 from hypothesis.internal.conjecture import providers
+from typer import testing
 
 from audit.hierarchies.hierarchy import Hierarchy
 from fixtures.once import filled_once
@@ -21,6 +24,9 @@ for name in ("GITHUB_ACTIONS", "GITHUB_STEP_SUMMARY"):
 # Hypothesis also draws constants from the source of the modules that are loaded. Which these are
 # depends on the folder of the clone and on the tests before, so nobody could repeat an example.
 providers._get_local_constants = providers.Constants
+
+# A program builds its commands once; typer builds them anew for each command that a test runs.
+testing._get_command = cache(testing._get_command)
 
 # Everybody draws the same examples, `make test` the first few of them; `make explore` draws others,
 # by a seed that it prints.
@@ -38,6 +44,18 @@ settings.register_profile(
 )
 settings.register_profile("few", settings.get_profile("same"), max_examples=10)
 settings.load_profile("same")
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Iterator[None]:
+    """What is collected stays to the end; to look for garbage among it takes seconds each time."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.collect()
+        gc.freeze()
+        gc.enable()
 
 
 @pytest.fixture(scope="session")

@@ -16,7 +16,7 @@ from audit.runs.exploring.policy_editor import EditedPolicy
 from audit.runs.folder import write_run
 from fixtures.explored import Visitor, served
 from fixtures.labelled import labelled, tree
-from tests.browser.test_accessibility import TAGS
+from tests.browser.looks import assert_accessible, assert_fits
 from tests.browser.test_explorer import focus_on
 
 if TYPE_CHECKING:
@@ -109,15 +109,10 @@ def test_a_decision_takes_the_keyboard_alone(page: Page, file: Path) -> None:
 
 @pytest.mark.parametrize("page", ["scripted", "phone"], indirect=True)
 def test_no_page_of_a_decision_violates_wcag_2_2_aa(page: Page, file: Path) -> None:
-    axe = pytest.importorskip(
-        "axe_playwright_python.sync_playwright", reason="needs axe-playwright-python"
-    )
 
     def judge() -> None:
-        found = axe.Axe().run(page, options={"runOnly": TAGS, "resultTypes": ["violations"]})
-        assert found.violations_count == 0, (page.url, found.response["violations"])
-        width = page.evaluate("document.documentElement.scrollWidth")
-        assert width <= page.viewport_size["width"], page.url  # type: ignore[index]
+        assert_accessible(page)
+        assert_fits(page)
 
     judge()
     decide(page, "waive")

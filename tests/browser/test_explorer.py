@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pytest
 
 from fixtures.explored import Visitor, entered
 from tests.browser.explored_runs import explored
-from tests.browser.test_accessibility import TAGS
+from tests.browser.looks import MANNERS, assert_accessible, assert_fits, unfold
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
@@ -77,12 +77,9 @@ def focus_on(page: Page, selector: str) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("manner", ["light", "dark", "phone"])
+@pytest.mark.parametrize("manner", MANNERS)
 def test_no_violation_of_wcag_2_2_aa(opened: Opened, manner: str) -> None:
-    axe = pytest.importorskip(
-        "axe_playwright_python.sync_playwright", reason="needs axe-playwright-python"
-    )
-    options: dict[str, Any] = {"width": 420} if manner == "phone" else {"color_scheme": manner}
+    options, rules = MANNERS[manner]
     page = opened("/", **options)
     start = page.url.rstrip("/")
     finding = page.locator("#checks tbody a").first.get_attribute("href") or ""
@@ -92,11 +89,9 @@ def test_no_violation_of_wcag_2_2_aa(opened: Opened, manner: str) -> None:
     instance = page.locator("#instances tbody a").first.get_attribute("href") or ""
     for path in (*PAGES, one, instance):
         page.goto(start + path)
-        page.evaluate("for (const fold of document.querySelectorAll('details')) fold.open = true")
-        found = axe.Axe().run(page, options={"runOnly": TAGS, "resultTypes": ["violations"]})
-        assert found.violations_count == 0, (path, found.generate_report())
-        width = page.evaluate("document.documentElement.scrollWidth")
-        assert width <= page.viewport_size["width"], path  # type: ignore[index]
+        unfold(page)
+        assert_accessible(page, rules)
+        assert_fits(page)
 
 
 @pytest.mark.slow

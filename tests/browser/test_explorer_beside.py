@@ -9,7 +9,15 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from fixtures.explored import Visitor, entered
-from tests.browser.test_accessibility import TAGS
+from tests.browser.looks import (
+    COLOURS,
+    EVERY,
+    NO_CONTRAST,
+    Rules,
+    assert_accessible,
+    assert_fits,
+    unfold,
+)
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
@@ -47,17 +55,17 @@ def page(browser: Browser, window: Visitor, request: pytest.FixtureRequest) -> I
 
 
 @pytest.mark.slow
-def test_no_violation_of_wcag_2_2_aa(page: Page) -> None:
-    axe = pytest.importorskip(
-        "axe_playwright_python.sync_playwright", reason="needs axe-playwright-python"
-    )
+@pytest.mark.parametrize(
+    ("page", "rules"),
+    [("light", EVERY), ("dark", COLOURS), ("phone", NO_CONTRAST)],
+    indirect=["page"],
+)
+def test_no_violation_of_wcag_2_2_aa(page: Page, rules: Rules) -> None:
     for path in ("/node?id=428", "/node?id=250.00", "/model", "/history"):
         page.goto(path)
-        page.evaluate("for (const fold of document.querySelectorAll('details')) fold.open = true")
-        found = axe.Axe().run(page, options={"runOnly": TAGS, "resultTypes": ["violations"]})
-        assert found.violations_count == 0, (path, found.generate_report())
-        width = page.evaluate("document.documentElement.scrollWidth")
-        assert width <= page.viewport_size["width"], path  # type: ignore[index]
+        unfold(page)
+        assert_accessible(page, rules)
+        assert_fits(page)
 
 
 @pytest.mark.slow

@@ -12,7 +12,7 @@ import pytest
 from fixtures.explored import Visitor, entered
 from fixtures.once import filled_once
 from fixtures.part_runs import PARTS, write_part_runs
-from tests.browser.test_accessibility import TAGS
+from tests.browser.looks import assert_accessible, assert_fits, unfold
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
@@ -57,19 +57,15 @@ def page_of(browser: Browser, window: Visitor, path: str, **options: Any) -> Ite
 def test_no_violation_of_wcag_2_2_aa(
     browser: Browser, windows: dict[str, Visitor], part: str, width: int
 ) -> None:
-    axe = pytest.importorskip(
-        "axe_playwright_python.sync_playwright", reason="needs axe-playwright-python"
-    )
     node = "Noun-Entail" if part == "entailment" else "a1"
     paths = [f"/{part}", *(f"/{part}/{one}" for one in PAGES[part]), f"/node?id={node}"]
     scheme = "dark" if width == 420 else "light"
     options = {"viewport": {"width": width, "height": 900}, "color_scheme": scheme}
     for path in paths:
         with page_of(browser, windows[part], path, **options) as page:
-            page.evaluate("for (const one of document.querySelectorAll('details')) one.open = true")
-            found = axe.Axe().run(page, options={"runOnly": TAGS, "resultTypes": ["violations"]})
-            assert found.violations_count == 0, (path, found.generate_report())
-            assert page.evaluate("document.documentElement.scrollWidth") <= width, path
+            unfold(page)
+            assert_accessible(page)
+            assert_fits(page)
 
 
 def test_the_walk_from_the_verdict_to_a_tuple_without_a_script(

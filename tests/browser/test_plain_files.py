@@ -15,9 +15,9 @@ import pytest
 from audit.runs.exploring.opened_run import open_shared
 from fixtures.explored import entered
 from fixtures.once import filled_once
-from fixtures.sample_runs import RELEASE_2, SAMPLE_DATA, run_command
 from reports.explorer.plain_files import write_plain_files
-from tests.browser.test_accessibility import TAGS
+from tests.browser.explored_runs import explored
+from tests.browser.looks import MANNERS, assert_accessible, assert_fits
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, BrowserContext, Page
@@ -27,13 +27,11 @@ if TYPE_CHECKING:
 
 @pytest.fixture(scope="session")
 def public(browser: Browser, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A run of the sample data with its plain files beside it."""
+    """Plain files of a run of the sample data."""
+    run = explored("sample", tmp_path_factory)
 
     def write(folder: Path) -> None:
-        model = ("--predictions", SAMPLE_DATA / "predictions.psv", "--keep-instances")
-        out = ("--out", folder / "run", "--no-pdf")
-        run_command("run", RELEASE_2, "--hierarchy", "icd9cm", *model, *out)
-        shared = open_shared(folder / "run", "release_2", day=date(2026, 3, 1))
+        shared = open_shared(run, "release_2", day=date(2026, 3, 1))
         with ThreadPoolExecutor(1) as apart:  # the driver of the browser runs a loop in this thread
             apart.submit(write_plain_files, shared, folder / "public").result()
 
@@ -80,28 +78,24 @@ def test_a_visitor_walks_from_the_verdict_to_a_node_and_its_finding(
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("manner", ["light", "dark", "phone"])
+@pytest.mark.parametrize("manner", MANNERS)
 def test_no_violation_of_wcag_2_2_aa(opened: Opened, public: Path, manner: str) -> None:
-    axe = pytest.importorskip(
-        "axe_playwright_python.sync_playwright", reason="needs axe-playwright-python"
-    )
-    options: dict[str, Any] = {"width": 420} if manner == "phone" else {"color_scheme": manner}
+    options, rules = MANNERS[manner]
     nodes = [path.name for path in sorted(public.glob("node-*.html"))[:2]]
     page = opened(public / "index.html", **options)
     for name in ("index.html", "branches.html", "hierarchy.html", *nodes):
         page.goto((public / name).as_uri())
-        found = axe.Axe().run(page, options={"runOnly": TAGS, "resultTypes": ["violations"]})
-        assert found.violations_count == 0, (name, found.generate_report())
-        width = page.evaluate("document.documentElement.scrollWidth")
-        assert width <= page.viewport_size["width"], name  # type: ignore[index]
+        assert_accessible(page, rules)
+        assert_fits(page)
 
 
 @pytest.mark.slow
 def test_each_chart_of_the_window_opens_alone_and_lies_within_its_frame(
-    opened: Opened, public: Path, tmp_path: Path
+    opened: Opened, public: Path, tmp_path: Path, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
     pages = ("/hierarchy?id=001-999", "/pair?a=428&b=584", "/node?id=428", "/instance?id=300001")
-    with entered(public.parent / "run", show_instances=True) as visitor:
+    run = explored("sample", tmp_path_factory)
+    with entered(run, show_instances=True) as visitor:
         for number, address in enumerate(pages):
             found = re.findall(r'href="(/[^"]*[?;]svg=[^"]*)"', visitor.ask("GET", address).text)
             assert found, address

@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Any, Literal
 import pypdfium2
 import pytest
 
+from tests.browser.looks import unfold
+
 if TYPE_CHECKING:
     from playwright.sync_api import Page
 
@@ -164,10 +166,6 @@ def longest_headings(page: Page) -> list[str]:
     """Headings of the table with the most rows."""
     longest = max(page.locator("table").all(), key=lambda table: table.locator("tr").count())
     return longest.locator("thead th").all_text_contents()
-
-
-def unfold(page: Page) -> None:
-    page.evaluate("for (const fold of document.querySelectorAll('details')) fold.open = true")
 
 
 def reading(page: Page) -> str:

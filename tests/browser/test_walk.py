@@ -10,7 +10,7 @@ import pytest
 
 from fixtures.explored import Visitor, entered
 from tests.browser.explored_runs import explored
-from tests.browser.test_accessibility import TAGS
+from tests.browser.looks import COLOURS, EVERY, Rules, assert_accessible, assert_fits
 from tests.browser.test_explorer import focus_on
 
 if TYPE_CHECKING:
@@ -57,6 +57,7 @@ class Walker:
 
     page: Page
     hand: str
+    rules: Rules
     steps: int = 0
 
     def follow(self, link: str) -> None:
@@ -73,14 +74,9 @@ class Walker:
         self.steps += 1
 
     def look(self) -> None:
-        """Nothing violates WCAG 2.2 AA, and nothing is wider than the window."""
-        axe = pytest.importorskip(
-            "axe_playwright_python.sync_playwright", reason="needs axe-playwright-python"
-        )
-        found = axe.Axe().run(self.page, options={"runOnly": TAGS, "resultTypes": ["violations"]})
-        assert found.violations_count == 0, (self.page.url, found.generate_report())
-        width = self.page.evaluate("document.documentElement.scrollWidth")
-        assert width <= self.page.viewport_size["width"], self.page.url  # type: ignore[index]
+        """The page obeys the rules, and nothing on it is wider than the window."""
+        assert_accessible(self.page, self.rules)
+        assert_fits(self.page)
 
 
 @pytest.mark.parametrize(("window", "hand", "width", "scheme"), WALKS, indirect=["window"])
@@ -88,7 +84,7 @@ def test_the_walk_leads_to_a_record_and_back(
     opened: Opened, hand: str, width: int, scheme: str
 ) -> None:
     page = opened("/", width=width, color_scheme=scheme)
-    walker = Walker(page, hand)
+    walker = Walker(page, hand, EVERY if scheme == "light" else COLOURS)
     walker.look()
     walker.follow("#checks tbody a")
     walker.look()
@@ -117,7 +113,7 @@ def test_the_walk_leads_to_a_record_and_back(
 
 @pytest.mark.parametrize("window", ["audioset", "cifar", "mimic", "sample"], indirect=True)
 def test_what_is_worst_is_two_steps_from_its_records(opened: Opened) -> None:
-    walker = Walker(opened("/"), "mouse")
+    walker = Walker(opened("/"), "mouse", EVERY)
     walker.follow(".points a")
     walker.follow("#cases tbody a")
     assert_is_an_icicle(walker.page)

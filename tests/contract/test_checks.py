@@ -199,11 +199,11 @@ def on_one_node(labels: dict[str, list[str]]) -> Measurements:
 
 
 DATASETS = {
-    "toy": lambda: on_toy({"a": ["dog", "pet"], "b": ["cow", "tool", "elf"], "c": []}),
-    "without labels": lambda: on_toy({"a": [], "b": []}),
-    "all refused": lambda: on_toy({"a": ["elf"], "b": ["orc"]}),
-    "one node": lambda: on_one_node({"a": ["only"], "b": []}),
-    "one node without labels": lambda: on_one_node({"a": []}),
+    "toy": cache(lambda: on_toy({"a": ["dog", "pet"], "b": ["cow", "tool", "elf"], "c": []})),
+    "without labels": cache(lambda: on_toy({"a": [], "b": []})),
+    "all refused": cache(lambda: on_toy({"a": ["elf"], "b": ["orc"]})),
+    "one node": cache(lambda: on_one_node({"a": ["only"], "b": []})),
+    "one node without labels": cache(lambda: on_one_node({"a": []})),
     "busy": busy,
     "icd9cm": icd,
     "damaged": damaged,

@@ -210,6 +210,7 @@ def test_a_model_that_learned_a_shortcut_is_found_by_its_branch(tmp_path: Path) 
     assert found["unfaithful"] == []
 
 
+@pytest.mark.slow
 def test_models_are_compared_and_scores_held_against_a_shuffled_model(files: Files) -> None:
     pytest.importorskip("statsmodels")
     other = explained_release(2, hierarchy=BODY, strength=1.0)[0]

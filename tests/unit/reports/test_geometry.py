@@ -16,7 +16,6 @@ from audit.results.result import AuditResult, to_json_bytes
 from fixtures.reader import drawn
 from reports.chapters.report import build
 from reports.html import html_text
-from tests.unit.reports.conftest import EPOCH
 
 WITHHELD = tuple(range(4, 40, 3))
 """Seeds of releases, in whose pictures some counts are withheld and some are not."""
@@ -98,16 +97,6 @@ def test_a_page_is_drawn_from_what_may_be_shared_alone(seed: int, tmp_path: Path
     reports.write_html(result, tmp_path / "report.html")
 
     assert (tmp_path / "report.html").read_text("utf-8") == html_text(read_again(result))
-
-
-@pytest.mark.slow
-def test_paper_is_drawn_from_what_may_be_shared_alone(
-    rich: AuditResult, pdf_path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("SOURCE_DATE_EPOCH", EPOCH)
-    reports.write_pdf(read_again(rich), tmp_path / "report.pdf")
-
-    assert (tmp_path / "report.pdf").read_bytes() == pdf_path.read_bytes()
 
 
 def test_bars_on_paper_are_those_of_the_view(rich: AuditResult, pdf_path: Path) -> None:
