@@ -12,6 +12,7 @@ from scipy.sparse import csr_array
 from audit.base.dag import FloatArray, IntArray
 from audit.engine.statistics.cluster_means import NodeMeans, node_means
 from audit.engine.statistics.fdr import benjamini_hochberg
+from audit.explanations.group_means import group_means
 from audit.hierarchies.hierarchy import Hierarchy
 
 LEAST_INSTANCES = 10
@@ -64,8 +65,8 @@ def by_node(values: pl.DataFrame, hierarchy: Hierarchy) -> pl.DataFrame:
     known = values.filter(pl.col("value").is_not_null() & pl.col("value").is_not_nan()).filter(
         pl.col("target").is_in(hierarchy.nodes)
     )
-    each = known.group_by("id", "target", *_SLICE).agg(pl.col("value").mean())
-    pooled = each.group_by("id", "target", "model", "measure").agg(pl.col("value").mean())
+    each = group_means(known, ["id", "target", *_SLICE], "value")
+    pooled = group_means(each, ["id", "target", "model", "measure"], "value")
     both = pl.concat([each, pooled.with_columns(method=pl.lit(None, pl.String))], how="diagonal")
     tables = list(_tables(both.sort("id", "target", *_SLICE), hierarchy))
     table = pl.concat(tables) if tables else pl.DataFrame(schema=BRANCHES)
@@ -77,8 +78,8 @@ def mean_examples(values: pl.DataFrame, measure: str, model: str) -> pl.DataFram
     known = values.filter(
         (pl.col("measure") == measure) & (pl.col("model") == model) & pl.col("target").is_not_null()
     ).drop_nulls("value")
-    each = known.group_by("id", "target", "method").agg(pl.col("value").mean())
-    return each.group_by("id", "target").agg(pl.col("value").mean()).sort("id", "target")
+    each = group_means(known, ["id", "target", "method"], "value")
+    return group_means(each, ["id", "target"], "value").sort("id", "target")
 
 
 def _tables(each: pl.DataFrame, hierarchy: Hierarchy) -> Iterator[pl.DataFrame]:

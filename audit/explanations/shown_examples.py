@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
+from audit.explanations.group_means import group_means
+
 if TYPE_CHECKING:
     from audit.explanations.measure import ExplanationMeasurements
 
@@ -42,11 +44,8 @@ def shown_examples(explained: ExplanationMeasurements) -> pl.DataFrame:
     )
     rows = attributions.rows.with_row_index("row").with_columns(pl.col("row").cast(pl.Int64))
     known = rows.join(judged.select(pl.col("row").cast(pl.Int64), "difference"), on="row")
-    means = (
-        known.group_by("model", "id", "target", "text", "item")
-        .agg(pl.col("difference").mean().alias("value"))
-        .sort("model", "value", "id", "target")
-    )
+    means = group_means(known, ["model", "id", "target", "text", "item"], "difference")
+    means = means.rename({"difference": "value"}).sort("model", "value", "id", "target", "text")
     lines = [
         _line(explained, rows, example, aligned)
         for _, own in means.group_by("model", maintain_order=True)

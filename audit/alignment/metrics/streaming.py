@@ -23,6 +23,7 @@ from audit.engine.statistics.resampling import (
     percentile_interval,
     poisson_weights,
     unit_keys,
+    weighted_sums,
 )
 from audit.hierarchies.hierarchy import Hierarchy
 
@@ -96,7 +97,7 @@ class Tally:
             weights = self._weights(len(statistics[block]), units[block])
             for scope in range(len(self.scopes)):
                 rows = np.flatnonzero(member[block, scope])
-                self.sums[:, scope] += weights[rows].T @ statistics[block][rows]
+                self.sums[:, scope] += weighted_sums(statistics[block][rows], weights[rows])
 
     def merge(self, other: Tally) -> None:
         """Add the sums of another tally.

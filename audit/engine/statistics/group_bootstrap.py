@@ -14,6 +14,7 @@ from audit.engine.statistics.resampling import (
     percentile_interval,
     poisson_weights,
     unit_keys,
+    weighted_sums,
 )
 
 _CELLS = 2**21
@@ -53,7 +54,7 @@ class GroupBootstrap:
         by_group = csr_array(
             (np.ones(len(place)), (place, np.arange(len(place)))), (len(present), len(place))
         )
-        return np.asarray((by_group @ values).T @ self.weights[present]).T
+        return weighted_sums(np.asarray(by_group @ values), self.weights[present])
 
     def by_level(
         self,

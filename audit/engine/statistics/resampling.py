@@ -14,6 +14,9 @@ from audit.base.dag import FloatArray, UIntArray
 REPLICATES = 200
 """Number of bootstrap replicates behind an interval."""
 
+_PRODUCTS_AT_ONCE = 2**17
+"""Products of two numbers up to which a product of matrices is not divided among threads."""
+
 _STEP = 0x9E3779B97F4A7C15
 _MIX = ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB), (31, 1))
 
@@ -52,6 +55,27 @@ def poisson_weights(keys: UIntArray, replicates: int = REPLICATES) -> FloatArray
     """
     steps = np.arange(1, replicates + 1, dtype=np.uint64) * np.uint64(_STEP)
     return np.searchsorted(_THRESHOLDS, mixed(keys[:, None] + steps), "right").astype(np.float64)
+
+
+def weighted_sums(values: FloatArray, weights: FloatArray) -> FloatArray:
+    """Sums over units of each column by each of several weights, of the same bytes on any cores.
+
+    BLAS divides a large product of matrices among threads, which changes last digits; a product of
+    few units is one thread's, and these are added in order.
+
+    Args:
+        values: Shape (n, n_columns).
+        weights: Shape (n, n_weights).
+
+    Returns:
+        Shape (n_weights, n_columns), all 0 without units.
+    """
+    sums = np.zeros((weights.shape[1], values.shape[1]))
+    at_once = max(_PRODUCTS_AT_ONCE // max(sums.size, 1), 1)
+    for start in range(0, len(values), at_once):
+        block = slice(start, start + at_once)
+        sums += weights[block].T @ values[block]
+    return sums
 
 
 def mixed(state: UIntArray) -> UIntArray:

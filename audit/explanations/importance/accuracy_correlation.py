@@ -85,7 +85,7 @@ def correlate_with_accuracy(deltas: pl.DataFrame, accuracy: pl.DataFrame) -> pl.
     shared = [name for name in ("model", "seed") if name in deltas and name in accuracy]
     points = deltas.join(
         accuracy.select(*shared, "accuracy"), on=shared, nulls_equal=True, how="left"
-    ).sort("method", "oracle", "subset", "model")
+    ).sort("method", "oracle", "subset", *(name for name in ("model", "seed") if name in deltas))
     lines = []
     for key, part in points.group_by("method", "oracle", "subset", maintain_order=True):
         known = part.drop_nulls(["delta_a", "accuracy"])

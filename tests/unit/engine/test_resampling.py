@@ -6,8 +6,17 @@ import math
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from audit.engine.statistics.resampling import percentile_interval, poisson_weights, unit_keys
+from audit.engine.statistics.resampling import (
+    percentile_interval,
+    poisson_weights,
+    unit_keys,
+    weighted_sums,
+)
+from fixtures.children import printed_with_threads
+from fixtures.examples import examples
 
 IDS = [f"unit {i}" for i in range(2000)]
 
@@ -80,3 +89,31 @@ def test_without_replicates_there_is_no_interval() -> None:
 
     assert np.isnan(low).all()
     assert np.isnan(high).all()
+
+
+CHILD = """
+import hashlib
+import numpy as np
+from audit.engine.statistics.resampling import poisson_weights, weighted_sums
+draw = np.random.default_rng(0)
+for n, columns in ((30_000, 5), (8_192, 63)):
+    weights = poisson_weights(draw.integers(0, 2**63, n).astype(np.uint64))
+    sums = weighted_sums(draw.random((n, columns)), weights)
+    print(hashlib.sha256(sums.tobytes()).hexdigest())
+"""
+
+
+def test_sums_have_the_same_bytes_on_any_number_of_threads() -> None:
+    assert len(set(printed_with_threads(CHILD, "OPENBLAS_NUM_THREADS"))) == 1
+
+
+@examples(20)
+@given(st.integers(0, 3), st.integers(0, 40), st.integers(0, 3), st.integers(0, 2**32))
+def test_sums_are_products_of_matrices(columns: int, n: int, replicates: int, seed: int) -> None:
+    draw = np.random.default_rng(seed)
+    values, weights = draw.normal(size=(n, columns)), draw.normal(size=(n, replicates))
+    sums = weighted_sums(values, weights)
+    assert sums.shape == (replicates, columns)
+    for weight, of_weight in zip(weights.T, sums, strict=True):
+        for value, total in zip(values.T, of_weight, strict=True):
+            assert total == pytest.approx(math.fsum(weight * value), abs=1e-12)
