@@ -167,6 +167,10 @@ class ExploredRun(Protocol):
         """Day that the run was made or judged; None if it is not known."""
 
     @property
+    def reference(self) -> str | None:
+        """Folder of the earlier run that it was judged beside; None without one."""
+
+    @property
     def shared(self) -> Mapping[str, Any]:
         """The content of ``result.json``."""
 
@@ -308,8 +312,7 @@ class Decision:
     Args:
         finding: Its id.
         verdict: ``accept`` (right as it is, until the day), ``waive`` (not to be counted until the
-            day), ``fix`` (to be mended by the day) or ``open`` (no decision: earlier ones are taken
-            back).
+            day), ``fix`` (to be mended by the day) or ``open`` (earlier ones are taken back).
         owner: Who answers for it.
         reason: Why.
         expires: ISO date.

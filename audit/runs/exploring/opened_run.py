@@ -84,6 +84,7 @@ def open_run(
         _partners(folder, result),
         {part.name: part_tables(folder, part) for part in result.parts},
         day=day,
+        reference=_reference(folder),
         shows_instances=show_instances,
         media=None if media is None else MediaFile(media, result),
     )
@@ -122,7 +123,14 @@ def open_shared(
     """
     refuse_no_run(folder)
     refuse_faults(folder, () if unsealed else SealedRun(folder).faults(restricted=False))
-    return SharedRun(name, str(folder), read_json(folder / RESULT), day)
+    shared = read_json(folder / RESULT)
+    return SharedRun(name, str(folder), shared, day, reference=_reference(folder))
+
+
+def _reference(folder: Path) -> str | None:
+    """Folder of the earlier run that a run was judged beside; None without one."""
+    read = (one.path.parent for one in SealedRun(folder).inputs if one.role == "reference")
+    return next(map(str, read), None)
 
 
 class SharedRun:
@@ -132,8 +140,17 @@ class SharedRun:
     shows_instances = False
     media = None
 
-    def __init__(self, name: str, folder: str, shared: Mapping[str, Any], day: date | None) -> None:
+    def __init__(
+        self,
+        name: str,
+        folder: str,
+        shared: Mapping[str, Any],
+        day: date | None,
+        *,
+        reference: str | None = None,
+    ) -> None:
         self.name, self.folder, self.shared, self.day = name, folder, shared, day
+        self.reference = reference
         self.has_model = shared["ledger"]["predictions"] is not None
         self._titles = told_titles(shared)
         tree = shared["overview"]["tree"]
@@ -236,11 +253,13 @@ class FullRun:
         tables: Mapping[str, Mapping[str, ExploredTable]],
         *,
         day: date | None,
+        reference: str | None = None,
         shows_instances: bool,
         media: Media | None,
     ) -> None:
         self._partners, self._tables, self.day = partners, tables, day
         self.name, self.folder, self.shared, self._result = name, folder, shared, result
+        self.reference = reference
         self.shows_instances, self.media = shows_instances, media
         self.has_model = result.model is not None
 

@@ -81,7 +81,7 @@ def routes(site: Site) -> list[Route]:
             "judged",
             finding,
             choice=choice,
-            command=_command(site.run.folder, choice.path),
+            command=_command(site.run.folder, choice.path, site.run.reference),
         )
 
     return [
@@ -91,11 +91,11 @@ def routes(site: Site) -> list[Route]:
     ]
 
 
-def _command(run: str, policy: str) -> str:
+def _command(run: str, policy: str, reference: str | None) -> str:
     """The command that judges the run again by the policy file, as a shell takes it."""
-    return shlex.join(
-        ["audit", "judge", f"./{run}" if run.startswith("-") else run, "--policy", policy]
-    )
+    beside = [] if reference is None else ["--reference", reference]
+    folder = f"./{run}" if run.startswith("-") else run
+    return shlex.join(["audit", "judge", folder, "--policy", policy, *beside])
 
 
 def _answering(site: Site, answer: _Answer) -> Callable[[Request], Awaitable[Response]]:

@@ -17,11 +17,12 @@ from urllib.parse import urlencode
 import pytest
 
 from audit.policy.reading import load_policy
-from audit.runs.exploring.opened_run import open_run
+from audit.runs.exploring.opened_run import open_run, open_shared
 from audit.runs.exploring.policy_editor import EditedPolicy
 from fixtures.explored import Answer, Visitor, served
 from fixtures.sample_runs import run_command
 
+JUDGE = ["audit", "judge"]
 LATER = (date.today() + timedelta(days=90)).isoformat()
 
 
@@ -44,6 +45,11 @@ class Window:
 
     def send(self, path: str, form: dict[str, str], **headers: str) -> Answer:
         return self.visitor.ask("POST", path, urlencode(form), **headers)
+
+
+def _command(page: str) -> list[str]:
+    """The command that a page gives to judge the run again, as a shell takes it apart."""
+    return shlex.split(re.findall(r"audit judge .*(?=</pre>)", html.unescape(page))[0])
 
 
 @pytest.fixture(scope="module")
@@ -104,10 +110,28 @@ def test_a_decision_is_shown_and_then_written(window: Window) -> None:
     assert waiver.reason == 'They\nsay "so" <b>&amp;</b>.'
 
     assert window.visitor.get("/findings", state="all").text.count("decided since") == 1
-    after = html.unescape(window.visitor.get(written.headers["location"]).text)
+    after = window.visitor.get(written.headers["location"]).text
     assert "Accepted</strong> by Ward 7" in after
-    command = shlex.split(re.findall(r"audit judge .*(?=</pre>)", after)[0])
-    assert command == ["audit", "judge", str(window.run), "--policy", str(window.file)]
+    assert _command(after) == [*JUDGE, str(window.run), "--policy", str(window.file)]
+
+
+def test_the_command_names_the_earlier_run_that_it_was_judged_beside(
+    folder: Path, tmp_path: Path
+) -> None:
+    run, file = shutil.copytree(folder, tmp_path / "run"), tmp_path / "policy.toml"
+    file.write_text("# Ours.\n")
+    run_command("judge", run, "--policy", file, "--reference", folder, "--no-pdf")
+    assert open_shared(run, "run").reference == str(folder)
+    with served(open_run(run, "run"), EditedPolicy(file)) as visitor:
+        visitor.enter()
+        window = Window(visitor, run, file)
+        shown = window.send("/judging", decided(window)).text
+        written = window.send("/judging/write", fields(shown, "/judging/write"))
+        command = _command(visitor.get(written.headers["location"]).text)
+
+    assert command == [*JUDGE, str(run), "--policy", str(file), "--reference", str(folder)]
+    run_command(*command[1:], "--no-pdf")
+    assert open_run(run, "run").reference == str(folder)
 
 
 @pytest.mark.slow
