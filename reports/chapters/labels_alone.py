@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from reports.chapters.tables import dropped_facts
-from reports.words.words import number
+from reports.words.words import number, typical
 
 Facts = tuple[tuple[str, str], ...]
 
@@ -41,8 +41,8 @@ class LabelsAlone:
         return (
             instances,
             ("Without a label that is a node", number(ledger["instances_without_labels"])),
-            (f"{each}, median", number(labels["median"])),
-            (f"{each}, 90th percentile", number(labels["p90"])),
+            (f"{each}, median", typical(labels["median"])),
+            (f"{each}, 90th percentile", typical(labels["p90"])),
             *dropped_facts(ledger),
         )
 

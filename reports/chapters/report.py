@@ -24,7 +24,7 @@ from reports.charts.figures import figures, hierarchy_figure
 from reports.words.entailment_words import EVIDENCE as TUPLE_EVIDENCE
 from reports.words.methods import fixed_table
 from reports.words.parts import UNNAMED, Block, Code, Figure, Imprint, Table, Verdict
-from reports.words.words import EVIDENCE, number, printable
+from reports.words.words import EVIDENCE, number, printable, typical
 
 RESIDUAL_LIMIT = "residual_share"
 """The policy's threshold that the picture of residual shares is drawn against."""
@@ -179,7 +179,7 @@ def _release(shared: Mapping[str, Any], imprint: Imprint) -> Release:
     groups = ledger["groups"]
     facts = [
         ("Instances", number(ledger["instances"])),
-        ("Labels per instance", f"{number(ledger['labels_per_instance']['median'])} (median)"),
+        ("Labels per instance", f"{typical(ledger['labels_per_instance']['median'])} (median)"),
         ("Rows read", number(ledger["rows_read"])),
         ("Data format", "counted, not kept" if data["format"] == COUNTED else data["format"]),
         ("Hierarchy", _hierarchy(hierarchy)),

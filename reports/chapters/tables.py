@@ -16,6 +16,7 @@ from reports.words.words import (
     TONE,
     number,
     percent,
+    typical,
     words,
 )
 
@@ -84,8 +85,8 @@ def ledger_facts(ledger: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
         ("Instances", number(instances)),
         ("Instances without labels", f"{number(without)} of {number(instances)}"),
         ("Groups", "not given" if groups is None else number(groups)),
-        ("Labels per instance, median", number(labels["median"])),
-        ("Labels per instance, 90th percentile", number(labels["p90"])),
+        ("Labels per instance, median", typical(labels["median"])),
+        ("Labels per instance, 90th percentile", typical(labels["p90"])),
         ("Repeated edges of the hierarchy, counted once", number(ledger["repeated_edges"])),
         *dropped_facts(ledger),
     )

@@ -191,6 +191,15 @@ def number(value: Value) -> str:
     return f"{value:,.2f}".rstrip("0").rstrip(".")
 
 
+def typical(value: float | None) -> str:
+    """A median or another percentile over instances; of no instance there is none.
+
+    >>> typical(12.0), typical(None)
+    ('12', 'none')
+    """
+    return "none" if value is None else number(value)
+
+
 def points(difference: float | None) -> str:
     """A difference of two shares in percentage points, with its sign.
 

@@ -18,7 +18,7 @@ from reports.chapters.tables import digests
 from reports.chapters.verdict import leading, verdict
 from reports.explorer.sheets import Column, Sheet
 from reports.explorer.site import Site
-from reports.words.words import number
+from reports.words.words import number, typical
 
 CHECKS = (
     Column("title", "Check"),
@@ -46,7 +46,7 @@ def show(site: Site, request: Request) -> Response:
     ledger, tool = shared["ledger"], shared["identity"]["tool"]
     facts = [
         ("Instances", number(ledger["instances"])),
-        ("Labels per instance", f"{number(ledger['labels_per_instance']['median'])} (median)"),
+        ("Labels per instance", f"{typical(ledger['labels_per_instance']['median'])} (median)"),
         ("Rows read", number(ledger["rows_read"])),
         ("Hierarchy", shared["identity"]["hierarchy"]["name"]),
         ("Nodes", number(shared["identity"]["hierarchy"]["nodes"])),
