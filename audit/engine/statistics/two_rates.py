@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+from typing import TypeAlias
+
 import numpy as np
 from scipy.special import betainc, gammaln
 
 from audit.base.dag import FloatArray, IntArray
 from audit.engine.statistics.intervals import LEVEL, wilson
 
+Size: TypeAlias = int | IntArray
+"""Size of a sample: one for all counts, or one for each, shape (n,)."""
+
 _NEGLIGIBLE = 1e-12
 """Share of a sum below which a further term is left out."""
 
 
 def difference_interval(
-    k_old: IntArray, n_old: int, k_new: IntArray, n_new: int, level: float = LEVEL
+    k_old: IntArray, n_old: Size, k_new: IntArray, n_new: Size, level: float = LEVEL
 ) -> tuple[FloatArray, FloatArray]:
     """Newcombe's hybrid score interval of ``k_new / n_new - k_old / n_old``.
 
@@ -38,7 +43,7 @@ def difference_interval(
     return np.asarray(difference - below), np.asarray(difference + above)
 
 
-def odds_ratio(k_old: IntArray, n_old: int, k_new: IntArray, n_new: int) -> FloatArray:
+def odds_ratio(k_old: IntArray, n_old: Size, k_new: IntArray, n_new: Size) -> FloatArray:
     """Odds ratio of the new share to the old one, shape (n,).
 
     Infinite if only the old share is 0 or only the new one is 1; 1 if both are equal.
@@ -49,16 +54,16 @@ def odds_ratio(k_old: IntArray, n_old: int, k_new: IntArray, n_new: int) -> Floa
     return np.where(gained == lost, 1.0, ratio)
 
 
-def least_expected(k_old: IntArray, n_old: int, k_new: IntArray, n_new: int) -> FloatArray:
+def least_expected(k_old: IntArray, n_old: Size, k_new: IntArray, n_new: Size) -> FloatArray:
     """Expected instances in the smaller sample if the pooled share held in both, shape (n,).
 
     It depends only on the margins, so that a family chosen by it is fixed before testing.
     """
-    expected = (k_old + k_new) * (min(n_old, n_new) / (n_old + n_new))
+    expected = (k_old + k_new) * (np.minimum(n_old, n_new) / (n_old + n_new))
     return np.asarray(expected, np.float64)
 
 
-def difference_p_value(k_old: IntArray, n_old: int, k_new: IntArray, n_new: int) -> FloatArray:
+def difference_p_value(k_old: IntArray, n_old: Size, k_new: IntArray, n_new: Size) -> FloatArray:
     """Two-sided p value of Fisher's exact test for equal shares, shape (n,).
 
     Given the total, the count of one sample is hypergeometric; its tail on the side of the excess
@@ -95,7 +100,7 @@ def share_p_value(k_new: IntArray, k_old: IntArray, share: FloatArray) -> FloatA
 
 
 def _hypergeometric_tail(
-    observed: IntArray, total: IntArray, drawn: IntArray, n: int
+    observed: IntArray, total: IntArray, drawn: IntArray, n: Size
 ) -> FloatArray:
     """Chance of at least as many marked ones among those drawn, shape (n,).
 
@@ -112,12 +117,13 @@ def _hypergeometric_tail(
     sums = np.ones(len(observed))
     term, active, x = np.ones(len(observed)), np.arange(len(observed)), observed.astype(np.float64)
     marked, taken = total.astype(np.float64), drawn.astype(np.float64)
+    size = np.broadcast_to(np.asarray(n, np.float64), observed.shape)
     while len(active):
-        term = term * (marked - x) * (taken - x) / ((x + 1) * (n - marked - taken + x + 1))
+        term = term * (marked - x) * (taken - x) / ((x + 1) * (size - marked - taken + x + 1))
         sums[active] += term
         on = term > _NEGLIGIBLE * sums[active]
         active, term, x = active[on], term[on], x[on] + 1
-        marked, taken = marked[on], taken[on]
+        marked, taken, size = marked[on], taken[on], size[on]
     tail: FloatArray = np.exp(first) * sums
     return tail
 

@@ -11,6 +11,7 @@ import numpy as np
 from audit.base.dag import BoolArray, FloatArray, IntArray
 from audit.engine.statistics.fdr import benjamini_hochberg
 from audit.engine.statistics.two_rates import (
+    Size,
     difference_interval,
     difference_p_value,
     least_expected,
@@ -25,16 +26,16 @@ class Counts:
 
     Args:
         old: Instances of OLD that count, shape (n,).
-        n_old: Instances of OLD.
+        n_old: Instances of OLD that they are counted among, one number or shape (n,).
         new: Instances of NEW that count, shape (n,).
-        n_new: Instances of NEW.
+        n_new: Instances of NEW that they are counted among, one number or shape (n,).
         same_data: Whether both runs counted the same data: then differences are not due to chance.
     """
 
     old: IntArray
-    n_old: int
+    n_old: Size
     new: IntArray
-    n_new: int
+    n_new: Size
     same_data: bool
 
     @cached_property

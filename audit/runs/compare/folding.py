@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from audit.base.dag import IntArray, Sparse
+from audit.base.dag import BoolArray, IntArray, Sparse
 from audit.runs.compare.counts import Counts
 
 
@@ -29,49 +29,93 @@ def fold_changes(
         For each folded change, the unfolded one that accounts for it.
 
     Only one change below can be subtracted exactly: the tables do not hold the number of instances
-    that several changes have in common.
+    that several changes have in common. Changes of which none waits for another are judged at once.
     """
-    into: dict[int, int] = {}
-    below: dict[int, list[int]] = {change: [] for change in order}
-    for change in order:
-        part = _greatest_part(counts, change, below[change])
-        if part is not None and not _holds_without(counts, change, part):
-            into[change] = part
-            continue
-        for other in above[change]:
-            below[other].append(change)
     rank = {change: place for place, change in enumerate(order)}
-    for change in reversed(order):
-        standing = [other for other in above[change] if other not in into]
-        if change not in into and standing:
-            nearest = min(standing, key=rank.__getitem__)
-            if not _holds_within(counts, change, nearest):
-                into[change] = nearest
+    into = _into_parts(counts, order, above)
+    for layer in _layers(order[::-1], {}, above):
+        nearest = {
+            change: min(standing, key=rank.__getitem__)
+            for change in layer
+            if change not in into
+            and (standing := [other for other in above[change] if other not in into])
+        }
+        into |= _folding(nearest, _hold_within(counts, nearest))
     return {change: _end(into, change) for change in into}
 
 
-def _greatest_part(counts: Counts, change: int, below: Sequence[int]) -> int | None:
-    """The change below that differs most in the same direction."""
-    sign = np.sign(counts.difference[change])
-    along = [part for part in below if sign * counts.difference[part] > 0]
-    return max(along, key=lambda part: abs(counts.difference[part]), default=None)
+def _into_parts(
+    counts: Counts, order: Sequence[int], above: Mapping[int, Sequence[int]]
+) -> dict[int, int]:
+    """Changes that a change below accounts for, with that one."""
+    into: dict[int, int] = {}
+    sign, size = np.sign(counts.difference).tolist(), np.abs(counts.difference).tolist()
+    rank = {change: place for place, change in enumerate(order)}
+    greatest: dict[tuple[int, float], int] = {}
+    for layer in _layers(order, above, {}):
+        parts = {
+            change: greatest[change, sign[change]]
+            for change in layer
+            if sign[change] and (change, sign[change]) in greatest
+        }
+        into |= _folding(parts, _hold_without(counts, parts))
+        for change in layer:
+            if change in into:
+                continue
+            for other in above[change]:
+                known = greatest.get((other, sign[change]))
+                if known is None or (size[known], -rank[known]) < (size[change], -rank[change]):
+                    greatest[other, sign[change]] = change
+    return into
 
 
-def _holds_without(counts: Counts, change: int, part: int) -> bool:
-    """Whether what is left without a part still changed in the same direction."""
-    rest = counts[[change]].without(counts[[part]])
-    along = rest.difference[0] * counts.difference[change] > 0
-    return bool(rest.holds()[0] and along)
+def _layers(
+    order: Sequence[int], after: Mapping[int, Sequence[int]], before: Mapping[int, Sequence[int]]
+) -> list[list[int]]:
+    """Changes in layers that can be judged one after the other, each at once, in their order.
+
+    Args:
+        order: Changes, each after those that it waits for.
+        after: The changes that wait for each change; none where it is left out.
+        before: The changes that each change waits for; none where it is left out.
+    """
+    place = dict.fromkeys(order, 0)
+    layers: list[list[int]] = []
+    for change in order:
+        own = max((place[change], *(place[other] + 1 for other in before.get(change, ()))))
+        place[change] = own
+        for other in after.get(change, ()):
+            place[other] = max(place[other], own + 1)
+        if own == len(layers):
+            layers.append([])
+        layers[own].append(change)
+    return layers
 
 
-def _holds_within(counts: Counts, change: int, whole: int) -> bool:
-    """Whether a change's share of the instances of one above it changed, or cannot be told."""
-    n_old, n_new = int(counts.old[whole]), int(counts.new[whole])
-    if not n_old or not n_new:
-        return True
-    one = counts[[change]]
-    within = Counts(one.old, n_old, one.new, n_new, counts.same_data)
-    return bool(within.holds()[0])
+def _folding(found: Mapping[int, int], holds: BoolArray) -> dict[int, int]:
+    """Those that do not hold beside what was found for them."""
+    pairs = zip(found.items(), holds.tolist(), strict=True)
+    return {change: other for (change, other), held in pairs if not held}
+
+
+def _hold_without(counts: Counts, parts: Mapping[int, int]) -> BoolArray:
+    """Whether what is left of changes without a part of each still changed in its direction."""
+    changes = list(parts)
+    rest = counts[changes].without(counts[list(parts.values())])
+    along = rest.difference * counts.difference[changes] > 0
+    return np.asarray(rest.holds() & along)
+
+
+def _hold_within(counts: Counts, wholes: Mapping[int, int]) -> BoolArray:
+    """Whether the share of changes of the instances of one above each changed, or is unknown."""
+    changes, above = list(wholes), list(wholes.values())
+    n_old, n_new = counts.old[above], counts.new[above]
+    told = (n_old > 0) & (n_new > 0)
+    ones = counts[changes]
+    holds = ~told
+    within = Counts(ones.old[told], n_old[told], ones.new[told], n_new[told], counts.same_data)
+    holds[told] = within.holds()
+    return holds
 
 
 def _end(into: Mapping[int, int], change: int) -> int:
