@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 import polars as pl
+import pyarrow as pa
 from scipy.sparse import csr_array, eye_array
 from scipy.sparse.csgraph import breadth_first_order
 
@@ -324,11 +325,12 @@ class Hierarchy:
         It has one row a node. ``branch`` is the first of ``branches`` in node order; null for the
         root.
         """
-        ids = np.array(self.nodes, object)
-        above = self.closure[:, self.branches]
-        branches = [
-            [str(ids[self.branches[j]]) for j in dag.row(above, i)] for i in range(len(self))
-        ]
+        names, above = pl.Series(self.nodes)[self.branches], self.closure[:, self.branches]
+        starts, found = pl.Series(above.indptr, dtype=pl.Int64), names[above.indices]
+        branches = pl.Series(
+            pa.LargeListArray.from_arrays(starts.to_arrow(), found.to_arrow()),
+            dtype=pl.List(pl.String),
+        )
         return pl.DataFrame(
             {
                 "node": self.nodes,
@@ -336,7 +338,7 @@ class Hierarchy:
                 "depth": self.depth,
                 "height": self.height,
                 "level": self.level,
-                "branch": [found[0] if found else None for found in branches],
+                "branch": branches.list.first(),
                 "branches": branches,
                 "assignable": self.assignable,
             },

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import polars as pl
+from scipy.special import stdtr
 
 from audit.base.dag import BoolArray, IntArray
 from audit.engine.statistics.fdr import benjamini_hochberg
@@ -157,9 +158,7 @@ def _comparable(here: Share, there: Share) -> bool:
 
 
 def _p_value(here: Share, there: Share) -> float:
-    from scipy.stats import t
-
     pooled, scale = _pooled(here, there), 1 / here.effective + 1 / there.effective
     distance = max(abs(here.value - there.value) - scale / 2, 0.0)
     freedom = min(here.groups, there.groups) - 1
-    return float(2 * t.sf(distance / math.sqrt(pooled * (1 - pooled) * scale), freedom))
+    return float(2 * stdtr(freedom, -distance / math.sqrt(pooled * (1 - pooled) * scale)))

@@ -125,8 +125,14 @@ class AuditResult:
         """The view that may be published: the content of ``result.json``, HTML and PDF.
 
         Small cells are suppressed and the findings of each check are capped; a finding is never
-        dropped for being small. The same result gives the same bytes.
+        dropped for being small. The same result gives the same bytes. The view is made once, and
+        copied on each call.
         """
+        copied: dict[str, Any] = _copied(self._shared)
+        return copied
+
+    @cached_property
+    def _shared(self) -> dict[str, Any]:
         return self.view.as_dict()
 
     @cached_property
@@ -202,6 +208,13 @@ def _finding_row(finding: Finding) -> dict[str, Any]:
 
 def _evidence_json(evidence: Mapping[str, Quantity]) -> str:
     return json.dumps({name: asdict(quantity) for name, quantity in evidence.items()})
+
+
+def _copied(value: Any) -> Any:
+    """The same plain data, in dictionaries and lists of its own."""
+    if isinstance(value, dict):
+        return {name: _copied(inner) for name, inner in value.items()}
+    return [_copied(inner) for inner in value] if isinstance(value, list) else value
 
 
 def to_json_bytes(shared: Mapping[str, Any]) -> bytes:

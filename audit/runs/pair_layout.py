@@ -12,13 +12,16 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from audit.base.disk import PassingFolder
 from audit.base.progress import Progress, silent
+from audit.hierarchies.relations import RELATIONS
 
 KEPT = ("relation", "joint", "expected_length", "ratio")
 """Columns of a pair that its twin keeps; the others that partners show follow from them."""
+_ENDS = {"b": pl.UInt32, "a": pl.UInt32}
 ROWS_AT_ONCE = 1_000_000
 """Number of pairs that are sorted at a time."""
 ROWS_OF_GROUP = 32_768
@@ -73,16 +76,32 @@ def write_pair_layout(table: Path, nodes: pl.Series, progress: Progress = silent
     folder, total, done = PassingFolder(), int(ends["as_b"].sum()), 0
     progress(ORDERING, 0, total, "pairs")
     files = _parted(table, nodes, parts, folder.path)
-    schema = _numbered(pl.from_arrow(pq.read_schema(table).empty_table()), nodes).to_arrow().schema
-    with pq.ParquetWriter(twin_of(table), schema, compression="zstd") as writer:
+    with pq.ParquetWriter(twin_of(table), _schema(table), compression="zstd") as writer:
         for file in files:
-            lines = pl.read_ipc_stream(file).sort("b", maintain_order=True)
+            for lines in _by_second_node(file):
+                writer.write_table(lines.to_arrow().cast(writer.schema))
+                done += len(lines)
             file.unlink()
-            writer.write_table(lines.to_arrow().cast(schema), row_group_size=ROWS_OF_GROUP)
-            done += len(lines)
             progress(ORDERING, done, total, "pairs")
     size = sum(path.stat().st_size for path in (twin_of(table), ends_of(table)))
     return LayoutCost(total, size, time.perf_counter() - started)
+
+
+def _schema(table: Path) -> pa.Schema:
+    kept = pl.read_parquet_schema(table)
+    return pl.DataFrame(schema=_ENDS | {name: kept[name] for name in KEPT}).to_arrow().schema
+
+
+def _by_second_node(file: Path) -> Iterator[pl.DataFrame]:
+    """The pairs of a file in the order of their second nodes, a row group at a time."""
+    lines = pl.read_ipc_stream(file).rechunk()
+    second = lines["b"].to_numpy()
+    second = second - second.min()
+    # stable sorts of two bytes are the fastest by far
+    order = np.argsort(second.astype(np.min_scalar_type(second.max())), kind="stable")
+    for start in range(0, len(order), ROWS_OF_GROUP):
+        group = lines[order[start : start + ROWS_OF_GROUP]]
+        yield group.with_columns(pl.col("relation").cast(pl.String))
 
 
 def _ends(table: Path, nodes: pl.Series) -> pl.DataFrame:
@@ -124,19 +143,27 @@ def _parted(table: Path, nodes: pl.Series, parts: np.ndarray, folder: Path) -> l
 
 def _blocks(table: Path, nodes: pl.Series) -> Iterator[pl.DataFrame]:
     """The pairs in their order, with numbers for nodes."""
-    with pq.ParquetFile(table) as file:
+    ids = nodes.to_arrow()
+    with pq.ParquetFile(table, read_dictionary=list(_ENDS)) as file:
         groups: list[int] = []
         rows = 0
         for group in range(file.num_row_groups):
             groups.append(group)
             rows += file.metadata.row_group(group).num_rows
-            if rows * 2 > ROWS_AT_ONCE or group == file.num_row_groups - 1:
-                read = file.read_row_groups(groups, columns=["a", "b", *KEPT])
-                yield _numbered(pl.from_arrow(read), nodes)
+            if rows * 4 > ROWS_AT_ONCE or group == file.num_row_groups - 1:
+                read = file.read_row_groups(groups, columns=[*_ENDS, *KEPT])
+                ends = {end: _numbers(read[end], ids) for end in _ENDS}
+                relation = pl.col("relation").cast(pl.Enum(RELATIONS))
+                kept = pl.DataFrame(read.select(KEPT)).with_columns(relation)
+                yield pl.DataFrame(ends).hstack(kept).rechunk()
                 groups, rows = [], 0
 
 
-def _numbered(pairs: Any, nodes: pl.Series) -> pl.DataFrame:
-    numbers = pl.col("b", "a").cast(pl.Enum(nodes)).to_physical().cast(pl.UInt32)
-    numbered: pl.DataFrame = pairs.select(numbers, *KEPT)
-    return numbered
+def _numbers(ends: pa.ChunkedArray, ids: pa.Array) -> np.ndarray:
+    """Numbers of nodes whose ids are read as dictionaries."""
+    chunks = ends.unify_dictionaries().chunks
+    if not chunks:
+        return np.empty(0, np.uint32)
+    numbers = pc.index_in(chunks[0].dictionary, ids).to_numpy().astype(np.uint32)
+    found: np.ndarray = numbers[np.concatenate([chunk.indices.to_numpy() for chunk in chunks])]
+    return found

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from itertools import chain
 from typing import Any
 
@@ -114,10 +115,22 @@ def shared_view(result: AuditResult | Mapping[str, Any]) -> Mapping[str, Any]:
     return result.shared() if isinstance(result, AuditResult) else result
 
 
+@dataclass(frozen=True)
+class _View:
+    """A shared view that is known by the digest of its JSON."""
+
+    sha256: str
+    shared: Mapping[str, Any] = field(compare=False, repr=False)
+
+
 def build(shared: Mapping[str, Any], imprint: Imprint = UNNAMED) -> Report:
-    """Word, format and draw the shared view."""
-    sha256 = hashlib.sha256(to_json_bytes(shared)).hexdigest()
-    shared, imprint = printable_view(shared), printable_imprint(imprint)
+    """Word, format and draw the shared view; the last one is kept, for its other format."""
+    return _built(_View(hashlib.sha256(to_json_bytes(shared)).hexdigest(), shared), imprint)
+
+
+@lru_cache(maxsize=1)
+def _built(view: _View, imprint: Imprint) -> Report:
+    shared, imprint = printable_view(view.shared), printable_imprint(imprint)
     checks, identity = shared["checks"], shared["identity"]
     thresholds = {entry["name"]: entry["value"] for entry in shared["policy"]["thresholds"]}
     called = EVIDENCE | (TUPLE_EVIDENCE if "entailment" in shared else {})
@@ -160,10 +173,10 @@ def build(shared: Mapping[str, Any], imprint: Imprint = UNNAMED) -> Report:
             concepts=held is not None,
             entailment=graph is not None,
         ),
-        provenance=tables.provenance_table(identity, sha256),
+        provenance=tables.provenance_table(identity, view.sha256),
         tool=tool,
         schema_version=shared["schema_version"],
-        result_sha256=sha256,
+        result_sha256=view.sha256,
     )
 
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import polars as pl
+from scipy.special import betainc
 
 from audit.base.dag import IntArray
 from audit.checks.check import Check, Outcome
@@ -135,8 +136,6 @@ def pile_of(counts: IntArray) -> Pile | None:
     Returns:
         None if the longest instances are few or short, or nearly all instances have that length.
     """
-    from scipy.stats import binom
-
     long = np.flatnonzero(counts >= LEAST_INSTANCES)
     if not len(long) or long[-1] < LEAST_LENGTH or _of_one_length(counts):
         return None
@@ -146,7 +145,7 @@ def pile_of(counts: IntArray) -> Pile | None:
     if longer > MOST_LONGER * at:
         return None
     rise = max((near + 1) / (far + 1), 1.0)
-    p_value = float(binom.sf(at - 1, at + near, rise / (1 + rise)))
+    p_value = float(betainc(at, near + 1, rise / (1 + rise)))
     return Pile(length, at, longer, rise * near, rise, p_value)
 
 
