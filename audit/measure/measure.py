@@ -28,6 +28,7 @@ from audit.explanations.measure import ExplanationMeasurements
 from audit.hierarchies.hierarchy import Hierarchy
 from audit.hierarchies.icd.reviewed_residuals import reviewed
 from audit.measure.pair_excess import Excess, judge_pairs
+from audit.measure.reference import Reference
 from audit.measure.residual_use import ResidualUse, residual_use
 from audit.measure.validity import VALIDITY, validity
 from audit.policy.policy import Policy
@@ -60,8 +61,8 @@ class Measurements:
     validity: pl.DataFrame
     """Validity of the rows' codes on their day, columns `audit.measure.validity.VALIDITY`; empty if
         the counts hold no days."""
-    reference: pl.DataFrame | None
-    """The residual table of an earlier run to compare with, if any."""
+    reference: Reference | None
+    """An earlier run to compare with, if any."""
     model: ModelMeasurements | None
     """Measurements of a model; None without predictions."""
     explanations: ExplanationMeasurements | None = None
@@ -225,7 +226,7 @@ def measure(
     policy: Policy,
     predictions: Predictions | None = None,
     *,
-    reference: pl.DataFrame | None = None,
+    reference: Reference | None = None,
     seed: int = 0,
     device: str | None = None,
     progress: Progress = silent,
@@ -237,7 +238,7 @@ def measure(
             as independent.
         policy: The policy, as applied.
         predictions: What a model predicts of the dataset's instances.
-        reference: The residual table of an earlier run.
+        reference: An earlier run to compare with.
         seed: Seed of the bootstrap behind the intervals of the model's metrics.
         device: PyTorch device that counts pairs of scores; None to count with NumPy.
         progress: Progress callback.

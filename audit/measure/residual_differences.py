@@ -106,7 +106,9 @@ def _against_reference(measured: Measurements) -> Iterator[_Row]:
     """The shares of this release against those of an earlier run's table."""
     if measured.reference is None:
         return
-    both = _enough(measured).join(_all_kinds(measured.reference), on="parent", suffix="_then")
+    both = _enough(measured).join(
+        _all_kinds(measured.reference.residuals), on="parent", suffix="_then"
+    )
     for row in both.sort("parent").iter_rows(named=True):
         here = Share(row["k"], row["n"], row["n_effective"], row["groups"])
         there = Share(row["k_then"], row["n_then"], row["n_effective_then"], row["groups_then"])

@@ -40,6 +40,7 @@ class Policy(Frozen):
         residual_instances: Instances below a parent from which its residual share is judged.
         residual_difference: Difference of a residual share from that of other instances, or of
             the reference, above which it is reported.
+        depth_loss: Loss of mean depth of the labels since the reference above which it is reported.
         habit_ratio: Instances predicted with both nodes of a pair over those labelled so, from
             which the model is said to have made the data's habit stronger.
         least_joint: Instances that must carry each node of a pair for it to be judged, and both
@@ -104,6 +105,9 @@ class Policy(Frozen):
     )
     residual_difference: Threshold = Threshold(
         value=0.1, reason="Below ten points, two shares call for the same reading."
+    )
+    depth_loss: Threshold = Threshold(
+        value=0.25, reason="As if one label in four had moved to its parent."
     )
     habit_ratio: Threshold = Threshold(
         value=1.5, reason="A model that has a pair hardly more often repeats the data's habit."
@@ -265,6 +269,7 @@ THRESHOLDS = {
     "residual_share": ("share of the instances labelled below a parent", 0.0, 1.0),
     "residual_instances": ("instances labelled below a parent", 1.0, float("inf")),
     "residual_difference": ("difference of two shares", 0.0, 1.0),
+    "depth_loss": ("mean depth of the labels", 0.0, float("inf")),
     "leading_zero_share": ("share of the rows of a code set", 0.0, 1.0),
     "leading_zero_rows": ("rows of a code set", 1.0, float("inf")),
     "confusion_threshold": ("aggregated score", 0.0, 1.0),

@@ -15,10 +15,11 @@ from audit.results.disclosure import (
     least,
     opened_parts,
     shown,
+    shown_count,
     tightened,
 )
-from audit.results.findings import OF_MODEL, Finding, Part, Waived
-from audit.results.other_views import NumberId, OtherViews
+from audit.results.findings import OF_MODEL, CheckResult, Finding, Part, Waived
+from audit.results.other_views import DENOMINATOR, NumberId, OtherViews
 from audit.results.published_cells import (
     UNEXPECTED_PAIR,
     evidence_cells,
@@ -84,6 +85,38 @@ def numbers_of(
         for name, quantity in evidence.items():
             if quantity.kind == "count":
                 yield (finding.id, nodes, name), (int(quantity.value or 0), numbers[name])
+
+
+def shared_denominator(
+    check: CheckResult,
+    told: Sequence[tuple[Finding, Mapping[str, Any]]],
+    totals: Sequence[int],
+    min_cell: int,
+    others: OtherViews | None,
+) -> Shown:
+    """What a check looked at: a bound where it is a small cell, or a count that is withheld.
+
+    Args:
+        check: The check.
+        told: Its findings that are shown, each with what the shared view says of it.
+        totals: Numbers of instances, and of those with labels, which are printed too.
+        min_cell: Smallest count that may be shown.
+        others: What other views tell, so that it is told no finer than there.
+    """
+    value = check.denominator
+    if min_cell <= 1 or value in totals:
+        return value
+    withheld = (
+        quantity.value == value and shared["evidence"][name] != value
+        for finding, shared in told
+        for name, quantity in finding.evidence.items()
+        if quantity.kind == "count"
+    )
+    of_instances = check.denominator_unit.startswith(("instances", "groups"))
+    alone = shown_count(value, totals, min_cell) if of_instances else value
+    hidden = isinstance(alone, int) and any(withheld) and value >= min_cell
+    own = f">{min_cell - 1}" if hidden else alone
+    return own if others is None else others.no_finer((check.name, (), DENOMINATOR), value, own)
 
 
 def shared_finding(

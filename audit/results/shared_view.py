@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from audit.results.changes_since import changed_little, since_reference
 from audit.results.coverage import coverage
+from audit.results.depths_since import SHALLOWER, told_loss
 from audit.results.disclosure import (
     BESIDE,
     Cell,
@@ -22,7 +23,6 @@ from audit.results.disclosure import (
     only_uninformative,
     protected,
     shown,
-    shown_count,
 )
 from audit.results.drift_part import DriftPart
 from audit.results.findings import EXCHANGES, CheckResult, Finding, Place, shown_place
@@ -48,6 +48,7 @@ from audit.results.shared_findings import (
     counts_of,
     numbers_of,
     of_residual,
+    shared_denominator,
     shared_finding,
     withhold_ranks,
 )
@@ -139,9 +140,20 @@ class SharedView:
         if self.result.reference is None:
             return None
         ids = {check.name: check.ids for check in self.result.checks}
-        same = self.result.reference["hierarchy"] == self.result.identity["hierarchy"]["sha256"]
-        depths = self._overview["coverage"]["depths"] if same else []
-        return since_reference(self.result.reference, checks, ids, depths)
+        return since_reference(self.result.reference, checks, ids, self._depths[1])
+
+    @property
+    def _depths(self) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+        """Labels by depth, kept of the reference and now; empty without one of this hierarchy."""
+        before, identity = self.result.reference, self.result.identity
+        if before is None or before["hierarchy"] != identity["hierarchy"]["sha256"]:
+            return [], []
+        return before["depths"], self._overview["coverage"]["depths"]
+
+    def _loss(self, finding: Finding) -> dict[str, Shown]:
+        """What is shown otherwise than it is of a loss of depth since the reference."""
+        found = (finding.check, finding.key) == SHALLOWER
+        return told_loss(finding.evidence, *self._depths) if found else {}
 
     @property
     def _of_parts(self) -> dict[str, Any]:
@@ -268,7 +280,8 @@ class SharedView:
         if root is not None and self.result.identity["normaliser"] is None:
             for check in self.result.checks:
                 if check.name == UNINFORMATIVE[0] and not check.crashed:
-                    yield only_uninformative(root), sum(f.touched for f in check.standing)
+                    found = (f for f in check.standing if f.key == UNINFORMATIVE[1])
+                    yield only_uninformative(root), sum(f.touched for f in found)
 
     @cached_property
     def _shares(self) -> list[tuple[Cell, Cell]]:
@@ -302,7 +315,7 @@ class SharedView:
             known[0][name] = (
                 None if self.result.earlier is None else self.result.earlier.exact(cell)
             )
-        return [{**self._bounded_since(finding), **known[0]}, *known[1:]]
+        return [{**self._bounded_since(finding), **known[0], **self._loss(finding)}, *known[1:]]
 
     def _tells(self, pair: tuple[str, str]) -> bool:
         """Whether both supports of a pair, and its instances, are shown as they are."""
@@ -356,13 +369,14 @@ class SharedView:
             for finding in kept
         ]
         told.sort(key=lambda one: shown_place(one[0], one[1]["evidence"]))
+        total = shared_denominator(check, told, self._totals, self._min_cell, self.result.others)
         shared = withhold_ranks([finding for _, finding in told])
         return {
             "name": check.name,
             "title": check.title,
             "status": check.status,
             "reason": check.not_applicable or check.crashed or None,
-            "denominator": self._denominator(check, told),
+            "denominator": total,
             "denominator_unit": check.denominator_unit,
             "total": len(findings) + check.folded,
             "folded": check.folded,
@@ -376,23 +390,3 @@ class SharedView:
         ledger = self.result.ledger
         instances = int(ledger["instances"])
         return instances, instances - int(ledger.get("instances_without_labels", 0))
-
-    def _denominator(
-        self, check: CheckResult, told: Sequence[tuple[Finding, Mapping[str, Any]]]
-    ) -> Shown:
-        """What a check looked at: a bound where it is a small cell, or a count that is withheld."""
-        value, m = check.denominator, self._min_cell
-        if m <= 1 or value in self._totals:
-            return value
-        withheld = (
-            quantity.value == value and shared["evidence"][name] != value
-            for finding, shared in told
-            for name, quantity in finding.evidence.items()
-            if quantity.kind == "count"
-        )
-        of_instances = check.denominator_unit.startswith(("instances", "groups"))
-        alone = shown_count(value, self._totals, m) if of_instances else value
-        hidden = isinstance(alone, int) and any(withheld) and value >= m
-        own = f">{m - 1}" if hidden else alone
-        others = self.result.others
-        return own if others is None else others.no_finer((check.name, (), DENOMINATOR), value, own)

@@ -35,6 +35,7 @@ from audit.data.predictions import Predictions
 from audit.hierarchies.hierarchy import Hierarchy
 from audit.measure.drift import drift_tables
 from audit.measure.measure import Measurements, measure
+from audit.measure.reference import Reference
 from audit.measure.rule_book import refuse_contradictions
 from audit.policy.built_in import policy_for
 from audit.policy.policy import Policy
@@ -102,7 +103,7 @@ def run_audit(
     refuse_columns(policy, data, today)
     origin = _origin_of(data, predictions, sources, added_to)
     refuse_other_data(protected_with, origin.sha256, data.hierarchy.sha256)
-    before = None if reference is None else reference.residuals
+    before = None if reference is None else Reference.of(reference, data.hierarchy)
     measured = measure(
         data, policy, predictions, reference=before, seed=seed, device=device, progress=progress
     )

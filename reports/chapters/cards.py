@@ -71,7 +71,7 @@ def card(
 
 
 _MEASURES = (
-    "ratio", "difference", "share", "beside_share", "parent_share", "readable", "probed",
+    "ratio", "difference", "lost", "share", "beside_share", "parent_share", "readable", "probed",
 )  # fmt: skip
 """Names of the number that a finding is about, in the order in which they are looked for."""
 

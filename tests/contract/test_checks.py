@@ -11,6 +11,7 @@ from functools import cache
 from pathlib import Path
 from urllib.parse import quote, unquote
 
+import numpy as np
 import polars as pl
 import pytest
 from hypothesis import given
@@ -30,10 +31,12 @@ from audit.data.dataset import LabelDataset
 from audit.hierarchies.hierarchy import Hierarchy
 from audit.hierarchies.notes import Exclusion, Exclusions
 from audit.measure.measure import Measurements, measure
+from audit.measure.reference import LabelDepths, Reference
 from audit.policy.built_in import policy_for
 from audit.policy.policy import Policy
 from audit.policy.rules import Companion, Exclusive, Person, PersonRule
 from audit.policy.statements import BranchRule, Threshold, Waiver
+from audit.results.depths_since import SHALLOWER
 from audit.results.disclosure import BESIDE, WHOLE
 from audit.results.findings import CheckResult, Finding
 from audit.results.wording import filled
@@ -184,6 +187,16 @@ def associated(order: int = 1) -> Measurements:
     return measure(labelled(BUSY, labels, strata={"site": site}), Policy())
 
 
+@cache
+def shallower(order: int = 1) -> Measurements:
+    """Labels at parents, where an earlier release had those below."""
+    labels = {f"i{n:03}": ["lung"] if n % 3 else ["attack", "saw"] for n in range(90)}
+    before = LabelDepths(np.array([0, 0, 0, 0, 150]), 90)
+    dataset = labelled(BUSY, dict(list(labels.items())[::order]))
+    without = measure(dataset, Policy()).residuals
+    return measure(dataset, Policy(), reference=Reference(without, before))
+
+
 def on_toy(labels: dict[str, list[str]]) -> Measurements:
     from fixtures.toy import toy
 
@@ -219,7 +232,7 @@ def check(request: pytest.FixtureRequest) -> Check:
     return chosen
 
 
-RICH = (busy, icd, damaged, modelled, parted, associated)
+RICH = (busy, icd, damaged, modelled, parted, associated, shallower)
 """Datasets that make checks find something; each is measured once for all tests."""
 
 
@@ -272,7 +285,7 @@ def test_without_labels_it_finds_nothing(check: Check, name: str) -> None:
 
 
 def test_the_order_of_rows_changes_nothing(check: Check) -> None:
-    for make in (busy, modelled, parted, associated):
+    for make in (busy, modelled, parted, associated, shallower):
         first, second = check.run(make()), check.run(make(-1))
 
         assert second == first
@@ -468,10 +481,14 @@ def test_there_are_as_many_cases_as_a_finding_tells_instances(name: str) -> None
 
 
 def test_cases_are_those_that_a_finding_touches_unless_it_compares_or_counts_rows() -> None:
-    """A residual share that differs touches all below the parent; its cases are the residual."""
+    """A residual share that differs touches all below the parent; its cases are the residual.
+
+    A loss of depth touches all with labels; its cases are those that lie less deep.
+    """
     for make in RICH:
         for finding, cases in with_cases(make()):
             compares = finding.check == "residual_overuse" and bool(finding.key)
+            compares |= (finding.check, finding.key) == SHALLOWER
             assert compares or "rows" in finding.evidence or finding.touched == len(cases)
 
 

@@ -10,6 +10,7 @@ from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
 from audit.policy.policy import Policy
+from audit.policy.statements import Threshold
 from audit.results.result import AuditResult
 from audit.runs.audit import run_audit
 from fixtures.attack import BODIES, Labels, attack, of_both
@@ -59,6 +60,33 @@ def releases(draw: st.DrawFn) -> Releases:
     return name, old, came, min_cell
 
 
+@st.composite
+def losing_depth(draw: st.DrawFn) -> Releases:
+    """Most labels that came lie less deep than those of the old release."""
+    name, min_cell = draw(st.sampled_from(sorted(DEPTHS))), draw(st.integers(3, 6))
+    deep, shallow = DEPTHS[name]
+    old, came = (
+        draw(st.lists(st.tuples(st.integers(1, 25), sets_of(*both)), min_size=2, max_size=5))
+        for both in ((deep, shallow), (shallow, deep))
+    )
+    for release in (old, came):
+        assume(sum(times for times, labels in release if labels) >= 4 * min_cell)
+    return name, old, came, min_cell
+
+
+def sets_of(mostly: list[str], also: list[str]) -> st.SearchStrategy[list[str]]:
+    """Sets of labels, most of which are among some."""
+    label = st.one_of(*[st.sampled_from(mostly)] * 3, st.sampled_from(also))
+    return st.lists(label, min_size=1, max_size=3, unique=True).map(sorted)
+
+
+DEPTHS = {
+    "nested": (["asthma", "other_lung"], ["heart", "flu"]),
+    "labelled inside": (["asthma", "other_lung"], ["heart", "lung"]),
+}
+"""Hierarchies with labels at several depths: their deepest labels, and the others."""
+
+
 def audited(
     name: str,
     counted: Counted,
@@ -71,7 +99,7 @@ def audited(
     dataset = labelled(BODIES[name], labels, persons=True)
     scores = {instance: dict.fromkeys(given, 1.0) for instance, given in labels.items()}
     right = predicted(dataset, scores, set_valued=True) if model else None
-    policy = Policy(min_cell=min_cell)
+    policy = Policy(min_cell=min_cell, depth_loss=Threshold(value=0, reason="Any is reported."))
     return run_audit(dataset, policy, reference=reference, predictions=right)
 
 
@@ -176,3 +204,37 @@ def test_both_views_leave_each_small_difference_possible(found: Releases) -> Non
 @pytest.mark.parametrize("found", [FEW_CAME, FEW_CAME_WITHOUT, NEW_NODE])
 def test_views_each_protected_alone_tell_small_differences(found: Releases) -> None:
     assert narrowed(*found, guarded=False) != []
+
+
+MEAN_OF_FEW: Releases = (
+    "nested",
+    [(6, ["other_lung"]), (4, ["asthma"]), (20, ["other_lung"]), (2, [])],
+    [(4, ["flu", "heart"]), (3, ["flu", "other_lung"]), (8, ["flu"]), (4, ["flu"])],
+    4,
+)
+"""Labels of which few came at a depth, while their mean depth falls."""
+FEW_AT_A_DEPTH: Releases = (
+    "labelled inside",
+    [(16, ["asthma"]), (15, ["asthma", "lung"]), (29, []), (3, ["other_lung"])],
+    [(29, ["heart"]), (19, []), (2, ["heart", "lung", "other_lung"]), (26, ["heart", "lung"])],
+    6,
+)
+"""The same, where few of those that came lie deep."""
+
+
+@pytest.mark.slow
+@given(losing_depth())
+@example(MEAN_OF_FEW)
+@example(FEW_AT_A_DEPTH)
+@examples(30)
+def test_a_loss_of_depth_leaves_them_possible_too(found: Releases) -> None:
+    assert narrowed(*found) == []
+
+
+@pytest.mark.parametrize("found", [MEAN_OF_FEW, FEW_AT_A_DEPTH])
+def test_means_told_as_they_are_tell_small_cells(
+    found: Releases, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("audit.results.shared_view.told_loss", lambda *_: {})
+
+    assert narrowed(*found) != []

@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 from audit.engine.statistics.intervals import wilson
+from audit.results.depths_since import SHALLOWER
 from audit.results.findings import SEVERITIES, Finding
 from audit.results.result import AuditResult
 
 
 def findings_by_id(reference: AuditResult | None) -> dict[str, Finding]:
-    """The reference's findings by id, without those that its policy dropped; empty without one."""
+    """The reference's findings by id; empty without one.
+
+    Left out are those that its policy dropped, and that its labels lie less deep than in a
+    reference of its own: what is lost since then is lost once more.
+    """
     if reference is None:
         return {}
     there = (f for check in reference.checks for f in check.findings if not f.judgement.dropped)
-    return {finding.id: finding for finding in there}
+    return {f.id: f for f in there if (f.check, f.key) != SHALLOWER}
 
 
 def no_worse(finding: Finding, before: Finding) -> bool:

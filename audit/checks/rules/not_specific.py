@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import polars as pl
 
 from audit.base.dag import IntArray
-from audit.checks.check import Check, Outcome
+from audit.checks.check import Check, Limit, Outcome
 from audit.checks.shared.dated_codes import (
     ON_THEIR_DAY,
     among_not_dated,
@@ -17,6 +17,7 @@ from audit.checks.shared.dated_codes import (
     not_dated,
     not_dated_sentence,
 )
+from audit.checks.shared.label_depths import cases_shallower, shallower
 from audit.checks.shared.label_findings import finding_of_labels
 from audit.checks.shared.labels_as_written import integrity_of, mapped
 from audit.checks.shared.uninformative_labels import (
@@ -27,6 +28,7 @@ from audit.checks.shared.uninformative_labels import (
 from audit.hierarchies.integrity import Integrity
 from audit.measure.measure import Measurements
 from audit.measure.validity import HEADING
+from audit.results.depths_since import SHALLOWER
 from audit.results.findings import Finding
 
 _NAME = "not_specific"
@@ -42,6 +44,7 @@ def run(measured: Measurements) -> Outcome:
 
     For rows without a date, report labels at headings of the code sets that are listed completely.
     Without such a list, report instances whose labels are all roots or similarly uninformative.
+    Beside these, report that labels lie less deep than in the reference.
     """
     integrity, read = integrity_of(measured), measured.ledger.rows_read
     listed = integrity is not None and bool(measured.hierarchy.complete_tables)
@@ -54,6 +57,7 @@ def run(measured: Measurements) -> Outcome:
             *_on_their_day(measured),
             *(() if integrity is None or not listed else _in_the_lists(measured, integrity)),
             *(() if listed else finding_of_instances(measured, _NAME)),
+            *shallower(measured),
         ),
         not_applicable=_why_not(can_tell or open_nodes, read),
     )
@@ -131,7 +135,12 @@ def _code_set_below(measured: Measurements, integrity: Integrity, node: str) -> 
 
 
 def cases(measured: Measurements, finding: Finding) -> IntArray:
-    """The instances with such a label (on its day, for dated rows), or with only such labels."""
+    """The instances with such a label (on its day, for dated rows), or with only such labels.
+
+    Of a loss of depth, those whose labels lie less deep than those of the reference do.
+    """
+    if finding.key == SHALLOWER[1]:
+        return cases_shallower(measured, finding)
     if finding.key == (UNINFORMATIVE,):
         return cases_uninformative(measured)
     integrity = integrity_of(measured)
@@ -145,5 +154,9 @@ CHECK = Check(
     _NAME,
     "Are there labels that say too little, with more specific nodes below them?",
     run,
+    limits=(
+        Limit("lost", ">", "depth_loss", told_as="limit"),
+        Limit("p_value", "<=", "false_discovery_rate"),
+    ),
     cases=cases,
 )

@@ -11,7 +11,7 @@ Shown: TypeAlias = int | float | str | None
 
 
 BESIDE = "beside"
-"""Source name for counts of other pairs that a number of a finding depends on."""
+"""Source name for counts shown elsewhere that a number depends on, such as those of other pairs."""
 WHOLE = "whole"
 """Source name for the finding's own count, in a line of its breakdown."""
 

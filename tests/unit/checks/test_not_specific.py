@@ -6,16 +6,23 @@ import gzip
 from dataclasses import replace
 from datetime import date
 
+import numpy as np
 import polars as pl
 import pytest
 
+from audit.checks.judging import rejudged
 from audit.checks.rules.not_specific import CHECK
+from audit.data.dataset import LabelDataset
 from audit.hierarchies.hierarchy import Hierarchy
 from audit.hierarchies.icd.icd9cm import DATA
 from audit.measure.measure import measure
 from audit.policy.code_dates import Spell
 from audit.policy.policy import Policy
+from audit.policy.statements import Threshold
+from audit.results.depths_since import SHALLOWER
 from audit.results.findings import Finding
+from audit.results.result import AuditResult
+from audit.runs.audit import run_audit
 from fixtures.coded import SPELLS, icd9cm, measured, on_days
 from fixtures.labelled import labelled, tree
 
@@ -185,3 +192,148 @@ def test_every_row_valid_on_its_day_passes() -> None:
     spells = (Spell("585", None, None),)
 
     assert CHECK.run(on_days(("i", "585", "2010-01-01"), spells=spells)).status == "pass"
+
+
+# --- against a reference ------------------------------------------------------------------------
+
+SIDES = tree(
+    "a b c d < body",
+    *(f"{side}1 {side}2 {side}3 {side}4 < {side}" for side in "abcd"),
+    labelled_ancestors="allowed",
+)
+
+
+def release(
+    seed: int,
+    *,
+    cut: float = 0,
+    instances: int = 300,
+    visits: int = 1,
+    hierarchy: Hierarchy = SIDES,
+) -> LabelDataset:
+    """Instances with one to four labels, a tenth of them at inner nodes.
+
+    A share of those in one half of the hierarchy is cut to the parents. Persons with several visits
+    have habits of their own.
+    """
+    rng, labels, groups, habit = np.random.default_rng(seed), {}, {}, 0.1
+    for n in range(instances):
+        own, name = set(), f"i{n:04}"
+        habit = habit if n % visits else float(rng.beta(1, 9))
+        for _ in range(rng.integers(1, 5)):
+            side, leaf = "abcd"[rng.integers(4)], rng.integers(1, 5)
+            open_ = rng.random() < (habit if visits > 1 else 0.1)
+            own.add(side if open_ or (side in "ab" and rng.random() < cut) else f"{side}{leaf}")
+        labels[name], groups[name] = sorted(own), f"p{n // visits}"
+    return labelled(hierarchy, labels, groups=groups if visits > 1 else None)
+
+
+def losses(result: AuditResult) -> list[Finding]:
+    found = (finding for check in result.checks for finding in check.standing)
+    return [finding for finding in found if (finding.check, finding.key) == SHALLOWER]
+
+
+def test_labels_cut_to_their_parents_in_one_half_are_told() -> None:
+    before, now = release(1), release(2, cut=0.9)
+    reference = run_audit(before)
+    (finding,) = losses(run_audit(now, reference=reference))
+    told = values(finding)
+    depths = [np.asarray(of.direct.sum(axis=0)) for of in (now, before)]
+    means = [float(n @ SIDES.depth / n.sum()) for n in depths]
+
+    assert (finding.id, finding.severity) == ("not_specific:shallower", "note")
+    assert finding.nodes == ("body",)
+    assert [told["depth"], told["depth_before"]] == pytest.approx(means)
+    assert told["lost"] == pytest.approx(means[1] - means[0])
+    assert 0.25 < told["lost_low"] < told["lost"] < told["lost_high"] < 0.55  # type: ignore[operator]
+    assert (told["family"], told["limit"]) == (1, 0.25)
+    assert "less deep than in the reference" in finding.statement
+
+
+@pytest.mark.slow
+def test_a_release_of_the_same_law_is_seldom_told_and_itself_never() -> None:
+    """Of 40 pairs two at most; the limit is set to nothing, so that chance alone decides."""
+    any_loss = Policy(depth_loss=Threshold(value=0, reason="Any."))
+    told = 0
+    for seed in range(40):
+        before, now = (release(n, instances=120, visits=4) for n in (seed, 1000 + seed))
+        reference = run_audit(before)
+        told += len(losses(run_audit(now, any_loss, reference=reference)))
+        assert losses(run_audit(before, any_loss, reference=reference)) == []
+
+    assert told <= 2
+
+
+def test_a_loss_within_the_limit_or_a_gain_is_silent() -> None:
+    reference = run_audit(release(1))
+    wide = Policy(depth_loss=Threshold(value=0.6, reason="Ours."))
+
+    assert losses(run_audit(release(2, cut=0.9), wide, reference=reference)) == []
+    assert losses(run_audit(release(2), reference=run_audit(release(1, cut=0.9)))) == []
+
+
+def test_visits_of_few_persons_are_not_more_evidence() -> None:
+    """Twelve persons, half of whom have all labels cut: told as visits, and not as persons."""
+    labels = {
+        f"i{n:03}": ["a", "b"] if person % 2 else ["a1", "b2"]
+        for n, person in enumerate(np.repeat(np.arange(12), 20).tolist())
+    }
+    groups = {instance: f"p{n // 20}" for n, instance in enumerate(labels)}
+    before = {name: ["a1", "b2"] if n % 4 else ["a", "b"] for n, name in enumerate(labels)}
+    reference = run_audit(labelled(SIDES, before))
+    alone, grouped = labelled(SIDES, labels), labelled(SIDES, labels, groups=groups)
+    few = Policy(depth_loss=Threshold(value=0.2, reason="Ours."))
+
+    assert len(losses(run_audit(alone, few, reference=reference))) == 1
+    assert losses(run_audit(grouped, few, reference=reference)) == []
+
+
+def test_another_hierarchy_no_labels_and_one_depth_are_not_compared() -> None:
+    others = tree(
+        "a b c d e < body",
+        *(f"{side}1 {side}2 {side}3 {side}4 < {side}" for side in "abcd"),
+        labelled_ancestors="allowed",
+    )
+    reference = run_audit(release(1))
+    flat = tree(" ".join(f"leaf{n}" for n in range(9)) + " < top")
+
+    def of_flat(first: int) -> LabelDataset:
+        return labelled(flat, {f"i{n:03}": [f"leaf{(n + first) % 9}"] for n in range(90)})
+
+    assert losses(run_audit(release(2, cut=0.9, hierarchy=others), reference=reference)) == []
+    assert losses(run_audit(labelled(SIDES, {"i": [], "j": []}), reference=reference)) == []
+    nothing = run_audit(labelled(SIDES, {f"i{n}": [] for n in range(40)}))
+    assert losses(run_audit(release(2, cut=0.9), reference=nothing)) == []
+    assert losses(run_audit(of_flat(1), reference=run_audit(of_flat(0)))) == []
+
+
+def test_its_cases_lie_less_deep_than_the_reference() -> None:
+    now = labelled(
+        SIDES,
+        {f"i{n:03}": [["a"], ["a1"], ["a", "b1"], []][n % 4] for n in range(80)},
+    )
+    reference = run_audit(labelled(SIDES, {f"i{n:03}": ["a1", "b1"] for n in range(80)}))
+    result = run_audit(now, reference=reference)
+    (finding,) = losses(result)
+
+    assert result.cases is not None
+    cases = result.cases.filter(pl.col("finding") == finding.id).collect()["instance"].to_list()
+    assert cases == [f"i{n:03}" for n in range(80) if n % 4 in (0, 2)]
+
+
+def test_a_stricter_limit_drops_it_without_counting() -> None:
+    result = run_audit(release(2, cut=0.9), reference=run_audit(release(1)))
+    stricter = Policy(depth_loss=Threshold(value=0.6, reason="Ours."))
+
+    assert losses(rejudged(result, stricter, today=date(2026, 1, 1))) == []
+    assert len(losses(rejudged(result, Policy(), today=date(2026, 1, 1)))) == 1
+
+
+def test_what_is_lost_once_more_is_not_known() -> None:
+    first = run_audit(release(1))
+    half = run_audit(release(2, cut=0.9), reference=first)
+    labels = {f"i{n:03}": ["a", "b"] for n in range(300)}
+    (finding,) = losses(run_audit(labelled(SIDES, labels), reference=half))
+
+    assert len(losses(half)) == 1
+    assert not finding.judgement.known

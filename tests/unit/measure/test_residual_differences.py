@@ -14,6 +14,7 @@ from audit.checks.rules.residual_overuse import run
 from audit.data.dataset import LabelDataset
 from audit.hierarchies.hierarchy import Hierarchy
 from audit.measure.measure import measure
+from audit.measure.reference import Reference
 from audit.measure.residual_differences import DIFFERENCES, _p_value, residual_differences
 from audit.measure.residual_use import Share
 from audit.policy.policy import Policy
@@ -102,7 +103,7 @@ def test_repeats_of_a_patient_are_not_more_evidence() -> None:
 
 
 def test_an_earlier_run_is_compared_with() -> None:
-    before = measure(release(("a", 20, 200)), Policy()).residuals
+    before = Reference(measure(release(("a", 20, 200)), Policy()).residuals)
     measured = measure(release(("a", 120, 200)), Policy(), reference=before)
     found = [f for f in run(measured).findings if f.key[1:2] == ("reference",)]
 
@@ -113,7 +114,7 @@ def test_an_earlier_run_is_compared_with() -> None:
 
 def test_a_release_does_not_differ_from_itself() -> None:
     dataset = release(("a", 20, 200), ("b", 30, 200))
-    before = measure(dataset, Policy()).residuals
+    before = Reference(measure(dataset, Policy()).residuals)
     found = residual_differences(measure(dataset, Policy(), reference=before))
 
     assert (found["difference"] == 0).all()
