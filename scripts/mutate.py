@@ -6,14 +6,15 @@ Each mutant is one small fault (see `fixtures/mutants.py`). Of the room's tests 
 line, as was measured once, are tried on it until one fails: those first that noticed a fault near
 it, then quick ones. One that takes far longer than without the fault has noticed it too. What was
 measured and what came out is kept in `.mutants/`, so that a run that was stopped goes on where it
-was, and a fault is tried again only when its module or what noticed it has changed, or when no test
-noticed it and any source has. Exit status 1: fewer than 90 of 100 were noticed; 2: the tests fail
-as they are.
+was. A fault is tried again only when its module or the test that noticed it has changed, or when no
+test noticed it and any source has. Exit status 1: fewer than 90 of 100 were noticed; 2: the tests
+fail as they are.
 """
 
 from __future__ import annotations
 
 import argparse
+import ast
 import hashlib
 import importlib
 import json
@@ -25,12 +26,13 @@ import warnings
 from collections.abc import Callable, Iterable
 from contextlib import suppress
 from dataclasses import asdict, dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
-from fixtures.measured_tests import Runs, file_of, measure, read
+from fixtures.measured_tests import Runs, measure, read
 from fixtures.mutants import Mutant, mutant, mutants
 from fixtures.warm_tests import Outcome, can_exchange, outcome
 
@@ -155,6 +157,15 @@ def _digest(paths: Iterable[str]) -> str:
     return digest.hexdigest()[:16]
 
 
+@cache
+def _digest_of_test(test: str) -> str:
+    """Digest of a test as its file has it now; of nothing where it has none of this name."""
+    path, *_, name = test.split("[")[0].split("::")
+    tree = ast.parse(Path(path).read_text("utf-8")) if Path(path).exists() else ast.Module([], [])
+    named = [one for one in ast.walk(tree) if getattr(one, "name", "") == name]
+    return hashlib.sha256("".join(map(ast.unparse, named)).encode()).hexdigest()[:16]
+
+
 def _sources(room: Room) -> list[str]:
     """All that the outcome of the room's tests depends on, of this repository."""
     return [*_below(("audit", "reports", "fixtures", "tests/conftest.py")), *_below(room.tests)]
@@ -207,7 +218,7 @@ class Outcomes:
 
     def _holds(self, path: str, out: Outcome) -> str:
         """Digest of what, unchanged, gives the same outcome again."""
-        return _digest([path, file_of(out.by)]) if out.by else self._sources
+        return f"{_digest([path])} {_digest_of_test(out.by)}" if out.by else self._sources
 
     def keep(self, fault: Fault, out: Outcome) -> None:
         """Keep what came out of a mutant."""
