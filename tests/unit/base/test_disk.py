@@ -16,7 +16,14 @@ from typing import Any
 import pytest
 
 from audit.base import disk
-from audit.base.disk import PassingFolder, alone_in, exchange, working_beside, written_whole
+from audit.base.disk import (
+    PassingFolder,
+    alone_in,
+    exchange,
+    on_disk,
+    working_beside,
+    written_whole,
+)
 from audit.base.errors import OutputError
 
 ENDED = """
@@ -98,14 +105,42 @@ def test_a_folder_that_was_being_replaced_is_there_again(tmp_path: Path, when: i
 def test_two_folders_change_places(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, at_once: bool
 ) -> None:
-    if not at_once:
-        monkeypatch.setattr(disk, "_exchanged_at_once", lambda *_: False)
     for name in ("a", "b"):
         (tmp_path / name / name).mkdir(parents=True)
-    exchange(tmp_path / "a", tmp_path / "b")
+    if not at_once:
+        monkeypatch.setattr(disk, "_exchanged_at_once", lambda *_: False)
+    elif sys.platform == "linux":
+        monkeypatch.delattr(Path, "rename")
+    monkeypatch.chdir(tmp_path)
+    exchange(Path("a"), Path("b"))
 
     assert (left_in(tmp_path / "a"), left_in(tmp_path / "b")) == ({"b"}, {"a"})
     assert left_in(tmp_path) == {"a", "b"}
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows says it in other words")
+@pytest.mark.parametrize("out", ["nowhere", "a/within"])
+def test_folders_that_cannot_change_places_stay_where_they_were(tmp_path: Path, out: str) -> None:
+    """One that is not there, and one within the other, which two renames cannot exchange either."""
+    (tmp_path / "a" / "within" / "deep").mkdir(parents=True)
+    with pytest.raises(
+        OSError, match=os.strerror(errno.ENOENT if out == "nowhere" else errno.EINVAL)
+    ):
+        exchange(tmp_path / "a", tmp_path / out)
+
+    assert left_in(tmp_path) == {"a"}
+    assert (tmp_path / "a" / "within" / "deep").is_dir()
+
+
+@pytest.mark.parametrize("number", [errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EACCES])
+def test_a_full_disk_is_told_apart_from_one_that_may_not_be_written(
+    tmp_path: Path, number: int
+) -> None:
+    room = "a writable folder" if number == errno.EACCES else "room on the disk"
+    with pytest.raises(OutputError) as told, on_disk(tmp_path):
+        raise OSError(number, os.strerror(number))
+    assert room in str(told.value)
+    assert os.strerror(number) in str(told.value)
 
 
 @pytest.mark.parametrize("failing", ["mkdtemp", "mkdir"])
@@ -193,8 +228,12 @@ def test_a_lasting_file_is_flushed_before_its_name_and_its_name_after(
     monkeypatch.setattr(Path, "replace", renamed)
     with written_whole(tmp_path / "file", lasting=True) as begun:
         begun.write_text("kept")
+    lasting, done[:] = list(done), []
+    with written_whole(tmp_path / "file") as begun:
+        begun.write_text("written")
 
-    assert done == [begun.name, "renamed", tmp_path.name]
+    assert lasting == [begun.name, "renamed", tmp_path.name]
+    assert done == ["renamed"]
 
 
 def refusing(number: int) -> Callable[[int, int], None]:
@@ -236,3 +275,10 @@ def test_a_passing_folder_goes_with_its_object() -> None:
 
     del passing
     assert not path.exists()
+
+
+def test_a_passing_folder_that_is_gone_already_is_no_error() -> None:
+    passing = PassingFolder()
+    passing.path.rmdir()
+
+    del passing
