@@ -236,6 +236,20 @@ def test_a_lasting_file_is_flushed_before_its_name_and_its_name_after(
     assert done == ["renamed"]
 
 
+def test_folders_above_a_file_are_made_and_nothing_half_written_stays(tmp_path: Path) -> None:
+    path = tmp_path / "made" / "for it" / "file"
+    with pytest.raises(KeyError), written_whole(path) as begun:
+        begun.write_text("half")
+        raise KeyError
+    assert left_in(path.parent) == set()
+
+    for content in ("first", "second"):
+        with written_whole(path) as begun:
+            begun.write_text(content)
+        assert path.read_text() == content
+        assert left_in(path.parent) == {"file"}
+
+
 def refusing(number: int) -> Callable[[int, int], None]:
     def refuse(held: int, operation: int) -> None:
         raise OSError(number, os.strerror(number))
