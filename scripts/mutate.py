@@ -67,6 +67,7 @@ ROOMS = {
          "audit/runs/verify.py", "audit/runs/agreement.py", "audit/base/disk.py"),
         ("tests/unit/base/test_disk.py", "tests/unit/runs/test_verify.py",
          "tests/unit/runs/test_agreement.py", "tests/unit/runs/test_folder.py",
+         "tests/unit/runs/test_damaged_tables.py",
          "tests/e2e/test_cli_seal_key.py", "tests/e2e/test_cli_verify.py"),
     ),
     "readers": Room(

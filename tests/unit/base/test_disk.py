@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import errno
 import os
 import signal
@@ -130,6 +131,29 @@ def test_folders_that_cannot_change_places_stay_where_they_were(tmp_path: Path, 
 
     assert left_in(tmp_path) == {"a"}
     assert (tmp_path / "a" / "within" / "deep").is_dir()
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="another call of the system")
+@pytest.mark.parametrize("number", [errno.EINVAL, errno.ENOSYS, errno.ENOTSUP, errno.EACCES])
+def test_two_renames_exchange_where_the_system_cannot_and_not_where_it_may_not(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: int
+) -> None:
+    class Refusing:
+        def renameat2(self, *_: object) -> int:
+            ctypes.set_errno(number)
+            return -1
+
+    monkeypatch.setattr(ctypes, "CDLL", lambda *_, **__: Refusing())
+    for name in ("a", "b"):
+        (tmp_path / name / name).mkdir(parents=True)
+    if number == errno.EACCES:
+        with pytest.raises(PermissionError):
+            exchange(tmp_path / "a", tmp_path / "b")
+    else:
+        exchange(tmp_path / "a", tmp_path / "b")
+
+    assert left_in(tmp_path / "a") == {"a" if number == errno.EACCES else "b"}
+    assert left_in(tmp_path) == {"a", "b"}
 
 
 @pytest.mark.parametrize("number", [errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EACCES])
