@@ -230,6 +230,16 @@ def test_what_has_changed_is_compared_with_nothing(
         assert verdicts[line].detail.startswith(why), line
 
 
+def test_tables_hold_beside_a_report_that_has_changed(run: Path) -> None:
+    with (run / "report.html").open("ab") as report:
+        report.write(b"x")
+    found = outcomes(run)
+
+    assert found["files"] == "does not hold"
+    assert {found[name] for name in ("restricted", "report.html")} == {"not checked"}
+    assert {found[name] for name in ("tables", "counts", "report.pdf")} == {"holds"}
+
+
 @pytest.mark.parametrize("name", ["report.html", "report.pdf"])
 def test_a_report_that_was_not_written_is_told(run: Path, name: str) -> None:
     (run / name).unlink()
