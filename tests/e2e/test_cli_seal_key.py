@@ -14,6 +14,7 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from audit.cli.app import app
+from audit.runs.seal_key import read_key
 from fixtures.toy import EDGES
 
 ROWS = [f"i{n},{label}" for n, label in enumerate(["dog"] * 30 + ["cow"] * 20 + ["bird"] * 4)]
@@ -133,6 +134,11 @@ def outcomes(*arguments: object) -> dict[str, str]:
     return {verdict["name"]: verdict["outcome"] for verdict in told["verdicts"]}
 
 
+def details(run: Path, *given: object) -> dict[str, str]:
+    told = json.loads(audit("verify", run, "--json", *given).stdout)
+    return {verdict["name"]: verdict["detail"] for verdict in told["verdicts"]}
+
+
 def test_verify_checks_the_restricted_files_with_the_key_alone(desk: Path) -> None:
     key = ("--seal-key", desk / "key")
 
@@ -158,6 +164,30 @@ def test_recomputation_holds_with_the_key_and_without(desk: Path, key: bool) -> 
 
     assert found["recomputation"] == "holds"
     assert found["inputs"] == ("holds" if key else "not checked")
+
+
+def test_each_line_says_what_the_key_tells(desk: Path) -> None:
+    listing = "restricted/manifest.json"
+    keyed = details(desk / "keyed", "--recompute", "--seal-key", desk / "key")
+    without = details(desk / "keyed", "--recompute")
+
+    assert keyed["inputs"] == "2 files with their digests"
+    assert keyed["restricted"].endswith(f"files as {listing} lists them, sealed with the key")
+    assert without["inputs"] == (
+        f"2 files with their digests, but no key here seals {listing}, which has them"
+    )
+    assert without["restricted"].endswith("lists them; add --seal-key")
+    assert without["recomputation"] == "the inputs give the bytes of result.json"
+
+
+def test_inputs_without_digests_are_told(desk: Path, tmp_path: Path) -> None:
+    run = shutil.copytree(desk / "model", tmp_path / "run")
+    shutil.rmtree(run / "restricted")
+    told = details(run, "--recompute", "--seal-key", desk / "key")
+
+    assert told["inputs"] == (
+        "no intact restricted/manifest.json has the digests of 2 files of data"
+    )
 
 
 def test_tables_exchanged_with_their_manifest_are_found_with_the_key(
@@ -205,11 +235,20 @@ def test_report_keeps_the_keyed_seal_without_the_key(desk: Path, tmp_path: Path)
 def test_a_key_that_could_be_guessed_is_refused(desk: Path, tmp_path: Path, content: bytes) -> None:
     (tmp_path / "key").write_bytes(content)
     given = ("run", desk / "labels.csv", "--hierarchy", desk / "toy.csv", "--out", tmp_path / "run")
-    for key in (tmp_path / "key", tmp_path / "nowhere"):
-        refused = audit(*given, "--seal-key", key)
+    for key, found in (("key", f"{len(content)} bytes"), ("nowhere", "no file")):
+        refused = audit(*given, "--seal-key", tmp_path / key)
         assert refused.exit_code == 2
         assert "a key of at least 16 bytes" in refused.stderr
+        assert found in refused.stderr
     assert not (tmp_path / "run").exists()
+
+
+def test_a_key_of_the_least_length_is_read_and_never_shown(tmp_path: Path) -> None:
+    (tmp_path / "key").write_bytes(b"sixteen letters.")
+    key = read_key(tmp_path / "key")
+
+    assert key.secret == b"sixteen letters."
+    assert "sixteen" not in repr(key)
 
 
 # --- runs that are not as they were sealed ------------------------------------------------------

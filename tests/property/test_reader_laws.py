@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
 
 import pytest
 from hypothesis import example, given
@@ -16,6 +17,7 @@ from audit.results.findings import Finding
 from audit.results.result import AuditResult, to_json_bytes
 from audit.results.wording import filled
 from audit.runs.audit import run_audit
+from fixtures.examples import examples
 from fixtures.labelled import labelled, repeated, tree
 from fixtures.reader import drawn, mimic, out_of_order, read
 
@@ -139,6 +141,75 @@ def bounds(shown: Shown) -> tuple[float, float]:
     assert isinstance(shown, str)
     bound = int(shown[1:])
     return (1, bound - 1) if shown[0] == "<" else (bound + 1, float("inf"))
+
+
+@given(
+    st.lists(st.integers(1, 40), min_size=1, max_size=5),
+    st.integers(0, 2),
+    st.integers(2, 11),
+    st.sampled_from(["summed", "exempt", "made_up"]),
+    st.integers(0, 12),
+)
+@examples(200)
+def test_no_line_is_loosened_in_vain(
+    parts: list[int], unseen: int, m: int, kind: str, repeated: int
+) -> None:
+    """Exact lines are withheld from the smallest, then bounds loosened, until all is possible."""
+    parts = sorted(parts, reverse=True)
+    unseen = min(unseen, len(parts) - 1)
+    listed = parts[: len(parts) - unseen]
+    total = sum(parts) - repeated * (kind == "made_up")
+    whole: Any = total if kind == "made_up" else [total]
+    told: list[Shown] = [f"<{m}" if part < m else part for part in listed]
+    small = total < m and kind == "summed" and len(parts) > 1
+    if small:
+        whole = [f"<{m}"]
+    steps = sorted((part, i) for i, part in enumerate(listed) if part >= m)
+    expected = list(told)
+    for bound, place in [
+        ("", -1),
+        *((f">{m - 1}", i) for _, i in steps),
+        *((">0", i) for _, i in steps),
+    ]:
+        if place >= 0:
+            expected[place] = bound
+        if all_possible(expected, unseen, m, kind, total):
+            break
+    else:
+        small = True
+
+    shown, narrow = opened_parts(listed, told, m, unseen=unseen, **{kind: whole})
+    assert narrow == small
+    assert narrow or shown == expected
+
+
+def all_possible(shown: list[Shown], unseen: int, m: int, kind: str, total: int) -> bool:
+    """Whether each line below ``m`` can be any number that a line of such a sum can be."""
+    left_out = [(1.0, min(high for _, high in map(bounds, shown)))] * unseen
+    most = total if kind != "made_up" else float("inf")
+    freely = total - (len(shown) + unseen - 1) if kind == "exempt" else m
+    for place, line in enumerate(shown):
+        if line != f"<{m}":
+            continue
+        others = [bounds(one) for i, one in enumerate(shown) if i != place] + left_out
+        low, high = (sum(ends) for ends in zip(*others, strict=True)) if others else (0.0, 0.0)
+        if not all(low + n <= most and high + n >= total for n in range(1, min(m - 1, freely) + 1)):
+            return False
+    return True
+
+
+@given(st.integers(1, 60), st.integers(0, 60), st.integers(0, 60), st.integers(2, 12))
+def test_a_total_reads_as_no_less_than_what_is_shown_of_it(
+    n: int, others: int, without: int, m: int
+) -> None:
+    """But as one less where it would read as all but few of those it is part of itself."""
+    of, labelled_ = n + others, n + others + without
+    evidence = {"instances": count(n, labelled_), "of": count(of, labelled_)}
+    shown: dict[str, Shown] = {"instances": n, "of": f">{m - 1}"}
+    raised = next(low for low in range(n, 0, -1) if low - 1 + m != labelled_) if n > m else m
+
+    assert tightened(evidence, shown, m, labelled_)["of"] == f">{max(raised, m) - 1}"
+    assert tightened(evidence, shown | {"of": of}, m, labelled_)["of"] == of
 
 
 @given(st.integers(1, 60), st.integers(0, 60), st.integers(2, 12))

@@ -48,6 +48,50 @@ from hypothesis import settings
 
 settings.register_profile("few", max_examples=10)
 """
+OF_FOLDER = """
+from pathlib import Path
+
+import pytest
+from small import small
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    made = tmp_path_factory.mktemp("made")
+    (made / "told").write_text(str(small(6, [3])))
+    return made
+
+def test_folder(folder):
+    assert (folder / "told").read_text() == "True"
+
+def test_other():
+    with pytest.raises(ValueError):
+        small(-1)
+"""
+MEASURED = """
+import os
+import sys
+from pathlib import Path
+
+os.chdir(sys.argv[1])
+sys.path.insert(0, sys.argv[1])
+from fixtures import measured_tests, mutants, warm_tests
+
+here = Path.cwd()
+module, kept = here / "small.py", here / "kept.json"
+measured_tests.measure([here / "test_folder.py"], [module], here, kept)
+runs = measured_tests.read(kept)
+print("of what was measured")
+faults = mutants.mutants(module.read_text())
+for number, (_, told) in enumerate(faults):
+    if told in sys.argv[2:]:
+        one = mutants.mutant(module.read_text(), number)
+        (made,) = (made for made, _ in runs.folders.values())
+        Path(made.copy, "told").write_text("False")
+        tests = runs.tests_of(one, "small.py")
+        folders = runs.folders_apart(one, "small.py")
+        out = warm_tests.outcome(one, module, tests, True, folders)
+        print(len(tests), len(folders), out.by)
+"""
 TRIED = """
 import os
 import sys
@@ -64,7 +108,8 @@ one = mutants.mutant(source, number)
 warm = warm_tests.can_exchange(one, module)
 if warm:
     import small
-print(warm_tests.passes(one, module, {"test_small.py::test_small": 0.1}, warm))
+out = warm_tests.outcome(one, module, {"test_small.py::test_small": 0.1}, warm)
+print(out.noticed, out.late, out.by)
 """
 
 
@@ -140,4 +185,24 @@ def test_tests_notice_what_changes_their_answer(fault: str, noticed: bool, tmp_p
         cwd=ROOT,
     )
 
-    assert ended.stdout.split() == [str(not noticed)], ended.stderr
+    by = ["test_small.py::test_small"] if noticed else []
+    assert ended.stdout.split() == [str(noticed), "False", *by], ended.stderr
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="forks a process that has threads")
+def test_a_folder_is_made_again_only_where_the_fault_takes_part(tmp_path: Path) -> None:
+    """The copy is spoilt, so that the test which reads it fails where it is used."""
+    files = {"small.py": SMALL, "test_folder.py": OF_FOLDER, "conftest.py": PROFILE}
+    for name, content in (files | {"pytest.ini": "[pytest]\nmarkers = slow\n"}).items():
+        (tmp_path / name).write_text(content)
+    faults = ["without: raise ValueError", "without: total += limit * 2"]
+    ended = subprocess.run(
+        [sys.executable, "-c", MEASURED, str(tmp_path), *faults],
+        capture_output=True,
+        text=True,
+        check=False,
+        cwd=ROOT,
+    )
+
+    told = ended.stdout.split("of what was measured")[-1].split("\n")[1:-1]
+    assert told == ["1 1 test_folder.py::test_other", "1 0 test_folder.py::test_folder"], ended

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import errno
 import os
 import signal
@@ -16,7 +17,14 @@ from typing import Any
 import pytest
 
 from audit.base import disk
-from audit.base.disk import PassingFolder, alone_in, exchange, working_beside, written_whole
+from audit.base.disk import (
+    PassingFolder,
+    alone_in,
+    exchange,
+    on_disk,
+    working_beside,
+    written_whole,
+)
 from audit.base.errors import OutputError
 
 ENDED = """
@@ -98,14 +106,65 @@ def test_a_folder_that_was_being_replaced_is_there_again(tmp_path: Path, when: i
 def test_two_folders_change_places(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, at_once: bool
 ) -> None:
-    if not at_once:
-        monkeypatch.setattr(disk, "_exchanged_at_once", lambda *_: False)
     for name in ("a", "b"):
         (tmp_path / name / name).mkdir(parents=True)
-    exchange(tmp_path / "a", tmp_path / "b")
+    if not at_once:
+        monkeypatch.setattr(disk, "_exchanged_at_once", lambda *_: False)
+    elif sys.platform == "linux":
+        monkeypatch.delattr(Path, "rename")
+    monkeypatch.chdir(tmp_path)
+    exchange(Path("a"), Path("b"))
 
     assert (left_in(tmp_path / "a"), left_in(tmp_path / "b")) == ({"b"}, {"a"})
     assert left_in(tmp_path) == {"a", "b"}
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows says it in other words")
+@pytest.mark.parametrize("out", ["nowhere", "a/within"])
+def test_folders_that_cannot_change_places_stay_where_they_were(tmp_path: Path, out: str) -> None:
+    """One that is not there, and one within the other, which two renames cannot exchange either."""
+    (tmp_path / "a" / "within" / "deep").mkdir(parents=True)
+    with pytest.raises(
+        OSError, match=os.strerror(errno.ENOENT if out == "nowhere" else errno.EINVAL)
+    ):
+        exchange(tmp_path / "a", tmp_path / out)
+
+    assert left_in(tmp_path) == {"a"}
+    assert (tmp_path / "a" / "within" / "deep").is_dir()
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="another call of the system")
+@pytest.mark.parametrize("number", [errno.EINVAL, errno.ENOSYS, errno.ENOTSUP, errno.EACCES])
+def test_two_renames_exchange_where_the_system_cannot_and_not_where_it_may_not(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: int
+) -> None:
+    class Refusing:
+        def renameat2(self, *_: object) -> int:
+            ctypes.set_errno(number)
+            return -1
+
+    monkeypatch.setattr(ctypes, "CDLL", lambda *_, **__: Refusing())
+    for name in ("a", "b"):
+        (tmp_path / name / name).mkdir(parents=True)
+    if number == errno.EACCES:
+        with pytest.raises(PermissionError):
+            exchange(tmp_path / "a", tmp_path / "b")
+    else:
+        exchange(tmp_path / "a", tmp_path / "b")
+
+    assert left_in(tmp_path / "a") == {"a" if number == errno.EACCES else "b"}
+    assert left_in(tmp_path) == {"a", "b"}
+
+
+@pytest.mark.parametrize("number", [errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EACCES])
+def test_a_full_disk_is_told_apart_from_one_that_may_not_be_written(
+    tmp_path: Path, number: int
+) -> None:
+    room = "a writable folder" if number == errno.EACCES else "room on the disk"
+    with pytest.raises(OutputError) as told, on_disk(tmp_path):
+        raise OSError(number, os.strerror(number))
+    assert room in str(told.value)
+    assert os.strerror(number) in str(told.value)
 
 
 @pytest.mark.parametrize("failing", ["mkdtemp", "mkdir"])
@@ -193,8 +252,26 @@ def test_a_lasting_file_is_flushed_before_its_name_and_its_name_after(
     monkeypatch.setattr(Path, "replace", renamed)
     with written_whole(tmp_path / "file", lasting=True) as begun:
         begun.write_text("kept")
+    lasting, done[:] = list(done), []
+    with written_whole(tmp_path / "file") as begun:
+        begun.write_text("written")
 
-    assert done == [begun.name, "renamed", tmp_path.name]
+    assert lasting == [begun.name, "renamed", tmp_path.name]
+    assert done == ["renamed"]
+
+
+def test_folders_above_a_file_are_made_and_nothing_half_written_stays(tmp_path: Path) -> None:
+    path = tmp_path / "made" / "for it" / "file"
+    with suppress(KeyError), written_whole(path) as begun:
+        begun.write_text("half")
+        raise KeyError
+    assert left_in(path.parent) == set()
+
+    for content in ("first", "second"):
+        with written_whole(path) as begun:
+            begun.write_text(content)
+        assert path.read_text() == content
+        assert left_in(path.parent) == {"file"}
 
 
 def refusing(number: int) -> Callable[[int, int], None]:
@@ -236,3 +313,10 @@ def test_a_passing_folder_goes_with_its_object() -> None:
 
     del passing
     assert not path.exists()
+
+
+def test_a_passing_folder_that_is_gone_already_is_no_error() -> None:
+    passing = PassingFolder()
+    passing.path.rmdir()
+
+    del passing

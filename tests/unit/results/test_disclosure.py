@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import doctest
 import re
 from collections.abc import Iterator
+from importlib import import_module
 from typing import Any
 
 import polars as pl
@@ -333,6 +335,56 @@ def test_two_counts_in_steps_never_tell_a_small_difference(
     assert (child, parent) in fits
     for differences in ({p - c for c, p in fits}, {total - p for _, p in fits}):
         assert not all(0 < value < min_cell for value in differences)
+
+
+@given(st.integers(0, 60), st.integers(0, 60), min_cells)
+def test_a_count_in_steps_is_shown_as_high_as_it_and_the_total_allow(
+    value: int, rest: int, min_cell: int
+) -> None:
+    total = value + rest
+    told = shown_in_steps(value, total, min_cell)
+    steps = [step for step in range(min_cell, value + 1, min_cell) if total - step >= min_cell]
+
+    if min_cell == 1 or not rest:
+        assert told == value
+    elif steps:
+        assert told == f">{max(steps) - 1}"
+    else:
+        assert told == (f"<{min_cell}" if total >= 2 * min_cell else None)
+
+
+@given(counts, counts, counts, counts, st.integers(2, 30))
+def test_a_change_is_loosened_only_where_it_tells_a_small_count(
+    old: int, others: int, came: int, others_came: int, min_cell: int
+) -> None:
+    """Of two counts each shown alone, a reader tries every old count that the new one allows."""
+    sizes = old + others, old + others + came + others_came
+    new, added = old + came, came + others_came
+    alone = tuple(
+        shown_count(n, [size], min_cell) for n, size in zip((old, new), sizes, strict=True)
+    )
+    tried = {n for n in range(sizes[0] + 1) if 0 <= new - n <= added}
+    tells = (
+        is_small(came, min_cell)
+        or is_small(others_came, min_cell)
+        or (is_small(old, min_cell) and 1 not in tried)
+        or (is_small(others, min_cell) and sizes[0] - 1 not in tried)
+    )
+    floor = f">{min_cell - 1}"
+    loosened = (
+        (alone[0], floor if new >= min_cell else new)
+        if isinstance(alone[1], int)
+        else (floor if isinstance(alone[0], int) and old >= min_cell else alone[0], alone[1])
+    )
+
+    assert shown_change(old, new, *sizes, min_cell) == (loosened if tells else alone)
+
+
+@pytest.mark.parametrize("module", ["change", "parts", "quantity"])
+def test_examples_hold(module: str) -> None:
+    named = import_module(f"audit.results.disclosure.{module}")
+
+    assert doctest.testmod(named).failed == 0
 
 
 def test_a_line_that_is_withheld_for_another_reads_as_no_small_cell() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from itertools import combinations
 
 import polars as pl
 import pytest
@@ -147,3 +148,18 @@ def test_pairs_that_share_labels_agree_without_those_who_carry_both_by_one() -> 
     told = [f for check in result.checks if check.name == "unexpected_pair" for f in check.findings]
     assert [(f.nodes[-2:], f.evidence["instances"].value) for f in told] == [(("a", "b"), 64)]
     assert list(disagreements(result)) == []
+
+
+def test_an_edited_finding_that_is_told_for_a_parent_is_told() -> None:
+    others = [f"o{n}" for n in range(8)]
+    body = tree("p q < top", "a b c < p", f"{' '.join(others)} < q")
+    sets = [(360, list(pair)) for pair in combinations("abc", 2)] + [(100, ["a", "b", "c"])]
+    sets += [(20, [one, other]) for one in "abc" for other in others]
+    sets += [(80, list(pair)) for pair in combinations(others, 2)]
+    result = run_audit(labelled(body, repeated(sets), persons=True), TELLING)
+
+    told = [f for check in result.checks if check.name == "unexpected_pair" for f in check.findings]
+    assert [f.nodes for f in told] == [("p", "a", "b")]
+    assert list(disagreements(result)) == []
+    (fault,) = disagreements(findings(result, "unexpected_pair", "instances"))
+    assert told[0].id in fault

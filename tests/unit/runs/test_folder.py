@@ -328,6 +328,17 @@ def test_a_run_that_appears_meanwhile_stays_unless_it_may_be_replaced(
     assert (tmp_path / "other" / "later").exists()
 
 
+def test_a_run_that_has_changed_is_read_only_when_asked(
+    result: AuditResult, tmp_path: Path
+) -> None:
+    run = write_run(result, tmp_path / "run")
+    (run / "beside.txt").touch()
+
+    with pytest.raises(InputError, match="a run as it was sealed is required"):
+        read_run(run)
+    assert to_json_bytes(read_run(run, unsealed=True).shared()) == to_json_bytes(result.shared())
+
+
 @pytest.mark.parametrize("missing", ["manifest.json", "result.json", "restricted/nodes.parquet"])
 def test_what_is_no_whole_run_is_refused(result: AuditResult, tmp_path: Path, missing: str) -> None:
     run = write_run(result, tmp_path / "run")

@@ -11,6 +11,7 @@ from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
 from threading import Thread
+from typing import Any
 
 import polars as pl
 import pytest
@@ -149,6 +150,102 @@ def test_a_run_from_python_cannot_be_made_again(run: Path) -> None:
 
     assert last.outcome == "not checked"
     assert "from Python" in last.detail
+
+
+# --- what each line says ----------------------------------------------------------------------
+
+
+def details(run: Path, **asked: Any) -> dict[str, str]:
+    return {verdict.name: verdict.detail for verdict in verify_run(run, **asked)}
+
+
+def test_each_line_says_what_was_examined(rendered: Path) -> None:
+    manifest = json.loads((rendered / "manifest.json").read_bytes())
+    listing = json.loads((rendered / "restricted" / "manifest.json").read_bytes())
+    listed = f"{len(listing['outputs'])} files as restricted/manifest.json lists them"
+    told = f"tells the {PARENTS + 2} findings of result.json"
+
+    assert details(rendered) == {
+        "manifest": f"sealed as {manifest['seal']}",
+        "files": "3 files with their digests, and no other",
+        "restricted": f"{listed}; no key seals restricted/manifest.json",
+        "schema": f"result.json validates against schema {SCHEMA_VERSION}",
+        "tables": "restricted/ gives the bytes of result.json",
+        "counts": "nodes, pairs, residual use and findings agree with each other",
+        "report.html": told,
+        "report.pdf": told,
+        "inputs": "not asked for; add --recompute",
+        "recomputation": "not asked for; add --recompute",
+    }
+
+
+def test_a_run_without_what_is_restricted_says_so(run: Path) -> None:
+    shutil.rmtree(run / "restricted")
+    gone = "there is no restricted/manifest.json"
+    told = details(run)
+
+    assert not fails(verify_run(run))
+    assert told["restricted"] == "the run has no restricted/"
+    assert (told["tables"], told["counts"]) == (gone, gone)
+
+
+def test_a_run_that_lists_no_tables_says_so(run: Path) -> None:
+    for path in (run / "restricted").iterdir():
+        if path.name != "manifest.json":
+            path.unlink()
+    reseal(run)
+
+    assert details(run)["tables"] == "the run has no restricted/"
+
+
+@pytest.mark.parametrize(
+    ("name", "blocked", "why"),
+    [
+        (
+            "result.json",
+            ("schema", "tables", "counts", "report.html", "report.pdf", "inputs"),
+            "result.json is not as it was sealed",
+        ),
+        ("restricted/nodes.parquet", ("tables", "counts"), "not as sealed: 'restricted/nodes"),
+        ("report.html", ("report.html",), "it is not as it was sealed"),
+        ("report.pdf", ("report.pdf",), "it is not as it was sealed"),
+        (
+            "restricted/manifest.json",
+            ("tables", "counts"),
+            "restricted/manifest.json is not as it was sealed",
+        ),
+        ("manifest.json", ("report.html", "report.pdf"), "no intact manifest lists it"),
+        ("manifest.json", ("files",), "no intact manifest lists them"),
+    ],
+)
+def test_what_has_changed_is_compared_with_nothing(
+    run: Path, name: str, blocked: tuple[str, ...], why: str
+) -> None:
+    with (run / name).open("ab") as file:
+        file.write(b"x")
+    verdicts = {one.name: one for one in verify_run(run, recompute=True)}
+
+    for line in blocked:
+        assert verdicts[line].outcome == "not checked"
+        assert verdicts[line].detail.startswith(why), line
+
+
+def test_tables_hold_beside_a_report_that_has_changed(run: Path) -> None:
+    with (run / "report.html").open("ab") as report:
+        report.write(b"x")
+    found = outcomes(run)
+
+    assert found["files"] == "does not hold"
+    assert {found[name] for name in ("restricted", "report.html")} == {"not checked"}
+    assert {found[name] for name in ("tables", "counts", "report.pdf")} == {"holds"}
+
+
+@pytest.mark.parametrize("name", ["report.html", "report.pdf"])
+def test_a_report_that_was_not_written_is_told(run: Path, name: str) -> None:
+    (run / name).unlink()
+    reseal(run)
+
+    assert details(run)[name] == f"the run has no {name}"
 
 
 # --- bytes were changed -----------------------------------------------------------------------
