@@ -66,7 +66,7 @@ def family(
         least: Least number of records for a node to take part.
     """
     support = strata.support
-    used = support >= max(least, 1)
+    used = support >= least
     of_others = entailed_by(alone, closure)
     counts = entailed.joint.copy()
     place = np.searchsorted(entailed.keys, of_others.keys)
@@ -136,7 +136,7 @@ def excesses(
     many = np.flatnonzero(observed >= rules.least_joint)
     a, b, observed, places = a[many], b[many], observed[many], places[many]
     joint = expected.joint(a, b)
-    more = np.flatnonzero((observed >= rules.factor * joint) & (joint > 0))
+    more = np.flatnonzero(observed >= rules.factor * joint)
     found = observed[more], joint[more]
     return Excesses(start + places[more], a[more], b[more], *found, poisson_p_value(*found))
 
@@ -195,7 +195,7 @@ class Verdicts:
         rank = pl.Series("found_rank", self.found_rank).replace(0, None)
         return pl.DataFrame(columns, nan_to_null=True).with_columns(rank)
 
-    def marked(self, pairs: pl.DataFrame, start: int = 0) -> pl.DataFrame:
+    def marked(self, pairs: pl.DataFrame, start: int) -> pl.DataFrame:
         """Add to a block of the pair table, from line ``start``, the columns `judged` needs.
 
         These are ``expected_length``, null for a pair outside the family, and ``excess``, its

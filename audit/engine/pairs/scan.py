@@ -66,8 +66,7 @@ class Rules:
 
     def surprises(self, observed: FloatArray, expected: FloatArray) -> BoolArray:
         """Whether observed numbers are surprising, given the expected ones; shape as given."""
-        enough = (observed >= self.least_joint) & (observed >= self.factor * expected)
-        found = enough & (expected > 0)
+        found = (observed >= self.least_joint) & (observed >= self.factor * expected)
         found[found] = poisson_p_value(observed[found], expected[found]) <= self.threshold
         return found
 

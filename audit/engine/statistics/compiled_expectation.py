@@ -38,6 +38,5 @@ def expected_joint(
         for stratum in range(len(size)):
             p, q = first[stratum], second[stratum]
             free = 1.0 - lacking[stratum] * ((1.0 - p) * (1.0 - q))
-            if free > 0.0:
-                total += free * ((p * q) * size[stratum])
+            total += free * ((p * q) * size[stratum])
         into[pair] = total

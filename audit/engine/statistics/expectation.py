@@ -31,7 +31,8 @@ class Expectation:
         share: Share of them that carry each node, shape (n_strata, n_nodes).
         facet: Facet of each node, shape (n_nodes,).
         factor: Factor of each stratum and pair of facets, shape (n_strata, n_facets, n_facets):
-            label pairs observed over those expected if labels were drawn independently.
+            label pairs observed over those expected if labels were drawn independently; not
+            negative.
     """
 
     size: FloatArray
@@ -48,8 +49,8 @@ class Expectation:
     def joint(self, a: IntArray, b: IntArray) -> FloatArray:
         """Records expected to carry both nodes of each pair, shape (n_pairs,).
 
-        ``sum over strata of n pi_a pi_b max(0, 1 - (1 - c) (1 - pi_a) (1 - pi_b))``; swapping a and
-        b gives the same bits. With ``c = 1 - 1 / d`` this is Hajek's correction for records with a
+        ``sum over strata of n pi_a pi_b (1 - (1 - c) (1 - pi_a) (1 - pi_b))``; swapping a and b
+        gives the same bits. With ``c = 1 - 1 / d`` this is Hajek's correction for records with a
         fixed number of labels. Time grows with pairs times strata.
         """
         expected = np.empty(len(a))
@@ -93,7 +94,6 @@ class Expectation:
             first *= second
             first *= missing[facets]
             np.subtract(1.0, first, out=first)
-            np.maximum(first, 0.0, out=first)
             first *= independent
             yield first
 
