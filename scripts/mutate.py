@@ -81,7 +81,9 @@ ROOMS = {
          "audit/measure/pair_verdicts.py", "audit/measure/reported_pairs.py",
          "audit/engine/statistics/expectation.py", "audit/engine/statistics/fdr.py"),
         ("tests/unit/engine/test_fdr.py", "tests/unit/engine/test_expectation.py",
-         "tests/unit/measure/test_pair_excess.py", "tests/property/test_pair_scan_laws.py"),
+         "tests/unit/engine/test_scan.py", "tests/unit/measure/test_reported_pairs.py",
+         "tests/unit/measure/test_pair_verdicts.py", "tests/unit/measure/test_pair_excess.py",
+         "tests/property/test_pair_scan_laws.py"),
     ),
 }  # fmt: skip
 

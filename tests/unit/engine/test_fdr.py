@@ -48,3 +48,14 @@ def test_adjusted_values_never_fall_as_p_values_rise() -> None:
 
     assert found.tolist() == pytest.approx([0.035, 0.035, 0.005])
     assert benjamini_hochberg(np.empty(0), 3).tolist() == []
+
+
+@pytest.mark.parametrize("family", range(1, 6))
+def test_a_p_value_at_its_bound_is_rejected(family: int) -> None:
+    """With a rate of 1/2 the bounds k / 2 / family; all of the family are at theirs, or above."""
+    bounds = np.arange(1, family + 1) * 0.5 / family
+
+    assert threshold(bounds, family, 0.5) == 0.5
+    assert threshold(np.nextafter(bounds, 1), family, 0.5) == 0.0
+    assert threshold(bounds[:1], family, 0.5) == bounds[0]
+    assert threshold(np.empty(0), 0, 0.5) == 0.0

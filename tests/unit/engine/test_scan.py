@@ -1,0 +1,150 @@
+"""The limits of an excess, what a scan of two pairs names, and what explains what it finds."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import combinations, product
+
+import numpy as np
+import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
+
+from audit.base.dag import FloatArray
+from audit.engine.pairs.meets import Meets
+from audit.engine.pairs.scan import Found, Rules, Scan, Surprising, strength_of
+from audit.engine.statistics.association import poisson_p_value
+from audit.hierarchies.hierarchy import Hierarchy
+from fixtures.labelled import tree
+from fixtures.strategies import hierarchies
+
+
+def tail(observed: float, expected: float) -> float:
+    return float(poisson_p_value(np.array([observed]), np.array([expected]))[0])
+
+
+def limits_around(p_value: float) -> tuple[float, float]:
+    """A threshold that a p value passes, and the next lower one, which it does not."""
+    return p_value, float(np.nextafter(p_value, 0))
+
+
+@pytest.mark.parametrize("ratio", [1.0, 1.5])
+def test_an_excess_is_surprising_from_its_limits_on(ratio: float) -> None:
+    pairs = [(float(observed), halves / 2) for observed in range(8) for halves in range(1, 13)]
+    for limit in {one for pair in pairs for one in limits_around(tail(*pair))}:
+        wanted = [
+            observed >= 3 and observed >= min(1.1, ratio) * expected and tail(*pair) <= limit
+            for pair in pairs
+            for observed, expected in [pair]
+        ]
+        assert Rules(limit, 3, ratio).surprises(*np.array(pairs).T).tolist() == wanted
+
+
+def scanned(
+    hierarchy: Hierarchy,
+    pairs: Sequence[tuple[int, int]],
+    observed: Sequence[float],
+    expected: FloatArray,
+    rules: Rules,
+) -> Scan:
+    """A scan of some pairs, in node order; every node has the same support.
+
+    Args:
+        hierarchy: The hierarchy.
+        pairs: Node indices of each.
+        observed: Observed records of each.
+        expected: Expected records of every two nodes, shape (n_nodes, n_nodes).
+        rules: The limits.
+    """
+    a, b = np.array(pairs, np.int64).reshape(-1, 2).T
+    above = np.diff(hierarchy.closure.indptr)
+    surprising = Surprising(
+        a, b, np.array(observed, np.float64), expected[a, b], above[a] + above[b]
+    )
+    meets = Meets(hierarchy.closure, np.ones(len(hierarchy), np.int64))
+    return Scan(surprising, meets, lambda a, b: np.asarray(expected[a, b]), rules)
+
+
+@pytest.mark.parametrize("fewer", range(34, 40))
+def test_a_pair_is_named_by_one_below_that_has_nearly_all_and_leaves_no_excess(fewer: int) -> None:
+    """Of 40 records; the upper pair is the stronger one, so that the scan takes it first."""
+    hierarchy, rest, tried = tree("a b < root", "x < a", "y < b"), 40 - fewer, 0
+    above, below = ((hierarchy.index(a), hierarchy.index(b)) for a, b in (("a", "b"), ("x", "y")))
+    expected = np.zeros((5, 5))
+    for unexplained, times in product((0.5, 1.0, 2.0), (8, 12, 16, 40)):
+        expected[below], expected[above] = unexplained * times, unexplained * (times + 1)
+        upper, lower = strength_of(
+            np.array([40, fewer]), np.array([expected[above], expected[below]])
+        )
+        if expected[above] >= 30 or upper < lower + 1e-6:
+            continue
+        by_ratio = rest / unexplained
+        for least, ratio, limit in product(
+            (rest, rest + 1),
+            (by_ratio, np.nextafter(by_ratio, 100)),
+            limits_around(tail(rest, unexplained)),
+        ):
+            rules = Rules(limit, least, ratio)
+            found = scanned(hierarchy, [above, below], [40, fewer], expected, rules).run()
+            excess = least == rest and ratio == by_ratio and limit == tail(rest, unexplained)
+            assert found.pair[0] == (1 if fewer >= 36 and not excess else 0)
+            assert found.strength[0] == pytest.approx(upper)
+            tried += 1
+    assert tried
+
+
+def found_and_explained(scan: Scan) -> Found:
+    """The finds; that earlier ones explain each, beside its own expectation, is asserted."""
+    found = scan.run()
+    for number, place in enumerate(found.pair.tolist()):
+        told = scan.explaining(found, number)
+        records = [explained for _, explained in told]
+        own = float(scan.pairs.expected[place])
+        assert found.explained[number] == pytest.approx(own + sum(records))
+        assert records == sorted(records, reverse=True)
+        assert min(records, default=1.0) > 0
+        assert {earlier for earlier, _ in told} <= set(range(number))
+    return found
+
+
+@given(hierarchies(), st.data())
+def test_what_explains_a_find_adds_up(hierarchy: Hierarchy, data: st.DataObject) -> None:
+    closure = hierarchy.closure.toarray() > 0
+    apart = [
+        (a, b)
+        for a, b in combinations(range(len(hierarchy)), 2)
+        if not closure[a, b] and not closure[b, a]
+    ]
+    assume(apart)
+    pairs = sorted(data.draw(st.sets(st.sampled_from(apart), min_size=1)))
+    observed = [data.draw(st.integers(6, 20)) for _ in pairs]
+    half = 1 + np.random.default_rng(data.draw(st.integers(0, 2**16))).random(closure.shape)
+    found_and_explained(scanned(hierarchy, pairs, observed, half + half.T, Rules(0.9, 2, 1.5)))
+
+
+@pytest.mark.parametrize("first", "abrxy")
+@pytest.mark.parametrize("crossed", [False, True])
+def test_a_find_explains_a_little_of_the_pair_below_it(first: str, crossed: bool) -> None:
+    """Its excess is 1.5 times its expectation, whichever node is the first in node order."""
+    r, a, b, x, y = (f"0{name}" if name == first else name for name in "rabxy")
+    if crossed:
+        x, y = y, x
+    hierarchy = tree(f"{a} {b} < {r}", f"{x} < {a}", f"{y} < {b}")
+    above, below = (tuple(sorted(map(hierarchy.index, ends))) for ends in ((a, b), (x, y)))
+    expected = np.full((5, 5), 7.0)
+    expected[above] = expected[above[::-1]] = 20
+    expected[below] = expected[below[::-1]] = 0.5
+    pairs = sorted([above, below])
+    observed = [50 if pair == above else 8 for pair in pairs]
+    scan = scanned(hierarchy, pairs, observed, expected, Rules(0.9, 2, 1.5))
+
+    found = found_and_explained(scan)
+
+    assert [pairs[place] for place in found.pair.tolist()] == [above, below]
+    assert scan.explaining(found, 1) == [(0, 0.75)]
+
+
+def test_nothing_is_found_among_no_pairs() -> None:
+    scan = scanned(tree("a b < root"), [], [], np.ones((3, 3)), Rules(0.5, 2, 1.5))
+
+    assert [len(column) for column in vars(scan.run()).values()] == [0, 0, 0, 0]

@@ -1,0 +1,112 @@
+"""Verdicts on a pair table: in blocks as in one, and at the threshold itself."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import polars as pl
+import pytest
+
+from audit.counting import judged_pairs
+from audit.counting.pair_table import described
+from audit.measure.measure import Measurements, measure
+from audit.policy.policy import Policy
+from audit.policy.statements import Threshold
+from fixtures.labelled import labelled, repeated, tree
+from fixtures.planted_pairs import planted
+
+NINE = range(9)
+BODY = tree(
+    "lung heart skin < body",
+    f"asthma {' '.join(f'l{k}' for k in NINE)} < lung",
+    f"attack {' '.join(f'h{k}' for k in NINE)} < heart",
+    f"{' '.join(f's{k}' for k in NINE)} < skin",
+)
+ELSEWHERE = [
+    *[(3, [f"l{i}", f"h{j}"]) for i in NINE for j in NINE],
+    *[(3, [f"{side}{i}", f"s{j}"]) for side in "lh" for i in NINE for j in NINE],
+    *[(3, [one, f"s{k}"]) for one in ("asthma", "attack") for k in NINE],
+]
+TOGETHER = ["asthma", "attack"]
+
+
+def stated(**values: float) -> Policy:
+    return Policy(**{name: Threshold(value=value, reason="") for name, value in values.items()})  # type: ignore[arg-type]
+
+
+def whole(measured: Measurements) -> pl.DataFrame:
+    return described(measured.pairs, measured.n_instances).collect()
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_blocks_change_nothing_and_are_counted(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    dataset = planted(seed, tree=False, grouped=True).dataset()
+    policy = stated(least_joint=2, false_discovery_rate=0.9)
+    at_once = measure(dataset, policy)
+    monkeypatch.setattr(judged_pairs, "PAIRS_AT_ONCE", 7)
+    told: list[tuple[object, ...]] = []
+    in_blocks = measure(dataset, policy, progress=lambda *step: told.append(step))
+    lines = len(whole(at_once))
+    blocks = [("judging pairs", done, None, "pairs") for done in range(7, lines, 7)]
+
+    assert whole(in_blocks).equals(whole(at_once))
+    assert in_blocks.excess.found.equals(at_once.excess.found)
+    assert told[-len(blocks) - 3 :] == [
+        ("judging pairs",),
+        *blocks,
+        ("judging pairs", lines, None, "pairs"),
+        ("scanning pairs",),
+    ]
+
+
+def at_the_threshold() -> tuple[dict[str, Sequence[str]], float, Policy]:
+    """Labels, the least p value of their pairs, and a policy that makes it the threshold."""
+    for times in range(20, 60):
+        rows = repeated([*ELSEWHERE, (times, TOGETHER)])
+        excess = measure(labelled(BODY, rows), Policy()).excess
+        p_value = min(excess.found["p_value"].to_list())
+        if (rate := p_value * excess.family) / excess.family == p_value:
+            return rows, p_value, stated(false_discovery_rate=rate)
+    raise AssertionError("no rate is that p value times the family")
+
+
+def test_a_pair_whose_p_value_is_the_threshold_is_reported() -> None:
+    rows, p_value, policy = at_the_threshold()
+    excess = measure(labelled(BODY, rows), policy).excess
+
+    assert excess.threshold == p_value
+    assert excess.found["p_value"].to_list() == [p_value]
+
+
+def test_a_pair_whose_p_value_is_the_threshold_is_tested_between_groups() -> None:
+    rows, p_value, policy = at_the_threshold()
+    groups = {name: "one" for name, labels in rows.items() if labels == TOGETHER}
+    measured = measure(labelled(BODY, rows, groups=groups), policy)
+
+    assert measured.excess.threshold == 0
+    assert measured.excess.found.is_empty()
+    assert measured.pairs.select(pl.col("p_value").min()).collect().item() > p_value
+
+
+def test_why_nothing_is_judged_is_told() -> None:
+    excess = measure(labelled(BODY, {"i": ["asthma", "attack"]}), Policy()).excess
+
+    assert (excess.family, excess.records) == (0, 1)
+    assert "frequent enough" in excess.why_not
+
+
+def test_a_pair_of_which_nothing_is_expected_has_no_ratio() -> None:
+    """All that carry both have one label below both, and records as long have never either."""
+    hierarchy = tree(
+        "left right skin < body",
+        "both < left",
+        "both < right",
+        f"{' '.join(f's{k}' for k in NINE)} < skin",
+    )
+    rows = [(9, ["left", f"s{k}"]) for k in NINE]
+    rows += [(9, ["right", f"s{k}", f"s{(k + 1) % 9}"]) for k in NINE]
+    pairs = whole(measure(labelled(hierarchy, repeated([*rows, (5, ["both"])])), Policy()))
+    row = pairs.row(by_predicate=(pl.col("a") == "left") & (pl.col("b") == "right"), named=True)
+
+    assert (row["joint"], row["joint_entailed"]) == (5, 5)
+    assert (row["expected_length"], row["ratio"], row["p_value"]) == (0.0, None, 1.0)

@@ -1,0 +1,81 @@
+"""Which finds matter, and for which parent they are told, at the limits of both rules."""
+
+from __future__ import annotations
+
+from itertools import product
+
+import numpy as np
+import polars as pl
+import pytest
+
+from audit.engine.pairs.margins import Strata
+from audit.engine.pairs.meets import Meets
+from audit.engine.pairs.scan import Found, Rules, Scan, Surprising
+from audit.engine.pairs.sums import counts_only
+from audit.measure.measure import measure
+from audit.measure.reported_pairs import Finds, that_matter
+from audit.policy.policy import Policy
+from fixtures.labelled import labelled, repeated, tree
+
+RULES = Rules(0.05, 2, 1.5)
+NUMBERS = [
+    (first, second, both, explained / 2)
+    for first, second in product((4, 5, 6, 7), repeat=2)
+    for both in range(2, min(first, second) + 1)
+    for explained in range(1, 15)
+]
+"""Of ten records, those that carry each node and both, and how many both are explained."""
+
+
+@pytest.mark.parametrize("records", [10, 12])
+def test_a_find_matters_by_its_ratio_or_where_a_node_is_frequent_by_its_odds(records: int) -> None:
+    wanted = [
+        both >= 1.5 * explained
+        or (
+            2 * max(first, second) > records
+            and both * (records - first - second + both) >= 3 * (first - both) * (second - both)
+        )
+        for first, second, both, explained in NUMBERS
+    ]
+
+    assert [matters(records, *numbers) for numbers in NUMBERS] == wanted
+
+
+def matters(records: int, first: int, second: int, both: float, explained: float) -> bool:
+    """Whether the only find matters, of two branches of a root."""
+    carried = np.array([[first, second, records]])
+    nothing = counts_only(np.empty(0, np.int64), np.empty(0, np.int64))
+    strata = Strata(np.empty(0, np.int64), np.array([records]), carried, carried, nothing)
+    one, two = np.array([0]), np.array([1])
+    pairs = Surprising(one, two, np.array([float(both)]), np.array([explained]), np.array([2]))
+    meets = Meets(tree("a b < root").closure, strata.support)
+    scan = Scan(pairs, meets, lambda a, b: np.full(len(a), explained), RULES)
+    number = np.array([1.0])
+    found = Found(np.array([0]), number, np.array([explained]), number)
+    return len(that_matter(Finds(scan, found, np.array([0])), strata, RULES)) == 1
+
+
+NINE = range(9)
+
+
+@pytest.mark.parametrize(("children", "told"), [(3, True), (4, False)])
+def test_a_parent_is_told_where_more_than_half_of_the_pairs_of_its_children_are(
+    children: int, told: bool
+) -> None:
+    """Three of three pairs, and three of six: half."""
+    names = ["asthma", "cough", "flu", "sneeze"][:children]
+    hierarchy = tree(
+        "lung skin < body",
+        "airway < lung",
+        f"{' '.join(names)} < airway",
+        f"{' '.join(f'l{k}' for k in NINE)} < lung",
+        f"{' '.join(f's{k}' for k in NINE)} < skin",
+    )
+    rows = [(6, [f"l{i}", f"s{j}"]) for i in NINE for j in NINE]
+    rows += [(2, [name, f"s{k}"]) for name in names for k in NINE]
+    rows += [(15, pair) for pair in (["asthma", "cough"], ["asthma", "flu"], ["cough", "flu"])]
+    found = measure(labelled(hierarchy, repeated(rows)), Policy()).excess.found
+
+    assert len(found) == 3
+    assert found["parent"].to_list() == [hierarchy.index("airway") if told else None] * 3
+    assert found.schema["parent"] == pl.Int64
