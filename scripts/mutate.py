@@ -73,8 +73,10 @@ ROOMS = {
     "readers": Room(
         ("audit/base/files.py", "audit/data/columns.py", "audit/data/label_formats/*.py",
          "audit/data/prediction_formats/*.py", "audit/data/mapping.py"),
-        ("tests/unit/data", "tests/contract/test_loaders.py",
-         "tests/contract/test_prediction_loaders.py", "tests/unit/test_fuzz.py"),
+        ("tests/unit/base/test_files.py", "tests/unit/base/test_limits.py", "tests/unit/data",
+         "tests/contract/test_loaders.py", "tests/contract/test_prediction_loaders.py",
+         "tests/contract/test_sources.py", "tests/contract/test_unnamed_columns.py",
+         "tests/unit/test_fuzz.py"),
     ),
     "scan": Room(
         ("audit/engine/pairs/scan.py", "audit/measure/pair_excess.py",

@@ -119,6 +119,7 @@ class Scan:
         n_nodes = len(meets.support)
         self._ends = [_Places(end, n_nodes) for end in (pairs.a, pairs.b)]
         self._at = np.full((2, n_nodes), -1, np.int64)
+        self._is_below = np.zeros(self._at.shape, np.bool_)
 
     def run(self) -> Found:
         """Run the scan. Each find takes time that grows with the surprising pairs related to it."""
@@ -180,13 +181,13 @@ class Scan:
         a, b = int(self.pairs.a[place]), int(self.pairs.b[place])
         ends = [self.meets.at_or_below(node) for node in (a, b)]
         for row, nodes in enumerate(ends):
-            self._at[row, nodes] = 1
+            self._is_below[row, nodes] = True
         found = []
-        for row, some in self._either_way(ends[0], ends[1]):
-            at_a, at_b = self._at[row, self.pairs.a[some]], self._at[1 - row, self.pairs.b[some]]
-            found.append(some[(at_a >= 0) & (at_b >= 0)])
+        for row, some in self._either_way(*ends):
+            first, second = self._is_below[row], self._is_below[1 - row]
+            found.append(some[first[self.pairs.a[some]] & second[self.pairs.b[some]]])
         for row, nodes in enumerate(ends):
-            self._at[row, nodes] = -1
+            self._is_below[row, nodes] = False
         return np.unique(np.concatenate(found))
 
     def _either_way(self, near_a: IntArray, near_b: IntArray) -> Iterator[tuple[int, IntArray]]:

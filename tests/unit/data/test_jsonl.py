@@ -8,9 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from audit.base.errors import InputError, SchemaError
+from audit.base.errors import FormatError, InputError, SchemaError
 from audit.data.formats import read_labels
 from audit.data.label_format import Columns
+from audit.data.label_formats.jsonl import FORMAT
+from audit.data.sources import source_of
 
 
 def written(folder: Path, *lines: str) -> Path:
@@ -117,3 +119,36 @@ def test_audioset(name: str) -> None:
     assert raw.format == "jsonl"
     assert raw.instances.height == 20_371
     assert raw.instances["instance"].head(2).to_list() == ["0", "1"]
+
+
+@pytest.mark.parametrize("letters", [58, 59])
+def test_a_long_value_is_told_by_its_beginning(tmp_path: Path, letters: int) -> None:
+    """Sixty characters of it, quotes included."""
+    line = f'"{"a" * letters}"'
+    with pytest.raises(InputError) as caught:
+        read_labels(written(tmp_path, line), Columns(), "jsonl")
+    assert caught.value.found == (line if len(line) == 60 else f"{line[:60]}...")
+
+
+@pytest.mark.parametrize("name", ["a.txt", "a.csv"])
+def test_a_brace_alone_makes_no_lines_of_objects(tmp_path: Path, name: str) -> None:
+    path = tmp_path / name
+    path.write_text("{a}\n{b}\n")
+    with pytest.raises(FormatError, match="none that matches"):
+        read_labels(path, Columns())
+
+
+@pytest.mark.parametrize("at_once", [1, 2, 3, 5])
+@pytest.mark.parametrize("start", range(5))
+def test_batches_from_a_line_on_are_the_lines_from_there(
+    tmp_path: Path, at_once: int, start: int
+) -> None:
+    lines = [f'{{"id": {n}, "labels": ["a{n}"]}}' for n in range(4)]
+    source = source_of(written(tmp_path, *lines))
+
+    assert FORMAT.batches
+    frames = list(FORMAT.batches.frames(source, "id", "labels", at_once, start))
+
+    assert not any(frame.is_empty() for frame in frames)
+    rows = [row for frame in frames for row in frame.rows()]
+    assert rows == [(str(n), [f"a{n}"]) for n in range(start, 4)]

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import polars as pl
 import pytest
 
-from audit.base.errors import InputError
+from audit.base.errors import InputError, SchemaError
 from audit.data.formats import read_labels
 from audit.data.label_format import Columns
+from audit.data.label_formats.mimic4 import FORMAT
+from audit.data.sources import source_of
 
 DIAGNOSES = "subject_id,hadm_id,seq_num,icd_code,icd_version\n"
 PROCEDURES = "subject_id,hadm_id,seq_num,chartdate,icd_code,icd_version\n"
@@ -68,3 +71,42 @@ def test_the_same_table_in_hosp_and_beside_it_is_refused(tmp_path: Path) -> None
         (folder / "diagnoses_icd.csv").write_text(DIAGNOSES + "1,20,1,0380,9\n")
     with pytest.raises(InputError, match=r"'diagnoses_icd.csv', 'hosp/diagnoses_icd.csv'"):
         read_labels(tmp_path, Columns())
+
+
+def test_tables_in_other_folders_are_not_read(tmp_path: Path) -> None:
+    for folder in (tmp_path, tmp_path / "old"):
+        folder.mkdir(exist_ok=True)
+        (folder / "diagnoses_icd.csv").write_text(DIAGNOSES + f"1,2{len(folder.name)},1,0380,9\n")
+    raw = read_labels(tmp_path, Columns(), "mimic4")
+    assert raw.sources == (tmp_path / "diagnoses_icd.csv",)
+
+
+def test_parts_are_of_the_table_where_all_have_its_columns(tmp_path: Path) -> None:
+    for part in "ab":
+        (tmp_path / f"{part}.csv").write_text(DIAGNOSES + f"1,2{part},1,0380,9\n")
+    assert FORMAT.matches(source_of(tmp_path))
+
+    (tmp_path / "b.csv").write_text("subject_id,hadm_id,icd_code\n1,2b,0380\n")
+    assert not FORMAT.matches(source_of(tmp_path))
+
+
+@pytest.mark.parametrize(
+    ("columns", "told"),
+    [
+        (Columns(), "the labels in 'icd_code' must be text"),
+        (Columns(label="subject_id"), "the labels in 'subject_id' must be text"),
+        (Columns(label="note"), "the ids in 'hadm_id' must be text"),
+        (Columns(id="seq_num", label="note"), None),
+    ],
+)
+def test_codes_and_ids_that_were_read_as_numbers_are_refused(
+    columns: Columns, told: str | None
+) -> None:
+    frame = pl.DataFrame(
+        {"subject_id": 1, "hadm_id": 20.0, "seq_num": 1, "icd_code": 380, "icd_version": 9}
+    ).with_columns(note=pl.lit("0380"))
+    if told is None:
+        assert FORMAT.read(source_of(frame), columns).rows["label"].to_list() == ["0380"]
+        return
+    with pytest.raises(SchemaError, match=told):
+        FORMAT.read(source_of(frame), columns)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,7 @@ import pytest
 from numpy.typing import NDArray
 
 from audit.base.errors import InputError, SchemaError
+from audit.base.limits import EXPANSION, UNPACKED
 from audit.data.formats import read_predictions
 from fixtures.broken import Trap
 from fixtures.prediction_files import npy_bytes, npz_bytes, pickled_array
@@ -113,3 +115,31 @@ def test_a_shape_that_no_memory_holds_is_told(tmp_path: Path) -> None:
     path.write_bytes(whole.replace(b"(10, 10),       ", b"(1000000000, 99)"))
     with pytest.raises(InputError, match=r"scores\.npy"):
         read_predictions(path, names(tmp_path))
+
+
+def test_the_only_matrix_is_taken(tmp_path: Path) -> None:
+    path = archive(tmp_path, weights=np.ones(2), mine=SCORES, cube=np.ones((1, 1, 1)))
+    assert np.array_equal(read_predictions(path, names(tmp_path)).scores, SCORES)
+
+
+def test_fractions_that_are_nought_and_one_are_scores(tmp_path: Path) -> None:
+    path = tmp_path / "scores.npy"
+    path.write_bytes(npy_bytes(np.array([[0.0, 1.0]])))
+    assert not read_predictions(path, names(tmp_path)).set_valued
+
+
+def test_an_archive_may_hold_a_hundred_times_its_size(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("audit.data.label_formats.arrays.UNPACKED", replace(UNPACKED, most=1000))
+    path, most = tmp_path / "scores.npz", 0
+    for rows in (500, 5_000, 50_000):
+        np.savez_compressed(path, scores=np.zeros((rows, 2)))
+        packed, whole = path.stat().st_size, 16 * rows + 128
+        if whole <= EXPANSION * packed:
+            assert read_predictions(path, names(tmp_path)).scores.shape == (rows, 2)
+            most = rows
+        else:
+            with pytest.raises(InputError, match="--limit unpacked"):
+                read_predictions(path, names(tmp_path))
+    assert 0 < most < 50_000

@@ -105,3 +105,60 @@ def test_a_model_shows_itself_in_a_line() -> None:
     model = audit.run_audit(dataset, predictions=predictions).model
     assert model is not None
     assert len(repr(model)) < 100
+
+
+@pytest.mark.parametrize(
+    ("text", "instances", "classes"),
+    [
+        ("clip,dog\n7,0.5\nx,0.25\n", ("7", "x"), ("dog",)),
+        ("dog,clip,cow\n0.5,7,1\n0.25,x,0\n", ("7", "x"), ("dog", "cow")),
+        ("clip,dog\n1,0.5\n2,0.25\n", ("1", "2"), ("dog",)),
+        ("dog,cow\n0,0.5\n1,0.25\n", ("0", "1"), ("dog", "cow")),
+        ("dog,cow\n0.5,2\n1.5,0.25\n", ("0", "1"), ("dog", "cow")),
+        ("dog,cow\n2,0.5\n2.5,0.25\n", ("0", "1"), ("dog", "cow")),
+        ("dog,cow\n2,0.5\n2,0.25\n", ("0", "1"), ("dog", "cow")),
+    ],
+    ids=["half words", "behind", "from one", "below two", "fractions", "some whole", "repeated"],
+)
+def test_ids_are_words_or_number_the_rows_in_the_first_column(
+    text: str, instances: tuple[str, ...], classes: tuple[str, ...], tmp_path: Path
+) -> None:
+    raw = read(tmp_path, text)
+    assert (raw.instances, raw.classes) == (instances, classes)
+
+
+@pytest.mark.parametrize("rows", ["7,0.5,x\n", "7,0.5,x\n3,0.25,y\n"])
+def test_a_table_half_of_whose_values_are_numbers_is_of_another_shape(
+    rows: str, tmp_path: Path
+) -> None:
+    with pytest.raises(FormatError, match="none that matches"):
+        read(tmp_path, f"id,dog,note\n{rows}")
+
+
+@pytest.mark.parametrize("rows", [2, 7])
+def test_what_is_blank_is_told_with_its_row(rows: int, tmp_path: Path) -> None:
+    """At most five of them are named."""
+    lines = "".join(f"x{row},0.5,0.5\ny{row},0.5,\n" for row in range(rows))
+    with pytest.raises(SchemaError, match="'cow' must hold a number") as caught:
+        read(tmp_path, f"id,dog,cow\n{lines}")
+    named = ", ".join(f"'nothing in row {2 * row + 2}'" for row in range(min(rows, 5)))
+    assert caught.value.found == named + " and 2 more" * (rows > 5)
+
+
+def test_a_row_without_an_id_is_told(tmp_path: Path) -> None:
+    with pytest.raises(SchemaError, match="every row must have an id") as caught:
+        read(tmp_path, "id,dog\nx,0.5\n,0.25\n")
+    assert caught.value.found == "none in 'row 2'"
+
+
+def test_a_column_of_numbers_without_any_is_a_class() -> None:
+    frame = pl.DataFrame({"clip": ["x"], "dog": [None], "cow": [0.5]})
+    with pytest.raises(SchemaError, match="'dog' must hold a number in every row"):
+        read_predictions(frame.with_columns(pl.col("dog").cast(pl.Float64)))
+
+
+@pytest.mark.parametrize(("row", "named"), [("7,", "'7: ?'"), (",dog", "'?: dog'")])
+def test_an_answer_without_an_id_or_a_node_is_told(row: str, named: str, tmp_path: Path) -> None:
+    with pytest.raises(SchemaError, match="must have an instance and a node") as caught:
+        read(tmp_path, f"image,label\n3,cow\n{row}\n")
+    assert caught.value.found == named

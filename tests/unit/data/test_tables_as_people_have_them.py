@@ -139,7 +139,17 @@ def test_an_array_of_objects_is_read(tmp_path: Path) -> None:
     assert found(read_labels(path, Columns())) == RECORDS
 
 
-@pytest.mark.parametrize("text", ['[{"labels": [', '[1, {"labels": []}]', '[{"labels": []}] x'])
+@pytest.mark.parametrize(
+    "text",
+    [
+        '[{"labels": [',
+        '[1, {"labels": []}]',
+        '[{"labels": []}] x',
+        '[{"labels": [NaN]}]',
+        '[{"labels": ' + "[" * 100_000,
+    ],
+    ids=["cut", "a number", "more", "no number", "deep"],
+)
 def test_a_broken_array_is_refused(text: str, tmp_path: Path) -> None:
     with pytest.raises(AuditError, match=r"a\.json"):
         read_labels(written(tmp_path, "a.json", text), Columns())

@@ -104,3 +104,17 @@ def test_rounding_is_no_fault() -> None:
 def test_sets_are_not_transformed(transform: Transform) -> None:
     with pytest.raises(SchemaError, match="predicted sets"):
         as_scores(raw(np.array([[1.0, 0.0]]), set_valued=True), transform)
+
+
+@pytest.mark.parametrize("listed", [False, True])
+@pytest.mark.parametrize(("written", "score"), [(1 + 1e-7, 1.0), (-1e-7, 0.0)])
+def test_a_number_beyond_one_bound_by_rounding_is_clipped(
+    listed: bool, written: float, score: float
+) -> None:
+    scores = dense(as_scores(raw(np.array([[written, 0.5]]), listed=listed), None))
+    assert scores.tolist() == [[score, 0.5]]
+
+
+def test_scores_are_not_copied() -> None:
+    scores = raw(np.array([[0.0, 1.0], [0.25, 0.5]]))
+    assert as_scores(scores, None).scores is scores.scores

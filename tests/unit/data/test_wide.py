@@ -7,7 +7,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from audit.base.errors import SchemaError
+from audit.base.errors import FormatError, SchemaError
 from audit.data.formats import read_labels
 from audit.data.label_format import Columns
 
@@ -118,3 +118,19 @@ def test_columns_of_lists_are_refused(tmp_path: Path) -> None:
     pl.DataFrame({"id": ["x"], "a": [[1]]}).write_parquet(path)
     with pytest.raises(SchemaError, match="'a' must hold plain values"):
         read_labels(path, Columns(), "wide")
+
+
+def test_other_values_are_told_in_their_order(tmp_path: Path) -> None:
+    path = tmp_path / "w.csv"
+    values = ["no", "2", "maybe", "2", "yes", "5", "no", "7"]
+    path.write_text("id,a\n" + "".join(f"{row},{value}\n" for row, value in enumerate(values)))
+    with pytest.raises(SchemaError, match="column 'a' must hold 0, 1") as caught:
+        read_labels(path, Columns(), "wide")
+    assert caught.value.found == "'no', '2', 'maybe', 'yes', '5' and 1 more"
+
+
+def test_a_table_half_of_whose_values_are_flags_is_of_another_shape(tmp_path: Path) -> None:
+    path = tmp_path / "w.csv"
+    path.write_text("id,a,b\n1,1,x\n2,0,y\n")
+    with pytest.raises(FormatError, match="none that matches"):
+        read_labels(path, Columns())

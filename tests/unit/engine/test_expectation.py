@@ -103,6 +103,25 @@ def test_label_pairs_between_facets_are_counted() -> None:
     assert pairs.observed[0].tolist() == [[2.0, 3.0], [3.0, 0.0]]
 
 
+@pytest.mark.parametrize(
+    ("labels", "left"),
+    [
+        ({"x": ["a0", "b0"], "y": ["a0", "b0"]}, 1.0),
+        ({"x": ["a0", "b0"], "y": ["a0", "b1"]}, 0.0),
+        ({str(i): [f"a{i}", f"b{i}"] for i in range(5)}, 1 - 1 / 1.6),
+    ],
+    ids=["nothing is drawn", "fewer than one", "more"],
+)
+def test_record_length_leaves_some_of_the_label_pairs(
+    labels: dict[str, list[str]], left: float
+) -> None:
+    """``1 - 1 / d``, where d is the variance of the number of labels drawn independently."""
+    hierarchy = _two_facets()
+    pairs = label_pairs(_strata(hierarchy, labels), hierarchy.first_branch)
+
+    assert pairs.competing.tolist() == pytest.approx([left])
+
+
 def test_branches_with_a_single_label_in_use_have_no_facet() -> None:
     hierarchy = _two_facets()
     direct = np.zeros(len(hierarchy), np.int64)

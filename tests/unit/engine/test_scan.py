@@ -124,8 +124,13 @@ def test_what_explains_a_find_adds_up(hierarchy: Hierarchy, data: st.DataObject)
 
 @pytest.mark.parametrize("first", "abrxy")
 @pytest.mark.parametrize("crossed", [False, True])
-def test_a_find_explains_a_little_of_the_pair_below_it(first: str, crossed: bool) -> None:
-    """Its excess is 1.5 times its expectation, whichever node is the first in node order."""
+@pytest.mark.parametrize(
+    ("of_upper", "upper_first", "explained"), [(50, True, 1.5 * 0.5), (40, False, 15 * 0.5)]
+)
+def test_a_find_explains_a_pair_by_what_is_expected_where_they_meet(
+    first: str, crossed: bool, of_upper: int, upper_first: bool, explained: float
+) -> None:
+    """At the lower pair, its excess times over; whichever node is the first in node order."""
     r, a, b, x, y = (f"0{name}" if name == first else name for name in "rabxy")
     if crossed:
         x, y = y, x
@@ -135,13 +140,15 @@ def test_a_find_explains_a_little_of_the_pair_below_it(first: str, crossed: bool
     expected[above] = expected[above[::-1]] = 20
     expected[below] = expected[below[::-1]] = 0.5
     pairs = sorted([above, below])
-    observed = [50 if pair == above else 8 for pair in pairs]
+    observed = [of_upper if pair == above else 8 for pair in pairs]
     scan = scanned(hierarchy, pairs, observed, expected, Rules(0.9, 2, 1.5))
 
     found = found_and_explained(scan)
 
-    assert [pairs[place] for place in found.pair.tolist()] == [above, below]
-    assert scan.explaining(found, 1) == [(0, 0.75)]
+    assert [pairs[place] for place in found.pair.tolist()] == (
+        [above, below] if upper_first else [below, above]
+    )
+    assert scan.explaining(found, 1) == [(0, explained)]
 
 
 def test_nothing_is_found_among_no_pairs() -> None:

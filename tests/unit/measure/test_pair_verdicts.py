@@ -110,3 +110,13 @@ def test_a_pair_of_which_nothing_is_expected_has_no_ratio() -> None:
 
     assert (row["joint"], row["joint_entailed"]) == (5, 5)
     assert (row["expected_length"], row["ratio"], row["p_value"]) == (0.0, None, 1.0)
+
+
+def test_what_is_observed_as_often_as_expected_is_an_excess_by_a_ratio_of_one() -> None:
+    """All records carry one node, so that both are expected wherever the other is."""
+    rows = repeated([(8, ["asthma", f"{side}{k}"]) for side in "hs" for k in range(8)])
+    pairs = whole(measure(labelled(BODY, rows), stated(excess_ratio=1)))
+    row = pairs.row(by_predicate=(pl.col("a") == "asthma") & (pl.col("b") == "h0"), named=True)
+
+    assert (row["joint"], row["expected_length"]) == (8, 8.0)
+    assert row["p_value"] < 1

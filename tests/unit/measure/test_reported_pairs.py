@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from itertools import product
+from itertools import combinations, product
 
 import numpy as np
 import polars as pl
@@ -58,12 +58,15 @@ def matters(records: int, first: int, second: int, both: float, explained: float
 NINE = range(9)
 
 
-@pytest.mark.parametrize(("children", "told"), [(3, True), (4, False)])
+@pytest.mark.parametrize(
+    ("children", "together", "told"), [(3, 3, True), (4, 3, False), (5, 4, True)]
+)
 def test_a_parent_is_told_where_more_than_half_of_the_pairs_of_its_children_are(
-    children: int, told: bool
+    children: int, together: int, told: bool
 ) -> None:
-    """Three of three pairs, and three of six: half."""
-    names = ["asthma", "cough", "flu", "sneeze"][:children]
+    """Three of three pairs, three of six, which is half, and six of ten."""
+    names = ["asthma", "cough", "flu", "sneeze", "wheeze"][:children]
+    pairs = list(combinations(names[:together], 2))
     hierarchy = tree(
         "lung skin < body",
         "airway < lung",
@@ -73,9 +76,9 @@ def test_a_parent_is_told_where_more_than_half_of_the_pairs_of_its_children_are(
     )
     rows = [(6, [f"l{i}", f"s{j}"]) for i in NINE for j in NINE]
     rows += [(2, [name, f"s{k}"]) for name in names for k in NINE]
-    rows += [(15, pair) for pair in (["asthma", "cough"], ["asthma", "flu"], ["cough", "flu"])]
+    rows += [(15, list(pair)) for pair in pairs]
     found = measure(labelled(hierarchy, repeated(rows)), Policy()).excess.found
 
-    assert len(found) == 3
-    assert found["parent"].to_list() == [hierarchy.index("airway") if told else None] * 3
+    assert len(found) == len(pairs)
+    assert found["parent"].to_list() == [hierarchy.index("airway") if told else None] * len(pairs)
     assert found.schema["parent"] == pl.Int64
