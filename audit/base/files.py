@@ -144,9 +144,9 @@ def read_table(path: Path, *, separator: str = ",", header: bool = True) -> pl.D
             io.BytesIO(content), separator=separator, has_header=header, infer_schema=False
         )
     except pl.exceptions.PolarsError:
-        raise _ragged(path, content, separator) from None
-    if table.width > 1 and _cut_rows(table, content, separator):
-        raise _ragged(path, content, separator)
+        raise _ragged(path, content, separator) or _no_table(path) from None
+    if _seems_cut(table, content, separator) and (error := _ragged(path, content, separator)):
+        raise error
     return table.rename({name: name.replace('""', '"') for name in table.columns if '""' in name})
 
 
@@ -259,10 +259,10 @@ def _reading_parquet(path: Path) -> Iterator[None]:
             ) from None
 
 
-def _cut_rows(table: pl.DataFrame, content: bytes, separator: str) -> bool:
-    """Whether a row lacks its last fields: a last field that is null, and not empty in the text.
+def _seems_cut(table: pl.DataFrame, content: bytes, separator: str) -> bool:
+    """Whether a row seems to lack its last fields: more of them are null than empty in the text.
 
-    Quotes that hold line ends can hide a cut row; none is seen where there is none.
+    Quotes that hold line ends can hide a cut row, and make a whole one seem cut.
     """
     nulls = table.to_series(table.width - 1).null_count()
     if nulls == 0:
@@ -273,11 +273,16 @@ def _cut_rows(table: pl.DataFrame, content: bytes, separator: str) -> bool:
     return nulls > int(empty.sum())
 
 
-def _ragged(path: Path, content: bytes, separator: str) -> SchemaError:
+def _no_table(path: Path) -> SchemaError:
+    return SchemaError("a table of separated values is required", where=path)
+
+
+def _ragged(path: Path, content: bytes, separator: str) -> SchemaError | None:
+    """What is said of the first row of another length than the first one; None: there is none."""
     import csv
 
     rows = csv.reader(io.StringIO(content.decode(), newline=""), delimiter=separator)
-    with contextlib.suppress(csv.Error):
+    try:
         width = len(next(rows, []))
         for fields in rows:
             if fields and len(fields) != width:
@@ -288,7 +293,9 @@ def _ragged(path: Path, content: bytes, separator: str) -> SchemaError:
                     hint="a field that holds the separator must stand in double quotes; a row with "
                     "fewer fields was cut",
                 )
-    return SchemaError("a table of separated values is required", where=path)
+    except csv.Error:
+        return _no_table(path)
+    return None
 
 
 def unpacked(path: Path) -> BinaryIO:

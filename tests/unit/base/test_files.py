@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 from pathlib import Path
 
+import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -124,6 +125,23 @@ def test_a_row_of_other_length_is_told_with_its_line(
         read_table(path, header=header)
     assert caught.value.where == f"{path}:4"
     assert caught.value.found == f"{cut.count(',') + 1} fields"
+
+
+TEXTS = st.sampled_from([None, "", "a", "a\nb", "a\n\nb", 'say "a"', "a,b", " "])
+
+
+@given(st.integers(1, 3), st.data())
+def test_a_table_is_read_whatever_its_texts_hold(
+    tmp_path_factory: pytest.TempPathFactory, width: int, data: st.DataObject
+) -> None:
+    """Whole rows are not taken for cut ones, whether texts have line ends or are missing."""
+    names = ["a", "b", "c"][:width]
+    drawn = data.draw(st.lists(st.tuples(*[TEXTS] * width), min_size=1, max_size=6))
+    table = pl.DataFrame([*drawn, ("end",) * width], dict.fromkeys(names, pl.String), orient="row")
+    path = tmp_path_factory.mktemp("tables") / "a.csv"
+    table.write_csv(path)
+
+    assert read_table(path).rows() == table.rows()
 
 
 @pytest.mark.parametrize("sign", [*";\t|,", ""])
