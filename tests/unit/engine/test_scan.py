@@ -93,6 +93,18 @@ def test_a_pair_is_named_by_one_below_that_has_nearly_all_and_leaves_no_excess(f
     assert tried
 
 
+def test_a_pair_is_not_named_by_one_that_is_below_an_earlier_find() -> None:
+    """A find of b comes first; c and d meet in one record more than c and b do."""
+    hierarchy = tree("a b c d e f < root")
+    pairs, observed = [(0, 1), (1, 2), (2, 3), (3, 4), (3, 5)], [60, 49, 50, 9, 8]
+    expected = np.zeros((7, 7))
+    for pair, records in zip(pairs, (1.0, 9.9, 10.0, 1.0, 1.0), strict=True):
+        expected[pair] = expected[pair[::-1]] = records
+    found = scanned(hierarchy, pairs, observed, expected, Rules(0.05, 2, 1.5)).run()
+
+    assert found.pair.tolist() == [0, 2, 1, 3, 4]
+
+
 def found_and_explained(scan: Scan) -> Found:
     """The finds; that earlier ones explain each, beside its own expectation, is asserted."""
     found = scan.run()
