@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+from dataclasses import replace
 from pathlib import Path
 
 import polars as pl
@@ -24,7 +25,7 @@ from audit.base.files import (
     refuse_damaged_parquet,
     unpacked,
 )
-from audit.base.limits import limits
+from audit.base.limits import EXPANSION, UNPACKED, limits
 
 
 def written(folder: Path, name: str, content: bytes) -> Path:
@@ -43,6 +44,22 @@ def test_a_packed_file_is_read_up_to_the_limit(
     if len(content) > 1:
         with limits(unpacked=len(content) - 1), pytest.raises(InputError, match="--limit unpacked"):
             read_bytes(path)
+
+
+def test_a_packed_file_may_hold_a_hundred_times_its_size(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("audit.base.files.UNPACKED", replace(UNPACKED, most=1000))
+    read = []
+    for size in (1_000, 2_000, 3_000, 30_000, 300_000):
+        path = written(tmp_path, "a.gz", gzip.compress(b"a" * size))
+        if size <= EXPANSION * path.stat().st_size:
+            assert len(read_bytes(path)) == size
+            read.append(size)
+        else:
+            with pytest.raises(InputError, match="--limit unpacked"):
+                read_bytes(path)
+    assert 1_000 < max(read) < 300_000
 
 
 def test_what_unpacks_a_file_is_closed(tmp_path: Path) -> None:

@@ -59,3 +59,11 @@ def test_genes_of_the_slim() -> None:
     assert raw.format == "grouped"
     assert raw.instances.height == 34_284
     assert raw.rows["label"].str.starts_with("GO:").all()
+
+
+def test_a_long_line_is_told_by_its_beginning(tmp_path: Path) -> None:
+    path = tmp_path / "association"
+    path.write_text("x\ty\n" + "z" * 70 + "\n")
+    with pytest.raises(SchemaError) as caught:
+        read_labels(path, Columns(), "grouped")
+    assert caught.value.found == repr("z" * 60)

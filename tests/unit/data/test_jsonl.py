@@ -152,3 +152,12 @@ def test_batches_from_a_line_on_are_the_lines_from_there(
     assert not any(frame.is_empty() for frame in frames)
     rows = [row for frame in frames for row in frame.rows()]
     assert rows == [(str(n), [f"a{n}"]) for n in range(start, 4)]
+
+
+@pytest.mark.parametrize("name", ["a.jsonl", "a.ndjson", "a.json", "a.txt"])
+def test_lines_of_objects_are_known_whatever_the_suffix(tmp_path: Path, name: str) -> None:
+    path = tmp_path / name
+    path.write_text('{"id": 1, "labels": ["a"]}\n{"id": 2, "labels": []}\n')
+    raw = read_labels(path, Columns())
+    assert raw.format == "jsonl"
+    assert raw.instances["instance"].to_list() == ["1", "2"]

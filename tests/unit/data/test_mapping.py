@@ -108,6 +108,9 @@ def test_codes_that_a_classification_lacks_hang_where_a_dataset_hangs_them() -> 
     labels = mapped(found, given_one)
 
     assert labels.hierarchy.sha256 == dataset.hierarchy.sha256 != given_one.sha256
+    hung = {labels.hierarchy.index(node) for node in {*labels.hierarchy.nodes} - {*given_one.nodes}}
+    assert hung
+    assert labels.hierarchy.assignable[sorted(hung)].all()
     assert_frame_equal(labels.mappings(np.full(len(CODES), 2)), dataset.mappings)
     assert_frame_equal(labels.refusals(np.full(len(CODES), 2)), dataset.refusals)
 

@@ -110,3 +110,15 @@ def test_codes_and_ids_that_were_read_as_numbers_are_refused(
         return
     with pytest.raises(SchemaError, match=told):
         FORMAT.read(source_of(frame), columns)
+
+
+def test_the_required_columns_are_enough(tmp_path: Path) -> None:
+    rows = "hadm_id,icd_code,icd_version\n20,0380,9\n"
+    parts = tmp_path / "parts"
+    parts.mkdir()
+    for name in ("a.csv", "parts/a.csv", "parts/b.csv"):
+        (tmp_path / name).write_text(rows)
+
+    one, several = (read_labels(path, Columns()) for path in (tmp_path / "a.csv", parts))
+    assert one.format == several.format == "mimic4"
+    assert 2 * one.rows["label"].to_list() == several.rows["label"].to_list()

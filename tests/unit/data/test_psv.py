@@ -53,3 +53,11 @@ def test_there_are_no_columns_to_name(tmp_path: Path) -> None:
     path.write_text("1|a\n")
     with pytest.raises(SchemaError, match="Found: --label"):
         read_labels(path, Columns(label="a"))
+
+
+def test_a_long_line_is_told_by_its_beginning(tmp_path: Path) -> None:
+    path = tmp_path / "preds.psv"
+    path.write_text("1|a\n" + "x" * 70 + ",y\n")
+    with pytest.raises(SchemaError) as caught:
+        read_labels(path, Columns(), "psv")
+    assert caught.value.found == repr("x" * 60)

@@ -52,6 +52,14 @@ def test_two_members_for_one_array(tmp_path: Path) -> None:
     refused(path, "two members")
 
 
+def test_a_member_that_is_no_array(tmp_path: Path) -> None:
+    path = tmp_path / "scores.npz"
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("scores.npy", npy_bytes(SCORES))
+        archive.writestr("notes.txt", b"of 2024")
+    refused(path, "a member that is no array")
+
+
 def test_names_beyond_unicode(tmp_path: Path) -> None:
     path = tmp_path / "scores.npz"
     content = npz_bytes(scores=SCORES, classes=np.array(["dog", "cow"]))

@@ -143,3 +143,19 @@ def test_an_archive_may_hold_a_hundred_times_its_size(
             with pytest.raises(InputError, match="--limit unpacked"):
                 read_predictions(path, names(tmp_path))
     assert 0 < most < 50_000
+
+
+@pytest.mark.parametrize(
+    ("format", "required"), [("npy", r"array file \(.npy\)"), ("npz", r"NumPy arrays \(.npz\)")]
+)
+@pytest.mark.parametrize(
+    ("content", "found"),
+    [(b"instance,node", f"begins with {b'instance'!r}"), (b"", "an empty file")],
+)
+def test_another_file_is_told_by_its_beginning(
+    format: str, required: str, content: bytes, found: str, tmp_path: Path
+) -> None:
+    path = tmp_path / "scores"
+    path.write_bytes(content)
+    with pytest.raises(InputError, match=f"{required} is required\nFound: .*{found}$"):
+        read_predictions(path, names(tmp_path), format)

@@ -135,6 +135,11 @@ def test_a_table_half_of_whose_values_are_numbers_is_of_another_shape(
         read(tmp_path, f"id,dog,note\n{rows}")
 
 
+def test_a_frame_half_of_whose_columns_are_numbers_is_of_another_shape() -> None:
+    with pytest.raises(FormatError, match="none that matches"):
+        read_predictions(pl.DataFrame({"dog": [0.5, 0.25], "note": ["x", "y"]}))
+
+
 @pytest.mark.parametrize("rows", [2, 7])
 def test_what_is_blank_is_told_with_its_row(rows: int, tmp_path: Path) -> None:
     """At most five of them are named."""
@@ -162,3 +167,10 @@ def test_an_answer_without_an_id_or_a_node_is_told(row: str, named: str, tmp_pat
     with pytest.raises(SchemaError, match="must have an instance and a node") as caught:
         read(tmp_path, f"image,label\n3,cow\n{row}\n")
     assert caught.value.found == named
+
+
+@pytest.mark.parametrize("text", ["a\t401.9\nb\t250.00\n", "7|a;1\n8|b;2\n"])
+def test_lines_without_a_header_are_no_columns_of_scores(text: str, tmp_path: Path) -> None:
+    raw = read(tmp_path, text)
+    assert raw.set_valued
+    assert len(raw.instances) == 2

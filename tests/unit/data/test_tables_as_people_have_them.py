@@ -155,6 +155,13 @@ def test_a_broken_array_is_refused(text: str, tmp_path: Path) -> None:
         read_labels(written(tmp_path, "a.json", text), Columns())
 
 
+def test_an_entry_of_an_array_that_is_no_object_is_told_by_its_number(tmp_path: Path) -> None:
+    path = written(tmp_path, "a.json", '[{"id": 1, "labels": []}, "dog"]')
+    with pytest.raises(InputError, match="must be a JSON object") as caught:
+        read_labels(path, Columns())
+    assert (caught.value.where, caught.value.found) == (f"{path}: entry 2", '"dog"')
+
+
 def test_utf_16_is_named(tmp_path: Path) -> None:
     (tmp_path / "a.csv").write_bytes("id,label\n1,401.9\n".encode("utf-16"))
     with pytest.raises(InputError, match=r"UTF-16(.|\n)*iconv -f utf-16"):
