@@ -89,13 +89,22 @@ def test_the_exact_name_goes_before_another_case(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("role", "columns"), [("group", Columns(group="place")), ("place", Columns(strata=("place",)))]
+    ("role", "columns", "hint"),
+    [
+        ("group", Columns(group="place"), "with --group"),
+        ("place", Columns(strata=("place",)), "leave 'place' out of the policy"),
+    ],
 )
-def test_an_instance_in_two_places_is_refused(tmp_path: Path, role: str, columns: Columns) -> None:
+def test_an_instance_in_two_places_is_refused(
+    tmp_path: Path, role: str, columns: Columns, hint: str
+) -> None:
     path = tmp_path / "l.csv"
     path.write_text("id,label,place\n1,x,a\n1,y,b\n2,x,a\n2,y,a\n")
-    with pytest.raises(SchemaError, match=f"in one {role}\nFound: in several: '1 in a, b'\n"):
+    with pytest.raises(
+        SchemaError, match=f"in one {role}\nFound: in several: '1 in a, b'\n"
+    ) as told:
         read_labels(path, columns)
+    assert hint in told.value.hint
 
 
 def test_an_instance_in_two_splits_is_kept_with_both(tmp_path: Path) -> None:

@@ -63,6 +63,7 @@ def test_every_number_is_of_one_label_with_a_node_or_a_reason(found: list[Row]) 
             assert (hierarchy.nodes[node], reason) == (label, -1)
         else:
             assert (node, REASONS[reason]) == (-1, "unknown_code" if label else "missing_code")
+    assert labels.written["added"].is_null().equals(labels.written["node"].is_null())
     assert_frame_equal(labels.counts, summed_counts([label_counts(frame(found))]))
     assert dict(labels.counts.schema) == LABELS
 

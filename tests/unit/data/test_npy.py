@@ -121,3 +121,10 @@ def test_columns_cannot_be_named(tmp_path: Path) -> None:
     path.write_bytes(npy_bytes(np.array([0])))
     with pytest.raises(SchemaError, match="--group"):
         read_labels(path, Columns(group="site"))
+
+
+def test_five_of_many_numbers_without_a_name_are_told(tmp_path: Path) -> None:
+    with pytest.raises(SchemaError, match="from 0 to 2") as caught:
+        read(tmp_path, np.arange(3, 10))
+    named = ", ".join(f"'{number} in row {number - 3}'" for number in range(3, 8))
+    assert caught.value.found == f"{named} and 2 more"

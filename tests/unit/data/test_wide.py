@@ -134,3 +134,8 @@ def test_a_table_half_of_whose_values_are_flags_is_of_another_shape(tmp_path: Pa
     path.write_text("id,a,b\n1,1,x\n2,0,y\n")
     with pytest.raises(FormatError, match="none that matches"):
         read_labels(path, Columns())
+
+
+def test_ids_that_are_fractions_are_refused() -> None:
+    with pytest.raises(SchemaError, match="the ids in 'id' must be text or whole numbers"):
+        read_labels(pl.DataFrame({"id": [1.0, 2.5], "a": [1, 0]}), Columns())
