@@ -119,15 +119,16 @@ def test_what_the_system_cannot_read_is_told() -> None:
     assert caught.value.found == "Input/output error"
 
 
-def test_a_parquet_file_is_looked_through_value_by_value(tmp_path: Path) -> None:
+@pytest.mark.parametrize("read", [refuse_damaged_parquet, read_table])
+def test_a_parquet_file_is_looked_through_value_by_value(tmp_path: Path, read: object) -> None:
     path = tmp_path / "a.parquet"
     table = pa.table({"a": ["dog", "cow"]})
     pq.write_table(table, path, use_dictionary=False, compression="none", write_statistics=False)
-    refuse_damaged_parquet(path)
+    read(path)  # type: ignore[operator]
 
     path.write_bytes(path.read_bytes().replace(b"cow", b"c\xffw", 1))
     with pytest.raises(InputError, match="a Parquet file is required"):
-        refuse_damaged_parquet(path)
+        read(path)  # type: ignore[operator]
 
 
 @pytest.mark.parametrize("header", [True, False])
