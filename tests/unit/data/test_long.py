@@ -121,3 +121,11 @@ def test_values_that_are_not_plain_are_refused(tmp_path: Path, value: object) ->
     pl.DataFrame({"id": ["1"], "label": [value]}).write_parquet(path)
     with pytest.raises(SchemaError, match="'label' must hold plain values"):
         read_labels(path, Columns())
+
+
+def test_places_of_an_instance_are_told_in_their_order(tmp_path: Path) -> None:
+    path, places = tmp_path / "l.csv", "hcafbgde"
+    path.write_text("id,label,place\n" + "".join(f"1,x,{place}\n" for place in places * 2))
+    with pytest.raises(SchemaError, match="in one group") as told:
+        read_labels(path, Columns(group="place"))
+    assert told.value.found == f"in several: '1 in {', '.join(places)}'"

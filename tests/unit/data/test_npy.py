@@ -101,11 +101,14 @@ def test_no_instance_is_refused(tmp_path: Path) -> None:
         read(tmp_path, np.array([], int))
 
 
-@pytest.mark.parametrize("array", [np.array([0, 4]), np.array([[0, 1, 0, 0, 0]])])
-def test_names_are_required(tmp_path: Path, array: NDArray[Any]) -> None:
+@pytest.mark.parametrize(
+    ("array", "columns"),
+    [(np.array([0, 4]), 5), (np.array([[0, 1, 0, 0, 0]]), 5), (np.array([], int), 0)],
+)
+def test_names_are_required(tmp_path: Path, array: NDArray[Any], columns: int) -> None:
     path = tmp_path / "labels.npy"
     path.write_bytes(npy_bytes(array))
-    with pytest.raises(SchemaError, match=r"names of the 5 columns(.|\n)*--classes"):
+    with pytest.raises(SchemaError, match=rf"names of the {columns} columns(.|\n)*--classes"):
         read_labels(path, Columns())
 
 
