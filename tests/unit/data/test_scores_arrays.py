@@ -159,3 +159,11 @@ def test_another_file_is_told_by_its_beginning(
     path.write_bytes(content)
     with pytest.raises(InputError, match=f"{required} is required\nFound: .*{found}$"):
         read_predictions(path, names(tmp_path), format)
+
+
+def test_a_header_of_python_2_is_read_without_a_warning(tmp_path: Path) -> None:
+    path = tmp_path / "scores.npy"
+    content = npy_bytes(SCORES)
+    assert b"(2, 2), }  " in content
+    path.write_bytes(content.replace(b"(2, 2), }  ", b"(2L, 2L), }"))
+    assert np.array_equal(read_predictions(path, names(tmp_path)).scores, SCORES)
