@@ -161,3 +161,10 @@ def test_lines_of_objects_are_known_whatever_the_suffix(tmp_path: Path, name: st
     raw = read_labels(path, Columns())
     assert raw.format == "jsonl"
     assert raw.instances["instance"].to_list() == ["1", "2"]
+
+
+@pytest.mark.parametrize("label", [None, "labels", "codes"])
+def test_keys_are_found_before_lines_are_counted(tmp_path: Path, label: str | None) -> None:
+    source = source_of(written(tmp_path, '{"stay": 1, "labels": ["a"], "codes": ["b"]}'))
+    assert FORMAT.batches
+    assert FORMAT.batches.columns(source, None, label) == ("stay", label or "labels")

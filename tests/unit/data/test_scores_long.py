@@ -68,3 +68,8 @@ def test_a_column_of_flags_is_no_column_of_scores(tmp_path: Path) -> None:
     pl.DataFrame({"id": ["a"], "node": ["dog"], "score": [True]}).write_parquet(path)
     with pytest.raises(SchemaError, match="must hold numbers\nFound: Boolean"):
         read_predictions(path)
+
+
+def test_a_table_without_an_id_is_told(tmp_path: Path) -> None:
+    with pytest.raises(SchemaError, match="id of the instance\nFound: no candidate"):
+        read(tmp_path, "node,score\ndog,1\n")
