@@ -94,6 +94,44 @@ def test_a_joint_that_both_supports_tell_takes_one_of_them_along() -> None:
     assert {told[carried("a")], told[carried("b")]} - {60, 45}
 
 
+def test_a_side_that_a_pair_fills_tells_what_the_other_side_has_beyond_it() -> None:
+    """All 35 with ``c`` have ``a`` too: with that told, five have ``a`` alone."""
+    both = together(carried("a"), carried("c"))
+    counts = {carried("a"): 40, carried("c"): 35, both: 35}
+    supports = {f"n{number:02}": 30 for number in range(12)} | {"a": 40, "c": 35}
+    told = protected(counts, release(supports, 100), MIN_CELL)
+
+    assert told == {carried("a"): 40, carried("c"): ">29", both: ">29"}
+
+
+def test_few_with_neither_of_two_labels_take_one_of_the_counts_along() -> None:
+    supports = {f"n{number:02}": 30 for number in range(12)} | {"a": 60, "b": 55}
+    both = together(carried("a"), carried("b"))
+    few = protected(
+        {carried("a"): 60, carried("b"): 55, both: 20}, release(supports, 100), MIN_CELL
+    )
+    many = {carried("a"): 60, carried("b"): 55, both: 30}
+
+    assert few == {carried("a"): 60, carried("b"): 55, both: ">10"}
+    assert protected(many, release(supports, 100), MIN_CELL) == many
+
+
+def test_few_labels_at_a_node_itself_are_not_told_by_those_below_it() -> None:
+    """Of 55 at or below ``left``, 52 have a label below it, 30 each of its children."""
+    many = {f"n{number:02}": 50 for number in range(12)}
+    of = Release(
+        labelled=655,
+        assertions=663,
+        parents={"a": ("left",), "b": ("left",), **dict.fromkeys([*many, "left"], ("top",))},
+        supports={**many, "a": 30, "b": 30, "left": 55, "top": 655},
+        labels={"left": 1, "a": 2, "b": 2, **dict.fromkeys(many, 1)},
+        residual=frozenset(),
+    )
+    told = protected({carried("left"): 55, labelled_below("left"): 52}, of, MIN_CELL)
+
+    assert told == {carried("left"): 55, labelled_below("left"): ">10"}
+
+
 def test_labels_at_a_depth_are_counts_of_the_release() -> None:
     supports = {"a": 60, "b": 45, "c": 15}
     told = protected({labels_at(1): 120}, release(supports, 100), MIN_CELL)

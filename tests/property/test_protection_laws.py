@@ -1,0 +1,226 @@
+"""What protection withholds of a few counts: enough, by programs of its own, and no more."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from itertools import combinations
+from typing import TypeAlias
+
+import numpy as np
+from hypothesis import assume, example, given
+from hypothesis import strategies as st
+from scipy.optimize import linprog
+
+from audit.results.disclosure import (
+    Cell,
+    Release,
+    carried,
+    is_small,
+    labelled,
+    labelled_below,
+    only_residual_below,
+    protected,
+    shown_count,
+    together,
+)
+
+Labels: TypeAlias = frozenset[str]
+Row: TypeAlias = np.ndarray
+Told: TypeAlias = Mapping[Cell, int | str]
+
+LABELS = ("a", "other", "left", "c")
+"""``a`` and the residual ``other`` lie below ``left``, that and ``c`` below ``top``."""
+BELOW = {"left": {"a", "other", "left"}, "top": set(LABELS)}
+CHILDREN = {"left": ("a", "other"), "top": ("left", "c")}
+SETS = [frozenset(some) for size in range(1, 5) for some in combinations(LABELS, size)]
+
+
+def has(node: str) -> Callable[[Labels], bool]:
+    return lambda labels: not labels.isdisjoint(BELOW.get(node, {node}))
+
+
+CELLS: dict[Cell, Callable[[Labels], bool]] = {
+    **{carried(node): has(node) for node in ("top", *LABELS)},
+    labelled("left"): lambda labels: "left" in labels,
+    labelled_below("left"): lambda labels: not labels.isdisjoint({"a", "other"}),
+    only_residual_below("left"): lambda labels: "other" in labels and "a" not in labels,
+    **{
+        together(carried(one), carried(two)): lambda labels, one=one, two=two: (
+            has(one)(labels) and has(two)(labels)
+        )
+        for one, two in (("a", "other"), ("a", "c"), ("c", "other"), ("left", "c"))
+    },
+}
+"""What may be published, each with what an instance's labels must be to count."""
+ROWS = {
+    cell: np.array([counts(labels) for labels in SETS], float) for cell, counts in CELLS.items()
+}
+ALL = np.ones(len(SETS))
+Drawn: TypeAlias = tuple[Row, dict[Cell, int], int]
+
+
+def given_as(times: Mapping[str, int], cells: tuple[Cell, ...], min_cell: int) -> Drawn:
+    """Instances by their labels, each with its first letter."""
+    x = np.array([times.get("".join(sorted(one[0] for one in own)), 0) for own in SETS], float)
+    return x, {cell: int(ROWS[cell] @ x) for cell in sorted(cells)}, min_cell
+
+
+MET = together(carried("a"), carried("c"))
+WITHOUT_A_SIBLING = given_as(
+    {"c": 24, "acl": 3, "clo": 1, "aclo": 10},
+    (labelled("left"), carried("left"), carried("other")),
+    5,
+)
+"""What a node has beyond one child, whose sibling is not published."""
+BESIDE_A_PAIR = given_as(
+    {"o": 14, "ao": 3, "ac": 10}, (carried("a"), carried("c"), MET, labelled_below("left")), 4
+)
+"""What one side of a pair has beyond it, which the other side tells."""
+A_BOUND_THAT_IS_RAISED = given_as(
+    {"a": 1, "c": 21, "ac": 2, "aclo": 5},
+    (together(carried("c"), carried("other")), carried("left"), carried("other"),
+     labelled_below("left")),
+    4,
+)  # fmt: skip
+"""A bound below a published part of it, which it then reads as."""
+OF_A_NODE_NOT_PUBLISHED = given_as(
+    {"c": 2, "co": 10, "alo": 32, "clo": 1},
+    (together(carried("a"), carried("other")), labelled_below("left"), only_residual_below("left")),
+    3,
+)
+"""A small count that nobody publishes, and that three published ones tell."""
+NOTHING_BELOW_A_PAIR = given_as(
+    {"o": 3, "ac": 1, "lo": 2, "alo": 17},
+    (labelled("left"), carried("a"), together(carried("left"), carried("c")),
+     only_residual_below("left")),
+    3,
+)  # fmt: skip
+"""A small pair, of which no child has to stay possible."""
+
+
+@st.composite
+def releases(draw: st.DrawFn) -> Drawn:
+    """Instances with each set of labels, some counts that are to be published, and `min_cell`."""
+    min_cell = draw(st.integers(3, 6))
+    sizes = st.one_of(st.integers(1, min_cell), st.integers(min_cell, 40))
+    times = draw(st.dictionaries(st.integers(0, len(SETS) - 1), sizes, min_size=2, max_size=6))
+    x = np.array([times.get(place, 0) for place in range(len(SETS))], float)
+    assume(x.sum() >= 4 * min_cell)
+    published = draw(st.sets(st.sampled_from(sorted(CELLS)), min_size=2))
+    return x, {cell: int(ROWS[cell] @ x) for cell in sorted(published)}, min_cell
+
+
+def release(x: Row) -> Release:
+    supports = {cell.meets[0][1]: int(ROWS[cell] @ x) for cell in map(carried, ("top", *LABELS))}
+    given_ = {
+        label: sum(n for own, n in zip(SETS, x, strict=True) if label in own) for label in LABELS
+    }
+    return Release(
+        labelled=int(x.sum()),
+        assertions=int(sum(given_.values())),
+        parents={child: (node,) for node, children in CHILDREN.items() for child in children},
+        supports={node: n for node, n in supports.items() if n},
+        labels={label: depth for depth, label in enumerate(LABELS) if given_[label]},
+        residual=frozenset({"other"}),
+    )
+
+
+def protected_rows(counts: Mapping[Cell, int], used: set[str]) -> Iterator[Row]:
+    """The sums that are to stay possible: counts, and what is left beside them."""
+    nodes = [carried(node) for node in ("top", *LABELS) if node in used]
+    for cell in {*counts, *nodes}:
+        yield ROWS[cell]
+        yield ALL - ROWS[cell]
+        sides = [Cell((side,)) for side in cell.meets if Cell((side,)) in counts]
+        for side in sides if len(cell.label_sets) > 1 else ():
+            yield ROWS[side] - ROWS[cell]
+        if len(cell.meets) == 2 and len(sides) == 2:
+            yield ALL - ROWS[sides[0]] - ROWS[sides[1]] + ROWS[cell]
+    for node, children in CHILDREN.items():
+        for child in children:
+            if child in used:
+                yield ROWS[carried(node)] - ROWS[carried(child)]
+    if labelled_below("left") in counts:
+        yield ROWS[carried("left")] - ROWS[labelled_below("left")]
+
+
+def ends(row: Row, told: Told, x: Row, min_cell: int) -> tuple[float, float]:
+    """The least and the most that a sum can be, for who knows the totals and what is told."""
+    total = x.sum()
+    sizes = np.array([len(labels) for labels in SETS], float)
+    used = {label for labels, n in zip(SETS, x, strict=True) if n for label in labels}
+    rows = [ALL, sizes, *(ROWS[cell] for cell in told)]
+    exact = [(total, total), (sizes @ x, sizes @ x)]
+    low, high = np.array([*exact, *(bounds(one, total, min_cell) for one in told.values())]).T
+    found = [
+        linprog(
+            sign * row,
+            A_ub=np.vstack([rows, np.negative(rows)]),
+            b_ub=np.concatenate([high, -low]),
+            bounds=[(0, None if labels <= used else 0) for labels in SETS],
+        )
+        for sign in (1, -1)
+    ]
+    assert all(solved.success for solved in found)
+    return float(found[0].fun), -float(found[1].fun)
+
+
+def bounds(told: int | str, total: float, min_cell: int) -> tuple[float, float]:
+    if isinstance(told, int):
+        return told, told
+    bound = int(told[1:])
+    if told[0] == "<":
+        return 1, bound - 1
+    all_but_few = bound == total - min_cell and bound >= min_cell
+    return bound + 1, total - all_but_few
+
+
+def narrowed(told: Told, counts: Mapping[Cell, int], x: Row, min_cell: int) -> list[Row]:
+    """Small sums that cannot be all that they can be if of each count only is told if it is 0."""
+    least: Told = {cell: ">0" if n else 0 for cell, n in counts.items()}
+    found = []
+    for row in protected_rows(counts, set(release(x).supports)):
+        if is_small(int(row @ x), min_cell):
+            low, high = ends(row, told, x, min_cell)
+            freely = ends(row, least, x, min_cell)
+            if low > max(1, freely[0]) + 1e-6 or high < min(min_cell - 1, freely[1]) - 1e-6:
+                found.append(row)
+    return found
+
+
+@given(releases())
+@example(WITHOUT_A_SIBLING)
+@example(BESIDE_A_PAIR)
+@example(A_BOUND_THAT_IS_RAISED)
+@example(OF_A_NODE_NOT_PUBLISHED)
+def test_what_is_told_leaves_each_small_count_possible(drawn: Drawn) -> None:
+    x, counts, min_cell = drawn
+
+    assert narrowed(protected(counts, release(x), min_cell), counts, x, min_cell) == []
+
+
+@given(releases())
+@example(NOTHING_BELOW_A_PAIR)
+def test_where_counts_protected_alone_tell_nothing_no_more_are_withheld(drawn: Drawn) -> None:
+    x, counts, min_cell = drawn
+    alone = {
+        cell: shown_count(
+            n,
+            [
+                int(x.sum()),
+                *(
+                    counts[side]
+                    for side in (Cell((one,)) for one in cell.meets)
+                    if len(cell.label_sets) > 1 and side in counts
+                ),
+            ],
+            min_cell,
+        )
+        for cell, n in counts.items()
+    }
+    if not narrowed(alone, counts, x, min_cell):
+        told = protected(counts, release(x), min_cell)
+
+        assert {c: n for c, n in told.items() if isinstance(n, int)} == {
+            c: n for c, n in alone.items() if isinstance(n, int)
+        }
