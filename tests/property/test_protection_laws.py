@@ -83,6 +83,12 @@ A_BOUND_THAT_IS_RAISED = given_as(
     4,
 )  # fmt: skip
 """A bound below a published part of it, which it then reads as."""
+A_BOUND_BESIDE_A_SMALL_PAIR = given_as(
+    {"l": 34, "alo": 2},
+    (together(carried("a"), carried("other")), carried("c"), carried("left"), carried("other")),
+    3,
+)
+"""A small pair, all of one side: that one is withheld altogether, and the pair tells no more."""
 OF_A_NODE_NOT_PUBLISHED = given_as(
     {"c": 2, "co": 10, "alo": 32, "clo": 1},
     (together(carried("a"), carried("other")), labelled_below("left"), only_residual_below("left")),
@@ -192,6 +198,7 @@ def narrowed(told: Told, counts: Mapping[Cell, int], x: Row, min_cell: int) -> l
 @example(WITHOUT_A_SIBLING)
 @example(BESIDE_A_PAIR)
 @example(A_BOUND_THAT_IS_RAISED)
+@example(A_BOUND_BESIDE_A_SMALL_PAIR)
 @example(OF_A_NODE_NOT_PUBLISHED)
 def test_what_is_told_leaves_each_small_count_possible(drawn: Drawn) -> None:
     x, counts, min_cell = drawn

@@ -149,6 +149,17 @@ def test_what_another_view_tells_is_not_withheld_in_vain() -> None:
     assert ">10" in protected(counts, of, 11).values()
 
 
+def test_the_last_label_goes_with_the_smallest_that_no_other_view_tells() -> None:
+    supports = {f"n{number:02}": 50 + number for number in range(30)} | {"small": 3}
+    counts = {carried(node): n for node, n in supports.items()}
+    others = Earlier(200, 1938, {carried("n00"): 50}, {carried("n00"): (50, 50)})
+    told = protected(counts, release(supports, 200), 11, others=others)
+
+    assert {cell.meets[0][1]: n for cell, n in told.items() if isinstance(n, str)} == {
+        "n01": ">10", "small": "<11",
+    }  # fmt: skip
+
+
 def test_a_run_that_read_the_data_otherwise_is_refused() -> None:
     first = audited()
     half = replace(first, ledger={**first.ledger, "instances": 99})

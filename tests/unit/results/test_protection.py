@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
@@ -82,6 +84,22 @@ def test_a_sibling_of_many_is_protected_by_their_sum() -> None:
 
     assert told[carried("small")] == "<11"
     assert [cell for cell, value in told.items() if value == ">10"] == [carried("n00")]
+
+
+def test_siblings_out_of_sight_are_at_most_their_sum() -> None:
+    """Labels of a depth of their own each, so that no sum of labels is known: ``top`` tells it."""
+    supports = {f"n{number:02}": 20 + number for number in range(30)} | {"small": 3}
+    labels = {node: depth for depth, node in enumerate(supports)}
+    total = sum(supports.values())
+    counts = {carried(node): n for node, n in {**supports, "top": total}.items()}
+    told = protected(counts, replace(release(supports, total), labels=labels), MIN_CELL)
+    fewer = {cell: n for cell, n in counts.items() if cell != carried("n07")}
+    alone = protected(fewer, replace(release(supports, total), labels=labels), MIN_CELL)
+
+    assert [cell for cell, n in told.items() if n != counts[cell]] == [
+        carried("n00"), carried("small"),
+    ]  # fmt: skip
+    assert alone == {**fewer, carried("small"): "<11"}
 
 
 def test_a_joint_that_both_supports_tell_takes_one_of_them_along() -> None:
