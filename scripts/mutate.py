@@ -60,7 +60,7 @@ ROOMS = {
          "tests/unit/results/test_witness.py", "tests/unit/results/test_earlier.py",
          "tests/unit/results/test_other_views.py", "tests/unit/results/test_coverage.py",
          "tests/unit/results/test_cells.py", "tests/unit/results/test_published_cells.py",
-         "tests/property/test_protection_laws.py",
+         "tests/unit/results/test_shared_findings.py", "tests/property/test_protection_laws.py",
          "tests/property/test_views_of_one_release.py", "tests/property/test_reader_laws.py",
          "tests/property/test_release_laws.py", "tests/property/test_disclosure_laws.py"),
     ),

@@ -237,6 +237,13 @@ def test_no_total_reads_as_all_but_few_of_those_it_is_part_of(
     assert told != f">{labelled_ - m}" or told == floor
 
 
+def test_a_bound_is_within_a_total_printed_elsewhere_if_it_is_part_of_it() -> None:
+    part, apart = ({"rows": count(3, *totals)} for totals in ((5,), ()))
+
+    assert tightened(part, {"rows": "<11"}, 11, 5) == {"rows": "<6"}
+    assert tightened(apart, {"rows": "<11"}, 11, 5) == {"rows": "<11"}
+
+
 def test_a_headline_of_few_rows_never_passes_them() -> None:
     evidence = {"rows": count(3, 5), "of": Quantity(5)}
 

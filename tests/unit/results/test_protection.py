@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -21,6 +22,7 @@ from audit.results.disclosure import (
     protected,
     together,
 )
+from audit.results.disclosure.sight import possible
 from fixtures.strategies import hierarchies as drawn_hierarchies
 
 MIN_CELL = 11
@@ -279,25 +281,74 @@ def test_labels_that_say_little_are_those_of_the_hierarchy(
     assert of.root == (hierarchy.nodes[hierarchy.root] if len(hierarchy) > 1 else None)
 
 
-def test_a_joint_that_its_parent_tells_is_protected_on_a_wide_hierarchy_too() -> None:
+@pytest.mark.parametrize("number", [12, 40])
+def test_a_joint_that_its_parent_tells_is_protected_on_a_wide_hierarchy_too(number: int) -> None:
     """All 100 below ``left`` have ``a`` or ``b``: 60, 45 and 100 tell that five have both."""
-    others = {f"n{number}": 50 for number in range(12)}
+    others = {f"n{place}": 50 for place in range(number)}
     of = Release(
-        labelled=700,
-        assertions=705,
+        labelled=100 + 50 * number,
+        assertions=105 + 50 * number,
         parents={
             "a": ("left",),
             "b": ("left",),
             "left": ("top",),
             **dict.fromkeys(others, ("top",)),
         },
-        supports={**others, "a": 60, "b": 45, "left": 100, "top": 700},
+        supports={**others, "a": 60, "b": 45, "left": 100, "top": 100 + 50 * number},
         labels={"a": 2, "b": 2, **dict.fromkeys(others, 1)},
         residual=frozenset(),
     )
     both = together(carried("a"), carried("b"))
     counts = {carried("left"): 100, carried("a"): 60, carried("b"): 45, both: 5}
-    told = protected(counts, of, MIN_CELL)
+    far = {carried(node): n for node, n in others.items()}
+    told = protected({**counts, **far}, of, MIN_CELL)
 
     assert told[both] == "<11"
     assert any(told[cell] == ">10" for cell in counts)
+    assert {told[cell] for cell in far} == {50}
+
+
+def test_pairs_of_which_one_side_is_out_of_sight_are_left_out() -> None:
+    supports = {f"n{number:02}": 50 for number in range(40)} | {"small": 3}
+    pairs = {
+        together(carried(one), carried("n00")): 20
+        for one in supports
+        if one not in ("n00", "small")
+    }
+    counts = {carried(node): n for node, n in supports.items()}
+    told = protected({**counts, **pairs}, release(supports, 1500), MIN_CELL)
+
+    assert told[carried("small")] == "<11"
+    assert {told[pair] for pair in pairs} == {20}
+
+
+def test_labels_of_two_depths_are_not_told_by_their_sum() -> None:
+    """The sum is known, so that 105 of the one are four of the other."""
+    supports = {"a": 60, "b": 45, "c": 4}
+    of = replace(release(supports, 109), labels={"a": 1, "b": 1, "c": 2})
+    few = protected({labels_at(1): 105, labels_at(2): 4}, of, MIN_CELL)
+
+    assert few == {labels_at(1): ">10", labels_at(2): "<11"}
+
+
+@pytest.mark.parametrize(
+    ("told", "ends"),
+    [
+        (None, (0, 100)),
+        (40, (40, 40)),
+        ("<11", (1, 10)),
+        (">0", (1, 100)),
+        (">88", (89, 100)),
+        (">89", (90, 99)),
+        (">90", (91, 100)),
+    ],
+)
+def test_what_a_published_value_leaves_possible(
+    told: int | str | None, ends: tuple[int, int]
+) -> None:
+    assert possible(told, 100, MIN_CELL) == ends
+
+
+def test_a_bound_below_the_smallest_cell_never_reads_as_all_but_few() -> None:
+    assert possible(">10", 21, MIN_CELL) == (11, 21)
+    assert possible(">11", 22, MIN_CELL) == (12, 21)

@@ -1,0 +1,158 @@
+"""Numbers of checks and findings in the shared view, each worked by hand."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from audit.results.disclosure import (
+    Cell,
+    Earlier,
+    Quantity,
+    Shown,
+    count,
+    derived,
+    labelled,
+    only_residual_below,
+    together,
+)
+from audit.results.findings import CheckResult, Finding, Part
+from audit.results.other_views import OtherViews
+from audit.results.shared_findings import (
+    numbers_of,
+    of_residual,
+    shared_denominator,
+    shared_finding,
+)
+
+FOUND = Finding(
+    check="duplicate_label",
+    severity="note",
+    nodes=("a",),
+    statement="{instances} instances.",
+    evidence={"instances": count(40, 150), "share": derived(0.5, "instances"), "of": Quantity(150)},
+    curator="",
+    data_user="",
+    parts=(Part(("a",), {"instances": count(30)}), Part(("b",), {"instances": count(20)})),
+    key=("all",),
+)
+AT = "duplicate_label:all"
+TOTALS = 200, 150
+
+
+def checked(
+    value: int,
+    *told: Mapping[str, Shown],
+    unit: str = "instances with labels",
+    min_cell: int = 11,
+) -> Shown:
+    """The denominator of a check, some of whose findings tell their evidence so."""
+    check = CheckResult("a_check", "?", value, unit, ())
+    shown = [(FOUND, {"evidence": {**one, "share": None, "of": 150}}) for one in told]
+    return shared_denominator(check, shown, TOTALS, min_cell, None)
+
+
+@pytest.mark.parametrize(
+    ("value", "min_cell", "shown"),
+    [
+        (40, 11, 40),
+        (11, 11, 11),
+        (10, 11, "<11"),
+        (145, 11, ">139"),
+        (150, 11, 150),
+        (10, 1, 10),
+        (1, 2, "<2"),
+        (0, 11, 0),
+    ],
+)
+def test_what_a_check_looked_at_is_a_count_of_instances(
+    value: int, min_cell: int, shown: Shown
+) -> None:
+    assert checked(value, min_cell=min_cell) == shown
+
+
+def test_what_a_check_looked_at_may_be_no_instances() -> None:
+    assert checked(10, unit="labels") == 10
+    assert checked(10, unit="groups in two splits") == "<11"
+
+
+def test_a_denominator_tells_no_count_that_a_finding_withholds() -> None:
+    assert checked(40, {"instances": ">10"}) == ">10"
+    assert checked(40, {"instances": 40}, {"instances": ">10"}) == ">10"
+    assert checked(40, {"instances": 40}) == 40
+    assert checked(41, {"instances": ">10"}) == 41
+    eleven = replace(FOUND, evidence={"instances": count(11)})
+    check = CheckResult("a_check", "?", 11, "instances", ())
+    told = [(eleven, {"evidence": {"instances": ">10"}})]
+    assert shared_denominator(check, told, TOTALS, 11, None) == ">10"
+
+
+def lines_of(finding: Finding) -> dict[Any, Any]:
+    """The numbers that a finding tells of itself and its lines."""
+    return dict(numbers_of(finding, shared_finding(finding, 11, {}), ()))
+
+
+def test_counts_of_a_finding_and_its_lines_are_told_to_other_views() -> None:
+    assert lines_of(FOUND) == {
+        (AT, (), "instances"): (40, 40),
+        (AT, ("a",), "instances"): (30, 30),
+        (AT, ("b",), "instances"): (20, 20),
+    }
+    none = replace(FOUND, evidence={"instances": count(0)}, parts=())
+    assert lines_of(none) == {(AT, (), "instances"): (0, 0)}
+
+
+@pytest.mark.parametrize(
+    ("check", "lines"), [("residual_overuse", 0), ("cross_branch", 0), ("model_habit", 2)]
+)
+def test_lines_that_are_protected_as_cells_are_told_as_cells_alone(check: str, lines: int) -> None:
+    assert len(lines_of(replace(FOUND, check=check))) == 1 + lines
+
+
+def test_numbers_that_are_cells_are_told_as_cells_alone() -> None:
+    told = dict(numbers_of(FOUND, shared_finding(FOUND, 11, {}), ("instances",)))
+
+    assert {place[1] for place in told} == {("a",), ("b",)}
+
+
+@pytest.mark.parametrize(("min_cell", "shown"), [(1, 40), (2, ">0")])
+def test_where_everything_is_shown_other_views_withhold_nothing(
+    min_cell: int, shown: Shown
+) -> None:
+    others = OtherViews(Earlier(0, 0, {}, {}), {(AT, (), "instances"): (40, ">0")})
+    told = shared_finding(FOUND, min_cell, {}, others=others)
+
+    assert told["evidence"]["instances"] == shown
+
+
+@pytest.mark.parametrize(
+    ("cell", "expected"),
+    [
+        (only_residual_below("a"), True),
+        (labelled("a"), False),
+        (together(labelled("a"), labelled("b")), False),
+    ],
+)
+def test_a_cell_that_misses_specific_labels_is_of_residual_use(cell: Cell, expected: bool) -> None:
+    assert of_residual(cell) is expected
+
+
+@pytest.mark.parametrize(
+    ("nodes", "shown"),
+    [(("a",), ("b",)), (("a", "b"), ("b", "a")), (("c", "d"), ("c", "d"))],
+)
+def test_nodes_that_lines_give_stand_in_the_order_of_what_is_shown(
+    nodes: tuple[str, ...], shown: tuple[str, ...]
+) -> None:
+    """The line of ``a`` is withheld altogether, so that the one of ``b`` stands first."""
+    told: list[Mapping[str, Shown]] = [{}, {"instances": ">0"}, {"instances": 20}]
+    finding = replace(FOUND, check="cross_branch", nodes=nodes)
+
+    def ids(found: Finding) -> tuple[str, ...]:
+        return tuple(node["id"] for node in shared_finding(found, 11, {}, told)["nodes"])
+
+    assert ids(finding) == shown
+    assert ids(replace(finding, key=())) == nodes
