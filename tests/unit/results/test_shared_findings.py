@@ -128,6 +128,26 @@ def test_where_everything_is_shown_other_views_withhold_nothing(
     assert told["evidence"]["instances"] == shown
 
 
+def test_lines_that_their_sum_would_tell_are_withheld_unless_programs_protect_them() -> None:
+    """Of 35 in all, 30 and a few: with the 30 told, they are five."""
+    parts = tuple(Part((node,), {"instances": count(n)}) for node, n in (("a", 30), ("b", 5)))
+    whole = {"instances": count(35, 150)}
+
+    def lines(**given: Any) -> list[Shown]:
+        told = shared_finding(replace(FOUND, evidence=whole, parts=parts, **given), 11, {})
+        return [part["evidence"]["instances"] for part in told["parts"]]
+
+    assert lines() == [">10", "<11"]
+    assert lines(check="cross_branch") == [30, "<11"]
+
+
+def test_lines_that_count_no_instances_stay_as_they_are() -> None:
+    parts = (Part(("a",), {"codes": Quantity(3)}), Part(("b",), {"codes": Quantity(5)}))
+    told = shared_finding(replace(FOUND, parts=parts), 11, {})
+
+    assert [part["evidence"] for part in told["parts"]] == [{"codes": 3}, {"codes": 5}]
+
+
 @pytest.mark.parametrize(
     ("cell", "expected"),
     [
