@@ -395,3 +395,32 @@ def test_a_small_old_count_that_the_new_one_does_not_tell_leaves_it_as_it_is() -
     """Of 50 that came, 45 may all be in it; of 32, eight of 40 were there before."""
     assert shown_change(8, 45, 100, 150, 11) == ("<11", 45)
     assert shown_change(8, 40, 100, 132, 11) == ("<11", ">10")
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "sizes", "told"),
+    [
+        (1, 30, (100, 129), ("<11", 30)),
+        (2, 31, (100, 129), ("<11", ">10")),
+        (98, 98, (100, 150), (">89", ">10")),
+        (0, 11, (100, 120), (0, ">10")),
+        (0, 5, (100, 200), (0, "<11")),
+        (95, 96, (100, 100), (">89", ">89")),
+    ],
+)
+def test_changes_worked_by_hand(
+    old: int, new: int, sizes: tuple[int, int], told: tuple[int | str, int | str]
+) -> None:
+    assert shown_change(old, new, *sizes, MIN_CELL) == told
+
+
+def test_lines_and_their_sum_worked_by_hand() -> None:
+    """Of two lines in less than 11 each is less than 10; one of 3 in 4 tells the other."""
+    two: list[int | float | str | None] = ["<11", "<11"]
+
+    assert opened_parts([4, 3], two, 11, summed=["<11"]) == (two, True)
+    assert opened_parts([3, 1], [3, "<3"], 3, exempt=[4]) == ([">0", "<3"], False)
+    assert opened_parts([20, 20, 5], [20, 20, "<11"], 11, summed=[45]) == (
+        [">10", 20, "<11"],
+        False,
+    )

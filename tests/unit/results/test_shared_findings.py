@@ -141,6 +141,30 @@ def test_lines_that_their_sum_would_tell_are_withheld_unless_programs_protect_th
     assert lines(check="cross_branch") == [30, "<11"]
 
 
+def beside(*told: Mapping[str, Shown], lines: int = 2, **whole: Quantity) -> tuple[Any, list[Any]]:
+    """The rows of a finding with lines of 30 and 5, the last so many of them; and the lines."""
+    every = (Part(("a",), {"instances": count(30)}), Part(("b",), {"instances": count(5)}))
+    finding = replace(FOUND, statement="", evidence=whole, parts=every[-lines:])
+    shown = shared_finding(finding, 11, {}, told)
+    return shown["evidence"]["rows"], [part["evidence"]["instances"] for part in shown["parts"]]
+
+
+def test_a_sum_is_withheld_rather_than_a_line_that_other_numbers_tell() -> None:
+    few: Mapping[str, Shown] = {"instances": "<11"}
+
+    assert beside(rows=count(35)) == (35, [">10", "<11"])
+    assert beside({}, {"instances": 30}, few, rows=count(35)) == (">10", [30, "<11"])
+    assert beside({}, {"instances": ">10"}, few, rows=count(35)) == (">10", [">10", "<11"])
+
+
+def test_a_sum_that_is_always_shown_takes_a_line_along() -> None:
+    assert beside(rows=Quantity(35)) == (35, [">10", "<11"])
+
+
+def test_one_line_may_be_its_own_sum() -> None:
+    assert beside(lines=1, rows=count(5), codes=Quantity(1)) == ("<11", ["<11"])
+
+
 def test_lines_that_count_no_instances_stay_as_they_are() -> None:
     parts = (Part(("a",), {"codes": Quantity(3)}), Part(("b",), {"codes": Quantity(5)}))
     told = shared_finding(replace(FOUND, parts=parts), 11, {})
