@@ -175,6 +175,7 @@ def free(parts: list[int], hidden: set[int], min_cell: int) -> bool:
 
 @given(st.lists(st.integers(0, 30), min_size=1, max_size=6))
 @example([2, 2, 30])
+@example([2, 3, 30])
 @example([3, 3, 5, 30])
 def test_no_more_parts_are_withheld_than_free_the_small_ones(parts: list[int]) -> None:
     shown, total = shown_parts(parts, 4), sum(parts)

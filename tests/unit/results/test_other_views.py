@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from audit.base.errors import InputError
 from audit.policy.policy import Policy
-from audit.results.disclosure import Cell, Earlier, Shown, carried, count, protected
+from audit.results.disclosure import Cell, Earlier, Shown, carried, count, protected, together
 from audit.results.findings import CheckResult, Finding, Part
 from audit.results.other_views import DENOMINATOR, OtherViews
 from audit.results.published_cells import release_of
@@ -176,10 +176,20 @@ def test_a_release_in_which_one_count_fell_does_not_hold_the_earlier_one() -> No
     )
     later = release_of(result.nodes, result.edges, result.ledger)
 
-    def within(a: int, b: int) -> bool:
+    def within(a: int, b: int, total: int = 10) -> bool:
         counts = {carried("a"): a, carried("b"): b}
-        return Earlier(10, 10, counts, {}).lies_within({}, later)
+        return Earlier(total, total, counts, {}).lies_within({}, later)
 
     assert within(9, 5)
+    assert within(9, 5, 14)
+    assert not within(9, 5, 15)
     assert not within(9, 6)
     assert not within(10, 5)
+
+
+def test_a_count_that_is_not_known_is_none_unless_one_of_its_nodes_was_not_in_use() -> None:
+    known = Earlier(10, 12, {carried("a"): 5, carried("b"): 4}, {carried("a"): (5, 5)})
+    a, b, c = (carried(node) for node in "abc")
+
+    assert (known.counted(None), known.counted(a)) == (10, 5)
+    assert (known.counted(together(a, b)), known.counted(together(a, c))) == (None, 0)

@@ -308,6 +308,23 @@ def test_a_joint_that_its_parent_tells_is_protected_on_a_wide_hierarchy_too(numb
     assert {told[cell] for cell in far} == {50}
 
 
+def test_a_child_that_is_not_published_is_not_told_by_its_siblings() -> None:
+    """Of 109 below ``left`` all but four have ``a`` or ``b``; each label is at a depth of its own."""
+    others = {f"n{place}": 50 for place in range(40)}
+    below = {"a": 60, "b": 45, "c": 4}
+    of = Release(
+        labelled=2109,
+        assertions=2109,
+        parents={**dict.fromkeys(below, ("left",)), **dict.fromkeys([*others, "left"], ("top",))},
+        supports={**others, **below, "left": 109},
+        labels={node: depth for depth, node in enumerate([*below, *others])},
+        residual=frozenset(),
+    )
+    counts = {carried("a"): 60, carried("b"): 45, carried("left"): 109}
+
+    assert protected(counts, of, MIN_CELL) == {**counts, carried("b"): ">10"}
+
+
 def test_pairs_of_which_one_side_is_out_of_sight_are_left_out() -> None:
     supports = {f"n{number:02}": 50 for number in range(40)} | {"small": 3}
     pairs = {
