@@ -309,7 +309,7 @@ def test_a_joint_that_its_parent_tells_is_protected_on_a_wide_hierarchy_too(numb
 
 
 def test_a_child_that_is_not_published_is_not_told_by_its_siblings() -> None:
-    """Of 109 below ``left`` all but four have ``a`` or ``b``; each label is at a depth of its own."""
+    """Of 109 below ``left`` four have neither ``a`` nor ``b``; no depth has two labels."""
     others = {f"n{place}": 50 for place in range(40)}
     below = {"a": 60, "b": 45, "c": 4}
     of = Release(
