@@ -171,7 +171,7 @@ def depths_shown(rows: list[dict[str, Any]], counts: Published) -> list[dict[str
     """Rows of the depths, with counts and bounds withheld that other counts make unsafe."""
     return [
         {**row, "labels": None, "share": None}
-        if str(counts[labels_at(row["depth"])]).startswith(">")
+        if str(told := counts[labels_at(row["depth"])]).startswith(">") and told != row["labels"]
         else row
         for row in rows
     ]

@@ -311,11 +311,17 @@ class SharedView:
                 {BESIDE: beside, **{name: self._published[cell] for name, cell in cells.items()}}
                 for cells in cells_of(self._release, finding)
             ]
-        for name, cell in reference_cells(finding.check, finding.key).items():
-            known[0][name] = (
-                None if self.result.earlier is None else self.result.earlier.exact(cell)
-            )
+        known[0] |= self._of_reference(finding)
         return [{**self._bounded_since(finding), **known[0], **self._loss(finding)}, *known[1:]]
+
+    def _of_reference(self, finding: Finding) -> dict[str, Shown]:
+        """Counts of the reference, where it shows them itself and is the one that was compared."""
+        cells, given = reference_cells(finding.check, finding.key), self.result.earlier
+        if given is None or any(
+            given.counted(cell) != finding.evidence[name].value for name, cell in cells.items()
+        ):
+            return dict.fromkeys(cells)
+        return {name: given.exact(cell) for name, cell in cells.items()}
 
     def _tells(self, pair: tuple[str, str]) -> bool:
         """Whether both supports of a pair, and its instances, are shown as they are."""

@@ -12,9 +12,12 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from types import MappingProxyType
 
+import numpy as np
+
 from audit.results.disclosure.cells import Cell, Release, carried
 from audit.results.disclosure.earlier import Earlier
-from audit.results.disclosure.quantity import is_small, shown_count
+from audit.results.disclosure.lines import Line, Ranges, to_withhold
+from audit.results.disclosure.quantity import is_small, shown_count, shown_parts
 from audit.results.disclosure.sight import (
     NEW,
     PARTS,
@@ -92,11 +95,16 @@ def left_possible(
     min_cell: int,
     shares: Collection[tuple[Cell, Cell]] = (),
 ) -> dict[Cell, tuple[int, int]]:
-    """Least and greatest value of each count that is shown, or is part of a share that is shown."""
-    return {
+    """Least and greatest value of each count that is shown, or is part of a share that is shown.
+
+    Labels at a depth are no fewer than the nodes in use there, which are told beside them.
+    """
+    ranges = {
         cell: possible(value, release.total(cell), min_cell)
         for cell, value in _without_shares(told, shares).items()
     }
+    in_use = {cell: int(release.members(cell.meets[0]).sum()) for cell in ranges if cell.of_labels}
+    return {cell: (max(low, in_use.get(cell, 0)), high) for cell, (low, high) in ranges.items()}
 
 
 @dataclass(eq=False)
@@ -120,6 +128,7 @@ class _Protection:
                     self._protect(form, part, self.earlier)
         for depth in sorted(set(self.release.labels.values())):
             self._hide_two_at(depth)
+        self._tell_depths()
         for cell in self.counts:
             self._raise_sides(cell)
         return {cell: self.told[self.release.same(cell)] for cell in asked}
@@ -173,6 +182,39 @@ class _Protection:
         if len(cells) - len(shown) - len(known) == 1 and shown:
             chosen = min(shown, key=lambda cell: (self.counts[cell], cell))
             self.told[chosen] = f">{self.min_cell - 1}"
+
+    def _tell_depths(self) -> None:
+        """Tell labels by depth as lines of their total; withheld ones as ``>0``."""
+        cells = sorted(
+            (cell for cell in self.counts if cell.of_labels), key=lambda cell: int(cell.meets[0][1])
+        )
+        alone = shown_parts([self.counts[cell] for cell in cells], self.min_cell)
+        for cell, line in zip(cells, alone, strict=True):
+            bound = str(self.told[cell]).startswith(">")
+            self.told[cell] = ">0" if line is None or bound else line
+        if self.earlier is None:
+            return
+        contained = self.earlier.lies_within(self._published, self.release)
+        lines = [self._line(cell, self.earlier, contained=contained) for cell in cells]
+        totals = self.earlier.assertions, self.release.assertions
+        for place in to_withhold(lines, totals, self.min_cell):
+            self.told[cells[place]] = ">0"
+
+    def _line(self, cell: Cell, earlier: Earlier, *, contained: bool) -> Line:
+        """Labels at a depth, then and now, with what is known of both."""
+        now, then = self.counts[cell], earlier.counted(cell) or 0
+        labels = np.flatnonzero(self.release.members(cell.meets[0]))
+        names = list(self.release.labels)
+        used = (earlier.counted(Cell((self.release.at(names[i]),))) for i in labels)
+        added = sum(not count for count in used) if contained else 0
+        before = earlier.ranges.get(cell, (0, earlier.assertions))
+        came = added if contained else -before[1], self.release.assertions
+
+        def ranges(told: int | str) -> Ranges:
+            low, high = self._range(cell, told)
+            return before, (max(low, len(labels)), high), came
+
+        return Line((then, now, now - then), ranges(self.told[cell]), ranges(">0" if now else 0))
 
     def _small_forms(self, part: Part) -> list[Form]:
         """What must stay possible from 1 to ``min_cell - 1``, without what is so trivially."""
@@ -277,6 +319,12 @@ class _Protection:
         return min(
             open_, key=lambda c: (isinstance(self.told[c], str), self.counts[c], c), default=None
         )
+
+    def _range(self, cell: Cell, told: int | str) -> tuple[int, int]:
+        """Least and most of a count, as it is told here and in other views."""
+        low, high = possible(told, self.release.total(cell), self.min_cell)
+        least, most = self.others.ranges.get(cell, (low, high))
+        return max(low, least), min(high, most)
 
     def _tells_more(self, cell: Cell) -> bool:
         """Whether a count tells more here than that it is not 0, and than other views tell."""

@@ -209,6 +209,41 @@ def test_counts_of_the_reference_are_told_where_it_told_them() -> None:
     assert (told["elsewhere"], told["of_elsewhere"]) == (None, None)
 
 
+def residual_difference(result: AuditResult) -> dict[str, Any]:
+    """Evidence that the residual share below ``lung`` differs from the reference's."""
+    findings = (one for check in result.shared()["checks"] for one in check["findings"])
+    of_lung = (one for one in findings if [node["id"] for node in one["nodes"]] == ["lung"])
+    (evidence,) = (one["evidence"] for one in of_lung if "of_elsewhere" in one["evidence"])
+    return dict(evidence)
+
+
+def test_a_run_judged_with_another_reference_tells_nothing_of_that_beside_a_difference() -> None:
+    """The difference was found from the first one."""
+
+    def of(specific: int, residual: int, reference: AuditResult | None = None) -> AuditResult:
+        counted = [(specific, ["asthma"]), (residual, ["other_lung"]), (40, ["attack"])]
+        return audited(counted, reference)
+
+    first = of(200, 40)
+    run = of(100, 300, first)
+    beside = residual_difference(run)
+    assert (beside["elsewhere"], beside["of_elsewhere"]) == (40, 240)
+    assert beside["elsewhere_share"] == 40 / 240
+
+    def judged_with(reference: AuditResult | None) -> dict[str, Any]:
+        return residual_difference(
+            rejudged(run, Policy(), today=date(2030, 1, 1), reference=reference)
+        )
+
+    assert judged_with(first) == beside
+    of_reference = {name for name in beside if "elsewhere" in name or "difference" in name}
+    assert len(of_reference) == 6
+    for other in (of(150, 90), of(180, 60), None):
+        told = judged_with(other)
+        assert {told[name] for name in (*of_reference, "q_value")} == {None}
+        assert (told["instances"], told["of"]) == (300, 400)
+
+
 def test_only_a_difference_from_the_reference_tells_of_it() -> None:
     assert reference_cells("residual_overuse", FROM_REFERENCE.key)
     assert not reference_cells("residual_overuse", ("lung", REFERENCE, "a"))
