@@ -80,8 +80,7 @@ class PairView:
         model: The same of the predictions; None without predictions, or if there is none.
         drawn: Rows ``node, title, parents``: both nodes and what lies between them and their
             lowest common ancestor, parents among these alone.
-        carriers: Rows ``a, b, title_a, title_b, joint``: assignable nodes at or below the two,
-            the most frequent pairs first.
+        carriers: Rows ``a, b, title_a, title_b, joint``: labels at or below both, by frequency.
         findings: Ids of findings on both.
     """
 
