@@ -95,7 +95,8 @@ def judge_pairs(
     finds = Finds(scan, found, np.arange(len(found.pair)))
     finds = finds[that_matter(finds, strata, rules)]
     known_pairs = associations(hierarchy, policy)
-    association = first_association(hierarchy, known_pairs, *finds.ends)
+    in_use = strata.labelled.any(axis=0)
+    association = first_association(hierarchy, known_pairs, in_use, *finds.ends)
     reported = finds[np.flatnonzero(association < 0)]
     verdicts = _verdicts(known, expected, more, chosen, reported)
     lines = chosen[reported.places]

@@ -30,17 +30,21 @@ def associations(hierarchy: Hierarchy, policy: Policy) -> tuple[Association, ...
 
 
 def first_association(
-    hierarchy: Hierarchy, known: Sequence[Association], a: IntArray, b: IntArray
+    hierarchy: Hierarchy,
+    known: Sequence[Association],
+    in_use: BoolArray,
+    a: IntArray,
+    b: IntArray,
 ) -> IntArray:
     """The first association that covers each pair of nodes, in either order.
 
-    A node belongs to a side if it, or every leaf below it, is at or below a node of that side.
-    Sides
-    of equal associations are matched one by one, then together.
+    A node belongs to a side if it, or every label in use at or below it, is at or below a node of
+    that side. Sides of equal associations are matched one by one, then together.
 
     Args:
         hierarchy: The hierarchy.
         known: The associations.
+        in_use: Whether each node is a label of some instance, shape (n_nodes,).
         a: Node indices, shape (n_pairs,).
         b: Node indices, shape (n_pairs,).
 
@@ -51,7 +55,7 @@ def first_association(
     each = [one.sides for one in known] if len(a) else []
     together = ((_asking_for(needed, each), needed) for _, needed in each)
     for place, sides in enumerate((*each, *together)):
-        left, right = (_part_of(hierarchy, side) for side in sides)
+        left, right = (_part_of(hierarchy, side, in_use) for side in sides)
         fits = (left[a] & right[b]) | (left[b] & right[a])
         found[fits & (found < 0)] = place % len(known)
     return found
@@ -70,10 +74,10 @@ def at_or_below(hierarchy: Hierarchy, nodes: Sequence[str]) -> BoolArray:
     return found
 
 
-def _part_of(hierarchy: Hierarchy, nodes: Sequence[str]) -> BoolArray:
-    """Whether each node, or every leaf below it, is at or below one of some nodes, (n_nodes,)."""
+def _part_of(hierarchy: Hierarchy, nodes: Sequence[str], in_use: BoolArray) -> BoolArray:
+    """Whether each node, or every label at or below it, is at or below one of some nodes."""
     found = at_or_below(hierarchy, nodes)
-    outside = (hierarchy.leaf & ~found).astype(np.int64)
+    outside = (in_use & ~found).astype(np.int64)
     wholly: BoolArray = np.asarray(hierarchy.below @ outside) == 0
     return found | wholly
 

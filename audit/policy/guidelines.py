@@ -15,7 +15,8 @@ from datetime import date
 from audit.policy.rules import Companion, Exclusive, PersonRule, Severity
 
 _GUIDELINES = "ICD-9-CM Official Guidelines 2011"
-_SEVERE_SEPSIS, _SEPTIC_SHOCK = date(2002, 10, 1), date(2003, 10, 1)
+_SEPSIS, _SEPTIC_SHOCK = date(2002, 10, 1), date(2003, 10, 1)
+_ULCER_STAGES = date(2008, 10, 1)
 _HEART_FAILURE, _KIDNEY_STAGES, _KIDNEY_TITLES = (
     date(2002, 10, 1),
     date(2005, 10, 1),
@@ -112,12 +113,12 @@ ICD9CM_COMPANIONS: tuple[Companion, ...] = (
         valid_from=_HEART_FAILURE,
     ),
     _rule(
-        ("995.92",),
+        ("995.91", "995.92"),
         _SYSTEMIC_INFECTIONS,
-        f"{_GUIDELINES}, I.C.1.b, sepsis: severe sepsis needs a code of the systemic infection, "
-        "038.9 where the organism is not documented, and that code stands before it.",
+        f"{_GUIDELINES}, I.C.1.b, sepsis: sepsis and severe sepsis need a code of the systemic "
+        "infection, 038.9 where the organism is not documented, and that code stands before them.",
         position="before",
-        valid_from=_SEVERE_SEPSIS,
+        valid_from=_SEPSIS,
     ),
     _rule(
         ("785.52",),
@@ -141,6 +142,21 @@ ICD9CM_COMPANIONS: tuple[Companion, ...] = (
     _manifestation("357.2", "6", "polyneuropathy in diabetes"),
     _manifestation("362.0", "5", "diabetic retinopathy"),
     _manifestation("366.41", "5", "diabetic cataract"),
+    _rule(
+        ("707.0",),
+        ("707.2",),
+        f"{_GUIDELINES}, I.C.12.a, pressure ulcers: a code of 707.0 tells the site and one of "
+        "707.2 the stage, 707.20 where it is not documented.",
+        valid_from=_ULCER_STAGES,
+    ),
+    _rule(
+        ("707.2",),
+        ("707.0",),
+        f"{_GUIDELINES}, I.C.12.a, pressure ulcers: a stage of 707.2 is coded after the site of "
+        "the ulcer, a code of 707.0.",
+        position="before",
+        valid_from=_ULCER_STAGES,
+    ),
     _rule(
         _DELIVERED,
         ("V27",),

@@ -45,7 +45,8 @@ def run(measured: Measurements) -> Outcome:
     ends = chain_ends(hierarchy.edges, support)
     pairs = pairs[kept & ends[pairs.a] & ends[pairs.b]]
     known = associations(hierarchy, measured.policy)
-    required = first_association(hierarchy, known, pairs.a, pairs.b) >= 0
+    in_use = measured.direct_support > 0
+    required = first_association(hierarchy, known, in_use, pairs.a, pairs.b) >= 0
     left_out = int((required & (pairs.as_one(least) | pairs.beside())).sum())
     found = redundant_pairs(pairs, places, least, required)
     return Outcome(

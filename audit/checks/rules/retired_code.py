@@ -84,7 +84,7 @@ def _in_no_list(measured: Measurements) -> tuple[Finding, ...]:
         severity="note",
         statement="{rows} of {of} rows ({share}) {rows|carries|carry} {labels} codes that "
         "{labels|is|are} not assignable in "
-        f"{editions} and {{labels|stands|stand}} in no list of it; {{labels|it|they}} may have "
+        f"{editions} and {{labels|is|are}} in none of its lists; {{labels|it|they}} may have "
         "been valid when coded. {labels|It was|They were} "
         "kept below the category that {labels|its|their} digits "
         f"name.{not_dated_sentence(measured)}",

@@ -111,7 +111,7 @@ def _hierarchy(edits: pl.DataFrame, restated: int) -> str:
     ]
     if placed:
         sentences.append(
-            f"Codes that stand in no list and were given a place by their digits, in one run alone:"
+            f"Codes that are in no list and were given a place by their digits, in one run alone:"
             f" {placed:,}."
         )
     if restated:
