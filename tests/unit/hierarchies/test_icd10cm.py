@@ -16,11 +16,12 @@ from audit.hierarchies.icd.icd9 import prefixes
 from audit.hierarchies.icd.icd10 import is_code
 from audit.hierarchies.icd.icd10cm import BUILT_IN
 from audit.policy.built_in import policy_for
+from fixtures.coded import icd10cm
 
 
 @pytest.fixture(scope="module")
 def hierarchy() -> Hierarchy:
-    return BUILT_IN.load()
+    return icd10cm()
 
 
 def test_22_chapters_hang_under_the_root(hierarchy: Hierarchy) -> None:

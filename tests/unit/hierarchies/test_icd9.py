@@ -20,12 +20,12 @@ from audit.hierarchies.icd.icd9 import (
     readings,
     table_of,
 )
-from audit.hierarchies.icd.icd9cm import BUILT_IN
+from fixtures.coded import icd9cm
 
 REAL = os.environ.get("AUDIT_DATA")
 needs_data = pytest.mark.skipif(not REAL, reason="AUDIT_DATA does not name the folder of real data")
 
-HIERARCHY = BUILT_IN.load()
+HIERARCHY = icd9cm()
 
 tables = st.sampled_from([*TABLES, None])
 diagnoses = st.from_regex(

@@ -9,7 +9,8 @@ import pytest
 
 from audit.hierarchies.hierarchy import Hierarchy
 from audit.hierarchies.icd.icd9 import category, prefixes, table_of
-from audit.hierarchies.icd.icd9cm import BUILT_IN, DATA
+from audit.hierarchies.icd.icd9cm import DATA
+from fixtures import coded
 
 REAL = os.environ.get("AUDIT_DATA")
 needs_data = pytest.mark.skipif(not REAL, reason="AUDIT_DATA does not name the folder of real data")
@@ -19,7 +20,7 @@ BRANCHES = ("00-99", "001-999", "E000-E999", "V01-V91")
 
 @pytest.fixture(scope="module")
 def hierarchy() -> Hierarchy:
-    return BUILT_IN.load()
+    return coded.icd9cm()
 
 
 @pytest.fixture(scope="module")

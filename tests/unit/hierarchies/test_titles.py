@@ -8,8 +8,8 @@ import pytest
 
 from audit.base.errors import AuditError, InputError, SchemaError
 from audit.hierarchies.hierarchy import Hierarchy
-from audit.hierarchies.icd.icd9cm import BUILT_IN
 from audit.hierarchies.titles import TitleList, read_titles, unplaced, with_titles
+from fixtures import coded
 
 REAL = os.environ.get("AUDIT_DATA")
 needs_data = pytest.mark.skipif(not REAL, reason="AUDIT_DATA does not name the folder of real data")
@@ -27,7 +27,7 @@ MIMIC4 = (
 
 @pytest.fixture(scope="module")
 def icd9cm() -> Hierarchy:
-    return BUILT_IN.load()
+    return coded.icd9cm()
 
 
 def titles(table: str | None, **named: str) -> TitleList:

@@ -17,6 +17,7 @@ from audit.measure.reported_pairs import Finds, that_matter
 from audit.policy.policy import Policy
 from fixtures.labelled import labelled, repeated, tree
 
+TWO_BRANCHES = tree("a b < root")
 RULES = Rules(0.05, 2, 1.5)
 NUMBERS = [
     (first, second, both, explained / 2)
@@ -48,7 +49,7 @@ def matters(records: int, first: int, second: int, both: float, explained: float
     strata = Strata(np.empty(0, np.int64), np.array([records]), carried, carried, nothing)
     one, two = np.array([0]), np.array([1])
     pairs = Surprising(one, two, np.array([float(both)]), np.array([explained]), np.array([2]))
-    meets = Meets(tree("a b < root").closure, strata.support)
+    meets = Meets(TWO_BRANCHES.closure, strata.support)
     scan = Scan(pairs, meets, lambda a, b: np.full(len(a), explained), RULES)
     number = np.array([1.0])
     found = Found(np.array([0]), number, np.array([explained]), number)
