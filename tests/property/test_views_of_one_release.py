@@ -169,6 +169,7 @@ def test_the_looser_form_leaves_what_either_leaves(
         assert looser(first, second) in (first, second)
 
 
+@pytest.mark.slow
 @pytest.mark.skipif("AUDIT_DATA" not in os.environ, reason="needs real data: set AUDIT_DATA")
 def test_two_views_of_real_stays_tell_no_more_together() -> None:
     first = mimic()

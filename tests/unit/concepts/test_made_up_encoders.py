@@ -297,6 +297,7 @@ def test_the_head_of_a_model_is_applied_to_its_own_units() -> None:
     assert own(causal) == pytest.approx(list(CHANCE.values()), abs=0.12)
 
 
+@pytest.mark.slow
 def test_units_and_rotation_of_a_layer_change_nothing() -> None:
     encoded = symbolic(12)
     turned = np.linalg.qr(np.random.default_rng(0).normal(size=(8, 8)))[0]
@@ -309,6 +310,7 @@ def test_units_and_rotation_of_a_layer_change_nothing() -> None:
     assert difference.max() < 0.06
 
 
+@pytest.mark.slow
 def test_equal_input_gives_equal_tables_in_any_order_of_instances() -> None:
     encoded = symbolic(8)
     order = np.random.default_rng(1).permutation(len(encoded.instances))
@@ -349,6 +351,7 @@ def test_tables_have_their_columns_and_agree() -> None:
     assert found.dimensions["slices"].to_list() == [6, 6, 9]
 
 
+@pytest.mark.slow
 def test_controls_tell_what_a_probe_learns_by_heart() -> None:
     """Eighteen symbols let a linear probe learn any concepts of classes; they say little."""
     by_heart = measured(composite).controls.filter(judged="seen")
@@ -364,6 +367,7 @@ def test_a_kernel_probe_reads_what_is_entangled() -> None:
     assert seen["linear"].item() < 0.75 < 0.95 < seen["nonlinear"].item()
 
 
+@pytest.mark.slow
 def test_layers_and_the_random_network() -> None:
     """The first layer is noise and symbols, of which the last has only the symbols."""
     encoded = symbolic(24)

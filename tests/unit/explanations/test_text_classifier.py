@@ -17,7 +17,7 @@ from audit.explanations.reading.reading import read_attributions
 from fixtures.clinical_notes import SHORTCUT_BRANCH
 
 pytest.importorskip("torch")
-pytestmark = pytest.mark.usefixtures("one_thread")
+pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("one_thread")]
 
 METHODS = ("integrated_gradients", "occlusion")
 
