@@ -318,6 +318,7 @@ def test_a_page_is_sound_and_obeys_no_name(shared: dict[str, Any]) -> None:
     assert concept_results.HOSTILE.replace(" ", "") in document.text
 
 
+@pytest.mark.slow
 def test_every_shared_table_is_told(shared: dict[str, Any]) -> None:
     page = html_text(shared)
     for name in SHARED:

@@ -237,6 +237,7 @@ def test_of_a_long_text_the_tokens_that_matter_are_shown() -> None:
         assert sum(left_out) + shown == n
 
 
+@pytest.mark.slow
 def test_every_shared_table_is_told(shared: dict[str, Any]) -> None:
     """A table of the shared view changes the report, except what no figure or table uses."""
     page = html_text(shared)
