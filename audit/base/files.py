@@ -18,6 +18,7 @@ import polars as pl
 
 from audit.base.errors import InputError, SchemaError, first_cases
 from audit.base.limits import EXPANSION, UNPACKED
+from audit.base.separated import stream_of
 
 UNPICKLABLE = (".pkl", ".pickle", ".pt", ".pth", ".joblib", ".bin")
 """Suffixes of formats that can run code when they are loaded, such as pickles."""
@@ -281,7 +282,7 @@ def _ragged(path: Path, content: bytes, separator: str) -> SchemaError | None:
     """What is said of the first row of another length than the first one; None: there is none."""
     import csv
 
-    rows = csv.reader(io.StringIO(content.decode(), newline=""), delimiter=separator)
+    rows = csv.reader(stream_of(content.decode()), delimiter=separator)
     try:
         width = len(next(rows, []))
         for fields in rows:

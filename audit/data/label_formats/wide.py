@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import csv
-import io
 import re
 
 import polars as pl
 
 from audit.base.errors import SchemaError, first_cases
 from audit.base.files import REPEATED
+from audit.base.separated import stream_of
 from audit.data.columns import (
     ID_NAMES,
     column_for,
@@ -117,7 +117,7 @@ def _require_flags(flags: pl.DataFrame, source: Source) -> None:
 def _place(source: Source, node: str) -> str:
     """The first line of a text whose value in a column is no flag; else only the source."""
     for part in source.parts if source.is_text else ():
-        rows = csv.DictReader(io.StringIO(part.text()), delimiter=part.separator)
+        rows = csv.DictReader(stream_of(part.text()), delimiter=part.separator)
         for row in rows:
             if str(row.get(node) or "0").strip().lower() not in {*_YES, *_NO, ""}:
                 return f"{part}:{rows.line_num}"

@@ -162,6 +162,13 @@ def test_a_table_is_read_whatever_its_texts_hold(
     assert read_table(path).rows() == table.rows()
 
 
+def test_a_text_may_be_longer_than_the_csv_module_lets_it(tmp_path: Path) -> None:
+    note = "w" * 200_000 + "\nx\ny"
+    path = written(tmp_path, "a.csv", f'a,b,c\n1,,\n2,,\n3,"{note}",4\n'.encode())
+
+    assert read_table(path).rows() == [("1", None, None), ("2", None, None), ("3", note, "4")]
+
+
 @pytest.mark.parametrize("sign", [*";\t|,", ""])
 def test_a_header_that_was_not_split_is_told_what_separates_fields(sign: str) -> None:
     with pytest.raises(SchemaError) as caught:

@@ -85,6 +85,15 @@ def test_another_value_is_told_with_line_and_column(tmp_path: Path, value: str) 
     assert told.value.where == f"{path}:4"
 
 
+@pytest.mark.parametrize("text", ["w" * 200_000, "one\rtwo"])
+def test_another_text_is_told_with_its_line_whatever_it_holds(tmp_path: Path, text: str) -> None:
+    path = tmp_path / "w.csv"
+    path.write_text(f"id,a,b,note\n1,0,1,\n2,1,0,{text}\n", newline="")
+    with pytest.raises(SchemaError, match="column 'note' must hold 0, 1") as told:
+        read_labels(path, Columns(), format="wide")
+    assert told.value.where == f"{path}:3"
+
+
 def test_another_value_in_parquet_is_told_with_its_column(tmp_path: Path) -> None:
     path = tmp_path / "w.parquet"
     pl.DataFrame({"id": ["x"], "a": [1], "b": [2]}).write_parquet(path)
