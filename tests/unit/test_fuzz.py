@@ -8,7 +8,7 @@ import pytest
 
 from fixtures.fuzzed import READERS, Reader, attempts
 
-INPUTS = {"runs": 40}
+INPUTS = {"runs": 40, "forced runs": 20}
 """How many files a reader is given, where these are not 150: `scripts/fuzz.py` gives thousands."""
 
 
