@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 
 from audit.base.errors import AuditError, FormatError, InputError, first_cases
@@ -90,7 +91,8 @@ def read_labels(data: object, columns: Columns, format: str | None = None) -> Ra
     if not chosen.of_folders:
         source.require_parts()
     digest = "" if source.files else source.digest
-    return replace(chosen.read(source, columns), format=chosen.name, digest=digest)
+    with _whole_characters(source):
+        return replace(chosen.read(source, columns), format=chosen.name, digest=digest)
 
 
 def read_predictions(
@@ -117,7 +119,8 @@ def read_predictions(
     if len(matching) == 1:
         if not matching[0].of_folders:
             source.require_parts()
-        return matching[0].read(source, classes)
+        with _whole_characters(source):
+            return matching[0].read(source, classes)
     source.refuse_pickle()
     listed = "".join(f"\n  {known.name}: {known.title}" for known in matching or PREDICTION_FORMATS)
     raise FormatError(
@@ -126,6 +129,17 @@ def read_predictions(
         where=source,
         hint=f"these are known:{listed}",
     )
+
+
+@contextmanager
+def _whole_characters(source: Source) -> Iterator[None]:
+    """Refuse half a character, which JSON can write and no table can hold."""
+    try:
+        yield
+    except UnicodeEncodeError as error:
+        raise InputError(
+            "text must be Unicode", found=f"half a character: {error.object!r}", where=source
+        ) from None
 
 
 def format_of(source: Source, name: str | None, label: str | None = None) -> LabelFormat:

@@ -141,3 +141,22 @@ def test_a_concept_without_a_name_is_refused(tmp_path: Path) -> None:
 
     with pytest.raises(AuditError, match=str(path)):
         read_concepts(path)
+
+
+@pytest.mark.parametrize("half", ["instances.json", "labels.json", "abstraction_graph.json"])
+def test_half_a_character_in_the_published_interface_is_refused(tmp_path: Path, half: str) -> None:
+    nodes = [{"id": 0, "name": "(all)"}, {"id": 1, "name": "dog", "node": "half", "parent": 0}]
+    lists = {
+        "abstraction_graph.json": nodes,
+        "labels.json": [["dog", "half"]],
+        "scores.json": [{"1": 0.5}],
+        "instances.json": ["half"],
+    }
+    for name, content in lists.items():
+        text = json.dumps(content)
+        (tmp_path / name).write_text(text.replace("half", "\\ud800") if name == half else text)
+
+    with pytest.raises(AuditError, match="text must be Unicode"):
+        read_labels(tmp_path, Columns())
+    if half != "labels.json":
+        refused(tmp_path, "text must be Unicode")
