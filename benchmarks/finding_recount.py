@@ -15,16 +15,23 @@ from typing import Any
 
 import numpy as np
 
+from benchmarks.depth_recount import loss_of_depth
 from benchmarks.plain_releases import Release
 
 PRIOR, LEAST, LONGEST_FIT = 20, 5, 10_000
 
 
 class Recount:
-    """Counts of one release, by record and by pair of nodes."""
+    """Counts of one release, by record and by pair of nodes.
 
-    def __init__(self, release: Release, folder: Path) -> None:
-        self.release, self._folder = release, folder
+    Args:
+        release: The release.
+        folder: Where the public data lie.
+        before: The release that was its reference, if it had one.
+    """
+
+    def __init__(self, release: Release, folder: Path, before: Release | None = None) -> None:
+        self.release, self._folder, self.before = release, folder, before
         self.n = len(release.labels)
 
     @cached_property
@@ -324,7 +331,19 @@ def _headings(recount: Recount, finding: Mapping[str, Any], _: object) -> _Piece
     yield f"{len(found)} label" if kind != "unlisted" else f"{len(found)} codes"
 
 
+def _shallower(recount: Recount) -> _Pieces:
+    if recount.before is None:
+        raise ValueError("a loss since a reference is counted again with the reference")
+    loss = loss_of_depth(recount.release, recount.before)
+    yield f"at a mean depth of {loss['depth']:.2f}, there at {loss['depth_before']:.2f}"
+    yield f"a loss of {loss['lost']:.2f}"
+    yield f"(95% interval {loss['lost_low']:.2f} to {loss['lost_high']:.2f})"
+
+
 def _not_specific(recount: Recount, finding: Mapping[str, Any], policy: Any) -> _Pieces:
+    if finding["id"].endswith(":shallower"):
+        yield from _shallower(recount)
+        return
     if not finding["id"].endswith(":uninformative"):
         yield from _headings(recount, finding, policy)
         return

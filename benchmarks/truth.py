@@ -277,12 +277,13 @@ def _scenes(measured: Measured) -> Iterator[str]:
         "counted while records are made: a fact is told where a finding of the check gives its "
         "nodes or codes, its counts where they are exact, and nothing more. A finding that tells "
         f"no fact is false. Goals: {RECALL:.2f} of the facts of each scene; no false finding of "
-        "checks that judge by a rule; of those that judge by chance, "
-        f"in {RATE:.2f} of the releases."
+        f"what is judged by a rule; of what is judged by chance, in {RATE:.2f} of the releases. "
+        "Scenes that are shown and not scored hold what nothing in their rows can tell from a "
+        "fault."
     )
     rows = [
         (
-            scene.name,
+            scene.name if scene.scored else f"{scene.name} (shown, not scored)",
             f"`{scene.check}`",
             scene.what,
             str(len(of.seen)),
