@@ -403,21 +403,28 @@ def _companion(recount: Recount, finding: Mapping[str, Any], policy: Mapping[str
     ]
     if "missing" in key:
         k, n = sum(not any(_any(x, rule["needs"]) for x in own) for own in asking), len(asking)
-        yield f"{_of(k, n)} instances with {_listed(recount, rule['if'])}"
+        yield f"{_of(k, n)} instances with "
     else:
         asking = [own for own in asking if any(_any(x, rule["needs"]) for x in own)]
         k, n = sum(_only_after(own, rule) for own in asking), len(asking)
-        yield f"On {_of(k, n)} instances with both {_listed(recount, rule['if'])}"
-    yield f"a code of {_listed(recount, rule['needs'])}" if len(rule["needs"]) > 1 else ""
+        yield f"On {_of(k, n)} instances with both "
     yield f"({_share(k, n)})"
+    yield from _listed(finding["statement"], rule["if"])
+    yield from _listed(finding["statement"], rule["needs"])
 
 
-def _listed(recount: Recount, nodes: Sequence[str]) -> str:
-    """Nodes as a sentence lists them: up to three, and of more the first two."""
-    names = [recount.release.describe(node) for node in nodes]
-    if len(names) > 3:
-        return f"{', '.join(names[:2])} or {len(names) - 2} others"
-    return " or ".join(filter(None, (", ".join(names[:-1]), names[-1])))
+def _listed(statement: str, nodes: Sequence[str]) -> _Pieces:
+    """What a sentence tells of a list of nodes: up to three, of more the first two and how many.
+
+    A node without a title is told with the heading above it.
+    """
+    shown = nodes if len(nodes) <= 3 else nodes[:2]
+    for node in shown:
+        heading = node.partition(".")[0]
+        yield node if f"{node} (below " in statement else f"({node})"
+        yield f", {heading})" if f"{node} (below " in statement else ""
+    if len(nodes) > 3:
+        yield f" or {len(nodes) - 2} others"
 
 
 def _only_after(labels: Sequence[str], rule: Mapping[str, Any]) -> bool:

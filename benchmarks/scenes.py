@@ -251,7 +251,7 @@ SCENES = (
         "few persons with habits, null",
         "not_specific",
         "12 persons with 40 stays each, then and now; each has branches for labels or leaves, by "
-        "the toss of a coin.",
+        "the toss of a coin. The policy tells any loss beyond chance.",
         habits,
         by_chance=True,
     ),

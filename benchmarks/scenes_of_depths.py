@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import polars as pl
 from numpy.random import Generator
 
-from audit import Hierarchy
+from audit import Hierarchy, Policy
+from audit.policy.statements import Threshold
 from benchmarks.scene import Drawn, Fact, Records, dataset
 
 DEEP, FLAT = "abcd", "e"
@@ -30,10 +32,14 @@ def mixed(rng: Generator, then: float, now: float) -> Drawn:
 
 
 def habits(rng: Generator) -> Drawn:
-    """12 persons of 40 stays each; every other one, by chance, has branches for labels."""
+    """12 persons of 40 stays each; every other one, by chance, has branches for labels.
+
+    The policy tells any loss, so that chance alone decides.
+    """
     persons = [f"p{n // 40}" for n in range(480)]
     before, after = (_stays(rng) for _ in range(2))
-    return _held_against(before, after, group=persons)
+    drawn = _held_against(before, after, group=persons)
+    return replace(drawn, policy=Policy(depth_loss=Threshold(value=0, reason="Any.")))
 
 
 def _stays(rng: Generator) -> Records:
