@@ -15,16 +15,23 @@ from typing import Any
 
 import numpy as np
 
+from benchmarks.depth_recount import loss_of_depth
 from benchmarks.plain_releases import Release
 
 PRIOR, LEAST, LONGEST_FIT = 20, 5, 10_000
 
 
 class Recount:
-    """Counts of one release, by record and by pair of nodes."""
+    """Counts of one release, by record and by pair of nodes.
 
-    def __init__(self, release: Release, folder: Path) -> None:
-        self.release, self._folder = release, folder
+    Args:
+        release: The release.
+        folder: Where the public data lie.
+        before: The release that was its reference, if it had one.
+    """
+
+    def __init__(self, release: Release, folder: Path, before: Release | None = None) -> None:
+        self.release, self._folder, self.before = release, folder, before
         self.n = len(release.labels)
 
     @cached_property
@@ -324,7 +331,19 @@ def _headings(recount: Recount, finding: Mapping[str, Any], _: object) -> _Piece
     yield f"{len(found)} label" if kind != "unlisted" else f"{len(found)} codes"
 
 
+def _shallower(recount: Recount) -> _Pieces:
+    if recount.before is None:
+        raise ValueError("a loss since a reference is counted again with the reference")
+    loss = loss_of_depth(recount.release, recount.before)
+    yield f"at a mean depth of {loss['depth']:.2f}, there at {loss['depth_before']:.2f}"
+    yield f"a loss of {loss['lost']:.2f}"
+    yield f"(95% interval {loss['lost_low']:.2f} to {loss['lost_high']:.2f})"
+
+
 def _not_specific(recount: Recount, finding: Mapping[str, Any], policy: Any) -> _Pieces:
+    if finding["id"].endswith(":shallower"):
+        yield from _shallower(recount)
+        return
     if not finding["id"].endswith(":uninformative"):
         yield from _headings(recount, finding, policy)
         return
@@ -384,21 +403,28 @@ def _companion(recount: Recount, finding: Mapping[str, Any], policy: Mapping[str
     ]
     if "missing" in key:
         k, n = sum(not any(_any(x, rule["needs"]) for x in own) for own in asking), len(asking)
-        yield f"{_of(k, n)} instances with {_listed(recount, rule['if'])}"
+        yield f"{_of(k, n)} instances with "
     else:
         asking = [own for own in asking if any(_any(x, rule["needs"]) for x in own)]
         k, n = sum(_only_after(own, rule) for own in asking), len(asking)
-        yield f"On {_of(k, n)} instances with both {_listed(recount, rule['if'])}"
-    yield f"a code of {_listed(recount, rule['needs'])}" if len(rule["needs"]) > 1 else ""
+        yield f"On {_of(k, n)} instances with both "
     yield f"({_share(k, n)})"
+    yield from _listed(finding["statement"], rule["if"])
+    yield from _listed(finding["statement"], rule["needs"])
 
 
-def _listed(recount: Recount, nodes: Sequence[str]) -> str:
-    """Nodes as a sentence lists them: up to three, and of more the first two."""
-    names = [recount.release.describe(node) for node in nodes]
-    if len(names) > 3:
-        return f"{', '.join(names[:2])} or {len(names) - 2} others"
-    return " or ".join(filter(None, (", ".join(names[:-1]), names[-1])))
+def _listed(statement: str, nodes: Sequence[str]) -> _Pieces:
+    """What a sentence tells of a list of nodes: up to three, of more the first two and how many.
+
+    A node without a title is told with the heading above it.
+    """
+    shown = nodes if len(nodes) <= 3 else nodes[:2]
+    for node in shown:
+        heading = node.partition(".")[0]
+        yield node if f"{node} (below " in statement else f"({node})"
+        yield f", {heading})" if f"{node} (below " in statement else ""
+    if len(nodes) > 3:
+        yield f" or {len(nodes) - 2} others"
 
 
 def _only_after(labels: Sequence[str], rule: Mapping[str, Any]) -> bool:

@@ -29,6 +29,7 @@ class Release:
         parents: Parents by node, of those that have any.
         answers: A model's answers by record; empty without a model.
         tables: The table of each label as read (``diagnoses``), where there are several.
+        groups: Group of each record; empty where records stand by themselves.
     """
 
     name: str
@@ -37,6 +38,7 @@ class Release:
     parents: Mapping[str, set[str]]
     answers: Labels = field(default_factory=dict)
     tables: Mapping[str, str] = field(default_factory=dict)
+    groups: Mapping[str, str] = field(default_factory=dict)
 
     @cached_property
     def nodes(self) -> list[str]:

@@ -59,12 +59,14 @@ class Drawn:
         facts: What is planted; none in a release without faults.
         policy: What it is judged by.
         predictions: Of a model, if there is one.
+        reference: An earlier release that it is held against, if there is one.
     """
 
     dataset: LabelDataset
     facts: Sequence[Fact] = ()
     policy: Policy = field(default_factory=Policy)
     predictions: Predictions | None = None
+    reference: LabelDataset | None = None
 
 
 @dataclass(frozen=True)
@@ -76,12 +78,16 @@ class Scene:
         check: The check that it is made for; its other findings do not count here.
         what: What it is.
         draw: Draws a release.
+        by_chance: Whether chance may decide what is told, so that a rate is allowed to be false.
+        scored: Whether a goal holds for it; not where nothing in the rows could tell what is false.
     """
 
     name: str
     check: str
     what: str
     draw: Callable[[Generator], Drawn]
+    by_chance: bool = False
+    scored: bool = True
 
 
 @dataclass(frozen=True)
@@ -109,7 +115,13 @@ class Seen:
         Raises:
             RuntimeError: If the check does not run through.
         """
-        result = audit.run_audit(drawn.dataset, drawn.policy, predictions=drawn.predictions)
+        before = drawn.reference
+        result = audit.run_audit(
+            drawn.dataset,
+            drawn.policy,
+            predictions=drawn.predictions,
+            reference=None if before is None else audit.run_audit(before, drawn.policy),
+        )
         (check,) = (one for one in result.checks if one.name == scene.check)
         if check.crashed:
             raise RuntimeError(f"{scene.name}, release {number}: {check.crashed}")

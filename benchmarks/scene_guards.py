@@ -18,9 +18,11 @@ import numpy as np
 import audit.checks.rules.model_habit
 import audit.checks.rules.residual_overuse
 import audit.checks.rules.split_leak
+import audit.checks.shared.label_depths
 import audit.checks.shared.labels_as_written
 import audit.counting.residual_nodes
 from audit.base.dag import FloatArray, IntArray
+from audit.engine.statistics.mean_loss import MeanLoss, mean_loss
 from audit.policy.policy import Policy
 from audit.policy.statements import BranchRule
 from benchmarks.scene import Seen
@@ -87,6 +89,13 @@ def _all_told(carried: object, found: Sized, *limits: object, **named: object) -
     return np.arange(len(found))
 
 
+def _every_label_alone(
+    sums: FloatArray, sizes: FloatArray, here: IntArray, there: IntArray, units_there: int
+) -> MeanLoss | None:
+    depths = np.repeat(np.arange(len(here), dtype=np.float64), here)
+    return mean_loss(depths, np.ones(len(depths)), here, there, int(there.sum()))
+
+
 _EVERY_BRANCH = BranchRule(branches=("*", "*"), rule="watch", reason="every two are watched")
 
 SCENE_GUARDS = (
@@ -114,6 +123,18 @@ SCENE_GUARDS = (
         "titles that only sound residual, null",
         "titles alone decide",
         partial(patch.object, audit.counting.residual_nodes, "reviewed", _nothing_reviewed),
+    ),
+    SceneGuard(
+        "limit of the loss of depth",
+        "labels cut less than is told, null",
+        "any loss beyond chance is told (`depth_loss = 0`)",
+        policy={"depth_loss": Policy().depth_loss.model_copy(update={"value": 0.0})},
+    ),
+    SceneGuard(
+        "persons, not labels, are drawn",
+        "few persons with habits, null",
+        "every label counts as drawn by itself",
+        partial(patch.object, audit.checks.shared.label_depths, "mean_loss", _every_label_alone),
     ),
     SceneGuard(
         "pairs that rules ask for",

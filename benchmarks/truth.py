@@ -94,9 +94,9 @@ def synthetic(measured: Measured, pairs: Sequence[Outcome]) -> Iterator[str]:
 def _made(measured: Measured, pairs: Sequence[Outcome]) -> Iterator[str]:
     yield _text(
         "This page tells what `audit` finds where the truth is known, and what it finds on public "
-        "data. `AUDIT_DATA=FOLDER python benchmarks/truth.py` writes it; tests run a few of the "
-        "same releases. Intervals are 95 % Wilson intervals. Everything runs in memory with the "
-        "built-in policies, with patients as groups."
+        f"data. `{_command(measured, pairs)}` writes it, and with more releases where no number is "
+        "given; tests run a few of the same releases. Intervals are 95 % Wilson intervals. "
+        "Everything runs in memory with the built-in policies, with patients as groups."
     )
     yield "## How it is made\n"
     yield _text(
@@ -113,6 +113,18 @@ def _made(measured: Measured, pairs: Sequence[Outcome]) -> Iterator[str]:
         f"{len(measured.null)} without any, over ICD-9-CM and ICD-10-CM; and on "
         f"{len(measured.scenes):,} small releases of {len(SCENES)} scenes, each made for one check."
     )
+
+
+def _command(measured: Measured, pairs: Sequence[Outcome]) -> str:
+    """The command that makes as many releases again."""
+    asked = {
+        "releases": len(measured.planted),
+        "pairs": len(pairs) // max(len(pair_truth.by_world(pairs)), 1),
+        "guards": len(measured.guards) // len(GUARDS),
+        "scenes": len(measured.scenes) // len(SCENES),
+    }
+    options = " ".join(f"--{name} {number}" for name, number in asked.items())
+    return f"AUDIT_DATA=FOLDER python benchmarks/truth.py {options}"
 
 
 def _goals(measured: Measured, pairs: Sequence[Outcome]) -> Iterator[str]:
@@ -277,12 +289,13 @@ def _scenes(measured: Measured) -> Iterator[str]:
         "counted while records are made: a fact is told where a finding of the check gives its "
         "nodes or codes, its counts where they are exact, and nothing more. A finding that tells "
         f"no fact is false. Goals: {RECALL:.2f} of the facts of each scene; no false finding of "
-        "checks that judge by a rule; of those that judge by chance, "
-        f"in {RATE:.2f} of the releases."
+        f"what is judged by a rule; of what is judged by chance, in {RATE:.2f} of the releases. "
+        "Scenes that are shown and not scored hold what nothing in their rows can tell from a "
+        "fault."
     )
     rows = [
         (
-            scene.name,
+            scene.name if scene.scored else f"{scene.name} (shown, not scored)",
             f"`{scene.check}`",
             scene.what,
             str(len(of.seen)),
@@ -345,6 +358,9 @@ LIMITS = (
     "within it. Such pairs are true of the data, and reported. Give the column as a stratum.",
     "An excess between two whole branches is told in the map of branches, not once a pair. In a "
     "branch that is nearly one label that map is where its pairs are told too.",
+    "What is expected of a pair grows with all label pairs of its branches. Where several labels "
+    "of one branch attract each other, each of their pairs is so held against the others, and the "
+    "weaker ones are not told: below, six siblings that a hidden state brings.",
     "On a DAG a pair is not judged where a label below both explains more than a tenth of the "
     "rarer node's records; pairs below it are.",
     "`redundant_nodes` counts instances, not groups: two nodes of one patient with many stays can "
@@ -352,6 +368,13 @@ LIMITS = (
     "`model_habit` compares how often a model predicts two labels together with how often the "
     "data has them. A model that predicts one label far too often is told with each frequent "
     "label beside it; below, such findings count as explained where they name that label.",
+    "A loss of depth since a reference may be one of the records and not of their coding: the "
+    "scene of more records of a flat branch is told as one of cut labels is.",
+    "A review by hand says which labels of ICD-9-CM only sound like catch-alls. Of tuberculosis "
+    "(010-018) `unspecified` says how it was confirmed and is none, so that a habit planted there "
+    "is not told, and is missed below.",
+    "Rules on sex and age are tried on the few rows that speak of them in public data: "
+    "[what came of it](finding_judgements.md#sex-and-age).",
     "Labels that one damaged row turns into another code are told by the checks on that code, "
     "and count as explained below where they name a damaged row.",
 )

@@ -64,11 +64,6 @@ JUDGEMENTS: dict[str, tuple[str, str]] = {
     "redundant_nodes:%2Fm%2F0g12c5:%2Fm%2F04rlf:beside": (
         _YES, "Distortion is labelled in music alone: an edge could say so.",
     ),
-    "redundant_nodes:038:995.9:redundant": (
-        _PARTLY,
-        "One sepsis is coded twice by rule, as infection and as response: one fact for a model, "
-        "two codes for a coder.",
-    ),
     "unspecific_beside_specific:labels": (
         _YES,
         "Unspecified neutropenia beside that of a drug, unspecified ischemic heart disease beside "
@@ -118,8 +113,20 @@ JUDGEMENTS: dict[str, tuple[str, str]] = {
         _YES,
         "Septic shock beside 995.91, sepsis without organ failure: 995.92 was meant.",
     ),
-    "missing_companion:995.92:7cf835e3:order:undated": (
-        _YES, "Severe sepsis stands before its septicaemia, which is to be listed first.",
+    "missing_companion:995.91:75292221:order:undated": (
+        _YES,
+        "Sepsis stands before the infection that it comes of, which is to be listed first; on one "
+        "stay it is the principal diagnosis.",
+    ),
+    "missing_companion:707.0:01cc98a4:missing:undated": (
+        _YES,
+        "An ulcer without its stage. Stages came in October 2008, and stays of 2001 to 2012 may "
+        "lie before, as the note says.",
+    ),
+    "missing_companion:707.2:d593d84f:order:undated": (
+        _PARTLY,
+        "The stage stands before the site: against the guideline, and nothing to who reads the "
+        "codes as a set.",
     ),
     "missing_companion:357.2:a9a27969:order": (
         _YES, "The neuropathy stands before the diabetes that causes it.",
@@ -218,10 +225,6 @@ JUDGEMENTS: dict[str, tuple[str, str]] = {
         _NO,
         "Shock is a stage of septicaemia: 19 of the 42 stays with either. Two facts, not one "
         "label.",
-    ),
-    "redundant_nodes:707.03:707.2:redundant": (
-        _YES,
-        "An ulcer's site and its stage are asked for together.",
     ),
     "redundant_nodes:357:707.03:redundant": (_NO, _ONE_PATIENT),
     "redundant_nodes:357:707.2:redundant": (_NO, _ONE_PATIENT),

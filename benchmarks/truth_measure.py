@@ -20,8 +20,6 @@ from benchmarks.truth_planted import STATISTICAL, Outcome, planted_release
 RATE = 0.05
 """Share of the findings, and of the releases without faults, in which chance may err."""
 RECALL = 0.95
-BY_CHANCE_TOO = ("split_leak", "missing_stratum")
-"""Checks that judge by chance in part."""
 _T = TypeVar("_T")
 
 
@@ -52,7 +50,9 @@ class OfScene:
 
     def missed_goals(self) -> list[str]:
         """Goals that the numbers miss by more than their sampling error."""
-        by_chance = self.scene.check in (*STATISTICAL, *BY_CHANCE_TOO)
+        if not self.scene.scored:
+            return []
+        by_chance = self.scene.by_chance or self.scene.check in STATISTICAL
         wrong = self.false_releases.low > RATE if by_chance else self.false.k > 0
         missed = [f"recall in the scene: {self.scene.name}"] if self.facts.high < RECALL else []
         return missed + ([f"false findings in the scene: {self.scene.name}"] if wrong else [])

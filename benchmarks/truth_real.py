@@ -13,7 +13,7 @@ import audit
 from audit.checks.check import TOP_PARTS
 from audit.results.findings import SEVERITIES, Finding
 from audit.results.result import AuditResult
-from benchmarks.plain_releases import clips, genes, mimic_labels
+from benchmarks.plain_releases import Labels, clips, genes, mimic_labels
 
 TOP = 20
 """Findings of a release that are examined."""
@@ -30,13 +30,13 @@ class Source:
         labels: Its labels.
         hierarchy: Its hierarchy, the name of a built-in one or a file.
         predictions: Its predictions, if any.
-        rows: Labels by instance, as written.
+        rows: Labels by instance, as written and in their order.
     """
 
     name: str
     labels: str
     hierarchy: str
-    rows: Callable[[Path], _Labels]
+    rows: Callable[[Path], Labels]
     predictions: str | None = None
 
 
@@ -62,19 +62,19 @@ def _sets(labels: Mapping[str, Sequence[str]]) -> _Labels:
 
 
 SOURCES = (
-    Source("MIMIC-III demo", "mimic-iii-demo", "icd9cm", lambda path: _sets(mimic_labels(path)[0])),
+    Source("MIMIC-III demo", "mimic-iii-demo", "icd9cm", lambda path: mimic_labels(path)[0]),
     Source(
         "AudioSet",
         "audioset/labels.jsonl",
         "audioset/ontology.json",
-        lambda path: _sets(clips(path)),
+        clips,
         predictions="audioset/predictions.jsonl",
     ),
     Source(
         "GO slim",
         "go-slim/slim_association",
         "go-slim/goslim_generic.obo",
-        lambda path: _sets(genes(path)),
+        genes,
     ),
 )
 
@@ -88,7 +88,7 @@ def examined(source: Source, folder: Path) -> list[Examined]:
     predictions = None if predicted is None else audit.load_predictions(predicted, dataset)
     result = audit.run_audit(dataset, predictions=predictions)
     rows = source.rows(folder / source.labels)
-    answers = None if predicted is None else source.rows(predicted)
+    answers = None if predicted is None else _sets(source.rows(predicted))
     recount = _Recount(result, rows, answers)
     told = {
         finding["id"]: finding["statement"]
@@ -119,9 +119,9 @@ class _Recount:
     """Instances counted in plain Python over sets, from edges and rows alone."""
 
     def __init__(
-        self, result: AuditResult, rows: _Labels, answers: Mapping[str, set[str]] | None
+        self, result: AuditResult, rows: Labels, answers: Mapping[str, set[str]] | None
     ) -> None:
-        self._rows, self._answers = rows, answers
+        self._listed, self._rows, self._answers = rows, _sets(rows), answers
         self._parents: dict[str, list[str]] = {}
         for child, parent in result.edges.select("child", "parent").iter_rows():
             self._parents.setdefault(child, []).append(parent)
@@ -164,6 +164,11 @@ class _Recount:
             case "missing_companion" if "missing" in finding.key:
                 rule = self._rules[finding.key[0]]
                 return sum(self._lacks(labels, rule) for labels in self._rows.values())
+            case "missing_companion":
+                rule = self._rules[finding.key[0]]
+                return sum(self._stands_after(labels, rule) for labels in self._listed.values())
+            case "duplicate_label":
+                return sum(len(set(labels)) < len(labels) for labels in self._listed.values())
             case "model_confuses":
                 return sum(self._exchanged(nodes, *both) for both in self._pairs())
             case "model_habit" if len(nodes) == 2:
@@ -200,6 +205,14 @@ class _Recount:
     def _lacks(self, labels: set[str], rule: Mapping[str, Sequence[str]]) -> bool:
         excused = self._any(labels, (*rule["needs"], *rule["unless"]))
         return self._any(labels, rule["if"]) and not excused
+
+    def _stands_after(self, labels: Sequence[str], rule: Mapping[str, Sequence[str]]) -> bool:
+        """Whether what a rule needs is there, and only after what asks for it."""
+        asks, needs = (
+            [i for i, label in enumerate(labels) if self._any({label}, rule[side])]
+            for side in ("if", "needs")
+        )
+        return bool(asks and needs) and needs[0] > asks[0]
 
     def _beside(self, labels: set[str], vague: str) -> bool:
         """Whether a label leaves open what another one, a specific sibling of it or below, says."""

@@ -57,19 +57,24 @@ def test_what_is_planted_is_found(measured: Measured) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("name", SHORT)
 def test_a_scene_is_told_as_it_was_drawn(name: str) -> None:
-    told = seen(name, 0)
+    told, scored = seen(name, 0), next(one.scored for one in SCENES if one.name == name)
 
     assert all(told.facts)
-    assert not told.false
+    assert bool(told.false) is not scored
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("guard", SCENE_GUARDS, ids=lambda guard: guard.name)
 def test_each_guard_of_a_check_is_at_work(guard: SceneGuard) -> None:
-    on, off = seen(guard.scene, 0), without(guard, 0)
+    """In its first release, or in one of eight where chance decides what it has to do."""
 
-    assert not on.false
-    assert off.false or sum(off.facts) < sum(on.facts)
+    def is_at_work(number: int) -> bool:
+        on, off = seen(guard.scene, number), without(guard, number)
+        assert not on.false
+        return bool(off.false) or sum(off.facts) < sum(on.facts)
+
+    by_chance = next(one.by_chance for one in SCENES if one.name == guard.scene)
+    assert any(is_at_work(number) for number in range(8 if by_chance else 1))
 
 
 def _guard(name: str) -> Guard:
