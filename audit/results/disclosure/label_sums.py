@@ -78,11 +78,11 @@ class LabelSums:
         """
         (low_then, high_then), (low, high) = self._then, self._now(told)
         total = int(self._totals[:2].max())
-        new = (self.counts[:, 0] == 0) & (self.counts[:, 1] > 0)
-        came = new.astype(np.int64) if self.contained else np.full(len(new), -total)
+        most = np.full(len(self.depths), total)
+        least = np.zeros_like(most) if self.contained else -most
         parts = (
-            np.column_stack([low_then, low, came]),
-            np.column_stack([high_then, high, np.full(len(new), total)]),
+            np.column_stack([low_then, low, least]),
+            np.column_stack([high_then, high, most]),
         )
         return left_possible(parts, self._of, self._lines(told), self._totals)
 
