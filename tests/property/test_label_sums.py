@@ -102,6 +102,22 @@ NODES_THAT_CAME: Pair = (
 """Of each node that is new in use a label came."""
 
 
+FEW_BESIDE_EACH_OTHER: Pair = (
+    [[30, 40, 0, 0], [40, 40, 40, 40], [50, 50, 50, 50], [0, 0, 0, 0]],
+    [[53, 20, 0, 0], [60, 60, 60, 60], [80, 80, 80, 80], [0, 0, 0, 0]],
+    False,
+    11,
+)
+"""Three more at a depth, where many more have one label and many fewer the other."""
+FEW_AT_ALL_OTHERS: Pair = (
+    [[30, 40, 0, 0], [40, 40, 40, 40], [50, 50, 50, 50], [0, 0, 0, 0]],
+    [[60, 70, 0, 0], [60, 60, 60, 60], [30, 30, 30, 33], [0, 0, 0, 0]],
+    False,
+    11,
+)
+"""Three more at two depths together, many more at one and many fewer at the other."""
+
+
 def one_each(supports: Supports) -> Counted:
     """An instance for each label."""
     leaves = zip(chain.from_iterable(supports), chain.from_iterable(LEAVES), strict=True)
@@ -140,12 +156,25 @@ def beside_each_other(pair: Pair) -> DepthReader:
 @example(NODES_THEN)
 @example(NODES_NO_LONGER)
 @example(NODES_THAT_CAME)
+@example(FEW_BESIDE_EACH_OTHER)
+@example(FEW_AT_ALL_OTHERS)
 @examples(30)
 def test_two_releases_leave_each_small_one_possible(pair: Pair) -> None:
     assert list(narrowed(beside_each_other(pair), pair[-1])) == []
 
 
-@pytest.mark.parametrize("pair", [FEW_AT_ONE, FEW_LEFT_ONE, FEW_AT_TWO, TOLD_BY_THE_FIRST])
+@pytest.mark.parametrize("pair", [FEW_BESIDE_EACH_OTHER, FEW_AT_ALL_OTHERS])
+def test_few_that_many_labels_make_up_are_possible_too(pair: Pair) -> None:
+    assert list(narrowed(beside_each_other(pair), pair[-1])) == []
+
+
+@pytest.mark.parametrize(
+    "pair",
+    [
+        *(FEW_AT_ONE, FEW_LEFT_ONE, FEW_AT_TWO, TOLD_BY_THE_FIRST),
+        *(FEW_BESIDE_EACH_OTHER, FEW_AT_ALL_OTHERS),
+    ],
+)
 def test_depths_each_withheld_alone_tell_small_ones(
     pair: Pair, monkeypatch: pytest.MonkeyPatch
 ) -> None:
