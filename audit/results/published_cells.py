@@ -54,6 +54,7 @@ def release_of(nodes: pl.DataFrame, edges: pl.DataFrame, ledger: Mapping[str, An
         supports=dict(carried_.select("node", "support").iter_rows()),
         labels=dict(labels.select("node", "depth").iter_rows()),
         residual=frozenset(nodes.filter(pl.col("residual").is_not_null())["node"]),
+        direct=dict(labels.select("node", "direct").iter_rows()),
     )
 
 

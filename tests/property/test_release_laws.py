@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from itertools import chain
 
 import pytest
 from hypothesis import assume, example, given
@@ -12,14 +11,11 @@ from hypothesis import strategies as st
 
 from audit.policy.policy import Policy
 from audit.policy.statements import Threshold
-from audit.results.disclosure import protection
 from audit.results.result import AuditResult
 from audit.runs.audit import run_audit
 from fixtures.attack import BODIES, Labels, attack, of_both
-from fixtures.depth_reader import narrowed as narrowed_depths
-from fixtures.depth_reader import read_depths
 from fixtures.examples import examples
-from fixtures.labelled import labelled, repeated, tree
+from fixtures.labelled import labelled, repeated
 from fixtures.predicted import predicted
 
 Counted = list[tuple[int, list[str]]]
@@ -242,144 +238,3 @@ def test_means_told_as_they_are_tell_small_cells(
     monkeypatch.setattr("audit.results.shared_view.told_loss", lambda *_: {})
 
     assert narrowed(*found) != []
-
-
-# --- labels by depth, with more labels in use than a program tells apart ------------------------
-
-LEAVES = [[f"leaf{depth}{n}" for n in range(4)] for depth in (1, 2, 3, 4)]
-DEEP = tree(
-    " ".join([*LEAVES[0], "inner1"]) + " < top",
-    " ".join([*LEAVES[1], "inner2"]) + " < inner1",
-    " ".join([*LEAVES[2], "inner3"]) + " < inner2",
-    " ".join(LEAVES[3]) + " < inner3",
-)
-"""Four leaves at each of four depths."""
-Supports = list[list[int]]
-"""Instances with each leaf, by depth."""
-Pair = tuple[Supports, Supports, bool, int]
-"""A release, a later one, whether that holds the first, and the smallest count shown."""
-
-FEW_AT_ONE: Pair = (
-    [[30, 0, 0, 0], [40, 40, 40, 40], [50, 50, 50, 50], [0, 0, 0, 0]],
-    [[33, 0, 0, 0], [60, 60, 60, 60], [80, 80, 80, 80], [0, 0, 0, 0]],
-    True,
-    11,
-)
-"""Three came at a depth, which the total and all other depths tell."""
-FEW_LEFT_ONE: Pair = (
-    [[33, 0, 0, 0], [40, 40, 40, 40], [50, 50, 50, 50], [0, 0, 0, 0]],
-    [[30, 0, 0, 0], [60, 60, 60, 60], [80, 80, 80, 80], [0, 0, 0, 0]],
-    False,
-    11,
-)
-"""Three fewer."""
-FEW_AT_TWO: Pair = (
-    [[30, 0, 0, 0], [40, 40, 0, 0], [50, 50, 50, 50], [60, 60, 60, 60]],
-    [[33, 0, 0, 0], [42, 40, 0, 0], [80, 80, 80, 80], [90, 90, 90, 90]],
-    True,
-    11,
-)
-"""Five came at two depths together, fewer than might at one of them."""
-TOLD_BY_THE_FIRST: Pair = (
-    [[0, 0, 0, 0], [40, 40, 0, 0], [50, 50, 50, 50], [60, 60, 60, 60]],
-    [[5, 0, 0, 0], [42, 42, 0, 0], [80, 80, 80, 80], [90, 90, 90, 90]],
-    True,
-    11,
-)
-"""A small count, of which the first release tells that it is none, beside one that few came to."""
-CODES_TAKEN_AWAY: Pair = (
-    [[4, 7, 0, 7], [0, 0, 0, 5], [28, 4, 0, 4], [0, 0, 16, 0]],
-    [[0, 0, 5, 0], [5, 0, 6, 0], [5, 8, 28, 26], [6, 19, 23, 4]],
-    False,
-    8,
-)
-"""Fewer labels at one depth, more at the others."""
-AS_MANY_AS_NODES: Pair = (
-    [[0, 0, 0, 0], [0, 0, 0, 0], [30, 0, 0, 0], [10, 10, 10, 10]],
-    [[1, 0, 0, 0], [1, 1, 1, 1], [20, 0, 0, 0], [10, 10, 10, 10]],
-    False,
-    4,
-)
-"""A withheld count that is no more than the nodes in use, beside a small one."""
-NODES_THEN: Pair = (
-    [[1, 2, 2, 1], [0, 2, 1, 25], [1, 0, 1, 0], [1, 0, 1, 1]],
-    [[1, 2, 0, 1], [2, 1, 1, 2], [1, 11, 5, 1], [1, 1, 1, 13]],
-    False,
-    4,
-)
-"""The first release tells how many nodes are in use, and so how few labels there can be."""
-NODES_NO_LONGER: Pair = (
-    [[1, 0, 0, 2], [0, 1, 0, 1], [0, 17, 12, 0], [1, 0, 0, 0]],
-    [[0, 11, 0, 1], [1, 1, 0, 0], [1, 1, 0, 1], [19, 1, 0, 0]],
-    False,
-    3,
-)
-"""It tells so of nodes that are no longer in use, too."""
-NODES_THAT_CAME: Pair = (
-    [[2, 2, 14, 0], [1, 9, 1, 0], [0, 0, 1, 2], [0, 7, 1, 1]],
-    [[2, 2, 29, 1], [13, 13, 3, 0], [1, 0, 1, 2], [0, 8, 1, 2]],
-    True,
-    4,
-)
-"""Of each node that is new in use a label came."""
-
-
-@st.composite
-def pairs(draw: st.DrawFn) -> Pair:
-    size = st.one_of(st.just(0), st.integers(1, 8), st.integers(1, 40))
-    supports = st.lists(st.lists(size, min_size=4, max_size=4), min_size=4, max_size=4)
-    old, came, contained = draw(supports), draw(supports), draw(st.booleans())
-    now = [list(map(sum, zip(*both, strict=True))) for both in zip(old, came, strict=True)]
-    min_cell = draw(st.integers(3, 11))
-    for release in (old, came, now):
-        assume(sum(map(sum, release)) >= 4 * min_cell)
-    return old, now if contained else came, contained, min_cell
-
-
-def beside_each_other(pair: Pair) -> tuple[AuditResult, AuditResult]:
-    """Both releases, an instance for each label; the later one held against the first."""
-    old, now, _, min_cell = pair
-    policy = Policy(min_cell=min_cell, depth_loss=Threshold(value=0, reason="Any is reported."))
-
-    def run(supports: Supports, reference: AuditResult | None = None) -> AuditResult:
-        leaves = zip(chain.from_iterable(supports), chain.from_iterable(LEAVES), strict=True)
-        counted = [(times, [leaf]) for times, leaf in leaves]
-        dataset = labelled(DEEP, repeated(counted), persons=True)
-        return run_audit(dataset, policy, reference=reference)
-
-    first = run(old)
-    return first, run(now, first)
-
-
-def told_by_depths(pair: Pair) -> list[str]:
-    """Small labels by depth that both views narrow."""
-    old, now, contained, min_cell = pair
-    first, second = beside_each_other(pair)
-    found = read_depths(first.shared(), second.shared(), contained=contained)
-    labels = ([0, *map(sum, release)][-len(found.depths) :] for release in (old, now))
-    return list(narrowed_depths(found, *labels, min_cell))
-
-
-@pytest.mark.slow
-@given(pairs())
-@example(FEW_AT_ONE)
-@example(FEW_LEFT_ONE)
-@example(FEW_AT_TWO)
-@example(TOLD_BY_THE_FIRST)
-@example(CODES_TAKEN_AWAY)
-@example(AS_MANY_AS_NODES)
-@example(NODES_THEN)
-@example(NODES_NO_LONGER)
-@example(NODES_THAT_CAME)
-@examples(30)
-def test_labels_by_depth_leave_each_small_one_possible(pair: Pair) -> None:
-    assert told_by_depths(pair) == []
-
-
-@pytest.mark.parametrize("pair", [FEW_AT_ONE, FEW_LEFT_ONE, FEW_AT_TWO, TOLD_BY_THE_FIRST])
-def test_depths_each_withheld_alone_tell_small_ones(
-    pair: Pair, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(protection, "to_withhold", lambda *_: [])
-
-    assert told_by_depths(pair) != []

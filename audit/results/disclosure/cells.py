@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Literal, TypeAlias
 
@@ -100,6 +100,7 @@ class Release:
         supports: Number of instances that carry each node, for nodes in use.
         labels: Nodes that are a label of some instance, with their depth.
         residual: Residual nodes.
+        direct: Number of instances with each label itself, where others lie below it.
     """
 
     labelled: int
@@ -108,6 +109,7 @@ class Release:
     supports: Mapping[str, int]
     labels: Mapping[str, int]
     residual: frozenset[str]
+    direct: Mapping[str, int] = field(default_factory=dict)
 
     @cached_property
     def _labels_below(self) -> dict[str, list[int]]:

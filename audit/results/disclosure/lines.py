@@ -1,123 +1,113 @@
-"""Lines that add up to a known total in two releases, such as labels by depth.
+"""Parts that add up to lines, and lines that add up to a known total, in two releases.
 
-Of each line there are three counts: in the earlier release, in the later one, and what came between
-them. Their ranges bound a polygon with sides in three directions only; so does the sum of several
-such polygons, which is bounded by the sums of their ranges. What a line can be beside all others
-therefore needs no linear program.
+Such are the instances with each label, and the labels at each depth. Of each there are three
+counts: in the earlier release, in the later one, and what came between them. Their ranges bound a
+polygon with sides in three directions only; so does the sum of several such polygons, which is
+bounded by the sums of their ranges. What one can be beside all others therefore needs no linear
+program.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import TypeAlias
+from bisect import bisect_left
+from collections.abc import Callable, Sequence
+from typing import TypeAlias, TypeVar
 
-from audit.results.disclosure.quantity import is_small
+import numpy as np
+from numpy.typing import NDArray
 
-Ends: TypeAlias = tuple[int, int]
-Ranges: TypeAlias = tuple[Ends, Ends, Ends]
-"""Least and greatest count in the earlier release, in the later one, and of what came."""
+Counts: TypeAlias = NDArray[np.int64]
+"""Counts in the earlier release, in the later one, and their difference, shape (n, 3)."""
+Ranges: TypeAlias = tuple[Counts, Counts]
+"""Least and greatest of such counts, each of shape (n, 3)."""
+
+Step = TypeVar("Step")
 
 
-@dataclass(frozen=True)
-class Line:
-    """A line of two releases.
+def left_possible(
+    parts: Ranges, of: Counts, lines: Ranges, totals: Counts
+) -> tuple[Ranges, Ranges]:
+    """What each part and each line can be beside all others and the totals.
 
     Args:
-        counts: Its count in the earlier release, in the later one, and their difference.
-        told: What readers know of these, taken by themselves.
-        free: What they know if the later count is withheld; the same where it is so already, or
-            cannot be.
+        parts: What is known of each part by itself.
+        of: Number of the line that each part belongs to, shape (n_parts,).
+        lines: What is known of each line by itself; one without parts is 0.
+        totals: What all lines add up to, shape (3,).
     """
+    parts = _closed(parts)
+    sums = _summed(parts, of, len(lines[0]))
+    lines = _closed((np.maximum(lines[0], sums[0]), np.minimum(lines[1], sums[1])))
+    lines = _beside(lines, np.zeros(len(lines[0]), np.int64), (totals[None], totals[None]))
+    return _beside(parts, of, lines), lines
 
-    counts: tuple[int, int, int]
-    told: Ranges
-    free: Ranges
 
-
-def to_withhold(lines: Sequence[Line], totals: tuple[int, int], min_cell: int) -> list[int]:
-    """Lines whose later count tells a small one of another line together with the totals.
-
-    Protected are small counts of either release, small differences, and what is left of the totals
-    and of their difference where that is small.
+def narrower(counts: Counts, left: Ranges, free: Ranges, min_cell: int) -> NDArray[np.bool_]:
+    """Whether each small count can be less than 1 to ``min_cell - 1``, and less than is possible.
 
     Args:
-        lines: The lines; exact counts are withheld first, and the smallest first.
-        totals: What the lines add up to in the earlier release and in the later one.
+        counts: The counts; one below 0 is small where its amount is.
+        left: What each can be.
+        free: What each could be if as much as possible were withheld.
         min_cell: Smallest count that may be shown.
-
-    Returns:
-        Their places, ascending: as few that none could be shown again. Ranges that remain narrower
-        are those that are left with every later count withheld.
     """
-    sums = (*totals, totals[1] - totals[0])
-    goal = left_possible([line.free for line in lines], sums)
-    withheld: list[int] = []
+    fewer = counts < 0
+    (low, high), (least, most) = (
+        (np.where(fewer, -ends[1], ends[0]), np.where(fewer, -ends[0], ends[1]))
+        for ends in (left, free)
+    )
+    small = (counts != 0) & (np.abs(counts) < min_cell)
+    narrow = (low > np.maximum(1, least)) | (high < np.minimum(min_cell - 1, most))
+    return np.asarray(small & narrow, np.bool_)
 
-    def narrow(places: Sequence[int]) -> bool:
-        ranges = [line.free if i in places else line.told for i, line in enumerate(lines)]
-        found = left_possible(ranges, sums)
-        return any(
-            _narrower(count, ends, free, min_cell)
-            or _narrower(*_rest(total, count, ends, free), min_cell)
-            for line, its, free_ in zip(lines, found, goal, strict=True)
-            for total, count, ends, free in zip(sums, line.counts, its, free_, strict=True)
-        )
 
-    for place in sorted(range(len(lines)), key=lambda i: _order(lines[i])):
-        if not narrow(withheld):
-            break
-        if lines[place].told != lines[place].free:
-            withheld.append(place)
-    for place in withheld[::-1]:
-        fewer = [other for other in withheld if other != place]
+def fewest(steps: Sequence[Step], narrow: Callable[[Sequence[Step]], bool]) -> list[Step]:
+    """The first steps until nothing is narrow, without those that are in vain.
+
+    Args:
+        steps: What can be withheld, the least loss first.
+        narrow: Whether something is narrow after some steps; more steps never make it so, and all
+            of them leave nothing narrow.
+    """
+    first = bisect_left(range(len(steps)), True, key=lambda n: not narrow(steps[:n]))
+    taken = list(steps[:first])
+    for place in range(first)[::-1]:
+        fewer = taken[:place] + taken[place + 1 :]
         if not narrow(fewer):
-            withheld = fewer
-    return sorted(withheld)
+            taken = fewer
+    return taken
 
 
-def left_possible(lines: Sequence[Ranges], totals: tuple[int, int, int]) -> list[Ranges]:
-    """What each line can be beside all others and the totals."""
-    closed = [_closed(*line) for line in lines]
-    sums = [
-        (sum(low for low, _ in column), sum(high for _, high in column))
-        for column in zip(*closed, strict=True)
-    ]
-    return [
-        _closed(*(_beside(*told) for told in zip(line, sums, totals, strict=True)))
-        for line in closed
-    ]
+def _summed(parts: Ranges, of: Counts, n_lines: int) -> Ranges:
+    sums = np.zeros((2, n_lines, 3), np.int64)
+    for its, ends in zip(sums, parts, strict=True):
+        np.add.at(its, of, ends)
+    return sums[0], sums[1]
 
 
-def _order(line: Line) -> tuple[bool, int]:
-    least, most = line.told[1]
-    return least < most, line.counts[1]
-
-
-def _beside(own: Ends, sums: Ends, total: int) -> Ends:
-    """The range that a total leaves a line, where lines add up to these sums."""
+def _beside(own: Ranges, of: Counts, wholes: Ranges) -> Ranges:
+    """The ranges that wholes leave what adds up to them."""
     low, high = own
-    return max(low, total - (sums[1] - high)), min(high, total - (sums[0] - low))
-
-
-def _closed(before: Ends, now: Ends, came: Ends) -> Ranges:
-    """Ranges of two counts and their difference, each as narrow as the other two leave it."""
-    return (
-        (max(before[0], now[0] - came[1]), min(before[1], now[1] - came[0])),
-        (max(now[0], before[0] + came[0]), min(now[1], before[1] + came[1])),
-        (max(came[0], now[0] - before[1]), min(came[1], now[1] - before[0])),
+    least, most = _summed(own, of, len(wholes[0]))
+    return _closed(
+        (
+            np.maximum(low, wholes[0][of] - (most[of] - high)),
+            np.minimum(high, wholes[1][of] - (least[of] - low)),
+        )
     )
 
 
-def _rest(total: int, count: int, ends: Ends, free: Ends) -> tuple[int, Ends, Ends]:
-    """The same of all other lines together."""
-    return total - count, (total - ends[1], total - ends[0]), (total - free[1], total - free[0])
-
-
-def _narrower(count: int, ends: Ends, free: Ends, min_cell: int) -> bool:
-    """Whether a small count is left less than 1 to ``min_cell - 1``, and less than is possible."""
-    (low, high), (least, most) = ends, free
-    if count < 0:
-        low, high, least, most = -high, -low, -most, -least
-    narrow = low > max(1, least) or high < min(min_cell - 1, most)
-    return narrow and is_small(abs(count), min_cell)
+def _closed(ranges: Ranges) -> Ranges:
+    """Ranges of two counts and their difference, each as narrow as the other two leave it."""
+    (before, now, came), (before_most, now_most, came_most) = (ends.T for ends in ranges)
+    low = (
+        np.maximum(before, now - came_most),
+        np.maximum(now, before + came),
+        np.maximum(came, now - before_most),
+    )
+    high = (
+        np.minimum(before_most, now_most - came),
+        np.minimum(now_most, before_most + came_most),
+        np.minimum(came_most, now_most - before),
+    )
+    return np.stack(low, axis=1), np.stack(high, axis=1)

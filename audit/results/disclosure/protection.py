@@ -7,16 +7,16 @@ withheld, the smallest first.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from types import MappingProxyType
-
-import numpy as np
+from typing import TypeAlias
 
 from audit.results.disclosure.cells import Cell, Release, carried
 from audit.results.disclosure.earlier import Earlier
-from audit.results.disclosure.lines import Line, Ranges, to_withhold
+from audit.results.disclosure.label_sums import LabelSums, Left
+from audit.results.disclosure.lines import fewest
 from audit.results.disclosure.quantity import is_small, shown_count, shown_parts
 from audit.results.disclosure.sight import (
     NEW,
@@ -29,6 +29,8 @@ from audit.results.disclosure.sight import (
     seen_whole,
 )
 
+Step: TypeAlias = tuple[bool, bool, int, Cell, str]
+"""A count and how it is withheld, after what is lost: of a node, a bound before, how many."""
 FEW = 3
 """Largest number of children without a published count whose parent's count can disclose one."""
 
@@ -83,10 +85,10 @@ def protected(
         totals.setdefault(release.same(cell), set()).update(written)
     before = None if earlier is None else earlier.renamed(release)
     known = dict(sorted(same.items()))
-    beside_it = Earlier(0, 0, {}, {}) if others is None else others.renamed(release)
-    return _Protection(release, min_cell, known, tuple(shares), totals, before, beside_it).of(
-        counts
-    )
+    none = Earlier(0, 0, {}, {})
+    beside_it = none if others is None else others.renamed(release)
+    every = tuple(shares), totals, before, earlier or none, beside_it
+    return _Protection(release, min_cell, known, *every).of(counts)
 
 
 def left_possible(
@@ -115,6 +117,7 @@ class _Protection:
     shares: tuple[tuple[Cell, Cell], ...]
     beside: Mapping[Cell, Collection[int]]
     earlier: Earlier | None
+    before: Earlier
     others: Earlier
     told: dict[Cell, int | str] = field(default_factory=dict)
 
@@ -126,9 +129,8 @@ class _Protection:
             for part in PARTS:
                 for form in self._small_forms(part):
                     self._protect(form, part, self.earlier)
-        for depth in sorted(set(self.release.labels.values())):
-            self._hide_two_at(depth)
         self._tell_depths()
+        self._free_sums()
         for cell in self.counts:
             self._raise_sides(cell)
         return {cell: self.told[self.release.same(cell)] for cell in asked}
@@ -173,16 +175,6 @@ class _Protection:
             if isinstance(bound, str) and bound[0] == ">" and int(bound[1:]) < implied:
                 self.told[side] = f">{implied}"
 
-    def _hide_two_at(self, depth: int) -> None:
-        """Withhold the smallest label of a depth where one alone is hidden: the sum is known."""
-        labels = [label for label, its in self.release.labels.items() if its == depth]
-        cells = [Cell((self.release.at(label),)) for label in labels]
-        known = {cell for cell in cells if self.others.exact(cell) is not None}
-        shown = [c for c in cells if isinstance(self.told.get(c), int) and c not in known]
-        if len(cells) - len(shown) - len(known) == 1 and shown:
-            chosen = min(shown, key=lambda cell: (self.counts[cell], cell))
-            self.told[chosen] = f">{self.min_cell - 1}"
-
     def _tell_depths(self) -> None:
         """Tell labels by depth as lines of their total; withheld ones as ``>0``."""
         cells = sorted(
@@ -192,29 +184,36 @@ class _Protection:
         for cell, line in zip(cells, alone, strict=True):
             bound = str(self.told[cell]).startswith(">")
             self.told[cell] = ">0" if line is None or bound else line
-        if self.earlier is None:
+
+    def _free_sums(self) -> None:
+        """Withhold what labels, labels by depth and all labels tell of each other.
+
+        The labels at a depth go first, then counts of nodes; exact ones before bounds.
+        """
+        holds = self.earlier is None or self.earlier.lies_within(self._published, self.release)
+        sums = LabelSums.of(self.release, self._published, self.before, contained=holds)
+        steps = [step for cell in filter(sums.bears, self.counts) for step in self._looser(cell)]
+        steps.sort()
+
+        def left(some: Sequence[Step]) -> Left:
+            told = self.told | {cell: value for *_, cell, value in some}
+            shown = _without_shares(told, self.shares)
+            return sums.left({c: self._range(c, shown.get(c)) for c in self._published})
+
+        free = left(steps)
+        for *_, cell, value in fewest(steps, lambda s: sums.narrow(left(s), free, self.min_cell)):
+            self.told[cell] = value
+
+    def _looser(self, cell: Cell) -> Iterator[Step]:
+        """How a count can be withheld, in the order of what is lost."""
+        told, floor = self.told[cell], f">{self.min_cell - 1}"
+        if not self.counts[cell] or not self._tells_more(cell):
             return
-        contained = self.earlier.lies_within(self._published, self.release)
-        lines = [self._line(cell, self.earlier, contained=contained) for cell in cells]
-        totals = self.earlier.assertions, self.release.assertions
-        for place in to_withhold(lines, totals, self.min_cell):
-            self.told[cells[place]] = ">0"
-
-    def _line(self, cell: Cell, earlier: Earlier, *, contained: bool) -> Line:
-        """Labels at a depth, then and now, with what is known of both."""
-        now, then = self.counts[cell], earlier.counted(cell) or 0
-        labels = np.flatnonzero(self.release.members(cell.meets[0]))
-        names = list(self.release.labels)
-        used = (earlier.counted(Cell((self.release.at(names[i]),))) for i in labels)
-        added = sum(not count for count in used) if contained else 0
-        before = earlier.ranges.get(cell, (0, earlier.assertions))
-        came = added if contained else -before[1], self.release.assertions
-
-        def ranges(told: int | str) -> Ranges:
-            low, high = self._range(cell, told)
-            return before, (max(low, len(labels)), high), came
-
-        return Line((then, now, now - then), ranges(self.told[cell]), ranges(">0" if now else 0))
+        by_node, bound, count = not cell.of_labels, isinstance(told, str), self.counts[cell]
+        if by_node and told != floor and self._range(cell, told)[0] >= self.min_cell:
+            yield by_node, bound, count, cell, floor
+            bound = True
+        yield by_node, bound, count, cell, ">0"
 
     def _small_forms(self, part: Part) -> list[Form]:
         """What must stay possible from 1 to ``min_cell - 1``, without what is so trivially."""
@@ -320,7 +319,7 @@ class _Protection:
             open_, key=lambda c: (isinstance(self.told[c], str), self.counts[c], c), default=None
         )
 
-    def _range(self, cell: Cell, told: int | str) -> tuple[int, int]:
+    def _range(self, cell: Cell, told: int | str | None) -> tuple[int, int]:
         """Least and most of a count, as it is told here and in other views."""
         low, high = possible(told, self.release.total(cell), self.min_cell)
         least, most = self.others.ranges.get(cell, (low, high))

@@ -24,6 +24,7 @@ from audit.results.disclosure import (
     count,
     labelled_below,
     protected,
+    together,
 )
 from audit.results.disclosure.earlier_table import earlier_frame, earlier_of
 from audit.results.findings import CheckResult, Finding
@@ -156,6 +157,20 @@ def test_where_instances_were_taken_away_each_count_is_still_protected() -> None
 
     assert alone == counts
     assert (told[carried("a")], told[carried("c")]) == (">10", 120)
+
+
+def test_what_the_earlier_release_knows_in_part_is_no_small_count_of_it() -> None:
+    """All with ``a`` have ``b`` too; how many had both is not known, only that four had ``a``."""
+    then = {carried("a"): 4, carried("b"): 100, carried("c"): 100}
+    ranges = {cell: (1, 10) if n < MIN_CELL else (n, n) for cell, n in then.items()}
+    counts = {carried("a"): 60, carried("b"): 200, carried("c"): 150}
+    counts[together(carried("a"), carried("b"))] = 60
+    supports = {cell.meets[0][1]: n for cell, n in counts.items() if len(cell.meets) == 1}
+    told = protected(
+        counts, release(supports, 350), MIN_CELL, earlier=Earlier(200, 204, then, ranges)
+    )
+
+    assert told == counts
 
 
 def test_an_earlier_release_that_cannot_be_is_no_reason_to_withhold() -> None:

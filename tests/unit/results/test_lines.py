@@ -1,140 +1,144 @@
-"""Lines of a known total in two releases: what they leave possible, and no more withheld."""
+"""Parts of lines of a known total in two releases: what they leave possible, and what is small."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from itertools import product
+from itertools import accumulate, product
 
+import numpy as np
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from audit.results.disclosure.lines import Line, Ranges, left_possible, to_withhold
+from audit.results.disclosure.lines import Counts, Ranges, fewest, left_possible, narrower
 
 MIN_CELL = 4
-Drawn = list[tuple[int, int, bool, bool]]
-"""Of each line its count before and what came, and whether these are told."""
+Drawn = list[list[tuple[int, int, bool, bool]]]
+"""Of each line its parts: a count before, what came, and whether these are told."""
+Told = list[tuple[bool, bool]]
+"""Whether each line is told, before and now."""
 
 
-def lines(drawn: Drawn, limit: int) -> list[Line]:
-    """Lines of which each count is told or not; a count that is 0 always is."""
-    found = []
-    for before, came, then, told in drawn:
-        now = before + came
-        known = (before, before) if then else (0, limit)
-        free = (1, limit) if now else (0, 0)
-        ends = (now, now) if told else free
-        found.append(
-            Line((before, now, came), (known, ends, (0, limit)), (known, free, (0, limit)))
-        )
-    return found
+def rows(*ends: tuple[int, int, int]) -> Counts:
+    return np.array(ends, np.int64).reshape(-1, 3)
 
 
-def tried(ranges: Sequence[Ranges], totals: Sequence[int]) -> list[list[set[int]]]:
-    """What each line can be, by trying all numbers: of each line before, now and what came."""
-    found: list[list[set[int]]] = [[set(), set(), set()] for _ in ranges]
+def known(counts: Counts, told: list[tuple[bool, ...]], limit: int) -> Ranges:
+    """Counts of which those before and now are told or not; what came is not."""
+    low, high = np.zeros_like(counts), np.full_like(counts, limit)
+    for place, its in enumerate(told):
+        for i in np.flatnonzero(its):
+            low[place, i] = high[place, i] = counts[place, i]
+    low[:, 2] = -limit
+    return low, high
+
+
+def of_parts(drawn: Drawn) -> tuple[Counts, Counts]:
+    """Counts of all parts, and the line of each."""
+    counts = [(before, before + came, came) for line in drawn for before, came, *_ in line]
+    of = [place for place, line in enumerate(drawn) for _ in line]
+    return rows(*counts), np.array(of, np.int64)
+
+
+def summed(counts: Counts, of: Counts, n_lines: int) -> Counts:
+    return np.array([counts[of == line].sum(axis=0) for line in range(n_lines)], np.int64)
+
+
+def tried(parts: Ranges, of: Counts, lines: Ranges, totals: Counts) -> tuple[Ranges, Ranges]:
+    """The same as `left_possible`, by trying all numbers."""
     choices = [
         [
             (before, now, now - before)
-            for before in range(own[0][0], own[0][1] + 1)
-            for now in range(own[1][0], own[1][1] + 1)
-            if own[2][0] <= now - before <= own[2][1]
+            for before in range(low[0], high[0] + 1)
+            for now in range(low[1], high[1] + 1)
+            if low[2] <= now - before <= high[2]
         ]
-        for own in ranges
+        for low, high in zip(*parts, strict=True)
     ]
+    found = []
     for chosen in product(*choices):
-        if [sum(column) for column in zip(*chosen, strict=True)][:2] == list(totals[:2]):
-            for line, counts in zip(found, chosen, strict=True):
-                for values, count in zip(line, counts, strict=True):
-                    values.add(count)
-    return found
+        counts = rows(*chosen)
+        at = summed(counts, of, len(lines[0]))
+        if np.all(lines[0] <= at) and np.all(at <= lines[1]) and np.all(at.sum(0) == totals):
+            found.append((counts, at))
+    each = [np.array(kind) for kind in zip(*found, strict=True)]
+    return tuple((kind.min(axis=0), kind.max(axis=0)) for kind in each)  # type: ignore[return-value]
 
 
-def sums(found: Sequence[Line]) -> tuple[int, int, int]:
-    before, now = (sum(line.counts[i] for line in found) for i in (0, 1))
-    return before, now, now - before
+FEW = st.tuples(st.integers(0, 2), st.integers(-1, 1), st.booleans(), st.booleans()).filter(
+    lambda part: part[0] + part[1] >= 0
+)
+LINES = st.tuples(st.lists(FEW, min_size=1, max_size=2), st.lists(FEW, min_size=1, max_size=1)).map(
+    list
+)
+BOTH = st.tuples(st.booleans(), st.booleans())
 
 
-FEW = st.tuples(st.integers(0, 3), st.integers(0, 3), st.booleans(), st.booleans())
+@given(LINES, st.lists(BOTH, min_size=2, max_size=2), st.booleans())
+@example(
+    [[(1, 2, False, False), (2, 1, True, True)], [(1, 0, True, False)]], [(True, True)] * 2, True
+)
+def test_ranges_are_those_of_all_numbers_that_there_can_be(
+    drawn: Drawn, told: Told, grown: bool
+) -> None:
+    counts, of = of_parts(drawn)
+    parts = known(counts, [one[2:] for line in drawn for one in line], 3)
+    if grown and np.all(counts[:, 2] >= 0):
+        parts[0][:, 2] = 0
+    at = summed(counts, of, len(drawn))
+    lines = known(at, told[: len(drawn)], 8)  # type: ignore[arg-type]
 
+    left = left_possible(parts, of, lines, at.sum(axis=0))
 
-@given(st.lists(FEW, min_size=1, max_size=3))
-def test_ranges_are_those_of_all_numbers_that_there_can_be(drawn: Drawn) -> None:
-    found = lines(drawn, 7)
-    ranges = [line.told for line in found]
-    totals = sums(found)
-
-    assert left_possible(ranges, totals) == [
-        tuple((min(values), max(values)) for values in line) for line in tried(ranges, totals)
-    ]
+    for own, expected in zip(left, tried(parts, of, lines, at.sum(axis=0)), strict=True):
+        np.testing.assert_array_equal(own, expected)
 
 
 def test_what_is_less_than_before_has_ranges_too() -> None:
     """Where nothing says that what came is not negative, the two totals alone bound it."""
-    ranges: list[Ranges] = [((5, 5), (0, 9), (-9, 9)), ((7, 7), (0, 9), (-9, 9))]
+    parts = rows((5, 0, -9), (7, 0, -9)), rows((5, 9, 9), (7, 9, 9))
+    lines = rows((0, 0, -99), (0, 0, -99)), rows((99, 99, 99), (99, 99, 99))
+    _, (low, high) = left_possible(parts, np.array([0, 1]), lines, np.array([12, 10, -2]))
 
-    assert left_possible(ranges, (12, 10, -2)) == [
-        ((5, 5), (1, 9), (-4, 4)),
-        ((7, 7), (1, 9), (-6, 2)),
-    ]
-
-
-def all_told(*counts: tuple[int, int]) -> list[Line]:
-    """Lines told in both releases, by counts before and now; few that came are withheld now."""
-    return lines([(b, n - b, True, not 0 < n - b < MIN_CELL) for b, n in counts], 500)
+    assert low.tolist() == [[5, 1, -4], [7, 1, -6]]
+    assert high.tolist() == [[5, 9, 4], [7, 9, 2]]
 
 
 @pytest.mark.parametrize(
-    ("counts", "places"),
+    ("count", "left", "free", "narrow"),
     [
-        ([(30, 33), (160, 240), (200, 320)], [1]),
-        ([(30, 33), (200, 320), (160, 240)], [2]),
-        ([(30, 33), (40, 43), (160, 240)], []),
-        ([(30, 31), (40, 41), (160, 240), (200, 320)], [2]),
-        ([(30, 60), (160, 240)], []),
-        ([(30, 33), (160, 160)], [1]),
-        ([], []),
+        (3, (1, 3), (0, 9), False),
+        (3, (1, 2), (0, 9), True),
+        (3, (2, 3), (0, 9), True),
+        (3, (2, 3), (2, 9), False),
+        (3, (1, 2), (0, 2), False),
+        (-3, (-3, -1), (-9, 0), False),
+        (-3, (-2, -1), (-9, 0), True),
+        (-3, (-3, -2), (-9, 0), True),
+        (-3, (-3, -2), (-9, -2), False),
+        (4, (4, 4), (0, 9), False),
+        (0, (0, 0), (0, 9), False),
     ],
 )
-def test_by_hand(counts: list[tuple[int, int]], places: list[int]) -> None:
-    found = all_told(*counts)
+def test_a_small_count_is_narrow_where_it_could_be_wider(
+    count: int, left: tuple[int, int], free: tuple[int, int], narrow: bool
+) -> None:
+    ends, most = ((np.full((1, 3), low), np.full((1, 3), high)) for low, high in (left, free))
 
-    assert to_withhold(found, sums(found)[:2], MIN_CELL) == places
-
-
-def broken(found: Sequence[Line], places: Sequence[int]) -> bool:
-    """Whether something small is narrower than it is with every later count withheld."""
-    totals = sums(found)
-    now, free = (
-        tried(ranges, totals)
-        for ranges in (
-            [line.free if i in places else line.told for i, line in enumerate(found)],
-            [line.free for line in found],
-        )
-    )
-    for line, told, most in zip(found, now, free, strict=True):
-        for total, count, values, possible in zip(totals, line.counts, told, most, strict=True):
-            for number, left, could in (
-                (count, values, possible),
-                (total - count, {total - v for v in values}, {total - v for v in possible}),
-            ):
-                if 0 < number < MIN_CELL and not left >= could & {*range(1, MIN_CELL)}:
-                    return True
-    return False
+    assert narrower(np.full((1, 3), count), ends, most, MIN_CELL).tolist() == [[narrow] * 3]
 
 
-SOME = st.tuples(st.integers(0, 3), st.integers(0, 4), st.booleans(), st.booleans())
+@given(st.integers(0, 9), st.lists(st.sets(st.integers(0, 9), max_size=4), max_size=3))
+def test_as_few_steps_as_free_all_and_none_in_vain(n: int, needed: list[set[int]]) -> None:
+    """Freed is each of some sets once one of its steps is taken; every set has one."""
+    wanted = [some & {*range(n)} for some in needed if some & {*range(n)}]
 
+    def narrow(steps: object) -> bool:
+        return any(some.isdisjoint(steps) for some in wanted)  # type: ignore[arg-type]
 
-@given(st.lists(SOME, min_size=2, max_size=3))
-@example([(1, 1, True, False), (2, 4, True, True), (3, 4, True, True)])
-@example([(3, 2, True, True), (0, 4, True, True), (2, 2, True, True)])
-@example([(1, 1, False, True), (3, 2, True, True), (0, 4, True, True)])
-@example([(0, 3, True, False), (2, 4, True, True)])
-def test_what_is_withheld_frees_the_small_ones_and_none_of_it_is_in_vain(drawn: Drawn) -> None:
-    found = lines(drawn, 7)
-    places = to_withhold(found, sums(found)[:2], MIN_CELL)
+    taken = fewest(range(n), narrow)
 
-    assert not broken(found, places)
-    for place in places:
-        assert broken(found, [other for other in places if other != place])
+    assert not narrow(taken)
+    assert all(narrow([other for other in taken if other != step]) for step in taken)
+    assert taken == sorted(taken)
+    latest = list(accumulate(map(min, wanted), max))
+    assert max(taken, default=-1) == (latest[-1] if latest else -1)

@@ -22,7 +22,7 @@ from audit.results.disclosure import (
     protected,
     together,
 )
-from audit.results.disclosure.sight import possible
+from audit.results.disclosure.sight import Sight, possible
 from fixtures.strategies import hierarchies as drawn_hierarchies
 
 MIN_CELL = 11
@@ -102,6 +102,24 @@ def test_siblings_out_of_sight_are_at_most_their_sum() -> None:
         carried("n00"), carried("small"),
     ]  # fmt: skip
     assert alone == {**fewer, carried("small"): "<11"}
+
+
+def test_each_union_of_siblings_out_of_sight_has_a_bit_of_its_own() -> None:
+    """Of both nodes above ``small`` most children are out of sight: two unions beside the sets."""
+    children = {f"{node}{n:02}": node for node in ("left", "right") for n in range(30)}
+    supports = {node: 20 + n for n, node in enumerate(children)} | {"small": 3}
+    parents = {node: (above,) for node, above in children.items()}
+    of = replace(
+        release(supports, 2000),
+        parents={**parents, "small": ("left", "right"), "left": ("top",), "right": ("top",)},
+    )
+    counts = {carried(node): support for node, support in supports.items()}
+    around = {carried(node): 1000 for node in ("left", "right")}
+    sight = Sight.of(((1, carried("small")),), of, counts | around, None, {})
+    bits = [1, *set(sight.sets.values()), *sight.rests.values()]
+
+    assert {cells[0].meets[0][1][:4] for cells in sight.rests} == {"left", "righ"}
+    assert sorted(bits) == [1 << place for place in range(len(bits))]
 
 
 def test_a_joint_that_both_supports_tell_takes_one_of_them_along() -> None:
