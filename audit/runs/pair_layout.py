@@ -12,7 +12,6 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pyarrow as pa
-import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from audit.base.disk import PassingFolder
@@ -76,7 +75,7 @@ def write_pair_layout(table: Path, nodes: pl.Series, progress: Progress = silent
     folder, total, done = PassingFolder(), int(ends["as_b"].sum()), 0
     progress(ORDERING, 0, total, "pairs")
     files = _parted(table, nodes, parts, folder.path)
-    with pq.ParquetWriter(twin_of(table), _schema(table), compression="zstd") as writer:
+    with _written(twin_of(table), _schema(table)) as writer:
         for file in files:
             for lines in _by_second_node(file):
                 writer.write_table(lines.to_arrow().cast(writer.schema))
@@ -90,6 +89,12 @@ def write_pair_layout(table: Path, nodes: pl.Series, progress: Progress = silent
 def _schema(table: Path) -> pa.Schema:
     kept = pl.read_parquet_schema(table)
     return pl.DataFrame(schema=_ENDS | {name: kept[name] for name in KEPT}).to_arrow().schema
+
+
+def _written(path: Path, schema: pa.Schema) -> pq.ParquetWriter:
+    """A file of rows; few of its fractions are alike, and none of them is looked for."""
+    alike = [field.name for field in schema if not pa.types.is_floating(field.type)]
+    return pq.ParquetWriter(path, schema, compression="zstd", use_dictionary=alike)
 
 
 def _by_second_node(file: Path) -> Iterator[pl.DataFrame]:
@@ -143,27 +148,9 @@ def _parted(table: Path, nodes: pl.Series, parts: np.ndarray, folder: Path) -> l
 
 def _blocks(table: Path, nodes: pl.Series) -> Iterator[pl.DataFrame]:
     """The pairs in their order, with numbers for nodes."""
-    ids = nodes.to_arrow()
-    with pq.ParquetFile(table, read_dictionary=list(_ENDS)) as file:
-        groups: list[int] = []
-        rows = 0
-        for group in range(file.num_row_groups):
-            groups.append(group)
-            rows += file.metadata.row_group(group).num_rows
-            if rows * 4 > ROWS_AT_ONCE or group == file.num_row_groups - 1:
-                read = file.read_row_groups(groups, columns=[*_ENDS, *KEPT])
-                ends = {end: _numbers(read[end], ids) for end in _ENDS}
-                relation = pl.col("relation").cast(pl.Enum(RELATIONS))
-                kept = pl.DataFrame(read.select(KEPT)).with_columns(relation)
-                yield pl.DataFrame(ends).hstack(kept).rechunk()
-                groups, rows = [], 0
-
-
-def _numbers(ends: pa.ChunkedArray, ids: pa.Array) -> np.ndarray:
-    """Numbers of nodes whose ids are read as dictionaries."""
-    chunks = ends.unify_dictionaries().chunks
-    if not chunks:
-        return np.empty(0, np.uint32)
-    numbers = pc.index_in(chunks[0].dictionary, ids).to_numpy().astype(np.uint32)
-    found: np.ndarray = numbers[np.concatenate([chunk.indices.to_numpy() for chunk in chunks])]
-    return found
+    ends = pl.col(*_ENDS).cast(pl.Enum(nodes)).to_physical().cast(pl.UInt32)
+    relation = pl.col("relation").cast(pl.Enum(RELATIONS))
+    pairs = pl.scan_parquet(table).select(ends, *KEPT).with_columns(relation)
+    rows = max(ROWS_AT_ONCE // 4, 1)
+    for start in range(0, pq.read_metadata(table).num_rows, rows):
+        yield pairs.slice(start, rows).collect().rechunk()
