@@ -12,6 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array, eye_array
 
+from audit.base.packages import can_compile
+
 IntArray: TypeAlias = NDArray[np.int64]
 UIntArray: TypeAlias = NDArray[np.uint64]
 BoolArray: TypeAlias = NDArray[np.bool_]
@@ -28,6 +30,8 @@ On a tree whose inner nodes have no value of their own, all three are equal."""
 
 SYNTHETIC_ROOT = "(root)"
 """Id of the root that is added above the tops of a hierarchy if there are several."""
+WORTH_COMPILING = 200_000
+"""Number of pairs from which loading the compiled loop saves time."""
 
 
 def edge_matrix(child: IntArray, parent: IntArray, n: int) -> Sparse:
@@ -101,7 +105,13 @@ def shortest_to_leaf(edges: Sparse) -> IntArray:
 
 
 def lowest_common_ancestors(
-    reach: Sparse, depth: IntArray, height: IntArray, a: IntArray, b: IntArray
+    reach: Sparse,
+    depth: IntArray,
+    height: IntArray,
+    a: IntArray,
+    b: IntArray,
+    *,
+    compiled: bool | None = None,
 ) -> IntArray:
     """Lowest common ancestor of each pair: the deepest node at or above both nodes.
 
@@ -113,6 +123,8 @@ def lowest_common_ancestors(
         height: Shape (n,).
         a: First nodes, shape (n_pairs,).
         b: Second nodes, shape (n_pairs,).
+        compiled: Whether numba's loop looks for them; None: if it is installed and worth it. They
+            are the same either way.
 
     Returns:
         Node indices, shape (n_pairs,); -1 where a pair shares no ancestor (several tops).
@@ -125,15 +137,28 @@ def lowest_common_ancestors(
     rank[by_preference] = np.arange(len(depth))
     ranked = csr_array((reach.data, rank[reach.indices], reach.indptr), shape=reach.shape)
     ranked.sort_indices()
-    start, end = ranked.indptr[:-1].astype(np.int64), ranked.indptr[1:].astype(np.int64)
+    if compiled is None:
+        compiled = len(a) >= WORTH_COMPILING and can_compile()
+    if compiled:
+        from audit.base.compiled_dag import first_shared
+
+        shared = first_shared(ranked.indices, ranked.indptr, a, b)
+    else:
+        shared = _first_shared(ranked, a, b)
+    return np.where(shared < 0, -1, by_preference[shared])
+
+
+def _first_shared(matrix: Sparse, a: IntArray, b: IntArray) -> IntArray:
+    """The first column that both rows of each pair store; -1 where they share none."""
+    start, end = matrix.indptr[:-1].astype(np.int64), matrix.indptr[1:].astype(np.int64)
     found = np.full(len(a), -1, np.int64)
     active = np.arange(len(a))
     at_a, at_b = start[a], start[b]
     while len(active):
-        rank_a, rank_b = ranked.indices[at_a], ranked.indices[at_b]
-        met = rank_a == rank_b
-        found[active[met]] = by_preference[rank_a[met]]
-        at_a, at_b = at_a + (rank_a < rank_b), at_b + (rank_b < rank_a)
+        of_a, of_b = matrix.indices[at_a], matrix.indices[at_b]
+        met = of_a == of_b
+        found[active[met]] = of_a[met]
+        at_a, at_b = at_a + (of_a < of_b), at_b + (of_b < of_a)
         on = ~met & (at_a < end[a[active]]) & (at_b < end[b[active]])
         active, at_a, at_b = active[on], at_a[on], at_b[on]
     return found

@@ -18,6 +18,7 @@ import polars as pl
 from audit.base.cores import cores
 from audit.base.disk import PassingFolder
 from audit.base.errors import InputError
+from audit.base.packages import can_compile
 from audit.base.progress import Progress, silent
 from audit.counting.added import with_added
 from audit.counting.counts import PairCount
@@ -38,7 +39,6 @@ from audit.counting.storage.spill import Arrays
 from audit.data.batches import Rows, rows_of
 from audit.data.mapping import label_counts, summed_counts
 from audit.data.sources import Source, source_of
-from audit.engine.pairs.joint import can_compile
 from audit.hierarchies.hierarchy import Hierarchy
 from audit.hierarchies.reading import load_hierarchy
 from audit.policy.policy import Policy

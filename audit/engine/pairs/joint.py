@@ -6,7 +6,6 @@ import mmap
 from collections import deque
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from importlib.util import find_spec
 from itertools import islice
 from typing import Any, TypeAlias
 
@@ -16,6 +15,7 @@ from scipy.sparse import csc_array, csr_array, triu
 
 from audit.base.cores import cores
 from audit.base.dag import Sparse
+from audit.base.packages import can_compile
 from audit.base.progress import Progress, blocks, silent
 
 _Block: TypeAlias = tuple[NDArray[Any], NDArray[np.int32], NDArray[Any]]
@@ -67,11 +67,6 @@ def increments(carried: Sparse) -> int:
     """Pairs of nodes summed over instances: the additions that an exact count of pairs takes."""
     per_instance = np.diff(carried.indptr).astype(np.int64)
     return int((per_instance * (per_instance - 1)).sum()) // 2
-
-
-def can_compile() -> bool:
-    """Whether numba is installed."""
-    return find_spec("numba") is not None
 
 
 class _Growing:

@@ -15,8 +15,8 @@ from scipy.sparse import csc_array, csr_array
 
 from audit.base.cores import cores
 from audit.base.dag import BoolArray, FloatArray, IntArray, Sparse
+from audit.base.packages import can_compile
 from audit.engine.pairs.entailed import count_entailed, in_line, joint_entailed
-from audit.engine.pairs.joint import can_compile
 from audit.engine.pairs.pair_counts import PairCounts, binary_entropy, count_pairs, support
 from audit.engine.pairs.propagation import aggregate
 from audit.engine.pairs.strata import length_histogram, merged_histogram

@@ -12,8 +12,8 @@ from scipy.sparse import csc_array, csr_array
 
 from audit.base.cores import cores
 from audit.base.dag import FloatArray, IntArray, Sparse
+from audit.base.packages import can_compile
 from audit.base.progress import Progress, blocks, silent
-from audit.engine.pairs.joint import can_compile
 from audit.engine.pairs.pair_counts import PairCounts
 from audit.engine.scores import score_loops
 

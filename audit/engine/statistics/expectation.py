@@ -11,7 +11,8 @@ import numpy as np
 
 from audit.base.cores import cores
 from audit.base.dag import FloatArray, IntArray
-from audit.engine.pairs.joint import WORTH_COMPILING, can_compile
+from audit.base.packages import can_compile
+from audit.engine.pairs.joint import WORTH_COMPILING
 from audit.engine.pairs.margins import Strata
 
 MOST_BRANCHES = 200

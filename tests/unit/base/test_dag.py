@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from audit.base import dag
+from audit.base.packages import can_compile
 from fixtures.toy import CLOSURE, DEPTH, EDGES, HEIGHT, LEVEL, NODES, PAIRS
 
 INDEX = {node: i for i, node in enumerate(NODES)}
@@ -66,9 +67,16 @@ def test_distances_of_the_toy(
 
 
 def lowest(edges: dag.Sparse, a: int, b: int) -> int:
+    """By the loop in numpy and, where numba is installed, by the compiled one."""
     depth, height = dag.longest_from_top(edges), dag.longest_to_leaf(edges)
     pair = np.array([a]), np.array([b])
-    return int(dag.lowest_common_ancestors(dag.closure(edges), depth, height, *pair)[0])
+    ways = (False, True) if can_compile() else (False,)
+    found = {
+        int(dag.lowest_common_ancestors(dag.closure(edges), depth, height, *pair, compiled=way)[0])
+        for way in ways
+    }
+    assert len(found) == 1
+    return found.pop()
 
 
 def test_lowest_common_ancestors_of_the_toy() -> None:

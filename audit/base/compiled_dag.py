@@ -1,0 +1,44 @@
+"""A loop over sparse rows, compiled by numba, with an equivalent in `audit.base.dag`.
+
+Only that imports this module, and only where numba is installed and the work is worth the wait.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+
+@njit(cache=True, nogil=True)
+def first_shared(
+    columns: NDArray[np.int32],
+    starts: NDArray[np.int32],
+    a: NDArray[np.int64],
+    b: NDArray[np.int64],
+) -> NDArray[np.int64]:
+    """The first column that both rows of each pair store.
+
+    Args:
+        columns: Columns that each row stores, ascending within it, shape (n_stored,).
+        starts: Start of each row among them, and the end of the last, shape (n_rows + 1,).
+        a: Rows, shape (n_pairs,).
+        b: Other rows, shape (n_pairs,).
+
+    Returns:
+        Columns, shape (n_pairs,); -1 where the two rows share none.
+    """
+    found = np.full(len(a), -1, np.int64)
+    for pair in range(len(a)):
+        at_a, at_b = starts[a[pair]], starts[b[pair]]
+        end_a, end_b = starts[a[pair] + 1], starts[b[pair] + 1]
+        while at_a < end_a and at_b < end_b:
+            of_a, of_b = columns[at_a], columns[at_b]
+            if of_a == of_b:
+                found[pair] = of_a
+                break
+            if of_a < of_b:
+                at_a += 1
+            else:
+                at_b += 1
+    return found
