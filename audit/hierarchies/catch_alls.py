@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cache, lru_cache
 from typing import Literal, TypeAlias, get_args
 
 from audit.base.dag import row
@@ -91,6 +91,7 @@ def read_title(title: str) -> Title:
     return Title(frozenset(words) - _EMPTY, marks, repeats)
 
 
+@cache
 def _singular(word: str) -> str:
     if len(word) > 4 and word.endswith("ies"):
         return word[:-3] + "y"

@@ -252,7 +252,9 @@ def write_tables(result: AuditResult, folder: Path, progress: Progress = silent)
     result.strata.write_parquet(restricted / "strata.parquet")
     result.branch_pairs.write_parquet(restricted / "branch_pairs.parquet")
     _write_judged(result, restricted)
-    result.pairs.sink_parquet(restricted / "pairs.parquet", row_group_size=ROWS_OF_GROUP)
+    result.pairs.sink_parquet(
+        restricted / "pairs.parquet", row_group_size=ROWS_OF_GROUP, compression_level=1
+    )
     if result.cases is not None:
         result.cases.sink_parquet(restricted / "cases.parquet")
     if result.others is not None:
