@@ -84,7 +84,7 @@ def test_nothing_carried_is_no_pair(compiled: bool, shape: tuple[int, int]) -> N
 def test_compiled_loops_count_where_numba_is_there_and_the_work_is_large() -> None:
     small = carried([{0, 1, 2}])
     with (
-        patch.object(joint, "find_spec", return_value=object()),
+        patch.object(joint, "can_compile", return_value=True),
         patch.object(joint, "_by_loops", side_effect=joint._by_products) as loops,
     ):
         joint_counts(small)
@@ -96,7 +96,7 @@ def test_compiled_loops_count_where_numba_is_there_and_the_work_is_large() -> No
 
 def test_without_numba_products_count() -> None:
     with (
-        patch.object(joint, "find_spec", return_value=None),
+        patch.object(joint, "can_compile", return_value=False),
         patch.object(joint, "WORTH_COMPILING", 0),
         patch.object(joint, "_by_loops", side_effect=AssertionError),
     ):
