@@ -95,7 +95,7 @@ def judge_pairs(
     finds = Finds(scan, found, np.arange(len(found.pair)))
     finds = finds[that_matter(finds, strata, rules)]
     known_pairs = associations(hierarchy, policy)
-    in_use = strata.labelled.any(axis=0)
+    in_use = strata.labelled.sum(axis=0) > 0
     association = first_association(hierarchy, known_pairs, in_use, *finds.ends)
     reported = finds[np.flatnonzero(association < 0)]
     verdicts = _verdicts(known, expected, more, chosen, reported)
