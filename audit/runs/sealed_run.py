@@ -65,6 +65,8 @@ class RestrictedManifest(BaseModel):
 LISTING = f"{RESTRICTED}/{MANIFEST}"
 """Path of the manifest of the restricted files."""
 
+NO_RESTRICTED = f"the run has no {RESTRICTED}/: only what may be shared is here"
+
 
 _Kind = TypeVar("_Kind", Manifest, RestrictedManifest)
 
@@ -104,6 +106,11 @@ class SealedRun:
             )
 
     @property
+    def has_restricted(self) -> bool:
+        """Whether any restricted file is there."""
+        return any(name.startswith(f"{RESTRICTED}/") for name in self.found)
+
+    @property
     def kind(self) -> FolderKind:
         """What the folder is, by its content file; a run where it has none."""
         return next((kind for kind in VERSIONS if kind.content in self.found), RUN)
@@ -139,6 +146,11 @@ class SealedRun:
             return None
         return manifest if whole and manifest.seal == seal_of(told) else None
 
+    @property
+    def keyed(self) -> bool:
+        """Whether an intact manifest says that a key sealed the restricted files."""
+        return self.manifest is not None and self.manifest.restricted is not None
+
     def keyed_as(self, key: SealKey) -> bool:
         """Whether the manifest holds the keyed digest of the manifest of the restricted files."""
         kept = self.manifest.restricted if self.manifest else None
@@ -164,8 +176,10 @@ class SealedRun:
         """
         listing = LISTING if restricted else MANIFEST
         if (self.listing if restricted else self.manifest) is None:
-            gone = listing not in self.found
-            return (f"there is no {listing}" if gone else f"{listing} is not as it was sealed",)
+            if listing in self.found:
+                return (f"{listing} is not as it was sealed",)
+            shared_alone = restricted and not self.has_restricted
+            return (NO_RESTRICTED if shared_alone else f"there is no {listing}",)
         found, listed = (
             {name for name in names if name.startswith(f"{RESTRICTED}/") == restricted}
             for names in (self.found - {listing}, self.outputs.keys())
@@ -285,8 +299,7 @@ def refuse_faults(run: Path, faults: Sequence[str]) -> None:
 
 def refuse_lost_key(folder: Path, key: SealKey | None, *, forced: bool) -> None:
     """Raise InputError if a run sealed with a key would be resealed without it."""
-    manifest = SealedRun(folder).manifest
-    if manifest and manifest.restricted and not key and not forced:
+    if SealedRun(folder).keyed and not key and not forced:
         raise InputError(
             "the key that the run is sealed with is required",
             found="none",

@@ -25,7 +25,7 @@ from audit.runs.manifest import MANIFEST, RESTRICTED, RESULT
 from audit.runs.read import read_run
 from audit.runs.rendered import comparable, one_way, read_html, read_pdf
 from audit.runs.seal_key import SealKey, with_keyed_data
-from audit.runs.sealed_run import LISTING, Input, SealedRun
+from audit.runs.sealed_run import LISTING, NO_RESTRICTED, Input, SealedRun
 from audit.runs.settings import Judging, Settings
 
 Outcome: TypeAlias = Literal["holds", "does not hold", "not checked"]
@@ -118,17 +118,16 @@ def _files(run: SealedRun) -> Verdict:
 
 def of_restricted(run: SealedRun, key: SealKey | None) -> Verdict:
     """Verify the restricted files, which are sealed only if there is a key."""
-    keyed = run.manifest is not None and run.manifest.restricted is not None
-    if not any(name.startswith(f"{RESTRICTED}/") for name in run.found):
-        return Verdict("restricted", UNCHECKED, f"the run has no {RESTRICTED}/")
+    if not run.has_restricted:
+        return Verdict("restricted", UNCHECKED, NO_RESTRICTED)
     if faults := run.faults(restricted=True):
         return Verdict("restricted", FAILS, "; ".join(faults))
-    if key and keyed and not run.keyed_as(key):
+    if key and run.keyed and not run.keyed_as(key):
         return Verdict("restricted", FAILS, f"{LISTING} is not what this key sealed")
     listed = f"{len(run.listing.outputs) if run.listing else 0} files as {LISTING} lists them"
-    if key and keyed:
+    if key and run.keyed:
         return Verdict("restricted", HOLDS, f"{listed}, sealed with the key")
-    why = "add --seal-key" if keyed else f"no key seals {LISTING}"
+    why = "add --seal-key" if run.keyed else f"no key seals {LISTING}"
     return Verdict("restricted", UNCHECKED, f"{listed}; {why}")
 
 
@@ -152,7 +151,7 @@ def _tables(run: SealedRun) -> tuple[Verdict, Verdict]:
     if not run.listing:
         blocked = blocked or run.faults(restricted=True)[0]
     if blocked or not tables:
-        return neither(UNCHECKED, blocked or f"the run has no {RESTRICTED}/")
+        return neither(UNCHECKED, blocked or f"{RESTRICTED}/ has no tables")
     try:
         result = read_run(run.folder, unsealed=True)
         given, apart = to_json_bytes(result.shared()), list(disagreements(result))
