@@ -166,8 +166,8 @@ class ExploredRun(Protocol):
         """Day that the run was made or judged; None if it is not known."""
 
     @property
-    def reference(self) -> str | None:
-        """Folder of the earlier run that it was judged beside; None without one."""
+    def judged_with(self) -> Sequence[str]:
+        """Options besides the policy that `audit judge` needs to judge it again as it was."""
 
     @property
     def shared(self) -> Mapping[str, Any]:

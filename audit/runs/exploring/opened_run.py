@@ -84,7 +84,7 @@ def open_run(
         _partners(folder, result),
         {part.name: part_tables(folder, part) for part in result.parts},
         day=day,
-        reference=_reference(folder),
+        judged_with=_judged_with(folder),
         shows_instances=show_instances,
         media=None if media is None else MediaFile(media, result),
     )
@@ -124,13 +124,15 @@ def open_shared(
     refuse_no_run(folder)
     refuse_faults(folder, () if unsealed else SealedRun(folder).faults(restricted=False))
     shared = read_json(folder / RESULT)
-    return SharedRun(name, str(folder), shared, day, reference=_reference(folder))
+    return SharedRun(name, str(folder), shared, day, judged_with=_judged_with(folder))
 
 
-def _reference(folder: Path) -> str | None:
-    """Folder of the earlier run that a run was judged beside; None without one."""
-    read = (one.path.parent for one in SealedRun(folder).inputs if one.role == "reference")
-    return next(map(str, read), None)
+def _judged_with(folder: Path) -> Sequence[str]:
+    """The earlier run that a run was judged beside, and the key that it was sealed with."""
+    run = SealedRun(folder)
+    read = [str(one.path.parent) for one in run.inputs if one.role == "reference"]
+    beside = ["--reference", *read[:1]] if read else []
+    return [*beside, "--seal-key", "FILE"] if run.keyed else beside
 
 
 class SharedRun:
@@ -147,10 +149,10 @@ class SharedRun:
         shared: Mapping[str, Any],
         day: date | None,
         *,
-        reference: str | None = None,
+        judged_with: Sequence[str] = (),
     ) -> None:
         self.name, self.folder, self.shared, self.day = name, folder, shared, day
-        self.reference = reference
+        self.judged_with = judged_with
         self.has_model = shared["ledger"]["predictions"] is not None
         self._titles = told_titles(shared)
         tree = shared["overview"]["tree"]
@@ -253,13 +255,13 @@ class FullRun:
         tables: Mapping[str, Mapping[str, ExploredTable]],
         *,
         day: date | None,
-        reference: str | None = None,
+        judged_with: Sequence[str] = (),
         shows_instances: bool,
         media: Media | None,
     ) -> None:
         self._partners, self._tables, self.day = partners, tables, day
         self.name, self.folder, self.shared, self._result = name, folder, shared, result
-        self.reference = reference
+        self.judged_with = judged_with
         self.shows_instances, self.media = shows_instances, media
         self.has_model = result.model is not None
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Awaitable, Callable, Collection, Mapping
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, fields
 from functools import partial
 from http import HTTPStatus
@@ -81,7 +81,7 @@ def routes(site: Site) -> list[Route]:
             "judged",
             finding,
             choice=choice,
-            command=_command(site.run.folder, choice.path, site.run.reference),
+            command=_command(site.run.folder, choice.path, site.run.judged_with),
         )
 
     return [
@@ -91,11 +91,10 @@ def routes(site: Site) -> list[Route]:
     ]
 
 
-def _command(run: str, policy: str, reference: str | None) -> str:
+def _command(run: str, policy: str, options: Sequence[str]) -> str:
     """The command that judges the run again by the policy file, as a shell takes it."""
-    beside = [] if reference is None else ["--reference", reference]
     folder = f"./{run}" if run.startswith("-") else run
-    return shlex.join(["audit", "judge", folder, "--policy", policy, *beside])
+    return shlex.join(["audit", "judge", folder, "--policy", policy, *options])
 
 
 def _answering(site: Site, answer: _Answer) -> Callable[[Request], Awaitable[Response]]:

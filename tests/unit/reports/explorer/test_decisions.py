@@ -10,7 +10,7 @@ import shutil
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
-from datetime import date, timedelta
+from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
 from urllib.parse import urlencode
 
@@ -19,6 +19,10 @@ import pytest
 from audit.policy.reading import load_policy
 from audit.runs.exploring.opened_run import open_run, open_shared
 from audit.runs.exploring.policy_editor import EditedPolicy
+from audit.runs.manifest import seal
+from audit.runs.read import read_run
+from audit.runs.seal_key import read_key
+from audit.runs.verify import verify_run
 from fixtures.explored import Answer, Visitor, served
 from fixtures.sample_runs import run_command
 
@@ -121,17 +125,42 @@ def test_the_command_names_the_earlier_run_that_it_was_judged_beside(
     run, file = shutil.copytree(folder, tmp_path / "run"), tmp_path / "policy.toml"
     file.write_text("# Ours.\n")
     run_command("judge", run, "--policy", file, "--reference", folder, "--no-pdf")
-    assert open_shared(run, "run").reference == str(folder)
+    beside = ["--reference", str(folder)]
+    assert open_shared(run, "run").judged_with == beside
+    page = _page_of_decision(run, file)
+    command = _command(page)
+
+    assert "sealed with a key" not in page
+    assert command == [*JUDGE, str(run), "--policy", str(file), *beside]
+    run_command(*command[1:], "--no-pdf")
+    assert open_run(run, "run").judged_with == beside
+
+
+def test_the_command_asks_for_the_key_that_the_run_is_sealed_with(
+    folder: Path, tmp_path: Path
+) -> None:
+    run, file = shutil.copytree(folder, tmp_path / "run"), tmp_path / "policy.toml"
+    key = tmp_path / "key"
+    key.write_bytes(bytes(range(32)))
+    seal(run, read_run(run), command=[], started=datetime.now(UTC), key=read_key(key))
+    page = _page_of_decision(run, file)
+    command = _command(page)
+
+    assert command == [*JUDGE, str(run), "--policy", str(file), "--seal-key", "FILE"]
+    assert "<code>FILE</code> stands for the file of that key" in page
+    run_command(*command[1:-1], key, "--no-pdf")
+    verdicts = {one.name: one.outcome for one in verify_run(run, key=read_key(key))}
+    assert verdicts["restricted"] == "holds"
+
+
+def _page_of_decision(run: Path, file: Path) -> str:
+    """The page that follows a decision on a run's first finding."""
     with served(open_run(run, "run"), EditedPolicy(file)) as visitor:
         visitor.enter()
         window = Window(visitor, run, file)
         shown = window.send("/judging", decided(window)).text
         written = window.send("/judging/write", fields(shown, "/judging/write"))
-        command = _command(visitor.get(written.headers["location"]).text)
-
-    assert command == [*JUDGE, str(run), "--policy", str(file), "--reference", str(folder)]
-    run_command(*command[1:], "--no-pdf")
-    assert open_run(run, "run").reference == str(folder)
+        return visitor.get(written.headers["location"]).text
 
 
 @pytest.mark.slow
