@@ -13,7 +13,7 @@ import typer
 from audit.base.errors import InputError
 from audit.cli.options import INPUT, OUTPUT, POLICY, Force, RunFolder
 from audit.cli.output import user_mistakes
-from audit.cli.rendering import imprint_of_run
+from audit.cli.rendering import imprint_of_run, name_of_run
 
 Port = Annotated[
     int,
@@ -82,12 +82,8 @@ def explore(
         require_explorer()
         _refuse_unshown(media, show_instances and static is None)
         folders = [run, *(beside or ())]
-        imprints = [imprint_of_run(folder) for folder in folders]
-        names = [
-            imprint.title or imprint.name or folder.resolve().name
-            for imprint, folder in zip(imprints, folders, strict=True)
-        ]
-        day = imprints[0].day
+        names = [name_of_run(folder) for folder in folders]
+        day = imprint_of_run(run).day
         if static is not None:
             _refuse_several(folders)
             _refuse_of_window(

@@ -39,12 +39,26 @@ def imprint_of(settings: Mapping[str, Any], judging: Mapping[str, Any] | None = 
 
 def imprint_of_run(folder: Path) -> Imprint:
     """The same of a run in its folder."""
+    manifest = _manifest_of(folder)
+    return imprint_of(manifest.get("settings") or {}, manifest.get("judging"))
+
+
+def name_of_run(folder: Path) -> str:
+    """What a run is called: what its report is called, else the name of its folder."""
+    from reports.chapters.imprint import named
+
+    identity = _manifest_of(folder).get("identity") or {}
+    data = identity.get("data") or {"title": ""}
+    return named(imprint_of_run(folder), data) or folder.resolve().name
+
+
+def _manifest_of(folder: Path) -> Mapping[str, Any]:
+    """What the manifest of a run says; nothing where there is none."""
     from audit.base.files import read_json
     from audit.runs.manifest import MANIFEST
 
     manifest = read_json(folder / MANIFEST) if (folder / MANIFEST).is_file() else {}
-    told = manifest if isinstance(manifest, dict) else {}
-    return imprint_of(told.get("settings") or {}, told.get("judging"))
+    return manifest if isinstance(manifest, dict) else {}
 
 
 @contextmanager
@@ -115,13 +129,10 @@ def _told_apart(runs: tuple[Path, Path]) -> tuple[Imprint, Imprint]:
 
     The name of a run's folder says nothing of it, and may be another later.
     """
-    from audit.base.files import read_json
-    from audit.runs.manifest import MANIFEST
-
     old, new = map(imprint_of_run, runs)
     if old.title or new.title or old.name != new.name:
         return old, new
-    settings = (read_json(folder / MANIFEST).get("settings") or {} for folder in runs)
+    settings = (_manifest_of(folder).get("settings") or {} for folder in runs)
     models = [Path(stated.get("predictions") or "").name for stated in settings]
     if models[0] == models[1]:
         return old, new

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Literal, TypeAlias
+from typing import Literal, TypeAlias, TypeVar
 from urllib.parse import quote
 
 from audit.results.changes_since import Ids
@@ -195,6 +195,19 @@ class CheckResult:
             self.findings,
             key=lambda finding: _place(finding, finding.touched * finding.strength),
         )
+
+
+_Found = TypeVar("_Found")
+
+
+def worst_first(found: Iterable[tuple[str, int, _Found]]) -> list[_Found]:
+    """What several checks found: the worst severity first, then the first of each check first.
+
+    Args:
+        found: Severity, place among what its check found, and what was found, check by check.
+    """
+    ranked = sorted(found, key=lambda one: (SEVERITIES.index(one[0]), one[1]))
+    return [one for _, _, one in ranked]
 
 
 Place: TypeAlias = tuple[bool, int, float, str]

@@ -261,3 +261,15 @@ def test_the_plain_files_say_the_day_of_the_run_and_show_nothing_restricted(
     assert f"{date.fromisoformat(day):%B %Y}" in first
     assert "Unsuppressed" not in first
     assert "a new or an empty folder is required" in refused(run, "--static", tmp_path / "public")
+
+
+def test_a_run_is_called_as_its_report_is(run: Path, tmp_path: Path) -> None:
+    policy = tmp_path / "policy.toml"
+    policy.write_text('title = "Wards in June"\n')
+    judged = CliRunner().invoke(app, ["judge", str(run), "--policy", str(policy), "--no-pdf"])
+    assert judged.exit_code == 0, judged.output
+    done = CliRunner().invoke(app, ["explore", str(run), "--static", str(tmp_path / "public")])
+    assert done.exit_code == 0, done.output
+
+    for page in (run / "report.html", tmp_path / "public" / "index.html"):
+        assert "<h1><bdi>Wards in June</bdi></h1>" in page.read_text("utf-8"), page

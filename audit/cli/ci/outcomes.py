@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from audit.cli.options import FailOn
+from audit.results.findings import SEVERITIES, worst_first
 
 if TYPE_CHECKING:
     from audit.hierarchies.lint.linting import LintResult
@@ -14,7 +15,6 @@ if TYPE_CHECKING:
 
 State: TypeAlias = Literal["passed", "failed", "crashed", "skipped"]
 
-SEVERITIES = ("error", "warning", "note")
 _FAILING: Mapping[FailOn, tuple[str, ...]] = {
     FailOn.never: SEVERITIES[:1],
     FailOn.error: SEVERITIES[:1],
@@ -76,13 +76,12 @@ class Outcome:
 
     def ranked(self) -> list[tuple[Case, Told]]:
         """Every sentence with its check: the worst first, then the first of each check first."""
-        places = sorted(
-            (SEVERITIES.index(told.severity), rank, place)
-            for place, case in enumerate(self.cases)
+        return worst_first(
+            (told.severity, rank, (case, told))
+            for case in self.cases
             if case.state != "skipped"
             for rank, told in enumerate(case.told)
         )
-        return [(self.cases[place], self.cases[place].told[rank]) for _, rank, place in places]
 
 
 def of_audit(

@@ -17,12 +17,12 @@ from audit.cli.terminal.concept_tests import concept_tests
 from audit.cli.terminal.detected import detected
 from audit.cli.terminal.tables import LONGEST, STYLE, one_line, status_word, table
 from audit.hierarchies.dangling import dropped_sentence
+from audit.results.findings import worst_first
 from audit.results.wording import promise
 
 TOP = 5
 """Number of findings shown as sentences."""
 _STATUSES = ("error", "fail", "warn", "note")
-_SEVERITIES = ("error", "warning", "note")
 _QUIET = {"pass": "pass", "not_applicable": "not applicable"}
 _SENTENCE_END = re.compile(r"(?<=[a-z0-9)%]{3}\.) (?=[A-Z])")
 _INTERVALS = (("low", "high", "share"), ("ratio_low", "ratio_high", "ratio"))
@@ -115,13 +115,12 @@ def _ranked(checks: Sequence[Mapping[str, Any]]) -> list[tuple[str, Mapping[str,
 
     What somebody answers for is left out.
     """
-    ranked = sorted(
-        (_SEVERITIES.index(finding["severity"]), rank, place)
-        for place, check in enumerate(checks)
+    return worst_first(
+        (finding["severity"], rank, (check["name"], finding))
+        for check in checks
         for rank, finding in enumerate(check["findings"])
         if finding["waiver"] is None
     )
-    return [(checks[place]["name"], checks[place]["findings"][rank]) for _, rank, place in ranked]
 
 
 def _findings(findings: Sequence[tuple[str, Mapping[str, Any]]], shown: int) -> Group:

@@ -9,6 +9,7 @@ import polars as pl
 
 from audit.base.dag import row
 from audit.hierarchies.hierarchy import Hierarchy
+from audit.hierarchies.relations import relate_two
 from audit.results.exploration import APART, PARTNER_ORDERS, Page, PairView, Row, Source, Span
 from audit.results.result import AuditResult
 from audit.runs.exploring.partners import Partners
@@ -54,11 +55,14 @@ class PairRows:
 
     def view(self, a: str, b: str, findings: Sequence[str]) -> PairView:
         """Two different nodes beside each other."""
-        lca = self._hierarchy.lowest_common_ancestor(a, b)
+        relation, common = relate_two(
+            self._hierarchy, self._hierarchy.index(a), self._hierarchy.index(b)
+        )
+        lca = self._hierarchy.nodes[common]
         return PairView(
             a=self._node(a),
             b=self._node(b),
-            relation=self._hierarchy.relation(a, b),
+            relation=relation,
             lca=self._node(lca),
             data=self._row(a, b, "data"),
             model=None if self._result.model is None else self._row(a, b, "model"),

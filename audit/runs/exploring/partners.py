@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 import polars as pl
@@ -87,10 +87,10 @@ class RangedPartners:
         if place == len(seconds) or seconds[place] != wanted:
             return None
         row = pairs.drop("b").row(place, named=True)
-        supports = self._support[[first, second]].tolist()
-        expected = supports[0] * supports[1] / self._instances
-        of_each = {"support_a": supports[0], "support_b": supports[1]}
-        return {**of_each, "expected": expected, "lift": row["joint"] / expected, **row}
+        support_a, support_b = self._support[[first, second]].tolist()
+        expected, lift = self._if_independent(support_a, support_b, row["joint"])
+        numbers = {"support_a": support_a, "support_b": support_b, "expected": expected}
+        return {**numbers, "lift": lift, **row}
 
     def among(self, nodes: Sequence[int]) -> pl.DataFrame:
         """All pairs of some nodes; see `Partners`."""
@@ -123,16 +123,21 @@ class RangedPartners:
 
     def _shown(self, node: int, rows: pl.DataFrame) -> pl.DataFrame:
         support, joint = self._support[rows["other"].to_numpy()], rows["joint"].to_numpy()
-        expected = support * self._support[node] / self._instances
+        expected, lift = self._if_independent(support, self._support[node], joint)
         return rows.select(
             "other",
             "relation",
             pl.Series("support", support),
             "joint",
             pl.Series("expected", expected),
-            pl.Series("lift", joint / expected),
+            pl.Series("lift", lift),
             *SHOWN[3:],
         )
+
+    def _if_independent(self, support: Any, of_other: Any, joint: Any) -> tuple[Any, Any]:
+        """Instances expected with both of two independent nodes, and the lift over these."""
+        expected = support * of_other / self._instances
+        return expected, joint / expected
 
     def _together(self, node: int) -> np.ndarray:
         """Number of instances that carry a node and each other; its own are its support."""

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from hypothesis import strategies as st
 
-from audit.cli.ci.outcomes import SEVERITIES, Case, Outcome, Told
+from audit.cli.ci.outcomes import Case, Outcome, Told
+from audit.results.findings import SEVERITIES
 
 NASTY = (
     "::error::x",

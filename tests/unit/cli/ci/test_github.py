@@ -18,7 +18,8 @@ from audit.cli.ci.github import (
     inert,
     markdown,
 )
-from audit.cli.ci.outcomes import SEVERITIES, Case, Outcome, Told, of_audit
+from audit.cli.ci.outcomes import Case, Outcome, Told, of_audit
+from audit.results.findings import SEVERITIES
 from tests.unit.cli.ci.drawn import outcomes, texts, told
 
 KIND = {"error": "error", "warning": "warning", "notice": "note"}
