@@ -54,7 +54,6 @@ def measure_concepts(
     answers: pl.Series | None = None,
     seeds: int = SEEDS,
     seed: int = 0,
-    min_instances: int = LEAST_INSTANCES,
     progress: Progress = silent,
 ) -> ConceptMeasurements:
     """Run the four tests of concepts on representations, with controls, layers and nodes.
@@ -71,7 +70,6 @@ def measure_concepts(
             neither predictions nor a head.
         seeds: Number of resampled splits.
         seed: Seed of the first split.
-        min_instances: Instances below a node, and elsewhere, from which it is tested.
         progress: Progress callback.
 
     Raises:
@@ -99,7 +97,7 @@ def measure_concepts(
             progress("comparing nodes")
             labels = None if known is None else known[0]
             seen = range(seed, seed + seeds)
-            by_node = _nodes(given, labels, hierarchy, seen, min_instances)
+            by_node = _nodes(given, labels, hierarchy, seen)
     judged = judge_answers(described, pool_answers(found.answers), _judged_instances(given, found))
     counts = {
         k: len(slices(described, k) if described.crossed[k] else folds(described, k, seed))
@@ -112,7 +110,7 @@ def measure_concepts(
         baseline=source,
         predictor=PROBE if given.head is None else HEAD,
         answers_from=None if known is None else known[1],
-        parameters=_parameters(seeds, seed, min_instances),
+        parameters=_parameters(seeds, seed),
         ledger=dict(described.ledger),
         tests=test_frame(judged),
         parts=part_frame(judged),
@@ -224,7 +222,7 @@ def _judged_instances(given: _Given, found: _Found) -> IntArray:
 
 
 def _nodes(
-    given: _Given, answers: pl.Series | None, hierarchy: Hierarchy, seeds: range, least: int
+    given: _Given, answers: pl.Series | None, hierarchy: Hierarchy, seeds: range
 ) -> pl.DataFrame:
     instances = given.representations.instances
     placed = instances["labels"].list.eval(pl.element().is_in(hierarchy.nodes)).list.any()
@@ -240,7 +238,7 @@ def _nodes(
         hierarchy,
         instances["labels"][rows].to_list(),
         None if answers is None else answers[rows].to_list(),
-        least,
+        LEAST_INSTANCES,
     )
     layers = {
         name: layer[rows].astype(np.float64) for name, layer in given.representations.layers.items()
@@ -248,11 +246,11 @@ def _nodes(
     return node_frame(below, layers, given.tested, [ids[row] for row in rows.tolist()], seeds)
 
 
-def _parameters(seeds: int, seed: int, least: int) -> dict[str, float]:
+def _parameters(seeds: int, seed: int) -> dict[str, float]:
     return {
         "seeds": seeds,
         "seed": seed,
-        "min_instances": least,
+        "min_instances": LEAST_INSTANCES,
         "limit": verdicts.LIMIT,
         "margin": verdicts.MARGIN,
         "equivalence_level": verdicts.EQUIVALENCE_LEVEL,

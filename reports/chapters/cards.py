@@ -153,19 +153,16 @@ def _decision(waiver: Mapping[str, Any]) -> str:
 
 
 def evidence_lines(
-    evidence: Mapping[str, Any],
-    ratio: str = EVIDENCE["ratio"],
-    called: Mapping[str, str] = EVIDENCE,
+    evidence: Mapping[str, Any], called: Mapping[str, str] = EVIDENCE
 ) -> tuple[tuple[str, str], ...]:
     """Evidence as pairs of label and text, counts with their totals and bounds as intervals.
 
     Args:
         evidence: Published values by name.
-        ratio: Label of a ratio.
         called: Words for names.
     """
     return tuple(
-        (_line_label(name, evidence, ratio, called), _text(name, evidence))
+        (_line_label(name, evidence, EVIDENCE["ratio"], called), _text(name, evidence))
         for name in evidence
         if not _stands_elsewhere(name, evidence)
     )

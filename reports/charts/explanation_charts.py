@@ -32,7 +32,7 @@ SERIES = (
 """Colour role, mark and shape in the key of each curve of a figure, in order."""
 
 
-def means_spec(rows: Rows, title: str, *, left: int = 250, right: int = 150) -> dict[str, Any]:
+def means_spec(rows: Rows, title: str, *, left: int = 250) -> dict[str, Any]:
     """Lines with a dot, its interval, and a ring for what it is compared with; zero is marked.
 
     Args:
@@ -40,7 +40,6 @@ def means_spec(rows: Rows, title: str, *, left: int = 250, right: int = 150) -> 
             may be None.
         title: Title of the axis.
         left: Room for the labels.
-        right: Room for the counts.
     """
     drawn = numbered(rows)
     base = alt.Chart(values(drawn)).encode(y=lines())
@@ -63,7 +62,7 @@ def means_spec(rows: Rows, title: str, *, left: int = 250, right: int = 150) -> 
         left_labels(base),
         right_texts(base, "counts"),
     ]
-    return ranked(layers, len(rows), left=left, right=right)
+    return ranked(layers, len(rows), left=left, right=150)
 
 
 def curves_spec(curves: Sequence[Rows], places: Sequence[str]) -> dict[str, Any]:

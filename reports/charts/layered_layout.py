@@ -91,12 +91,6 @@ def places(
     return tuple(tuple(round(at[place] - low, 2) for place in row) for row in layered.layers)
 
 
-def crossings(layered: Layered) -> int:
-    """How many pairs of links between neighbouring layers cross."""
-    links = [link for path in layered.paths for link in pairwise(path)]
-    return _crossings(layered.layers, links)
-
-
 def _against(nodes: int, edges: Iterable[Edge]) -> tuple[bool, ...]:
     """Which edges would close a cycle with those before them."""
     above: list[set[int]] = [set() for _ in range(nodes)]

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from reports.words.parts import Badge, Verdict
-from reports.words.words import counted, listed, percent, points, span
+from reports.words.words import counted, listed, points, span
 
 EDIT: Mapping[str, str] = {
     "added": "added",
@@ -102,11 +102,6 @@ def times(ratio: float | None) -> str:
     if ratio is None:
         return "–"
     return f"× {ratio:.1f}" if ratio >= 1 else f"× {ratio:.2f}"
-
-
-def rate(value: float | None) -> str:
-    """A rate as a percentage."""
-    return percent(value)
 
 
 def chance(p: float | None) -> str:

@@ -72,11 +72,9 @@ def rendering_pdf(
         yield lambda: _typeset(first, tasks, tasks_of, limits)
 
 
-def pdf_bytes(
-    shared: Mapping[str, Any], limits: Limits | None = None, imprint: Imprint = UNNAMED
-) -> bytes:
+def pdf_bytes(shared: Mapping[str, Any], imprint: Imprint = UNNAMED) -> bytes:
     """Render the complete file; parameters and errors as in `rendering_pdf`."""
-    with rendering_pdf(shared, limits, imprint) as finished:
+    with rendering_pdf(shared, imprint=imprint) as finished:
         return finished().content
 
 

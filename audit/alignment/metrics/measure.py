@@ -23,7 +23,6 @@ from audit.alignment.metrics.streaming import ALL, Estimate, Measure, Stream
 from audit.alignment.metrics.uncertainty import UncertaintyAlignment
 from audit.base.dag import Aggregation, IntArray, Sparse
 from audit.base.progress import Progress, silent
-from audit.engine.statistics.resampling import REPLICATES
 from audit.hierarchies.hierarchy import Hierarchy
 from audit.policy.model_questions import Levels, Subgraph
 
@@ -65,7 +64,6 @@ def model_metrics(
     subgraphs: Sequence[Subgraph] = (),
     seed: int = 0,
     scopes: Sequence[str] | None = None,
-    replicates: int = REPLICATES,
     progress: Progress = silent,
 ) -> ModelMetrics:
     """Measure a model against a hierarchy, between adjacent cuts and from the leaves up.
@@ -84,7 +82,6 @@ def model_metrics(
         subgraphs: Parts of the hierarchy; each two are compared, in either order.
         seed: Seed of the bootstrap.
         scopes: Ids of nodes whose subtrees are measured too; None for `default_scopes`.
-        replicates: Number of bootstrap replicates.
         progress: Progress callback.
 
     Returns:
@@ -102,7 +99,6 @@ def model_metrics(
         decision_threshold=decision_threshold,
         scopes=default_scopes(hierarchy, gold) if scopes is None else scopes,
         seed=seed,
-        replicates=replicates,
     )
     add_all(stream, gold, scores, units, aggregation, progress)
     return _in_order(
@@ -135,7 +131,6 @@ def metric_stream(
     decision_threshold: float,
     scopes: Sequence[str],
     seed: int = 0,
-    replicates: int = REPLICATES,
 ) -> Stream:
     """A stream of every metric that such predictions allow, of all instances and of the scopes.
 
@@ -144,7 +139,7 @@ def metric_stream(
     measures = list(
         measures_of(hierarchy, moves, subgraphs, single_label, set_valued, decision_threshold)
     )
-    return Stream(hierarchy, measures, (ALL, *scopes), seed=seed, replicates=replicates)
+    return Stream(hierarchy, measures, (ALL, *scopes), seed=seed)
 
 
 def add_all(

@@ -232,9 +232,9 @@ def replicated(measure: Measure, tally: Tally, columns: slice = slice(None)) -> 
     ]
 
 
-def estimates(measure: Measure, tally: Tally, columns: slice = slice(None)) -> list[Estimate]:
-    """Estimates of one metric in every scope, from its columns of a tally."""
-    return [_estimate(found) for found in replicated(measure, tally, columns)]
+def estimates(measure: Measure, tally: Tally) -> list[Estimate]:
+    """Estimates of the only metric of a tally, in every scope."""
+    return [_estimate(found) for found in replicated(measure, tally)]
 
 
 def _estimate(found: Replicated) -> Estimate:

@@ -48,16 +48,14 @@ def wilson(k: Any, n: Any, level: float = LEVEL) -> tuple[Any, Any]:
     return (low, high) if low.ndim else (float(low), float(high))
 
 
-def newcombe(
-    share: float, n: float, elsewhere: float, n_elsewhere: float, level: float = LEVEL
-) -> tuple[float, float]:
-    """Newcombe's hybrid score interval of ``share - elsewhere``; n may be effective sample sizes.
+def newcombe(share: float, n: float, elsewhere: float, n_elsewhere: float) -> tuple[float, float]:
+    """Newcombe's 95 % interval of ``share - elsewhere``; n may be effective sample sizes.
 
     Returns:
         Lower and upper bound, which include the difference.
     """
-    low, high = wilson(share * n, n, level)
-    low_there, high_there = wilson(elsewhere * n_elsewhere, n_elsewhere, level)
+    low, high = wilson(share * n, n)
+    low_there, high_there = wilson(elsewhere * n_elsewhere, n_elsewhere)
     difference = share - elsewhere
     return (
         difference - math.hypot(share - low, high_there - elsewhere),

@@ -81,23 +81,6 @@ def agreement_of_sums(sums: FloatArray, *, equal: bool) -> RaterAgreement:
     return RaterAgreement(pairwise, fleiss if equal else np.full_like(fleiss, np.nan), alpha)
 
 
-def rater_agreement(counts: IntArray) -> RaterAgreement:
-    """Agreement of the raters of some items; each number is an array of shape ().
-
-    Args:
-        counts: Votes of each item for each category, shape (n_items, n_categories).
-
-    Raises:
-        SchemaError: If a count is negative.
-
-    >>> votes = np.array([5, 5, 5, 5, 4, 4, 1, 1, 0, 0])
-    >>> found = rater_agreement(np.column_stack([votes, 5 - votes]))
-    >>> [round(float(value), 5) for value in (found.pairwise, found.fleiss, found.alpha)]
-    [0.84, 0.66667, 0.67333]
-    """
-    return agreement_of_sums(agreement_terms(counts).sum(axis=0), equal=equal_votes(counts))
-
-
 def equal_votes(counts: IntArray) -> bool:
     """Whether all items of two votes and more have as many; counts as in `agreement_terms`."""
     votes = counts.sum(axis=1)

@@ -43,10 +43,10 @@ class SharePrior:
         a, b, weight = self._arrays
         return float(weight @ ((a + k) / (a + b + n)))
 
-    def interval(self, k: float, n: float, level: float = LEVEL) -> tuple[float, float]:
-        """Equal-tailed posterior interval of a share k of n; n may be an effective sample size."""
+    def interval(self, k: float, n: float) -> tuple[float, float]:
+        """Equal-tailed 95 % posterior interval of a share k of n; n may be an effective size."""
         a, b, weight = self._arrays
-        tail = (1 - level) / 2
+        tail = (1 - LEVEL) / 2
         low, high = _quantiles(a + k, b + n - k, weight, np.array([tail, 1 - tail]))
         return float(low), float(high)
 

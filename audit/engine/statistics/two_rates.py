@@ -8,7 +8,7 @@ import numpy as np
 from scipy.special import betainc, gammaln
 
 from audit.base.dag import FloatArray, IntArray
-from audit.engine.statistics.intervals import LEVEL, wilson
+from audit.engine.statistics.intervals import wilson
 
 Size: TypeAlias = int | IntArray
 """Size of a sample: one for all counts, or one for each, shape (n,)."""
@@ -18,9 +18,9 @@ _NEGLIGIBLE = 1e-12
 
 
 def difference_interval(
-    k_old: IntArray, n_old: Size, k_new: IntArray, n_new: Size, level: float = LEVEL
+    k_old: IntArray, n_old: Size, k_new: IntArray, n_new: Size
 ) -> tuple[FloatArray, FloatArray]:
-    """Newcombe's hybrid score interval of ``k_new / n_new - k_old / n_old``.
+    """Newcombe's hybrid score interval, at 95 %, of ``k_new / n_new - k_old / n_old``.
 
     The two Wilson intervals are squared and added (method 10 of "Interval estimation for the
     difference between independent proportions").
@@ -30,13 +30,12 @@ def difference_interval(
         n_old: Size of the old sample, positive.
         k_new: Number of instances that count in the new sample, shape (n,).
         n_new: Size of the new sample, positive.
-        level: Confidence level.
 
     Returns:
         Lower and upper bounds in [-1, 1], shape (n,), which include the differences.
     """
-    old, (low_old, high_old) = k_old / n_old, wilson(k_old, n_old, level)
-    new, (low_new, high_new) = k_new / n_new, wilson(k_new, n_new, level)
+    old, (low_old, high_old) = k_old / n_old, wilson(k_old, n_old)
+    new, (low_new, high_new) = k_new / n_new, wilson(k_new, n_new)
     difference = new - old
     below = np.hypot(new - low_new, high_old - old)
     above = np.hypot(high_new - new, old - low_old)

@@ -53,7 +53,6 @@ def measure_detection(
     predictions: AnswerRows,
     *,
     wordnet: WordNet | None = None,
-    threshold: float = THRESHOLD,
     progress: Progress = silent,
 ) -> DetectionMeasurements:
     """Measure models and baselines on the test set, or on all tuples where there is none.
@@ -62,14 +61,13 @@ def measure_detection(
         dataset: The tuples.
         predictions: Predictions of one or more models.
         wordnet: A WordNet, for the baseline that looks a concept up above its instance.
-        threshold: Score from which a tuple is predicted valid where a model only gives scores.
         progress: Progress callback.
     """
     asked = asked_of(dataset)
     ledger, known = _ledger(dataset, asked, predictions)
     progress("answering by baselines")
     references = list(baselines(dataset, asked, wordnet))
-    models = list(answers_of(asked, known, threshold))
+    models = list(answers_of(asked, known, THRESHOLD))
     scored = _Scored(asked)
     everybody = [*models, *references]
     rows: list[dict[str, Any]] = []
@@ -84,10 +82,10 @@ def measure_detection(
             list(_differences(scored, models, references)), schema=DIFFERENCES
         ),
         reliability=pl.DataFrame(list(_reliability(asked, models)), schema=RELIABILITY),
-        consistency=consistency(dataset.tuples, known, threshold),
+        consistency=consistency(dataset.tuples, known, THRESHOLD),
         coverage=pl.DataFrame(list(_coverage(asked, models)), schema=COVERAGE),
         ledger=ledger,
-        threshold=threshold,
+        threshold=THRESHOLD,
     )
 
 

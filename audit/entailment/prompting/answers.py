@@ -71,9 +71,9 @@ def _meaning(word: pl.Expr, yes: Sequence[str], no: Sequence[str]) -> pl.Expr:
     return pl.when(word.is_in(yes)).then(True).when(word.is_in(no)).then(False)
 
 
-def answer_texts(paths: Sequence[Path], columns: Mapping[str, str] | None = None) -> pl.DataFrame:
+def answer_texts(paths: Sequence[Path]) -> pl.DataFrame:
     """What models said, columns `ANSWERS`, from the files that `read_answers` reads."""
-    given = [_given(path, columns) for path in paths]
+    given = [_given(path, None) for path in paths]
     return pl.concat([pl.DataFrame(schema=ANSWERS), *(one.select(*ANSWERS) for one in given)])
 
 

@@ -25,7 +25,7 @@ from audit.explanations.agreement.evidence_measures import (
     span_f1,
 )
 from audit.explanations.agreement.instance_means import clusters_by, instance_means
-from audit.explanations.agreement.top_tokens import Compat, Ranking, peaks, ranking, row_keys
+from audit.explanations.agreement.top_tokens import Ranking, peaks, ranking, row_keys
 from audit.explanations.attributions import Attributions
 
 MARKED = 0.5
@@ -52,7 +52,6 @@ class Plausibility:
     """Scores of tokens against human evidence.
 
     Args:
-        k: The fixed k.
         rows: One row per judged row of the attributions: ``row``, ``tokens``, ``evidence`` (number
             of tokens that count as evidence), one column per measure of `METRICS`, null where
             undefined, and ``chance_*`` for those of `WITH_CHANCE`.
@@ -63,7 +62,6 @@ class Plausibility:
             ``nothing_marked``, the rows that stay but whose evidence is empty.
     """
 
-    k: int
     rows: pl.DataFrame
     means: pl.DataFrame
     ledger: Mapping[str, int]
@@ -75,7 +73,6 @@ def measure_plausibility(
     k: int = MAIN_K,
     marked: float = MARKED,
     seed: int = 0,
-    compat: Compat = None,
 ) -> Plausibility:
     """Measure how well each row of scores matches its human evidence.
 
@@ -84,7 +81,6 @@ def measure_plausibility(
         k: The fixed k, at least 1.
         marked: Share of annotators from which on a token counts as evidence, above 0.
         seed: Seed that decides between equal scores where the first k are judged.
-        compat: The rule of peaks.
 
     Raises:
         InputError: k is below 1, or the share is not above 0 and at most 1.
@@ -96,7 +92,7 @@ def measure_plausibility(
     every = attributions.rows.with_row_index("row")
     own = every.filter(~pl.col("borrowed").fill_null(False))
     judged = own.filter(pl.col("item").is_not_null())
-    values = _Judge(attributions, judged, k, marked, row_keys(judged, seed), compat).values()
+    values = _Judge(attributions, judged, k, marked, row_keys(judged, seed)).values()
     table = judged.select("row").with_columns(
         *(pl.Series(name, of).fill_nan(None) for name, of in values.items())
     )
@@ -106,7 +102,7 @@ def measure_plausibility(
         "no_evidence": len(own) - len(judged),
         "nothing_marked": int((table["evidence"] == 0).sum()),
     }
-    return Plausibility(k, table, _means(judged, values), ledger)
+    return Plausibility(table, _means(judged, values), ledger)
 
 
 @dataclass(frozen=True, eq=False)
@@ -116,7 +112,6 @@ class _Judge:
     k: int
     marked: float
     keys: UIntArray
-    compat: Compat
 
     def values(self) -> dict[str, FloatArray]:
         """Every column of the rows' table."""
@@ -171,7 +166,7 @@ class _Judge:
     ) -> Iterator[tuple[str, BoolArray]]:
         ranks = order.ranks
         yield "fixed", ranks < self.k
-        yield "dynamic", peaks(scores, self.compat)
+        yield "dynamic", peaks(scores)
         yield "evidence", ranks < total[:, None]
 
 

@@ -36,7 +36,6 @@ class MixedModel:
         warnings: What statsmodels warned of.
         n: Number of differences.
         examples: Number of examples.
-        log_likelihood: Restricted log likelihood.
     """
 
     formula: str
@@ -48,7 +47,6 @@ class MixedModel:
     warnings: tuple[str, ...]
     n: int
     examples: int
-    log_likelihood: float
 
 
 def mixed_model_data(rows: pl.DataFrame, kinds: Kinds | None = None) -> pl.DataFrame:
@@ -176,7 +174,6 @@ def _summary(
         warnings=tuple(dict.fromkeys(str(one.message) for one in told)),
         n=len(data),
         examples=data[_EXAMPLE].n_unique(),
-        log_likelihood=float(fit.llf),
     )
 
 

@@ -11,7 +11,6 @@ from reports.chapters.explanations.alignment import reasons
 from reports.chapters.explanations.evidence import against_evidence
 from reports.chapters.explanations.examples import Examples, examples
 from reports.chapters.explanations.nodes import where
-from reports.chapters.explanations.parts import PEOPLE
 from reports.chapters.labels_alone import Facts
 from reports.chapters.shown_numbers import Chapter, names
 from reports.words.explanation_words import EVIDENCE, LEFT_OUT, SUBSETS
@@ -30,18 +29,14 @@ class Explanations:
         facts: What was explained, and by how many.
         by: Sentences that name methods and models.
         read: What was read of attributions and evidence, and what was left out.
-        k: The fixed number of tokens that peaks are compared with.
         draws: Other explanations that each is held against.
-        with_people: Whether people are among those that methods are compared with.
         nodes_of: The examples that nodes are compared by, in words.
     """
 
     facts: Facts
     by: tuple[str, ...]
     read: Table
-    k: int
     draws: int
-    with_people: bool
     nodes_of: str
     reasons: Chapter | None
     where: Chapter | None
@@ -67,9 +62,7 @@ def explanations(shared: Mapping[str, Any]) -> Explanations | None:
         facts=_facts(facts),
         by=_by(facts),
         read=_read(facts),
-        k=facts["k"],
         draws=facts["draws"],
-        with_people=any(row["second"] == PEOPLE for row in found["agreement"]),
         nodes_of=SUBSETS[facts["only"]],
         reasons=reasons(found),
         where=where(found, _rate(shared["policy"])),

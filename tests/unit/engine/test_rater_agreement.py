@@ -15,7 +15,6 @@ from audit.engine.statistics.rater_agreement import (
     agreement_of_sums,
     agreement_terms,
     equal_votes,
-    rater_agreement,
 )
 from fixtures.abspyramid_paper import AGREEMENT, TABLE_1
 
@@ -23,6 +22,11 @@ COUNTS = st.lists(st.lists(st.integers(0, 4), min_size=3, max_size=3), min_size=
     lambda rows: np.array(rows, np.int64)
 )
 COMPLETE = st.lists(st.lists(st.integers(0, 2), min_size=5, max_size=5), min_size=2, max_size=12)
+
+
+def rater_agreement(counts):
+    """Agreement of the raters of all items."""
+    return agreement_of_sums(agreement_terms(counts).sum(axis=0), equal=equal_votes(counts))
 
 
 def by_pairs(counts):
