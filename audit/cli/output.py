@@ -9,15 +9,15 @@ import sys
 import threading
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from datetime import UTC, datetime
 from pathlib import Path
 from types import FrameType
 from typing import TYPE_CHECKING, Any
 
 import typer
 
-from audit.base.errors import AuditError, InputError, RenderError
+from audit.base.errors import AuditError, RenderError
 from audit.base.progress import Progress, silent
+from audit.base.source_date import dated
 from audit.cli.options import FailOn
 
 if TYPE_CHECKING:
@@ -66,18 +66,10 @@ def _inert(text: str) -> str:
 
 
 def _refuse_no_moment() -> None:
-    """Refuse a SOURCE_DATE_EPOCH that is no moment before a library stumbles over it."""
-    epoch = os.environ.get("SOURCE_DATE_EPOCH")
-    if epoch == "":
+    """Refuse an invalid SOURCE_DATE_EPOCH before a library fails on it."""
+    if os.environ.get("SOURCE_DATE_EPOCH") == "":
         del os.environ["SOURCE_DATE_EPOCH"]
-    try:
-        datetime.fromtimestamp(int(epoch or 0), UTC)
-    except (ValueError, OverflowError, OSError):
-        raise InputError(
-            "SOURCE_DATE_EPOCH is the seconds since 1970 that a run is dated with",
-            found=repr(epoch),
-            hint="a whole number, or unset it",
-        ) from None
+    dated()
 
 
 @contextmanager

@@ -6,7 +6,6 @@ is the same on every machine, and the typesetter need not measure each word.
 
 from __future__ import annotations
 
-import unicodedata
 from collections.abc import Iterator
 from itertools import zip_longest
 from math import ceil
@@ -25,6 +24,7 @@ from reports.words.parts import (
     Ranged,
     Table,
 )
+from reports.words.words import columns_of
 
 ROOM = 118
 """Characters across the page."""
@@ -64,33 +64,26 @@ def lines(table: Table, room: int = ROOM) -> tuple[int, ...]:
     )
 
 
-def length(text: str) -> int:
-    """Length of a text in characters, wide ones counted twice.
-
-    >>> length("heart"), length("心臓")
-    (5, 4)
-    """
-    return sum(2 if unicodedata.east_asian_width(character) in "WF" else 1 for character in text)
-
-
 def height(cell: Cell, width: float) -> int:
     """Estimated number of lines of a cell."""
-    return sum(max(1, ceil(length(line) / width)) for line in _text(cell))
+    return sum(max(1, ceil(columns_of(line) / width)) for line in _text(cell))
 
 
 def _least(column: Column, cells: tuple[Cell, ...]) -> float:
     words = [word for cell in cells for word in _words(cell, column.numeric)]
     headings = column.heading.split()
-    return max((min(length(word) * 1.1, _WHOLE) for word in (*headings, *words)), default=1)
+    return max((min(columns_of(word) * 1.1, _WHOLE) for word in (*headings, *words)), default=1)
 
 
 def _wanted(cells: tuple[Cell, ...]) -> float:
-    return max((min(length(line), 2 * ROOM) for cell in cells for line in _text(cell)), default=1)
+    return max(
+        (min(columns_of(line), 2 * ROOM) for cell in cells for line in _text(cell)), default=1
+    )
 
 
 def _words(cell: Cell, numeric: bool) -> Iterator[str]:
     for line in _text(cell):
-        yield from [line] if numeric and length(line) <= _WHOLE else line.split()
+        yield from [line] if numeric and columns_of(line) <= _WHOLE else line.split()
 
 
 def _text(cell: Cell) -> tuple[str, ...]:

@@ -309,7 +309,11 @@ def shortened(text: str, width: int) -> str:
 
 
 def columns_of(text: str) -> int:
-    """Width of a text in columns of a monospaced font, wide characters counting two."""
+    """Width of a text in columns of a monospaced font, wide characters counting two.
+
+    >>> columns_of("heart"), columns_of("心臓")
+    (5, 4)
+    """
     return sum(2 if unicodedata.east_asian_width(character) in "WF" else 1 for character in text)
 
 

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from datetime import UTC, date, datetime
+from datetime import date
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 
-from audit.base.errors import InputError, PolicyError, first_cases
+from audit.base.errors import PolicyError, first_cases
+from audit.base.source_date import dated
 from audit.checks import CHECKS, ON_WAIVERS
 from audit.checks.judging.limits import Bound, bounds_of, needs_counting, with_limits, within
 from audit.checks.judging.names import refuse_reference, refuse_unknown_names
@@ -37,16 +37,7 @@ def judging_date() -> date:
     Raises:
         InputError: If ``SOURCE_DATE_EPOCH`` is not a valid timestamp.
     """
-    epoch = os.environ.get("SOURCE_DATE_EPOCH")
-    try:
-        now = datetime.fromtimestamp(int(epoch), UTC) if epoch else datetime.now(UTC)
-    except (ValueError, OverflowError, OSError):
-        raise InputError(
-            "SOURCE_DATE_EPOCH is the seconds since 1970 that a run is dated with",
-            found=repr(epoch),
-            hint="a whole number, or unset it",
-        ) from None
-    return now.date()
+    return dated().date()
 
 
 def judged(
@@ -223,7 +214,7 @@ def _check(
     bounds: Sequence[Bound],
     waivers: Waivers | None,
 ) -> CheckResult:
-    """A check's result, each finding judged anew and told the limits of this policy."""
+    """A check's result, each finding judged again and given the limits of this policy."""
     return replace(
         check,
         findings=tuple(

@@ -5,14 +5,13 @@ The files hold to what the schemas of Ant's JUnit task and of Jenkins both allow
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable
-from datetime import UTC, datetime
 from pathlib import Path
 from xml.etree.ElementTree import Element, SubElement, indent, tostring
 
 from audit.base.disk import written_whole
 from audit.base.errors import InputError
+from audit.base.source_date import dated
 from audit.base.xml_text import xml_text
 from audit.cli.ci.outcomes import Case, Outcome, Told
 
@@ -65,7 +64,7 @@ def junit_bytes(outcome: Outcome) -> bytes:
         id="0",
         package="audit",
         name=name,
-        timestamp=_moment(),
+        timestamp=dated().strftime("%Y-%m-%dT%H:%M:%S"),
         hostname="localhost",
         tests=str(len(outcome.cases)),
         failures=str(outcome.count("failed")),
@@ -108,9 +107,3 @@ def _output(outcome: Outcome) -> str:
     passed = (case for case in outcome.cases if case.state == "passed" and case.told)
     lines = (f"{case.name}: {line}" for case in passed for line in _lines(case))
     return "\n".join((f"{outcome.word}. {outcome.sentence}", *lines))
-
-
-def _moment() -> str:
-    epoch = os.environ.get("SOURCE_DATE_EPOCH")
-    moment = datetime.fromtimestamp(int(epoch), UTC) if epoch else datetime.now(UTC)
-    return moment.strftime("%Y-%m-%dT%H:%M:%S")

@@ -165,6 +165,10 @@ def _refuse_constant(name: str) -> NoReturn:
 _DECODER = json.JSONDecoder(
     parse_int=str, parse_float=str, parse_constant=_refuse_constant, object_pairs_hook=once
 )
+AS_WRITTEN = json.JSONDecoder(
+    parse_int=str, parse_float=str, parse_constant=str, object_pairs_hook=once
+)
+"""Keeps numbers as they are written, since an id may be ``0017`` or ``428.0``."""
 
 
 def nested(lines: list[Line]) -> set[str]:

@@ -11,8 +11,8 @@ from typing import Any
 import polars as pl
 
 from audit.base.errors import InputError, SchemaError
-from audit.base.files import files_in, once, read_table
-from audit.data.label_formats.jsonl import objects_on
+from audit.base.files import files_in, read_table
+from audit.data.label_formats.jsonl import AS_WRITTEN, objects_on
 from audit.data.sources import File
 from audit.entailment.reading.columns import Kind
 
@@ -79,7 +79,7 @@ def has_header(source: File, kind: Kind) -> bool:
 
 
 def _json_records(source: File) -> pl.DataFrame:
-    lines = (line for _, line in objects_on(source.lines(), _DECODER))
+    lines = (line for _, line in objects_on(source.lines(), AS_WRITTEN))
     frames, nested = [], set[str]()
     try:
         while chunk := list(islice(lines, _AT_ONCE)):
@@ -100,13 +100,8 @@ def _json_records(source: File) -> pl.DataFrame:
     return records.with_columns(pl.concat_list(name) for name in sorted(nested))
 
 
-_DECODER = json.JSONDecoder(
-    parse_int=str, parse_float=str, parse_constant=str, object_pairs_hook=once
-)
-
-
 _AT_ONCE = 16_384
-"""Lines of which the objects are held at a time."""
+"""Number of lines whose objects are held at a time."""
 
 
 def _is_nested(value: Any) -> bool:

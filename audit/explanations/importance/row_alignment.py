@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, get_args
 
 import numpy as np
 import polars as pl
@@ -49,15 +49,7 @@ Reason = Literal[
     "no_baseline",
 ]
 
-REASONS: tuple[Reason, ...] = (
-    "no_evidence",
-    "other_tokens",
-    "too_short",
-    "constant_scores",
-    "constant_oracle",
-    "perfect",
-    "no_baseline",
-)
+REASONS: tuple[Reason, ...] = get_args(Reason)
 """Why a row has no difference; the first that applies is counted."""
 
 PERMUTATION_TOKENS = 1_000_000_000

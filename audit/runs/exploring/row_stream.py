@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Collection, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 from audit.base.errors import InputError, SchemaError, first_cases
-from audit.base.files import once
-from audit.data.label_formats.jsonl import objects_on
+from audit.data.label_formats.jsonl import AS_WRITTEN, objects_on
 from audit.data.sources import source_of
 from audit.data.sources.source import Source
 
@@ -17,10 +15,6 @@ Entry = tuple[str, Mapping[str, Any]]
 """Where a row is, for messages, and its values by name of column in lower case."""
 _AT_ONCE = 10_000
 """Rows of a table that are held at a time."""
-_DECODER = json.JSONDecoder(
-    parse_int=str, parse_float=str, parse_constant=str, object_pairs_hook=once
-)
-"""Keeps numbers as they are written, since an id may be ``0017`` or ``428.0``."""
 
 
 def streamed_rows(path: Path, wanted: Collection[str]) -> Iterator[Entry]:
@@ -42,7 +36,7 @@ def streamed_rows(path: Path, wanted: Collection[str]) -> Iterator[Entry]:
 
 
 def _json_rows(source: Source, wanted: Collection[str]) -> Iterator[Entry]:
-    for where, line in objects_on(source.streamed_lines(), _DECODER):
+    for where, line in objects_on(source.streamed_lines(), AS_WRITTEN):
         row = {key.strip().lower(): value for key, value in line.items()}
         yield where, {name: row[name] for name in wanted if name in row}
 

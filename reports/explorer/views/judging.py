@@ -25,7 +25,7 @@ from reports.explorer.site import Site, address, finding_address, parameters
 _FIELDS = 20
 """Fields of a form at most."""
 
-_Answer: TypeAlias = Callable[[Request, PolicyEditor, Mapping[str, str]], Response]
+_Answer: TypeAlias = Callable[[Request, PolicyEditor, Row, Mapping[str, str]], Response]
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,6 +100,12 @@ def _command(run: str, policy: str, options: Sequence[str]) -> str:
 def _answering(site: Site, answer: _Answer) -> Callable[[Request], Awaitable[Response]]:
     """Answers a form that a page of this application sent; all others are refused."""
 
+    def answer_to(request: Request, policy: PolicyEditor, form: Mapping[str, str]) -> Response:
+        finding = _finding(site, form.get("finding", ""))
+        if finding is None:
+            return site.missing(request, "The run has no such finding.")
+        return answer(request, policy, finding, form)
+
     async def answering(request: Request) -> Response:
         form = await _form(request)
         if site.policy is None:
@@ -108,7 +114,7 @@ def _answering(site: Site, answer: _Answer) -> Callable[[Request], Awaitable[Res
             return _refused("This form is too large.", HTTPStatus.REQUEST_ENTITY_TOO_LARGE)
         if site.guard is None or not site.guard.accepts(form):
             return _refused("This form is not of this window. Open the finding again.", 403)
-        return await run_in_threadpool(answer, request, site.policy, form)
+        return await run_in_threadpool(answer_to, request, site.policy, form)
 
     return answering
 
@@ -128,11 +134,8 @@ async def _form(request: Request) -> dict[str, str] | None:
 
 
 def _propose(
-    site: Site, request: Request, policy: PolicyEditor, form: Mapping[str, str]
+    site: Site, request: Request, policy: PolicyEditor, finding: Row, form: Mapping[str, str]
 ) -> Response:
-    finding = _finding(site, form.get("finding", ""))
-    if finding is None:
-        return site.missing(request, "The run has no such finding.")
     decision = _decision(form)
     try:
         difference, digest = policy.propose(decision)
@@ -151,10 +154,9 @@ def _propose(
     )
 
 
-def _write(site: Site, request: Request, policy: PolicyEditor, form: Mapping[str, str]) -> Response:
-    finding = _finding(site, form.get("finding", ""))
-    if finding is None:
-        return site.missing(request, "The run has no such finding.")
+def _write(
+    site: Site, request: Request, policy: PolicyEditor, finding: Row, form: Mapping[str, str]
+) -> Response:
     decision = _decision(form)
     try:
         policy.write(decision, form.get("digest", ""))
