@@ -1,4 +1,4 @@
-"""Text that may stand in a file of XML."""
+"""Text that is valid in XML."""
 
 from __future__ import annotations
 

@@ -63,7 +63,7 @@ RUN = "run"
 
 
 class _RunByDefault(TyperGroup):
-    """A group of commands of which ``run`` need not be named."""
+    """A group of commands in which ``run`` is the default."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         named = args and (args[0] in self.commands or args[0] == "--help")

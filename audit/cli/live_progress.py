@@ -65,7 +65,7 @@ class _Rate(ProgressColumn):
 
 
 class _Time(ProgressColumn):
-    """The time left where it can be told, else the time passed."""
+    """The time left where it can be estimated, else the time passed."""
 
     max_refresh = 0.5
 

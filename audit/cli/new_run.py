@@ -30,7 +30,7 @@ def make_run(
     command: str,
     finish: Callable[[AuditResult, Settings], None] | None = None,
 ) -> NoReturn:
-    """Audit as the options of a command say, leave a run, tell what it says, and exit.
+    """Audit as the options of a command say, write a run, print its summary, and exit.
 
     Args:
         options: The options of the command.
@@ -64,7 +64,7 @@ def make_run(
 def _written(
     settings: Settings, options: Mapping[str, Any], progress: Progress
 ) -> tuple[AuditResult, list[RenderError], LayoutCost]:
-    """The result of which a sealed run is left, what could not be rendered, and what pairs cost."""
+    """Write a sealed run; returns its result, rendering errors, and the cost of its pair layout."""
     from audit.runs.folder import write_tables, writing_run
     from audit.runs.inputs import stated_policy
     from audit.runs.make import audited, keeping_count

@@ -22,8 +22,8 @@ class Told:
     """How often a layer tells nodes apart, means over splits.
 
     Args:
-        own: Share of the instances below each tested node that are told from all others.
-        rest: Share of all others that are told from those below it.
+        own: Share of the instances below each tested node that are distinguished from all others.
+        rest: Share of all others that are distinguished from those below it.
         pairs: Per parent, the share of the instances of its i-th child, and not of its j-th, whose
             score of the i-th is the higher, shape (children, children).
         best: Per parent, the child of the highest score, shape (instances below it, splits).

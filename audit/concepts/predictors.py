@@ -19,7 +19,7 @@ HEAD = "the linear head of the model"
 
 @dataclass(frozen=True, eq=False)
 class Predictor:
-    """Answers, told by their concepts.
+    """Answers, named by their concepts.
 
     Args:
         answer: Gives the number of an answer.

@@ -15,7 +15,7 @@ class Encode(Protocol):
 
 
 class Predict(Protocol):
-    """Z -> Y: what the model answers, told by the concepts of the answer."""
+    """Z -> Y: what the model answers, named by the concepts of the answer."""
 
     def __call__(self, z: FloatArray, /) -> IntArray:
         """The concept of each answer in each dimension, (n, dimensions); below 0 without one."""

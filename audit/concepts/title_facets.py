@@ -103,7 +103,7 @@ def _concepts(where: Mapping[str, set[Family]]) -> Dimension:
 
 
 def _dimensions(concepts: Dimension) -> Iterator[Dimension]:
-    """Group concepts, every two of which exclude each other under several parents."""
+    """Group concepts so that every two of a group exclude each other under several parents."""
     parents = {name: {parent for parent, _ in where} for name, where in concepts.items()}
     children = {name: {child for _, child in where} for name, where in concepts.items()}
     of_parent: dict[str, list[str]] = defaultdict(list)

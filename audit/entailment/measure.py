@@ -64,7 +64,7 @@ class EntailmentMeasurements:
 def measure_entailment(
     dataset: EntailmentDataset, beside: Beside | None = None, progress: Progress = silent
 ) -> EntailmentMeasurements:
-    """Measure a dataset of tuples and what stands beside it.
+    """Measure a dataset of tuples, and its predictions, generations and ratings.
 
     Args:
         dataset: The tuples.

@@ -17,7 +17,7 @@ from audit.explanations.attributions import Attributions
 
 HIGHER = "comprehensiveness"
 LOWER = ("sufficiency", "deletion_area")
-"""Measures of which a low value is faithful."""
+"""Measures for which a low value is faithful."""
 METRICS = (HIGHER, *LOWER)
 KEYS = ["id", "target", "method", "model", "seed"]
 

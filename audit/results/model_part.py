@@ -87,7 +87,7 @@ class ModelPart:
         return frozenset(metric["scope"] for metric in self.metrics) - {"all"}
 
     def shared(self, min_cell: int, scopes: Scopes | None = None) -> Mapping[str, Any]:
-        """``metrics, metrics_absent, metrics_beside``; scopes lie beside each other as told."""
+        """``metrics, metrics_absent, metrics_beside``; ``scopes`` relates the scopes of these."""
         shown = shared_metrics((*self.metrics, *self.beside), min_cell, scopes)
         return {
             "metrics": shown[: len(self.metrics)],

@@ -16,11 +16,11 @@ class ToldNode:
     Args:
         node: Its id.
         title: Its title; None if it has none.
-        under: The nearest title above it, where it has none; None if that is not told.
+        under: The nearest title above it, where it has none; None if that is not shown.
         picture: Its row of ``overview.tree``; None if it is not pictured.
-        branch: Its row of ``overview.branches``; None if it is no branch that is told.
+        branch: Its row of ``overview.branches``; None if no such branch is shown.
         coverage: Its row of ``overview.coverage.branches``; None likewise.
-        residual: Its row of ``overview.residuals``; None if its catch-all labels are not told.
+        residual: Its row of ``overview.residuals``; None if its catch-all labels are not shown.
         above: Rows of ``overview.tree`` above it, those nearest the root first.
         below: Rows of ``overview.tree`` right below it.
         pairs: Rows of ``overview.pairs`` and ``overview.branch_pairs`` with it at either end, each

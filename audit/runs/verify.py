@@ -265,7 +265,7 @@ def _inputs(run: SealedRun, key: SealKey | None) -> Verdict:
 
 
 def _changed_inputs(inputs: Iterable[Input], old: Path, new: Path) -> Iterator[str]:
-    """What is told of inputs that are not as they were; a dataset that moved is looked up there."""
+    """Describe inputs that have changed or are missing; a dataset that moved is looked up there."""
     for recorded in inputs:
         path = recorded.path
         if path.is_relative_to(old):

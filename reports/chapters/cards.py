@@ -1,4 +1,4 @@
-"""What is told of one finding: its row, its evidence, and where it comes from."""
+"""What the report says about one finding: its row, its evidence, and where it comes from."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def card(
     called: Mapping[str, str] = EVIDENCE,
     above: Mapping[str, Mapping[str, Any]] = {},
 ) -> Card:
-    """What is told of one finding, under the nodes that the picture of the hierarchy has above."""
+    """What the report says about one finding, and the nodes above it in the hierarchy's picture."""
     headline, *rest = _SENTENCE_END.split(finding["statement"], maxsplit=1)
     evidence, ratio = finding["evidence"], ratio_words(check["name"])
     drawn = plots(check["name"], evidence, thresholds)

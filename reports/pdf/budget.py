@@ -116,7 +116,7 @@ def pages(kept: Printed) -> float:
 
 
 def _findings(report: Report, budget: Budget) -> tuple[Block, ...]:
-    """Each check's findings as lines with their ids; what else is told of them is not printed."""
+    """Each check's findings as lines with their ids; the rest about them is not printed."""
     lines = [_brief(one.table, budget) for one in report.blocks]
     heights = [_height(table, fine=budget.fine) for table in lines]
     heads = sum(map(_head_height, report.blocks))

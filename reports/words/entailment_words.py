@@ -66,7 +66,7 @@ DETECTION: Mapping[str, Wording] = {
         "tuples; a calibrated model has about what stands beside it as expected.",
     ),
 }
-"""Measures of whether valid tuples are told from invalid ones, in report order."""
+"""Measures of whether valid tuples are distinguished from invalid ones, in report order."""
 
 BASELINES: Mapping[str, Wording] = {
     "majority": Wording("Majority", "answers what most training tuples of the relation are"),

@@ -39,7 +39,7 @@ class Lexicon:
     senses: Mapping[str, tuple[str, ...]]
 
     def node_of(self, specific: str, general: str) -> str | None:
-        """The node that a question's specific answer denotes; None if there is none.
+        """The node that a question's specific answer denotes; None without one.
 
         Of several senses, the most frequent one that lies below a node of the general answer; if
         none does, the most frequent one.

@@ -19,7 +19,7 @@ _NAME = "catch_all"
 
 
 def run(measured: Measurements) -> Outcome:
-    """Report concepts with far more valid edges than those that stand beside them."""
+    """Report concepts with far more valid edges than comparable ones."""
     concepts = measured.entailed.graph.concepts
     judged = int((concepts["edges"] >= LEAST_EDGES).sum())
     found = concepts.filter("catch_all").iter_rows(named=True)

@@ -1,4 +1,4 @@
-"""head_in_two_splits: heads that stand with one instance in two splits."""
+"""head_in_two_splits: heads with the same instance in two splits."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def _finding(measured: Measurements, row: Mapping[str, Any]) -> Finding:
 
 
 def _tuples(measured: Measurements, split: str, other: str) -> pl.DataFrame:
-    """Tuples in either split whose head and instance stand in both."""
+    """Tuples in either split whose head and instance are in both."""
     within = measured.entailed.quality.misplaced.filter(pl.col("split").is_in([split, other]))
     return within.filter(pl.col("split").n_unique().over(SAME_KEY) > 1)
 

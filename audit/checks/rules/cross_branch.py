@@ -137,7 +137,7 @@ def _evidence(
 
 
 def _not_first(measured: Measurements, meeting: Meeting, instances: IntArray) -> Iterator[Finding]:
-    """A finding on the nodes that should stand alone or first, where they do neither."""
+    """A finding on nodes that should be alone or first on a record, where they are neither."""
     alone = _alone_or_first(measured, meeting.rule)
     misplaced = _misplaced_among(measured, instances, alone)
     if len(misplaced) == 0:

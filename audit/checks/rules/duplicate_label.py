@@ -43,7 +43,7 @@ def run(measured: Measurements) -> Outcome:
 
 
 def _repeats(measured: Measurements) -> _Repeats:
-    """What is repeated; counts do not tell who stands in two places."""
+    """What is repeated; counts do not say which instances are in two places."""
     records, n_nodes = measured.counts.records, len(measured.hierarchy)
     if measured.instances is None:
         extra, by_node = records.total("repeated_rows"), records.at("repeated", n_nodes)

@@ -83,7 +83,7 @@ def _misplaced(first: pl.DataFrame, rules: Mapping[int, str]) -> pl.DataFrame:
 def _rules(
     measured: Measurements, integrity: Integrity | None, first: pl.DataFrame
 ) -> dict[int, str]:
-    """Why each node in first place that may not stand there may not."""
+    """Why each node in first place may not be there."""
     if integrity is None:
         return {}
     ask, hierarchy = integrity.never_first, measured.hierarchy

@@ -170,7 +170,7 @@ def _unseen(measured: Measurements, training: str) -> IntArray:
 def _by_chance(measured: Measurements, training: str, unseen: int) -> tuple[float, float]:
     """Unseen labels that a random split of the same size lets expect, and the chance of as many.
 
-    Split are groups, where each stands in one split; else instances.
+    Groups count as split if each is in one split; else instances do.
     """
     inside, outside = _outside(measured, training)
     rows = np.concatenate([inside, outside])

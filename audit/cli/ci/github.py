@@ -117,7 +117,7 @@ def _item(case: Case, told: Told) -> str:
 
 
 def _plain(text: str) -> str:
-    """Text on one line, of which nothing is markup, a link or a mention."""
+    """Text on one line, without markup, links or mentions."""
     escaped = one_line(text).replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
     return re.sub(
         r"([\\`*_\[\]#!|~@$]|:(?=//)|(?<=www)\.)", lambda sign: f"&#{ord(sign[1])};", escaped

@@ -20,7 +20,7 @@ _FAILING: Mapping[FailOn, tuple[str, ...]] = {
     FailOn.error: SEVERITIES[:1],
     FailOn.warning: SEVERITIES[:2],
 }
-"""Severities of which a finding fails its check; errors do without ``--fail-on`` too."""
+"""Severities of findings that fail their check; errors do without ``--fail-on`` too."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,7 +19,7 @@ from audit.data.tensors import read_tensors
 
 
 def read_archive(source: Source) -> Representations:
-    """Read an ``.npz`` file: text stands in arrays of text or of whole numbers.
+    """Read an ``.npz`` file: text is in arrays of text or of whole numbers.
 
     ``labels`` has a label per instance, or a row of them, where blanks fill the row.
 
@@ -32,7 +32,7 @@ def read_archive(source: Source) -> Representations:
 
 
 def read_safetensors(source: Source) -> Representations:
-    """Read a ``.safetensors`` file: text stands in its metadata, as lists in JSON.
+    """Read a ``.safetensors`` file: text is in its metadata, as lists in JSON.
 
     A tensor of whole numbers may stand for such a list. ``labels`` is a list of labels, or of
     lists of them.

@@ -238,7 +238,7 @@ class PairTally:
             self.tail.add(Sums(keys, pairs.joint[outside], pairs.confusion_sum[outside]))
 
     def _add_outside(self, aggregated: Sparse, outside: BoolArray, entropy: FloatArray) -> None:
-        """Add the pairs of which a node has no slot."""
+        """Add the pairs in which a node has no slot."""
         from audit.engine.pairs.compiled_tally import pairs_outside
 
         stored = aggregated.indptr.astype(np.int64)

@@ -1,4 +1,4 @@
-"""Heads and instances that stand in two splits, and tuples that stand there twice."""
+"""Heads and instances in two splits, and tuples that are there twice."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from audit.entailment.content.totals import with_share
 from audit.entailment.dataset import SPLITS, EntailmentDataset, plain
 
 KEY = ("head", "instance")
-"""What may not stand in two splits."""
+"""What may not be in two splits."""
 SAME_KEY = tuple(map(plain, KEY))
 """What is one key: texts that differ in case or blanks alone are the same."""
 

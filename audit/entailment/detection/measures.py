@@ -42,7 +42,7 @@ def scored_rows(answers: Answers, rows: IntArray) -> bool:
 
 
 def estimates(asked: Asked, answers: Answers, rows: IntArray) -> Mapping[str, FloatArray]:
-    """What can be measured of answers on some tuples, all of which are answered.
+    """All measures of answers on some tuples, all of which are answered.
 
     Args:
         asked: The tuples.

@@ -103,7 +103,7 @@ def instance_means(values: FloatArray, grouped: Clusters) -> Means:
 
 
 _COLUMNS_AT_ONCE = 4
-"""Columns of which intermediate arrays are held at a time."""
+"""Number of columns whose intermediate arrays are held at a time."""
 
 
 def _means(values: FloatArray, grouped: Clusters) -> Means:

@@ -1,4 +1,4 @@
-"""Outputs of a model on texts of which some tokens are taken away."""
+"""Outputs of a model on texts with some tokens removed."""
 
 from __future__ import annotations
 

@@ -44,7 +44,7 @@ def examples_of(rows: pl.DataFrame) -> Examples:
 
 
 def codes(frame: pl.DataFrame, columns: Sequence[str]) -> IntArray:
-    """Rows numbered from 0 by what stands in columns, in the order of these values."""
+    """Number rows from 0 by the values of columns, in the order of these values."""
     keys = frame.select(columns).unique().sort(columns).with_row_index("code")
     joined = frame.join(keys, on=columns, how="left", nulls_equal=True, maintain_order="left")
     return joined["code"].to_numpy().astype(np.int64)

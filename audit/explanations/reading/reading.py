@@ -240,7 +240,7 @@ def _own_records(rows: pl.DataFrame, choices: Choices, path: Path) -> Records:
 
 
 def _records_among(rows: pl.DataFrame, choices: Choices, where: object) -> Records | None:
-    """The evidence that stands among attributions, each once; None if there is none.
+    """The evidence among attributions, each once; None if there is none.
 
     Masks are about the tokens of their row, so about its model; spans and explanations are about
     the text.

@@ -60,7 +60,7 @@ _FAULTS = ("fault", "evidence_fault")
 _WRITTEN = {**COLUMNS, "scores": _TOKENS, "seed": _TEXT}
 """The types of columns in JSON, where numbers are still as they are written."""
 _AT_ONCE = 16_384
-"""Lines of which the objects are held at a time."""
+"""Number of lines whose objects are held at a time."""
 
 
 def read_rows(path: Path, required: Iterable[str]) -> pl.DataFrame:

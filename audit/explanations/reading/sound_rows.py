@@ -17,7 +17,7 @@ from audit.explanations.reading.row_files import FLAG, FLAGS, NUMBER
 REQUIRED = ("id", "target", "tokens", "scores")
 """Columns that attributions must have."""
 DEFAULTS: Mapping[str, Any] = {"method": "attribution", "model": "model", "seed": 0}
-"""What stands for a column, or a value, that is not there."""
+"""Defaults for columns or values that are missing."""
 KEY = ("id", "target", "method", "model", "seed", "borrowed")
 """What a row is known by, and the order of rows."""
 

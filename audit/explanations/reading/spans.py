@@ -13,7 +13,7 @@ from audit.explanations.lists import Lists
 from audit.explanations.reading.list_columns import laid_out
 
 _MOST = 2**31
-"""Characters are told apart up to here; no text is longer."""
+"""Largest number of characters of a text."""
 _APART = 2**32
 """What keeps the characters of one list from those of the next."""
 

@@ -1,4 +1,4 @@
-"""Words as they are compared, tokens that stand for no text, and stop words."""
+"""Words as they are compared, tokens that represent no text, and stop words."""
 
 from __future__ import annotations
 

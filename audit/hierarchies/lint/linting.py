@@ -62,7 +62,7 @@ def lint(
         format: As in `load_hierarchy`.
         relations: As in `load_hierarchy`.
         titles: Dictionaries of titles, as in `read_own_titles`.
-        dangling: As in `load_hierarchy`; edges that are dropped are told by a finding.
+        dangling: As in `load_hierarchy`; a finding reports the edges that are dropped.
 
     Raises:
         InputError: As in `load_hierarchy`, cycles excepted, and in `read_own_titles`.

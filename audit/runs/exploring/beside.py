@@ -24,7 +24,7 @@ def open_beside(
     Args:
         first: The run that is looked at.
         folders: Folders of all the runs as named, that of the first run first.
-        titles: Titles of the runs; those of one title are told apart by their folders.
+        titles: Titles of the runs; those with the same title are distinguished by their folders.
         unsealed: As in `audit.read_run`.
 
     Raises:

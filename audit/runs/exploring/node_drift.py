@@ -21,7 +21,7 @@ _CHANGE = {
     "q_value": "q_value",
     "differs": "differs",
 }
-"""What is told of a comparison, and its column in the table."""
+"""What is shown of a comparison, and its column in the table."""
 
 
 class NodeDrift:

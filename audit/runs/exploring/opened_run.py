@@ -167,7 +167,7 @@ class SharedRun:
         return Page((), 0)
 
     def has_node(self, node: str) -> bool:
-        """Whether something is told of a node."""
+        """Whether the shared view says anything about a node."""
         return node in self._titles
 
     def node(self, node: str) -> NodeView | None:
@@ -197,7 +197,7 @@ class SharedRun:
         return ()
 
     def search(self, text: str, span: Span) -> Page:
-        """Nodes that are told of, whose id or title holds a text, in the order of their pages."""
+        """Nodes of the shared view whose id or title contains a text, in page order."""
         wanted = text.strip().lower()
         told = {row["node"]: row for row in self.shared["overview"]["tree"]}
         nothing = {"instances": None, "depth": None}
@@ -214,7 +214,7 @@ class SharedRun:
         return span.of(sorted(rows, key=lambda row: row["node"].lower() != wanted))
 
     def title(self, node: str) -> str:
-        """Title of a node that is told of; empty for any other."""
+        """Title of a node of the shared view; empty for any other."""
         return self._titles.get(node) or ""
 
     def tables(self, part: str) -> Mapping[str, ExploredTable]:

@@ -1,4 +1,4 @@
-"""The top branches of a hierarchy, by which its nodes are told apart at a glance."""
+"""The top branches of a hierarchy, which distinguish its nodes at a glance."""
 
 from __future__ import annotations
 

@@ -159,7 +159,7 @@ def _pairs_once(rows: Rows) -> list[Row]:
 
 
 def _weakest(rows: Rows, limit: float) -> Figure | None:
-    """Where nothing was found: the nodes that are told apart least."""
+    """Where nothing was found: the nodes that are distinguished least."""
     known = sorted(
         (row for row in rows if row["separable"] is not None),
         key=lambda row: (row["separable"], row["node"]),

@@ -155,7 +155,7 @@ def _in_run(name: str, run: ExploredRun, node: str, difference: Row | None) -> d
 
 
 def _changed(difference: Mapping[str, Any]) -> str:
-    """Whether a difference is told as one, and by what."""
+    """Whether a difference counts as one, and by what."""
     if difference["difference"] is None:
         return "not comparable: its hierarchy differs there"
     if difference["same_data"]:

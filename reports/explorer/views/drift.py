@@ -28,7 +28,7 @@ VALUES = (
     Column("differs", "Differs", "flag"),
 )
 MOST_TOLD = 5
-"""Changes told in sentences at most."""
+"""Largest number of changes that are described in sentences."""
 
 
 @dataclass(frozen=True, slots=True)

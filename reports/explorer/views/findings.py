@@ -114,7 +114,7 @@ def show_one(site: Site, request: Request) -> Response:
 
 
 def _parts(site: Site, request: Request, finding: Row) -> Sheet | Response:
-    """The parts of a finding with their numbers as they are told; for its file alone."""
+    """The parts of a finding with their numbers as shown; for its file alone."""
     names = dict.fromkeys(name for part in finding["parts"] for name in part["evidence"])
     columns = [Column(name, words(name)) for name in ("nodes", "titles", *names)]
     rows = [

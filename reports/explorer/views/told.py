@@ -91,7 +91,7 @@ def show_branches(site: Site, request: Request) -> Response:
 
 
 def show_node(site: Site, request: Request) -> Response:
-    """A node in its place, with what is told of it."""
+    """A node in its place, with what may be shared about it."""
     wanted = parameters(request).get("id", "")
     view = told_node(site.run.shared, wanted)
     if view is None:
@@ -159,13 +159,13 @@ def _sheet(
 
 
 def _instances(view: ToldNode) -> Any:
-    """How many instances carry the node, as it is told; None where it is not."""
+    """How many instances carry the node, as the shared view has it; None if it does not."""
     row = view.picture or view.branch
     return None if row is None else row["instances"]
 
 
 def _related(row: Row) -> Row:
-    """A pair with its relation in words; of branches nothing is told beyond independence."""
+    """A pair with its relation in words; branches have no numbers beyond independence."""
     judged = dict.fromkeys(("expected_length", "shrunk_ratio"))
     return {**judged, **row, "relation": RELATION[row["relation"]]}
 
