@@ -291,7 +291,7 @@ def _ragged(path: Path, content: bytes, separator: str) -> SchemaError | None:
                     f"every row must have the {width} fields of the first one",
                     found=f"{len(fields)} fields",
                     where=f"{path}:{rows.line_num}",
-                    hint="a field that holds the separator must stand in double quotes; a row with "
+                    hint="a field that holds the separator must be in double quotes; a row with "
                     "fewer fields was cut",
                 )
     except csv.Error:

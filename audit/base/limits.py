@@ -120,7 +120,7 @@ def refuse_unknown(most: Mapping[str, int]) -> None:
         raise InputError(
             f"a limit is one of {', '.join(known)}",
             found=first_cases(unknown),
-            hint="`audit list limits` tells what they limit",
+            hint="`audit list limits` explains them",
         )
     least = [f"{name}={number}" for name, number in most.items() if number < 1]
     if least:

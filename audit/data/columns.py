@@ -268,7 +268,7 @@ def _instances(mentions: pl.DataFrame, source: Source) -> pl.DataFrame:
         if not torn.is_empty():
             name = role.removeprefix(STRATUM)
             raise SchemaError(
-                f"an instance must stand in one {name}",
+                f"an instance must be in one {name}",
                 found=f"in several: {_torn(torn, role)}",
                 where=source,
                 hint="name the column that holds the group with --group, or the id with --id"

@@ -32,7 +32,7 @@ def nearest_command(source: Source) -> str:
     ids = f"{_quoted(finer)} --group {_quoted(id_)}" if finer else _quoted(id_)
     return (
         f"name the columns of ids and labels, perhaps: --id {ids} --label {_quoted(label)}"
-        "; audit list formats tells what is read without that"
+        "; audit list formats lists what is read without that"
     )
 
 

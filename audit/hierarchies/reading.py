@@ -140,7 +140,7 @@ def _of_file(hierarchy: Hierarchy, unlisted: Unlisted) -> Hierarchy:
         raise InputError(
             "labels can be hung only where a classification says what their digits mean",
             found=f"no such rules for {hierarchy.name}",
-            hint="leave --unlisted out: labels that the file lacks are refused and told",
+            hint="leave --unlisted out: labels that the file lacks are then refused and counted",
         )
     if unlisted == "hang" or coding is None or coding.integrity is None:
         return replace(hierarchy, unlisted=unlisted)

@@ -47,7 +47,7 @@ class Exclusive(Frozen):
         sides = [(side,) if isinstance(side, str) else side for side in nodes]
         twice = {node for a, b in combinations(sides, 2) for node in set(a) & set(b)}
         if twice:
-            raise ValueError(f"{', '.join(sorted(twice))} must stand on one side only")
+            raise ValueError(f"{', '.join(sorted(twice))} must be on one side only")
         return nodes
 
     @property
@@ -108,7 +108,7 @@ class Companion(Frozen):
     @model_validator(mode="after")
     def _apart(self) -> Self:
         both = [
-            f"{', '.join(sorted(shared))} of {one} must not stand in {other}"
+            f"{', '.join(sorted(shared))} of {one} must not be in {other}"
             for one, other in (("if", "needs"), ("if", "unless"), ("needs", "unless"))
             if (shared := set(self._named[one]) & set(self._named[other]))
         ]

@@ -84,6 +84,6 @@ def _refuse_days_to_come(policy: Policy, dataset: LabelDataset, today: date) -> 
         raise PolicyError(
             "the column that code_dates of the policy names must hold the true days of coding",
             found=f"{int(later.sum()):,} of {len(later):,} in {column!r} lie after {today}",
-            hint="days that were shifted, as in MIMIC, tell nothing about codes: leave code_dates "
+            hint="days that were shifted, as in MIMIC, say nothing about codes: leave code_dates "
             "out",
         )

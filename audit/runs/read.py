@@ -61,7 +61,7 @@ def read_run(folder: str | Path, *, unsealed: bool = False) -> AuditResult:
             "a run that can be read is required, whatever its seal",
             found="files that no audit wrote so",
             where=folder,
-            hint="audit verify RUN tells what has changed",
+            hint="audit verify RUN shows what has changed",
         ) from None
 
 

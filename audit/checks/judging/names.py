@@ -30,7 +30,7 @@ def refuse_unknown_checks(policy: Policy) -> None:
         raise PolicyError(
             "every check that the policy names must be one that can be named there",
             found=first_cases(unknown),
-            hint="`audit list checks` lists them; what is told of waivers cannot be waived",
+            hint="`audit list checks` lists them; findings about waivers cannot be waived",
         )
 
 

@@ -75,7 +75,7 @@ def distinct(names: Sequence[str], what: str, where: object) -> tuple[str, ...]:
     if len(set(names)) != len(names):
         again = [name for name, times in Counter(names).items() if times > 1]
         raise SchemaError(
-            f"each {what} may stand once",
+            f"each {what} may occur once",
             found=f"repeated: {first_cases(again)}",
             where=where,
         )

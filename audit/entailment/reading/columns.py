@@ -107,7 +107,7 @@ def roles_among(
         found.pop("votes_valid", None)
     if ("votes" in found) != ("votes_valid" in found):
         raise SchemaError(
-            "counts of votes must stand in two columns, votes and votes_valid",
+            "counts of votes must be in two columns, votes and votes_valid",
             found=f"only {first_cases(found[n] for n in ('votes', 'votes_valid') if n in found)}",
             where=where,
             hint="name the columns of annotators, for example votes=worker_*",

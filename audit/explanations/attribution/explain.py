@@ -188,7 +188,7 @@ def _places(
     twice = targets.filter(targets.select("id", "target").is_duplicated())
     if len(twice):
         raise SchemaError(
-            "a target stands once for each text",
+            "each target is required once for each text",
             found=first_cases(twice.select("id", "target").unique(maintain_order=True).rows()),
         )
     columns = {label: place for place, label in enumerate(model.labels)}

@@ -139,7 +139,7 @@ def _entries(path: Path) -> dict[str, tuple[int, str]]:
             )
         if node in entries:
             raise SchemaError(
-                "each code may stand on one line",
+                "each code may be on one line only",
                 found=f"{node!r} here and on line {entries[node][0]}",
                 where=f"{path}:{number}",
             )
@@ -151,7 +151,7 @@ def _refuse_unplaced(
     path: Path, lines: dict[str, tuple[int, str]], parents: dict[str, str | None]
 ) -> None:
     if ROOT not in lines:
-        raise HierarchyError("the root '@' must stand on a line", found="none", where=path)
+        raise HierarchyError("the root '@' must be on a line", found="none", where=path)
     unplaced = [node for node, parent in parents.items() if parent is None]
     if unplaced:
         raise HierarchyError(

@@ -48,7 +48,7 @@ class MediaFile:
             )
         if self._shelf.repeated:
             raise SchemaError(
-                "an instance must stand in one row",
+                "an instance must be in one row",
                 found=f"in several: {self._shelf.repeated}",
                 where=path,
             )

@@ -12,9 +12,7 @@ from typing import Any
 from audit.base.errors import InputError
 from audit.runs.folder import HTML, PDF, RUN, no_run
 from audit.runs.manifest import MANIFEST, RESULT
-from audit.runs.sealed_run import SealedRun
-
-HINT = "`audit verify` tells what holds; --force goes on, and the manifest says so"
+from audit.runs.sealed_run import SealedRun, refuse_faults
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,10 +69,8 @@ def _read(folder: Path, *, forced: bool) -> SharedRun:
     forced_before = manifest.forced if manifest else ()
     if forced_before:
         faults = (*faults, f"sealed in spite of: {'; '.join(forced_before)}")
-    if faults and not forced:
-        raise InputError(
-            "a run as it was sealed is required", found="; ".join(faults), where=folder, hint=HINT
-        )
+    if not forced:
+        refuse_faults(folder, faults)
     if run.schema_errors:
         raise InputError(
             f"a {RESULT} that holds to its schema is required",

@@ -140,7 +140,7 @@ class TestArchives:
             ),
             ({"labels": np.array(["", "", ""])}, "an instance with a label"),
             ({"labels": np.array([0.5, 1, 1])}, "labels must be a one-dimensional array of text"),
-            ({"id": np.array(["a", "b", "a"])}, r"each instance may stand once(.|\n)*'a'"),
+            ({"id": np.array(["a", "b", "a"])}, r"each instance may occur once(.|\n)*'a'"),
             ({"id": np.array(["a", " ", "b"])}, r"must have an id(.|\n)*row 1"),
             ({"pair": np.array(["a"])}, "of pair is required"),
             ({"prediction": np.array([["a"]] * 3)}, "prediction must be a one-dimensional"),
@@ -179,7 +179,7 @@ class TestArchives:
     @pytest.mark.parametrize(
         ("weight", "bias", "classes", "message"),
         [
-            (MATRIX, np.zeros(3), ["a", "b", "a"], "each class of the head may stand once"),
+            (MATRIX, np.zeros(3), ["a", "b", "a"], "each class of the head may occur once"),
             (MATRIX[:, :1], np.zeros(3), ["a", "b", "c"], r"'last': 3 x 2(.|\n)*\(3, 1\)"),
             (MATRIX, np.zeros(2), ["a", "b", "c"], r"biases of shape \(2,\)"),
             (MATRIX * np.nan, np.zeros(3), ["a", "b", "c"], r"must be finite(.|\n)*a in row 0"),

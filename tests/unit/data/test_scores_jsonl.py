@@ -58,7 +58,7 @@ def test_scores_go_before_labels(tmp_path: Path) -> None:
         (('{"dog": true}',), "jsonl:1: every score must be a number"),
         (('{"id": 1, "scores": {"dog": 1}}', '{"id": 2}'), "jsonl:2: the key 'scores' must hold"),
         (('{"id": 1, "scores": {"dog": 1}}', '{"scores": {}}'), "jsonl:2: every line must have an"),
-        (('{"id": 1, "scores": {"dog": 1}}',) * 2, "each instance may stand once"),
+        (('{"id": 1, "scores": {"dog": 1}}',) * 2, "each instance may occur once"),
         (('{"a": 1, "b": 2, "scores": {"dog": 1}}',), "exactly one column"),
         (('{"dog": 1, " dog": 1}',), "several: 'dog of 0'"),
     ],

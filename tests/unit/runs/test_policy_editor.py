@@ -130,7 +130,7 @@ def test_the_difference_makes_one_file_of_the_other(
         ({"expires": "2030-05-31"}, "2030-05-31, before 2030-06-01"),
         ({"verdict": "forget"}, "accept, waive, fix and open"),
         ({"finding": "no_such:a"}, "waivers: no_such"),
-        ({"finding": "waiver_expired:a"}, "what is told of waivers cannot be waived"),
+        ({"finding": "waiver_expired:a"}, "findings about waivers cannot be waived"),
         ({"finding": ""}, "every check that the policy names"),
         ({"reason": "half \ud800"}, "whole characters"),
         ({"finding": "residual_overuse:\ud800"}, "whole characters"),
