@@ -11,7 +11,6 @@ from audit.base.files import sha256_of
 from audit.base.plurals import counted
 from audit.explanations.reading.sound_rows import DEFAULTS, REQUIRED
 from audit.results.explanation_part import ExplanationPart
-from audit.results.exploration import Attribution
 from audit.results.result import AuditResult
 from audit.runs.exploring.row_stream import plain_text, streamed_rows
 from audit.runs.exploring.shelf import Shelf
@@ -47,11 +46,6 @@ def attribution_shelf(
     fault = "is not the one that the run was made from" if path.exists() else "is not there"
     shown = counted(kept.instances, "instances")
     return kept, (f"{path} {fault}: attributions of {shown}, the examples that the run keeps.",)
-
-
-def attribution_of(entry: Sequence[Any]) -> Attribution:
-    """An attribution, from an entry of the shelf."""
-    return Attribution(*entry)
 
 
 def _entries(path: Path) -> Iterator[tuple[str | None, list[Any]]]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import starmap
 from pathlib import Path
 
 import polars as pl
@@ -12,7 +13,7 @@ from audit.base.plurals import counted
 from audit.data.columns import ID_NAMES
 from audit.results.exploration import Attribution, Picture
 from audit.results.result import AuditResult
-from audit.runs.exploring.attribution_shelf import attribution_of, attribution_shelf
+from audit.runs.exploring.attribution_shelf import attribution_shelf
 from audit.runs.exploring.pictures import read_picture
 from audit.runs.exploring.row_stream import plain_text, streamed_rows
 from audit.runs.exploring.shelf import Shelf
@@ -70,7 +71,7 @@ class MediaFile:
 
     def attributions(self, instance: str) -> Sequence[Attribution]:
         """Attributions of an instance by label, model, method and seed; none without any."""
-        rows = map(attribution_of, self._attributions.of(instance))
+        rows = starmap(Attribution, self._attributions.of(instance))
         return sorted(rows, key=lambda row: (row.target, row.model, row.method, row.seed))
 
     def _row(self, instance: str) -> tuple[str | None, str | None]:
