@@ -124,15 +124,15 @@ def by_world(outcomes: Iterable[Outcome]) -> dict[str, list[Outcome]]:
 
 
 def _few(planted: Sequence[Outcome]) -> bool:
-    return enough(planted).high < RECALL
+    return enough(planted).is_below(RECALL)
 
 
 def _wrong(planted: Sequence[Outcome]) -> bool:
-    return false(planted).low > FALSE
+    return false(planted).is_above(FALSE)
 
 
 def _any(null: Sequence[Outcome]) -> bool:
-    return with_a_finding(null).low > FALSE
+    return with_a_finding(null).is_above(FALSE)
 
 
 def _apart(outcomes: Iterable[Outcome]) -> tuple[list[Outcome], list[Outcome]]:

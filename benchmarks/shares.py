@@ -5,8 +5,12 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
+from scipy.stats import binom
+
 Z2 = 3.841459
 """Square of the normal quantile of a 95 % interval."""
+SIDE = 0.025
+"""Probability beyond one end of it."""
 
 
 @dataclass(frozen=True)
@@ -30,6 +34,14 @@ class Share:
     def high(self) -> float:
         """Upper bound; 1 for none."""
         return min(self._middle + self._reach, 1.0) if self.n else 1.0
+
+    def is_above(self, rate: float) -> bool:
+        """Whether so many cases are hardly chance at this rate, by an exact test at 2.5 %."""
+        return self.n > 0 and float(binom.sf(self.k - 1, self.n, rate)) < SIDE
+
+    def is_below(self, rate: float) -> bool:
+        """The same of so few cases."""
+        return self.n > 0 and float(binom.cdf(self.k, self.n, rate)) < SIDE
 
     @property
     def _middle(self) -> float:

@@ -95,7 +95,9 @@ def _made(measured: Measured, pairs: Sequence[Outcome]) -> Iterator[str]:
     yield _text(
         "This page tells what `audit` finds where the truth is known, and what it finds on public "
         f"data. `{_command(measured, pairs)}` writes it, and with more releases where no number is "
-        "given; tests run a few of the same releases. Intervals are 95 % Wilson intervals. "
+        "given; tests run a few of the same releases. Intervals are 95 % Wilson intervals; "
+        "a goal is missed by more than its sampling error where an exact binomial test says so at "
+        "2.5 %, as these intervals are too short for a handful of cases. "
         "Everything runs in memory with the built-in policies, with patients as groups."
     )
     yield "## How it is made\n"

@@ -53,8 +53,9 @@ class OfScene:
         if not self.scene.scored:
             return []
         by_chance = self.scene.by_chance or self.scene.check in STATISTICAL
-        wrong = self.false_releases.low > RATE if by_chance else self.false.k > 0
-        missed = [f"recall in the scene: {self.scene.name}"] if self.facts.high < RECALL else []
+        wrong = self.false_releases.is_above(RATE) if by_chance else self.false.k > 0
+        few = self.facts.is_below(RECALL)
+        missed = [f"recall in the scene: {self.scene.name}"] if few else []
         return missed + ([f"false findings in the scene: {self.scene.name}"] if wrong else [])
 
 
@@ -113,11 +114,11 @@ class Measured:
     def missed_goals(self) -> list[str]:
         """Goals that the numbers miss by more than their sampling error; none where all hold."""
         recall = self.recall()
-        missed = [f"recall of {kind}" for kind, share in recall.items() if share.high < RECALL]
-        if sum(recall.values(), Share(0, 0)).high < RECALL:
+        missed = [f"recall of {kind}" for kind, share in recall.items() if share.is_below(RECALL)]
+        if sum(recall.values(), Share(0, 0)).is_below(RECALL):
             missed.append("recall of all kinds together")
         for check, share in self.false_findings(self.planted).items():
-            wrong = share.low > RATE if check in STATISTICAL else share.k > 0
+            wrong = share.is_above(RATE) if check in STATISTICAL else share.k > 0
             missed += [f"false findings of {check} beside faults"] if wrong else []
         for check, share in self.false_findings(self.null).items():
             if check not in STATISTICAL and share.k:
@@ -125,7 +126,7 @@ class Measured:
         missed += [
             f"releases without faults with a finding of {check}"
             for check in STATISTICAL
-            if self.false_releases(check).low > RATE
+            if self.false_releases(check).is_above(RATE)
         ]
         missed += [goal for scene in SCENES for goal in self.of_scene(scene).missed_goals()]
         return missed + [told for o in (*self.planted, *self.null) for told in o.crashed]

@@ -33,7 +33,6 @@ def measured(model: Model, **options: Any) -> list[dict[str, Any]]:
         [str(i) for i in range(len(model))],
         set_valued=False,
         scopes=(),
-        replicates=0,
         **options,
     )
     return [*found.measured, *found.beside]
