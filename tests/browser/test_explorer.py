@@ -99,9 +99,9 @@ def test_every_page_is_complete_without_a_script(opened: Opened) -> None:
     page = opened("/findings", java_script_enabled=False)
     page.select_option("[name=severity]", "warning")
     page.click("text=Filter")
-    assert "severity=warning" in page.url
+    page.wait_for_url("**severity=warning**")
     page.click("#findings tbody a >> nth=0")
-    assert page.locator("dl.advice").is_visible()
+    page.wait_for_selector("dl.advice")
 
 
 @pytest.mark.slow
