@@ -134,8 +134,8 @@ def write_pdf(
 
     Raises:
         RenderError: If Pango is missing (the message says how to install it), or if the report
-            cannot
-            be rendered.
+            cannot be rendered.
+        InputError: If ``SOURCE_DATE_EPOCH`` is not a valid timestamp.
     """
     from reports.chapters.report import shared_view
     from reports.pdf.pdf import pdf_bytes

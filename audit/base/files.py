@@ -74,6 +74,17 @@ def read_bytes(path: Path) -> bytes:
     return content
 
 
+@contextlib.contextmanager
+def whole_characters(where: object) -> Iterator[None]:
+    """Refuse half a character, which JSON can write and no table can hold."""
+    try:
+        yield
+    except UnicodeEncodeError as error:
+        raise InputError(
+            "text must be Unicode", found=f"half a character: {error.object!r}", where=where
+        ) from None
+
+
 def read_text(path: Path) -> str:
     """The content of a file as UTF-8, without byte order mark, lines ended by ``\\n``."""
     content = read_bytes(path)

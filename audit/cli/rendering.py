@@ -39,7 +39,10 @@ def imprint_of(settings: Mapping[str, Any], judging: Mapping[str, Any] | None = 
 
 def imprint_of_run(folder: Path) -> Imprint:
     """The same of a run in its folder."""
-    manifest = _manifest_of(folder)
+    return _imprint(_manifest_of(folder))
+
+
+def _imprint(manifest: Mapping[str, Any]) -> Imprint:
     return imprint_of(manifest.get("settings") or {}, manifest.get("judging"))
 
 
@@ -47,9 +50,9 @@ def name_of_run(folder: Path) -> str:
     """What a run is called: what its report is called, else the name of its folder."""
     from reports.chapters.imprint import named
 
-    identity = _manifest_of(folder).get("identity") or {}
-    data = identity.get("data") or {"title": ""}
-    return named(imprint_of_run(folder), data) or folder.resolve().name
+    manifest = _manifest_of(folder)
+    data = (manifest.get("identity") or {}).get("data") or {"title": ""}
+    return named(_imprint(manifest), data) or folder.resolve().name
 
 
 def _manifest_of(folder: Path) -> Mapping[str, Any]:

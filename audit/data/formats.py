@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from dataclasses import replace
 
 from audit.base.errors import AuditError, FormatError, InputError, first_cases
+from audit.base.files import whole_characters
 from audit.data.class_names import Classes
 from audit.data.columns import column_for
 from audit.data.joined_cells import cells_of, hold_several
@@ -91,7 +91,7 @@ def read_labels(data: object, columns: Columns, format: str | None = None) -> Ra
     if not chosen.of_folders:
         source.require_parts()
     digest = "" if source.files else source.digest
-    with _whole_characters(source):
+    with whole_characters(source):
         return replace(chosen.read(source, columns), format=chosen.name, digest=digest)
 
 
@@ -119,7 +119,7 @@ def read_predictions(
     if len(matching) == 1:
         if not matching[0].of_folders:
             source.require_parts()
-        with _whole_characters(source):
+        with whole_characters(source):
             return matching[0].read(source, classes)
     source.refuse_pickle()
     listed = "".join(f"\n  {known.name}: {known.title}" for known in matching or PREDICTION_FORMATS)
@@ -129,17 +129,6 @@ def read_predictions(
         where=source,
         hint=f"these are known:{listed}",
     )
-
-
-@contextmanager
-def _whole_characters(source: Source) -> Iterator[None]:
-    """Refuse half a character, which JSON can write and no table can hold."""
-    try:
-        yield
-    except UnicodeEncodeError as error:
-        raise InputError(
-            "text must be Unicode", found=f"half a character: {error.object!r}", where=source
-        ) from None
 
 
 def format_of(source: Source, name: str | None, label: str | None = None) -> LabelFormat:

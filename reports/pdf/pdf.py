@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import datetime
 from functools import partial
 from itertools import chain
 from typing import Any
 
 from audit.base.errors import RenderError
+from audit.base.source_date import dated
 from audit.results.result import to_json_bytes
 from reports.chapters.report import Report, build
 from reports.pdf.budget import PAGES, Printed, budgets
@@ -62,11 +62,12 @@ def rendering_pdf(
 
     Raises:
         RenderError: If the document cannot be made.
+        InputError: If ``SOURCE_DATE_EPOCH`` is not a valid timestamp.
 
     Typesetting takes about 0.2 s a page, and twice as long if a font lacks a character.
     """
     limits = limits or Limits()
-    tasks_of = partial(_tasks, shared, imprint, _moment())
+    tasks_of = partial(_tasks, shared, imprint, dated())
     tasks = tasks_of()
     with typesetting(next(tasks), limits) as first:
         yield lambda: _typeset(first, tasks, tasks_of, limits)
@@ -131,16 +132,3 @@ def _task(report: Report, kept: Printed, attached: str, moment: datetime, unshow
         pages=PAGES,
         claims=not unshown,
     )
-
-
-def _moment() -> datetime:
-    """``SOURCE_DATE_EPOCH`` where it is set, else the present."""
-    epoch = os.environ.get("SOURCE_DATE_EPOCH")
-    try:
-        return datetime.fromtimestamp(int(epoch), UTC) if epoch else datetime.now(UTC)
-    except (ValueError, OverflowError, OSError) as error:
-        raise RenderError(
-            "SOURCE_DATE_EPOCH is the seconds since 1970 that report.pdf is dated with",
-            found=str(epoch),
-            hint="a whole number, or unset it",
-        ) from error

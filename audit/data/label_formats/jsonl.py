@@ -11,7 +11,7 @@ from typing import Any, NoReturn
 import polars as pl
 
 from audit.base.errors import InputError, SchemaError
-from audit.base.files import once
+from audit.base.files import once, whole_characters
 from audit.data.columns import column_for, exploded, id_among, pick, raw_labels
 from audit.data.label_format import Batches, Columns, LabelFormat, RawLabels
 from audit.data.sources import Source
@@ -209,12 +209,8 @@ def frame_of(lines: list[Line], labels: str, roles: dict[str, str], source: Sour
         for role, key in roles.items():
             columns[role].append(plain(line.get(key), key, where))
     schema = {name: pl.List(pl.String) if name == "labels" else pl.String for name in columns}
-    try:
+    with whole_characters(source):
         return pl.DataFrame(columns, schema=schema)
-    except UnicodeEncodeError as error:
-        raise InputError(
-            "text must be Unicode", found=f"half a character: {error.object!r}", where=source
-        ) from None
 
 
 def _labels(line: dict[str, Any], key: str, where: str) -> list[str | None] | None:

@@ -47,7 +47,9 @@ def read(source: Source, columns: Columns) -> RawLabels:
     instance = _id_column(frame, columns.id, others, source)
     nodes = [name for name in frame.columns if name not in {instance, *others}]
     if not nodes:
-        raise SchemaError("a column of 0 and 1 a node is required", found="none", where=source)
+        raise SchemaError(
+            "a column of 0 and 1 for each node is required", found="none", where=source
+        )
     source.refuse_numbers(instance)
     mentions = pick(frame, source, instance=instance, **roles)
     flags = pl.DataFrame([frame[node] for node in nodes])
@@ -107,7 +109,7 @@ def _require_flags(flags: pl.DataFrame, source: Source) -> None:
             others = flags[node].filter(~flags[node].is_in(_YES + _NO)).drop_nulls()
             raise SchemaError(
                 f"the column {node!r} must hold 0, 1, true, false or nothing",
-                found=first_cases(others.unique(maintain_order=True)),
+                found=first_cases(str(other)[:60] for other in others.unique(maintain_order=True)),
                 where=_place(source, node),
                 hint="a column that is no node is named with --id, --group or --split, "
                 "or as one of the policy's strata",
@@ -126,7 +128,7 @@ def _place(source: Source, node: str) -> str:
 
 FORMAT = LabelFormat(
     name="wide",
-    title="CSV, TSV or Parquet with a column for the id, then a column of 0 and 1 a node",
+    title="CSV, TSV or Parquet with a column for the id, then a column of 0 and 1 for each node",
     matches=matches,
     read=read,
 )

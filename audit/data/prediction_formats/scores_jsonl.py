@@ -7,7 +7,7 @@ from typing import Any, TypeAlias
 
 import polars as pl
 
-from audit.base.errors import InputError, SchemaError
+from audit.base.errors import SchemaError
 from audit.data.class_names import Classes
 from audit.data.columns import id_among
 from audit.data.label_format import Columns
@@ -50,13 +50,8 @@ def _listed(ids: tuple[str, ...], scores: list[Scores], source: Source) -> RawPr
         for instance, own in zip(ids, scores, strict=True)
         for node, score in own
     ]
-    try:
-        frame = pl.DataFrame(triples, schema=_SCORES, orient="row")
-        return listed(frame, pl.Series("instance", ids, pl.String), source)
-    except UnicodeEncodeError as error:
-        raise InputError(
-            "text must be Unicode", found=f"half a character: {error.object!r}", where=source
-        ) from None
+    frame = pl.DataFrame(triples, schema=_SCORES, orient="row")
+    return listed(frame, pl.Series("instance", ids, pl.String), source)
 
 
 _SCORES = {"instance": pl.String, "node": pl.String, "score": pl.Float64}

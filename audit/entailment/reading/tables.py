@@ -11,7 +11,7 @@ from typing import Any
 import polars as pl
 
 from audit.base.errors import InputError, SchemaError
-from audit.base.files import files_in, read_table
+from audit.base.files import files_in, read_table, whole_characters
 from audit.data.label_formats.jsonl import AS_WRITTEN, objects_on
 from audit.data.sources import File
 from audit.entailment.reading.columns import Kind
@@ -81,7 +81,7 @@ def has_header(source: File, kind: Kind) -> bool:
 def _json_records(source: File) -> pl.DataFrame:
     lines = (line for _, line in objects_on(source.lines(), AS_WRITTEN))
     frames, nested = [], set[str]()
-    try:
+    with whole_characters(source):
         while chunk := list(islice(lines, _AT_ONCE)):
             names = dict.fromkeys(key for line in chunk for key in line)
             columns = {name: [line.get(name) for line in chunk] for name in names}
@@ -92,10 +92,6 @@ def _json_records(source: File) -> pl.DataFrame:
                     schema=dict.fromkeys(names, pl.String),
                 )
             )
-    except UnicodeEncodeError as error:
-        raise InputError(
-            "text must be Unicode", found=f"half a character: {error.object!r}", where=source
-        ) from None
     records = pl.concat(frames, how="diagonal") if frames else pl.DataFrame()
     return records.with_columns(pl.concat_list(name) for name in sorted(nested))
 

@@ -12,7 +12,7 @@ import numpy as np
 import polars as pl
 
 from audit.base.errors import InputError, SchemaError, first_cases
-from audit.base.files import first_bytes, once, refuse_pickle
+from audit.base.files import first_bytes, once, refuse_pickle, whole_characters
 from audit.data.columns import present, tidy
 from audit.data.label_formats.jsonl import objects_on
 from audit.data.sources import source_of
@@ -103,12 +103,8 @@ def _json_rows(path: Path, required: Iterable[str]) -> pl.DataFrame:
     while chunk := list(islice(lines, _AT_ONCE)):
         met.update(dict.fromkeys(key for line in chunk for key in line))
         keys = {key.strip().lower(): key for key in met} | {key: key for key in met}
-        try:
+        with whole_characters(path):
             frames.append(_frame(chunk, {n: keys[n] for n in COLUMNS if n in keys}, _WRITTEN))
-        except UnicodeEncodeError as error:
-            raise InputError(
-                "text must be Unicode", found=f"half a character: {error.object!r}", where=path
-            ) from None
     _refuse_missing(list(met), required, path)
     return pl.concat(frames, how="diagonal")
 
